@@ -1,1 +1,31 @@
-//! Placeholder.
+//! Joins text and relations: sources, spans, workers, order, merge, errors, and the way back.
+//!
+//! The way of a load (Instant Loading, 3.2): a [`Source`] is cut into spans; each worker claims a span, scans and
+//! decodes it piece by piece into partition buffers, and hands them to the relation's append, which merges them in
+//! the order of the file. The same machinery feeds queries over files ([`CsvScan`]). [`unload_csv`] is the way back.
+//!
+//! The result is the same for every kernel, thread count, piece size and span size. Not here: SQL, DataFusion, tokio.
+
+mod control;
+mod error;
+mod fields;
+mod load;
+mod options;
+mod position;
+mod preamble;
+mod scan;
+mod source;
+mod span;
+mod unload;
+mod worker;
+
+pub use control::{Control, Progress};
+pub use error::{BadField, LoadError};
+pub use load::{LoadReport, copy_from};
+pub use longshore_csv::{Dialect, DialectError, Kernel};
+pub use options::{
+    ColumnChoice, CsvOptions, Header, Mode, PIECE_BYTES_DEFAULT, TrailingDelimiter, Tuning,
+};
+pub use scan::{CsvScan, RowFilter, ScanRequest, ScanWorker};
+pub use source::Source;
+pub use unload::{Target, UnloadOptions, UnloadReport, unload_csv};

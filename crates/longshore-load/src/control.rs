@@ -1,0 +1,79 @@
+//! What a running statement shares with whoever watches it: how far it is, and whether it shall stop.
+//!
+//! Not here: drawing a progress display (`longshore-cli`), deciding when to cancel (a session).
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Progress and cancellation of one statement, shared between its workers and its watchers.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// How far the work is.
+    pub progress: Progress,
+    cancelled: AtomicBool,
+}
+
+impl Control {
+    /// A fresh control: nothing done, not cancelled.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks the workers to stop at the next piece, batch or block.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`Control::cancel`] was called since the last [`Control::reset`].
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Makes the control ready for the next statement.
+    pub fn reset(&self) {
+        self.cancelled.store(false, Ordering::Relaxed);
+        self.progress.start(0);
+    }
+}
+
+/// Counters that workers add to and a display reads; each is monotonic within a statement.
+#[derive(Debug, Default)]
+pub struct Progress {
+    bytes_total: AtomicU64,
+    bytes_done: AtomicU64,
+    rows: AtomicU64,
+}
+
+impl Progress {
+    /// Starts anew with `bytes_total` bytes to do; 0 means that the total is unknown.
+    pub fn start(&self, bytes_total: u64) {
+        self.bytes_total.store(bytes_total, Ordering::Relaxed);
+        self.bytes_done.store(0, Ordering::Relaxed);
+        self.rows.store(0, Ordering::Relaxed);
+    }
+
+    /// Adds work that is done.
+    pub fn add(&self, bytes: u64, rows: u64) {
+        self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// Bytes to do in all; 0 if unknown.
+    #[must_use]
+    pub fn bytes_total(&self) -> u64 {
+        self.bytes_total.load(Ordering::Relaxed)
+    }
+
+    /// Bytes done so far.
+    #[must_use]
+    pub fn bytes_done(&self) -> u64 {
+        self.bytes_done.load(Ordering::Relaxed)
+    }
+
+    /// Rows done so far.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,130 @@
+//! What the user says about a file, and how the machine shall be used for it.
+
+use longshore_csv::{Dialect, Kernel};
+use longshore_storage::MergeKind;
+
+/// Bytes of a piece when nothing else is said: it stays in a core's second-level cache together with its marks
+/// and the column slices that it is decoded into (measured by `longshore-bench load`).
+pub const PIECE_BYTES_DEFAULT: usize = 128 << 10;
+
+/// How the text of a file is to be read. Every option has PostgreSQL's meaning unless it says otherwise.
+#[derive(Clone, Debug)]
+pub struct CsvOptions {
+    /// Delimiter, quote and escape.
+    pub dialect: Dialect,
+    /// The unquoted text that stands for NULL.
+    pub null: String,
+    /// What to do with the first record.
+    pub header: Header,
+    /// Whether records end with a field delimiter, as in dbgen's files. Not in PostgreSQL.
+    pub trailing_delimiter: TrailingDelimiter,
+    /// Columns in which a quoted null text is NULL as well.
+    pub force_null: ColumnChoice,
+    /// Columns in which the null text is an ordinary value.
+    pub force_not_null: ColumnChoice,
+    /// How the file is split among workers.
+    pub mode: Mode,
+}
+
+impl CsvOptions {
+    /// PostgreSQL's defaults for CSV with the given dialect.
+    #[must_use]
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            null: String::new(),
+            header: Header::None,
+            trailing_delimiter: TrailingDelimiter::Auto,
+            force_null: ColumnChoice::None,
+            force_not_null: ColumnChoice::None,
+            mode: Mode::Exact,
+        }
+    }
+}
+
+/// Some columns of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ColumnChoice {
+    /// No column.
+    None,
+    /// Every column.
+    All,
+    /// The columns of these names.
+    Names(Vec<String>),
+}
+
+impl ColumnChoice {
+    /// Whether the column `name` is among them.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Names(names) => names.iter().any(|n| n == name),
+        }
+    }
+}
+
+/// What the first record of a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// Data like any other.
+    None,
+    /// Column names, to be skipped.
+    Skip,
+    /// Column names that must be the names of the fields, in order.
+    Match,
+}
+
+/// Whether every record ends with one more field delimiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrailingDelimiter {
+    /// As the first record of data has it; then all must.
+    Auto,
+    /// Every record must have it.
+    Yes,
+    /// A trailing delimiter opens a further, empty field.
+    No,
+}
+
+/// How a file is split among workers (Instant Loading, 3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// In parallel, and right for line breaks in quoted fields: the quoting state at each split point is a
+    /// parallel prefix.
+    Exact,
+    /// The paper's fast mode: in parallel, for files whose quoted line breaks are all escaped. Split points are
+    /// taken to be outside quotes; where that proves wrong the load fails and says so.
+    Fast,
+    /// The paper's safe mode: one serial pass splits the file. The reference that `Exact` is tested against.
+    Safe,
+}
+
+/// How the machine is used; none of it changes the result.
+#[derive(Clone, Debug)]
+pub struct Tuning {
+    /// Workers, at least 1.
+    pub threads: usize,
+    /// Instruction set of the scan.
+    pub kernel: Kernel,
+    /// Bytes that a worker scans and decodes at a time, at least 1.
+    pub piece_bytes: usize,
+    /// Bytes that a worker claims at a time, at least 1; `None` sizes spans so that each fills about one chunk.
+    pub span_bytes: Option<usize>,
+    /// How partition buffers become part of the relation (Instant Loading, 3.5).
+    pub merge: MergeKind,
+}
+
+impl Tuning {
+    /// The defaults for `threads` workers.
+    #[must_use]
+    pub fn new(threads: usize) -> Self {
+        Self {
+            threads: threads.max(1),
+            kernel: Kernel::best(),
+            piece_bytes: PIECE_BYTES_DEFAULT,
+            span_bytes: None,
+            merge: MergeKind::Chunk,
+        }
+    }
+}
