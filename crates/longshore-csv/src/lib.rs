@@ -1,1 +1,33 @@
-//! Placeholder.
+//! Bytes to typed columns and back: the SIMD heart of Longshore.
+//!
+//! The way of a text (Instant Loading, 3.3 and 3.4):
+//!
+//! 1. [`survey`] tells in one pass at memory speed how a stretch of text changes the quote state and which
+//!    kinds of bytes it holds; stretches are surveyed in parallel and combined in order ([`prefix`]).
+//! 2. [`record_start`] finds where a worker may begin, given the state the stretch begins in.
+//! 3. [`Scanner::scan`] writes the position of every unquoted delimiter and line end of a piece ([`scan`]).
+//! 4. [`Rows::new`] proves that these marks form rows of equal length, or names the first record that does not
+//!    ([`record`]).
+//! 5. A decoder per column turns fields into values, a column at a time ([`decode`]).
+//!
+//! [`write`] is the way back. [`mod@reference`] is a slow and obvious parser of the same language, which the tests
+//! compare every kernel with.
+//!
+//! What this crate never does: read or write files, start threads, or allocate per field.
+
+pub mod decode;
+pub mod dialect;
+pub mod kernel;
+pub mod padded;
+pub mod prefix;
+pub mod record;
+pub mod reference;
+pub mod scan;
+pub mod write;
+
+pub use dialect::{Dialect, DialectError};
+pub use kernel::{Kernel, KernelError};
+pub use padded::{PADDING, Padded};
+pub use prefix::{QuoteState, Survey, TextTraits, record_start, record_start_fast, survey, unclosed_quote};
+pub use record::{Records, Rows, Shape, ShapeError, ShapeErrorKind};
+pub use scan::{Marks, Scanner};
