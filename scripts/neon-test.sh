@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Tests the crates below the engine on emulated ARM: builds them with Debian's rustc (it has a standard library
+# for aarch64) and runs them under qemu's user emulation. Emulated time means nothing; only results do.
+#   scripts/neon-test.sh             install what is missing (as root), build, test
+#   scripts/neon-test.sh --install   only install
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(rustc-web libstd-rust-web-dev:arm64 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
+std=/usr/lib/rustlib/aarch64-unknown-linux-gnu/lib
+rustc=/usr/bin/rustc
+
+installed() {
+    [ -x "$rustc" ] && [ -d "$std" ] && command -v aarch64-linux-gnu-gcc qemu-aarch64-static > /dev/null
+}
+
+if ! installed; then
+    if [ "$(id -u)" != 0 ]; then
+        echo "neon-test: these packages are missing, and only root may install them: ${packages[*]}" >&2
+        exit 1
+    fi
+    export DEBIAN_FRONTEND=noninteractive
+    dpkg --add-architecture arm64
+    apt-get update -qq
+    apt-get install -qq --yes --no-install-recommends "${packages[@]}" > /dev/null
+    installed || { echo "neon-test: the packages do not hold what was expected" >&2; exit 1; }
+fi
+if [ "${1:-}" = --install ]; then
+    exit 0
+fi
+
+# The normal cargo with the other compiler: what rust-version in Cargo.toml asks for is checked by cargo itself.
+export RUSTC="$rustc" RUSTUP_TOOLCHAIN="${RUSTUP_TOOLCHAIN:-}"
+[ -n "$RUSTUP_TOOLCHAIN" ] || unset RUSTUP_TOOLCHAIN
+unset RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64-static -L /usr/aarch64-linux-gnu"
+# Tests that push gigabytes through the scan may take a smaller share where instructions are emulated.
+export LONGSHORE_TEST_EMULATED=1
+"$rustc" --version
+exec cargo test --locked --target aarch64-unknown-linux-gnu --target-dir "${CARGO_TARGET_DIR:-target}/neon" \
+    --lib --tests -p longshore-csv -p longshore-storage -p longshore-load "$@"

@@ -1,0 +1,222 @@
+//! `cargo xtask ci`: every check and test, in order, each with its time.
+//!
+//! The order is cheapest first, and the steps share target folders so that DataFusion is compiled once to
+//! machine code (the tests) and once to metadata (clippy and the documentation). Sanitizer, emulator and fuzzer
+//! build only the crates below the engine, each in a folder of its own under `target/`.
+
+mod absence;
+mod demo;
+mod fuzz;
+mod kernels;
+mod neon;
+mod sanitizer;
+
+use std::time::{Duration, Instant};
+
+use crate::shell::{cargo, run};
+use crate::tidy;
+
+/// What became of a step that did not fail.
+pub(crate) enum Outcome {
+    /// It ran and passed.
+    Passed,
+    /// It cannot run on this machine, for this reason.
+    Skipped(String),
+}
+
+/// The crates below the engine: they build without DataFusion, in seconds.
+pub(crate) const LOW_CRATES: [&str; 3] = ["longshore-csv", "longshore-storage", "longshore-load"];
+
+type Run = fn() -> Result<Outcome, String>;
+
+struct Step {
+    name: &'static str,
+    about: &'static str,
+    /// Part of `--fast`.
+    fast: bool,
+    run: Run,
+}
+
+const fn step(name: &'static str, about: &'static str, fast: bool, run: Run) -> Step {
+    Step {
+        name,
+        about,
+        fast,
+        run,
+    }
+}
+
+const STEPS: &[Step] = &[
+    step("tidy", "house rules", true, tidy_step),
+    step("fmt", "rustfmt", true, fmt),
+    step(
+        "absence",
+        "promises of absence, crate by crate",
+        true,
+        absence::step,
+    ),
+    step("clippy", "lints, warnings denied", true, clippy),
+    step("test", "all tests of the workspace", true, test),
+    step("doc", "documentation, warnings denied", false, doc),
+    step(
+        "kernels",
+        "low crates under each kernel of this machine",
+        false,
+        kernels::step,
+    ),
+    step(
+        "asan",
+        "low crates under AddressSanitizer",
+        false,
+        sanitizer::step,
+    ),
+    step("neon", "low crates on emulated ARM", false, neon::step),
+    step("fuzz", "each fuzz target for a while", false, fuzz::step),
+    step("demo", "the demo at scale 0.01", false, demo::step),
+];
+
+/// Runs the steps that the arguments ask for.
+///
+/// # Errors
+///
+/// The first failure.
+pub(crate) fn main(arguments: &[&str]) -> Result<(), String> {
+    let Some(steps) = select(arguments)? else {
+        for step in STEPS {
+            let fast = if step.fast { " (also --fast)" } else { "" };
+            println!("{:10} {}{fast}", step.name, step.about);
+        }
+        return Ok(());
+    };
+    let started = Instant::now();
+    let mut report = Vec::new();
+    for step in steps {
+        println!("\n==> {}: {}", step.name, step.about);
+        let began = Instant::now();
+        let result = (step.run)();
+        let took = seconds(began.elapsed());
+        match result {
+            Ok(Outcome::Passed) => {
+                println!("<== {}: passed in {took}", step.name);
+                report.push(format!("{:10} {took:>9}  passed", step.name));
+            }
+            Ok(Outcome::Skipped(reason)) => {
+                println!("<== {}: SKIPPED: {reason}", step.name);
+                report.push(format!("{:10} {took:>9}  SKIPPED: {reason}", step.name));
+            }
+            Err(error) => {
+                report.push(format!("{:10} {took:>9}  FAILED", step.name));
+                println!("\n{}", report.join("\n"));
+                return Err(format!(
+                    "\nci failed at {}: {error}\nagain with: cargo xtask ci {}",
+                    step.name, step.name
+                ));
+            }
+        }
+    }
+    println!("\n{}", report.join("\n"));
+    println!("ci passed in {}", seconds(started.elapsed()));
+    Ok(())
+}
+
+/// The steps to run; `None` to list them.
+fn select(arguments: &[&str]) -> Result<Option<Vec<&'static Step>>, String> {
+    let mut steps: Vec<&'static Step> = STEPS.iter().collect();
+    let mut named = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(&argument) = rest.next() {
+        match argument {
+            "--list" => return Ok(None),
+            "--fast" => steps.retain(|step| step.fast),
+            "--from" => {
+                let name = rest.next().ok_or("--from needs the name of a step")?;
+                let first = find(name)?.name;
+                steps = steps
+                    .into_iter()
+                    .skip_while(|step| step.name != first)
+                    .collect();
+            }
+            name => named.push(find(name)?),
+        }
+    }
+    Ok(Some(if named.is_empty() { steps } else { named }))
+}
+
+fn find(name: &str) -> Result<&'static Step, String> {
+    STEPS.iter().find(|step| step.name == name).ok_or_else(|| {
+        let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+        format!(
+            "there is no step {name:?}; the steps are {}",
+            names.join(", ")
+        )
+    })
+}
+
+fn seconds(time: Duration) -> String {
+    let whole = time.as_secs();
+    if whole < 60 {
+        format!("{:.1} s", time.as_secs_f64())
+    } else {
+        format!("{} min {:02} s", whole / 60, whole % 60)
+    }
+}
+
+fn tidy_step() -> Result<Outcome, String> {
+    tidy::main(&[]).map(|()| Outcome::Passed)
+}
+
+fn fmt() -> Result<Outcome, String> {
+    run(&mut cargo(&["fmt", "--all", "--check"]))
+        .map_err(|error| format!("{error}; run: cargo fmt --all"))?;
+    run(&mut cargo(&[
+        "fmt",
+        "--manifest-path",
+        "fuzz/Cargo.toml",
+        "--check",
+    ]))?;
+    Ok(Outcome::Passed)
+}
+
+fn clippy() -> Result<Outcome, String> {
+    run(&mut cargo(&[
+        "clippy",
+        "--locked",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))?;
+    Ok(Outcome::Passed)
+}
+
+fn test() -> Result<Outcome, String> {
+    run(&mut cargo(&["test", "--locked", "--workspace"]))?;
+    Ok(Outcome::Passed)
+}
+
+fn doc() -> Result<Outcome, String> {
+    run(cargo(&["doc", "--locked", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    Ok(Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(arguments: &[&str]) -> Vec<&'static str> {
+        let steps = select(arguments).expect("valid").expect("steps");
+        steps.iter().map(|step| step.name).collect()
+    }
+
+    #[test]
+    fn steps_are_selected() {
+        assert_eq!(names(&[]).len(), STEPS.len());
+        assert_eq!(names(&["--from", "fuzz"]), ["fuzz", "demo"]);
+        assert_eq!(names(&["doc", "tidy"]), ["doc", "tidy"]);
+        assert!(names(&["--fast"]).contains(&"test"));
+        assert!(!names(&["--fast"]).contains(&"fuzz"));
+        assert!(select(&["--list"]).expect("valid").is_none());
+        assert!(select(&["nonsense"]).is_err());
+    }
+}
