@@ -1,1 +1,27 @@
-//! Placeholder.
+//! Main-memory storage: relations of columnar chunks, the partition buffers that loads fill, and the native file format.
+//!
+//! A worker fills [`PartitionBuffer`]s in memory of its own [`Arena`]; an [`Append`] merges them into a [`Relation`] in
+//! one of the three ways of *Instant Loading*, section 3.5; readers work on immutable [`Snapshot`]s of [`Chunk`]s and
+//! see them as Arrow arrays without copying.
+//!
+//! Not here: SQL, CSV, async. Who parses text and who plans queries is up to the crates above.
+
+mod arena;
+mod buffer;
+pub mod checksum;
+mod chunk;
+mod error;
+mod memory;
+pub mod native;
+mod relation;
+mod statistics;
+mod types;
+
+pub use arena::{ARENA_BLOCK_BYTES, Arena, Region};
+pub use buffer::{HEAP_BYTES_MAX, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues};
+pub use chunk::{CHUNK_ROWS_MAX, Chunk, Values};
+pub use error::{AppendError, OutOfMemory};
+pub use memory::Memory;
+pub use relation::{Append, MergeKind, Relation, Snapshot};
+pub use statistics::{ColumnStatistics, Value};
+pub use types::{Column, ColumnType, Physical, Schema};

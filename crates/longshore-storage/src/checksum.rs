@@ -1,0 +1,1 @@
+//! Order-independent checksum of a snapshot.

@@ -1,0 +1,1 @@
+//! The native file format (the unload of the paper): columnar, compressed, checksummed.

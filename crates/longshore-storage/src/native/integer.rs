@@ -1,0 +1,367 @@
+//! Stores a list of integers in as few whole bytes per value as its range, its step or its slope allows.
+//!
+//! Two shapes, chosen per block by the fewer bytes:
+//!
+//! * **frame**: `value = base + residual * step`. The step is the greatest common divisor of the distances to the
+//!   least value: timestamps of whole seconds, prices of whole units and doubles with few digits lose their zeros.
+//! * **slope**: `value = previous + slope + residual`, from `base` on, for lists without nulls. Sorted keys shrink
+//!   to a byte, and a sequence with one stride to nothing.
+//!
+//! Residuals are split into planes (`plane`). Arithmetic wraps at the width of the type, so any code read from a
+//! file decodes to *some* values; that they are the right ones is what the checksum of the block says.
+//!
+//! Floats take the same way as integers of the same width by their bits, booleans do not (`column`).
+
+use std::mem::MaybeUninit;
+
+use super::plane::{BATCH_ROWS, Integer, Planes, plane_widths, split, width_of};
+use super::wire::{Malformed, Reader, Writer};
+
+/// How the residuals become values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Residuals count multiples of `step` from the base.
+    Frame {
+        /// What the residuals are multiplied with.
+        step: i128,
+    },
+    /// Residuals add to the previous value and `slope`.
+    Slope {
+        /// The least difference between neighbours.
+        slope: i128,
+    },
+}
+
+/// All that is needed to read a list of integers but its planes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct IntegerCode {
+    /// The least value of a frame; the first value of a slope.
+    pub(super) base: i128,
+    /// Frame or slope.
+    pub(super) shape: Shape,
+    /// Bytes per residual.
+    pub(super) width: u8,
+}
+
+impl IntegerCode {
+    /// Bytes that `write` appends.
+    pub(super) const BYTES: usize = 34;
+
+    /// The code of residuals that are the values themselves.
+    pub(super) fn identity(width: u8) -> IntegerCode {
+        IntegerCode { base: 0, shape: Shape::Frame { step: 1 }, width }
+    }
+
+    /// Appends the code to the directory.
+    pub(super) fn write(&self, writer: &mut Writer) {
+        let (tag, parameter) = match self.shape {
+            Shape::Frame { step } => (0, step),
+            Shape::Slope { slope } => (1, slope),
+        };
+        writer.u8(tag);
+        writer.u8(self.width);
+        writer.i128(self.base);
+        writer.i128(parameter);
+    }
+
+    /// Reads the code of integers of at most `width_max` bytes.
+    pub(super) fn read(reader: &mut Reader<'_>, width_max: u8) -> Result<IntegerCode, Malformed> {
+        let (tag, width, base, parameter) = (reader.u8()?, reader.u8()?, reader.i128()?, reader.i128()?);
+        let shape = match tag {
+            0 => Shape::Frame { step: parameter },
+            1 => Shape::Slope { slope: parameter },
+            _ => return Err(Malformed::new(format!("{tag} is not an integer encoding"))),
+        };
+        if width > width_max {
+            return Err(Malformed::new(format!(
+                "residuals of {width} bytes in a column of {width_max} bytes"
+            )));
+        }
+        Ok(IntegerCode { base, shape, width })
+    }
+
+    /// The lengths of the sections that hold `rows` residuals.
+    pub(super) fn section_bytes(&self, rows: usize) -> impl Iterator<Item = u64> + use<> {
+        plane_widths(self.width).map(move |width| rows as u64 * u64::from(width))
+    }
+}
+
+/// Chooses a code for `values` and hands each plane of residuals to `section`.
+///
+/// `validity` has one bit per value, if some are null: the nulls are left out of the choice and come back as any
+/// value. There must be at least one that is not null.
+pub(super) fn encode<T: Integer>(
+    values: &[T],
+    validity: Option<&[u8]>,
+    mut section: impl FnMut(&[u8]),
+) -> IntegerCode {
+    let code = choose(values, validity);
+    let mut residuals: Vec<T> = match code.shape {
+        Shape::Frame { step } => frame_residuals(values, T::truncate(code.base), step),
+        Shape::Slope { slope } => slope_residuals(values, T::truncate(slope)),
+    };
+    if let Some(validity) = validity {
+        for (row, residual) in residuals.iter_mut().enumerate() {
+            if !is_valid(validity, row) {
+                *residual = T::default();
+            }
+        }
+    }
+    let mut plane = Vec::new();
+    let mut shift_bits = 0;
+    for width in plane_widths(code.width) {
+        plane.clear();
+        split(&residuals, width, shift_bits, &mut plane);
+        section(&plane);
+        shift_bits += 8 * u32::from(width);
+    }
+    code
+}
+
+/// Joins the planes of `code` into `out`.
+pub(super) fn decode<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &mut [MaybeUninit<T>]) {
+    let mut base = T::truncate(code.base);
+    let mut residuals = [T::default(); BATCH_ROWS];
+    for (batch, out) in out.chunks_mut(BATCH_ROWS).enumerate() {
+        let residuals = &mut residuals[..out.len()];
+        planes.join(batch * BATCH_ROWS, residuals);
+        match code.shape {
+            Shape::Frame { step: 1 } => fill(out, residuals, |residual| base.add(residual)),
+            Shape::Frame { step } => {
+                let step = T::truncate(step);
+                fill(out, residuals, |residual| base.add(residual.mul(step)));
+            }
+            Shape::Slope { slope } => {
+                let slope = T::truncate(slope);
+                fill(out, residuals, |residual| {
+                    let value = base.add(residual);
+                    base = value.add(slope);
+                    value
+                });
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn fill<T: Copy>(out: &mut [MaybeUninit<T>], residuals: &[T], mut value: impl FnMut(T) -> T) {
+    for (slot, &residual) in out.iter_mut().zip(residuals) {
+        slot.write(value(residual));
+    }
+}
+
+/// Whether bit `row` of `validity` is set.
+pub(super) fn is_valid(validity: &[u8], row: usize) -> bool {
+    validity[row / 8] >> (row % 8) & 1 == 1
+}
+
+fn choose<T: Integer>(values: &[T], validity: Option<&[u8]>) -> IntegerCode {
+    let (least, greatest) = bounds(values, validity);
+    let range = greatest.sub(least).unsigned();
+    let frame = IntegerCode {
+        base: least.widen(),
+        shape: Shape::Frame { step: 1 },
+        width: width_of(range),
+    };
+    if frame.width <= 1 {
+        return frame;
+    }
+    if validity.is_none()
+        && let Some(sloped) = choose_slope(values, range).filter(|s| s.width < frame.width)
+    {
+        return sloped;
+    }
+    let step = u64::try_from(range).map_or(1, |_| common_step(values, validity, least));
+    let stepped = width_of(range / u128::from(step.max(1)));
+    if stepped < frame.width {
+        return IntegerCode {
+            shape: Shape::Frame { step: i128::from(step) },
+            width: stepped,
+            ..frame
+        };
+    }
+    frame
+}
+
+fn bounds<T: Integer>(values: &[T], validity: Option<&[u8]>) -> (T, T) {
+    let fold = |(least, greatest): (T, T), value: T| (least.min(value), greatest.max(value));
+    let Some(validity) = validity else {
+        return values.iter().copied().fold((values[0], values[0]), fold);
+    };
+    let mut valid = values
+        .iter()
+        .enumerate()
+        .filter(|(row, _)| is_valid(validity, *row))
+        .map(|(_, value)| *value);
+    let first = valid.next().expect("a block of nulls alone is not encoded");
+    valid.fold((first, first), fold)
+}
+
+/// The slope of `values`, whose distance from least to greatest is `range`.
+fn choose_slope<T: Integer>(values: &[T], range: u128) -> Option<IntegerCode> {
+    // Differences must neither overflow the type nor, between themselves, its unsigned twin.
+    if range >> (8 * u32::from(T::BYTES) - 2) != 0 {
+        return None;
+    }
+    let difference = |pair: &[T; 2]| pair[1].sub(pair[0]);
+    let pairs = values.array_windows::<2>();
+    let (least, greatest) = pairs
+        .map(difference)
+        .fold(None, |bounds: Option<(T, T)>, d| {
+            Some(bounds.map_or((d, d), |(least, greatest)| (least.min(d), greatest.max(d))))
+        })?;
+    Some(IntegerCode {
+        base: values[0].widen(),
+        shape: Shape::Slope { slope: least.widen() },
+        width: width_of(greatest.sub(least).unsigned()),
+    })
+}
+
+/// The greatest number that divides the distance of every value from `least`; 0 if all are equal.
+/// The distances must fit 64 bits.
+fn common_step<T: Integer>(values: &[T], validity: Option<&[u8]>, least: T) -> u64 {
+    let mut step = 0;
+    for (row, value) in values.iter().enumerate() {
+        if validity.is_some_and(|validity| !is_valid(validity, row)) {
+            continue;
+        }
+        let distance = value.sub(least).high(0);
+        if step == 0 || distance % step != 0 {
+            step = greatest_common_divisor(step, distance);
+            if step == 1 {
+                break;
+            }
+        }
+    }
+    step
+}
+
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+fn frame_residuals<T: Integer>(values: &[T], base: T, step: i128) -> Vec<T> {
+    if step == 1 {
+        return values.iter().map(|value| value.sub(base)).collect();
+    }
+    // `choose` gives steps only to distances of 64 bits; the distance of a null, which is masked out, may be longer.
+    let step = step as u64;
+    values
+        .iter()
+        .map(|value| T::truncate(i128::from(value.sub(base).high(0) / step)))
+        .collect()
+}
+
+fn slope_residuals<T: Integer>(values: &[T], slope: T) -> Vec<T> {
+    let mut expected = values[0];
+    values
+        .iter()
+        .map(|&value| {
+            let residual = value.sub(expected);
+            expected = value.add(slope);
+            residual
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip<T: Integer + std::fmt::Debug>(values: &[T], validity: Option<&[u8]>) -> IntegerCode {
+        let mut sections: Vec<Vec<u8>> = Vec::new();
+        let code = encode(values, validity, |bytes| sections.push(bytes.to_vec()));
+        let lengths: Vec<u64> = sections.iter().map(|s| s.len() as u64).collect();
+        assert_eq!(lengths, code.section_bytes(values.len()).collect::<Vec<_>>());
+
+        let mut writer = Writer::default();
+        code.write(&mut writer);
+        let bytes = writer.into_bytes();
+        assert_eq!(bytes.len(), IntegerCode::BYTES);
+        assert_eq!(IntegerCode::read(&mut Reader::new(&bytes), T::BYTES), Ok(code));
+
+        let planes = Planes::new(code.width, values.len(), &mut sections.iter().map(Vec::as_slice))
+            .expect("the planes have the lengths of the code");
+        let mut out = vec![MaybeUninit::new(T::default()); values.len()];
+        decode(&code, &planes, &mut out);
+        for (row, (slot, value)) in out.iter().zip(values).enumerate() {
+            // SAFETY: the vector was filled above.
+            let found = unsafe { slot.assume_init() };
+            if validity.is_none_or(|v| is_valid(v, row)) {
+                assert_eq!(found, *value, "row {row} of {code:?}");
+            }
+        }
+        code
+    }
+
+    #[test]
+    fn extremes_come_back() {
+        round_trip(&[i16::MIN, i16::MAX, 0], None);
+        round_trip(&[i32::MIN, i32::MAX, -1, i32::MAX, i32::MIN], None);
+        round_trip(&[i64::MIN, i64::MAX, 0, i64::MAX, i64::MIN], None);
+        round_trip(&[i128::MIN, i128::MAX, 0, i128::MIN], None);
+        round_trip(&[u32::MAX, 0], None);
+        round_trip(&[i64::MIN], None);
+    }
+
+    #[test]
+    fn equal_values_take_no_bytes() {
+        assert_eq!(round_trip(&[-7_i64; 5000], None).width, 0);
+    }
+
+    #[test]
+    fn sequences_take_no_bytes() {
+        let values: Vec<i64> = (0..5000).map(|i| 10_000_000_000 - 3 * i).collect();
+        let code = round_trip(&values, None);
+        assert_eq!((code.width, code.shape), (0, Shape::Slope { slope: -3 }));
+    }
+
+    #[test]
+    fn sorted_keys_take_one_byte() {
+        let values: Vec<i32> = (0..60_000).map(|i| (i / 7) * 32 + i % 7).collect();
+        assert_eq!(round_trip(&values, None).width, 1);
+    }
+
+    #[test]
+    fn whole_seconds_lose_their_microseconds() {
+        let values: Vec<i64> = (0..5000).map(|i| 1_600_000_000_000_000 + (i * 7919 % 86_400) * 1_000_000).collect();
+        let code = round_trip(&values, None);
+        assert_eq!((code.width, code.shape), (3, Shape::Frame { step: 1_000_000 }));
+    }
+
+    #[test]
+    fn every_width_of_every_type_comes_back() {
+        for width_bits in 0..64_u32 {
+            let values: Vec<i64> = (0..2500_u64)
+                .map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1 >> (63 - width_bits)) as i64 - 40)
+                .collect();
+            round_trip(&values, None);
+            round_trip(&values.iter().map(|v| *v as i16).collect::<Vec<_>>(), None);
+            round_trip(&values.iter().map(|v| *v as i32).collect::<Vec<_>>(), None);
+            round_trip(&values.iter().map(|v| i128::from(*v) << 60).collect::<Vec<_>>(), None);
+        }
+    }
+
+    #[test]
+    fn nulls_do_not_widen_a_block() {
+        let mut values = vec![1_000_000_i32; 100];
+        values[3] = 0;
+        values[50] = 1_000_100;
+        let mut validity = vec![0xFF_u8; 13];
+        validity[0] &= !(1 << 3);
+        assert_eq!(round_trip(&values, Some(&validity)).width, 1);
+    }
+
+    #[test]
+    fn nulls_do_not_break_a_step() {
+        let mut values: Vec<i64> = (0..100).map(|i| 5_000_000_000 + 1000 * (i * 37 % 100)).collect();
+        values[3] = 0;
+        let mut validity = vec![0xFF_u8; 13];
+        validity[0] &= !(1 << 3);
+        let code = round_trip(&values, Some(&validity));
+        assert_eq!((code.width, code.shape), (1, Shape::Frame { step: 1000 }));
+    }
+}

@@ -1,0 +1,171 @@
+//! Little-endian fields of the header and the directory, written and read with every bound checked.
+//!
+//! Hand-written because the directory is the one part of a file that is parsed before anything is trusted: a
+//! reader here never looks past its end and never allocates more than the bytes it has been given.
+
+use std::fmt;
+
+/// Bytes that do not say what the format asks for; the text says which part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Malformed(pub(super) String);
+
+impl Malformed {
+    /// An error whose reason is `reason`.
+    pub(super) fn new(reason: impl Into<String>) -> Malformed {
+        Malformed(reason.into())
+    }
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Appends fields to a byte vector.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    /// Everything written so far.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Appends one byte.
+    pub(super) fn u8(&mut self, value: u8) {
+        self.bytes.push(value);
+    }
+
+    /// Appends four bytes.
+    pub(super) fn u32(&mut self, value: u32) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// Appends eight bytes.
+    pub(super) fn u64(&mut self, value: u64) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// Appends sixteen bytes.
+    pub(super) fn i128(&mut self, value: i128) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// Appends a length of four bytes and then `bytes`.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` has 4 GiB or more: names and bounds, which alone are written so, never have.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.u32(u32::try_from(bytes.len()).expect("a directory field is below 4 GiB"));
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+/// Takes fields off the front of a slice.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// Reads from the start of `bytes`.
+    pub(super) fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader { rest: bytes }
+    }
+
+    /// Bytes not yet taken.
+    pub(super) fn remaining(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// The next `count` bytes.
+    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let Some((head, tail)) = self.rest.split_at_checked(count) else {
+            return Err(Malformed::new(format!(
+                "the directory ends where {count} more bytes are due"
+            )));
+        };
+        self.rest = tail;
+        Ok(head)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let taken = self.take(N)?;
+        Ok(taken.try_into().expect("take returned N bytes"))
+    }
+
+    /// One byte.
+    pub(super) fn u8(&mut self) -> Result<u8, Malformed> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    /// Four bytes.
+    pub(super) fn u32(&mut self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// Eight bytes.
+    pub(super) fn u64(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// Sixteen bytes.
+    pub(super) fn i128(&mut self) -> Result<i128, Malformed> {
+        self.array().map(i128::from_le_bytes)
+    }
+
+    /// A length of four bytes and that many bytes.
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
+        let len = self.u32()?;
+        self.take(len as usize)
+    }
+
+    /// A number of things to come, each of at least `least_bytes` bytes, so that a vector of them may be allocated.
+    pub(super) fn count(&mut self, least_bytes: usize, what: &str) -> Result<usize, Malformed> {
+        let count = self.u32()? as usize;
+        if count > self.remaining() / least_bytes {
+            return Err(Malformed::new(format!(
+                "the directory claims {count} {what} but has {} bytes left",
+                self.remaining()
+            )));
+        }
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut writer = Writer::default();
+        writer.u8(7);
+        writer.u32(u32::MAX);
+        writer.u64(1 << 40);
+        writer.i128(i128::MIN);
+        writer.bytes("größe".as_bytes());
+        let bytes = writer.into_bytes();
+        let mut reader = Reader::new(&bytes);
+        assert_eq!(reader.u8(), Ok(7));
+        assert_eq!(reader.u32(), Ok(u32::MAX));
+        assert_eq!(reader.u64(), Ok(1 << 40));
+        assert_eq!(reader.i128(), Ok(i128::MIN));
+        assert_eq!(reader.bytes(), Ok("größe".as_bytes()));
+        assert_eq!(reader.remaining(), 0);
+        assert!(reader.u8().is_err());
+    }
+
+    #[test]
+    fn a_length_beyond_the_end_is_refused() {
+        let mut writer = Writer::default();
+        writer.u32(1000);
+        let bytes = writer.into_bytes();
+        assert!(Reader::new(&bytes).bytes().is_err());
+        assert!(Reader::new(&bytes).count(1, "columns").is_err());
+    }
+}

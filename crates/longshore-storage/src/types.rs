@@ -1,0 +1,261 @@
+//! Decides which types a column may have, how each is stored, and what Arrow type its readers see.
+//!
+//! The stored ([`Physical`]) layout is Arrow's own except in two places, where a smaller one pays during a load: a
+//! BOOLEAN takes a byte instead of a bit, and a DECIMAL of up to 18 digits takes 64 bits instead of 128. Both are
+//! converted batch by batch when they are read (`chunk/array.rs`).
+//!
+//! Not here: the SQL spelling of types beyond their display (the engine parses), conversion between types.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, SchemaRef, TimeUnit};
+
+/// The digits that a DECIMAL stored in 64 bits may have.
+pub(crate) const DECIMAL64_PRECISION_MAX: u8 = 18;
+
+/// The digits that any DECIMAL may have.
+const DECIMAL_PRECISION_MAX: u8 = 38;
+
+/// The SQL type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ColumnType {
+    /// BOOLEAN.
+    Boolean,
+    /// SMALLINT, 16 bits.
+    SmallInt,
+    /// INTEGER, 32 bits.
+    Integer,
+    /// BIGINT, 64 bits.
+    BigInt,
+    /// REAL, a 32-bit float.
+    Real,
+    /// DOUBLE PRECISION, a 64-bit float.
+    Double,
+    /// DECIMAL(precision, scale).
+    Decimal {
+        /// Digits altogether, 1 to 38.
+        precision: u8,
+        /// Digits behind the point, at most the precision.
+        scale: u8,
+    },
+    /// CHAR(n): up to n characters, stored without trailing blanks.
+    Char(u32),
+    /// VARCHAR(n): up to n characters.
+    Varchar(u32),
+    /// TEXT.
+    Text,
+    /// DATE, days since 1970-01-01.
+    Date,
+    /// TIME, microseconds since midnight.
+    Time,
+    /// TIMESTAMP, microseconds since 1970-01-01T00:00:00 of no particular zone.
+    Timestamp,
+    /// TIMESTAMP WITH TIME ZONE, microseconds since 1970-01-01T00:00:00 UTC.
+    TimestampTz,
+    /// UUID, stored as 36 characters of lower-case text.
+    Uuid,
+    /// BYTEA.
+    Bytea,
+}
+
+/// How the values of a column lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Physical {
+    /// One byte, 0 or 1.
+    U8,
+    /// 16-bit integer.
+    I16,
+    /// 32-bit integer.
+    I32,
+    /// 64-bit integer.
+    I64,
+    /// 128-bit integer.
+    I128,
+    /// 32-bit float.
+    F32,
+    /// 64-bit float.
+    F64,
+    /// A 128-bit view in Arrow's layout: length, then up to 12 bytes inline, or a prefix of 4 bytes, the data buffer
+    /// (always 0: a chunk has one heap) and the offset in it.
+    View,
+}
+
+impl Physical {
+    /// Bytes per value.
+    #[must_use]
+    pub fn width(self) -> usize {
+        match self {
+            Physical::U8 => 1,
+            Physical::I16 => 2,
+            Physical::I32 | Physical::F32 => 4,
+            Physical::I64 | Physical::F64 => 8,
+            Physical::I128 | Physical::View => 16,
+        }
+    }
+}
+
+impl ColumnType {
+    /// The Arrow type of the arrays that readers get, and of the batches that are appended.
+    #[must_use]
+    pub fn arrow(&self) -> DataType {
+        match *self {
+            ColumnType::Boolean => DataType::Boolean,
+            ColumnType::SmallInt => DataType::Int16,
+            ColumnType::Integer => DataType::Int32,
+            ColumnType::BigInt => DataType::Int64,
+            ColumnType::Real => DataType::Float32,
+            ColumnType::Double => DataType::Float64,
+            ColumnType::Decimal { precision, scale } => DataType::Decimal128(precision, scale as i8),
+            ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => DataType::Utf8View,
+            ColumnType::Date => DataType::Date32,
+            ColumnType::Time => DataType::Time64(TimeUnit::Microsecond),
+            ColumnType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+            ColumnType::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            ColumnType::Bytea => DataType::BinaryView,
+        }
+    }
+
+    /// How values of this type are stored.
+    #[must_use]
+    pub fn physical(&self) -> Physical {
+        match *self {
+            ColumnType::Boolean => Physical::U8,
+            ColumnType::SmallInt => Physical::I16,
+            ColumnType::Integer | ColumnType::Date => Physical::I32,
+            ColumnType::BigInt | ColumnType::Time | ColumnType::Timestamp | ColumnType::TimestampTz => Physical::I64,
+            ColumnType::Real => Physical::F32,
+            ColumnType::Double => Physical::F64,
+            ColumnType::Decimal { precision, .. } if precision <= DECIMAL64_PRECISION_MAX => Physical::I64,
+            ColumnType::Decimal { .. } => Physical::I128,
+            ColumnType::Char(_)
+            | ColumnType::Varchar(_)
+            | ColumnType::Text
+            | ColumnType::Uuid
+            | ColumnType::Bytea => Physical::View,
+        }
+    }
+
+    /// The column type that holds every value of an Arrow type, for tables made from a query's result. Times finer
+    /// than a microsecond lose the rest. `None` for types that have no counterpart here (lists, structs, intervals).
+    #[must_use]
+    pub fn from_arrow(data_type: &DataType) -> Option<ColumnType> {
+        Some(match data_type {
+            DataType::Boolean => ColumnType::Boolean,
+            DataType::Int8 | DataType::UInt8 | DataType::Int16 => ColumnType::SmallInt,
+            DataType::UInt16 | DataType::Int32 => ColumnType::Integer,
+            DataType::UInt32 | DataType::Int64 => ColumnType::BigInt,
+            DataType::UInt64 => ColumnType::Decimal { precision: 20, scale: 0 },
+            DataType::Float16 | DataType::Float32 => ColumnType::Real,
+            DataType::Float64 => ColumnType::Double,
+            DataType::Decimal32(precision, scale)
+            | DataType::Decimal64(precision, scale)
+            | DataType::Decimal128(precision, scale)
+            | DataType::Decimal256(precision, scale) => {
+                let scale = u8::try_from(*scale).ok()?;
+                if *precision > DECIMAL_PRECISION_MAX || scale > *precision {
+                    return None;
+                }
+                ColumnType::Decimal { precision: *precision, scale }
+            }
+            DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ColumnType::Text,
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+                ColumnType::Bytea
+            }
+            DataType::Date32 => ColumnType::Date,
+            DataType::Date64 | DataType::Timestamp(_, None) => ColumnType::Timestamp,
+            DataType::Timestamp(_, Some(_)) => ColumnType::TimestampTz,
+            DataType::Time32(_) | DataType::Time64(_) => ColumnType::Time,
+            DataType::Dictionary(_, values) => ColumnType::from_arrow(values)?,
+            _ => return None,
+        })
+    }
+}
+
+/// The SQL spelling, for instance `DECIMAL(15,2)`.
+impl fmt::Display for ColumnType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            ColumnType::Boolean => f.write_str("BOOLEAN"),
+            ColumnType::SmallInt => f.write_str("SMALLINT"),
+            ColumnType::Integer => f.write_str("INTEGER"),
+            ColumnType::BigInt => f.write_str("BIGINT"),
+            ColumnType::Real => f.write_str("REAL"),
+            ColumnType::Double => f.write_str("DOUBLE PRECISION"),
+            ColumnType::Decimal { precision, scale } => write!(f, "DECIMAL({precision},{scale})"),
+            ColumnType::Char(length) => write!(f, "CHAR({length})"),
+            ColumnType::Varchar(length) => write!(f, "VARCHAR({length})"),
+            ColumnType::Text => f.write_str("TEXT"),
+            ColumnType::Date => f.write_str("DATE"),
+            ColumnType::Time => f.write_str("TIME"),
+            ColumnType::Timestamp => f.write_str("TIMESTAMP"),
+            ColumnType::TimestampTz => f.write_str("TIMESTAMP WITH TIME ZONE"),
+            ColumnType::Uuid => f.write_str("UUID"),
+            ColumnType::Bytea => f.write_str("BYTEA"),
+        }
+    }
+}
+
+/// A column of a relation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The name, as the catalog knows it.
+    pub name: String,
+    /// The type.
+    pub column_type: ColumnType,
+    /// Whether it may hold NULL.
+    pub nullable: bool,
+}
+
+impl Column {
+    /// A column.
+    #[must_use]
+    pub fn new(name: impl Into<String>, column_type: ColumnType, nullable: bool) -> Column {
+        Column { name: name.into(), column_type, nullable }
+    }
+}
+
+/// The columns of a relation, in order.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    columns: Vec<Column>,
+    arrow: SchemaRef,
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Schema) -> bool {
+        self.columns == other.columns
+    }
+}
+
+impl Eq for Schema {}
+
+impl Schema {
+    /// A schema of these columns. That names differ is the caller's concern.
+    #[must_use]
+    pub fn new(columns: Vec<Column>) -> Schema {
+        let fields: Vec<Field> = columns
+            .iter()
+            .map(|column| Field::new(&column.name, column.column_type.arrow(), column.nullable))
+            .collect();
+        Schema { columns, arrow: Arc::new(arrow_schema::Schema::new(fields)) }
+    }
+
+    /// The columns, in order.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The position of the first column with this very name.
+    #[must_use]
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// The schema of the batches that readers get and that are appended.
+    #[must_use]
+    pub fn arrow(&self) -> SchemaRef {
+        Arc::clone(&self.arrow)
+    }
+}
