@@ -1,8 +1,17 @@
 //! Decides where a record may begin.
 //!
-//! A worker that starts mid-file cannot know whether it stands inside quotes.
-use crate::{Dialect, Kernel};
+//! A worker that starts mid-file cannot know whether it stands inside quotes. Each stretch of text reports how it
+//! changes the quote state ([`survey`], one fast pass); the reports are combined in order (a parallel prefix), and so
+//! every worker knows the state it begins in before it parses. The paper's safe mode (Instant Loading, 3.3) scans
+//! serially instead; its fast mode, which trusts that a line end inside quotes is always escaped, is
+//! [`record_start_fast`].
+//! Not here: which stretches there are and who surveys them (`longshore-load`).
+
 use std::ops::{BitOr, BitOrAssign};
+
+use crate::kernel::with_kernel;
+use crate::scan::quoting::{DoubledQuotes, EscapeTransitions, EscapedQuotes, NoQuotes, Parity};
+use crate::{Dialect, Kernel};
 
 /// Where a byte stands with respect to quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -25,6 +34,22 @@ pub struct TextTraits {
     pub carriage_returns: bool,
     /// It holds bytes of 0x80 and above, so it must be checked to be UTF-8.
     pub non_ascii: bool,
+}
+
+impl QuoteState {
+    /// Every state, in the order of their numbers.
+    pub(crate) const ALL: [QuoteState; 3] = [QuoteState::Outside, QuoteState::Inside, QuoteState::Escaped];
+
+    /// The state behind one more byte.
+    pub(crate) fn step(self, dialect: &Dialect, byte: u8) -> QuoteState {
+        match self {
+            QuoteState::Outside if dialect.quote() == Some(byte) => QuoteState::Inside,
+            QuoteState::Inside if dialect.quote() == Some(byte) => QuoteState::Outside,
+            QuoteState::Inside if dialect.escape() == Some(byte) => QuoteState::Escaped,
+            QuoteState::Escaped => QuoteState::Inside,
+            unchanged => unchanged,
+        }
+    }
 }
 
 impl TextTraits {
@@ -50,7 +75,7 @@ impl BitOrAssign for TextTraits {
     }
 }
 
-/// What one stretch of text does: the bytes it holds and how it changes the quote state.
+/// What one stretch of text holds and how it changes the quote state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Survey {
     /// The kinds of bytes in the stretch.
@@ -59,10 +84,14 @@ pub struct Survey {
 }
 
 impl Survey {
+    pub(crate) fn new(traits: TextTraits, after: [QuoteState; 3]) -> Survey {
+        Survey { traits, after }
+    }
+
     /// The survey of no text.
     #[must_use]
     pub fn identity() -> Survey {
-        todo!()
+        Survey { traits: TextTraits::default(), after: QuoteState::ALL }
     }
 
     /// The state behind the stretch, given the one before it.
@@ -71,38 +100,74 @@ impl Survey {
         self.after[before as usize]
     }
 
-    /// The survey of this stretch followed by the `next` one.
+    /// The survey of this stretch and the `next` one together.
     #[must_use]
     pub fn then(&self, next: &Survey) -> Survey {
-        let _ = next;
-        todo!()
+        Survey { traits: self.traits | next.traits, after: self.after.map(|state| next.after(state)) }
     }
 }
 
-/// Surveys a stretch of text, wherever it begins.
+/// Surveys a stretch of text, wherever it begins and ends.
+///
+/// # Panics
+/// If the CPU does not run `kernel`.
 #[must_use]
 pub fn survey(kernel: Kernel, dialect: &Dialect, text: &[u8]) -> Survey {
-    let _ = (kernel, dialect, text);
-    todo!()
+    kernel.assert_available();
+    let survey: unsafe fn(&Dialect, &[u8]) -> Survey = with_kernel!(kernel, simd => {
+        match (dialect.quote(), dialect.escape()) {
+            (None, _) => simd::survey::<NoQuotes>,
+            (Some(_), None) => simd::survey::<Parity>,
+            (Some(_), Some(_)) => simd::survey::<EscapeTransitions>,
+        }
+    });
+    // SAFETY: the CPU runs the kernel.
+    unsafe { survey(dialect, text) }
 }
 
-/// Offset just behind the first unquoted `\n`, given the state at the start of the text.
+/// Offset just behind the first unquoted `\n`, given the state at the start of the text; `None` if no record begins in
+/// the text. The result may be the length of the text.
+///
+/// # Panics
+/// If the CPU does not run `kernel`.
 #[must_use]
 pub fn record_start(kernel: Kernel, dialect: &Dialect, text: &[u8], state: QuoteState) -> Option<usize> {
-    let _ = (kernel, dialect, text, state);
-    todo!()
+    kernel.assert_available();
+    let first_line_end: unsafe fn(&Dialect, &[u8], QuoteState) -> Option<usize> = with_kernel!(kernel, simd => {
+        match (dialect.quote(), dialect.escape()) {
+            (None, _) => simd::first_line_end::<NoQuotes>,
+            (Some(_), None) => simd::first_line_end::<DoubledQuotes>,
+            (Some(_), Some(_)) => simd::first_line_end::<EscapedQuotes>,
+        }
+    });
+    // SAFETY: the CPU runs the kernel.
+    unsafe { first_line_end(dialect, text, state) }
 }
 
-/// Paper's fast mode: offset just behind the first `\n` that is not preceded by the escape character.
+/// The paper's fast mode: offset just behind the first `\n` that does not follow the escape character, whether inside
+/// quotes or not. `previous` is the byte before the text, if there is one. Where quotes are doubled nothing escapes a
+/// line end, so that fields must not hold any.
 #[must_use]
 pub fn record_start_fast(dialect: &Dialect, text: &[u8], previous: Option<u8>) -> Option<usize> {
-    let _ = (dialect, text, previous);
-    todo!()
+    let before = |at: usize| if at == 0 { previous } else { Some(text[at - 1]) };
+    let is_escaped = |at| dialect.escape().is_some_and(|escape| before(at) == Some(escape));
+    (0..text.len()).find(|&at| text[at] == b'\n' && !is_escaped(at)).map(|at| at + 1)
 }
 
-/// Position of the quote that is still open at the end of `text`, which begins at a record start.
+/// Position of the quote that is still open at the end of a text that begins outside quotes: what to name when a file
+/// ends inside quotes. Walks the text byte by byte.
 #[must_use]
 pub fn unclosed_quote(dialect: &Dialect, text: &[u8]) -> Option<usize> {
-    let _ = (dialect, text);
-    todo!()
+    let mut state = QuoteState::Outside;
+    let mut opened = 0;
+    for (at, &byte) in text.iter().enumerate() {
+        let next = state.step(dialect, byte);
+        // The second half of a doubled quote goes on with what the first half seemed to close.
+        let doubled = dialect.escape().is_none() && at > 0 && text[at - 1] == byte;
+        if state == QuoteState::Outside && next == QuoteState::Inside && !doubled {
+            opened = at;
+        }
+        state = next;
+    }
+    (state != QuoteState::Outside).then_some(opened)
 }

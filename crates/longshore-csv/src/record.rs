@@ -1,5 +1,12 @@
-//! Marks to rectangular rows.
-use crate::{Dialect, Marks, Padded, TextTraits};
+//! Decides whether marks form rows of equal length.
+//!
+//! Columns can be decoded one after the other if the fields of a column stand at a fixed stride in the list of marks.
+//! That holds if every record has the same number of fields, which one look at each line end proves: the marks form
+//! rows of `F` fields if and only if every `F`-th mark is a line end and no other is. Only when that fails is the list
+//! walked record by record, to find the first one to blame.
+//! Not here: which fields a table wants, and in which file and line a bad record stands (`longshore-load`).
+
+use crate::{Dialect, Marks, Padded, QuoteState, TextTraits};
 
 /// What every record must look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,31 +17,66 @@ pub struct Shape {
     pub trailing_delimiter: bool,
 }
 
+impl Shape {
+    /// Marks of every record: one behind each field, and the line end behind a trailing delimiter.
+    fn marks(self) -> usize {
+        self.fields + usize::from(self.trailing_delimiter)
+    }
+
+    /// What is wrong with a record of `marks` marks whose last field is empty or not.
+    fn check(self, marks: usize, last_is_empty: bool) -> Option<ShapeErrorKind> {
+        let expected = self.fields;
+        let found = marks - usize::from(self.trailing_delimiter && last_is_empty);
+        if found < expected {
+            Some(ShapeErrorKind::MissingFields { expected, found })
+        } else if found > expected {
+            Some(ShapeErrorKind::ExtraFields { expected, found })
+        } else if self.trailing_delimiter && !last_is_empty {
+            Some(ShapeErrorKind::TrailingDelimiterMissing)
+        } else {
+            None
+        }
+    }
+}
+
 /// Complete records of equal length.
+///
+/// Field `column` of row `row` lies between `marks[row * stride + column] + 1` (wrapping) and
+/// `marks[row * stride + column + 1]`; both are within the text and the first is not above the second.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     text: Padded<'a>,
     marks: &'a [u32],
+    /// Marks from one row to the next. Rows that follow each other in the text share a mark, the line end of one being
+    /// the start of the next; copied rows do not.
     stride: usize,
     count: usize,
     shape: Shape,
+    /// Whether there may be bytes of no row between two rows.
+    selected: bool,
     traits: TextTraits,
     dialect: &'a Dialect,
 }
 
-/// What [`Rows::new`] found.
-#[derive(Clone, Debug)]
+/// What [`Rows::new`] finds in a scanned text.
+#[derive(Clone, Copy, Debug)]
 pub struct Records<'a> {
-    /// The records before the first misshapen one.
+    /// The complete records before the first misshapen one.
     pub rows: Rows<'a>,
-    /// Bytes of `rows`: up to and with the last record's line end.
+    /// Bytes that `rows` take: up to and with the line end of the last one.
     pub consumed: usize,
-    /// The first misshapen record, if there is one.
+    /// The first misshapen record among the complete ones.
     pub error: Option<ShapeError>,
 }
 
 impl<'a> Rows<'a> {
-    /// The complete records of a scanned text.
+    /// The complete records of a text, given its marks. What follows the last line end is left for later.
+    ///
+    /// The error, if there is one, is that of the first bad record. A stray carriage return is reported before a wrong
+    /// number of fields in the same record, which it may well have caused.
+    ///
+    /// # Panics
+    /// If `shape` has no fields or `marks` are those of a text of another length.
     #[must_use]
     pub fn new(
         text: Padded<'a>,
@@ -43,8 +85,30 @@ impl<'a> Rows<'a> {
         traits: TextTraits,
         dialect: &'a Dialect,
     ) -> Records<'a> {
-        let _ = (text, marks, shape, traits, dialect);
-        todo!()
+        assert!(shape.fields > 0, "a record has at least one field");
+        assert_eq!(marks.text_bytes(), text.len(), "the marks are those of another text");
+        let (line_ends, carriage_returns) = (marks.line_ends(), marks.carriage_returns());
+        let (positions, trimmed) = marks.parts();
+        let scanned = Scanned { text: text.text(), positions, shape, trim: carriage_returns > 0 };
+        let mut error = if scanned.is_rectangular(line_ends) { None } else { scanned.first_misshapen() };
+        let mut count = error.map_or(line_ends, |error| error.row);
+        if scanned.trim && scanned.carriage_returns_in_line_ends(count) < carriage_returns {
+            // The others are stray, or stand in a record that is misshapen or not complete yet.
+            error = scanned.first_stray(count, error, dialect).or(error);
+            count = error.map_or(line_ends, |error| error.row);
+        }
+        let consumed = scanned.start(count) as usize;
+        let stride = shape.marks();
+        let marks = &positions[..=count * stride];
+        let mut rows = Rows { text, marks, stride, count, shape, selected: false, traits, dialect };
+        if scanned.trim {
+            rows.copy_marks(0..count, trimmed);
+            for end in trimmed.iter_mut().skip(stride).step_by(stride + 1) {
+                *end = scanned.trimmed(*end);
+            }
+            (rows.marks, rows.stride) = (trimmed, stride + 1);
+        }
+        Records { rows, consumed, error }
     }
 
     /// Number of rows.
@@ -61,7 +125,7 @@ impl<'a> Rows<'a> {
         self.count == 0
     }
 
-    /// Fields per row.
+    /// Fields of every row, not counting the empty one behind a trailing delimiter.
     #[must_use]
     #[inline]
     pub fn fields(&self) -> usize {
@@ -90,69 +154,195 @@ impl<'a> Rows<'a> {
     }
 
     /// Start and end of a field as it stands in the text, quotes included.
+    ///
+    /// # Panics
+    /// If there is no such row or column.
     #[must_use]
     #[inline(always)]
     pub fn field(&self, row: usize, column: usize) -> (u32, u32) {
-        assert!(row < self.count && column < self.shape.fields, "no such field");
+        assert!(row < self.count && column < self.shape.fields, "no field at row {row}, column {column}");
         let at = row * self.stride + column;
-        (self.marks[at].wrapping_add(1), self.marks[at + 1])
+        // SAFETY: `new` and `copy_marks` leave `stride` marks per row, and one more where rows share their marks; a
+        // row has a mark before its first field and one behind each.
+        unsafe { (self.marks.get_unchecked(at).wrapping_add(1), *self.marks.get_unchecked(at + 1)) }
     }
 
-    /// Start and end of a record without its line end.
+    /// Start and end of a record, line end excluded.
+    ///
+    /// # Panics
+    /// If there is no such row.
     #[must_use]
+    #[inline]
     pub fn record(&self, row: usize) -> (u32, u32) {
-        let _ = row;
-        todo!()
+        assert!(row < self.count, "no row {row}");
+        let first = row * self.stride;
+        (self.marks[first].wrapping_add(1), self.marks[first + self.shape.marks()])
     }
 
     /// The first `count` rows.
+    ///
+    /// # Panics
+    /// If there are fewer.
     #[must_use]
     pub fn truncated(self, count: usize) -> Rows<'a> {
-        let _ = count;
-        todo!()
+        assert!(count <= self.count, "{count} rows of {}", self.count);
+        Rows { count, ..self }
     }
 
-    /// The given rows (ascending), their marks copied to `marks`.
+    /// The rows with the given numbers, in their order; `marks` is scratch that is overwritten.
+    ///
+    /// # Panics
+    /// If there is no such row.
     #[must_use]
     pub fn select<'b>(self, rows: &[u32], marks: &'b mut Vec<u32>) -> Rows<'b>
     where
         'a: 'b,
     {
-        let _ = (rows, marks);
-        todo!()
+        self.copy_marks(rows.iter().map(|&row| row as usize), marks);
+        Rows { marks, stride: self.shape.marks() + 1, count: rows.len(), selected: true, ..self }
     }
 
-    /// At least the bytes of all fields together.
+    /// Replaces `marks` by those of the given rows, each with a mark of its own before the first field.
+    fn copy_marks(&self, rows: impl ExactSizeIterator<Item = usize>, marks: &mut Vec<u32>) {
+        let width = self.shape.marks();
+        marks.clear();
+        marks.reserve(rows.len() * (width + 1));
+        for row in rows {
+            assert!(row < self.count, "no row {row}");
+            let first = row * self.stride;
+            marks.extend_from_slice(&self.marks[first..=first + width]);
+        }
+    }
+
+    /// Bytes that the fields of all rows take at most, together.
     #[must_use]
     pub fn text_bytes(&self) -> usize {
-        todo!()
+        let bytes = |start: u32, end: u32| (end - start) as usize;
+        if self.selected {
+            (0..self.count).map(|row| self.record(row)).map(|(start, end)| bytes(start, end)).sum()
+        } else if let Some(last) = self.count.checked_sub(1) {
+            bytes(self.record(0).0, self.record(last).1)
+        } else {
+            0
+        }
     }
 
-    /// The marks and their stride: field `column` of row `row` lies between `marks[row * stride + column] + 1`
-    /// (wrapping) and `marks[row * stride + column + 1]`.
+    /// The marks and their stride, as described at [`Rows`].
     #[inline(always)]
     pub(crate) fn raw_marks(&self) -> (&'a [u32], usize) {
         (self.marks, self.stride)
     }
 }
 
-/// A record of the wrong shape.
+/// The marks of a text as the scan left them.
+struct Scanned<'a> {
+    text: &'a [u8],
+    /// The sentinel and the marks.
+    positions: &'a [u32],
+    shape: Shape,
+    /// Whether a carriage return before a line end belongs to it.
+    trim: bool,
+}
+
+impl Scanned<'_> {
+    /// Whether all complete records have the shape that is due. There are `line_ends` of them.
+    fn is_rectangular(&self, line_ends: usize) -> bool {
+        let stride = self.shape.marks();
+        let Some(marks) = self.positions.get(1..=line_ends * stride) else { return false };
+        if self.shape.trailing_delimiter {
+            marks.chunks_exact(stride).all(|record| {
+                let last = record[stride - 1];
+                self.is_line_end(last) && record[stride - 2] + 1 == self.trimmed(last)
+            })
+        } else {
+            marks.chunks_exact(stride).all(|record| self.is_line_end(record[stride - 1]))
+        }
+    }
+
+    /// The first record that has another shape than is due.
+    fn first_misshapen(&self) -> Option<ShapeError> {
+        let (mut row, mut marks) = (0, 0);
+        for (index, &mark) in self.positions.iter().enumerate().skip(1) {
+            marks += 1;
+            if self.is_line_end(mark) {
+                let start = self.positions[index - marks].wrapping_add(1);
+                let end = self.trimmed(mark);
+                let last_is_empty = self.positions[index - 1].wrapping_add(1) == end;
+                if let Some(kind) = self.shape.check(marks, last_is_empty) {
+                    return Some(ShapeError { row, start, end, kind });
+                }
+                row += 1;
+                marks = 0;
+            }
+        }
+        None
+    }
+
+    /// How many of the first `count` records, which have the shape that is due, end with `\r\n`.
+    fn carriage_returns_in_line_ends(&self, count: usize) -> usize {
+        (0..count).filter(|&row| self.trimmed(self.line_end(row)) != self.line_end(row)).count()
+    }
+
+    /// The first unquoted carriage return that is not part of a line end, among `count` records of the shape that is
+    /// due and the misshapen one behind them.
+    fn first_stray(&self, count: usize, misshapen: Option<ShapeError>, dialect: &Dialect) -> Option<ShapeError> {
+        let end = misshapen.map_or(self.start(count), |error| error.end) as usize;
+        let mut state = QuoteState::Outside;
+        let at = (0..end).find(|&at| {
+            let before = state;
+            state = before.step(dialect, self.text[at]);
+            before == QuoteState::Outside && self.text[at] == b'\r' && self.text.get(at + 1) != Some(&b'\n')
+        })? as u32;
+        let kind = ShapeErrorKind::StrayCarriageReturn { at };
+        match (0..count).find(|&row| at < self.line_end(row)) {
+            Some(row) => {
+                Some(ShapeError { row, start: self.start(row), end: self.trimmed(self.line_end(row)), kind })
+            }
+            None => misshapen.map(|error| ShapeError { kind, ..error }),
+        }
+    }
+
+    /// Where record `row` begins, if all before it have the shape that is due.
+    fn start(&self, row: usize) -> u32 {
+        self.positions[row * self.shape.marks()].wrapping_add(1)
+    }
+
+    /// The `\n` of record `row`, if it and all before it have the shape that is due.
+    fn line_end(&self, row: usize) -> u32 {
+        self.positions[(row + 1) * self.shape.marks()]
+    }
+
+    #[inline(always)]
+    fn is_line_end(&self, mark: u32) -> bool {
+        self.text[mark as usize] == b'\n'
+    }
+
+    /// Where the last field of a record ends, given its `\n`: before a carriage return that stands directly before. It
+    /// is no more quoted than the `\n`, and of the same record, as it is neither a quote nor a mark.
+    #[inline(always)]
+    fn trimmed(&self, line_end: u32) -> u32 {
+        let returns = self.trim && line_end > 0 && self.text[line_end as usize - 1] == b'\r';
+        line_end - u32::from(returns)
+    }
+}
+
+/// A record of another shape than is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeError {
     /// Its row, counted from the start of the text.
     pub row: usize,
     /// Its first byte.
     pub start: u32,
-    /// The byte behind it, line end excluded.
+    /// The byte behind its last one, line end excluded.
     pub end: u32,
     /// What is wrong.
     pub kind: ShapeErrorKind,
 }
 
-/// What is wrong with a record's shape.
+/// What is wrong with the shape of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapeErrorKind {
-    /// Too few fields.
+    /// Too few fields. An empty line has one, which is empty; none, if each field is followed by a delimiter.
     MissingFields {
         /// Fields due.
         expected: usize,
@@ -168,23 +358,50 @@ pub enum ShapeErrorKind {
     },
     /// The right number of fields, but no delimiter behind the last one.
     TrailingDelimiterMissing,
-    /// An unquoted `\r` that is not part of a line end.
+    /// An unquoted carriage return that is not part of a line end.
     StrayCarriageReturn {
-        /// Position of the `\r`.
+        /// Its position.
         at: u32,
     },
 }
 
 impl ShapeErrorKind {
-    /// What is wrong, as part of a sentence.
+    /// What is wrong, as a part of a sentence.
     #[must_use]
     pub fn reason(&self) -> String {
-        todo!()
+        let fields = |count: usize| if count == 1 { "1 field".to_owned() } else { format!("{count} fields") };
+        match *self {
+            ShapeErrorKind::MissingFields { expected, found } | ShapeErrorKind::ExtraFields { expected, found } => {
+                format!("found {} where {expected} are due", fields(found))
+            }
+            ShapeErrorKind::TrailingDelimiterMissing => "the last field is not followed by a delimiter".to_owned(),
+            ShapeErrorKind::StrayCarriageReturn { .. } => {
+                "found a carriage return that is neither quoted nor part of a line end".to_owned()
+            }
+        }
     }
 
     /// What to do about it.
     #[must_use]
     pub fn remedy(&self) -> String {
-        todo!()
+        match *self {
+            ShapeErrorKind::MissingFields { .. } => {
+                "check DELIMITER and QUOTE, or list the columns that the file holds".to_owned()
+            }
+            ShapeErrorKind::ExtraFields { expected, found } if found == expected + 1 => {
+                "check DELIMITER and QUOTE, quote fields that hold the delimiter, or set TRAILING_DELIMITER true if \
+                 every record ends with one"
+                    .to_owned()
+            }
+            ShapeErrorKind::ExtraFields { .. } => {
+                "check DELIMITER and QUOTE, and quote fields that hold the delimiter".to_owned()
+            }
+            ShapeErrorKind::TrailingDelimiterMissing => {
+                "end every record with a delimiter, or none and set TRAILING_DELIMITER false".to_owned()
+            }
+            ShapeErrorKind::StrayCarriageReturn { .. } => {
+                "quote the field, or end every line with \\n or \\r\\n".to_owned()
+            }
+        }
     }
 }

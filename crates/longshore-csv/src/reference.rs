@@ -1,44 +1,160 @@
-//! The slow, obvious twin.
+//! The slow, obvious twin of scan, rows and unquoting: one automaton, one byte at a time.
+//!
+//! Tests compare every kernel with it. It shares no code with them, so that a mistake must be made twice to go unseen.
+
+use std::error::Error;
+use std::fmt;
+use std::mem::take;
+
 use crate::Dialect;
 
-/// A record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A record of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawRecord {
-    /// First byte.
+    /// Position of its first byte.
     pub start: usize,
-    /// Byte behind the last, line end excluded.
+    /// Position behind its last byte, line end excluded.
     pub end: usize,
-    /// Its fields.
+    /// Its fields, at least one.
     pub fields: Vec<RawField>,
 }
 
-/// A field.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A field of a record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawField {
-    /// First byte.
+    /// Position of its first byte, which may be a quote.
     pub start: usize,
-    /// Byte behind the last.
+    /// Position behind its last byte.
     pub end: usize,
-    /// Without quotes and escapes.
+    /// Its bytes without quotes and escapes.
     pub value: Vec<u8>,
-    /// Whether any of it is quoted.
+    /// Whether it holds a quote that quotes.
     pub quoted: bool,
 }
 
-/// Why a text has no records.
+/// Why a text cannot be taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceError {
-    /// An unquoted `\r` at this position that is not part of a line end.
+    /// An unquoted carriage return at this position is not part of a line end.
     StrayCarriageReturn(usize),
     /// The quote at this position is never closed.
     UnterminatedQuote(usize),
 }
 
-/// All records of a text; the last one may lack its line end.
+impl fmt::Display for ReferenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReferenceError::StrayCarriageReturn(at) => {
+                write!(f, "the carriage return at byte {at} is neither quoted nor part of a line end")
+            }
+            ReferenceError::UnterminatedQuote(at) => write!(f, "the quote at byte {at} is never closed"),
+        }
+    }
+}
+
+impl Error for ReferenceError {}
+
+/// All records of a text that begins at a record start; the last one may lack its line end.
 ///
 /// # Errors
-/// If a `\r` is stray or a quote stays open.
+/// If a carriage return is stray or a quote stays open; the first of these in the text.
 pub fn records(text: &[u8], dialect: &Dialect) -> Result<Vec<RawRecord>, ReferenceError> {
-    let _ = (text, dialect);
-    todo!()
+    let mut records = Vec::new();
+    let mut record = RawRecord::default();
+    let mut field = RawField::default();
+    let mut open_quote = None;
+    let mut at = 0;
+    while at < text.len() {
+        let byte = text[at];
+        let next = text.get(at + 1).copied();
+        let is_quote = dialect.quote() == Some(byte);
+        if open_quote.is_some() {
+            let escape = dialect.escape().or(dialect.quote());
+            let escapes = escape == Some(byte) && next.is_some() && (next == dialect.quote() || next == escape);
+            if escapes {
+                field.value.extend(next);
+                at += 1;
+            } else if is_quote {
+                open_quote = None;
+            } else {
+                field.value.push(byte);
+            }
+        } else if is_quote {
+            open_quote = Some(at);
+            field.quoted = true;
+        } else if byte == dialect.delimiter() {
+            field.end = at;
+            record.fields.push(take(&mut field));
+            field.start = at + 1;
+        } else if byte == b'\n' || (byte == b'\r' && matches!(next, Some(b'\n') | None)) {
+            field.end = at;
+            record.end = at;
+            record.fields.push(take(&mut field));
+            records.push(take(&mut record));
+            at += usize::from(byte == b'\r');
+            field.start = at + 1;
+            record.start = at + 1;
+        } else if byte == b'\r' {
+            return Err(ReferenceError::StrayCarriageReturn(at));
+        } else {
+            field.value.push(byte);
+        }
+        at += 1;
+    }
+    if let Some(at) = open_quote {
+        return Err(ReferenceError::UnterminatedQuote(at));
+    }
+    if record.start < text.len() {
+        field.end = text.len();
+        record.end = text.len();
+        record.fields.push(field);
+        records.push(record);
+    }
+    Ok(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(text: &str, dialect: &Dialect) -> Vec<Vec<String>> {
+        let text_of = |field: &RawField| String::from_utf8(field.value.clone()).unwrap();
+        let records = records(text.as_bytes(), dialect).unwrap();
+        records.iter().map(|record| record.fields.iter().map(text_of).collect()).collect()
+    }
+
+    #[test]
+    fn doubled_quotes_are_literal() {
+        let rows = values("a,\"b \"\"c\"\" d\"\n\"\"\"\",\"\"\n", &Dialect::default());
+        assert_eq!(rows, [["a", "b \"c\" d"], ["\"", ""]]);
+    }
+
+    #[test]
+    fn quotes_toggle_anywhere() {
+        assert_eq!(values("ab\"c,d\"e,f", &Dialect::default()), [["abc,de", "f"]]);
+    }
+
+    #[test]
+    fn an_escape_protects_quotes_and_itself_inside_quotes_only() {
+        let dialect = Dialect::new(b',', Some(b'"'), Some(b'\\')).unwrap();
+        let rows = values("\"a\\\"b\\\\\",\\\n\"\\n\",\"\"\"x\"\n", &dialect);
+        assert_eq!(rows, [["a\"b\\", "\\"], ["\\n", "x"]]);
+    }
+
+    #[test]
+    fn positions_include_quotes_and_exclude_line_ends() {
+        let records = records(b"\"a\",b\r\nc", &Dialect::default()).unwrap();
+        let spans: Vec<_> = records.iter().map(|record| (record.start, record.end)).collect();
+        assert_eq!(spans, [(0, 5), (7, 8)]);
+        assert_eq!((records[0].fields[0].start, records[0].fields[0].end), (0, 3));
+        assert!(records[0].fields[0].quoted && !records[0].fields[1].quoted);
+    }
+
+    #[test]
+    fn errors_name_the_first_position() {
+        let error = |text: &[u8]| records(text, &Dialect::default()).unwrap_err();
+        assert_eq!(error(b"a\rb\n"), ReferenceError::StrayCarriageReturn(1));
+        assert_eq!(error(b"a\r\r\n"), ReferenceError::StrayCarriageReturn(1));
+        assert_eq!(error(b"a,\"b\"\"\n"), ReferenceError::UnterminatedQuote(2));
+    }
 }
