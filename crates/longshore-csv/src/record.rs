@@ -189,6 +189,16 @@ impl<'a> Rows<'a> {
         Rows { count, ..self }
     }
 
+    /// The first `count` rows, and those behind them.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[must_use]
+    pub fn split_at(self, count: usize) -> (Rows<'a>, Rows<'a>) {
+        let rest = Rows { marks: &self.marks[count * self.stride..], count: self.count - count, ..self };
+        (self.truncated(count), rest)
+    }
+
     /// The rows with the given numbers, in their order; `marks` is scratch that is overwritten.
     ///
     /// # Panics

@@ -1,8 +1,25 @@
-//! COPY FROM.
+//! COPY FROM: spans to partition buffers to the relation, on all workers (Instant Loading, 3.2).
 
-use longshore_storage::Relation;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
+use longshore_csv::{Rows, Shape};
+use longshore_storage::{
+    ARENA_BLOCK_BYTES, Append, Arena, CHUNK_ROWS_MAX, Memory, PartitionBuffer, Relation, Schema,
+};
+use std::sync::Arc;
+
+use crate::fields::{BadValue, FieldPlan};
+use crate::position::{bad_record, bad_value};
+use crate::span::{Span, Spans};
+use crate::worker::{Cursor, Pass, Piece, Scratch};
 use crate::{Control, CsvOptions, LoadError, Source, Tuning};
+
+/// Room that a partition buffer gets beyond the estimate of its rows: one part in this many.
+const ESTIMATE_SLACK: usize = 64;
+/// Bytes that a heap needs beyond the text that goes into it, for copies that write whole registers.
+const HEAP_SLACK: usize = longshore_csv::PADDING;
 
 /// What a load did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +46,212 @@ pub fn copy_from(
     tuning: &Tuning,
     control: &Control,
 ) -> Result<LoadReport, LoadError> {
-    let _ = (source, relation, fields, options, tuning, control);
-    todo!()
+    let begin = Instant::now();
+    let schema = relation.schema();
+    let columns: Vec<_> = fields.iter().map(|&column| schema.columns()[column].clone()).collect();
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let targets: Vec<_> = fields.iter().copied().enumerate().collect();
+    let plan = FieldPlan::new(&source.name, schema, &targets, options, &options.dialect)?;
+    let (spans, trailing_delimiter) = Spans::new(source, &names, options, tuning)?;
+    let pass = Pass {
+        spans,
+        dialect: options.dialect.clone(),
+        kernel: tuning.kernel,
+        mode: options.mode,
+        shape: Shape { fields: fields.len(), trailing_delimiter },
+        piece_bytes: tuning.piece_bytes.max(1),
+        columns,
+    };
+    control.progress.start(pass.spans.bytes_total());
+    control.progress.add(pass.spans.preamble_bytes(), 0);
+    let append = relation.begin_append(tuning.merge);
+    let load = Load {
+        pass: &pass,
+        plan: &plan,
+        schema,
+        memory: relation.memory(),
+        append: &append,
+        control,
+        failure: Failure::default(),
+    };
+    let threads = tuning.threads.clamp(1, pass.spans.count_max().max(1));
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| load.work());
+        }
+        load.work();
+    });
+    if let Some(error) = load.failure.into_first() {
+        return Err(error);
+    }
+    let rows = append.commit();
+    Ok(LoadReport {
+        rows,
+        bytes: control.progress.bytes_done(),
+        seconds: begin.elapsed().as_secs_f64(),
+    })
+}
+
+/// What the workers of a load share.
+struct Load<'a> {
+    pass: &'a Pass,
+    plan: &'a FieldPlan,
+    schema: &'a Arc<Schema>,
+    memory: &'a Arc<Memory>,
+    append: &'a Append<'a>,
+    control: &'a Control,
+    failure: Failure,
+}
+
+impl Load<'_> {
+    /// Takes spans until there is none left or one before them failed.
+    fn work(&self) {
+        let _stop_on_panic = StopOnPanic(&self.pass.spans);
+        let mut arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
+        let mut scratch = Scratch::default();
+        while !self.failure.exists() {
+            let span = match self.pass.spans.claim(self.control) {
+                Ok(Some(span)) => span,
+                Ok(None) => return,
+                Err((sequence, error)) => return self.fail(sequence, error),
+            };
+            let filled = self.fill(&span, &mut arena, &mut scratch);
+            let sound = self.pass.spans.finish(&span);
+            let merged = sound.and(filled).and_then(|buffers| {
+                self.append.merge(span.sequence, buffers).map_err(LoadError::from)
+            });
+            if let Err(error) = merged {
+                return self.fail(span.sequence, error);
+            }
+        }
+    }
+
+    fn fail(&self, sequence: u64, error: LoadError) {
+        self.failure.record(sequence, error);
+        self.pass.spans.stop();
+    }
+
+    /// Parses a span into partition buffers.
+    fn fill(
+        &self,
+        span: &Span,
+        arena: &mut Arena,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<PartitionBuffer>, LoadError> {
+        let mut buffers: Vec<PartitionBuffer> = Vec::new();
+        let mut cursor = Cursor::new(self.pass, span);
+        loop {
+            if self.control.is_cancelled() {
+                return Err(LoadError::Cancelled);
+            }
+            if self.failure.is_before(span.sequence) {
+                return Ok(Vec::new());
+            }
+            let bytes_left = cursor.bytes_left(self.pass, span);
+            let Some(piece) = cursor.next(self.pass, span, scratch)? else {
+                return Ok(buffers);
+            };
+            self.take(piece.records.rows, bytes_left, &piece, &mut buffers, arena)
+                .map_err(|refusal| match refusal {
+                    Refusal::Value(bad) => bad_value(self.pass, span, &piece, &bad),
+                    Refusal::Other(error) => error,
+                })?;
+            if let Some(error) = &piece.records.error {
+                return Err(bad_record(self.pass, span, &piece, error));
+            }
+            self.control.progress.add(piece.bytes as u64, piece.records.rows.count() as u64);
+        }
+    }
+
+    /// Decodes the rows of a piece into the last buffer, and into new ones as each is full.
+    fn take(
+        &self,
+        mut rows: Rows<'_>,
+        bytes_left: usize,
+        piece: &Piece<'_>,
+        buffers: &mut Vec<PartitionBuffer>,
+        arena: &mut Arena,
+    ) -> Result<(), Refusal> {
+        while !rows.is_empty() {
+            let room = buffers.last().map_or(0, |buffer| buffer.capacity() - buffer.rows());
+            if room == 0 {
+                let estimate = estimate_rows(rows.count(), piece, bytes_left);
+                let heap_bytes = bytes_left + HEAP_SLACK;
+                let buffer =
+                    PartitionBuffer::with_capacity(self.schema, estimate, heap_bytes, arena)
+                        .map_err(|error| Refusal::Other(error.into()))?;
+                buffers.push(buffer);
+                continue;
+            }
+            let (fitting, rest) = rows.split_at(room.min(rows.count()));
+            let buffer = buffers.last_mut().expect("there is room in it");
+            self.plan.decode(fitting, buffer).map_err(Refusal::Value)?;
+            rows = rest;
+        }
+        Ok(())
+    }
+}
+
+/// Why rows were not taken.
+enum Refusal {
+    Value(BadValue),
+    Other(LoadError),
+}
+
+/// How many rows the rest of a span has, about: `rows_left` of the current piece, and what its other bytes suggest.
+fn estimate_rows(rows_left: usize, piece: &Piece<'_>, bytes_left: usize) -> usize {
+    let piece_rows = piece.records.rows.count().max(1);
+    let behind = bytes_left.saturating_sub(piece.bytes);
+    let later = behind.saturating_mul(piece_rows) / piece.bytes.max(1);
+    let estimate = rows_left + later + later / ESTIMATE_SLACK + usize::from(behind > 0);
+    estimate.min(CHUNK_ROWS_MAX)
+}
+
+/// The failure that counts: of the first span in the order of the file.
+#[derive(Default)]
+pub(crate) struct Failure {
+    first: Mutex<Option<(u64, LoadError)>>,
+    /// One more than the number of the span that failed; 0 while none did.
+    sequence: AtomicU64,
+}
+
+impl Failure {
+    pub(crate) fn record(&self, sequence: u64, error: LoadError) {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref().is_none_or(|(earlier, _)| sequence < *earlier) {
+            *first = Some((sequence, error));
+            self.sequence.store(sequence + 1, Ordering::Release);
+        }
+    }
+
+    /// Whether any span failed: then no further one needs to be claimed.
+    pub(crate) fn exists(&self) -> bool {
+        self.sequence.load(Ordering::Acquire) != 0
+    }
+
+    /// Whether a span before `sequence` failed: then this one does not count.
+    pub(crate) fn is_before(&self, sequence: u64) -> bool {
+        let failed = self.sequence.load(Ordering::Acquire);
+        failed != 0 && failed - 1 < sequence
+    }
+
+    pub(crate) fn take_first(&self) -> Option<LoadError> {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        first.take().map(|(_, error)| error)
+    }
+
+    fn into_first(self) -> Option<LoadError> {
+        self.take_first()
+    }
+}
+
+/// Frees workers that wait for this one's span when it panics, so that the panic is seen.
+pub(crate) struct StopOnPanic<'a>(pub(crate) &'a Spans);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
 }

@@ -1,11 +1,30 @@
 //! Queries over files: record batches straight from text, with projection, predicate and limit in the parse.
+//!
+//! Nothing is loaded: each worker makes small batches in memory that is recycled as soon as the query lets go of them.
+//! Fields that the query does not read are not decoded and so not checked; the shape of every record is.
+//!
+//! Not here: SQL expressions (the engine hands in a [`RowFilter`]).
 
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use arrow_array::{BooleanArray, RecordBatch};
-use longshore_storage::{Memory, Schema};
+use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use longshore_csv::{PADDING, Rows, Shape};
+use longshore_storage::{Arena, Memory, PartitionBuffer, Schema};
 
+use crate::fields::{BadValue, FieldPlan};
+use crate::load::Failure;
+use crate::position::{bad_record, bad_value};
+use crate::span::{Span, Spans};
+use crate::worker::{Cursor, Pass, Piece, Scratch};
 use crate::{Control, CsvOptions, LoadError, Source, Tuning};
+
+/// Rows of a batch at most: what DataFusion's operators are tuned for.
+const BATCH_ROWS_MAX: usize = 8192;
+/// Bytes of the blocks that batches lie in: one huge page, so that few are in use at a time and stay in cache.
+const BLOCK_BYTES: usize = 2 << 20;
 
 /// A predicate evaluated on some columns before the others are decoded.
 pub trait RowFilter: Send + Sync {
@@ -27,7 +46,7 @@ pub struct ScanRequest {
     pub projection: Vec<usize>,
     /// Rows to keep.
     pub filter: Option<Arc<dyn RowFilter>>,
-    /// Stop after about this many rows (each worker returns no more).
+    /// Each worker returns no more rows than this.
     pub limit: Option<usize>,
     /// How the text is to be read.
     pub options: CsvOptions,
@@ -40,32 +59,270 @@ pub struct ScanRequest {
 }
 
 /// One pass over a file, shared by workers.
-pub struct CsvScan {}
+pub struct CsvScan {
+    pass: Pass,
+    output: Columns,
+    filter: Option<(Arc<dyn RowFilter>, Columns)>,
+    limit: usize,
+    memory: Arc<Memory>,
+    control: Arc<Control>,
+    failure: Failure,
+    /// Workers that are not finished. The last one to finish reports the failure: then no span before the failed one
+    /// can still fail, so that the first error of the file is the one reported.
+    active: AtomicUsize,
+}
+
+/// Some fields of the file, decoded together.
+struct Columns {
+    schema: Arc<Schema>,
+    arrow: SchemaRef,
+    all: Vec<usize>,
+    plan: FieldPlan,
+}
+
+impl Columns {
+    fn new(
+        file: &str,
+        fields: &Schema,
+        positions: &[usize],
+        options: &CsvOptions,
+    ) -> Result<Self, LoadError> {
+        let columns = positions.iter().map(|&position| fields.columns()[position].clone()).collect();
+        let schema = Arc::new(Schema::new(columns));
+        let targets: Vec<_> =
+            positions.iter().enumerate().map(|(column, &position)| (position, column)).collect();
+        let plan = FieldPlan::new(file, &schema, &targets, options, &options.dialect)?;
+        Ok(Self { arrow: schema.arrow(), schema, all: (0..positions.len()).collect(), plan })
+    }
+
+    fn decode(&self, rows: Rows<'_>, arena: &mut Arena) -> Result<RecordBatch, Refusal> {
+        let count = rows.count();
+        if self.all.is_empty() {
+            let options = RecordBatchOptions::new().with_row_count(Some(count));
+            let batch = RecordBatch::try_new_with_options(Arc::clone(&self.arrow), vec![], &options);
+            return Ok(batch.expect("a batch without columns fits a schema without columns"));
+        }
+        let heap_bytes = rows.text_bytes() + PADDING;
+        let buffer = PartitionBuffer::with_capacity(&self.schema, count, heap_bytes, arena)
+            .map_err(|error| Refusal::Other(error.into()))?;
+        let mut buffer = buffer.without_bounds();
+        self.plan.decode(rows, &mut buffer).map_err(Refusal::Value)?;
+        Ok(buffer.seal().batch(&self.all, 0, count))
+    }
+}
+
+enum Refusal {
+    Value(BadValue),
+    Other(LoadError),
+}
 
 impl CsvScan {
-    /// Prepares the scan: reads the head of the file, but parses no row.
+    /// Prepares the scan: reads the head of the file, but decodes no row.
     ///
     /// # Errors
     /// When the file cannot be read or its header does not fit.
     pub fn new(source: Source, request: ScanRequest) -> Result<Arc<Self>, LoadError> {
-        let _ = (source, request);
-        todo!()
+        let ScanRequest { schema, projection, filter, limit, options, tuning, memory, control } =
+            request;
+        let names: Vec<&str> = schema.columns().iter().map(|c| c.name.as_str()).collect();
+        let output = Columns::new(&source.name, &schema, &projection, &options)?;
+        let filter = match filter {
+            Some(filter) => {
+                let columns = Columns::new(&source.name, &schema, filter.columns(), &options)?;
+                Some((filter, columns))
+            }
+            None => None,
+        };
+        let (spans, trailing_delimiter) = Spans::new(source, &names, &options, &tuning)?;
+        control.progress.start(spans.bytes_total());
+        control.progress.add(spans.preamble_bytes(), 0);
+        let pass = Pass {
+            spans,
+            dialect: options.dialect.clone(),
+            kernel: tuning.kernel,
+            mode: options.mode,
+            shape: Shape { fields: schema.columns().len(), trailing_delimiter },
+            piece_bytes: tuning.piece_bytes.max(1),
+            columns: schema.columns().to_vec(),
+        };
+        Ok(Arc::new(Self {
+            pass,
+            output,
+            filter,
+            limit: limit.unwrap_or(usize::MAX),
+            memory,
+            control,
+            failure: Failure::default(),
+            active: AtomicUsize::new(0),
+        }))
     }
 
-    /// A worker of this scan; call it `tuning.threads` times and drain all of them.
+    /// A worker of this scan; drain each of them. Any number may be made at any time.
     #[must_use]
     pub fn worker(self: &Arc<Self>) -> ScanWorker {
-        todo!()
+        self.active.fetch_add(1, Ordering::AcqRel);
+        ScanWorker {
+            arena: Arena::new(Arc::clone(&self.memory), BLOCK_BYTES),
+            scan: Arc::clone(self),
+            scratch: Scratch::default(),
+            selected: Vec::new(),
+            span: None,
+            ready: VecDeque::new(),
+            rows_left: self.limit,
+            exhausted: false,
+            left: false,
+        }
+    }
+
+    /// The rows of a piece as batches, behind `ready`.
+    fn batches(
+        &self,
+        mut rows: Rows<'_>,
+        arena: &mut Arena,
+        selected: &mut Vec<u32>,
+        ready: &mut VecDeque<RecordBatch>,
+    ) -> Result<(), Refusal> {
+        while !rows.is_empty() {
+            let (now, later) = rows.split_at(rows.count().min(BATCH_ROWS_MAX));
+            rows = later;
+            let batch = match &self.filter {
+                None => Some(self.output.decode(now, arena)?),
+                Some((filter, columns)) => {
+                    let batch = columns.decode(now, arena)?;
+                    let keep = filter
+                        .select(&batch)
+                        .map_err(|problem| Refusal::Other(LoadError::Filter(problem)))?;
+                    let kept = kept_rows(&keep);
+                    match kept.len() {
+                        0 => None,
+                        all if all == now.count() => Some(self.output.decode(now, arena)?),
+                        _ => Some(self.output.decode(now.select(&kept, selected), arena)?),
+                    }
+                }
+            };
+            ready.extend(batch);
+        }
+        Ok(())
     }
 }
 
+fn kept_rows(keep: &BooleanArray) -> Vec<u32> {
+    let bits = match keep.nulls() {
+        None => keep.values().clone(),
+        Some(nulls) => keep.values() & nulls.inner(),
+    };
+    bits.set_indices_u32().collect()
+}
+
 /// Batches of the spans that one worker claims.
-pub struct ScanWorker {}
+pub struct ScanWorker {
+    scan: Arc<CsvScan>,
+    arena: Arena,
+    scratch: Scratch,
+    /// Marks of the rows that passed the filter.
+    selected: Vec<u32>,
+    span: Option<(Span, Cursor)>,
+    ready: VecDeque<RecordBatch>,
+    rows_left: usize,
+    /// No more batches will become ready.
+    exhausted: bool,
+    /// This worker no longer counts among the active ones.
+    left: bool,
+}
+
+impl ScanWorker {
+    /// Parses on until a batch is ready or nothing is left.
+    fn advance(&mut self) -> Result<(), (u64, LoadError)> {
+        let Some((span, mut cursor)) = self.span.take() else {
+            return self.claim();
+        };
+        let scan = &*self.scan;
+        let fail = |error| Err((span.sequence, error));
+        if scan.control.is_cancelled() {
+            return fail(LoadError::Cancelled);
+        }
+        let piece = match cursor.next(&scan.pass, &span, &mut self.scratch) {
+            Ok(Some(piece)) => piece,
+            Ok(None) => {
+                return scan.pass.spans.finish(&span).map_err(|error| (span.sequence, error));
+            }
+            Err(error) => return fail(error),
+        };
+        let rows = piece.records.rows;
+        let made = scan.batches(rows, &mut self.arena, &mut self.selected, &mut self.ready);
+        if let Err(refusal) = made {
+            return fail(explain(&scan.pass, &span, &piece, refusal));
+        }
+        if let Some(error) = &piece.records.error {
+            return fail(bad_record(&scan.pass, &span, &piece, error));
+        }
+        scan.control.progress.add(piece.bytes as u64, rows.count() as u64);
+        self.span = Some((span, cursor));
+        Ok(())
+    }
+
+    fn claim(&mut self) -> Result<(), (u64, LoadError)> {
+        let scan = &*self.scan;
+        if scan.failure.exists() {
+            self.exhausted = true;
+            return Ok(());
+        }
+        match scan.pass.spans.claim(&scan.control)? {
+            Some(span) => {
+                let cursor = Cursor::new(&scan.pass, &span);
+                self.span = Some((span, cursor));
+            }
+            None => self.exhausted = true,
+        }
+        Ok(())
+    }
+
+    /// Whether this was the last worker.
+    fn leave(&mut self) -> bool {
+        self.left = true;
+        self.scan.active.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+}
+
+fn explain(pass: &Pass, span: &Span, piece: &Piece<'_>, refusal: Refusal) -> LoadError {
+    match refusal {
+        Refusal::Value(bad) => bad_value(pass, span, piece, &bad),
+        Refusal::Other(error) => error,
+    }
+}
 
 impl Iterator for ScanWorker {
     type Item = Result<RecordBatch, LoadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        todo!()
+        while !self.left {
+            if let Some(batch) = self.ready.pop_front() {
+                let batch = batch.slice(0, batch.num_rows().min(self.rows_left));
+                self.rows_left -= batch.num_rows();
+                if batch.num_rows() > 0 {
+                    return Some(Ok(batch));
+                }
+            } else if self.exhausted || self.rows_left == 0 {
+                if self.leave() {
+                    return self.scan.failure.take_first().map(Err);
+                }
+            } else if let Err((sequence, error)) = self.advance() {
+                self.scan.failure.record(sequence, error);
+                self.scan.pass.spans.stop();
+                self.exhausted = true;
+            }
+        }
+        None
+    }
+}
+
+impl Drop for ScanWorker {
+    fn drop(&mut self) {
+        if !self.left {
+            self.leave();
+        }
+        if std::thread::panicking() {
+            self.scan.pass.spans.stop();
+        }
     }
 }

@@ -1,0 +1,199 @@
+//! The text of one column of a batch, value by value.
+//!
+//! Numbers, dates and the like are written straight to the output unless a special character of the dialect or the
+//! null text could be mistaken for part of them; then they go the way of texts, which are quoted where needed.
+
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, Time64MicrosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, LargeBinaryArray,
+    LargeStringArray, PrimitiveArray, StringArray, StringViewArray,
+};
+use arrow_schema::{DataType, TimeUnit};
+use longshore_csv::{Dialect, write};
+
+use crate::LoadError;
+
+/// The bytes that numbers, booleans, dates and times are made of.
+const PLAIN_BYTES: &[u8] = b"0123456789+-.:eE tfNaInity";
+
+/// One column of a batch, ready to be written row by row.
+pub(super) struct ColumnText<'a> {
+    array: &'a dyn Array,
+    has_nulls: bool,
+    forced: bool,
+    values: Values<'a>,
+}
+
+enum Values<'a> {
+    /// All values are NULL.
+    Null,
+    Boolean(&'a BooleanArray),
+    Int8(&'a [i8]),
+    Int16(&'a [i16]),
+    Int32(&'a [i32]),
+    Int64(&'a [i64]),
+    UInt8(&'a [u8]),
+    UInt16(&'a [u16]),
+    UInt32(&'a [u32]),
+    UInt64(&'a [u64]),
+    Float32(&'a [f32]),
+    Float64(&'a [f64]),
+    Decimal128(&'a [i128], u8),
+    Date(&'a [i32]),
+    Time(&'a [i64]),
+    Timestamp { values: &'a [i64], unit: TimeUnit, zoned: bool },
+    Text(&'a StringArray),
+    LargeText(&'a LargeStringArray),
+    TextView(&'a StringViewArray),
+    Bytes(&'a BinaryArray),
+    LargeBytes(&'a LargeBinaryArray),
+    BytesView(&'a BinaryViewArray),
+}
+
+impl<'a> ColumnText<'a> {
+    /// Prepares the column `name`; `forced` quotes every value.
+    pub(super) fn new(array: &'a ArrayRef, name: &str, forced: bool) -> Result<Self, LoadError> {
+        let values = values(array).ok_or_else(|| {
+            LoadError::Query(format!(
+                "column {name}: values of type {} have no CSV text here; cast the column to TEXT in the query",
+                array.data_type()
+            ))
+        })?;
+        Ok(Self { array: array.as_ref(), has_nulls: array.null_count() > 0, forced, values })
+    }
+
+    /// Appends the value of a row.
+    #[inline]
+    pub(super) fn write(&self, row: usize, out: &mut Vec<u8>, dialect: &Dialect, null: &[u8]) {
+        if self.has_nulls && self.array.is_null(row) {
+            out.extend_from_slice(null);
+            return;
+        }
+        let forced = self.forced;
+        match &self.values {
+            Values::Null => out.extend_from_slice(null),
+            Values::Text(texts) => {
+                write::text(out, texts.value(row).as_bytes(), dialect, null, forced);
+            }
+            Values::LargeText(texts) => {
+                write::text(out, texts.value(row).as_bytes(), dialect, null, forced);
+            }
+            Values::TextView(texts) => {
+                write::text(out, texts.value(row).as_bytes(), dialect, null, forced);
+            }
+            Values::Bytes(_) | Values::LargeBytes(_) | Values::BytesView(_) => {
+                self.write_as_text(row, out, dialect, null);
+            }
+            _ if forced || !is_plain(dialect, null) => self.write_as_text(row, out, dialect, null),
+            _ => self.write_plain(row, out),
+        }
+    }
+
+    /// The value as text, quoted where a text of the same characters would be.
+    #[cold]
+    fn write_as_text(&self, row: usize, out: &mut Vec<u8>, dialect: &Dialect, null: &[u8]) {
+        let mut text = Vec::new();
+        self.write_plain(row, &mut text);
+        write::text(out, &text, dialect, null, self.forced);
+    }
+
+    /// The value as it is.
+    #[inline]
+    fn write_plain(&self, row: usize, out: &mut Vec<u8>) {
+        match &self.values {
+            Values::Null | Values::Text(_) | Values::LargeText(_) | Values::TextView(_) => {}
+            Values::Boolean(values) => write::boolean(out, values.value(row)),
+            Values::Int8(values) => write::integer(out, values[row].into()),
+            Values::Int16(values) => write::integer(out, values[row].into()),
+            Values::Int32(values) => write::integer(out, values[row].into()),
+            Values::Int64(values) => write::integer(out, values[row]),
+            Values::UInt8(values) => write::integer(out, values[row].into()),
+            Values::UInt16(values) => write::integer(out, values[row].into()),
+            Values::UInt32(values) => write::integer(out, values[row].into()),
+            Values::UInt64(values) => write::decimal(out, values[row].into(), 0),
+            Values::Float32(values) => write::float32(out, values[row]),
+            Values::Float64(values) => write::float64(out, values[row]),
+            Values::Decimal128(values, scale) => write::decimal(out, values[row], *scale),
+            Values::Date(values) => write::date(out, values[row]),
+            Values::Time(values) => write::time(out, values[row]),
+            Values::Timestamp { values, unit, zoned } => {
+                let microseconds = to_microseconds(values[row], *unit);
+                if *zoned {
+                    write::timestamptz(out, microseconds);
+                } else {
+                    write::timestamp(out, microseconds);
+                }
+            }
+            Values::Bytes(values) => write::bytea(out, values.value(row)),
+            Values::LargeBytes(values) => write::bytea(out, values.value(row)),
+            Values::BytesView(values) => write::bytea(out, values.value(row)),
+        }
+    }
+}
+
+/// Whether the text of a number can never need quotes.
+fn is_plain(dialect: &Dialect, null: &[u8]) -> bool {
+    let special = |byte: u8| PLAIN_BYTES.contains(&byte);
+    let null_is_apart = null.is_empty() || !null.iter().all(|&byte| special(byte));
+    null_is_apart && !special(dialect.delimiter()) && !dialect.quote().is_some_and(special)
+}
+
+fn to_microseconds(value: i64, unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Second => value.saturating_mul(1_000_000),
+        TimeUnit::Millisecond => value.saturating_mul(1_000),
+        TimeUnit::Microsecond => value,
+        TimeUnit::Nanosecond => value.div_euclid(1_000),
+    }
+}
+
+fn values(array: &ArrayRef) -> Option<Values<'_>> {
+    Some(match array.data_type() {
+        DataType::Null => Values::Null,
+        DataType::Boolean => Values::Boolean(array.as_any().downcast_ref()?),
+        DataType::Int8 => Values::Int8(primitive::<Int8Type>(array)?),
+        DataType::Int16 => Values::Int16(primitive::<Int16Type>(array)?),
+        DataType::Int32 => Values::Int32(primitive::<Int32Type>(array)?),
+        DataType::Int64 => Values::Int64(primitive::<Int64Type>(array)?),
+        DataType::UInt8 => Values::UInt8(primitive::<UInt8Type>(array)?),
+        DataType::UInt16 => Values::UInt16(primitive::<UInt16Type>(array)?),
+        DataType::UInt32 => Values::UInt32(primitive::<UInt32Type>(array)?),
+        DataType::UInt64 => Values::UInt64(primitive::<UInt64Type>(array)?),
+        DataType::Float32 => Values::Float32(primitive::<Float32Type>(array)?),
+        DataType::Float64 => Values::Float64(primitive::<Float64Type>(array)?),
+        DataType::Decimal128(_, scale) => Values::Decimal128(
+            primitive::<Decimal128Type>(array)?,
+            u8::try_from(*scale).ok()?,
+        ),
+        DataType::Date32 => Values::Date(primitive::<Date32Type>(array)?),
+        DataType::Time64(TimeUnit::Microsecond) => {
+            Values::Time(primitive::<Time64MicrosecondType>(array)?)
+        }
+        DataType::Timestamp(unit, zone) => Values::Timestamp {
+            values: match unit {
+                TimeUnit::Second => primitive::<TimestampSecondType>(array)?,
+                TimeUnit::Millisecond => primitive::<TimestampMillisecondType>(array)?,
+                TimeUnit::Microsecond => primitive::<TimestampMicrosecondType>(array)?,
+                TimeUnit::Nanosecond => primitive::<TimestampNanosecondType>(array)?,
+            },
+            unit: *unit,
+            zoned: zone.is_some(),
+        },
+        DataType::Utf8 => Values::Text(array.as_any().downcast_ref()?),
+        DataType::LargeUtf8 => Values::LargeText(array.as_any().downcast_ref()?),
+        DataType::Utf8View => Values::TextView(array.as_any().downcast_ref()?),
+        DataType::Binary => Values::Bytes(array.as_any().downcast_ref()?),
+        DataType::LargeBinary => Values::LargeBytes(array.as_any().downcast_ref()?),
+        DataType::BinaryView => Values::BytesView(array.as_any().downcast_ref()?),
+        _ => return None,
+    })
+}
+
+fn primitive<T: ArrowPrimitiveType>(array: &ArrayRef) -> Option<&[T::Native]> {
+    Some(array.as_any().downcast_ref::<PrimitiveArray<T>>()?.values())
+}

@@ -1,0 +1,163 @@
+//! Files that are large or that change: 40 MB of quoted fields full of lines that look like rows, a file that shrinks
+//! while it is read, records longer than pieces and spans, MODE fast.
+
+mod harness;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use harness::{comma, schema};
+use longshore_load::{Control, CsvOptions, LoadError, Mode, Source, Tuning, copy_from};
+use longshore_storage::{ColumnType, Memory, Relation, Schema};
+
+/// Real rows of the file with the treacherous field.
+const ROWS: u64 = 848;
+/// Lines within the quoted fields that look like rows.
+const DECOYS_PER_ROW: usize = 1200;
+
+fn columns() -> Arc<Schema> {
+    schema(&[ColumnType::Integer, ColumnType::Text, ColumnType::Integer])
+}
+
+/// Rows `n,"...",n` whose text holds lines that look exactly like rows; about 40 MB.
+fn treacherous() -> String {
+    let mut text = String::with_capacity(42 << 20);
+    for row in 0..ROWS {
+        write!(text, "{row},\"").expect("a string takes all");
+        for decoy in 0..DECOYS_PER_ROW {
+            writeln!(text, "{decoy},this is not a row of its own,{row}").expect("a string takes all");
+        }
+        writeln!(text, "\",{row}").expect("a string takes all");
+    }
+    text
+}
+
+fn load(path: &Path, schema: &Arc<Schema>, options: &CsvOptions, tuning: &Tuning) -> Result<Relation, LoadError> {
+    let relation = Relation::new(Arc::clone(schema), Memory::new(None));
+    let fields: Vec<usize> = (0..schema.columns().len()).collect();
+    copy_from(Source::open(path)?, &relation, &fields, options, tuning, &Control::new())?;
+    Ok(relation)
+}
+
+fn file(text: &[u8]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(text).expect("written");
+    file
+}
+
+#[test]
+fn lines_within_quotes_are_never_rows() {
+    let text = treacherous();
+    assert!(text.len() > 40 << 20);
+    let file = file(text.as_bytes());
+    for threads in [1, 2, 7] {
+        for mode in [Mode::Exact, Mode::Safe] {
+            let options = CsvOptions { mode, ..comma() };
+            let relation = load(file.path(), &columns(), &options, &Tuning::new(threads)).expect("a load");
+            let snapshot = relation.snapshot();
+            assert_eq!(snapshot.rows(), ROWS);
+            let bytes: u64 = snapshot
+                .chunks()
+                .iter()
+                .map(|chunk| {
+                    let texts = chunk.array(1, 0, chunk.rows());
+                    let texts = texts.as_any().downcast_ref::<arrow_array::StringViewArray>().expect("texts");
+                    texts.iter().flatten().map(|text| text.len() as u64).sum::<u64>()
+                })
+                .sum();
+            let digits = |row: u64| row.to_string().len() as u64 * 2 + 5;
+            assert_eq!(bytes, text.len() as u64 - (0..ROWS).map(digits).sum::<u64>());
+        }
+    }
+}
+
+#[test]
+fn the_line_of_an_error_behind_quoted_lines_is_true() {
+    let mut text = treacherous();
+    let line = ROWS * (DECOYS_PER_ROW as u64 + 1) + 1;
+    let byte = text.len() + 2;
+    text.push_str("1,ok,no number\n2,x,3\n");
+    let byte = byte + 3;
+    let file = file(text.as_bytes());
+    for threads in [1, 2, 7] {
+        let error = load(file.path(), &columns(), &comma(), &Tuning::new(threads)).err().expect("an error");
+        let LoadError::Bad(bad) = error else { panic!("{error}") };
+        assert_eq!((bad.line, bad.byte), (line, byte as u64));
+        assert_eq!(bad.value, b"no number");
+        assert_eq!(bad.column, Some(("c2".to_owned(), "INTEGER".to_owned())));
+    }
+}
+
+#[test]
+fn fast_mode_loads_what_it_may_and_refuses_the_rest() {
+    let fast = CsvOptions { mode: Mode::Fast, ..comma() };
+    let spans = |span_bytes| Tuning { span_bytes: Some(span_bytes), ..Tuning::new(2) };
+    let plain: String = (0..10_000).map(|row| format!("{row},\"text, quoted\",{row}\n")).collect();
+    let plain = file(plain.as_bytes());
+    for span_bytes in [1, 100, 5_000] {
+        let relation = load(plain.path(), &columns(), &fast, &spans(span_bytes)).expect("a load");
+        assert_eq!(relation.snapshot().rows(), 10_000);
+    }
+    let treacherous = file(treacherous().as_bytes());
+    let error = load(treacherous.path(), &columns(), &fast, &spans(100_000)).err().expect("an error");
+    assert!(error.to_string().contains("use MODE exact"), "{error}");
+}
+
+#[test]
+fn a_file_that_shrinks_is_an_error() {
+    let row = "1,some text that is there to fill the file,2\n";
+    let file = file(row.repeat(200_000).as_bytes());
+    let source = Source::open(file.path()).expect("opened");
+    file.as_file().set_len(row.len() as u64 * 1000).expect("truncated");
+    let relation = Relation::new(columns(), Memory::new(None));
+    let tuning = Tuning::new(2);
+    let error = copy_from(source, &relation, &[0, 1, 2], &comma(), &tuning, &Control::new()).expect_err("an error");
+    assert!(error.to_string().contains("became shorter"), "{error}");
+    assert_eq!(relation.snapshot().rows(), 0);
+}
+
+#[test]
+fn a_record_may_be_longer_than_pieces_and_spans() {
+    let long = "x".repeat(300_000);
+    let text = format!("1,{long},2\n3,\"{long}\n{long}\",4\n5,z,6\n");
+    let file = file(text.as_bytes());
+    for span_bytes in [Some(10), Some(1000), Some(300_001), None] {
+        let tuning = Tuning { piece_bytes: 100, span_bytes, ..Tuning::new(2) };
+        let relation = load(file.path(), &columns(), &comma(), &tuning).expect("a load");
+        assert_eq!(relation.snapshot().rows(), 3);
+    }
+}
+
+#[test]
+fn a_cancelled_load_keeps_nothing() {
+    let file = file("1,a,2\n".repeat(1000).as_bytes());
+    let relation = Relation::new(columns(), Memory::new(None));
+    let control = Control::new();
+    control.cancel();
+    let source = Source::open(file.path()).expect("opened");
+    let error = copy_from(source, &relation, &[0, 1, 2], &comma(), &Tuning::new(2), &control).expect_err("an error");
+    assert!(matches!(error, LoadError::Cancelled));
+    assert_eq!(relation.snapshot().rows(), 0);
+}
+
+#[test]
+fn the_memory_limit_ends_a_load() {
+    let file = file("1,a text of more than twelve bytes,2\n".repeat(500_000).as_bytes());
+    let relation = Relation::new(columns(), Memory::new(Some(4 << 20)));
+    let source = Source::open(file.path()).expect("opened");
+    let error = copy_from(source, &relation, &[0, 1, 2], &comma(), &Tuning::new(2), &Control::new())
+        .expect_err("an error");
+    assert!(error.to_string().contains("--memory-limit"), "{error}");
+    assert_eq!(relation.snapshot().rows(), 0);
+}
+
+#[test]
+fn columns_left_out_become_null() {
+    let file = file(b"7,8\n9,10\n");
+    let relation = Relation::new(columns(), Memory::new(None));
+    let source = Source::open(file.path()).expect("opened");
+    copy_from(source, &relation, &[2, 0], &comma(), &Tuning::new(2), &Control::new()).expect("a load");
+    assert_eq!(harness::dump(&relation), "\"8\",,\"7\"\n\"10\",,\"9\"\n");
+}
