@@ -39,7 +39,11 @@ impl Arena {
     /// soon let go of).
     #[must_use]
     pub fn new(memory: Arc<Memory>, block_bytes: usize) -> Arena {
-        Arena { memory, block_bytes, open: Vec::new() }
+        Arena {
+            memory,
+            block_bytes,
+            open: Vec::new(),
+        }
     }
 
     /// The accounting that the arena's blocks belong to.
@@ -77,12 +81,20 @@ impl Arena {
 
     /// A new block with room for `bytes`: of the usual size, or smaller when memory is short.
     fn block(&mut self, bytes: usize) -> Result<Block, OutOfMemory> {
-        let usual = if cfg!(feature = "exact-blocks") { bytes } else { bytes.max(self.block_bytes) };
+        let usual = if cfg!(feature = "exact-blocks") {
+            bytes
+        } else {
+            bytes.max(self.block_bytes)
+        };
         let mapping = self.memory.map(usual).or_else(|_| {
             self.open.retain(|block| Arc::strong_count(block) > 1);
             self.memory.map(usual).or_else(|_| self.memory.map(bytes))
         })?;
-        Ok(Block { mapping: Some(mapping), memory: Arc::clone(&self.memory), next: AtomicUsize::new(0) })
+        Ok(Block {
+            mapping: Some(mapping),
+            memory: Arc::clone(&self.memory),
+            next: AtomicUsize::new(0),
+        })
     }
 }
 
@@ -123,11 +135,18 @@ impl Block {
             if end > self.mapping().bytes() {
                 return None;
             }
-            match self.next.compare_exchange(next, end, Ordering::AcqRel, Ordering::Acquire) {
+            match self
+                .next
+                .compare_exchange(next, end, Ordering::AcqRel, Ordering::Acquire)
+            {
                 Ok(_) => {
                     // SAFETY: `start` lies within the mapping.
                     let start = unsafe { self.mapping().start().add(start) };
-                    return Some(Region { block: Arc::clone(self), start, bytes });
+                    return Some(Region {
+                        block: Arc::clone(self),
+                        start,
+                        bytes,
+                    });
                 }
                 Err(now) => next = now,
             }
@@ -168,8 +187,7 @@ impl Plain for u128 {}
 impl Plain for f32 {}
 impl Plain for f64 {}
 
-/// A run of bytes within a block, aligned to 64 bytes, which it keeps alive. Owned: no other region has these bytes,
-/// except through [`Region::alias`].
+/// A run of bytes within a block, aligned to 64 bytes, which it keeps alive. Owned: no other region has these bytes.
 #[derive(Debug)]
 pub struct Region {
     block: Arc<Block>,
@@ -201,17 +219,26 @@ impl Region {
     ///
     /// When `bytes` is more than the region has.
     pub fn shrink(&mut self, bytes: usize) {
+        // SAFETY: the exclusive borrow shows that nobody uses the rest now, and it is out of reach from here on.
+        unsafe { self.release_from(bytes) };
+        self.bytes = bytes;
+    }
+
+    /// Gives the bytes from `bytes` on back to the arena, if the region is the last one of its block.
+    ///
+    /// # Safety
+    ///
+    /// No owner of the region uses them any longer.
+    pub(crate) unsafe fn release_from(&self, bytes: usize) {
         assert!(bytes <= self.bytes, "a region cannot grow");
         let start = self.start.as_ptr().addr() - self.block.mapping().start().as_ptr().addr();
-        // Fails when the region is not the last; then nothing changes. Release: what this thread wrote to the rest
-        // happens before the arena's thread gives it out again.
-        let _ = self.block.next.compare_exchange(
-            start + self.bytes,
-            start + bytes,
-            Ordering::AcqRel,
-            Ordering::Relaxed,
-        );
-        self.bytes = bytes;
+        let (end, new_end) = (start + self.bytes, start + bytes);
+        // Fails when the region is not the last; then nothing changes. Release: what was written to the rest happens
+        // before the arena's thread gives it out again.
+        let _ = self
+            .block
+            .next
+            .compare_exchange(end, new_end, Ordering::AcqRel, Ordering::Relaxed);
     }
 
     /// Values `from..from + count`, taken as an array of `T`, for writing.
@@ -254,14 +281,5 @@ impl Region {
         assert!(bytes <= self.bytes, "within the region");
         // SAFETY: the block, which the buffer holds on to, keeps the bytes mapped; the caller promises the rest.
         unsafe { Buffer::from_custom_allocation(self.start, bytes, Arc::clone(&self.block) as _) }
-    }
-
-    /// A second owner of the same bytes.
-    ///
-    /// # Safety
-    ///
-    /// The two are used in turn, or on different bytes: what one of them writes, the other does not touch meanwhile.
-    pub(crate) unsafe fn alias(&self) -> Region {
-        Region { block: Arc::clone(&self.block), start: self.start, bytes: self.bytes }
     }
 }

@@ -1,52 +1,68 @@
-//! What a worker fills.
+//! Decides how rows are gathered before they are part of a relation: the partition buffer of *Instant Loading*, 3.5.
+//!
+//! One worker fills a buffer, without locks, in the layout that a chunk has, so that merging by chunk is only to give it
+//! away. Whoever fills it (a parser, the native format) writes straight into its spare slots; validity bits are set to
+//! ones in advance, so that only NULLs cost anything. The heap of long texts lies behind the columns, at the end of what
+//! is allocated, and gives its unused rest back when the buffer is sealed.
+//!
+//! Not here: Arrow batches as a source (`buffer/batch.rs`), merging (`relation`).
+
+use std::fmt;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use crate::arena::{Arena, Region};
+use crate::chunk::{CHUNK_ROWS_MAX, Chunk, ChunkColumn, Values};
+use crate::error::OutOfMemory;
+use crate::statistics::ColumnStatistics;
+use crate::statistics::bounds::Bounds;
+use crate::types::{Physical, Schema};
 
-use crate::arena::Arena;
-use crate::chunk::Chunk;
-use crate::error::{AppendError, OutOfMemory};
-use crate::types::Schema;
+mod batch;
+mod uuid;
 
 /// The most bytes that a heap of long texts may have, because views hold their offsets in 31 bits.
 pub const HEAP_BYTES_MAX: usize = i32::MAX as usize;
 
-/// Columns of up to `capacity` rows in the layout of a relation's chunk.
-pub struct PartitionBuffer {}
+/// Bytes behind the last value of a column.
+pub(crate) const COLUMN_SLACK_BYTES: usize = 64;
 
-impl PartitionBuffer {
-    /// An empty buffer for `rows` rows (at most 65,536) with `heap_bytes` for texts of more than 12 bytes.
-    pub fn with_capacity(schema: &Arc<Schema>, rows: usize, heap_bytes: usize, arena: &mut Arena) -> Result<PartitionBuffer, OutOfMemory> { todo!() }
-    /// Stops gathering min and max.
-    pub fn without_bounds(self) -> PartitionBuffer { todo!() }
-    /// A full buffer, or several, of a batch's rows.
-    pub fn from_batch(schema: &Arc<Schema>, batch: &RecordBatch, arena: &mut Arena) -> Result<Vec<PartitionBuffer>, AppendError> { todo!() }
-    /// The schema.
-    pub fn schema(&self) -> &Arc<Schema> { todo!() }
-    /// Rows filled.
-    pub fn rows(&self) -> usize { todo!() }
-    /// Rows there is room for altogether.
-    pub fn capacity(&self) -> usize { todo!() }
-    /// Bytes of the heap that are filled.
-    pub fn heap_used(&self) -> usize { todo!() }
-    /// Bytes left in the heap.
-    pub fn heap_room(&self) -> usize { todo!() }
-    /// Room for the next `rows` rows.
-    pub fn spare(&mut self, rows: usize) -> Spare<'_> { todo!() }
-    /// Takes in the first rows of the spare ones.
-    ///
-    /// # Safety
-    /// todo
-    pub unsafe fn advance(&mut self, rows: usize, nulls: &[usize], heap_used: usize) { todo!() }
-    /// Appends rows of a batch; returns how many there was room for.
-    pub fn append_batch(&mut self, batch: &RecordBatch, rows: Range<usize>) -> Result<usize, AppendError> { todo!() }
-    /// Makes it immutable.
-    pub fn seal(self) -> Chunk { todo!() }
+/// Columns of up to `capacity` rows, in the layout of a relation's chunk.
+pub struct PartitionBuffer {
+    schema: Arc<Schema>,
+    capacity: usize,
+    rows: usize,
+    columns: Vec<ColumnBuffer>,
+    heap: Region,
+    /// Not the size of the region, which has at least a byte.
+    heap_bytes: usize,
+    heap_used: usize,
+    /// What the columns' statistics are known to be, instead of what is gathered.
+    known: Option<Vec<ColumnStatistics>>,
+}
+
+struct ColumnBuffer {
+    physical: Physical,
+    values: Region,
+    /// Written as far as the rows that were spared so far.
+    validity: Region,
+    nulls: usize,
+    bounds: Bounds,
+}
+
+impl fmt::Debug for PartitionBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PartitionBuffer")
+            .field("rows", &self.rows)
+            .field("capacity", &self.capacity)
+            .field("heap_used", &self.heap_used)
+            .field("heap_bytes", &self.heap_bytes)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Room for rows to come.
+#[derive(Debug)]
 pub struct Spare<'a> {
     /// One per column.
     pub columns: Vec<SpareColumn<'a>>,
@@ -55,18 +71,21 @@ pub struct Spare<'a> {
 }
 
 /// Room for values to come.
+#[derive(Debug)]
 pub struct SpareColumn<'a> {
     /// One slot per row.
     pub values: SpareValues<'a>,
-    /// Validity bits, preset to ones; the bit of row r is `validity_offset + r`.
+    /// Validity bits (1 = valid), preset to ones; the bit of row r of the spare rows is `validity_offset + r`. Bits
+    /// before that belong to rows already filled.
     pub validity: &'a mut [u8],
-    /// The bit of the first row.
+    /// The bit of the first spare row, less than 8.
     pub validity_offset: usize,
 }
 
-/// Slots by physical type.
+/// Slots by physical type. A row that is NULL is given 0 or the empty view (0).
+#[derive(Debug)]
 pub enum SpareValues<'a> {
-    /// Booleans.
+    /// Booleans, 0 or 1.
     U8(&'a mut [MaybeUninit<u8>]),
     /// 16-bit integers.
     I16(&'a mut [MaybeUninit<i16>]),
@@ -80,14 +99,264 @@ pub enum SpareValues<'a> {
     F32(&'a mut [MaybeUninit<f32>]),
     /// 64-bit floats.
     F64(&'a mut [MaybeUninit<f64>]),
-    /// String views.
+    /// Views in Arrow's layout; long ones have data buffer 0 and an offset into the heap.
     Views(&'a mut [MaybeUninit<u128>]),
 }
 
 /// The heap for texts of more than 12 bytes.
+#[derive(Debug)]
 pub struct SpareHeap<'a> {
-    /// All of it; the first `used` bytes are filled.
+    /// All of it; the first `used` bytes are filled and must stay as they are.
     pub bytes: &'a mut [MaybeUninit<u8>],
     /// Bytes filled so far.
     pub used: usize,
+}
+
+impl PartitionBuffer {
+    /// An empty buffer for `rows` rows with `heap_bytes` for texts of more than 12 bytes (at most [`HEAP_BYTES_MAX`]
+    /// are taken).
+    ///
+    /// # Errors
+    ///
+    /// When the memory limit is hit.
+    ///
+    /// # Panics
+    ///
+    /// When `rows` is more than [`CHUNK_ROWS_MAX`].
+    pub fn with_capacity(
+        schema: &Arc<Schema>,
+        rows: usize,
+        heap_bytes: usize,
+        arena: &mut Arena,
+    ) -> Result<PartitionBuffer, OutOfMemory> {
+        assert!(
+            rows <= CHUNK_ROWS_MAX,
+            "a chunk has at most {CHUNK_ROWS_MAX} rows, not {rows}"
+        );
+        let heap_bytes = heap_bytes.min(HEAP_BYTES_MAX);
+        let mut columns = Vec::with_capacity(schema.columns().len());
+        for column in schema.columns() {
+            let physical = column.column_type.physical();
+            columns.push(ColumnBuffer {
+                physical,
+                values: arena.allocate(rows * physical.width() + COLUMN_SLACK_BYTES)?,
+                validity: arena.allocate(rows.div_ceil(8))?,
+                nulls: 0,
+                bounds: Bounds::new(physical),
+            });
+        }
+        // Last, so that its rest can be given back.
+        let heap = arena.allocate(heap_bytes)?;
+        Ok(PartitionBuffer {
+            schema: Arc::clone(schema),
+            capacity: rows,
+            rows: 0,
+            columns,
+            heap,
+            heap_bytes,
+            heap_used: 0,
+            known: None,
+        })
+    }
+
+    /// Does without minimum and maximum, for rows that nobody will skip by them.
+    #[must_use]
+    pub fn without_bounds(mut self) -> PartitionBuffer {
+        for column in &mut self.columns {
+            column.bounds = Bounds::Off;
+        }
+        self
+    }
+
+    /// Does without gathering minimum and maximum: the statistics of all rows there will be are known already.
+    #[must_use]
+    pub(crate) fn with_statistics(self, known: Vec<ColumnStatistics>) -> PartitionBuffer {
+        PartitionBuffer {
+            known: Some(known),
+            ..self.without_bounds()
+        }
+    }
+
+    /// The schema.
+    #[must_use]
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Rows filled.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Rows there is room for altogether.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Bytes of the heap that are filled.
+    #[must_use]
+    pub fn heap_used(&self) -> usize {
+        self.heap_used
+    }
+
+    /// Bytes left in the heap.
+    #[must_use]
+    pub fn heap_room(&self) -> usize {
+        self.heap_bytes - self.heap_used
+    }
+
+    /// Room for the next `rows` rows. They become part of the buffer by [`PartitionBuffer::advance`]; until then the same
+    /// room is offered again.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many left.
+    pub fn spare(&mut self, rows: usize) -> Spare<'_> {
+        assert!(
+            rows <= self.capacity - self.rows,
+            "{rows} rows do not fit behind {} of {}",
+            self.rows,
+            self.capacity
+        );
+        let filled = self.rows;
+        let columns = self
+            .columns
+            .iter_mut()
+            .map(|column| SpareColumn {
+                values: spare_values(column.physical, &mut column.values, filled, rows),
+                validity: preset_validity(&mut column.validity, filled, rows),
+                validity_offset: filled % 8,
+            })
+            .collect();
+        let heap = SpareHeap {
+            bytes: self.heap.spare(0, self.heap_bytes),
+            used: self.heap_used,
+        };
+        Spare { columns, heap }
+    }
+
+    /// Takes the first `rows` of the spare rows into the buffer. `nulls` counts the NULLs among them per column,
+    /// `heap_used` the bytes of the heap filled by now.
+    ///
+    /// # Safety
+    ///
+    /// Since the last call of [`PartitionBuffer::spare`], for at least as many rows:
+    /// - every value of these rows has been written; booleans are 0 or 1;
+    /// - views are valid: those of up to 12 bytes hold them inline, padded with zeros, others have a prefix, data buffer
+    ///   0 and a range within the first `heap_used` bytes of the heap; of a text column they are UTF-8;
+    /// - what views refer to in the heap has been written;
+    /// - as many validity bits of a column have been cleared as `nulls` says, all of them of these rows.
+    ///
+    /// # Panics
+    ///
+    /// When the counts cannot be right.
+    pub unsafe fn advance(&mut self, rows: usize, nulls: &[usize], heap_used: usize) {
+        assert!(rows <= self.capacity - self.rows, "no more rows than were spared");
+        assert_eq!(nulls.len(), self.columns.len(), "one count per column");
+        assert!(
+            (self.heap_used..=self.heap_bytes).contains(&heap_used),
+            "the heap only grows"
+        );
+        for (column, &nulls) in self.columns.iter_mut().zip(nulls) {
+            assert!(nulls <= rows, "no more NULLs than rows");
+            // SAFETY: the caller has written the values, and `spare` the validity bits.
+            let (values, validity) = unsafe {
+                let validity = column.validity.values::<u8>(0, (self.rows + rows).div_ceil(8));
+                (values_of(column.physical, &column.values, self.rows, rows), validity)
+            };
+            column.bounds.add(values, (nulls > 0).then_some((validity, self.rows)));
+            column.nulls += nulls;
+        }
+        self.rows += rows;
+        self.heap_used = heap_used;
+    }
+
+    /// Makes it immutable. The rest of the heap goes back to the arena.
+    #[must_use]
+    pub fn seal(mut self) -> Chunk {
+        self.heap.shrink(self.heap_used);
+        let rows = self.rows;
+        let mut known = self.known.take().map(Vec::into_iter);
+        let columns = self
+            .columns
+            .iter()
+            .zip(self.schema.columns())
+            .map(|(column, described)| {
+                // SAFETY: `advance` was told that the values are written, `spare` wrote the validity bits, and with the
+                // buffer gone nobody writes them again.
+                let (values, validity) = unsafe {
+                    let validity = (column.nulls > 0).then(|| column.validity.buffer(rows.div_ceil(8)));
+                    (column.values.buffer(rows * column.physical.width()), validity)
+                };
+                let statistics = known.as_mut().and_then(Iterator::next).unwrap_or_else(|| {
+                    column
+                        .bounds
+                        .statistics(described.column_type, rows as u64, column.nulls as u64)
+                });
+                ChunkColumn {
+                    values,
+                    validity,
+                    statistics,
+                }
+            });
+        let columns = columns.collect();
+        // SAFETY: as for the values.
+        let heap = unsafe { self.heap.buffer(self.heap_used) };
+        // SAFETY: `advance` was told that booleans and views are valid and that the latter refer to the heap.
+        unsafe { Chunk::from_parts(Arc::clone(&self.schema), rows, columns, heap) }
+    }
+}
+
+fn spare_values(physical: Physical, region: &mut Region, from: usize, count: usize) -> SpareValues<'_> {
+    match physical {
+        Physical::U8 => SpareValues::U8(region.spare(from, count)),
+        Physical::I16 => SpareValues::I16(region.spare(from, count)),
+        Physical::I32 => SpareValues::I32(region.spare(from, count)),
+        Physical::I64 => SpareValues::I64(region.spare(from, count)),
+        Physical::I128 => SpareValues::I128(region.spare(from, count)),
+        Physical::F32 => SpareValues::F32(region.spare(from, count)),
+        Physical::F64 => SpareValues::F64(region.spare(from, count)),
+        Physical::View => SpareValues::Views(region.spare(from, count)),
+    }
+}
+
+/// Values `from..from + count` of a column.
+///
+/// # Safety
+///
+/// They have been written, and nobody writes them as long as the borrow lasts.
+unsafe fn values_of(physical: Physical, region: &Region, from: usize, count: usize) -> Values<'_> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match physical {
+            Physical::U8 => Values::U8(region.values(from, count)),
+            Physical::I16 => Values::I16(region.values(from, count)),
+            Physical::I32 => Values::I32(region.values(from, count)),
+            Physical::I64 => Values::I64(region.values(from, count)),
+            Physical::I128 => Values::I128(region.values(from, count)),
+            Physical::F32 => Values::F32(region.values(from, count)),
+            Physical::F64 => Values::F64(region.values(from, count)),
+            Physical::View => Values::Views(region.values(from, count)),
+        }
+    }
+}
+
+/// Sets the bits of `count` rows from row `filled` on; the slice begins with the byte of row `filled`.
+fn preset_validity(region: &mut Region, filled: usize, count: usize) -> &mut [u8] {
+    let first = filled / 8;
+    let bytes = region.spare::<u8>(first, (filled + count).div_ceil(8) - first);
+    let mut fresh = 0;
+    if let Some(shared) = bytes.first_mut()
+        && filled % 8 != 0
+    {
+        // SAFETY: the byte holds bits of rows that are filled, and was written when they were spared.
+        let bits = unsafe { shared.assume_init() };
+        shared.write(bits | 0xFF << (filled % 8));
+        fresh = 1;
+    }
+    bytes[fresh..].fill(MaybeUninit::new(0xFF));
+    // SAFETY: all of them have just been written.
+    unsafe { bytes.assume_init_mut() }
 }

@@ -1,18 +1,41 @@
-//! Immutable columns.
+//! Decides what a relation consists of: immutable chunks of columns.
+//!
+//! A chunk holds up to 65,536 rows. Its columns lie in regions of an arena and are handed out as Arrow arrays that keep
+//! the memory alive, so that readers copy nothing. All long texts of a chunk share one heap, data buffer 0 of its views.
+//!
+//! Not here: how a chunk comes to be (`buffer`, `relation`), the making of arrays (`chunk/array.rs`).
+
+use std::fmt;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_buffer::Buffer;
 
 use crate::statistics::ColumnStatistics;
-use crate::types::Schema;
+use crate::types::{Physical, Schema};
+
+mod array;
 
 /// The most rows of a chunk.
 pub const CHUNK_ROWS_MAX: usize = 65_536;
 
 /// An immutable horizontal share of a relation.
-pub struct Chunk {}
+pub struct Chunk {
+    schema: Arc<Schema>,
+    rows: usize,
+    columns: Vec<ChunkColumn>,
+    /// One buffer, the shape in which arrays of views take it.
+    heap: Arc<[Buffer]>,
+}
 
-/// The stored values of a column of a chunk, one per row; NULL rows hold 0 or the empty view.
+/// A column of a chunk. Its buffers may be longer than the rows need.
+pub(crate) struct ChunkColumn {
+    pub(crate) values: Buffer,
+    /// Bit 0 is row 0; `None` when no row is NULL.
+    pub(crate) validity: Option<Buffer>,
+    pub(crate) statistics: ColumnStatistics,
+}
+
+/// The stored values of a column, one per row; NULL rows hold 0 or the empty view.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a> {
     /// Booleans, 0 or 1.
@@ -29,27 +52,121 @@ pub enum Values<'a> {
     F32(&'a [f32]),
     /// 64-bit floats.
     F64(&'a [f64]),
-    /// Views; long ones point into the chunk's heap.
+    /// Views in Arrow's layout; long ones point into the chunk's heap.
     Views(&'a [u128]),
 }
 
+impl<'a> Values<'a> {
+    /// Some of the values.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many.
+    #[must_use]
+    pub fn slice(self, from: usize, count: usize) -> Values<'a> {
+        let range = from..from + count;
+        match self {
+            Values::U8(values) => Values::U8(&values[range]),
+            Values::I16(values) => Values::I16(&values[range]),
+            Values::I32(values) => Values::I32(&values[range]),
+            Values::I64(values) => Values::I64(&values[range]),
+            Values::I128(values) => Values::I128(&values[range]),
+            Values::F32(values) => Values::F32(&values[range]),
+            Values::F64(values) => Values::F64(&values[range]),
+            Values::Views(values) => Values::Views(&values[range]),
+        }
+    }
+}
+
+impl fmt::Debug for Chunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chunk")
+            .field("rows", &self.rows)
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Chunk {
+    /// A chunk of these columns.
+    ///
+    /// # Safety
+    ///
+    /// Booleans are 0 or 1; views are valid, long ones refer to `heap`, those of text columns are UTF-8.
+    pub(crate) unsafe fn from_parts(
+        schema: Arc<Schema>,
+        rows: usize,
+        columns: Vec<ChunkColumn>,
+        heap: Buffer,
+    ) -> Chunk {
+        Chunk {
+            schema,
+            rows,
+            columns,
+            heap: Arc::new([heap]),
+        }
+    }
+
     /// The schema.
-    pub fn schema(&self) -> &Arc<Schema> { todo!() }
+    #[must_use]
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
     /// Rows.
-    pub fn rows(&self) -> usize { todo!() }
-    /// Bytes of values, validity bits and heap that are in use.
-    pub fn bytes(&self) -> usize { todo!() }
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Bytes of values, validity bits and texts that its rows take. The memory behind them may be larger: buffers are
+    /// made before the number of rows is known.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let validity_bytes = |column: &ChunkColumn| column.validity.as_ref().map_or(0, Buffer::len);
+        let columns: usize = self
+            .columns
+            .iter()
+            .map(|column| column.values.len() + validity_bytes(column))
+            .sum();
+        columns + self.heap().len()
+    }
+
     /// The stored values of a column.
-    pub fn values(&self, column: usize) -> Values<'_> { todo!() }
+    #[must_use]
+    pub fn values(&self, column: usize) -> Values<'_> {
+        let values = &self.columns[column].values;
+        match self.physical(column) {
+            Physical::U8 => Values::U8(values.as_slice()),
+            Physical::I16 => Values::I16(values.typed_data()),
+            Physical::I32 => Values::I32(values.typed_data()),
+            Physical::I64 => Values::I64(values.typed_data()),
+            Physical::I128 => Values::I128(values.typed_data()),
+            Physical::F32 => Values::F32(values.typed_data()),
+            Physical::F64 => Values::F64(values.typed_data()),
+            Physical::View => Values::Views(values.typed_data()),
+        }
+    }
+
     /// Validity bits (1 = valid, row r is bit r % 8 of byte r / 8); `None` when no row is NULL.
-    pub fn validity(&self, column: usize) -> Option<&[u8]> { todo!() }
+    #[must_use]
+    pub fn validity(&self, column: usize) -> Option<&[u8]> {
+        self.columns[column].validity.as_deref()
+    }
+
     /// The texts that are too long for a view.
-    pub fn heap(&self) -> &[u8] { todo!() }
+    #[must_use]
+    pub fn heap(&self) -> &[u8] {
+        &self.heap[0]
+    }
+
     /// Counts and bounds of a column.
-    pub fn statistics(&self, column: usize) -> &ColumnStatistics { todo!() }
-    /// Rows of a column as an Arrow array.
-    pub fn array(&self, column: usize, offset: usize, len: usize) -> ArrayRef { todo!() }
-    /// Rows of some columns as a batch.
-    pub fn batch(&self, projection: &[usize], offset: usize, len: usize) -> RecordBatch { todo!() }
+    #[must_use]
+    pub fn statistics(&self, column: usize) -> &ColumnStatistics {
+        &self.columns[column].statistics
+    }
+
+    fn physical(&self, column: usize) -> Physical {
+        self.schema.columns()[column].column_type.physical()
+    }
 }

@@ -16,6 +16,7 @@ pub mod native;
 mod relation;
 mod statistics;
 mod types;
+mod view;
 
 pub use arena::{ARENA_BLOCK_BYTES, Arena, Region};
 pub use buffer::{HEAP_BYTES_MAX, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues};

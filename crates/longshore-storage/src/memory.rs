@@ -43,7 +43,10 @@ struct State {
 
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memory").field("limit", &self.limit).field("used", &self.used()).finish_non_exhaustive()
+        f.debug_struct("Memory")
+            .field("limit", &self.limit)
+            .field("used", &self.used())
+            .finish_non_exhaustive()
     }
 }
 
@@ -57,7 +60,11 @@ impl Memory {
     /// The same, with a choice of how many bytes of freed blocks may wait for reuse.
     #[must_use]
     pub fn with_free_bytes_max(limit: Option<usize>, free_bytes_max: usize) -> Arc<Memory> {
-        Arc::new(Memory { limit, free_bytes_max, state: Mutex::default() })
+        Arc::new(Memory {
+            limit,
+            free_bytes_max,
+            state: Mutex::default(),
+        })
     }
 
     /// Bytes in use.
@@ -86,12 +93,22 @@ impl Memory {
 
     /// A mapping of at least `bytes`, and at most twice as many.
     pub(crate) fn map(&self, bytes: usize) -> Result<Mapping, OutOfMemory> {
+        if bytes > isize::MAX as usize / 4 {
+            return Err(OutOfMemory {
+                wanted: bytes,
+                used: self.used(),
+                limit: self.limit,
+            });
+        }
         let bytes = Mapping::round(bytes);
         let mut dropped = Vec::new();
         {
             let mut state = self.state();
             // The most recently freed is the likeliest to be in a cache.
-            let found = state.free.iter().rposition(|free| (bytes..=2 * bytes).contains(&free.bytes()));
+            let found = state
+                .free
+                .iter()
+                .rposition(|free| (bytes..=2 * bytes).contains(&free.bytes()));
             if let Some(found) = found {
                 let bytes = state.free[found].bytes();
                 if self.limit.is_none_or(|limit| state.used + bytes <= limit) {
@@ -103,7 +120,11 @@ impl Memory {
             if let Some(limit) = self.limit {
                 let wanted = state.used.saturating_add(bytes);
                 if wanted > limit {
-                    return Err(OutOfMemory { wanted: bytes, used: state.used, limit: Some(limit) });
+                    return Err(OutOfMemory {
+                        wanted: bytes,
+                        used: state.used,
+                        limit: Some(limit),
+                    });
                 }
                 state.release_free(limit - wanted, &mut dropped);
             }
@@ -114,7 +135,11 @@ impl Memory {
         Mapping::new(bytes).ok_or_else(|| {
             let mut state = self.state();
             state.used -= bytes;
-            OutOfMemory { wanted: bytes, used: state.used, limit: None }
+            OutOfMemory {
+                wanted: bytes,
+                used: state.used,
+                limit: None,
+            }
         })
     }
 
@@ -124,7 +149,10 @@ impl Memory {
         let mut dropped = Vec::new();
         let mut state = self.state();
         state.used -= bytes;
-        let room = self.limit.map_or(usize::MAX, |limit| limit - state.used).min(self.free_bytes_max);
+        let room = self
+            .limit
+            .map_or(usize::MAX, |limit| limit - state.used)
+            .min(self.free_bytes_max);
         if bytes > room || cfg!(feature = "exact-blocks") {
             dropped.push(mapping);
         } else {
@@ -192,9 +220,12 @@ impl Mapping {
 #[cfg(not(feature = "exact-blocks"))]
 impl Mapping {
     fn round(bytes: usize) -> usize {
-        let unit = if bytes < HUGE_PAGE_BYTES { SMALL_PAGE_BYTES } else { HUGE_PAGE_BYTES };
-        // Saturated sizes are refused by the kernel, not wrapped.
-        bytes.max(1).checked_next_multiple_of(unit).unwrap_or(usize::MAX - unit)
+        let unit = if bytes < HUGE_PAGE_BYTES {
+            SMALL_PAGE_BYTES
+        } else {
+            HUGE_PAGE_BYTES
+        };
+        bytes.max(1).next_multiple_of(unit)
     }
 
     fn new(bytes: usize) -> Option<Mapping> {
@@ -215,7 +246,11 @@ impl Mapping {
             return None;
         }
         let raw = raw.cast::<u8>();
-        let lead = if slack == 0 { 0 } else { raw.align_offset(HUGE_PAGE_BYTES) };
+        let lead = if slack == 0 {
+            0
+        } else {
+            raw.align_offset(HUGE_PAGE_BYTES)
+        };
         let start = raw.wrapping_add(lead);
         // SAFETY: the ranges are parts of the mapping made above: an unused lead, the block, an unused rest.
         unsafe {
@@ -231,7 +266,10 @@ impl Mapping {
                 libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE);
             }
         }
-        Some(Mapping { start: NonNull::new(start)?, bytes: AtomicUsize::new(bytes) })
+        Some(Mapping {
+            start: NonNull::new(start)?,
+            bytes: AtomicUsize::new(bytes),
+        })
     }
 
     /// Gives the bytes from about `keep` on back to the operating system; says how many.
@@ -242,7 +280,11 @@ impl Mapping {
     pub(crate) unsafe fn trim(&self, keep: usize) -> usize {
         let bytes = self.bytes();
         // A block of huge pages keeps whole ones.
-        let unit = if bytes < HUGE_PAGE_BYTES { SMALL_PAGE_BYTES } else { HUGE_PAGE_BYTES };
+        let unit = if bytes < HUGE_PAGE_BYTES {
+            SMALL_PAGE_BYTES
+        } else {
+            HUGE_PAGE_BYTES
+        };
         let keep = keep.max(1).next_multiple_of(unit);
         if keep >= bytes {
             return 0;
@@ -279,7 +321,10 @@ mod exact {
             let layout = Layout::from_size_align(bytes, ALIGN).ok()?;
             // SAFETY: `round` made the size at least 1.
             let start = NonNull::new(unsafe { alloc(layout) })?;
-            Some(Mapping { start, bytes: AtomicUsize::new(bytes) })
+            Some(Mapping {
+                start,
+                bytes: AtomicUsize::new(bytes),
+            })
         }
 
         /// A heap allocation keeps its size.

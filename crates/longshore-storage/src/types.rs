@@ -128,11 +128,9 @@ impl ColumnType {
             ColumnType::Double => Physical::F64,
             ColumnType::Decimal { precision, .. } if precision <= DECIMAL64_PRECISION_MAX => Physical::I64,
             ColumnType::Decimal { .. } => Physical::I128,
-            ColumnType::Char(_)
-            | ColumnType::Varchar(_)
-            | ColumnType::Text
-            | ColumnType::Uuid
-            | ColumnType::Bytea => Physical::View,
+            ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid | ColumnType::Bytea => {
+                Physical::View
+            }
         }
     }
 
@@ -145,7 +143,10 @@ impl ColumnType {
             DataType::Int8 | DataType::UInt8 | DataType::Int16 => ColumnType::SmallInt,
             DataType::UInt16 | DataType::Int32 => ColumnType::Integer,
             DataType::UInt32 | DataType::Int64 => ColumnType::BigInt,
-            DataType::UInt64 => ColumnType::Decimal { precision: 20, scale: 0 },
+            DataType::UInt64 => ColumnType::Decimal {
+                precision: 20,
+                scale: 0,
+            },
             DataType::Float16 | DataType::Float32 => ColumnType::Real,
             DataType::Float64 => ColumnType::Double,
             DataType::Decimal32(precision, scale)
@@ -156,7 +157,10 @@ impl ColumnType {
                 if *precision > DECIMAL_PRECISION_MAX || scale > *precision {
                     return None;
                 }
-                ColumnType::Decimal { precision: *precision, scale }
+                ColumnType::Decimal {
+                    precision: *precision,
+                    scale,
+                }
             }
             DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ColumnType::Text,
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
@@ -211,7 +215,11 @@ impl Column {
     /// A column.
     #[must_use]
     pub fn new(name: impl Into<String>, column_type: ColumnType, nullable: bool) -> Column {
-        Column { name: name.into(), column_type, nullable }
+        Column {
+            name: name.into(),
+            column_type,
+            nullable,
+        }
     }
 }
 
@@ -238,7 +246,10 @@ impl Schema {
             .iter()
             .map(|column| Field::new(&column.name, column.column_type.arrow(), column.nullable))
             .collect();
-        Schema { columns, arrow: Arc::new(arrow_schema::Schema::new(fields)) }
+        Schema {
+            columns,
+            arrow: Arc::new(arrow_schema::Schema::new(fields)),
+        }
     }
 
     /// The columns, in order.

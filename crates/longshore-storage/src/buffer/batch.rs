@@ -1,0 +1,348 @@
+//! Takes rows of Arrow batches (INSERT, CREATE TABLE AS, IMPORT) into partition buffers.
+//!
+//! Batches come with exactly the types of the schema; what SQL asks of stored values beyond that is checked here: NOT
+//! NULL, the lengths of texts, the digits of decimals, the form of UUIDs.
+//!
+//! Not here: casts, which the query engine plans.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::builder::make_view;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    Time64MicrosecondType, TimestampMicrosecondType,
+};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_buffer::NullBuffer;
+
+use super::{HEAP_BYTES_MAX, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues, uuid};
+use crate::arena::Arena;
+use crate::chunk::CHUNK_ROWS_MAX;
+use crate::error::AppendError;
+use crate::types::{Column, ColumnType, Schema};
+use crate::view::{self, INLINE_BYTES_MAX};
+
+/// Characters of a value that an error shows.
+const SHOWN_CHARACTERS_MAX: usize = 40;
+
+impl PartitionBuffer {
+    /// Buffers, each of just the needed size, with all rows of a batch of the schema's Arrow types.
+    ///
+    /// # Errors
+    ///
+    /// When a value breaks a rule of its column, or memory is short.
+    pub fn from_batch(
+        schema: &Arc<Schema>,
+        batch: &RecordBatch,
+        arena: &mut Arena,
+    ) -> Result<Vec<PartitionBuffer>, AppendError> {
+        check_types(schema, batch)?;
+        let mut buffers = Vec::new();
+        let mut row = 0;
+        while row < batch.num_rows() {
+            let rows = row..batch.num_rows().min(row + CHUNK_ROWS_MAX);
+            let (count, heap_bytes) = rows_that_fit(batch, rows.clone(), HEAP_BYTES_MAX);
+            if count == 0 {
+                let (_, bytes) = rows_that_fit(batch, row..row + 1, usize::MAX);
+                return Err(AppendError::RowTooLarge { row, bytes });
+            }
+            let mut buffer = PartitionBuffer::with_capacity(schema, count, heap_bytes, arena)?;
+            row += buffer.append_batch(batch, row..row + count)?;
+            buffers.push(buffer);
+        }
+        Ok(buffers)
+    }
+
+    /// Appends rows of a batch of the schema's Arrow types, as many as there is room for; says how many. On an error
+    /// the buffer is as it was.
+    ///
+    /// # Errors
+    ///
+    /// When a value breaks a rule of its column.
+    ///
+    /// # Panics
+    ///
+    /// When the batch does not have these rows.
+    pub fn append_batch(&mut self, batch: &RecordBatch, rows: Range<usize>) -> Result<usize, AppendError> {
+        assert!(rows.end <= batch.num_rows(), "the batch has {} rows", batch.num_rows());
+        check_types(&self.schema, batch)?;
+        let offered = rows.start..rows.end.min(rows.start + self.capacity() - self.rows());
+        let (count, _) = rows_that_fit(batch, offered, self.heap_room());
+        let rows = rows.start..rows.start + count;
+        let schema = Arc::clone(&self.schema);
+        let mut nulls = Vec::with_capacity(schema.columns().len());
+        let Spare { columns, mut heap } = self.spare(count);
+        for ((column, target), array) in schema.columns().iter().zip(columns).zip(batch.columns()) {
+            nulls.push(
+                Source {
+                    column,
+                    array,
+                    rows: rows.clone(),
+                }
+                .write(target, &mut heap)?,
+            );
+        }
+        let heap_used = heap.used;
+        // SAFETY: `Source::write` has written every value of these rows, valid by the rules of Arrow arrays, views
+        // anew with offsets into the heap, and counted the validity bits it cleared.
+        unsafe { self.advance(count, &nulls, heap_used) };
+        Ok(count)
+    }
+}
+
+fn check_types(schema: &Schema, batch: &RecordBatch) -> Result<(), AppendError> {
+    let (expected, found) = (schema.columns().len(), batch.num_columns());
+    if expected != found {
+        return Err(AppendError::ColumnCount { expected, found });
+    }
+    for (column, array) in schema.columns().iter().zip(batch.columns()) {
+        let expected = column.column_type.arrow();
+        if *array.data_type() != expected {
+            return Err(AppendError::Type {
+                column: column.name.clone(),
+                expected: expected.to_string(),
+                found: array.data_type().to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// How many of the rows have texts that fit in a heap of this room, and how much of it they take.
+fn rows_that_fit(batch: &RecordBatch, rows: Range<usize>, heap_room: usize) -> (usize, usize) {
+    let columns: Vec<Texts<'_>> = batch.columns().iter().filter_map(Texts::of).collect();
+    let all: usize = columns.iter().map(|texts| texts.heap_bytes(rows.clone())).sum();
+    if all <= heap_room {
+        return (rows.len(), all);
+    }
+    let mut bytes = 0;
+    for row in rows.clone() {
+        let more: usize = columns.iter().map(|texts| texts.heap_bytes(row..row + 1)).sum();
+        if bytes + more > heap_room {
+            return (row - rows.start, bytes);
+        }
+        bytes += more;
+    }
+    (rows.len(), bytes)
+}
+
+/// A column of texts or of BYTEA, by its views.
+struct Texts<'a> {
+    views: &'a [u128],
+    nulls: Option<&'a NullBuffer>,
+}
+
+impl Texts<'_> {
+    fn of(array: &ArrayRef) -> Option<Texts<'_>> {
+        let strings = array.as_string_view_opt().map(|array| &array.views()[..]);
+        let views = strings.or_else(|| array.as_binary_view_opt().map(|array| &array.views()[..]))?;
+        Some(Texts {
+            views,
+            nulls: array.nulls(),
+        })
+    }
+
+    fn heap_bytes(&self, rows: Range<usize>) -> usize {
+        match self.nulls {
+            None => view::heap_bytes(&self.views[rows]),
+            // What a view says where the row is NULL means nothing.
+            Some(nulls) => {
+                let valid = rows.filter(|&row| nulls.is_valid(row));
+                valid.map(|row| view::heap_bytes(&self.views[row..=row])).sum()
+            }
+        }
+    }
+}
+
+/// Rows of a column of a batch.
+struct Source<'a> {
+    column: &'a Column,
+    array: &'a ArrayRef,
+    rows: Range<usize>,
+}
+
+impl Source<'_> {
+    /// Writes the rows to their slots; says how many are NULL.
+    fn write(&self, target: SpareColumn<'_>, heap: &mut SpareHeap<'_>) -> Result<usize, AppendError> {
+        let SpareColumn {
+            values,
+            validity,
+            validity_offset,
+        } = target;
+        let nulls = self.write_validity(validity, validity_offset)?;
+        match (values, self.column.column_type) {
+            (SpareValues::U8(slots), _) => {
+                let bits = self.array.as_boolean().values();
+                self.fill(slots, |row| Ok(bits.value(row).into()))?;
+            }
+            (SpareValues::I16(slots), _) => self.copy::<Int16Type>(slots)?,
+            (SpareValues::I32(slots), ColumnType::Date) => self.copy::<Date32Type>(slots)?,
+            (SpareValues::I32(slots), _) => self.copy::<Int32Type>(slots)?,
+            (SpareValues::I64(slots), ColumnType::Decimal { precision, .. }) => {
+                let values = self.array.as_primitive::<Decimal128Type>().values();
+                let limit = 10_i64.pow(precision.into());
+                let narrow = |value: i128| {
+                    i64::try_from(value)
+                        .ok()
+                        .filter(|value| (1 - limit..limit).contains(value))
+                };
+                self.fill(slots, |row| {
+                    narrow(values[row]).ok_or_else(|| self.invalid_decimal(row))
+                })?;
+            }
+            (SpareValues::I64(slots), ColumnType::Time) => self.copy::<Time64MicrosecondType>(slots)?,
+            (SpareValues::I64(slots), ColumnType::Timestamp | ColumnType::TimestampTz) => {
+                self.copy::<TimestampMicrosecondType>(slots)?;
+            }
+            (SpareValues::I64(slots), _) => self.copy::<Int64Type>(slots)?,
+            (SpareValues::I128(slots), column_type) => {
+                let values = self.array.as_primitive::<Decimal128Type>().values();
+                let precision = if let ColumnType::Decimal { precision, .. } = column_type {
+                    precision
+                } else {
+                    38
+                };
+                let limit = 10_i128.pow(precision.into());
+                let fits = |value: i128| (1 - limit..limit).contains(&value);
+                self.fill(slots, |row| {
+                    if fits(values[row]) {
+                        Ok(values[row])
+                    } else {
+                        Err(self.invalid_decimal(row))
+                    }
+                })?;
+            }
+            (SpareValues::F32(slots), _) => self.copy::<Float32Type>(slots)?,
+            (SpareValues::F64(slots), _) => self.copy::<Float64Type>(slots)?,
+            (SpareValues::Views(slots), ColumnType::Bytea) => {
+                let values = self.array.as_binary_view();
+                self.fill(slots, |row| Ok(push(heap, values.value(row))))?;
+            }
+            (SpareValues::Views(slots), ColumnType::Uuid) => {
+                let values = self.array.as_string_view();
+                self.fill(slots, |row| {
+                    let text = values.value(row);
+                    let stored = uuid::canonical(text.as_bytes()).ok_or_else(|| self.invalid(row, text))?;
+                    Ok(push(heap, &stored))
+                })?;
+            }
+            (SpareValues::Views(slots), _) => {
+                let values = self.array.as_string_view();
+                self.fill(slots, |row| {
+                    Ok(push(heap, self.fitted(row, values.value(row))?.as_bytes()))
+                })?;
+            }
+        }
+        Ok(nulls)
+    }
+
+    /// Clears the bits of rows that are NULL; says how many.
+    fn write_validity(&self, bits: &mut [u8], offset: usize) -> Result<usize, AppendError> {
+        let Some(nulls) = self.nulls() else { return Ok(0) };
+        let mut count = 0;
+        for row in self.rows.clone().filter(|&row| nulls.is_null(row)) {
+            if !self.column.nullable {
+                return Err(AppendError::Null {
+                    column: self.column.name.clone(),
+                    row,
+                });
+            }
+            let bit = offset + row - self.rows.start;
+            bits[bit / 8] &= !(1 << (bit % 8));
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn nulls(&self) -> Option<&NullBuffer> {
+        self.array.nulls().filter(|nulls| nulls.null_count() > 0)
+    }
+
+    fn copy<T: ArrowPrimitiveType>(&self, slots: &mut [MaybeUninit<T::Native>]) -> Result<(), AppendError>
+    where
+        T::Native: Default,
+    {
+        let values = self.array.as_primitive::<T>().values();
+        if self.nulls().is_none() {
+            slots.write_copy_of_slice(&values[self.rows.clone()]);
+            return Ok(());
+        }
+        self.fill(slots, |row| Ok(values[row]))
+    }
+
+    /// Writes a value per row, 0 where it is NULL.
+    fn fill<T: Copy + Default>(
+        &self,
+        slots: &mut [MaybeUninit<T>],
+        mut value: impl FnMut(usize) -> Result<T, AppendError>,
+    ) -> Result<(), AppendError> {
+        let nulls = self.nulls();
+        for (slot, row) in slots.iter_mut().zip(self.rows.clone()) {
+            let is_null = nulls.is_some_and(|nulls| nulls.is_null(row));
+            slot.write(if is_null { T::default() } else { value(row)? });
+        }
+        Ok(())
+    }
+
+    /// A text as its column stores it: CHAR without trailing blanks, VARCHAR without those that are too many.
+    fn fitted<'t>(&self, row: usize, text: &'t str) -> Result<&'t str, AppendError> {
+        let (stored, characters_max) = match self.column.column_type {
+            ColumnType::Char(length) => (text.trim_end_matches(' '), length as usize),
+            ColumnType::Varchar(length) => (text, length as usize),
+            _ => return Ok(text),
+        };
+        // Every character has at least a byte.
+        if stored.len() <= characters_max {
+            return Ok(stored);
+        }
+        let Some((end, _)) = stored.char_indices().nth(characters_max) else {
+            return Ok(stored);
+        };
+        if stored[end..].bytes().all(|byte| byte == b' ') {
+            return Ok(&stored[..end]);
+        }
+        Err(AppendError::TooLong {
+            column: self.column.name.clone(),
+            column_type: self.column.column_type,
+            row,
+            value: shown(text),
+            length: text.chars().count(),
+        })
+    }
+
+    fn invalid(&self, row: usize, value: &str) -> AppendError {
+        AppendError::Invalid {
+            column: self.column.name.clone(),
+            column_type: self.column.column_type,
+            row,
+            value: shown(value),
+        }
+    }
+
+    fn invalid_decimal(&self, row: usize) -> AppendError {
+        self.invalid(row, &self.array.as_primitive::<Decimal128Type>().value_as_string(row))
+    }
+}
+
+fn shown(value: &str) -> String {
+    match value.char_indices().nth(SHOWN_CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}...", &value[..end]),
+        None => value.to_owned(),
+    }
+}
+
+/// The view of a text, which is copied to the heap if it is long.
+fn push(heap: &mut SpareHeap<'_>, text: &[u8]) -> u128 {
+    let view = make_view(text, 0, heap.used as u32);
+    if text.len() > INLINE_BYTES_MAX {
+        heap.bytes[heap.used..heap.used + text.len()].write_copy_of_slice(text);
+        heap.used += text.len();
+    }
+    view
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,419 @@
+//! Gathers bounds over runs of values, in registers of the widest vectors the machine has.
+//!
+//! One loop is written over lanes and compiled for each instruction set; that makes it about 0.1 ns per number in cache.
+//! Rows with NULLs are taken 64 at a time under the mask of their validity bits.
+
+use super::{ColumnStatistics, Value};
+use crate::chunk::Values;
+use crate::types::{ColumnType, Physical};
+
+/// Running bounds of a column. Empty when `min > max`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bounds {
+    /// Not gathered.
+    Off,
+    Integer {
+        min: i64,
+        max: i64,
+    },
+    Wide {
+        min: i128,
+        max: i128,
+    },
+    Float {
+        min: f64,
+        max: f64,
+        nan: bool,
+    },
+    /// The first four bytes, the first most significant; missing ones are 0.
+    Prefix {
+        min: u32,
+        max: u32,
+    },
+}
+
+impl Bounds {
+    pub(crate) fn new(physical: Physical) -> Bounds {
+        match physical {
+            Physical::U8 | Physical::I16 | Physical::I32 | Physical::I64 => Bounds::Integer {
+                min: i64::MAX,
+                max: i64::MIN,
+            },
+            Physical::I128 => Bounds::Wide {
+                min: i128::MAX,
+                max: i128::MIN,
+            },
+            Physical::F32 | Physical::F64 => Bounds::Float {
+                min: f64::INFINITY,
+                max: f64::NEG_INFINITY,
+                nan: false,
+            },
+            Physical::View => Bounds::Prefix {
+                min: u32::MAX,
+                max: u32::MIN,
+            },
+        }
+    }
+
+    /// Takes in values. Validity: bits, and the bit of the first value; `None` when none is NULL.
+    pub(crate) fn add(&mut self, values: Values<'_>, validity: Option<(&[u8], usize)>) {
+        if matches!(self, Bounds::Off) {
+            return;
+        }
+        let added = match values {
+            Values::U8(values) => integer(extremes(values, validity)),
+            Values::I16(values) => integer(extremes(values, validity)),
+            Values::I32(values) => integer(extremes(values, validity)),
+            Values::I64(values) => integer(extremes(values, validity)),
+            Values::I128(values) => {
+                let Extremes { min, max, .. } = extremes(values, validity);
+                Bounds::Wide { min, max }
+            }
+            Values::F32(values) => {
+                let Extremes { min, max, nan } = extremes(values, validity);
+                Bounds::Float {
+                    min: min.into(),
+                    max: max.into(),
+                    nan,
+                }
+            }
+            Values::F64(values) => {
+                let Extremes { min, max, nan } = extremes(values, validity);
+                Bounds::Float { min, max, nan }
+            }
+            Values::Views(values) => {
+                let Extremes { min, max, .. } = extremes(values, validity);
+                Bounds::Prefix { min, max }
+            }
+        };
+        self.merge(&added);
+    }
+
+    /// Takes in bounds of the same type.
+    pub(crate) fn merge(&mut self, other: &Bounds) {
+        match (self, *other) {
+            (Bounds::Integer { min, max }, Bounds::Integer { min: low, max: high }) => {
+                (*min, *max) = ((*min).min(low), (*max).max(high));
+            }
+            (Bounds::Wide { min, max }, Bounds::Wide { min: low, max: high }) => {
+                (*min, *max) = ((*min).min(low), (*max).max(high));
+            }
+            (
+                Bounds::Float { min, max, nan },
+                Bounds::Float {
+                    min: low,
+                    max: high,
+                    nan: also,
+                },
+            ) => {
+                (*min, *max) = ((*min).min(low), (*max).max(high));
+                *nan |= also;
+            }
+            (Bounds::Prefix { min, max }, Bounds::Prefix { min: low, max: high }) => {
+                (*min, *max) = ((*min).min(low), (*max).max(high));
+            }
+            (this, _) => *this = Bounds::Off,
+        }
+    }
+
+    /// What the bounds say of a column with these counts.
+    pub(crate) fn statistics(&self, column_type: ColumnType, row_count: u64, null_count: u64) -> ColumnStatistics {
+        let unknown = ColumnStatistics {
+            row_count,
+            null_count,
+            ..ColumnStatistics::default()
+        };
+        if null_count == row_count {
+            return unknown;
+        }
+        let (min, max, exact) = match *self {
+            Bounds::Off | Bounds::Float { nan: true, .. } => return unknown,
+            Bounds::Integer { min, max } => {
+                let value = |value: i64| match column_type {
+                    ColumnType::Boolean => Value::Boolean(value != 0),
+                    ColumnType::Decimal { .. } => Value::Decimal(value.into()),
+                    _ => Value::Integer(value),
+                };
+                (Some(value(min)), Some(value(max)), true)
+            }
+            Bounds::Wide { min, max } => (Some(Value::Decimal(min)), Some(Value::Decimal(max)), true),
+            Bounds::Float { min, max, .. } => {
+                let exact = min != 0.0 && max != 0.0;
+                let min = if min == 0.0 { -0.0 } else { min };
+                let max = if max == 0.0 { 0.0 } else { max };
+                (Some(Value::Float(min)), Some(Value::Float(max)), exact)
+            }
+            Bounds::Prefix { min, max } if column_type == ColumnType::Bytea => (
+                Some(Value::Bytes(start(min))),
+                bytes_above(start(max)).map(Value::Bytes),
+                false,
+            ),
+            Bounds::Prefix { min, max } => (
+                Some(Value::Text(text_start(min))),
+                text_above(text_start(max)).map(Value::Text),
+                false,
+            ),
+        };
+        ColumnStatistics {
+            row_count,
+            null_count,
+            min,
+            max,
+            exact,
+        }
+    }
+}
+
+/// A prefix without the zeros that stand for missing bytes: no string with this prefix is less.
+fn start(prefix: u32) -> Vec<u8> {
+    let mut bytes = prefix.to_be_bytes().to_vec();
+    while bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    bytes
+}
+
+/// The same, up to the last whole character.
+fn text_start(prefix: u32) -> String {
+    let bytes = start(prefix);
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => text.to_owned(),
+        Err(error) => String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned(),
+    }
+}
+
+/// A short string greater than all that start with these bytes, if there is one.
+fn bytes_above(mut start: Vec<u8>) -> Option<Vec<u8>> {
+    loop {
+        match start.last_mut()? {
+            0xFF => drop(start.pop()),
+            last => {
+                *last += 1;
+                return Some(start);
+            }
+        }
+    }
+}
+
+/// A short text greater than all that start with this one, if there is one.
+fn text_above(mut start: String) -> Option<String> {
+    loop {
+        let last = start.pop()?;
+        // Ranges of characters skip the surrogates.
+        if let Some(next) = (last..=char::MAX).nth(1) {
+            start.push(next);
+            return Some(start);
+        }
+    }
+}
+
+fn integer<T: PartialOrd + Into<i64>>(extremes: Extremes<T>) -> Bounds {
+    if extremes.min > extremes.max {
+        // The narrow type's own extremes would be bounds that no value has.
+        return Bounds::new(Physical::I64);
+    }
+    Bounds::Integer {
+        min: extremes.min.into(),
+        max: extremes.max.into(),
+    }
+}
+
+/// The least and the greatest key of some values, NaN aside.
+struct Extremes<T> {
+    min: T,
+    max: T,
+    nan: bool,
+}
+
+/// A stored type whose extremes are gathered, by a key that orders like it.
+trait Lane: Copy {
+    type Key: Copy + PartialOrd;
+    /// Not less than any key.
+    const HIGHEST: Self::Key;
+    /// Not greater than any key.
+    const LOWEST: Self::Key;
+
+    fn key(self) -> Self::Key;
+
+    fn is_nan(self) -> bool {
+        false
+    }
+}
+
+macro_rules! integer_lanes {
+    ($($integer:ty),*) => {
+        $(impl Lane for $integer {
+            type Key = $integer;
+            const HIGHEST: $integer = <$integer>::MAX;
+            const LOWEST: $integer = <$integer>::MIN;
+
+            fn key(self) -> $integer {
+                self
+            }
+        })*
+    };
+}
+integer_lanes!(u8, i16, i32, i64, i128);
+
+macro_rules! float_lanes {
+    ($($float:ty),*) => {
+        $(impl Lane for $float {
+            type Key = $float;
+            const HIGHEST: $float = <$float>::INFINITY;
+            const LOWEST: $float = <$float>::NEG_INFINITY;
+
+            fn key(self) -> $float {
+                self
+            }
+
+            fn is_nan(self) -> bool {
+                <$float>::is_nan(self)
+            }
+        })*
+    };
+}
+float_lanes!(f32, f64);
+
+/// Views go by the four bytes that follow their length, as a number that orders like them.
+impl Lane for u128 {
+    type Key = u32;
+    const HIGHEST: u32 = u32::MAX;
+    const LOWEST: u32 = u32::MIN;
+
+    fn key(self) -> u32 {
+        ((self >> 32) as u32).swap_bytes()
+    }
+}
+
+/// The extremes of values whose validity bit is set.
+fn extremes<T: Lane>(values: &[T], validity: Option<(&[u8], usize)>) -> Extremes<T::Key> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512bw")
+            && std::arch::is_x86_feature_detected!("avx512vl")
+            && std::arch::is_x86_feature_detected!("avx512dq")
+        {
+            // SAFETY: the features it needs are there.
+            return unsafe { extremes_avx512(values, validity) };
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature it needs is there.
+            return unsafe { extremes_avx2(values, validity) };
+        }
+    }
+    extremes_inline(values, validity)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
+fn extremes_avx512<T: Lane>(values: &[T], validity: Option<(&[u8], usize)>) -> Extremes<T::Key> {
+    extremes_inline(values, validity)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn extremes_avx2<T: Lane>(values: &[T], validity: Option<(&[u8], usize)>) -> Extremes<T::Key> {
+    extremes_inline(values, validity)
+}
+
+/// Values taken side by side.
+const LANES: usize = 16;
+
+#[allow(
+    clippy::inline_always,
+    reason = "it is compiled anew for the instruction set of each caller"
+)]
+#[inline(always)]
+fn extremes_inline<T: Lane>(values: &[T], validity: Option<(&[u8], usize)>) -> Extremes<T::Key> {
+    let mut lanes = Lanes::<T> {
+        min: [T::HIGHEST; LANES],
+        max: [T::LOWEST; LANES],
+        nan: [0; LANES],
+    };
+    match validity {
+        None => lanes.add(values),
+        Some((bits, offset)) => {
+            for (group, values) in values.chunks(64).enumerate() {
+                let valid = word(bits, offset + group * 64, values.len());
+                if valid == u64::MAX >> (64 - values.len()) {
+                    lanes.add(values);
+                } else if valid != 0 {
+                    lanes.add_masked(values, valid);
+                }
+            }
+        }
+    }
+    lanes.fold()
+}
+
+struct Lanes<T: Lane> {
+    min: [T::Key; LANES],
+    max: [T::Key; LANES],
+    nan: [u8; LANES],
+}
+
+impl<T: Lane> Lanes<T> {
+    #[allow(
+        clippy::inline_always,
+        reason = "it is compiled anew for the instruction set of each caller"
+    )]
+    #[inline(always)]
+    fn add(&mut self, values: &[T]) {
+        let (groups, rest) = values.as_chunks::<LANES>();
+        for group in groups {
+            for (lane, &value) in group.iter().enumerate() {
+                self.put(lane, value);
+            }
+        }
+        for (lane, &value) in rest.iter().enumerate() {
+            self.put(lane, value);
+        }
+    }
+
+    #[allow(
+        clippy::inline_always,
+        reason = "it is compiled anew for the instruction set of each caller"
+    )]
+    #[inline(always)]
+    fn add_masked(&mut self, values: &[T], valid: u64) {
+        for (row, &value) in values.iter().enumerate() {
+            if valid >> row & 1 == 1 {
+                self.put(row % LANES, value);
+            }
+        }
+    }
+
+    #[allow(
+        clippy::inline_always,
+        reason = "it is compiled anew for the instruction set of each caller"
+    )]
+    #[inline(always)]
+    fn put(&mut self, lane: usize, value: T) {
+        let key = value.key();
+        self.min[lane] = if key < self.min[lane] { key } else { self.min[lane] };
+        self.max[lane] = if key > self.max[lane] { key } else { self.max[lane] };
+        self.nan[lane] |= u8::from(value.is_nan());
+    }
+
+    fn fold(self) -> Extremes<T::Key> {
+        let least = |a: T::Key, b: T::Key| if b < a { b } else { a };
+        let greatest = |a: T::Key, b: T::Key| if b > a { b } else { a };
+        Extremes {
+            min: self.min.into_iter().fold(T::HIGHEST, least),
+            max: self.max.into_iter().fold(T::LOWEST, greatest),
+            nan: self.nan.iter().any(|&nan| nan != 0),
+        }
+    }
+}
+
+/// Bits `at..at + count`, at most 64, the first lowest.
+fn word(bits: &[u8], at: usize, count: usize) -> u64 {
+    let bytes = &bits[at / 8..(at + count).div_ceil(8)];
+    let mut wide = [0; 16];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    (u128::from_le_bytes(wide) >> (at % 8)) as u64 & u64::MAX >> (64 - count)
+}
+
+#[cfg(test)]
+mod tests;
