@@ -44,14 +44,6 @@ pub(super) struct IntegerCode {
 }
 
 impl IntegerCode {
-    /// Bytes that `write` appends.
-    pub(super) const BYTES: usize = 34;
-
-    /// The code of residuals that are the values themselves.
-    pub(super) fn identity(width: u8) -> IntegerCode {
-        IntegerCode { base: 0, shape: Shape::Frame { step: 1 }, width }
-    }
-
     /// Appends the code to the directory.
     pub(super) fn write(&self, writer: &mut Writer) {
         let (tag, parameter) = match self.shape {
@@ -79,22 +71,13 @@ impl IntegerCode {
         }
         Ok(IntegerCode { base, shape, width })
     }
-
-    /// The lengths of the sections that hold `rows` residuals.
-    pub(super) fn section_bytes(&self, rows: usize) -> impl Iterator<Item = u64> + use<> {
-        plane_widths(self.width).map(move |width| rows as u64 * u64::from(width))
-    }
 }
 
 /// Chooses a code for `values` and hands each plane of residuals to `section`.
 ///
 /// `validity` has one bit per value, if some are null: the nulls are left out of the choice and come back as any
 /// value. There must be at least one that is not null.
-pub(super) fn encode<T: Integer>(
-    values: &[T],
-    validity: Option<&[u8]>,
-    mut section: impl FnMut(&[u8]),
-) -> IntegerCode {
+pub(super) fn encode<T: Integer>(values: &[T], validity: Option<&[u8]>, mut section: impl FnMut(&[u8])) -> IntegerCode {
     let code = choose(values, validity);
     let mut residuals: Vec<T> = match code.shape {
         Shape::Frame { step } => frame_residuals(values, T::truncate(code.base), step),
@@ -120,34 +103,69 @@ pub(super) fn encode<T: Integer>(
 
 /// Joins the planes of `code` into `out`.
 pub(super) fn decode<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &mut [MaybeUninit<T>]) {
-    let mut base = T::truncate(code.base);
-    let mut residuals = [T::default(); BATCH_ROWS];
-    for (batch, out) in out.chunks_mut(BATCH_ROWS).enumerate() {
+    let mut reader = IntegerReader::new(code, planes);
+    for batch in out.chunks_mut(BATCH_ROWS) {
+        reader.read(batch);
+    }
+}
+
+/// Reads a list of integers from its start, some at a time.
+pub(super) struct IntegerReader<'a, T> {
+    planes: &'a Planes<'a>,
+    shape: Shape,
+    /// The base of a frame; of a slope, what the next value would be without its residual.
+    base: T,
+    row: usize,
+}
+
+impl<'a, T: Integer> IntegerReader<'a, T> {
+    /// Reads the list that `code` and `planes` describe.
+    pub(super) fn new(code: &IntegerCode, planes: &'a Planes<'a>) -> IntegerReader<'a, T> {
+        IntegerReader {
+            planes,
+            shape: code.shape,
+            base: T::truncate(code.base),
+            row: 0,
+        }
+    }
+
+    /// Fills `out`, of at most `BATCH_ROWS` slots, with the next values, which must exist.
+    pub(super) fn read<'out>(&mut self, out: &'out mut [MaybeUninit<T>]) -> &'out [T] {
+        let mut residuals = [T::default(); BATCH_ROWS];
         let residuals = &mut residuals[..out.len()];
-        planes.join(batch * BATCH_ROWS, residuals);
-        match code.shape {
+        self.planes.join(self.row, residuals);
+        self.row += out.len();
+        let base = self.base;
+        match self.shape {
             Shape::Frame { step: 1 } => fill(out, residuals, |residual| base.add(residual)),
             Shape::Frame { step } => {
                 let step = T::truncate(step);
-                fill(out, residuals, |residual| base.add(residual.mul(step)));
+                fill(out, residuals, |residual| base.add(residual.mul(step)))
             }
             Shape::Slope { slope } => {
                 let slope = T::truncate(slope);
                 fill(out, residuals, |residual| {
-                    let value = base.add(residual);
-                    base = value.add(slope);
+                    let value = self.base.add(residual);
+                    self.base = value.add(slope);
                     value
-                });
+                })
             }
         }
     }
 }
 
 #[inline(always)]
-fn fill<T: Copy>(out: &mut [MaybeUninit<T>], residuals: &[T], mut value: impl FnMut(T) -> T) {
+fn fill<'out, T: Integer>(
+    out: &'out mut [MaybeUninit<T>],
+    residuals: &[T],
+    mut value: impl FnMut(T) -> T,
+) -> &'out [T] {
+    assert_eq!(out.len(), residuals.len());
     for (slot, &residual) in out.iter_mut().zip(residuals) {
         slot.write(value(residual));
     }
+    // SAFETY: there are as many residuals as slots, so the loop wrote every slot.
+    unsafe { out.assume_init_ref() }
 }
 
 /// Whether bit `row` of `validity` is set.
@@ -205,11 +223,9 @@ fn choose_slope<T: Integer>(values: &[T], range: u128) -> Option<IntegerCode> {
     }
     let difference = |pair: &[T; 2]| pair[1].sub(pair[0]);
     let pairs = values.array_windows::<2>();
-    let (least, greatest) = pairs
-        .map(difference)
-        .fold(None, |bounds: Option<(T, T)>, d| {
-            Some(bounds.map_or((d, d), |(least, greatest)| (least.min(d), greatest.max(d))))
-        })?;
+    let (least, greatest) = pairs.map(difference).fold(None, |bounds: Option<(T, T)>, d| {
+        Some(bounds.map_or((d, d), |(least, greatest)| (least.min(d), greatest.max(d))))
+    })?;
     Some(IntegerCode {
         base: values[0].widen(),
         shape: Shape::Slope { slope: least.widen() },
@@ -274,13 +290,9 @@ mod tests {
     fn round_trip<T: Integer + std::fmt::Debug>(values: &[T], validity: Option<&[u8]>) -> IntegerCode {
         let mut sections: Vec<Vec<u8>> = Vec::new();
         let code = encode(values, validity, |bytes| sections.push(bytes.to_vec()));
-        let lengths: Vec<u64> = sections.iter().map(|s| s.len() as u64).collect();
-        assert_eq!(lengths, code.section_bytes(values.len()).collect::<Vec<_>>());
-
         let mut writer = Writer::default();
         code.write(&mut writer);
         let bytes = writer.into_bytes();
-        assert_eq!(bytes.len(), IntegerCode::BYTES);
         assert_eq!(IntegerCode::read(&mut Reader::new(&bytes), T::BYTES), Ok(code));
 
         let planes = Planes::new(code.width, values.len(), &mut sections.iter().map(Vec::as_slice))
@@ -327,7 +339,9 @@ mod tests {
 
     #[test]
     fn whole_seconds_lose_their_microseconds() {
-        let values: Vec<i64> = (0..5000).map(|i| 1_600_000_000_000_000 + (i * 7919 % 86_400) * 1_000_000).collect();
+        let values: Vec<i64> = (0..5000)
+            .map(|i| 1_600_000_000_000_000 + (i * 7919 % 86_400) * 1_000_000)
+            .collect();
         let code = round_trip(&values, None);
         assert_eq!((code.width, code.shape), (3, Shape::Frame { step: 1_000_000 }));
     }

@@ -127,11 +127,7 @@ pub(super) struct Planes<'a> {
 impl<'a> Planes<'a> {
     /// Planes of `rows` residuals of `width` bytes, taken in order from `sections`.
     /// `None` if there are too few or one has another length.
-    pub(super) fn new(
-        width: u8,
-        rows: usize,
-        sections: &mut impl Iterator<Item = &'a [u8]>,
-    ) -> Option<Planes<'a>> {
+    pub(super) fn new(width: u8, rows: usize, sections: &mut impl Iterator<Item = &'a [u8]>) -> Option<Planes<'a>> {
         let mut planes = [&[][..]; PLANES_MAX];
         for (slot, plane_width) in planes.iter_mut().zip(plane_widths(width)) {
             *slot = sections.next().filter(|s| s.len() == rows * usize::from(plane_width))?;
@@ -158,12 +154,7 @@ impl<'a> Planes<'a> {
 }
 
 #[inline(always)]
-fn join_plane<T: Integer, const N: usize>(
-    bytes: &[u8],
-    shift_bits: u32,
-    out: &mut [T],
-    load: impl Fn([u8; N]) -> u64,
-) {
+fn join_plane<T: Integer, const N: usize>(bytes: &[u8], shift_bits: u32, out: &mut [T], load: impl Fn([u8; N]) -> u64) {
     let (loads, _) = bytes.as_chunks::<N>();
     for (slot, bytes) in out.iter_mut().zip(loads) {
         *slot = slot.or(load(*bytes), shift_bits);
@@ -177,7 +168,11 @@ mod tests {
     #[test]
     fn every_width_splits_and_joins() {
         for width in 0..=16_u8 {
-            let mask = if width == 16 { u128::MAX } else { (1_u128 << (8 * width)) - 1 };
+            let mask = if width == 16 {
+                u128::MAX
+            } else {
+                (1_u128 << (8 * width)) - 1
+            };
             let residuals: Vec<i128> = (0..3000_u128)
                 .map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835) & mask) as i128)
                 .collect();

@@ -1,0 +1,205 @@
+//! The list of columns and blocks at the end of a file.
+//!
+//! It is trusted in two steps: its checksum says that its bytes are those that were written, and [`Unverified::verify`]
+//! that they describe a relation and a file that can exist. Only then is memory allocated by what it says.
+
+use crate::buffer::HEAP_BYTES_MAX;
+use crate::chunk::CHUNK_ROWS_MAX;
+use crate::types::{Column, ColumnType, Schema};
+
+use super::block::Block;
+use super::error::Place;
+use super::wire::{Malformed, Reader, Writer};
+
+/// The blocks of one chunk.
+#[derive(Debug)]
+pub(super) struct ChunkEntry {
+    /// Rows.
+    pub(super) rows: u32,
+    /// One block per column.
+    pub(super) blocks: Vec<Block>,
+}
+
+/// The contents of a file.
+#[derive(Debug)]
+pub(super) struct Directory {
+    /// The columns.
+    pub(super) schema: Schema,
+    /// The chunks, in row order.
+    pub(super) chunks: Vec<ChunkEntry>,
+}
+
+/// A directory that has been parsed, not yet believed.
+#[derive(Debug)]
+pub(super) struct Unverified(Directory);
+
+impl Directory {
+    /// The directory's bytes.
+    pub(super) fn encode(schema: &Schema, chunks: &[ChunkEntry]) -> Vec<u8> {
+        let mut writer = Writer::default();
+        writer.u32(schema.columns().len() as u32);
+        for column in schema.columns() {
+            writer.bytes(column.name.as_bytes());
+            write_type(&mut writer, column.column_type);
+            writer.u8(u8::from(column.nullable));
+        }
+        writer.u32(chunks.len() as u32);
+        for chunk in chunks {
+            writer.u32(chunk.rows);
+            for block in &chunk.blocks {
+                block.write(&mut writer);
+            }
+        }
+        writer.into_bytes()
+    }
+
+    /// Parses the directory's bytes.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Unverified, Malformed> {
+        let mut reader = Reader::new(bytes);
+        let columns = (0..reader.count(COLUMN_BYTES_MIN, "columns")?)
+            .map(|_| read_column(&mut reader))
+            .collect::<Result<Vec<_>, _>>()?;
+        let chunk_bytes_min = 4 + columns.len() * Block::BYTES_MIN;
+        let mut chunks = Vec::with_capacity(reader.count(chunk_bytes_min, "chunks")?);
+        for _ in 0..chunks.capacity() {
+            let rows = reader.u32()?;
+            let blocks = columns
+                .iter()
+                .map(|column| Block::read(&mut reader, column.column_type, rows))
+                .collect::<Result<Vec<_>, _>>()?;
+            chunks.push(ChunkEntry { rows, blocks });
+        }
+        if reader.remaining() > 0 {
+            return Err(Malformed::new(format!("{} bytes too many", reader.remaining())));
+        }
+        Ok(Unverified(Directory {
+            schema: Schema::new(columns),
+            chunks,
+        }))
+    }
+}
+
+impl Unverified {
+    /// Checks that the blocks are possible and that they fill the file from `blocks_start` to `blocks_end` without gap
+    /// or overlap, so that no byte of the file goes unchecked.
+    pub(super) fn verify(self, blocks_start: u64, blocks_end: u64) -> Result<Directory, (Place, Malformed)> {
+        let Unverified(directory) = self;
+        let mut extents = Vec::new();
+        for (number, chunk) in directory.chunks.iter().enumerate() {
+            let in_directory = |malformed| (Place::Directory, malformed);
+            if chunk.rows == 0 || chunk.rows as usize > CHUNK_ROWS_MAX {
+                return Err(in_directory(Malformed::new(format!(
+                    "chunk {number} has {} rows",
+                    chunk.rows
+                ))));
+            }
+            let mut heap_bytes = 0_u64;
+            for (column, block) in directory.schema.columns().iter().zip(&chunk.blocks) {
+                block.verify(column, chunk.rows).map_err(|malformed| {
+                    (
+                        Place::Block {
+                            chunk: number,
+                            column: column.name.clone(),
+                        },
+                        malformed,
+                    )
+                })?;
+                heap_bytes = heap_bytes.saturating_add(block.heap_bytes());
+                extents.push((block.offset, block.bytes));
+            }
+            if heap_bytes > HEAP_BYTES_MAX as u64 {
+                return Err(in_directory(Malformed::new(format!(
+                    "chunk {number} has {heap_bytes} bytes of text"
+                ))));
+            }
+        }
+        // Empty blocks lie where a block ends, so they sort in front of the one that begins there.
+        extents.sort_unstable();
+        let end = extents.iter().try_fold(
+            blocks_start,
+            |end, &(offset, bytes)| {
+                if offset == end { end.checked_add(bytes) } else { None }
+            },
+        );
+        if end != Some(blocks_end) {
+            return Err((
+                Place::Directory,
+                Malformed::new("the blocks do not fill the file exactly"),
+            ));
+        }
+        Ok(directory)
+    }
+}
+
+/// The fewest bytes of a column in the directory: an empty name, its type, whether it is nullable.
+const COLUMN_BYTES_MIN: usize = 4 + 5 + 1;
+
+fn write_type(writer: &mut Writer, column_type: ColumnType) {
+    let (tag, parameter) = match column_type {
+        ColumnType::Boolean => (0, 0),
+        ColumnType::SmallInt => (1, 0),
+        ColumnType::Integer => (2, 0),
+        ColumnType::BigInt => (3, 0),
+        ColumnType::Real => (4, 0),
+        ColumnType::Double => (5, 0),
+        ColumnType::Decimal { precision, scale } => (6, u32::from(precision) << 8 | u32::from(scale)),
+        ColumnType::Char(length) => (7, length),
+        ColumnType::Varchar(length) => (8, length),
+        ColumnType::Text => (9, 0),
+        ColumnType::Date => (10, 0),
+        ColumnType::Time => (11, 0),
+        ColumnType::Timestamp => (12, 0),
+        ColumnType::TimestampTz => (13, 0),
+        ColumnType::Uuid => (14, 0),
+        ColumnType::Bytea => (15, 0),
+    };
+    writer.u8(tag);
+    writer.u32(parameter);
+}
+
+fn read_type(reader: &mut Reader<'_>) -> Result<ColumnType, Malformed> {
+    let (tag, parameter) = (reader.u8()?, reader.u32()?);
+    Ok(match (tag, parameter) {
+        (0, 0) => ColumnType::Boolean,
+        (1, 0) => ColumnType::SmallInt,
+        (2, 0) => ColumnType::Integer,
+        (3, 0) => ColumnType::BigInt,
+        (4, 0) => ColumnType::Real,
+        (5, 0) => ColumnType::Double,
+        (6, _) if matches!(parameter >> 8, 1..=38) && parameter & 0xFF <= parameter >> 8 => ColumnType::Decimal {
+            precision: (parameter >> 8) as u8,
+            scale: parameter as u8,
+        },
+        (7, length) => ColumnType::Char(length),
+        (8, length) => ColumnType::Varchar(length),
+        (9, 0) => ColumnType::Text,
+        (10, 0) => ColumnType::Date,
+        (11, 0) => ColumnType::Time,
+        (12, 0) => ColumnType::Timestamp,
+        (13, 0) => ColumnType::TimestampTz,
+        (14, 0) => ColumnType::Uuid,
+        (15, 0) => ColumnType::Bytea,
+        _ => return Err(Malformed::new(format!("{tag} with {parameter} is not a column type"))),
+    })
+}
+
+fn read_column(reader: &mut Reader<'_>) -> Result<Column, Malformed> {
+    let name = std::str::from_utf8(reader.bytes()?)
+        .map_err(|_| Malformed::new("the name of a column is not UTF-8"))?
+        .to_owned();
+    let column_type = read_type(reader)?;
+    let nullable = match reader.u8()? {
+        0 => false,
+        1 => true,
+        other => {
+            return Err(Malformed::new(format!(
+                "column {name} is neither nullable nor not: {other}"
+            )));
+        }
+    };
+    Ok(Column {
+        name,
+        column_type,
+        nullable,
+    })
+}

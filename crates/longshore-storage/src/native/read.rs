@@ -1,0 +1,273 @@
+//! Reads a native file into a new relation: workers read, check and decode chunks side by side.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::arena::{ARENA_BLOCK_BYTES, Arena};
+use crate::buffer::PartitionBuffer;
+use crate::memory::Memory;
+use crate::relation::{Append, MergeKind, Relation};
+use crate::types::{ColumnType, Schema};
+
+use super::block::Block;
+use super::column::{self, Stored};
+use super::directory::{ChunkEntry, Directory};
+use super::section::SLACK_BYTES;
+use super::wire::Reader;
+use super::{HEADER_BYTES, MAGIC, NativeControl, NativeError, NativeReport, Place, TRAILER_BYTES, VERSION};
+
+/// Reads the file at `path` into a new relation of `memory`, with `threads` workers.
+///
+/// The relation has the columns, the rows and the order of rows of the one that was written.
+///
+/// # Errors
+///
+/// When the file cannot be read, is of another format or version, or differs in any byte from what was written; when
+/// memory runs out; when `control` says to stop.
+pub fn read(
+    path: &Path,
+    threads: usize,
+    memory: &Arc<Memory>,
+    control: NativeControl<'_>,
+) -> Result<(Relation, NativeReport), NativeError> {
+    let begun = Instant::now();
+    let file = File::open(path).map_err(|error| NativeError::io(path, "open the file", error))?;
+    let (directory, bytes_on_disk) = read_directory(&file, path)?;
+    let relation = Relation::new(Arc::new(directory.schema.clone()), Arc::clone(memory));
+    let reload = Reload {
+        path,
+        file: &file,
+        directory: &directory,
+        schema: relation.schema(),
+        memory,
+        control,
+        next_chunk: AtomicUsize::new(0),
+        stop: AtomicBool::new(false),
+    };
+    let append = relation.begin_append(MergeKind::Chunk);
+    reload.read_chunks(threads, &append)?;
+    let rows = append.commit();
+    let bytes_in_memory = relation.snapshot().bytes();
+    let report = NativeReport::new(rows, bytes_on_disk, bytes_in_memory, begun.elapsed());
+    Ok((relation, report))
+}
+
+/// Reads and checks header, trailer and directory; returns the directory and the length of the file.
+fn read_directory(file: &File, path: &Path) -> Result<(Directory, u64), NativeError> {
+    let file_bytes = file
+        .metadata()
+        .map_err(|error| NativeError::io(path, "read the file's length", error))?
+        .len();
+    let read = |offset: u64, bytes: &mut [u8], place: Place| {
+        file.read_exact_at(bytes, offset)
+            .map_err(|error| read_error(path, place, error))
+    };
+    let mut header = [0; HEADER_BYTES];
+    let header = &mut header[..HEADER_BYTES.min(file_bytes as usize)];
+    read(0, header, Place::Trailer)?;
+    if !MAGIC.starts_with(&header[..MAGIC.len().min(header.len())]) || header.is_empty() {
+        return Err(NativeError::Foreign { file: path.to_owned() });
+    }
+    let in_trailer = |reason: String| NativeError::damaged(path, Place::Trailer, reason);
+    if file_bytes < (HEADER_BYTES + TRAILER_BYTES) as u64 {
+        return Err(in_trailer(format!("the file has only {file_bytes} bytes")));
+    }
+    let in_header = |malformed| NativeError::malformed(path, Place::Trailer, malformed);
+    let mut fields = Reader::new(&header[MAGIC.len()..]);
+    let version = fields.u32().map_err(in_header)?;
+    if version != VERSION {
+        return Err(NativeError::Version {
+            file: path.to_owned(),
+            found: version,
+            supported: VERSION,
+        });
+    }
+    if fields.u32().map_err(in_header)? != 0 {
+        return Err(in_trailer(
+            "the header has bytes that mean nothing in this version".to_owned(),
+        ));
+    }
+
+    let mut trailer = [0; TRAILER_BYTES];
+    read(file_bytes - TRAILER_BYTES as u64, &mut trailer, Place::Trailer)?;
+    let (fields, magic) = trailer.split_at(TRAILER_BYTES - MAGIC.len());
+    if !magic.iter().eq(MAGIC.iter().rev()) {
+        return Err(in_trailer("the last bytes are not those of a native file".to_owned()));
+    }
+    let mut fields = Reader::new(fields);
+    let mut field = || fields.u64().map_err(in_header);
+    let (directory_at, directory_bytes, checksum) = (field()?, field()?, field()?);
+    let end = directory_at
+        .checked_add(directory_bytes)
+        .and_then(|end| end.checked_add(TRAILER_BYTES as u64));
+    if directory_at < HEADER_BYTES as u64 || end != Some(file_bytes) {
+        return Err(in_trailer(format!(
+            "a directory of {directory_bytes} bytes at {directory_at} does not end a file of {file_bytes} bytes"
+        )));
+    }
+    // No more than the file has, as just checked.
+    let mut directory = vec![0; directory_bytes as usize];
+    read(directory_at, &mut directory, Place::Directory)?;
+    if xxh3_64(&directory) != checksum {
+        return Err(NativeError::damaged(
+            path,
+            Place::Directory,
+            "the checksum does not match",
+        ));
+    }
+    let directory = Directory::parse(&directory)
+        .map_err(|malformed| (Place::Directory, malformed))
+        .and_then(|directory| directory.verify(HEADER_BYTES as u64, directory_at))
+        .map_err(|(place, malformed)| NativeError::malformed(path, place, malformed))?;
+    Ok((directory, file_bytes))
+}
+
+/// A file that ends early is damaged; everything else is the operating system's.
+fn read_error(path: &Path, place: Place, error: io::Error) -> NativeError {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        NativeError::damaged(path, place, "the file ends here")
+    } else {
+        NativeError::io(path, "read the file", error)
+    }
+}
+
+/// What the workers share.
+struct Reload<'a> {
+    path: &'a Path,
+    file: &'a File,
+    directory: &'a Directory,
+    schema: &'a Arc<Schema>,
+    memory: &'a Arc<Memory>,
+    control: NativeControl<'a>,
+    next_chunk: AtomicUsize,
+    /// A worker has failed.
+    stop: AtomicBool,
+}
+
+impl Reload<'_> {
+    fn read_chunks(&self, threads: usize, append: &Append<'_>) -> Result<(), NativeError> {
+        let threads = threads.clamp(1, self.directory.chunks.len().max(1));
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.work(append))).collect();
+            // All are joined, then the first error counts.
+            let results: Vec<_> = workers
+                .into_iter()
+                .map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect();
+            results.into_iter().collect()
+        })
+    }
+
+    /// Reads chunks until there are no more.
+    fn work(&self, append: &Append<'_>) -> Result<(), NativeError> {
+        let mut worker = Worker {
+            arena: Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES),
+            stored: Vec::new(),
+            scratch: Vec::new(),
+        };
+        while !self.stop.load(Ordering::Relaxed) {
+            let number = self.next_chunk.fetch_add(1, Ordering::Relaxed);
+            let Some(chunk) = self.directory.chunks.get(number) else {
+                break;
+            };
+            let read = worker.read_chunk(self, number, chunk).and_then(|buffer| {
+                append
+                    .merge(number as u64, vec![buffer])
+                    .map_err(|error| NativeError::out_of_memory(self.path, error))?;
+                let bytes = chunk.blocks.iter().map(|block| block.bytes).sum();
+                if (self.control)(bytes) {
+                    Ok(())
+                } else {
+                    Err(NativeError::cancelled(self.path))
+                }
+            });
+            if let Err(error) = read {
+                self.stop.store(true, Ordering::Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a worker keeps from chunk to chunk.
+struct Worker {
+    arena: Arena,
+    /// The bytes of a block, and `SLACK_BYTES` more.
+    stored: Vec<u8>,
+    /// Its unpacked sections.
+    scratch: Vec<u8>,
+}
+
+impl Worker {
+    fn read_chunk(
+        &mut self,
+        reload: &Reload<'_>,
+        number: usize,
+        chunk: &ChunkEntry,
+    ) -> Result<PartitionBuffer, NativeError> {
+        let rows = chunk.rows as usize;
+        let heap_bytes = chunk.blocks.iter().map(Block::heap_bytes).sum::<u64>() as usize;
+        let mut buffer = PartitionBuffer::with_capacity(reload.schema, rows, heap_bytes, &mut self.arena)
+            .map_err(|error| NativeError::out_of_memory(reload.path, error))?
+            .with_statistics(chunk.blocks.iter().map(|block| block.statistics.clone()).collect());
+        let mut spare = buffer.spare(rows);
+        let columns = reload.schema.columns();
+        for ((definition, block), column) in columns.iter().zip(&chunk.blocks).zip(&mut spare.columns) {
+            let place = || Place::Block {
+                chunk: number,
+                column: definition.name.clone(),
+            };
+            let bytes = self
+                .read_block(reload.file, block)
+                .map_err(|error| read_error(reload.path, place(), error))?;
+            if xxh3_64(bytes) != block.checksum {
+                return Err(NativeError::damaged(
+                    reload.path,
+                    place(),
+                    "the checksum does not match",
+                ));
+            }
+            let stored = Stored {
+                block,
+                bytes: &self.stored,
+                scratch: &mut self.scratch,
+            };
+            column::decode(
+                stored,
+                column,
+                &mut spare.heap,
+                definition.column_type != ColumnType::Bytea,
+            )
+            .map_err(|malformed| NativeError::malformed(reload.path, place(), malformed))?;
+        }
+        let heap_used = spare.heap.used;
+        let nulls: Vec<usize> = chunk
+            .blocks
+            .iter()
+            .map(|block| block.statistics.null_count as usize)
+            .collect();
+        // SAFETY: decoding has filled every slot of every column, the heap up to `heap_used` with what the views point
+        // to, and the validity bits, in which it has counted these nulls.
+        unsafe { buffer.advance(rows, &nulls, heap_used) };
+        Ok(buffer)
+    }
+
+    /// Reads a block to the start of `stored`.
+    fn read_block(&mut self, file: &File, block: &Block) -> io::Result<&[u8]> {
+        let bytes = block.bytes as usize;
+        if self.stored.len() < bytes + SLACK_BYTES {
+            self.stored.resize(bytes + SLACK_BYTES, 0);
+        }
+        file.read_exact_at(&mut self.stored[..bytes], block.offset)?;
+        Ok(&self.stored[..bytes])
+    }
+}

@@ -1,0 +1,246 @@
+//! Stores texts and byte strings, and rebuilds the 16-byte views that point to them.
+//!
+//! Values of up to 12 bytes live in their views, longer ones in the heap of the chunk. The file keeps them apart in the
+//! same way: one section of the bytes of all short values, one of all long values, which becomes a part of the heap as
+//! it is, and a list of lengths (`integer`), from which the views are rebuilt in one pass.
+//!
+//! ```text
+//! values   "AIR"  "TAKE BACK RETURN"  ""  "REG AIR"
+//! lengths  3 16 0 7        short  AIRREG AIR        long  TAKE BACK RETURN
+//! ```
+//!
+//! With few distinct values these three hold the distinct values only, and a list of codes says which row has which:
+//! the views are then looked up in a table, and equal long values share their bytes in the heap.
+//!
+//! Not here: what CHAR(n) or UUID demand of a text. The relation had it, and the checksum says that nothing changed.
+
+use std::mem::MaybeUninit;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::view;
+
+use super::integer::{self, IntegerCode, IntegerReader};
+use super::plane::{BATCH_ROWS, Planes, plane_widths, split, width_of};
+use super::section::{SectionWriter, Unpacked};
+use super::wire::Malformed;
+
+/// A dictionary pays when a value occurs this many times on average.
+const REPETITION_MIN: usize = 8;
+
+/// Codes of a dictionary have at most two bytes.
+pub(super) const DICTIONARY_ENTRIES_MAX: usize = 1 << 16;
+
+/// Distinct values and the code of each row.
+pub(super) struct Dictionary {
+    entries: Vec<u128>,
+    codes: Vec<u32>,
+}
+
+impl Dictionary {
+    /// The dictionary of `views`, whose long values lie in `heap`, unless it would have too many entries to pay.
+    pub(super) fn build(views: &[u128], heap: &[u8]) -> Option<Dictionary> {
+        let entries_max = (views.len() / REPETITION_MIN).min(DICTIONARY_ENTRIES_MAX);
+        let mut slots = vec![u32::MAX; (entries_max * 2).next_power_of_two()];
+        let mut entries: Vec<u128> = Vec::new();
+        let mut codes = Vec::with_capacity(views.len());
+        let mut previous = None;
+        for &view in views {
+            if let Some((previous_view, code)) = previous
+                && previous_view == view
+            {
+                codes.push(code);
+                continue;
+            }
+            let mut at = hash(view, heap) as usize & (slots.len() - 1);
+            let code = loop {
+                let slot = slots[at];
+                if slot == u32::MAX {
+                    if entries.len() == entries_max {
+                        return None;
+                    }
+                    slots[at] = entries.len() as u32;
+                    entries.push(view);
+                    break slots[at];
+                }
+                if equal(entries[slot as usize], view, heap) {
+                    break slot;
+                }
+                at = (at + 1) & (slots.len() - 1);
+            };
+            codes.push(code);
+            previous = Some((view, code));
+        }
+        Some(Dictionary { entries, codes })
+    }
+
+    /// The distinct values, as views of the heap that `build` was given.
+    pub(super) fn entries(&self) -> &[u128] {
+        &self.entries
+    }
+
+    /// Writes the codes and says how wide they are.
+    pub(super) fn write_codes(&self, writer: &mut SectionWriter) -> u8 {
+        let width = width_of(self.entries.len() as u128 - 1);
+        let mut plane = Vec::new();
+        for plane_width in plane_widths(width) {
+            split(&self.codes, plane_width, 0, &mut plane);
+            writer.push(&plane);
+        }
+        width
+    }
+}
+
+/// Whether the text of `view` lies in the heap.
+fn is_long(view: u128) -> bool {
+    view::length(view) > view::INLINE_BYTES_MAX
+}
+
+/// The text of the view whose bytes are `view`, which lies there or in `heap`.
+pub(crate) fn value_bytes<'a>(view: &'a [u8; 16], heap: &'a [u8]) -> &'a [u8] {
+    let bits = u128::from_le_bytes(*view);
+    if is_long(bits) {
+        &heap[view::offset(bits)..][..view::length(bits)]
+    } else {
+        &view[4..4 + view::length(bits)]
+    }
+}
+
+fn hash(view: u128, heap: &[u8]) -> u64 {
+    if !is_long(view) {
+        let mixed = (view as u64 ^ (view >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            ^ ((view >> 64) as u64).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        mixed ^ (mixed >> 32)
+    } else {
+        xxh3_64(value_bytes(&view.to_le_bytes(), heap))
+    }
+}
+
+fn equal(a: u128, b: u128, heap: &[u8]) -> bool {
+    // The low half of a view is its length and first bytes.
+    a == b
+        || a as u64 == b as u64
+            && is_long(a)
+            && value_bytes(&a.to_le_bytes(), heap) == value_bytes(&b.to_le_bytes(), heap)
+}
+
+/// Writes the lengths, short values and long values of `views`; returns the code of the lengths.
+pub(super) fn encode(views: &[u128], heap: &[u8], writer: &mut SectionWriter) -> IntegerCode {
+    let lengths: Vec<u32> = views.iter().map(|view| *view as u32).collect();
+    let mut short = Vec::with_capacity(views.len() * 8);
+    let mut long = Vec::new();
+    for view in views {
+        let bytes = view.to_le_bytes();
+        let target = if is_long(*view) { &mut long } else { &mut short };
+        target.extend_from_slice(value_bytes(&bytes, heap));
+    }
+    let code = integer::encode(&lengths, None, |section| writer.push(section));
+    writer.push(&short);
+    writer.push(&long);
+    code
+}
+
+/// The bytes from which views are rebuilt.
+#[derive(Clone, Copy)]
+pub(super) struct Values<'a> {
+    /// Code of the lengths.
+    pub(super) lengths: IntegerCode,
+    /// Planes of the lengths.
+    pub(super) planes: Planes<'a>,
+    /// All short values.
+    pub(super) short: Unpacked<'a>,
+    /// All long values, already in the heap.
+    pub(super) long: &'a [u8],
+    /// Where in the heap `long` begins.
+    pub(super) long_at: u32,
+    /// Whether every value must be UTF-8.
+    pub(super) utf8: bool,
+}
+
+impl Values<'_> {
+    /// Rebuilds one view per slot of `out`.
+    ///
+    /// Checks that the lengths use up both sections exactly and, for text, that every value is UTF-8. `long_at` and the
+    /// length of `long` must together fit 32 bits.
+    pub(super) fn decode<'out>(&self, out: &'out mut [MaybeUninit<u128>]) -> Result<&'out [u128], Malformed> {
+        let short_is_ascii = !self.utf8 || check_utf8(self.short.bytes())?;
+        let long_is_ascii = !self.utf8 || check_utf8(self.long)?;
+        self.rebuild(out, !(short_is_ascii && long_is_ascii))
+    }
+
+    /// `check`: whether values may begin inside a character of the section, which is UTF-8 as a whole.
+    fn rebuild<'out>(&self, out: &'out mut [MaybeUninit<u128>], check: bool) -> Result<&'out [u128], Malformed> {
+        let beyond = || Malformed::new("the values are longer than their bytes");
+        let (mut short_at, mut long_at) = (0, 0);
+        let (short, short_len) = (self.short.padded(), self.short.bytes().len());
+        let mut lengths = [MaybeUninit::uninit(); BATCH_ROWS];
+        let mut reader = IntegerReader::<u32>::new(&self.lengths, &self.planes);
+        let mut inside_a_character = false;
+        for out in out.chunks_mut(BATCH_ROWS) {
+            let lengths = reader.read(&mut lengths[..out.len()]);
+            for (slot, &length) in out.iter_mut().zip(lengths) {
+                let (view, first) = if length as usize <= view::INLINE_BYTES_MAX {
+                    let bytes: &[u8; 16] = short.get(short_at..).and_then(<[u8]>::first_chunk).ok_or_else(beyond)?;
+                    short_at += length as usize;
+                    let kept = (1_u128 << (8 * length)) - 1;
+                    let value = u128::from_le_bytes(*bytes) & kept;
+                    (u128::from(length) | value << 32, value as u8)
+                } else {
+                    let prefix: &[u8; 4] = self
+                        .long
+                        .get(long_at..)
+                        .and_then(<[u8]>::first_chunk)
+                        .ok_or_else(beyond)?;
+                    let offset = self.long_at.wrapping_add(long_at as u32);
+                    long_at += length as usize;
+                    let prefix_bits = u128::from(u32::from_le_bytes(*prefix));
+                    (
+                        u128::from(length) | prefix_bits << 32 | u128::from(offset) << 96,
+                        prefix[0],
+                    )
+                };
+                inside_a_character |= first & 0xC0 == 0x80;
+                slot.write(view);
+            }
+        }
+        if short_at != short_len || long_at != self.long.len() {
+            return Err(Malformed::new("the lengths of the values do not add up to their bytes"));
+        }
+        if check && inside_a_character {
+            return Err(Malformed::new("a value begins inside a UTF-8 character"));
+        }
+        // SAFETY: the reader gives as many lengths as a batch has slots, so the loops wrote every slot.
+        Ok(unsafe { out.assume_init_ref() })
+    }
+}
+
+/// Looks every code up in `table`, which holds the views of a dictionary.
+pub(super) fn decode_codes(
+    planes: &Planes<'_>,
+    table: &[u128],
+    out: &mut [MaybeUninit<u128>],
+) -> Result<(), Malformed> {
+    let mut codes = [0_u32; BATCH_ROWS];
+    for (batch, out) in out.chunks_mut(BATCH_ROWS).enumerate() {
+        let codes = &mut codes[..out.len()];
+        planes.join(batch * BATCH_ROWS, codes);
+        for (slot, &code) in out.iter_mut().zip(&*codes) {
+            let view = table
+                .get(code as usize)
+                .ok_or_else(|| Malformed::new(format!("code {code} in a dictionary of {} entries", table.len())))?;
+            slot.write(*view);
+        }
+    }
+    Ok(())
+}
+
+/// Whether `bytes`, which must be UTF-8, are ASCII even.
+fn check_utf8(bytes: &[u8]) -> Result<bool, Malformed> {
+    if bytes.is_ascii() {
+        return Ok(true);
+    }
+    match simdutf8::basic::from_utf8(bytes) {
+        Ok(_) => Ok(false),
+        Err(_) => Err(Malformed::new("the text is not UTF-8")),
+    }
+}
