@@ -1,6 +1,6 @@
 //! Which bytes separate, quote and escape.
 //!
-//! The language is that of PostgreSQL's `COPY ... (FORMAT csv)`. A record ends with an unquoted `\n` or `\r\n`.
+//! The language is that of `COPY ... (FORMAT csv)` in PostgreSQL. A record ends with an unquoted `\n` or `\r\n`.
 //! A quote character toggles quoting wherever it stands, so `ab"c,d"e` is the one field `abc,de`. Inside quotes a
 //! doubled quote is a literal one; with a separate escape character, that character followed by a quote or by itself
 //! is the literal follower, and means nothing anywhere else.
@@ -20,7 +20,11 @@ pub struct Dialect {
 impl Default for Dialect {
     /// Comma, double quote, quotes escaped by doubling.
     fn default() -> Dialect {
-        Dialect { delimiter: b',', quote: Some(b'"'), escape: None }
+        Dialect {
+            delimiter: b',',
+            quote: Some(b'"'),
+            escape: None,
+        }
     }
 }
 
@@ -44,7 +48,11 @@ impl Dialect {
         }
         match (quote, escape) {
             (None, Some(byte)) => Err(DialectError::EscapeWithoutQuote { byte }),
-            _ => Ok(Dialect { delimiter, quote, escape }),
+            _ => Ok(Dialect {
+                delimiter,
+                quote,
+                escape,
+            }),
         }
     }
 
@@ -139,7 +147,13 @@ mod tests {
     #[test]
     fn bytes_without_a_possible_role_are_refused() {
         for byte in [0, b'\n', b'\r', 0x80, 0xFF] {
-            assert_eq!(Dialect::new(byte, None, None), Err(DialectError::Unusable { option: "DELIMITER", byte }));
+            assert_eq!(
+                Dialect::new(byte, None, None),
+                Err(DialectError::Unusable {
+                    option: "DELIMITER",
+                    byte
+                })
+            );
         }
         let error = Dialect::new(b',', Some(b'\n'), None).unwrap_err();
         assert_eq!(
@@ -151,10 +165,17 @@ mod tests {
     #[test]
     fn roles_do_not_share_a_byte() {
         let error = Dialect::new(b',', Some(b'"'), Some(b',')).unwrap_err();
-        assert_eq!(error.to_string(), "ESCAPE and DELIMITER are both ','; choose different characters");
+        assert_eq!(
+            error.to_string(),
+            "ESCAPE and DELIMITER are both ','; choose different characters"
+        );
         assert!(matches!(
             Dialect::new(b'"', Some(b'"'), None),
-            Err(DialectError::Shared { option: "QUOTE", other: "DELIMITER", byte: b'"' })
+            Err(DialectError::Shared {
+                option: "QUOTE",
+                other: "DELIMITER",
+                byte: b'"'
+            })
         ));
     }
 

@@ -24,12 +24,21 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel, fastest first.
-    pub const ALL: [Kernel; 5] = [Kernel::Avx512, Kernel::Avx2, Kernel::Sse42, Kernel::Neon, Kernel::Portable];
+    pub const ALL: [Kernel; 5] = [
+        Kernel::Avx512,
+        Kernel::Avx2,
+        Kernel::Sse42,
+        Kernel::Neon,
+        Kernel::Portable,
+    ];
 
     /// The fastest kernel that this CPU runs.
     #[must_use]
     pub fn best() -> Kernel {
-        Kernel::ALL.into_iter().find(|kernel| kernel.is_available()).unwrap_or(Kernel::Portable)
+        Kernel::ALL
+            .into_iter()
+            .find(|kernel| kernel.is_available())
+            .unwrap_or(Kernel::Portable)
     }
 
     /// The kernels that this CPU runs, fastest first.
@@ -87,7 +96,10 @@ impl Kernel {
 
     /// Panics unless the CPU runs the kernel: every call into a kernel rests on this check.
     pub(crate) fn assert_available(self) {
-        assert!(self.is_available(), "this CPU does not run the kernel {self}; check Kernel::is_available first");
+        assert!(
+            self.is_available(),
+            "this CPU does not run the kernel {self}; check Kernel::is_available first"
+        );
     }
 }
 

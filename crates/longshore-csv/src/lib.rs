@@ -15,6 +15,15 @@
 //!
 //! What this crate never does: read or write files, start threads, or allocate per field.
 
+#![allow(
+    clippy::inline_always,
+    reason = "the parts of a kernel must be inlined into the function that enables its CPU features"
+)]
+#![allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "a Dialect is passed by reference, whatever it grows to"
+)]
+
 pub mod decode;
 pub mod dialect;
 pub mod kernel;
@@ -25,6 +34,9 @@ pub mod reference;
 pub mod scan;
 pub mod write;
 
+pub use decode::{
+    Decoder, Due, FieldError, FieldRule, Heap, Reason, Slot, Target, Validity, ValueType, Values,
+};
 pub use dialect::{Dialect, DialectError};
 pub use kernel::{Kernel, KernelError};
 pub use padded::{PADDING, Padded};

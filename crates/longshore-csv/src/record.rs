@@ -77,6 +77,7 @@ impl<'a> Rows<'a> {
     ///
     /// # Panics
     /// If `shape` has no fields or `marks` are those of a text of another length.
+    #[allow(clippy::new_ret_no_self, reason = "the rows come with what they leave over")]
     #[must_use]
     pub fn new(
         text: Padded<'a>,
@@ -89,8 +90,17 @@ impl<'a> Rows<'a> {
         assert_eq!(marks.text_bytes(), text.len(), "the marks are those of another text");
         let (line_ends, carriage_returns) = (marks.line_ends(), marks.carriage_returns());
         let (positions, trimmed) = marks.parts();
-        let scanned = Scanned { text: text.text(), positions, shape, trim: carriage_returns > 0 };
-        let mut error = if scanned.is_rectangular(line_ends) { None } else { scanned.first_misshapen() };
+        let scanned = Scanned {
+            text: text.text(),
+            positions,
+            shape,
+            trim: carriage_returns > 0,
+        };
+        let mut error = if scanned.is_rectangular(line_ends) {
+            None
+        } else {
+            scanned.first_misshapen()
+        };
         let mut count = error.map_or(line_ends, |error| error.row);
         if scanned.trim && scanned.carriage_returns_in_line_ends(count) < carriage_returns {
             // The others are stray, or stand in a record that is misshapen or not complete yet.
@@ -100,7 +110,16 @@ impl<'a> Rows<'a> {
         let consumed = scanned.start(count) as usize;
         let stride = shape.marks();
         let marks = &positions[..=count * stride];
-        let mut rows = Rows { text, marks, stride, count, shape, selected: false, traits, dialect };
+        let mut rows = Rows {
+            text,
+            marks,
+            stride,
+            count,
+            shape,
+            selected: false,
+            traits,
+            dialect,
+        };
         if scanned.trim {
             rows.copy_marks(0..count, trimmed);
             for end in trimmed.iter_mut().skip(stride).step_by(stride + 1) {
@@ -160,11 +179,19 @@ impl<'a> Rows<'a> {
     #[must_use]
     #[inline(always)]
     pub fn field(&self, row: usize, column: usize) -> (u32, u32) {
-        assert!(row < self.count && column < self.shape.fields, "no field at row {row}, column {column}");
+        assert!(
+            row < self.count && column < self.shape.fields,
+            "no field at row {row}, column {column}"
+        );
         let at = row * self.stride + column;
         // SAFETY: `new` and `copy_marks` leave `stride` marks per row, and one more where rows share their marks; a
         // row has a mark before its first field and one behind each.
-        unsafe { (self.marks.get_unchecked(at).wrapping_add(1), *self.marks.get_unchecked(at + 1)) }
+        unsafe {
+            (
+                self.marks.get_unchecked(at).wrapping_add(1),
+                *self.marks.get_unchecked(at + 1),
+            )
+        }
     }
 
     /// Start and end of a record, line end excluded.
@@ -176,7 +203,10 @@ impl<'a> Rows<'a> {
     pub fn record(&self, row: usize) -> (u32, u32) {
         assert!(row < self.count, "no row {row}");
         let first = row * self.stride;
-        (self.marks[first].wrapping_add(1), self.marks[first + self.shape.marks()])
+        (
+            self.marks[first].wrapping_add(1),
+            self.marks[first + self.shape.marks()],
+        )
     }
 
     /// The first `count` rows.
@@ -195,7 +225,11 @@ impl<'a> Rows<'a> {
     /// If there are fewer.
     #[must_use]
     pub fn split_at(self, count: usize) -> (Rows<'a>, Rows<'a>) {
-        let rest = Rows { marks: &self.marks[count * self.stride..], count: self.count - count, ..self };
+        let rest = Rows {
+            marks: &self.marks[count * self.stride..],
+            count: self.count - count,
+            ..self
+        };
         (self.truncated(count), rest)
     }
 
@@ -209,7 +243,13 @@ impl<'a> Rows<'a> {
         'a: 'b,
     {
         self.copy_marks(rows.iter().map(|&row| row as usize), marks);
-        Rows { marks, stride: self.shape.marks() + 1, count: rows.len(), selected: true, ..self }
+        Rows {
+            marks,
+            stride: self.shape.marks() + 1,
+            count: rows.len(),
+            selected: true,
+            ..self
+        }
     }
 
     /// Replaces `marks` by those of the given rows, each with a mark of its own before the first field.
@@ -229,7 +269,10 @@ impl<'a> Rows<'a> {
     pub fn text_bytes(&self) -> usize {
         let bytes = |start: u32, end: u32| (end - start) as usize;
         if self.selected {
-            (0..self.count).map(|row| self.record(row)).map(|(start, end)| bytes(start, end)).sum()
+            (0..self.count)
+                .map(|row| self.record(row))
+                .map(|(start, end)| bytes(start, end))
+                .sum()
         } else if let Some(last) = self.count.checked_sub(1) {
             bytes(self.record(0).0, self.record(last).1)
         } else {
@@ -258,14 +301,18 @@ impl Scanned<'_> {
     /// Whether all complete records have the shape that is due. There are `line_ends` of them.
     fn is_rectangular(&self, line_ends: usize) -> bool {
         let stride = self.shape.marks();
-        let Some(marks) = self.positions.get(1..=line_ends * stride) else { return false };
+        let Some(marks) = self.positions.get(1..=line_ends * stride) else {
+            return false;
+        };
         if self.shape.trailing_delimiter {
             marks.chunks_exact(stride).all(|record| {
                 let last = record[stride - 1];
                 self.is_line_end(last) && record[stride - 2] + 1 == self.trimmed(last)
             })
         } else {
-            marks.chunks_exact(stride).all(|record| self.is_line_end(record[stride - 1]))
+            marks
+                .chunks_exact(stride)
+                .all(|record| self.is_line_end(record[stride - 1]))
         }
     }
 
@@ -290,7 +337,9 @@ impl Scanned<'_> {
 
     /// How many of the first `count` records, which have the shape that is due, end with `\r\n`.
     fn carriage_returns_in_line_ends(&self, count: usize) -> usize {
-        (0..count).filter(|&row| self.trimmed(self.line_end(row)) != self.line_end(row)).count()
+        (0..count)
+            .filter(|&row| self.trimmed(self.line_end(row)) != self.line_end(row))
+            .count()
     }
 
     /// The first unquoted carriage return that is not part of a line end, among `count` records of the shape that is
@@ -305,9 +354,12 @@ impl Scanned<'_> {
         })? as u32;
         let kind = ShapeErrorKind::StrayCarriageReturn { at };
         match (0..count).find(|&row| at < self.line_end(row)) {
-            Some(row) => {
-                Some(ShapeError { row, start: self.start(row), end: self.trimmed(self.line_end(row)), kind })
-            }
+            Some(row) => Some(ShapeError {
+                row,
+                start: self.start(row),
+                end: self.trimmed(self.line_end(row)),
+                kind,
+            }),
             None => misshapen.map(|error| ShapeError { kind, ..error }),
         }
     }
@@ -379,7 +431,13 @@ impl ShapeErrorKind {
     /// What is wrong, as a part of a sentence.
     #[must_use]
     pub fn reason(&self) -> String {
-        let fields = |count: usize| if count == 1 { "1 field".to_owned() } else { format!("{count} fields") };
+        let fields = |count: usize| {
+            if count == 1 {
+                "1 field".to_owned()
+            } else {
+                format!("{count} fields")
+            }
+        };
         match *self {
             ShapeErrorKind::MissingFields { expected, found } | ShapeErrorKind::ExtraFields { expected, found } => {
                 format!("found {} where {expected} are due", fields(found))

@@ -4,10 +4,10 @@
 //! the instruction that stores to memory is not used: it is microcoded on Zen 4.
 
 use std::arch::x86_64::{
-    __m512i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_prefetch, _mm_set_epi64x, _mm_set1_epi8,
-    _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32,
-    _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8,
-    _mm512_set1_epi32, _mm512_storeu_si512,
+    __m128i, __m512i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_prefetch, _mm_set_epi64x,
+    _mm_set1_epi8, _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi32,
+    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512,
+    _mm512_set1_epi8, _mm512_set1_epi32, _mm512_storeu_si512,
 };
 
 use super::block::{BLOCK_BYTES, Block, entry_points};
@@ -26,6 +26,16 @@ const INDICES: [u8; BLOCK_BYTES] = {
     }
     indices
 };
+
+/// Stores sixteen byte indices as marks.
+///
+/// # Safety
+/// The CPU has AVX-512 and sixteen marks at `out` are writable.
+#[inline(always)]
+unsafe fn store_sixteen(indices: __m128i, base: __m512i, out: *mut u32) {
+    // SAFETY: the caller vouches for both.
+    unsafe { _mm512_storeu_si512(out.cast(), _mm512_add_epi32(_mm512_cvtepu8_epi32(indices), base)) }
+}
 
 impl Block for Avx512Block {
     #[inline(always)]
@@ -72,14 +82,13 @@ impl Block for Avx512Block {
         unsafe {
             let squeezed = _mm512_maskz_compress_epi8(marks, _mm512_loadu_si512(INDICES.as_ptr().cast()));
             let base = _mm512_set1_epi32(base.cast_signed());
-            let sixteen = |quarter| _mm512_add_epi32(_mm512_cvtepu8_epi32(quarter), base);
-            _mm512_storeu_si512(out.cast(), sixteen(_mm512_castsi512_si128(squeezed)));
+            store_sixteen(_mm512_castsi512_si128(squeezed), base, out);
             let count = marks.count_ones();
             if count > 16 {
-                _mm512_storeu_si512(out.add(16).cast(), sixteen(_mm512_extracti32x4_epi32::<1>(squeezed)));
+                store_sixteen(_mm512_extracti32x4_epi32::<1>(squeezed), base, out.add(16));
                 if count > 32 {
-                    _mm512_storeu_si512(out.add(32).cast(), sixteen(_mm512_extracti32x4_epi32::<2>(squeezed)));
-                    _mm512_storeu_si512(out.add(48).cast(), sixteen(_mm512_extracti32x4_epi32::<3>(squeezed)));
+                    store_sixteen(_mm512_extracti32x4_epi32::<2>(squeezed), base, out.add(32));
+                    store_sixteen(_mm512_extracti32x4_epi32::<3>(squeezed), base, out.add(48));
                 }
             }
         }

@@ -85,7 +85,10 @@ pub(crate) struct DoubledQuotes {
 impl Quoting for DoubledQuotes {
     fn new(dialect: &Dialect, state: QuoteState) -> DoubledQuotes {
         let quote = dialect.quote().expect("a dialect that quotes");
-        DoubledQuotes { quote, carry: carry_of(state) }
+        DoubledQuotes {
+            quote,
+            carry: carry_of(state),
+        }
     }
 
     #[inline(always)]
@@ -96,7 +99,11 @@ impl Quoting for DoubledQuotes {
     }
 
     fn state(&self) -> QuoteState {
-        if self.carry == 0 { QuoteState::Outside } else { QuoteState::Inside }
+        if self.carry == 0 {
+            QuoteState::Outside
+        } else {
+            QuoteState::Inside
+        }
     }
 }
 
@@ -109,7 +116,10 @@ pub(crate) struct Parity {
 
 impl Transitions for Parity {
     fn new(dialect: &Dialect) -> Parity {
-        Parity { quote: dialect.quote().expect("a dialect that quotes"), quotes: 0 }
+        Parity {
+            quote: dialect.quote().expect("a dialect that quotes"),
+            quotes: 0,
+        }
     }
 
     #[inline(always)]
@@ -122,7 +132,11 @@ impl Transitions for Parity {
     fn after(&self) -> [QuoteState; 3] {
         use QuoteState::{Inside, Outside};
         // Nothing is ever escaped where quotes are doubled; as a start it reads as inside.
-        if self.quotes.count_ones().is_multiple_of(2) { [Outside, Inside, Inside] } else { [Inside, Outside, Outside] }
+        if self.quotes.count_ones().is_multiple_of(2) {
+            [Outside, Inside, Inside]
+        } else {
+            [Inside, Outside, Outside]
+        }
     }
 }
 
@@ -146,7 +160,11 @@ impl EscapedQuotes {
     /// ```
     #[inline(always)]
     fn toggling(&mut self, quotes: u64, escapes: u64, valid: u64) -> u64 {
-        if (escapes | self.protected) == 0 { quotes } else { self.unprotected(quotes, escapes, valid) }
+        if (escapes | self.protected) == 0 {
+            quotes
+        } else {
+            self.unprotected(quotes, escapes, valid)
+        }
     }
 
     #[inline(never)]
@@ -207,7 +225,9 @@ pub(crate) struct EscapeTransitions {
 
 impl Transitions for EscapeTransitions {
     fn new(dialect: &Dialect) -> EscapeTransitions {
-        EscapeTransitions { by_start: QuoteState::ALL.map(|state| EscapedQuotes::new(dialect, state)) }
+        EscapeTransitions {
+            by_start: QuoteState::ALL.map(|state| EscapedQuotes::new(dialect, state)),
+        }
     }
 
     #[inline(always)]

@@ -22,9 +22,18 @@ impl Sse42Block {
     /// The top bits of all bytes.
     #[inline(always)]
     fn mask(self) -> u64 {
+        let [a, b, c, d] = self.0;
         // SAFETY: a block exists only where the CPU has the features.
-        let quarter = |index: usize| unsafe { u64::from(_mm_movemask_epi8(self.0[index]).cast_unsigned()) };
-        quarter(0) | quarter(1) << 16 | quarter(2) << 32 | quarter(3) << 48
+        let quarters = unsafe {
+            [
+                _mm_movemask_epi8(a),
+                _mm_movemask_epi8(b),
+                _mm_movemask_epi8(c),
+                _mm_movemask_epi8(d),
+            ]
+        };
+        let [a, b, c, d] = quarters.map(|quarter| u64::from(quarter.cast_unsigned()));
+        a | b << 16 | c << 32 | d << 48
     }
 
     /// All ones in the bytes that equal `byte`.
@@ -75,9 +84,16 @@ impl Block for Sse42Block {
 
     #[inline(always)]
     fn or(self, other: Sse42Block) -> Sse42Block {
-        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        let (a, b) = (self.0, other.0);
         // SAFETY: a block exists only where the CPU has the features.
-        unsafe { Sse42Block([_mm_or_si128(a, e), _mm_or_si128(b, f), _mm_or_si128(c, g), _mm_or_si128(d, h)]) }
+        unsafe {
+            Sse42Block([
+                _mm_or_si128(a[0], b[0]),
+                _mm_or_si128(a[1], b[1]),
+                _mm_or_si128(a[2], b[2]),
+                _mm_or_si128(a[3], b[3]),
+            ])
+        }
     }
 
     #[inline(always)]
