@@ -1,0 +1,226 @@
+//! Decides how raw fields become typed values: one column at a time over the rows of a piece.
+//!
+//! A piece's text and marks lie in the L2 cache, so that going over them once per column costs little,
+//! while the loop of one column knows its type, keeps its tables in registers and needs no dispatch per
+//! field (Instant Loading, 3.2 and 3.4, deserialises a record at a time; measured against it, columns win).
+//! A [`Decoder`] picks one specialised function when it is made. Within it, each field takes a short fast
+//! path that accepts the usual spelling and nothing else; everything other, errors included, is left to
+//! the slow and obvious functions of [`exact`], which the tests also use as oracle.
+//!
+//! Not here: finding the fields (`scan`, `record`), and placing an error in its file (`longshore-load`).
+
+mod boolean;
+mod bytea;
+mod column;
+mod date;
+mod decimal;
+mod digits;
+pub mod exact;
+mod float;
+mod integer;
+mod quoted;
+mod reason;
+mod target;
+mod text;
+mod time;
+mod uuid;
+mod variants;
+
+pub use reason::{Due, Reason};
+pub use target::{HEAP_BYTES_MAX, Heap, Slot, Target, VIEW_INLINE_BYTES_MAX, Validity, Values};
+
+use crate::{Dialect, Kernel, Rows};
+use column::Settings;
+
+/// Type of a column, as far as reading and writing its text is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ValueType {
+    /// `true`, `yes`, `on`, `1` and their opposites, or unambiguous beginnings, in any case; slot `u8`.
+    Boolean,
+    /// 16-bit integer.
+    Int16,
+    /// 32-bit integer.
+    Int32,
+    /// 64-bit integer.
+    Int64,
+    /// Single precision.
+    Float32,
+    /// Double precision.
+    Float64,
+    /// Decimal of up to 18 digits, stored as `i64` times 10 to the power of minus `scale`.
+    Decimal64 {
+        /// Digits in all, 1 to 18.
+        precision: u8,
+        /// Digits behind the point, at most `precision`.
+        scale: u8,
+    },
+    /// Decimal of up to 38 digits, stored as `i128`.
+    Decimal128 {
+        /// Digits in all, 1 to 38.
+        precision: u8,
+        /// Digits behind the point, at most `precision`.
+        scale: u8,
+    },
+    /// Days since 1970-01-01 as `i32`.
+    Date,
+    /// Microseconds since midnight as `i64`.
+    Time,
+    /// Microseconds since 1970-01-01 00:00:00 as `i64`, zone unknown.
+    Timestamp,
+    /// Microseconds since 1970-01-01 00:00:00 UTC as `i64`.
+    TimestampTz,
+    /// UTF-8 of any length.
+    Text,
+    /// UTF-8 of at most that many characters.
+    Varchar(u32),
+    /// UTF-8 of at most that many characters, stored without trailing blanks.
+    Char(u32),
+    /// UUID, stored as 36 characters of lower-case text.
+    Uuid,
+    /// Bytes, written as `\x` and hexadecimal digits.
+    Bytea,
+}
+
+impl ValueType {
+    /// The variant of [`Values`] that holds this type.
+    #[must_use]
+    pub fn slot(self) -> Slot {
+        match self {
+            ValueType::Boolean => Slot::U8,
+            ValueType::Int16 => Slot::I16,
+            ValueType::Int32 | ValueType::Date => Slot::I32,
+            ValueType::Int64
+            | ValueType::Decimal64 { .. }
+            | ValueType::Time
+            | ValueType::Timestamp
+            | ValueType::TimestampTz => Slot::I64,
+            ValueType::Decimal128 { .. } => Slot::I128,
+            ValueType::Float32 => Slot::F32,
+            ValueType::Float64 => Slot::F64,
+            ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) | ValueType::Uuid | ValueType::Bytea => {
+                Slot::View
+            }
+        }
+    }
+
+    /// Whether values are numbers.
+    #[must_use]
+    pub fn is_number(self) -> bool {
+        matches!(
+            self,
+            ValueType::Int16
+                | ValueType::Int32
+                | ValueType::Int64
+                | ValueType::Float32
+                | ValueType::Float64
+                | ValueType::Decimal64 { .. }
+                | ValueType::Decimal128 { .. }
+        )
+    }
+}
+
+/// What a column's fields must be, and which of them are NULL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldRule {
+    /// The type.
+    pub value_type: ValueType,
+    /// Whether NULL is allowed.
+    pub nullable: bool,
+    /// An unquoted field of exactly these bytes is NULL; by default empty.
+    pub null_text: Box<[u8]>,
+    /// A quoted field whose content is the NULL text is NULL as well.
+    pub force_null: bool,
+    /// An unquoted field is never NULL.
+    pub force_not_null: bool,
+}
+
+impl FieldRule {
+    /// A column that may be NULL, which an empty unquoted field is.
+    #[must_use]
+    pub fn new(value_type: ValueType) -> Self {
+        FieldRule { value_type, nullable: true, null_text: Box::default(), force_null: false, force_not_null: false }
+    }
+}
+
+/// A field that is not valid: the first of its column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FieldError {
+    /// Row within the rows that were decoded.
+    pub row: usize,
+    /// Start of the raw field, quotes included, in the rows' text.
+    pub start: u32,
+    /// End of the raw field.
+    pub end: u32,
+    /// What is wrong.
+    pub reason: Reason,
+}
+
+/// Reads one column: a specialised loop.
+///
+/// Unsafe to call unless the CPU runs the instructions of the tier that it is compiled for.
+type Column = unsafe fn(&Settings, &Rows<'_>, usize, &mut Target<'_, '_>) -> Result<(), FieldError>;
+
+/// Reads the fields of one column by a rule. Cheap to clone; shared between threads.
+#[derive(Debug, Clone)]
+pub struct Decoder {
+    settings: Settings,
+    /// For text without any quote.
+    plain: Column,
+    /// For text with quotes.
+    quoted: Column,
+}
+
+impl Decoder {
+    /// A decoder of fields of `dialect` by `rule`, for the best instructions that the CPU has.
+    ///
+    /// # Panics
+    ///
+    /// If a decimal's precision is not within 1 to 18 (64 bits) or 1 to 38 (128 bits), or its scale exceeds it.
+    #[must_use]
+    pub fn new(rule: FieldRule, dialect: &Dialect) -> Decoder {
+        Decoder::with_kernel(rule, dialect, Kernel::best())
+    }
+
+    /// [`Decoder::new`] for the instructions of `kernel`. Values and errors are the same for all.
+    ///
+    /// # Panics
+    ///
+    /// As [`Decoder::new`], and if the CPU does not run `kernel`.
+    #[must_use]
+    pub fn with_kernel(rule: FieldRule, dialect: &Dialect, kernel: Kernel) -> Decoder {
+        assert!(kernel.is_available(), "this CPU has no {kernel}");
+        match rule.value_type {
+            ValueType::Decimal64 { precision, scale } => {
+                assert!((1..=18).contains(&precision) && scale <= precision, "DECIMAL({precision},{scale}) in 64 bits");
+            }
+            ValueType::Decimal128 { precision, scale } => {
+                assert!((1..=38).contains(&precision) && scale <= precision, "DECIMAL({precision},{scale})");
+            }
+            _ => {}
+        }
+        let (plain, quoted) = variants::choose(&rule, dialect, kernel);
+        Decoder { settings: Settings::new(rule, dialect), plain, quoted }
+    }
+
+    /// The rule that fields are read by.
+    #[must_use]
+    pub fn rule(&self) -> &FieldRule {
+        &self.settings.rule
+    }
+
+    /// Reads field `column` of every row into the slots of `target`, one per row, whose validity bits are 1.
+    ///
+    /// # Errors
+    ///
+    /// The first row, in their order, whose field the rule refuses. What `target` then holds means nothing.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such column, the target's slots are not one per row or of another type, or its heap has
+    /// not the room that [`Heap`] asks for.
+    pub fn decode(&self, rows: &Rows<'_>, column: usize, target: &mut Target<'_, '_>) -> Result<(), FieldError> {
+        let read = if rows.traits().quotes { self.quoted } else { self.plain };
+        // SAFETY: `with_kernel` chose a function whose instructions the CPU runs.
+        unsafe { read(&self.settings, rows, column, target) }
+    }
+}

@@ -1,0 +1,130 @@
+//! Dates: the ten bytes `YYYY-MM-DD`, in one word and a half.
+
+use std::mem::MaybeUninit;
+
+use super::column::{Conversion, Exact};
+use super::exact::days_from_civil;
+use super::{Heap, Reason, ValueType, Values, exact};
+
+/// `YYYY-MM-` as a word: exclusive or leaves digits as values and hyphens as zeros.
+const YEAR_MONTH: u64 = u64::from_le_bytes(*b"0000-00-");
+
+/// What to add so that a byte's highest bit tells that it is no digit, or not zero where a hyphen was due.
+const YEAR_MONTH_CHECK: u64 = u64::from_le_bytes([0x76, 0x76, 0x76, 0x76, 0x7F, 0x76, 0x76, 0x7F]);
+
+/// By month, in the low byte its days in a leap year, above that the days before its first, counted from the
+/// first of March, as long as the years are. Everything else has no days.
+static MONTHS: [u32; 128] = {
+    let mut months = [0; 128];
+    let days = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut before = 0;
+    let mut from_march = 0;
+    while from_march < 12 {
+        let month = (from_march + 2) % 12;
+        months[month + 1] = before << 8 | days[month];
+        before += days[month];
+        from_march += 1;
+    }
+    months
+};
+
+/// Days from March 1 of the year 0 to 1970-01-01, plus one because days of months count from 1.
+const EPOCH: i32 = -days_from_civil(0, 3, 1) + 1;
+
+/// The date in the ten bytes at `field`.
+///
+/// # Safety
+///
+/// Ten bytes can be read at `field`.
+#[inline(always)]
+pub(crate) unsafe fn ten_bytes(field: *const u8) -> Option<i32> {
+    // SAFETY: as the caller promises.
+    let (head, tail) = unsafe {
+        let head = u64::from_le(field.cast::<u64>().read_unaligned());
+        (head ^ YEAR_MONTH, u16::from_le(field.add(8).cast::<u16>().read_unaligned()) ^ 0x3030)
+    };
+    let tail = u32::from(tail);
+    let no_date = (head.wrapping_add(YEAR_MONTH_CHECK) | head) & 0x8080_8080_8080_8080;
+    let no_day = (tail + 0x7676 | tail) & 0x8080;
+    // Century in byte 0, year of it in byte 2, month in byte 5.
+    let pairs = head.wrapping_mul(10).wrapping_add(head >> 8);
+    let century = (pairs & 0xFF) as i32;
+    let year = century * 100 + (pairs >> 16 & 0xFF) as i32;
+    let month = (pairs >> 40 & 0x7F) as usize;
+    let day = (tail & 0xF) * 10 + (tail >> 8 & 0xF);
+    let entry = MONTHS[month];
+    if no_date | u64::from(no_day) != 0 || day.wrapping_sub(1) >= entry & 0xFF || year == 0 {
+        return None;
+    }
+    if month == 2 && day == 29 && !is_leap(year) {
+        return None;
+    }
+    // Years that begin in March, so that a leap day comes last.
+    let year = year - i32::from(month <= 2);
+    let century = year / 100;
+    Some(year * 365 + (year >> 2) - century + (century >> 2) + (entry >> 8) as i32 + day as i32 - EPOCH)
+}
+
+fn is_leap(year: i32) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+/// The conversion to days since 1970-01-01.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Date;
+
+impl Exact for Date {
+    type Value = i32;
+
+    fn new(_: ValueType) -> Self {
+        Date
+    }
+
+    fn slots<'t>(values: &'t mut Values<'_>) -> Option<&'t mut [MaybeUninit<i32>]> {
+        if let Values::I32(slots) = values { Some(slots) } else { None }
+    }
+
+    fn exact(self, content: &[u8], _: &mut Heap<'_>) -> Result<i32, Reason> {
+        exact::date(content)
+    }
+}
+
+impl Conversion for Date {
+    #[inline(always)]
+    unsafe fn fast(self, field: *const u8, len: usize, _: &mut Heap<'_>) -> Option<i32> {
+        if len != 10 {
+            return None;
+        }
+        // SAFETY: the field has ten bytes.
+        unsafe { ten_bytes(field) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::exact::{DATE_MAX, DATE_MIN, civil_from_days};
+
+    #[test]
+    fn every_day_is_read() {
+        for days in DATE_MIN..=DATE_MAX {
+            let (year, month, day) = civil_from_days(days);
+            let text = format!("{year:04}-{month:02}-{day:02}");
+            // SAFETY: the text has ten bytes.
+            assert_eq!(unsafe { ten_bytes(text.as_ptr()) }, Some(days), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_other_day_is_read() {
+        for year in ["0000", "1900", "1999", "2000", "2004", "2100"] {
+            for month in 0..100 {
+                for day in 0..100 {
+                    let text = format!("{year}-{month:02}-{day:02}");
+                    // SAFETY: the text has ten bytes.
+                    assert_eq!(unsafe { ten_bytes(text.as_ptr()) }, exact::date(text.as_bytes()).ok(), "{text}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Decides what every type's text means: slow, obvious functions from the bytes of one field to its value.
+//!
+//! They are the specification of the language of values, the path that the fast decoders leave the unusual
+//! to, and the oracle of the tests. They see a field's content, without its quotes, and know nothing of NULL.
+//! Types that are not strings may be surrounded by ASCII white space, as in PostgreSQL.
+
+mod moment;
+mod number;
+mod string;
+
+pub(crate) use moment::MICROSECONDS_PER_DAY;
+pub use moment::{DATE_MAX, DATE_MIN, civil_from_days, date, days_from_civil, time, timestamp, timestamptz};
+pub use number::{decimal64, decimal128, float32, float64, int16, int32, int64};
+pub(crate) use number::POWERS_OF_TEN;
+pub use string::{boolean, bytea, character, text, uuid, varchar};
+
+use super::{Due, Reason};
+
+/// Cuts the white space that PostgreSQL's `isspace` knows off both ends.
+fn trim(bytes: &[u8]) -> &[u8] {
+    let space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    let Some(start) = bytes.iter().position(|byte| !space(byte)) else { return &[] };
+    let end = bytes.iter().rposition(|byte| !space(byte)).map_or(start, |last| last + 1);
+    &bytes[start..end]
+}
+
+/// Reads a field from its front.
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of `bytes` without the white space around them; refuses to read nothing.
+    fn trimmed(bytes: &'a [u8]) -> Result<Reader<'a>, Reason> {
+        let rest = trim(bytes);
+        if rest.is_empty() { Err(Reason::Empty) } else { Ok(Reader { rest }) }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.rest.first().copied()
+    }
+
+    /// Takes the next byte if `accept` does.
+    fn take(&mut self, accept: impl Fn(u8) -> bool) -> Option<u8> {
+        let (&byte, rest) = self.rest.split_first()?;
+        accept(byte).then(|| {
+            self.rest = rest;
+            byte
+        })
+    }
+
+    /// Takes the longest run of digits, perhaps empty.
+    fn digits(&mut self) -> &'a [u8] {
+        let len = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (digits, rest) = self.rest.split_at(len);
+        self.rest = rest;
+        digits
+    }
+
+    /// Takes a number of `min` to `max` digits.
+    fn number(&mut self, min: usize, max: usize) -> Result<u32, Reason> {
+        let mut number = 0;
+        let mut count = 0;
+        while count < max {
+            let Some(digit) = self.take(|byte| byte.is_ascii_digit()) else { break };
+            number = number * 10 + u32::from(digit - b'0');
+            count += 1;
+        }
+        if count < min { Err(self.missing(Due::Digit)) } else { Ok(number) }
+    }
+
+    /// Takes `byte` or fails.
+    fn byte(&mut self, byte: u8) -> Result<(), Reason> {
+        self.take(|next| next == byte).map(|_| ()).ok_or_else(|| self.missing(Due::Byte(byte)))
+    }
+
+    /// Fails unless everything was read.
+    fn end(&self) -> Result<(), Reason> {
+        match self.peek() {
+            None => Ok(()),
+            Some(found) => Err(Reason::Unexpected { found, due: Due::End }),
+        }
+    }
+
+    /// The reason for not finding `due` here.
+    fn missing(&self, due: Due) -> Reason {
+        match self.peek() {
+            None => Reason::Ends { due },
+            Some(found) => Reason::Unexpected { found, due },
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Integers, decimals and floats.
+
+use super::{Due, Reader, Reason, trim};
+
+/// `POWERS_OF_TEN[n]` is 10 to the power of `n`; 38 is the last that 128 bits hold with a sign.
+pub(crate) const POWERS_OF_TEN: [i128; 39] = {
+    let mut powers = [1; 39];
+    let mut exponent = 1;
+    while exponent < powers.len() {
+        powers[exponent] = powers[exponent - 1] * 10;
+        exponent += 1;
+    }
+    powers
+};
+
+/// A whole number with an optional sign.
+fn whole(bytes: &[u8]) -> Result<i128, Reason> {
+    let mut reader = Reader::trimmed(bytes)?;
+    let sign = reader.take(|byte| matches!(byte, b'+' | b'-'));
+    let digits = reader.digits();
+    if digits.is_empty() {
+        return Err(reader.missing(if sign.is_some() { Due::Digit } else { Due::Number }));
+    }
+    if let Some(found) = reader.peek() {
+        return Err(Reason::Unexpected { found, due: Due::Digit });
+    }
+    let mut number = 0_i128;
+    for digit in digits {
+        number = number * 10 + i128::from(digit - b'0');
+        if number > i128::from(u64::MAX) {
+            return Err(Reason::OutOfRange);
+        }
+    }
+    Ok(if sign == Some(b'-') { -number } else { number })
+}
+
+/// A 16-bit integer: digits with an optional sign.
+///
+/// # Errors
+///
+/// If the field is anything else, or out of range.
+pub fn int16(bytes: &[u8]) -> Result<i16, Reason> {
+    i16::try_from(whole(bytes)?).map_err(|_| Reason::OutOfRange)
+}
+
+/// A 32-bit integer: digits with an optional sign.
+///
+/// # Errors
+///
+/// If the field is anything else, or out of range.
+pub fn int32(bytes: &[u8]) -> Result<i32, Reason> {
+    i32::try_from(whole(bytes)?).map_err(|_| Reason::OutOfRange)
+}
+
+/// A 64-bit integer: digits with an optional sign.
+///
+/// # Errors
+///
+/// If the field is anything else, or out of range.
+pub fn int64(bytes: &[u8]) -> Result<i64, Reason> {
+    i64::try_from(whole(bytes)?).map_err(|_| Reason::OutOfRange)
+}
+
+/// A number as it is written: sign, digits before and behind the point, and exponent.
+struct Written<'a> {
+    negative: bool,
+    integer: &'a [u8],
+    fraction: &'a [u8],
+    /// Clamped to plus or minus a billion, which no field's digits can make up for.
+    exponent: i64,
+}
+
+impl<'a> Written<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, Reason> {
+        let sign = reader.take(|byte| matches!(byte, b'+' | b'-'));
+        let integer = reader.digits();
+        let point = reader.take(|byte| byte == b'.');
+        let fraction = if point.is_some() { reader.digits() } else { &[] };
+        if integer.is_empty() && fraction.is_empty() {
+            let due = if sign.is_none() && point.is_none() { Due::Number } else { Due::Digit };
+            return Err(reader.missing(due));
+        }
+        let mut exponent = 0_i64;
+        if reader.take(|byte| matches!(byte, b'e' | b'E')).is_some() {
+            let sign = reader.take(|byte| matches!(byte, b'+' | b'-'));
+            let digits = reader.digits();
+            if digits.is_empty() {
+                return Err(reader.missing(Due::Digit));
+            }
+            for digit in digits {
+                exponent = (exponent * 10 + i64::from(digit - b'0')).min(1_000_000_000);
+            }
+            if sign == Some(b'-') {
+                exponent = -exponent;
+            }
+        }
+        if let Some(found) = reader.peek() {
+            return Err(Reason::Unexpected { found, due: Due::Digit });
+        }
+        Ok(Written { negative: sign == Some(b'-'), integer, fraction, exponent })
+    }
+
+    fn digits(&self) -> impl Iterator<Item = u8> + '_ {
+        self.integer.iter().chain(self.fraction).map(|digit| digit - b'0')
+    }
+
+    fn is_zero(&self) -> bool {
+        self.digits().all(|digit| digit == 0)
+    }
+}
+
+/// A decimal in units of 10 to the power of minus `scale`. Surplus digits behind the point are rounded, halves
+/// away from zero.
+///
+/// # Errors
+///
+/// If the field is not a number, or needs more than `precision` digits.
+pub fn decimal128(bytes: &[u8], precision: u8, scale: u8) -> Result<i128, Reason> {
+    let written = Written::read(&mut Reader::trimmed(bytes)?)?;
+    let overflow = Reason::TooManyDigits { digits: precision.saturating_sub(scale) };
+    if written.is_zero() {
+        return Ok(0);
+    }
+    // The value is the first `kept` of its significant digits, followed by zeros if there are fewer.
+    let zeros = written.digits().take_while(|digit| *digit == 0).count();
+    let kept = written.integer.len() as i64 - zeros as i64 + written.exponent + i64::from(scale);
+    if kept < 0 {
+        return Ok(0);
+    }
+    if kept > i64::from(precision) {
+        return Err(overflow);
+    }
+    let mut significant = written.digits().skip(zeros);
+    let mut number = 0_i128;
+    for _ in 0..kept {
+        number = number * 10 + i128::from(significant.next().unwrap_or(0));
+    }
+    if significant.next().is_some_and(|digit| digit >= 5) {
+        number += 1;
+    }
+    if number >= POWERS_OF_TEN[usize::from(precision)] {
+        return Err(overflow);
+    }
+    Ok(if written.negative { -number } else { number })
+}
+
+/// [`decimal128`] for a `precision` of at most 18.
+///
+/// # Errors
+///
+/// As [`decimal128`].
+pub fn decimal64(bytes: &[u8], precision: u8, scale: u8) -> Result<i64, Reason> {
+    let wide = decimal128(bytes, precision, scale)?;
+    i64::try_from(wide).map_err(|_| Reason::TooManyDigits { digits: precision.saturating_sub(scale) })
+}
+
+/// What a float's text says, before it is rounded.
+enum Float<'a> {
+    Nan,
+    Infinity { negative: bool },
+    /// The text, which Rust's `FromStr` reads too, and whether it is zero.
+    Finite(&'a str, bool),
+}
+
+fn float(bytes: &[u8]) -> Result<Float<'_>, Reason> {
+    let bytes = trim(bytes);
+    let (negative, name) = match bytes.split_first() {
+        Some((b'-', rest)) => (true, rest),
+        Some((b'+', rest)) => (false, rest),
+        _ => (false, bytes),
+    };
+    if name.eq_ignore_ascii_case(b"infinity") || name.eq_ignore_ascii_case(b"inf") {
+        return Ok(Float::Infinity { negative });
+    }
+    if bytes.eq_ignore_ascii_case(b"nan") {
+        return Ok(Float::Nan);
+    }
+    let written = Written::read(&mut Reader::trimmed(bytes)?)?;
+    let text = std::str::from_utf8(bytes).expect("digits, signs, points and exponents are ASCII");
+    Ok(Float::Finite(text, written.is_zero()))
+}
+
+/// A double precision number, `NaN`, or `Infinity` with an optional sign; rounded to nearest.
+///
+/// # Errors
+///
+/// If the field is anything else, too large, or not zero but rounded to it.
+pub fn float64(bytes: &[u8]) -> Result<f64, Reason> {
+    match float(bytes)? {
+        Float::Nan => Ok(f64::NAN),
+        Float::Infinity { negative } => Ok(if negative { f64::NEG_INFINITY } else { f64::INFINITY }),
+        Float::Finite(text, zero) => {
+            let number: f64 = text.parse().expect("the number's syntax was checked");
+            if number.is_infinite() {
+                Err(Reason::OutOfRange)
+            } else if number == 0.0 && !zero {
+                Err(Reason::Underflow)
+            } else {
+                Ok(number)
+            }
+        }
+    }
+}
+
+/// A single precision number, as [`float64`].
+///
+/// # Errors
+///
+/// As [`float64`].
+pub fn float32(bytes: &[u8]) -> Result<f32, Reason> {
+    match float(bytes)? {
+        Float::Nan => Ok(f32::NAN),
+        Float::Infinity { negative } => Ok(if negative { f32::NEG_INFINITY } else { f32::INFINITY }),
+        Float::Finite(text, zero) => {
+            let number: f32 = text.parse().expect("the number's syntax was checked");
+            if number.is_infinite() {
+                Err(Reason::OutOfRange)
+            } else if number == 0.0 && !zero {
+                Err(Reason::Underflow)
+            } else {
+                Ok(number)
+            }
+        }
+    }
+}

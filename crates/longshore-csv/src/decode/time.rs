@@ -1,0 +1,136 @@
+//! Times and timestamps: `HH:MM:SS` with up to six digits behind a point, a date before it, a zone behind it.
+
+use std::mem::MaybeUninit;
+
+use super::column::{Conversion, Exact};
+use super::date::ten_bytes;
+use super::digits::{eight_digits, is_eight_digits};
+use super::exact::MICROSECONDS_PER_DAY;
+use super::{Heap, Reason, ValueType, Values, exact};
+
+const CLOCK: u64 = u64::from_le_bytes(*b"00:00:00");
+const CLOCK_CHECK: u64 = u64::from_le_bytes([0x76, 0x76, 0x7F, 0x76, 0x76, 0x7F, 0x76, 0x76]);
+const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
+
+/// Microseconds since midnight in the `len` bytes at `field`.
+///
+/// # Safety
+///
+/// `len` plus 16 bytes can be read at `field`.
+#[inline(always)]
+unsafe fn clock(field: *const u8, len: usize) -> Option<i64> {
+    if len < 8 {
+        return None;
+    }
+    // SAFETY: as the caller promises.
+    let word = u64::from_le(unsafe { field.cast::<u64>().read_unaligned() }) ^ CLOCK;
+    // Hours in byte 0, minutes in byte 3, seconds in byte 6.
+    let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
+    let (hours, minutes, seconds) = (pairs & 0xFF, pairs >> 24 & 0xFF, pairs >> 48 & 0xFF);
+    let no_digit = (word.wrapping_add(CLOCK_CHECK) | word) & 0x8080_8080_8080_8080;
+    if no_digit != 0 || hours > 23 || minutes > 59 || seconds > 59 {
+        return None;
+    }
+    let micros = ((hours * 60 + minutes) * 60 + seconds) as i64 * 1_000_000;
+    if len == 8 {
+        return Some(micros);
+    }
+    let digits = len - 9;
+    // SAFETY: as the caller promises.
+    let (point, word) = unsafe { (*field.add(8), field.add(9).cast::<u64>().read_unaligned()) };
+    if point != b'.' || digits == 0 || digits > 6 {
+        return None;
+    }
+    // The first digits stay in their places of eight; the rest become zeros.
+    let word = (u64::from_le(word) ^ ZEROS) & ((1 << (8 * digits)) - 1);
+    is_eight_digits(word).then(|| micros + eight_digits(word) as i64 / 100)
+}
+
+/// Microseconds since 1970-01-01 00:00:00 in the `len` bytes at `field`.
+///
+/// # Safety
+///
+/// `len` plus 16 bytes can be read at `field`.
+#[inline(always)]
+unsafe fn moment(field: *const u8, len: usize) -> Option<i64> {
+    if len < 10 {
+        return None;
+    }
+    // SAFETY: the field has ten bytes, and eleven if its length says so.
+    unsafe {
+        let midnight = i64::from(ten_bytes(field)?) * MICROSECONDS_PER_DAY;
+        if len == 10 {
+            return Some(midnight);
+        }
+        if !matches!(*field.add(10), b' ' | b'T') {
+            return None;
+        }
+        Some(midnight + clock(field.add(11), len - 11)?)
+    }
+}
+
+/// `len` bytes at `field` without a zone of no offset behind a time.
+///
+/// # Safety
+///
+/// The `len` bytes can be read.
+#[inline(always)]
+unsafe fn utc(field: *const u8, len: usize) -> usize {
+    // Shorter ones are dates, whose end must not be taken for an offset.
+    if len < 19 {
+        return len;
+    }
+    // SAFETY: all bytes read are of the field.
+    unsafe {
+        if *field.add(len - 1) == b'Z' {
+            len - 1
+        } else if field.add(len - 3).cast::<[u8; 3]>().read() == *b"+00" {
+            len - 3
+        } else if field.add(len - 6).cast::<[u8; 6]>().read() == *b"+00:00" {
+            len - 6
+        } else {
+            len
+        }
+    }
+}
+
+macro_rules! moments {
+    ($($name:ident, $what:literal, |$field:ident, $len:ident| $fast:expr, $exact:path;)*) => {$(
+        #[doc = $what]
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) struct $name;
+
+        impl Exact for $name {
+            type Value = i64;
+
+            fn new(_: ValueType) -> Self {
+                $name
+            }
+
+            fn slots<'t>(values: &'t mut Values<'_>) -> Option<&'t mut [MaybeUninit<i64>]> {
+                if let Values::I64(slots) = values { Some(slots) } else { None }
+            }
+
+            fn exact(self, content: &[u8], _: &mut Heap<'_>) -> Result<i64, Reason> {
+                $exact(content)
+            }
+        }
+
+        impl Conversion for $name {
+            #[inline(always)]
+            unsafe fn fast(self, $field: *const u8, $len: usize, _: &mut Heap<'_>) -> Option<i64> {
+                // SAFETY: as the caller promises.
+                unsafe { $fast }
+            }
+        }
+    )*};
+}
+
+moments! {
+    Time, "The conversion to microseconds since midnight.",
+        |field, len| clock(field, len), exact::time;
+    Timestamp, "The conversion to microseconds since 1970-01-01 00:00:00.",
+        |field, len| moment(field, len), exact::timestamp;
+    TimestampTz, "The conversion to microseconds since 1970-01-01 00:00:00 UTC.",
+        |field, len| moment(field, utc(field, len)), exact::timestamptz;
+}

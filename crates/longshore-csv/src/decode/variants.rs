@@ -1,0 +1,94 @@
+//! Decides which compiled loop reads a column: by type, quoting, NULL text and instructions.
+
+use super::boolean::Boolean;
+use super::bytea::Bytea;
+use super::column::{self, Conversion, Settings};
+use super::date::Date;
+use super::decimal::{Decimal64, Decimal128};
+use super::digits::{Digits, Portable};
+use super::float::{Float32, Float64};
+use super::integer::{Int16, Int32, Int64};
+use super::time::{Time, Timestamp, TimestampTz};
+use super::uuid::Uuid;
+use super::{Column, FieldRule, ValueType, exact, text};
+use crate::{Dialect, Kernel};
+
+#[cfg(target_arch = "x86_64")]
+use super::digits::Avx2;
+
+impl Settings {
+    pub(super) fn new(rule: FieldRule, dialect: &Dialect) -> Settings {
+        let null_is_plain = rule.nullable
+            && !rule.force_not_null
+            && dialect.quote().is_none_or(|quote| !rule.null_text.contains(&quote));
+        let null_first = is_value(&rule.null_text, rule.value_type);
+        Settings { rule, dialect: *dialect, null_is_plain, null_first }
+    }
+}
+
+/// Whether a field of that text is a value of the type, were it not NULL.
+fn is_value(text: &[u8], value_type: ValueType) -> bool {
+    match value_type {
+        ValueType::Boolean => exact::boolean(text).is_ok(),
+        ValueType::Int16 | ValueType::Int32 | ValueType::Int64 => exact::int64(text).is_ok(),
+        ValueType::Float32 | ValueType::Float64 => exact::float64(text).is_ok(),
+        ValueType::Decimal64 { precision, scale } | ValueType::Decimal128 { precision, scale } => {
+            exact::decimal128(text, precision, scale).is_ok()
+        }
+        ValueType::Date => exact::date(text).is_ok(),
+        ValueType::Time => exact::time(text).is_ok(),
+        ValueType::Timestamp => exact::timestamp(text).is_ok(),
+        ValueType::TimestampTz => exact::timestamptz(text).is_ok(),
+        ValueType::Uuid => exact::uuid(text).is_ok(),
+        ValueType::Bytea => exact::bytea(text, &mut Vec::new()).is_ok(),
+        ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => true,
+    }
+}
+
+/// The functions for text without and with quotes.
+pub(super) fn choose(rule: &FieldRule, dialect: &Dialect, kernel: Kernel) -> (Column, Column) {
+    match kernel {
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx512 | Kernel::Avx2 => of_type::<Avx2>(rule, dialect),
+        _ => of_type::<Portable>(rule, dialect),
+    }
+}
+
+fn of_type<D: Digits>(rule: &FieldRule, dialect: &Dialect) -> (Column, Column) {
+    match rule.value_type {
+        ValueType::Boolean => of_conversion::<D, Boolean>(rule, dialect),
+        ValueType::Int16 => of_conversion::<D, Int16<D>>(rule, dialect),
+        ValueType::Int32 => of_conversion::<D, Int32<D>>(rule, dialect),
+        ValueType::Int64 => of_conversion::<D, Int64<D>>(rule, dialect),
+        ValueType::Float32 => of_conversion::<D, Float32<D>>(rule, dialect),
+        ValueType::Float64 => of_conversion::<D, Float64<D>>(rule, dialect),
+        ValueType::Decimal64 { .. } => of_conversion::<D, Decimal64<D>>(rule, dialect),
+        ValueType::Decimal128 { .. } => of_conversion::<D, Decimal128<D>>(rule, dialect),
+        ValueType::Date => of_conversion::<D, Date>(rule, dialect),
+        ValueType::Time => of_conversion::<D, Time>(rule, dialect),
+        ValueType::Timestamp => of_conversion::<D, Timestamp>(rule, dialect),
+        ValueType::TimestampTz => of_conversion::<D, TimestampTz>(rule, dialect),
+        ValueType::Uuid => of_conversion::<D, Uuid>(rule, dialect),
+        ValueType::Bytea => of_conversion::<D, Bytea>(rule, dialect),
+        ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => text::choose::<D>(rule.value_type),
+    }
+}
+
+fn of_conversion<D: Digits, C: Conversion>(rule: &FieldRule, dialect: &Dialect) -> (Column, Column) {
+    let general = D::column::<C, true>();
+    let plain = if is_value(&rule.null_text, rule.value_type) { general } else { D::column::<C, false>() };
+    // Behind a backslash, as escape, only a quote or a further backslash is special: neither is part of a value.
+    let escape = dialect.escape().filter(|escape| *escape != b'\\');
+    let quoted = if dialect.quote().into_iter().chain(escape).any(may_stand_in_value) {
+        column::decode_slowly::<C> as Column
+    } else {
+        general
+    };
+    (plain, quoted)
+}
+
+/// Whether the byte may stand in a value other than a string, so that a field has to be unquoted before
+/// its bytes mean anything.
+fn may_stand_in_value(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+-.: {}\\\t\x0B\x0C".contains(&byte)
+}

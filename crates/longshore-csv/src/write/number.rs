@@ -1,0 +1,204 @@
+//! Booleans, integers, decimals and floats.
+
+use std::io::Write;
+
+use super::pair;
+
+/// Digits of the largest 128-bit number.
+const DIGITS_MAX: usize = 39;
+
+/// Appends `t` or `f`, as PostgreSQL does.
+#[inline]
+pub fn boolean(out: &mut Vec<u8>, value: bool) {
+    out.push(if value { b't' } else { b'f' });
+}
+
+/// Writes the digits of `number` so that they end before `end`; returns where they begin.
+#[inline(always)]
+fn digits_before(buffer: &mut [u8; DIGITS_MAX], end: usize, mut number: u64) -> usize {
+    let mut start = end;
+    while number >= 100 {
+        start -= 2;
+        buffer[start..start + 2].copy_from_slice(&pair(number % 100));
+        number /= 100;
+    }
+    if number >= 10 {
+        start -= 2;
+        buffer[start..start + 2].copy_from_slice(&pair(number));
+    } else {
+        start -= 1;
+        buffer[start] = b'0' + number as u8;
+    }
+    start
+}
+
+/// Appends an integer.
+#[inline]
+pub fn integer(out: &mut Vec<u8>, value: i64) {
+    if value < 0 {
+        out.push(b'-');
+    }
+    let mut buffer = [0; DIGITS_MAX];
+    let start = digits_before(&mut buffer, DIGITS_MAX, value.unsigned_abs());
+    out.extend_from_slice(&buffer[start..]);
+}
+
+/// Appends a decimal of `value` units of 10 to the power of minus `scale`, with all digits behind the point, and
+/// at least one before it.
+///
+/// # Panics
+///
+/// If `scale` exceeds 38.
+#[inline]
+pub fn decimal(out: &mut Vec<u8>, value: i128, scale: u8) {
+    let scale = usize::from(scale);
+    assert!(scale < DIGITS_MAX, "a scale of {scale} digits");
+    let mut buffer = [b'0'; DIGITS_MAX];
+    let number = value.unsigned_abs();
+    let digits = if let Ok(number) = u64::try_from(number) {
+        digits_before(&mut buffer, DIGITS_MAX, number)
+    } else {
+        long_digits(&mut buffer, number)
+    };
+    // Zeros up to the digit before the point.
+    let start = digits.min(DIGITS_MAX - 1 - scale);
+    let point = DIGITS_MAX - scale;
+    if value < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&buffer[start..point]);
+    if scale > 0 {
+        out.push(b'.');
+        out.extend_from_slice(&buffer[point..]);
+    }
+}
+
+/// [`digits_before`] the end for numbers of more than 64 bits, in parts of 18 digits. The buffer holds zeros.
+#[cold]
+fn long_digits(buffer: &mut [u8; DIGITS_MAX], mut number: u128) -> usize {
+    const PART: u128 = 10_u128.pow(18);
+    let mut end = DIGITS_MAX;
+    loop {
+        let start = digits_before(buffer, end, (number % PART) as u64);
+        number /= PART;
+        if number == 0 {
+            return start;
+        }
+        end -= 18;
+    }
+}
+
+/// Appends the shortest decimal that is read as the same number, or `NaN`, `Infinity` or `-Infinity`.
+pub fn float64(out: &mut Vec<u8>, value: f64) {
+    if value.is_finite() {
+        // Without an exponent, very large and very small numbers would have hundreds of digits.
+        let magnitude = value.abs();
+        let written = if magnitude != 0.0 && !(1e-5..1e16).contains(&magnitude) {
+            write!(out, "{value:e}")
+        } else {
+            write!(out, "{value}")
+        };
+        written.expect("writing to memory does not fail");
+    } else {
+        not_finite(out, value.is_nan(), value.is_sign_negative());
+    }
+}
+
+/// [`float64`] in single precision.
+pub fn float32(out: &mut Vec<u8>, value: f32) {
+    if value.is_finite() {
+        let magnitude = value.abs();
+        let written = if magnitude != 0.0 && !(1e-5..1e7).contains(&magnitude) {
+            write!(out, "{value:e}")
+        } else {
+            write!(out, "{value}")
+        };
+        written.expect("writing to memory does not fail");
+    } else {
+        not_finite(out, value.is_nan(), value.is_sign_negative());
+    }
+}
+
+fn not_finite(out: &mut Vec<u8>, is_nan: bool, is_negative: bool) {
+    out.extend_from_slice(match (is_nan, is_negative) {
+        (true, _) => b"NaN",
+        (false, true) => b"-Infinity",
+        (false, false) => b"Infinity",
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::exact;
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn integers_are_written_as_rust_does() {
+        let mut number = 1_i64;
+        for _ in 0..64 {
+            for value in [number, number.wrapping_neg(), number.wrapping_sub(1)] {
+                assert_eq!(written(|out| integer(out, value)), value.to_string());
+            }
+            number = number.wrapping_mul(2);
+        }
+        for value in -1100..1100 {
+            assert_eq!(written(|out| integer(out, value)), value.to_string());
+        }
+        assert_eq!(written(|out| integer(out, i64::MIN)), "-9223372036854775808");
+    }
+
+    #[test]
+    fn decimals_have_all_their_places() {
+        assert_eq!(written(|out| decimal(out, 0, 2)), "0.00");
+        assert_eq!(written(|out| decimal(out, -5, 2)), "-0.05");
+        assert_eq!(written(|out| decimal(out, 123_456, 2)), "1234.56");
+        assert_eq!(written(|out| decimal(out, 42, 0)), "42");
+        assert_eq!(written(|out| decimal(out, 10_i128.pow(18), 18)), "1.000000000000000000");
+        assert_eq!(written(|out| decimal(out, 10_i128.pow(37), 37)), format!("1.{}", "0".repeat(37)));
+        assert_eq!(written(|out| decimal(out, -(10_i128.pow(38) - 1), 38)), format!("-0.{}", "9".repeat(38)));
+        assert_eq!(written(|out| decimal(out, 3 * 10_i128.pow(18) + 7, 0)), "3000000000000000007");
+        assert_eq!(written(|out| decimal(out, 10_i128.pow(36), 0)), format!("1{}", "0".repeat(36)));
+    }
+
+    #[test]
+    fn decimals_are_read_back() {
+        for scale in 0..=38 {
+            let mut value = 10_i128.pow(38) - 1;
+            while value != 0 {
+                for value in [value, -value] {
+                    let text = written(|out| decimal(out, value, scale));
+                    assert_eq!(exact::decimal128(text.as_bytes(), 38, scale), Ok(value), "{text}");
+                }
+                value /= 7;
+            }
+        }
+    }
+
+    #[test]
+    fn floats_are_read_back() {
+        let doubles = [
+            0.0, -0.0, 1.0, 0.1, 123_456.789, 1e15, 1e16, 1e-5, 1e-6, f64::MAX, f64::MIN, f64::MIN_POSITIVE,
+            f64::from_bits(1), f64::INFINITY, f64::NEG_INFINITY, f64::EPSILON,
+        ];
+        for value in doubles {
+            let text = written(|out| float64(out, value));
+            let read = exact::float64(text.as_bytes()).unwrap();
+            assert_eq!(read.to_bits(), value.to_bits(), "{text}");
+            assert!(text.len() <= 24, "{text}");
+        }
+        let singles =
+            [0.0, -0.0, 0.1, 16_777_216.0, f32::MAX, f32::MIN_POSITIVE, f32::from_bits(1), f32::NEG_INFINITY];
+        for value in singles {
+            let text = written(|out| float32(out, value));
+            let read = exact::float32(text.as_bytes()).unwrap();
+            assert_eq!(read.to_bits(), value.to_bits(), "{text}");
+        }
+        assert!(exact::float64(written(|out| float64(out, f64::NAN)).as_bytes()).unwrap().is_nan());
+    }
+}
