@@ -1,43 +1,106 @@
 //! Queries, planned and run by `DataFusion`: this file and the folder `datafusion/` are the only places that name it.
+//!
+//! A statement is planned under names of its own ([`names`]), so that it sees one state of every table; `DataFusion`
+//! optimizes and runs it over our scans of relations ([`scan`]) and of files ([`in_situ`]), which take projections,
+//! simple predicates and limits. Not here: statements other than queries and INSERT (`statement`).
+
+mod context;
+mod errors;
+mod in_situ;
+mod insert;
+mod memory;
+mod morsels;
+mod names;
+mod parquet;
+mod plan;
+mod predicate;
+mod prune;
+mod pushdown;
+mod scan;
+mod scan_stream;
+mod statistics;
+mod stream;
+mod table;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::execution::SessionState;
+use datafusion::execution::context::SQLOptions;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::execute_stream;
 use longshore_load::Control;
-use longshore_storage::{Memory, Schema};
-use sqlparser::ast::Statement;
+use longshore_storage::{Memory, Relation, Schema};
+use sqlparser::ast::{Query, Statement};
+use tokio::task::spawn_blocking;
 
 use crate::catalog::{Catalog, Table};
 use crate::{Config, Error, Report, RowStream};
+use errors::ours;
+use in_situ::Files;
+use plan::Planner;
 
 /// Plans and runs queries over the tables, views and files that a database knows.
-pub(crate) struct Queries {}
+pub(crate) struct Queries {
+    state: SessionState,
+    files: Files,
+}
 
 impl Queries {
     /// Queries over `catalog` with the threads and the memory of `config`.
     pub(crate) fn new(config: &Config, catalog: Arc<Catalog>, memory: Arc<Memory>) -> Self {
-        let _ = (config, catalog, memory);
-        Self {}
+        Self {
+            state: context::state(config, &memory),
+            files: Files {
+                catalog,
+                memory,
+                tuning: config.tuning(),
+            },
+        }
     }
 
-    /// Starts a query, EXPLAIN or SHOW.
-    pub(crate) async fn query(
-        &self,
-        statement: Statement,
-        control: &Arc<Control>,
-    ) -> Result<RowStream, Error> {
-        let _ = (statement, control);
-        todo!()
+    fn planner(&self, control: &Arc<Control>) -> Planner {
+        Planner::new(&self.state, self.files.clone(), control)
+    }
+
+    /// Starts a query, EXPLAIN or SHOW; the rows are made while they are read.
+    pub(crate) async fn query(&self, statement: Statement, control: &Arc<Control>) -> Result<RowStream, Error> {
+        let planner = self.planner(control);
+        let plan = planner.logical(statement).await?;
+        SQLOptions::new()
+            .with_allow_ddl(false)
+            .with_allow_dml(false)
+            .with_allow_statements(false)
+            .verify_plan(&plan)
+            .map_err(ours)?;
+        run(&planner, &plan, control).await
     }
 
     /// Runs INSERT: all rows are appended, or none. Returns their number.
-    pub(crate) async fn insert(
+    pub(crate) async fn insert(&self, statement: Statement, control: &Arc<Control>) -> Result<u64, Error> {
+        let planner = self.planner(control);
+        let (relation, plan) = insert::target(planner.logical(statement).await?)?;
+        let rows = run(&planner, &plan, control).await?;
+        insert::append(&relation, rows, control).await
+    }
+
+    /// Appends all `rows`, converted to the types of `relation`, or none of them. Returns their number.
+    pub(crate) async fn append(
         &self,
-        statement: Statement,
+        rows: RowStream,
+        relation: &Arc<Relation>,
         control: &Arc<Control>,
     ) -> Result<u64, Error> {
-        let _ = (statement, control);
-        todo!()
+        insert::append(relation, rows, control).await
+    }
+
+    /// Names and types of the columns of `query`, which is not run.
+    pub(crate) async fn query_schema(&self, query: &Query) -> Result<SchemaRef, Error> {
+        let planner = self.planner(&Arc::new(Control::new()));
+        let plan = planner.logical(Statement::Query(Box::new(query.clone()))).await?;
+        let plan = planner.state.optimize(&plan).map_err(ours)?;
+        Ok(Arc::clone(plan.schema().inner()))
     }
 
     /// Writes the rows of `table` as one Parquet file.
@@ -47,8 +110,12 @@ impl Queries {
         path: &Path,
         control: &Arc<Control>,
     ) -> Result<Report, Error> {
-        let _ = (table, path, control);
-        todo!()
+        let snapshot = table.relation.snapshot();
+        let (path, control) = (path.to_owned(), Arc::clone(control));
+        let threads = self.files.tuning.threads;
+        spawn_blocking(move || parquet::write(&snapshot, &path, threads, &control))
+            .await
+            .unwrap_or_else(|error| Err(Error::internal(format!("writing a Parquet file failed: {error}"))))
     }
 
     /// The rows of a Parquet file that [`Queries::write_parquet`] wrote from a table of this `schema`, in order.
@@ -58,7 +125,13 @@ impl Queries {
         schema: &Schema,
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
-        let _ = (path, schema, control);
-        todo!()
+        parquet::read(path, schema, self.files.tuning.threads, control).await
     }
+}
+
+/// Optimizes `plan` and starts it.
+async fn run(planner: &Planner, plan: &LogicalPlan, control: &Arc<Control>) -> Result<RowStream, Error> {
+    let physical = planner.state.create_physical_plan(plan).await.map_err(ours)?;
+    let batches = execute_stream(physical, planner.state.task_ctx()).map_err(ours)?;
+    Ok(stream::rows(batches, control))
 }

@@ -1,0 +1,91 @@
+//! `DataFusion`'s errors as ours, and ours through `DataFusion`.
+
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::{DataFusionError, SchemaError};
+use longshore_load::LoadError;
+
+use super::context::{CATALOG, SCHEMA};
+use crate::{Error, ErrorKind};
+
+/// An error of ours on its way through `DataFusion`; [`ours`] takes it out again.
+pub(super) fn external(error: impl Into<Error>) -> DataFusionError {
+    DataFusionError::External(Box::new(error.into()))
+}
+
+/// What `DataFusion` reports, as an error of ours.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
+pub(super) fn ours(error: DataFusionError) -> Error {
+    let root = error.find_root();
+    if let DataFusionError::External(inner) = root {
+        if let Some(own) = inner.downcast_ref::<Error>() {
+            return own.clone();
+        }
+        if let Some(ArrowError::ExternalError(inner)) = inner.downcast_ref::<ArrowError>()
+            && let Some(own) = inner.downcast_ref::<Error>()
+        {
+            return own.clone();
+        }
+    }
+    if let DataFusionError::ArrowError(arrow, _) = root
+        && let ArrowError::ExternalError(inner) = arrow.as_ref()
+        && let Some(own) = inner.downcast_ref::<Error>()
+    {
+        return own.clone();
+    }
+    let message = message(root);
+    let kind = match root {
+        DataFusionError::SQL(..) => ErrorKind::Syntax,
+        DataFusionError::NotImplemented(_) => ErrorKind::Unsupported,
+        DataFusionError::SchemaError(error, _) if matches!(**error, SchemaError::FieldNotFound { .. }) => {
+            ErrorKind::NotFound
+        }
+        DataFusionError::Plan(_) if message.ends_with("does not exist") => ErrorKind::NotFound,
+        DataFusionError::Plan(_) | DataFusionError::SchemaError(..) | DataFusionError::Configuration(_) => {
+            ErrorKind::Invalid
+        }
+        DataFusionError::ResourcesExhausted(_) => ErrorKind::Memory,
+        DataFusionError::ArrowError(..) | DataFusionError::Execution(_) => ErrorKind::Data,
+        DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) | DataFusionError::ParquetError(_) => {
+            ErrorKind::Io
+        }
+        DataFusionError::External(inner) if inner.is::<LoadError>() => ErrorKind::Data,
+        _ => ErrorKind::Internal,
+    };
+    Error::new(kind, message)
+}
+
+/// The text of an error without its kind in front, and with names as the user wrote them.
+fn message(error: &DataFusionError) -> String {
+    let text = match error {
+        DataFusionError::ArrowError(error, _) => match error.as_ref() {
+            ArrowError::ArithmeticOverflow(text)
+            | ArrowError::CastError(text)
+            | ArrowError::ComputeError(text)
+            | ArrowError::InvalidArgumentError(text)
+            | ArrowError::ParseError(text) => text.clone(),
+            ArrowError::DivideByZero => "division by zero".to_owned(),
+            other => other.to_string(),
+        },
+        other => {
+            let text = other.strip_backtrace();
+            let prefixes = [
+                "Error during planning: ",
+                "Schema error: ",
+                "Execution error: ",
+                "Resources exhausted: ",
+                "This feature is not implemented: ",
+                "Invalid or Unsupported Configuration: ",
+            ];
+            let cut = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix));
+            cut.map_or_else(|| text.clone(), str::to_owned)
+        }
+    };
+    let text = text.replace(&format!("{CATALOG}.{SCHEMA}."), "");
+    match text
+        .strip_prefix("table '")
+        .and_then(|rest| rest.strip_suffix("' not found"))
+    {
+        Some(name) => format!("table {name} does not exist"),
+        None => text,
+    }
+}

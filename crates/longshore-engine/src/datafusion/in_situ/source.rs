@@ -1,0 +1,333 @@
+//! The scan of a CSV file in a query: text to batches, with projection, predicate and limit in the parse.
+//!
+//! The workers of one pass share the file as those of a load do: each partition of the plan is a worker that parses
+//! when it is asked for rows, so no more is in memory than what the workers hold in hand.
+
+use std::any::Any;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use datafusion::arrow::array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result, Statistics, internal_err};
+use datafusion::datasource::source::{DataSource, OpenArgs};
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion::physical_plan::coop::cooperative;
+use datafusion::physical_plan::execution_plan::SchedulingType;
+use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
+use datafusion::physical_plan::{DisplayFormatType, EmptyRecordBatchStream};
+use futures::Stream;
+use longshore_load::{Control, CsvScan, RowFilter, ScanRequest, ScanWorker, Source};
+
+use super::CsvTable;
+use crate::Error;
+use crate::datafusion::errors::external;
+use crate::datafusion::predicate::{Predicate, Selection};
+use crate::datafusion::pushdown::{Offer, Projection};
+
+/// A limit without a predicate up to this many rows is left to one worker, so that the first rows are returned.
+const SERIAL_ROWS_MAX: usize = 65_536;
+/// Bytes of text that a value is assumed to take when rows must be estimated from the size of a file.
+const VALUE_BYTES_GUESS: u64 = 8;
+
+/// A scan of one file.
+#[derive(Clone)]
+pub(super) struct CsvSource {
+    table: Arc<Described>,
+    projection: Projection,
+    /// What every row returned satisfies.
+    predicate: Option<Arc<Predicate>>,
+    /// Rows that are enough.
+    fetch: Option<usize>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+/// The file, as the query describes it.
+struct Described {
+    path: std::path::PathBuf,
+    schema: Arc<longshore_storage::Schema>,
+    arrow: SchemaRef,
+    options: longshore_load::CsvOptions,
+    tuning: longshore_load::Tuning,
+    memory: Arc<longshore_storage::Memory>,
+}
+
+/// What the workers of one execution share: the pass over the file, begun by the first of them.
+struct Pass(OnceLock<Result<Arc<CsvScan>, Error>>);
+
+impl CsvSource {
+    pub(super) fn new(table: &CsvTable, projection: Projection, fetch: Option<usize>) -> Self {
+        Self {
+            table: Arc::new(Described {
+                path: table.path.clone(),
+                schema: Arc::clone(&table.schema),
+                arrow: Arc::clone(&table.arrow),
+                options: table.options.clone(),
+                tuning: table.files.tuning.clone(),
+                memory: Arc::clone(&table.files.memory),
+            }),
+            projection,
+            predicate: None,
+            fetch,
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// Whether one worker shall read alone.
+    fn is_serial(&self) -> bool {
+        self.predicate.is_none() && self.fetch.is_some_and(|fetch| fetch <= SERIAL_ROWS_MAX)
+    }
+
+    fn begin(&self, control: Arc<Control>) -> Result<Arc<CsvScan>, Error> {
+        let table = &self.table;
+        let source = Source::open(&table.path)?;
+        let mut tuning = table.tuning.clone();
+        if self.is_serial() {
+            tuning.threads = 1;
+        }
+        let filter = self.predicate.as_ref().map(|predicate| {
+            Arc::new(Filter {
+                predicate: Arc::clone(predicate),
+            }) as Arc<dyn RowFilter>
+        });
+        let request = ScanRequest {
+            schema: Arc::clone(&table.schema),
+            projection: self.projection.columns.to_vec(),
+            filter,
+            limit: self.fetch,
+            options: table.options.clone(),
+            tuning,
+            memory: Arc::clone(&table.memory),
+            control,
+        };
+        Ok(CsvScan::new(source, request)?)
+    }
+}
+
+impl fmt::Debug for CsvSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CsvSource")
+            .field("path", &self.table.path)
+            .field("projection", &self.projection)
+            .field("predicate", &self.predicate)
+            .field("fetch", &self.fetch)
+            .finish_non_exhaustive()
+    }
+}
+
+impl DataSource for CsvSource {
+    fn open(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.open_with_args(OpenArgs::new(partition, context))
+    }
+
+    fn create_sibling_state(&self, _config: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
+        Some(Arc::new(Pass(OnceLock::new())))
+    }
+
+    fn open_with_args(&self, args: OpenArgs) -> Result<SendableRecordBatchStream> {
+        let schema = Arc::clone(&self.projection.schema);
+        if args.partition > 0 && self.is_serial() {
+            return Ok(Box::pin(EmptyRecordBatchStream::new(schema)));
+        }
+        let session = args.context.session_config();
+        let (Some(pass), Some(control)) = (
+            args.sibling_state.and_then(|state| state.downcast::<Pass>().ok()),
+            session.get_extension::<Control>(),
+        ) else {
+            return internal_err!("the scan of {} was opened without its pass", self.table.path.display());
+        };
+        let scan = pass.0.get_or_init(|| self.begin(control));
+        let scan = scan.as_ref().map_err(|error| external(error.clone()))?;
+        let metrics = BaselineMetrics::new(&self.metrics, args.partition);
+        Ok(Box::pin(cooperative(CsvStream {
+            worker: Some(scan.worker()),
+            schema,
+            metrics,
+        })))
+    }
+
+    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tree = matches!(t, DisplayFormatType::TreeRender);
+        let separator = if tree { "\n" } else { ", " };
+        write!(f, "file={}", self.table.path.display())?;
+        let columns: Vec<&str> = self
+            .projection
+            .schema
+            .fields()
+            .iter()
+            .map(|f| f.name().as_str())
+            .collect();
+        write!(f, "{separator}columns=[{}]", columns.join(", "))?;
+        if let Some(predicate) = &self.predicate {
+            write!(f, "{separator}predicate={predicate}")?;
+        }
+        if let Some(fetch) = self.fetch {
+            write!(f, "{separator}fetch={fetch}")?;
+        }
+        if tree { writeln!(f) } else { Ok(()) }
+    }
+
+    fn output_partitioning(&self) -> Partitioning {
+        Partitioning::UnknownPartitioning(self.table.tuning.threads)
+    }
+
+    fn eq_properties(&self) -> EquivalenceProperties {
+        EquivalenceProperties::new(Arc::clone(&self.projection.schema))
+    }
+
+    fn scheduling_type(&self) -> SchedulingType {
+        SchedulingType::Cooperative
+    }
+
+    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
+        let mut statistics = Statistics::new_unknown(&self.projection.schema);
+        if let Ok(file) = std::fs::metadata(&self.table.path) {
+            let values = VALUE_BYTES_GUESS * self.table.arrow.fields().len() as u64;
+            let workers = partition.map_or(1, |_| self.table.tuning.threads);
+            let rows = file.len() as usize / values as usize / workers;
+            let rows = self.fetch.map_or(rows, |fetch| rows.min(fetch));
+            statistics.num_rows = Precision::Inexact(rows);
+            statistics.total_byte_size =
+                Precision::Inexact(rows * VALUE_BYTES_GUESS as usize * self.projection.columns.len());
+        }
+        Ok(Arc::new(statistics))
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn DataSource>> {
+        Some(Arc::new(Self {
+            fetch: limit,
+            ..self.clone()
+        }))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.fetch
+    }
+
+    fn metrics(&self) -> ExecutionPlanMetricsSet {
+        self.metrics.clone()
+    }
+
+    fn try_swapping_with_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn DataSource>>> {
+        let projection = self.projection.then(projection, &self.table.arrow)?;
+        Ok(projection.map(|projection| {
+            Arc::new(Self {
+                projection,
+                ..self.clone()
+            }) as Arc<dyn DataSource>
+        }))
+    }
+
+    fn try_pushdown_filters(
+        &self,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        _config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn DataSource>>> {
+        if self.fetch.is_some() {
+            // A filter above a limit must not choose which rows the limit sees.
+            let answers = vec![PushedDown::No; filters.len()];
+            return Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers));
+        }
+        let offer = Offer::new(filters, &self.projection)?;
+        let propagation = FilterPushdownPropagation::with_parent_pushdown_result(offer.answers);
+        if offer.rows.is_empty() {
+            return Ok(propagation);
+        }
+        let before = self.predicate.iter().flat_map(|p| p.conjuncts().map(Arc::clone));
+        let predicate = Predicate::new(before.chain(offer.rows), &self.table.arrow)?;
+        Ok(propagation.with_updated_node(Arc::new(Self {
+            predicate: Some(Arc::new(predicate)),
+            ..self.clone()
+        })))
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for expr in self.predicate.iter().flat_map(|predicate| predicate.conjuncts()) {
+            if f(expr)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+}
+
+/// The predicate of a query as the parser of the file asks for it.
+struct Filter {
+    predicate: Arc<Predicate>,
+}
+
+impl RowFilter for Filter {
+    fn columns(&self) -> &[usize] {
+        self.predicate.columns()
+    }
+
+    fn select(&self, batch: &RecordBatch) -> Result<BooleanArray, String> {
+        let rows = batch.num_rows();
+        let columns = self.predicate.columns();
+        let column = |index| {
+            let position = columns
+                .binary_search(&index)
+                .expect("the batch has every column of the predicate");
+            Arc::clone(batch.column(position))
+        };
+        match self.predicate.select(rows, column) {
+            Ok(Selection::Some(mask)) => Ok(mask),
+            Ok(Selection::All) => Ok(BooleanArray::from(vec![true; rows])),
+            Ok(Selection::None) => Ok(BooleanArray::from(vec![false; rows])),
+            Err(error) => Err(error.strip_backtrace()),
+        }
+    }
+}
+
+/// The batches of one worker.
+struct CsvStream {
+    /// `None` once the worker has ended.
+    worker: Option<ScanWorker>,
+    schema: SchemaRef,
+    metrics: BaselineMetrics,
+}
+
+impl CsvStream {
+    fn next_batch(&mut self) -> Option<Result<RecordBatch>> {
+        let elapsed = self.metrics.elapsed_compute().clone();
+        let _timer = elapsed.timer();
+        let batch = self.worker.as_mut()?.next();
+        if !matches!(batch, Some(Ok(_))) {
+            self.worker = None;
+        }
+        Some(batch?.map_err(external).and_then(|batch| self.with_schema(batch)))
+    }
+
+    /// The same rows under the schema of the plan, which may differ in names of fields only.
+    fn with_schema(&self, batch: RecordBatch) -> Result<RecordBatch> {
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let columns = batch.columns().to_vec();
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(DataFusionError::from)
+    }
+}
+
+impl Stream for CsvStream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let batch = self.next_batch();
+        self.metrics.record_poll(Poll::Ready(batch))
+    }
+}
+
+impl RecordBatchStream for CsvStream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

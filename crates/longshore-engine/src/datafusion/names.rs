@@ -1,0 +1,107 @@
+//! The names that one statement sees: tables with the rows they have now, and views with their plans.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
+use datafusion::common::{DataFusionError, Result};
+
+use super::context::{CATALOG, SCHEMA};
+use super::table::RelationTable;
+use crate::catalog::{Catalog, Entry};
+
+/// The tables and views of one statement. The first look at a table fixes which of its rows the statement sees.
+pub(super) struct Names {
+    catalog: Arc<Catalog>,
+    known: Mutex<HashMap<String, Arc<dyn TableProvider>>>,
+}
+
+impl Names {
+    /// Names of `catalog`, none looked up yet.
+    pub(super) fn new(catalog: Arc<Catalog>) -> Self {
+        Self {
+            catalog,
+            known: Mutex::default(),
+        }
+    }
+
+    fn known<R>(&self, act: impl FnOnce(&mut HashMap<String, Arc<dyn TableProvider>>) -> R) -> R {
+        act(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Makes `name` stand for the planned view `provider`.
+    pub(super) fn define(&self, name: &str, provider: Arc<dyn TableProvider>) {
+        self.known(|known| known.insert(name.to_owned(), provider));
+    }
+
+    /// Whether `name` was looked up or defined before.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.known(|known| known.contains_key(name))
+    }
+
+    fn lookup(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
+        self.known(|known| {
+            if let Some(provider) = known.get(name) {
+                return Some(Arc::clone(provider));
+            }
+            // Views are planned and defined before the statement that reads them.
+            let Some(Entry::Table(table)) = self.catalog.get(name) else {
+                return None;
+            };
+            let provider: Arc<dyn TableProvider> = Arc::new(RelationTable::new(&table));
+            known.insert(name.to_owned(), Arc::clone(&provider));
+            Some(provider)
+        })
+    }
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Names").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl SchemaProvider for Names {
+    fn table_names(&self) -> Vec<String> {
+        self.catalog.names()
+    }
+
+    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
+        Ok(self.lookup(name))
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        self.catalog.get(name).is_some()
+    }
+}
+
+/// The one catalog with its one schema.
+#[derive(Debug)]
+pub(super) struct OneSchema(pub(super) Arc<Names>);
+
+impl CatalogProvider for OneSchema {
+    fn schema_names(&self) -> Vec<String> {
+        vec![SCHEMA.to_owned()]
+    }
+
+    fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        (name == SCHEMA).then(|| Arc::clone(&self.0) as Arc<dyn SchemaProvider>)
+    }
+}
+
+impl CatalogProviderList for OneSchema {
+    fn register_catalog(&self, _name: String, _catalog: Arc<dyn CatalogProvider>) -> Option<Arc<dyn CatalogProvider>> {
+        None
+    }
+
+    fn catalog_names(&self) -> Vec<String> {
+        vec![CATALOG.to_owned()]
+    }
+
+    fn catalog(&self, name: &str) -> Option<Arc<dyn CatalogProvider>> {
+        (name == CATALOG).then(|| Arc::new(Self(Arc::clone(&self.0))) as Arc<dyn CatalogProvider>)
+    }
+}

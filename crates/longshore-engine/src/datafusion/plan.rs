@@ -1,0 +1,121 @@
+//! From a parsed statement to a plan: the state of one statement, its views, its physical plan.
+
+use std::sync::Arc;
+
+use datafusion::catalog::CatalogProviderList;
+use datafusion::common::TableReference;
+use datafusion::datasource::ViewTable;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::sql::parser::Statement as Parsed;
+use futures::future::BoxFuture;
+use longshore_load::Control;
+use sqlparser::ast::Statement;
+
+use super::errors::ours;
+use super::in_situ::Files;
+use super::names::{Names, OneSchema};
+use crate::catalog::{Catalog, Entry, View};
+use crate::{Error, sql};
+
+/// What one statement is planned and run with.
+pub(super) struct Planner {
+    pub(super) state: SessionState,
+    catalog: Arc<Catalog>,
+    names: Arc<Names>,
+}
+
+impl Planner {
+    /// A planner for one statement over what `files` knows; `base` holds the settings.
+    pub(super) fn new(base: &SessionState, files: Files, control: &Arc<Control>) -> Self {
+        let catalog = Arc::clone(&files.catalog);
+        let names = Arc::new(Names::new(Arc::clone(&catalog)));
+        let mut state = base.clone();
+        state.register_catalog_list(Arc::new(OneSchema(Arc::clone(&names))) as Arc<dyn CatalogProviderList>);
+        state.config_mut().set_extension(Arc::clone(control));
+        state
+            .register_relation_planner(Arc::new(files))
+            .expect("the state of a session takes planners of relations");
+        state.mark_start_execution();
+        Self { state, catalog, names }
+    }
+
+    /// The logical plan of `statement`, not optimized.
+    pub(super) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
+        self.plan(statement, &mut Vec::new()).await
+    }
+
+    /// Plans `statement`; `open` names the views that it is part of.
+    fn plan<'a>(
+        &'a self,
+        statement: Statement,
+        open: &'a mut Vec<String>,
+    ) -> BoxFuture<'a, Result<LogicalPlan, Error>> {
+        Box::pin(async move {
+            let statement = Parsed::Statement(Box::new(statement));
+            let references = self.state.resolve_table_references(&statement).map_err(ours)?;
+            for name in self.names_to_expand(&references) {
+                if let Some(Entry::View(view)) = self.catalog.get(&name)
+                    && !self.names.knows(&name)
+                {
+                    self.define(&view, open).await?;
+                }
+            }
+            self.state.statement_to_plan(statement).await.map_err(ours)
+        })
+    }
+
+    /// The names that a statement with these references may look up.
+    fn names_to_expand(&self, references: &[TableReference]) -> Vec<String> {
+        let describes_all = references.iter().any(|r| r.schema() == Some("information_schema"));
+        if describes_all {
+            return self.catalog.names();
+        }
+        references
+            .iter()
+            .map(|reference| reference.table().to_owned())
+            .collect()
+    }
+
+    async fn define(&self, view: &View, open: &mut Vec<String>) -> Result<(), Error> {
+        if open.contains(&view.name) {
+            return Err(Error::invalid(format!(
+                "the view {} reads itself by way of {}; drop one of them",
+                view.name,
+                open.join(", ")
+            )));
+        }
+        let sql::Parsed::Sql(query) = sql::parse(&view.sql)? else {
+            return Err(Error::internal(format!(
+                "the view {} is not a query: {}",
+                view.name, view.sql
+            )));
+        };
+        open.push(view.name.clone());
+        let plan = self.plan(*query, open).await?;
+        open.pop();
+        let plan = rename(plan, &view.columns).map_err(ours)?;
+        let definition = Some(view.sql.clone());
+        self.names
+            .define(&view.name, Arc::new(ViewTable::new(plan, definition)));
+        Ok(())
+    }
+}
+
+/// Gives the first columns of `plan` the names in `columns`.
+fn rename(plan: LogicalPlan, columns: &[String]) -> datafusion::common::Result<LogicalPlan> {
+    if columns.is_empty() {
+        return Ok(plan);
+    }
+    let exprs: Vec<Expr> = plan
+        .schema()
+        .columns()
+        .into_iter()
+        .enumerate()
+        .map(|(position, column)| match columns.get(position) {
+            Some(name) => Expr::Column(column).alias(name),
+            None => Expr::Column(column),
+        })
+        .collect();
+    LogicalPlanBuilder::from(plan).project(exprs)?.build()
+}

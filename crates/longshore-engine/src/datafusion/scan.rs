@@ -1,0 +1,228 @@
+//! The scan of a relation: chunks as morsels from a shared counter, arrays without copies, predicates inside.
+//!
+//! Partitions of the plan are workers, not shares of the data: each takes the next morsel when it has finished one,
+//! so none waits for another. Chunks whose bounds exclude the predicate are left out before the scan starts; filters
+//! of joins and of sorts, which become known later, are tried when a morsel is taken. Columns of the predicate come
+//! first; the others are touched only in batches with survivors, and few survivors are gathered into full batches.
+//! Not here: the predicate itself (`predicate`), the bounds (`prune`).
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, Statistics, internal_err};
+use datafusion::datasource::source::{DataSource, OpenArgs};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion::physical_plan::DisplayFormatType;
+use datafusion::physical_plan::coop::cooperative;
+use datafusion::physical_plan::execution_plan::SchedulingType;
+use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
+use longshore_storage::Snapshot;
+
+use super::morsels::{MORSEL_ROWS, Morsels};
+use super::predicate::Predicate;
+use super::pushdown::{Offer, Projection};
+use super::scan_stream::ScanStream;
+use super::statistics;
+
+/// A scan of one snapshot of a relation.
+#[derive(Clone)]
+pub(super) struct RelationSource {
+    pub(super) name: Arc<str>,
+    pub(super) snapshot: Arc<Snapshot>,
+    /// The schema of the whole table.
+    pub(super) table: SchemaRef,
+    pub(super) projection: Projection,
+    /// What every row returned satisfies.
+    pub(super) predicate: Option<Arc<Predicate>>,
+    /// Filters that are evaluated above; they only skip chunks.
+    pub(super) hints: Vec<Arc<dyn PhysicalExpr>>,
+    /// Rows that are enough.
+    pub(super) fetch: Option<usize>,
+    /// What is known of all columns, once someone asked.
+    known: Arc<OnceLock<Statistics>>,
+    partitions: usize,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl RelationSource {
+    /// A scan of all rows of `snapshot`, with up to `threads` workers.
+    pub(super) fn new(
+        name: Arc<str>,
+        snapshot: Arc<Snapshot>,
+        table: SchemaRef,
+        projection: Projection,
+        fetch: Option<usize>,
+        threads: usize,
+    ) -> Self {
+        let morsels = (snapshot.rows() as usize).div_ceil(MORSEL_ROWS);
+        Self {
+            name,
+            snapshot,
+            table,
+            projection,
+            predicate: None,
+            hints: Vec::new(),
+            fetch,
+            known: Arc::default(),
+            partitions: morsels.clamp(1, threads),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+}
+
+impl fmt::Debug for RelationSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RelationSource")
+            .field("name", &self.name)
+            .field("projection", &self.projection)
+            .field("predicate", &self.predicate)
+            .field("fetch", &self.fetch)
+            .finish_non_exhaustive()
+    }
+}
+
+impl DataSource for RelationSource {
+    fn open(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.open_with_args(OpenArgs::new(partition, context))
+    }
+
+    fn create_sibling_state(&self, _config: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
+        Some(Arc::new(Morsels::new(self)))
+    }
+
+    fn open_with_args(&self, args: OpenArgs) -> Result<SendableRecordBatchStream> {
+        let morsels = args.sibling_state.and_then(|state| state.downcast::<Morsels>().ok());
+        let Some(morsels) = morsels else {
+            return internal_err!("the scan of {} was opened without its morsels", self.name);
+        };
+        let metrics = BaselineMetrics::new(&self.metrics, args.partition);
+        let batch_rows = args.context.session_config().batch_size();
+        Ok(Box::pin(cooperative(ScanStream::new(
+            self, morsels, batch_rows, metrics,
+        ))))
+    }
+
+    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tree = matches!(t, DisplayFormatType::TreeRender);
+        let separator = if tree { "\n" } else { ", " };
+        write!(f, "table={}", self.name)?;
+        let columns: Vec<&str> = self
+            .projection
+            .schema
+            .fields()
+            .iter()
+            .map(|f| f.name().as_str())
+            .collect();
+        write!(f, "{separator}columns=[{}]", columns.join(", "))?;
+        write!(
+            f,
+            "{separator}chunks={}, rows={}",
+            self.snapshot.chunks().len(),
+            self.snapshot.rows()
+        )?;
+        if let Some(predicate) = &self.predicate {
+            write!(f, "{separator}predicate={predicate}")?;
+        }
+        for hint in &self.hints {
+            write!(f, "{separator}prune={hint}")?;
+        }
+        if let Some(fetch) = self.fetch {
+            write!(f, "{separator}fetch={fetch}")?;
+        }
+        if tree { writeln!(f) } else { Ok(()) }
+    }
+
+    fn output_partitioning(&self) -> Partitioning {
+        Partitioning::UnknownPartitioning(self.partitions)
+    }
+
+    fn eq_properties(&self) -> EquivalenceProperties {
+        EquivalenceProperties::new(Arc::clone(&self.projection.schema))
+    }
+
+    fn scheduling_type(&self) -> SchedulingType {
+        SchedulingType::Cooperative
+    }
+
+    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
+        let whole = self
+            .known
+            .get_or_init(|| statistics::of_snapshot(&self.snapshot, &self.table));
+        let whole = statistics::project(whole, &self.projection.columns);
+        let share = partition.map(|_| self.partitions);
+        Ok(Arc::new(statistics::of_scan(
+            whole,
+            self.predicate.is_some(),
+            self.fetch,
+            share,
+        )))
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn DataSource>> {
+        Some(Arc::new(Self {
+            fetch: limit,
+            ..self.clone()
+        }))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.fetch
+    }
+
+    fn metrics(&self) -> ExecutionPlanMetricsSet {
+        self.metrics.clone()
+    }
+
+    fn try_swapping_with_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn DataSource>>> {
+        let projection = self.projection.then(projection, &self.table)?;
+        Ok(projection.map(|projection| {
+            Arc::new(Self {
+                projection,
+                ..self.clone()
+            }) as Arc<dyn DataSource>
+        }))
+    }
+
+    fn try_pushdown_filters(
+        &self,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        _config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn DataSource>>> {
+        if self.fetch.is_some() || filters.is_empty() {
+            // A filter above a limit must not choose which rows the limit sees.
+            let answers = vec![PushedDown::No; filters.len()];
+            return Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers));
+        }
+        let offer = Offer::new(filters, &self.projection)?;
+        let mut source = self.clone();
+        if !offer.rows.is_empty() {
+            let before = self.predicate.iter().flat_map(|p| p.conjuncts().map(Arc::clone));
+            source.predicate = Some(Arc::new(Predicate::new(before.chain(offer.rows), &self.table)?));
+        }
+        source.hints.extend(offer.chunks);
+        Ok(FilterPushdownPropagation::with_parent_pushdown_result(offer.answers)
+            .with_updated_node(Arc::new(source) as Arc<dyn DataSource>))
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        let conjuncts = self.predicate.iter().flat_map(|predicate| predicate.conjuncts());
+        let mut recursion = TreeNodeRecursion::Continue;
+        for expr in conjuncts.chain(&self.hints) {
+            recursion = f(expr)?;
+            if recursion == TreeNodeRecursion::Stop {
+                break;
+            }
+        }
+        Ok(recursion)
+    }
+}

@@ -1,0 +1,80 @@
+//! Tables as `DataFusion` sees them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result;
+use datafusion::datasource::TableType;
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::logical_expr::Expr;
+use datafusion::physical_plan::ExecutionPlan;
+use longshore_storage::{Relation, Snapshot};
+
+use super::pushdown::Projection;
+use super::scan::RelationSource;
+use crate::catalog::Table;
+
+/// One table in one statement: however often the statement names it, it sees the same rows.
+pub(super) struct RelationTable {
+    name: Arc<str>,
+    relation: Arc<Relation>,
+    snapshot: Arc<Snapshot>,
+    schema: SchemaRef,
+}
+
+impl RelationTable {
+    /// The rows that `table` has now.
+    pub(super) fn new(table: &Table) -> Self {
+        Self {
+            name: table.name.as_str().into(),
+            relation: Arc::clone(&table.relation),
+            snapshot: table.relation.snapshot(),
+            schema: table.relation.schema().arrow(),
+        }
+    }
+
+    /// Where INSERT appends.
+    pub(super) fn relation(&self) -> &Arc<Relation> {
+        &self.relation
+    }
+}
+
+impl fmt::Debug for RelationTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RelationTable")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TableProvider for RelationTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let source = RelationSource::new(
+            Arc::clone(&self.name),
+            Arc::clone(&self.snapshot),
+            Arc::clone(&self.schema),
+            Projection::new(&self.schema, projection)?,
+            limit,
+            state.config().target_partitions(),
+        );
+        Ok(DataSourceExec::from_data_source(source))
+    }
+}
