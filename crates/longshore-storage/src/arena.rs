@@ -260,6 +260,18 @@ impl Region {
         unsafe { std::slice::from_raw_parts(start, count) }
     }
 
+    /// The same for writing, of a region that several threads share.
+    ///
+    /// # Safety
+    ///
+    /// As long as the borrow lasts, nobody else reads or writes these values.
+    #[allow(clippy::mut_from_ref, reason = "the caller owns the range, though not the region")]
+    pub(crate) unsafe fn reserved<T: Plain>(&self, from: usize, count: usize) -> &mut [MaybeUninit<T>] {
+        let start = self.at::<T>(from, count);
+        // SAFETY: the range lies within the region (`at` checks) and is aligned; the caller promises the rest.
+        unsafe { std::slice::from_raw_parts_mut(start.cast(), count) }
+    }
+
     /// The address of value `from` of an array of `T` that has at least `count` values from there.
     ///
     /// # Panics
