@@ -29,7 +29,7 @@ pub(crate) trait Transitions {
     fn follow<B: Block>(&mut self, block: B, valid: u64) -> u64;
 
     /// Where text that was begun in each state has led.
-    fn after(&self) -> [QuoteState; 3];
+    fn after(self) -> [QuoteState; 3];
 }
 
 /// All ones inside quotes, zero outside: exclusive or with it carries a state into a block.
@@ -71,7 +71,7 @@ impl Transitions for NoQuotes {
         0
     }
 
-    fn after(&self) -> [QuoteState; 3] {
+    fn after(self) -> [QuoteState; 3] {
         [QuoteState::Outside, QuoteState::Inside, QuoteState::Escaped]
     }
 }
@@ -107,11 +107,17 @@ impl Quoting for DoubledQuotes {
     }
 }
 
-/// The parity of doubled quotes.
+/// The parity of quotes that toggle, all of them.
 pub(crate) struct Parity {
     quote: u8,
     /// Quotes of all blocks so far, by exclusive or: the number of its ones has the parity of the quotes.
     quotes: u64,
+}
+
+impl Parity {
+    fn is_odd(&self) -> bool {
+        !self.quotes.count_ones().is_multiple_of(2)
+    }
 }
 
 impl Transitions for Parity {
@@ -129,13 +135,13 @@ impl Transitions for Parity {
         quotes
     }
 
-    fn after(&self) -> [QuoteState; 3] {
+    fn after(self) -> [QuoteState; 3] {
         use QuoteState::{Inside, Outside};
         // Nothing is ever escaped where quotes are doubled; as a start it reads as inside.
-        if self.quotes.count_ones().is_multiple_of(2) {
-            [Outside, Inside, Inside]
-        } else {
+        if self.is_odd() {
             [Inside, Outside, Outside]
+        } else {
+            [Outside, Inside, Inside]
         }
     }
 }
@@ -161,34 +167,36 @@ impl EscapedQuotes {
     #[inline(always)]
     fn toggling(&mut self, quotes: u64, escapes: u64, valid: u64) -> u64 {
         if (escapes | self.protected) == 0 {
-            quotes
-        } else {
-            self.unprotected(quotes, escapes, valid)
+            return quotes;
         }
-    }
-
-    #[inline(never)]
-    fn unprotected(&mut self, quotes: u64, escapes: u64, valid: u64) -> u64 {
-        let mut toggling = quotes & !self.protected;
-        let mut pending = (quotes | escapes) & !self.protected;
-        let mut inside = self.carry != 0;
-        self.protected = 0;
-        while pending != 0 {
-            let bit = pending & pending.wrapping_neg();
-            pending ^= bit;
-            if toggling & bit != 0 {
-                inside = !inside;
-            } else if inside {
-                let follower = bit << 1;
-                if follower & valid == 0 {
-                    self.protected = 1;
-                }
-                pending &= !follower;
-                toggling &= !follower;
-            }
-        }
+        let toggling;
+        (toggling, self.protected) = unprotected(quotes, escapes, valid, self.carry != 0, self.protected);
         toggling
     }
+}
+
+/// The quotes of a block that no escape protects, given the state it begins in; and whether the first byte of the next
+/// block is protected. No `self` here: a state whose address is known elsewhere would not stay in registers.
+#[inline(never)]
+fn unprotected(quotes: u64, escapes: u64, valid: u64, mut inside: bool, protected: u64) -> (u64, u64) {
+    let mut toggling = quotes & !protected;
+    let mut pending = (quotes | escapes) & !protected;
+    let mut protects_next = 0;
+    while pending != 0 {
+        let bit = pending & pending.wrapping_neg();
+        pending ^= bit;
+        if toggling & bit != 0 {
+            inside = !inside;
+        } else if inside {
+            let follower = bit << 1;
+            if follower & valid == 0 {
+                protects_next = 1;
+            }
+            pending &= !follower;
+            toggling &= !follower;
+        }
+    }
+    (toggling, protects_next)
 }
 
 impl Quoting for EscapedQuotes {
@@ -218,22 +226,49 @@ impl Quoting for EscapedQuotes {
     }
 }
 
-/// [`EscapedQuotes`] begun in each state.
+/// [`EscapedQuotes`] begun in each state. Where no byte is escaped, quotes act on all three alike.
 pub(crate) struct EscapeTransitions {
+    /// As of the last block that held an escape, or began with a byte that one protects.
     by_start: [EscapedQuotes; 3],
+    /// The quotes of the blocks since then.
+    since: Parity,
+}
+
+impl EscapeTransitions {
+    /// Whether the next block begins with a byte that is protected for one of the three.
+    #[inline(always)]
+    fn is_protected(&self) -> bool {
+        let [a, b, c] = &self.by_start;
+        (a.protected | b.protected | c.protected) != 0
+    }
+
+    /// Lets the quotes since the last escape act.
+    #[inline(always)]
+    fn catch_up(&mut self) {
+        let flip = 0_u64.wrapping_sub(u64::from(self.since.is_odd()));
+        for followed in &mut self.by_start {
+            followed.carry ^= flip;
+        }
+        self.since.quotes = 0;
+    }
 }
 
 impl Transitions for EscapeTransitions {
     fn new(dialect: &Dialect) -> EscapeTransitions {
         EscapeTransitions {
             by_start: QuoteState::ALL.map(|state| EscapedQuotes::new(dialect, state)),
+            since: Parity::new(dialect),
         }
     }
 
     #[inline(always)]
     fn follow<B: Block>(&mut self, block: B, valid: u64) -> u64 {
-        let EscapedQuotes { quote, escape, .. } = self.by_start[0];
-        let (quotes, escapes) = (block.eq(quote) & valid, block.eq(escape) & valid);
+        let escapes = block.eq(self.by_start[0].escape) & valid;
+        if escapes == 0 && !self.is_protected() {
+            return self.since.follow(block, valid);
+        }
+        let quotes = block.eq(self.since.quote) & valid;
+        self.catch_up();
         for followed in &mut self.by_start {
             let toggling = followed.toggling(quotes, escapes, valid);
             followed.carry ^= spread_last(u64::from(toggling.count_ones()) << 63);
@@ -241,7 +276,8 @@ impl Transitions for EscapeTransitions {
         quotes
     }
 
-    fn after(&self) -> [QuoteState; 3] {
+    fn after(mut self) -> [QuoteState; 3] {
+        self.catch_up();
         self.by_start.each_ref().map(Quoting::state)
     }
 }
