@@ -323,8 +323,23 @@ impl Source<'_> {
     }
 
     fn invalid_decimal(&self, row: usize) -> AppendError {
-        self.invalid(row, &self.array.as_primitive::<Decimal128Type>().value_as_string(row))
+        let value = self.array.as_primitive::<Decimal128Type>().value(row);
+        let scale = if let ColumnType::Decimal { scale, .. } = self.column.column_type {
+            scale
+        } else {
+            0
+        };
+        self.invalid(row, &decimal_text(value, scale.into()))
     }
+}
+
+/// All digits of a decimal. (Arrow's own display leaves out those beyond the precision.)
+fn decimal_text(value: i128, scale: usize) -> String {
+    let sign = if value < 0 { "-" } else { "" };
+    let digits = format!("{:0width$}", value.unsigned_abs(), width = scale + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - scale);
+    let point = if scale > 0 { "." } else { "" };
+    format!("{sign}{whole}{point}{fraction}")
 }
 
 fn shown(value: &str) -> String {

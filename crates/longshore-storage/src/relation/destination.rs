@@ -130,6 +130,9 @@ impl Destination {
             }
             self.space.values = values;
             self.capacity = capacity;
+            for column in self.columns.iter_mut().filter(|column| !column.validity.is_empty()) {
+                column.validity.resize(capacity.div_ceil(8), 0xFF);
+            }
         }
         if heap_bytes > self.heap_capacity - self.heap_used {
             let heap_capacity = roomy_heap_bytes(self.heap_used + heap_bytes, 2 * self.heap_capacity);
@@ -169,7 +172,6 @@ impl Destination {
             if copied.nulls > 0
                 && let Some(bits) = task.source.validity(at)
             {
-                // Grows with the capacity, too.
                 column.validity.resize(validity_bytes, 0xFF);
                 for row in (0..task.count).filter(|row| !is_set(bits, task.from + row)) {
                     let row = task.to + row;

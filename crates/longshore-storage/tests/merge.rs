@@ -1,0 +1,254 @@
+//! The three merges against a model, in parallel and in any order.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow_array::Array;
+use longshore_storage::{Append, Arena, CHUNK_ROWS_MAX, Memory, MergeKind, Relation, Schema, Snapshot, Value};
+use support::{Cell, Random, Row, all_types, batch, buffers, id_and_text, ids_in, relation, rows_in};
+
+const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
+
+/// Rows of one append, cut into the buffers of one sequence number each.
+fn pieces(random: &mut Random, schema: &Schema, first_id: i64, rows_max: usize) -> Vec<Vec<Row>> {
+    let mut next = first_id;
+    let mut piece = || {
+        let rows = random.below(rows_max);
+        let rows = random.rows(schema, next, rows);
+        next += rows.len() as i64;
+        rows
+    };
+    (0..6).map(|_| piece()).collect()
+}
+
+/// Merges pieces from several threads in a random order.
+fn merge_shuffled(
+    append: &Append<'_>,
+    memory: &Arc<Memory>,
+    pieces: &[Vec<Row>],
+    threads: usize,
+    random: &mut Random,
+    schema: &Arc<Schema>,
+) {
+    let mut order: Vec<usize> = (0..pieces.len()).collect();
+    random.shuffle(&mut order);
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut arena = Arena::new(Arc::clone(memory), 1 << 20);
+                while let Some(&sequence) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let buffers = buffers(schema, &pieces[sequence], &mut arena);
+                    append.merge(sequence as u64, buffers).expect("memory is enough");
+                }
+            });
+        }
+    });
+}
+
+/// Counts must be right, and bounds must bound.
+fn check_statistics(snapshot: &Snapshot, rows: &[Row]) {
+    for (at, column) in snapshot.schema().columns().iter().enumerate() {
+        let statistics = snapshot.statistics(at);
+        let values: Vec<&Cell> = rows
+            .iter()
+            .map(|row| &row[at])
+            .filter(|cell| **cell != Cell::Null)
+            .collect();
+        assert_eq!(statistics.row_count, rows.len() as u64);
+        assert_eq!(
+            statistics.null_count,
+            (rows.len() - values.len()) as u64,
+            "{}",
+            column.name
+        );
+        let value = |cell: &Cell| match cell.clone() {
+            Cell::Null => unreachable!(),
+            Cell::Boolean(value) => Value::Boolean(value),
+            Cell::Integer(value) => Value::Integer(value),
+            Cell::Decimal(value) => Value::Decimal(value),
+            Cell::Float(bits) => Value::Float(f64::from_bits(bits)),
+            Cell::Text(text) => Value::Text(text),
+            Cell::Bytes(bytes) => Value::Bytes(bytes),
+        };
+        let values: Vec<Value> = values.into_iter().map(value).collect();
+        let (min, max) = (statistics.min, statistics.max);
+        assert!(
+            values.iter().all(|value| min.as_ref().is_none_or(|min| min <= value)),
+            "{} {min:?}",
+            column.name
+        );
+        assert!(
+            values.iter().all(|value| max.as_ref().is_none_or(|max| max >= value)),
+            "{} {max:?}",
+            column.name
+        );
+        if statistics.exact {
+            assert!(values.contains(&min.expect("a minimum")) && values.contains(&max.expect("a maximum")));
+        }
+    }
+}
+
+#[test]
+fn appends_of_every_kind_add_up_to_the_model() {
+    let schema = all_types();
+    for seed in 0..6 {
+        let mut random = Random(seed);
+        let relation = relation(&schema);
+        let mut model: Vec<Row> = Vec::new();
+        for _ in 0..6 {
+            let kind = KINDS[random.below(3)];
+            let rows_max = [2, 40, 3000][random.below(3)];
+            let pieces = pieces(&mut random, &schema, model.len() as i64, rows_max);
+            let append = relation.begin_append(kind);
+            let before = relation.snapshot();
+            merge_shuffled(&append, relation.memory(), &pieces, 3, &mut random, &schema);
+            assert!(
+                Arc::ptr_eq(&before, &relation.snapshot()),
+                "nothing is visible before the commit"
+            );
+            let added: usize = pieces.iter().map(Vec::len).sum();
+            if random.below(4) == 0 {
+                drop(append);
+            } else {
+                assert_eq!(append.commit(), added as u64);
+                model.extend(pieces.into_iter().flatten());
+            }
+            assert!(rows_in(&relation.snapshot()) == model, "seed {seed}, {kind:?}");
+        }
+        check_statistics(&relation.snapshot(), &model);
+    }
+}
+
+/// More rows than a chunk has, in buffers that do not divide it.
+fn load(relation: &Relation, kind: MergeKind, threads: usize) -> Arc<Snapshot> {
+    let schema = relation.schema();
+    let mut random = Random(42);
+    let pieces: Vec<Vec<Row>> = (0..16).map(|at| random.rows(schema, at * 9_999, 9_999)).collect();
+    let append = relation.begin_append(kind);
+    merge_shuffled(&append, relation.memory(), &pieces, threads, &mut random, schema);
+    assert_eq!(append.commit(), 16 * 9_999);
+    relation.snapshot()
+}
+
+#[test]
+fn large_appends_are_equal_whatever_the_merge() {
+    let schema = id_and_text();
+    let expected: Vec<i64> = (0..16 * 9_999).collect();
+    let mut first: Option<Vec<Row>> = None;
+    for kind in KINDS {
+        for threads in [1, 4] {
+            let relation = relation(&schema);
+            let snapshot = load(&relation, kind, threads);
+            assert_eq!(ids_in(&snapshot), expected, "{kind:?}");
+            let rows = rows_in(&snapshot);
+            assert!(first.get_or_insert_with(|| rows.clone()) == &rows, "{kind:?}");
+            let sizes: Vec<usize> = snapshot.chunks().iter().map(|chunk| chunk.rows()).collect();
+            if kind == MergeKind::Chunk {
+                assert_eq!(sizes, [9_999; 16]);
+            } else {
+                assert_eq!(sizes, [CHUNK_ROWS_MAX, CHUNK_ROWS_MAX, 16 * 9_999 - 2 * CHUNK_ROWS_MAX]);
+            }
+            check_statistics(&snapshot, &rows);
+        }
+    }
+}
+
+#[test]
+fn many_small_appends_make_few_chunks() {
+    let schema = id_and_text();
+    for kind in [MergeKind::Copy, MergeKind::Chunk, MergeKind::Insert] {
+        let relation = relation(&schema);
+        let mut random = Random(7);
+        let mut model = Vec::new();
+        let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
+        for id in 0..70_000 {
+            let rows = random.rows(&schema, id, 1);
+            let append = relation.begin_append(kind);
+            append
+                .merge(0, buffers(&schema, &rows, &mut arena))
+                .expect("memory is enough");
+            assert_eq!(append.commit(), 1);
+            model.extend(rows);
+        }
+        let snapshot = relation.snapshot();
+        assert_eq!(snapshot.chunks().len(), 2);
+        assert!(rows_in(&snapshot) == model);
+        check_statistics(&snapshot, &model);
+        assert!(
+            relation.memory().used() < 16 << 20,
+            "{} bytes for 70,000 rows",
+            relation.memory().used()
+        );
+    }
+}
+
+#[test]
+fn sequences_may_leave_gaps_and_be_empty() {
+    let schema = id_and_text();
+    for kind in KINDS {
+        let relation = relation(&schema);
+        let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
+        let mut random = Random(1);
+        let append = relation.begin_append(kind);
+        let mut merge = |sequence, first_id, count| {
+            let rows = random.rows(&schema, first_id, count);
+            append
+                .merge(sequence, buffers(&schema, &rows, &mut arena))
+                .expect("memory is enough");
+        };
+        merge(5, 3, 2);
+        merge(0, 0, 1);
+        merge(1, 0, 0);
+        merge(2, 1, 2);
+        assert_eq!(append.commit(), 5);
+        assert_eq!(ids_in(&relation.snapshot()), [0, 1, 2, 3, 4], "{kind:?}");
+    }
+}
+
+#[test]
+fn batches_share_the_memory_of_their_chunk() {
+    let schema = id_and_text();
+    let relation = relation(&schema);
+    let snapshot = load(&relation, MergeKind::Copy, 1);
+    let chunk = &snapshot.chunks()[0];
+    let (whole, part) = (chunk.array(0, 0, chunk.rows()), chunk.array(0, 100, 10));
+    let start = |array: &dyn Array| array.to_data().buffers()[0].as_ptr().addr();
+    assert_eq!(start(&whole) + 800, start(&part));
+    let used = relation.memory().used();
+    drop((snapshot, relation, whole));
+    let rows = support::rows_of(
+        &Schema::new(vec![schema.columns()[0].clone()]),
+        &arrow_array::RecordBatch::try_from_iter_with_nullable([("id", part, false)]).expect("a batch"),
+    );
+    assert_eq!(rows[0], [Cell::Integer(100)]);
+    assert!(used > 0);
+}
+
+#[test]
+fn an_empty_projection_counts_rows() {
+    let schema = id_and_text();
+    let relation = relation(&schema);
+    let snapshot = load(&relation, MergeKind::Chunk, 1);
+    let batch = snapshot.chunks()[0].batch(&[], 5, 17);
+    assert_eq!((batch.num_columns(), batch.num_rows()), (0, 17));
+    let swapped = snapshot.chunks()[0].batch(&[1, 0], 5, 17);
+    assert_eq!(swapped.schema().field(0).name(), "text");
+}
+
+#[test]
+fn a_batch_may_be_larger_than_a_chunk() {
+    let schema = id_and_text();
+    let relation = relation(&schema);
+    let rows = Random(3).rows(&schema, 0, CHUNK_ROWS_MAX + 5);
+    let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
+    let buffers = longshore_storage::PartitionBuffer::from_batch(&schema, &batch(&schema, &rows), &mut arena);
+    let append = relation.begin_append(MergeKind::Chunk);
+    append
+        .merge(0, buffers.expect("rows of the schema"))
+        .expect("memory is enough");
+    assert_eq!(append.commit(), rows.len() as u64);
+    assert!(rows_in(&relation.snapshot()) == rows);
+}

@@ -1,0 +1,289 @@
+//! The slow, obvious twin of storage: rows as vectors of cells, random ones, and the way to and from Arrow.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryViewBuilder, BooleanBuilder, Decimal128Builder, PrimitiveBuilder, StringViewBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use longshore_storage::{Arena, Column, ColumnType, Memory, PartitionBuffer, Relation, Schema, Snapshot};
+
+/// A value of any type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    Decimal(i128),
+    /// By its bits, so that NaN equals itself.
+    Float(u64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+pub type Row = Vec<Cell>;
+
+/// Every column type, each nullable, and one that is not.
+pub fn all_types() -> Arc<Schema> {
+    let types = [
+        ColumnType::Boolean,
+        ColumnType::SmallInt,
+        ColumnType::Integer,
+        ColumnType::BigInt,
+        ColumnType::Real,
+        ColumnType::Double,
+        ColumnType::Decimal {
+            precision: 15,
+            scale: 2,
+        },
+        ColumnType::Decimal {
+            precision: 38,
+            scale: 10,
+        },
+        ColumnType::Char(3),
+        ColumnType::Varchar(40),
+        ColumnType::Text,
+        ColumnType::Date,
+        ColumnType::Time,
+        ColumnType::Timestamp,
+        ColumnType::TimestampTz,
+        ColumnType::Uuid,
+        ColumnType::Bytea,
+    ];
+    let mut columns: Vec<Column> = types
+        .iter()
+        .enumerate()
+        .map(|(at, &column_type)| Column::new(format!("c{at}"), column_type, true))
+        .collect();
+    columns.push(Column::new("id", ColumnType::BigInt, false));
+    Arc::new(Schema::new(columns))
+}
+
+/// A small table for tests of order: its id, and a text of any length.
+pub fn id_and_text() -> Arc<Schema> {
+    Arc::new(Schema::new(vec![
+        Column::new("id", ColumnType::BigInt, false),
+        Column::new("text", ColumnType::Text, true),
+    ]))
+}
+
+/// Random numbers, the same in every run (SplitMix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at + 1));
+        }
+    }
+
+    fn text(&mut self, length_max: usize) -> String {
+        let alphabet: Vec<char> = "abcxyz ,\"\n0é日\u{1F600}".chars().collect();
+        let length = self.below(length_max + 1);
+        (0..length).map(|_| alphabet[self.below(alphabet.len())]).collect()
+    }
+
+    fn cell(&mut self, column: &Column, id: i64) -> Cell {
+        if column.nullable && self.below(5) == 0 {
+            return Cell::Null;
+        }
+        let bits = self.next();
+        match column.column_type {
+            ColumnType::Boolean => Cell::Boolean(bits & 1 == 1),
+            ColumnType::SmallInt => Cell::Integer((bits as i16).into()),
+            ColumnType::Integer | ColumnType::Date => Cell::Integer((bits as i32).into()),
+            ColumnType::BigInt if column.name == "id" => Cell::Integer(id),
+            ColumnType::BigInt | ColumnType::Time | ColumnType::Timestamp | ColumnType::TimestampTz => {
+                Cell::Integer(bits as i64)
+            }
+            ColumnType::Real => Cell::Float(f64::from(bits as i32 as f32 / 7.0).to_bits()),
+            ColumnType::Double => Cell::Float((bits as i64 as f64 / 7.0).to_bits()),
+            ColumnType::Decimal { precision: 15, .. } => Cell::Decimal((bits as i64 % 1_000_000_000_000_000).into()),
+            ColumnType::Decimal { .. } => Cell::Decimal((i128::from(bits as i64) << 60) | i128::from(self.next() >> 4)),
+            ColumnType::Char(_) => Cell::Text(self.text(3).trim_end_matches(' ').to_owned()),
+            ColumnType::Varchar(_) => Cell::Text(self.text(40)),
+            ColumnType::Text => Cell::Text(self.text(if bits.is_multiple_of(50) { 600 } else { 20 })),
+            ColumnType::Uuid => Cell::Text(format!("{:08x}-1234-4ef8-bb6d-6bb9bd380a11", bits as u32)),
+            ColumnType::Bytea => Cell::Bytes((0..self.below(30)).map(|_| self.next() as u8).collect()),
+        }
+    }
+
+    /// Rows whose ids count from `first_id`.
+    pub fn rows(&mut self, schema: &Schema, first_id: i64, count: usize) -> Vec<Row> {
+        let ids = first_id..first_id + count as i64;
+        ids.map(|id| schema.columns().iter().map(|column| self.cell(column, id)).collect())
+            .collect()
+    }
+}
+
+macro_rules! primitives {
+    ($rows:expr, $column:expr, $arrow:ty, $data_type:expr, $pattern:pat => $value:expr) => {{
+        let mut builder = PrimitiveBuilder::<$arrow>::new().with_data_type($data_type);
+        for row in $rows {
+            match row[$column] {
+                Cell::Null => builder.append_null(),
+                $pattern => builder.append_value($value),
+                _ => panic!("a cell of another type"),
+            }
+        }
+        Arc::new(builder.finish()) as ArrayRef
+    }};
+}
+
+fn array(column_type: ColumnType, at: usize, rows: &[Row]) -> ArrayRef {
+    let data_type = column_type.arrow();
+    match column_type {
+        ColumnType::SmallInt => primitives!(rows, at, Int16Type, data_type, Cell::Integer(value) => value as i16),
+        ColumnType::Integer => primitives!(rows, at, Int32Type, data_type, Cell::Integer(value) => value as i32),
+        ColumnType::Date => primitives!(rows, at, Date32Type, data_type, Cell::Integer(value) => value as i32),
+        ColumnType::BigInt => primitives!(rows, at, Int64Type, data_type, Cell::Integer(value) => value),
+        ColumnType::Time => primitives!(rows, at, Time64MicrosecondType, data_type, Cell::Integer(value) => value),
+        ColumnType::Timestamp | ColumnType::TimestampTz => {
+            primitives!(rows, at, TimestampMicrosecondType, data_type, Cell::Integer(value) => value)
+        }
+        ColumnType::Real => {
+            primitives!(rows, at, Float32Type, data_type, Cell::Float(bits) => f64::from_bits(bits) as f32)
+        }
+        ColumnType::Double => primitives!(rows, at, Float64Type, data_type, Cell::Float(bits) => f64::from_bits(bits)),
+        ColumnType::Decimal { .. } => {
+            let mut builder = Decimal128Builder::new().with_data_type(data_type);
+            for row in rows {
+                match row[at] {
+                    Cell::Decimal(value) => builder.append_value(value),
+                    _ => builder.append_null(),
+                }
+            }
+            Arc::new(builder.finish())
+        }
+        ColumnType::Boolean => {
+            let mut builder = BooleanBuilder::new();
+            for row in rows {
+                match row[at] {
+                    Cell::Boolean(value) => builder.append_value(value),
+                    _ => builder.append_null(),
+                }
+            }
+            Arc::new(builder.finish())
+        }
+        ColumnType::Bytea => {
+            let mut builder = BinaryViewBuilder::new();
+            for row in rows {
+                match &row[at] {
+                    Cell::Bytes(value) => builder.append_value(value),
+                    _ => builder.append_null(),
+                }
+            }
+            Arc::new(builder.finish())
+        }
+        ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
+            let mut builder = StringViewBuilder::new();
+            for row in rows {
+                match &row[at] {
+                    Cell::Text(value) => builder.append_value(value),
+                    _ => builder.append_null(),
+                }
+            }
+            Arc::new(builder.finish())
+        }
+    }
+}
+
+/// Rows as a batch of the schema's Arrow types.
+pub fn batch(schema: &Schema, rows: &[Row]) -> RecordBatch {
+    let columns = schema.columns().iter().enumerate();
+    let arrays = columns
+        .map(|(at, column)| array(column.column_type, at, rows))
+        .collect();
+    RecordBatch::try_new(schema.arrow(), arrays).expect("a batch of the schema")
+}
+
+fn cell(column_type: ColumnType, array: &ArrayRef, row: usize) -> Cell {
+    if array.is_null(row) {
+        return Cell::Null;
+    }
+    match column_type {
+        ColumnType::Boolean => Cell::Boolean(array.as_boolean().value(row)),
+        ColumnType::SmallInt => Cell::Integer(array.as_primitive::<Int16Type>().value(row).into()),
+        ColumnType::Integer => Cell::Integer(array.as_primitive::<Int32Type>().value(row).into()),
+        ColumnType::Date => Cell::Integer(array.as_primitive::<Date32Type>().value(row).into()),
+        ColumnType::BigInt => Cell::Integer(array.as_primitive::<Int64Type>().value(row)),
+        ColumnType::Time => Cell::Integer(array.as_primitive::<Time64MicrosecondType>().value(row)),
+        ColumnType::Timestamp | ColumnType::TimestampTz => {
+            Cell::Integer(array.as_primitive::<TimestampMicrosecondType>().value(row))
+        }
+        ColumnType::Real => Cell::Float(f64::from(array.as_primitive::<Float32Type>().value(row)).to_bits()),
+        ColumnType::Double => Cell::Float(array.as_primitive::<Float64Type>().value(row).to_bits()),
+        ColumnType::Decimal { .. } => Cell::Decimal(array.as_primitive::<Decimal128Type>().value(row)),
+        ColumnType::Bytea => Cell::Bytes(array.as_binary_view().value(row).to_vec()),
+        ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
+            Cell::Text(array.as_string_view().value(row).to_owned())
+        }
+    }
+}
+
+/// The rows of a batch of the schema's Arrow types.
+pub fn rows_of(schema: &Schema, batch: &RecordBatch) -> Vec<Row> {
+    assert_eq!(batch.schema(), schema.arrow());
+    let columns: Vec<_> = schema.columns().iter().zip(batch.columns()).collect();
+    let row = |row| {
+        columns
+            .iter()
+            .map(|(column, array)| cell(column.column_type, array, row))
+            .collect()
+    };
+    (0..batch.num_rows()).map(row).collect()
+}
+
+/// All rows that a snapshot shows, read in batches of an odd size.
+pub fn rows_in(snapshot: &Snapshot) -> Vec<Row> {
+    let schema = snapshot.schema();
+    let projection: Vec<usize> = (0..schema.columns().len()).collect();
+    let mut rows = Vec::new();
+    for chunk in snapshot.chunks() {
+        let mut offset = 0;
+        while offset < chunk.rows() {
+            let count = 777.min(chunk.rows() - offset);
+            rows.extend(rows_of(schema, &chunk.batch(&projection, offset, count)));
+            offset += count;
+        }
+    }
+    assert_eq!(rows.len() as u64, snapshot.rows());
+    rows
+}
+
+/// The ids that a snapshot shows, from its column of that name.
+pub fn ids_in(snapshot: &Snapshot) -> Vec<i64> {
+    let id = snapshot.schema().index_of("id").expect("there is an id");
+    let ids = snapshot.chunks().iter().flat_map(|chunk| {
+        chunk
+            .array(id, 0, chunk.rows())
+            .as_primitive::<Int64Type>()
+            .values()
+            .to_vec()
+    });
+    ids.collect()
+}
+
+/// Buffers of these rows.
+pub fn buffers(schema: &Arc<Schema>, rows: &[Row], arena: &mut Arena) -> Vec<PartitionBuffer> {
+    PartitionBuffer::from_batch(schema, &batch(schema, rows), arena).expect("rows of the schema")
+}
+
+/// An empty relation without a limit of memory.
+pub fn relation(schema: &Arc<Schema>) -> Relation {
+    Relation::new(Arc::clone(schema), Memory::new(None))
+}
