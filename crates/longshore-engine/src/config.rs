@@ -1,0 +1,36 @@
+//! What a database may use of the machine.
+
+use longshore_load::{Kernel, Tuning};
+
+/// What a database may use of the machine; set once, when it is opened.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Workers of a load, a query or an unload, at least 1.
+    pub threads: usize,
+    /// Bytes that tables and queries may hold together; `None` sets no limit.
+    pub memory_limit: Option<usize>,
+    /// Instruction set of the text scan; `None` takes the best that the machine has.
+    pub kernel: Option<Kernel>,
+}
+
+impl Default for Config {
+    /// All processors, no memory limit, the best kernel.
+    fn default() -> Self {
+        Self {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_limit: None,
+            kernel: None,
+        }
+    }
+}
+
+impl Config {
+    /// How loads run when a statement says nothing else.
+    pub(crate) fn tuning(&self) -> Tuning {
+        let mut tuning = Tuning::new(self.threads);
+        if let Some(kernel) = self.kernel {
+            tuning.kernel = kernel;
+        }
+        tuning
+    }
+}

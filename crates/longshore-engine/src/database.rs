@@ -1,0 +1,112 @@
+//! A database: its catalog, its memory and its way to run queries.
+
+use std::fmt;
+use std::sync::Arc;
+
+use longshore_storage::Memory;
+use longshore_storage::checksum::{Checksum, checksum};
+use longshore_storage::checksum::{Checksum, checksum};
+
+use crate::catalog::Catalog;
+use crate::datafusion::Queries;
+use crate::{Config, Error, Session};
+
+/// A main-memory database. It lives as long as someone holds it; nothing is written to disk unless a statement says so.
+pub struct Database {
+    pub(crate) config: Config,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) memory: Arc<Memory>,
+    pub(crate) queries: Queries,
+}
+
+impl Database {
+    /// Opens an empty database.
+    ///
+    /// # Errors
+    /// When the configuration cannot be met: no threads, or a kernel that this machine lacks.
+    pub fn open(config: Config) -> Result<Arc<Self>, Error> {
+        if config.threads == 0 {
+            return Err(Error::invalid(
+                "threads must be at least 1; leave the setting out to use all processors",
+            ));
+        }
+        if let Some(kernel) = config.kernel
+            && !kernel.is_available()
+        {
+            return Err(Error::invalid(format!(
+                "this machine cannot run the kernel {kernel}; leave the setting out to use the best there is"
+            )));
+        }
+        let memory = Memory::new(config.memory_limit);
+        let catalog = Arc::new(Catalog::default());
+        let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory));
+        Ok(Arc::new(Self {
+            config,
+            catalog,
+            memory,
+            queries,
+        }))
+    }
+
+    /// A new session; sessions share the tables and nothing else.
+    #[must_use]
+    pub fn session(self: &Arc<Self>) -> Session {
+        Session::new(Arc::clone(self))
+    }
+
+    /// What the database may use of the machine.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// How much memory tables and queries hold.
+    #[must_use]
+    pub fn memory(&self) -> &Arc<Memory> {
+        &self.memory
+    }
+
+    /// Names of all tables and views, sorted.
+    #[must_use]
+    pub fn table_names(&self) -> Vec<String> {
+        self.catalog.names()
+    }
+
+    /// Number of rows and order-independent checksum of the table `table`: equal for equal rows in any order.
+    ///
+    /// # Errors
+    /// When there is no such table.
+    pub fn checksum(&self, table: &str) -> Result<Checksum, Error> {
+        let found = self.catalog.table(table);
+        let found = found.ok_or_else(|| Error::not_found(format!("table {table} does not exist")))?;
+        Ok(checksum(&found.relation.snapshot(), self.config.threads))
+    }
+
+    /// Names of the columns of the table `table`, in order; empty if there is none.
+    #[must_use]
+    pub fn column_names(&self, table: &str) -> Vec<String> {
+        self.catalog.table(table).map_or_else(Vec::new, |table| {
+            let columns = table.relation.schema().columns();
+            columns.iter().map(|column| column.name.clone()).collect()
+        })
+    }
+
+    /// Number of rows of the table `table` and a checksum over them that does not depend on their order.
+    ///
+    /// # Errors
+    /// When there is no such table.
+    pub fn checksum(&self, table: &str) -> Result<Checksum, Error> {
+        let found = self.catalog.table(table);
+        let table = found.ok_or_else(|| Error::not_found(format!("table {table} does not exist")))?;
+        Ok(checksum(&table.relation.snapshot(), self.config.threads))
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database")
+            .field("config", &self.config)
+            .field("tables", &self.table_names())
+            .finish_non_exhaustive()
+    }
+}

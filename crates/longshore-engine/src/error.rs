@@ -1,0 +1,131 @@
+//! Why a statement failed.
+
+use std::fmt;
+
+use longshore_load::LoadError;
+use longshore_storage::OutOfMemory;
+use longshore_storage::native::NativeError;
+
+/// Why a statement failed: `Display` is the whole message, with what, where and the remedy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+}
+
+/// What sort of failure an [`Error`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The text is not SQL that this version reads.
+    Syntax,
+    /// The statement is understood, but this version cannot do it.
+    Unsupported,
+    /// A table, view, column or file does not exist.
+    NotFound,
+    /// The name is taken, or the directory is not empty.
+    Exists,
+    /// Other objects depend on the one to drop.
+    Dependent,
+    /// An option, a type or an expression does not make sense.
+    Invalid,
+    /// A value does not fit its column, or a field of a file is bad.
+    Data,
+    /// A file cannot be read or written.
+    Io,
+    /// A stored file is damaged.
+    Damaged,
+    /// The memory limit is reached.
+    Memory,
+    /// The statement was cancelled.
+    Cancelled,
+    /// A bug: something that must not happen did.
+    Internal,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn syntax(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Syntax, message)
+    }
+
+    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unsupported, message)
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    pub(crate) fn exists(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Exists, message)
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    pub(crate) fn io(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::new(ErrorKind::Io, format!("{}: cannot {action}: {error}", path.display()))
+    }
+
+    pub(crate) fn cancelled() -> Self {
+        Self::new(ErrorKind::Cancelled, "the statement was cancelled")
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Internal, message)
+    }
+
+    /// What sort of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<LoadError> for Error {
+    fn from(error: LoadError) -> Self {
+        let kind = match &error {
+            LoadError::Io { .. } | LoadError::Shrunk { .. } => ErrorKind::Io,
+            LoadError::Bad(_) | LoadError::Unfit { .. } | LoadError::Filter(_) | LoadError::Query(_) => ErrorKind::Data,
+            LoadError::Dialect(_) => ErrorKind::Invalid,
+            LoadError::OutOfMemory(_) => ErrorKind::Memory,
+            LoadError::Cancelled => ErrorKind::Cancelled,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<NativeError> for Error {
+    fn from(error: NativeError) -> Self {
+        let kind = match &error {
+            NativeError::Io { .. } => ErrorKind::Io,
+            NativeError::Foreign { .. } | NativeError::Version { .. } | NativeError::Damaged { .. } => {
+                ErrorKind::Damaged
+            }
+            NativeError::OutOfMemory { .. } => ErrorKind::Memory,
+            NativeError::Cancelled { .. } => ErrorKind::Cancelled,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<OutOfMemory> for Error {
+    fn from(error: OutOfMemory) -> Self {
+        Self::new(ErrorKind::Memory, error.to_string())
+    }
+}

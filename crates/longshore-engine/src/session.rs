@@ -1,0 +1,98 @@
+//! A session: one connection's way to execute statements, one after the other.
+
+use std::fmt;
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex};
+
+use longshore_load::Control;
+
+use crate::{Database, Error, Outcome, statement};
+
+/// Executes statements, one after the other.
+pub struct Session {
+    database: Arc<Database>,
+    control: Arc<Control>,
+    streams: Streams,
+}
+
+/// What COPY reads as STDIN and writes as STDOUT.
+#[derive(Default)]
+pub(crate) struct Streams {
+    pub(crate) input: Option<Box<dyn Read + Send>>,
+    pub(crate) output: Option<SharedWriter>,
+}
+
+impl Session {
+    pub(crate) fn new(database: Arc<Database>) -> Self {
+        Self {
+            database,
+            control: Arc::new(Control::new()),
+            streams: Streams::default(),
+        }
+    }
+
+    /// The database that the session works on.
+    #[must_use]
+    pub fn database(&self) -> &Arc<Database> {
+        &self.database
+    }
+
+    /// Progress and cancellation of the next statement: take it, then execute the statement, and watch or cancel it
+    /// from elsewhere. Each statement has its own; the rows of a query heed it until they are read.
+    #[must_use]
+    pub fn control(&self) -> Arc<Control> {
+        Arc::clone(&self.control)
+    }
+
+    /// Sets what the next `COPY ... FROM STDIN` reads, to its end. Without it, that statement is refused.
+    pub fn set_input(&mut self, input: impl Read + Send + 'static) {
+        self.streams.input = Some(Box::new(input));
+    }
+
+    /// Sets where `COPY ... TO STDOUT` writes. Without it, that statement is refused.
+    pub fn set_output(&mut self, output: impl Write + Send + 'static) {
+        self.streams.output = Some(SharedWriter(Arc::new(Mutex::new(Box::new(output)))));
+    }
+
+    /// Executes one statement, with or without a semicolon at its end. Text without a statement does nothing.
+    ///
+    /// Must be called within a tokio runtime; long work runs on its blocking threads. A future that is dropped
+    /// before it is ready cancels the statement, which then leaves nothing behind.
+    ///
+    /// # Errors
+    /// Whatever keeps the statement from being done, as one message with a remedy. A statement that fails has
+    /// changed nothing.
+    pub async fn execute(&mut self, sql: &str) -> Result<Outcome, Error> {
+        let control = std::mem::take(&mut self.control);
+        statement::execute(&self.database, &control, &mut self.streams, sql).await
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("database", &self.database)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A writer that each `COPY ... TO STDOUT` borrows in turn.
+#[derive(Clone)]
+pub(crate) struct SharedWriter(Arc<Mutex<Box<dyn Write + Send>>>);
+
+impl SharedWriter {
+    fn with<R>(&self, act: impl FnOnce(&mut dyn Write) -> R) -> R {
+        let mut writer = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        act(&mut **writer)
+    }
+}
+
+impl Write for SharedWriter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.with(|writer| writer.write(bytes))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.with(<dyn Write>::flush)
+    }
+}

@@ -1,0 +1,112 @@
+//! SQL text to syntax trees.
+//!
+//! What sqlparser reads, it reads, in PostgreSQL's dialect ([`dialect`]); COPY, EXPORT DATABASE and IMPORT DATABASE
+//! have a parser of their own ([`copy`]), because their options are ours and an error shall point at the option.
+//! Not here: what a statement means (`statement`).
+
+pub(crate) mod copy;
+mod create_as;
+pub(crate) mod dialect;
+pub(crate) mod names;
+pub(crate) mod options;
+pub(crate) mod references;
+pub(crate) mod split;
+pub(crate) mod types;
+
+use sqlparser::ast;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+
+use crate::Error;
+use copy::{CopyStatement, ExportStatement, ImportStatement};
+use dialect::LongshoreDialect;
+
+/// One statement, parsed.
+#[derive(Debug)]
+pub(crate) enum Parsed {
+    /// White space and comments.
+    Empty,
+    /// What sqlparser reads.
+    Sql(Box<ast::Statement>),
+    /// COPY in either direction.
+    Copy(Box<CopyStatement>),
+    /// EXPORT DATABASE.
+    Export(ExportStatement),
+    /// IMPORT DATABASE.
+    Import(ImportStatement),
+}
+
+/// Parses exactly one statement, with or without a semicolon behind it.
+pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
+    let mut parser = Parser::new(&LongshoreDialect).try_with_sql(sql).map_err(syntax)?;
+    while parser.consume_token(&Token::SemiColon) {}
+    if parser.peek_token_ref().token == Token::EOF {
+        return Ok(Parsed::Empty);
+    }
+    let parsed = if let Some(parsed) = copy::own_statement(&mut parser)? {
+        parsed
+    } else if let Some(create) = create_as::create_table_as(&mut parser)? {
+        Parsed::Sql(Box::new(create))
+    } else {
+        Parsed::Sql(Box::new(parser.parse_statement().map_err(syntax)?))
+    };
+    let mut ended = false;
+    while parser.consume_token(&Token::SemiColon) {
+        ended = true;
+    }
+    let next = parser.peek_token();
+    if next.token == Token::EOF {
+        return Ok(parsed);
+    }
+    Err(Error::syntax(if ended {
+        format!(
+            "one statement at a time is expected, but another one begins with {} at {}",
+            names::shown(&next.token),
+            next.span.start
+        )
+    } else {
+        format!(
+            "the statement should end before {} at {}",
+            names::shown(&next.token),
+            next.span.start
+        )
+    }))
+}
+
+/// sqlparser's error as ours, without its prefix.
+pub(crate) fn syntax(error: ParserError) -> Error {
+    Error::syntax(match error {
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
+            format!("syntax error: {}", message.trim_start_matches("sql parser error: "))
+        }
+        ParserError::RecursionLimitExceeded => {
+            "the statement is nested too deeply; split it, for instance with views or WITH".to_owned()
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_without_a_statement_is_empty() {
+        for sql in ["", "  \n", "-- remark", "/* remark */ ;; ", ";"] {
+            assert!(matches!(parse(sql), Ok(Parsed::Empty)), "{sql:?}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_statement_is_refused_with_its_place() {
+        let message = parse("SELECT 1; SELECT 2").map(|_| ()).unwrap_err().to_string();
+        assert!(message.contains("another one begins with \"SELECT\""), "{message}");
+        let message = parse("COPY t FROM 'f' bogus").map(|_| ()).unwrap_err().to_string();
+        assert!(message.contains("bogus"), "{message}");
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error_not_a_crash() {
+        let sql = format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000));
+        assert!(parse(&sql).is_err());
+    }
+}

@@ -1,0 +1,140 @@
+//! The SQL that we read: PostgreSQL's, plus `{name: value}` for the columns of `read_csv`.
+//!
+//! sqlparser asks its dialect many small questions. This one answers as `PostgreSqlDialect` does, so every method
+//! that the latter overrides is passed on below; [`Dialect::dialect`] makes sqlparser's own checks for PostgreSQL
+//! hold for us as well.
+
+use std::any::TypeId;
+
+use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+
+/// PostgreSQL's dialect with dictionary literals.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LongshoreDialect;
+
+const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
+
+/// Passes questions without arguments on to PostgreSQL's dialect.
+macro_rules! as_postgresql {
+    ($($question:ident)*) => {
+        $(fn $question(&self) -> bool {
+            POSTGRESQL.$question()
+        })*
+    };
+}
+
+impl Dialect for LongshoreDialect {
+    fn dialect(&self) -> TypeId {
+        POSTGRESQL.dialect()
+    }
+
+    fn supports_dictionary_syntax(&self) -> bool {
+        true
+    }
+
+    fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
+        POSTGRESQL.identifier_quote_style(identifier)
+    }
+
+    fn is_delimited_identifier_start(&self, character: char) -> bool {
+        POSTGRESQL.is_delimited_identifier_start(character)
+    }
+
+    fn is_identifier_start(&self, character: char) -> bool {
+        POSTGRESQL.is_identifier_start(character)
+    }
+
+    fn is_identifier_part(&self, character: char) -> bool {
+        POSTGRESQL.is_identifier_part(character)
+    }
+
+    fn is_reserved_for_identifier(&self, keyword: Keyword) -> bool {
+        POSTGRESQL.is_reserved_for_identifier(keyword)
+    }
+
+    fn is_custom_operator_part(&self, character: char) -> bool {
+        POSTGRESQL.is_custom_operator_part(character)
+    }
+
+    fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
+        POSTGRESQL.get_next_precedence(parser)
+    }
+
+    fn prec_value(&self, precedence: Precedence) -> u8 {
+        POSTGRESQL.prec_value(precedence)
+    }
+
+    as_postgresql! {
+        supports_unicode_string_literal
+        supports_filter_during_aggregation
+        supports_group_by_expr
+        allow_extract_custom
+        allow_extract_single_quotes
+        supports_create_index_with_clause
+        supports_explain_with_utility_options
+        supports_listen_notify
+        supports_factorial_operator
+        supports_bitwise_shift_operators
+        supports_comment_on
+        supports_load_extension
+        supports_named_fn_args_with_colon_operator
+        supports_named_fn_args_with_expr_name
+        supports_empty_projections
+        supports_nested_comments
+        supports_string_escape_constant
+        supports_numeric_literal_underscores
+        supports_array_typedef_with_brackets
+        supports_geometric_types
+        supports_set_names
+        supports_alter_column_type_using
+        supports_notnull_operator
+        supports_interval_options
+        supports_insert_table_alias
+        supports_create_table_like_parenthesized
+        supports_select_wildcard_with_alias
+        supports_comma_separated_trim
+        supports_xml_expressions
+        supports_comment_optimizer_hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlparser::dialect::GenericDialect;
+
+    use super::*;
+
+    fn parsed(dialect: &dyn Dialect, sql: &str) -> String {
+        format!(
+            "{:?}",
+            Parser::parse_sql(dialect, sql)
+                .map(|statements| { statements.iter().map(ToString::to_string).collect::<Vec<_>>() })
+        )
+    }
+
+    #[test]
+    fn reads_what_postgresql_reads() {
+        for sql in [
+            "SELECT a::int, b->>'c', E'x\\ty', 5!, 1 << 2 FROM \"T\" WHERE x NOTNULL",
+            "SELECT sum(x) FILTER (WHERE y) FROM t GROUP BY ROLLUP (a)",
+            "SELECT FROM t",
+            "SELECT $$a$$, $tag$b$tag$, U&'\\0041'",
+            "EXPLAIN (ANALYZE) SELECT 1",
+            "SELECT EXTRACT('year' FROM x), INTERVAL '1 day', 1_000",
+            "CREATE TABLE t (a int[], b varchar(3) COLLATE \"C\")",
+            "INSERT INTO t AS x VALUES (1) ON CONFLICT DO NOTHING",
+        ] {
+            assert_eq!(parsed(&LongshoreDialect, sql), parsed(&POSTGRESQL, sql), "{sql}");
+        }
+    }
+
+    #[test]
+    fn reads_dictionaries() {
+        let sql = "SELECT * FROM read_csv('f', columns => {a: 'INTEGER', 'b': 'DATE'})";
+        assert!(Parser::parse_sql(&LongshoreDialect, sql).is_ok());
+        assert!(Parser::parse_sql(&POSTGRESQL, sql).is_err());
+        assert!(Parser::parse_sql(&GenericDialect, sql).is_ok());
+    }
+}

@@ -1,0 +1,117 @@
+//! Names as PostgreSQL understands them: unquoted ones fold to lower case, quoted ones stay as they are.
+
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+use sqlparser::tokenizer::Token;
+
+use crate::Error;
+
+/// The only schema there is.
+const SCHEMA: &str = "public";
+
+/// Characters of a name, at most; PostgreSQL cuts at 63 bytes, we refuse.
+const NAME_BYTES_MAX: usize = 255;
+
+/// The name that an identifier stands for.
+pub(crate) fn identifier(ident: &Ident) -> Result<String, Error> {
+    let name = match ident.quote_style {
+        None => ident.value.to_lowercase(),
+        Some('"') => ident.value.clone(),
+        Some(_) => {
+            return Err(Error::syntax(format!(
+                "{ident} is a text, where a name is expected; write \"{}\"",
+                ident.value
+            )));
+        }
+    };
+    if name.is_empty() {
+        return Err(Error::invalid("a name must have at least one character"));
+    }
+    if name.len() > NAME_BYTES_MAX {
+        return Err(Error::invalid(format!(
+            "the name {name} has {} bytes; at most {NAME_BYTES_MAX} are allowed",
+            name.len()
+        )));
+    }
+    if name.contains('\0') {
+        return Err(Error::invalid("a name must not contain a zero byte"));
+    }
+    Ok(name)
+}
+
+/// The table or view that `name` stands for; `public.t` is `t`.
+pub(crate) fn relation(name: &ObjectName) -> Result<String, Error> {
+    let part = |part: &ObjectNamePart| match part {
+        ObjectNamePart::Identifier(ident) => identifier(ident),
+        ObjectNamePart::Function(_) => Err(Error::syntax(format!(
+            "{name} is a function call, where the name of a table is expected"
+        ))),
+    };
+    match name.0.as_slice() {
+        [only] => part(only),
+        [schema, last] if part(schema)? == SCHEMA => part(last),
+        _ => Err(Error::unsupported(format!(
+            "{name}: schemas are not supported yet; there is only the schema {SCHEMA}"
+        ))),
+    }
+}
+
+/// `name` as SQL text that reads back as `name`: quoted unless that is clearly not needed.
+pub(crate) fn quoted(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && sqlparser::keywords::ALL_KEYWORDS
+            .binary_search(&name.to_ascii_uppercase().as_str())
+            .is_err();
+    if plain {
+        name.to_owned()
+    } else {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+}
+
+/// `text` as an SQL string literal.
+pub(crate) fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A token as a message shows it.
+pub(crate) fn shown(token: &Token) -> String {
+    match token {
+        Token::EOF => "the end of the statement".to_owned(),
+        token => format!("\"{token}\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unquoted_names_fold() {
+        assert_eq!(identifier(&Ident::new("LineItem")).unwrap(), "lineitem");
+        assert_eq!(identifier(&Ident::with_quote('"', "LineItem")).unwrap(), "LineItem");
+        assert!(identifier(&Ident::with_quote('\'', "f.csv")).is_err());
+        assert!(identifier(&Ident::with_quote('"', "")).is_err());
+    }
+
+    #[test]
+    fn schemas_other_than_public_are_refused() {
+        let name = |parts: &[&str]| ObjectName::from(parts.iter().map(|p| Ident::new(*p)).collect::<Vec<_>>());
+        assert_eq!(relation(&name(&["T"])).unwrap(), "t");
+        assert_eq!(relation(&name(&["PUBLIC", "T"])).unwrap(), "t");
+        assert!(relation(&name(&["other", "t"])).is_err());
+        assert!(relation(&name(&["db", "public", "t"])).is_err());
+    }
+
+    #[test]
+    fn quoting_reads_back() {
+        assert_eq!(quoted("l_tax"), "l_tax");
+        assert_eq!(quoted("select"), "\"select\"");
+        assert_eq!(quoted("Tax"), "\"Tax\"");
+        assert_eq!(quoted("a\"b"), "\"a\"\"b\"");
+        assert_eq!(quoted("1a"), "\"1a\"");
+        assert_eq!(literal("it's"), "'it''s'");
+    }
+}

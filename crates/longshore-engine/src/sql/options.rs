@@ -1,0 +1,508 @@
+//! The options of COPY, EXPORT DATABASE and `read_csv`: names, values, defaults.
+//!
+//! Every option has PostgreSQL's name and meaning, except that FORMAT is csv where nothing is said, and for our own:
+//! MODE, TRAILING_DELIMITER, MERGE, THREADS, PIECE_SIZE, SPAN_SIZE and QUOTE NONE. An option that is unknown, given
+//! twice, or without meaning where it stands is refused. Not here: parsing (`sql::copy`), whether named columns exist
+//! (`statement::copy`).
+
+use longshore_load::{ColumnChoice, CsvOptions, Dialect, Header, Mode, TrailingDelimiter, Tuning, UnloadOptions};
+use longshore_storage::MergeKind;
+use sqlparser::tokenizer::Location;
+
+use crate::Error;
+use crate::sql::copy::shown_place;
+use crate::sql::names;
+
+/// Workers, at most.
+const THREADS_MAX: usize = 1024;
+
+/// Bytes of a piece or a span, at most.
+const PIECE_BYTES_MAX: usize = 1 << 30;
+
+/// An option as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OptionItem {
+    /// In upper case.
+    pub(crate) name: String,
+    pub(crate) value: OptionValue,
+    pub(crate) at: Location,
+}
+
+/// The value of an option as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OptionValue {
+    /// Nothing: `HEADER`.
+    None,
+    /// A word, in lower case: `csv`, `true`.
+    Word(String),
+    /// A text.
+    Text(String),
+    /// Digits.
+    Number(String),
+    /// Columns: `(a, b)`.
+    Names(Vec<String>),
+    /// `*`.
+    All,
+}
+
+/// Where options stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    CopyFrom,
+    CopyTo,
+    Export,
+    ReadCsv,
+}
+
+impl Use {
+    fn name(self) -> &'static str {
+        match self {
+            Self::CopyFrom => "COPY FROM",
+            Self::CopyTo => "COPY TO",
+            Self::Export => "EXPORT DATABASE",
+            Self::ReadCsv => "read_csv",
+        }
+    }
+
+    /// The options that have a meaning here.
+    fn known(self) -> &'static [&'static str] {
+        match self {
+            Self::CopyFrom => &[
+                "FORMAT",
+                "DELIMITER",
+                "QUOTE",
+                "ESCAPE",
+                "NULL",
+                "HEADER",
+                "ENCODING",
+                "FORCE_NULL",
+                "FORCE_NOT_NULL",
+                "TRAILING_DELIMITER",
+                "MODE",
+                "MERGE",
+                "THREADS",
+                "PIECE_SIZE",
+                "SPAN_SIZE",
+            ],
+            Self::ReadCsv => &[
+                "FORMAT",
+                "DELIMITER",
+                "QUOTE",
+                "ESCAPE",
+                "NULL",
+                "HEADER",
+                "ENCODING",
+                "FORCE_NULL",
+                "FORCE_NOT_NULL",
+                "TRAILING_DELIMITER",
+                "MODE",
+                "THREADS",
+                "PIECE_SIZE",
+                "SPAN_SIZE",
+            ],
+            Self::CopyTo | Self::Export => &[
+                "FORMAT",
+                "DELIMITER",
+                "QUOTE",
+                "ESCAPE",
+                "NULL",
+                "HEADER",
+                "ENCODING",
+                "FORCE_QUOTE",
+                "THREADS",
+            ],
+        }
+    }
+}
+
+/// A file format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Native,
+    Csv,
+    Parquet,
+}
+
+impl Format {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+        }
+    }
+}
+
+/// All options, with the defaults where nothing was said.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    /// `None` where nothing was said.
+    pub(crate) format: Option<Format>,
+    dialect: Dialect,
+    null: String,
+    header: Header,
+    force_null: ColumnChoice,
+    force_not_null: ColumnChoice,
+    force_quote: ColumnChoice,
+    trailing_delimiter: TrailingDelimiter,
+    mode: Mode,
+    merge: MergeKind,
+    threads: Option<usize>,
+    piece_bytes: Option<usize>,
+    span_bytes: Option<usize>,
+}
+
+impl Options {
+    /// Checks `items` for use in `place`.
+    pub(crate) fn new(items: &[OptionItem], place: Use) -> Result<Self, Error> {
+        check_names(items, place)?;
+        let options = Given { items };
+        let null = options.text("NULL")?.unwrap_or_default();
+        let dialect = dialect(&options, place)?;
+        check_null(&null, &dialect)?;
+        if let Some(encoding) = options.text("ENCODING")? {
+            check_encoding(&encoding)?;
+        }
+        Ok(Self {
+            format: options
+                .choice("FORMAT", |name| match name {
+                    "csv" => Some(Format::Csv),
+                    "native" => Some(Format::Native),
+                    "parquet" => Some(Format::Parquet),
+                    _ => None,
+                })
+                .map_err(|error| format_error(&options, error))?,
+            dialect,
+            null,
+            header: header(&options, place)?,
+            force_null: options.columns("FORCE_NULL")?,
+            force_not_null: options.columns("FORCE_NOT_NULL")?,
+            force_quote: options.columns("FORCE_QUOTE")?,
+            trailing_delimiter: options
+                .choice("TRAILING_DELIMITER", |name| match name {
+                    "auto" => Some(TrailingDelimiter::Auto),
+                    name => boolean(name).map(|yes| {
+                        if yes {
+                            TrailingDelimiter::Yes
+                        } else {
+                            TrailingDelimiter::No
+                        }
+                    }),
+                })?
+                .unwrap_or(TrailingDelimiter::Auto),
+            mode: options
+                .choice("MODE", |name| match name {
+                    "exact" => Some(Mode::Exact),
+                    "fast" => Some(Mode::Fast),
+                    "safe" => Some(Mode::Safe),
+                    _ => None,
+                })?
+                .unwrap_or(Mode::Exact),
+            merge: options
+                .choice("MERGE", |name| match name {
+                    "insert" => Some(MergeKind::Insert),
+                    "copy" => Some(MergeKind::Copy),
+                    "chunk" => Some(MergeKind::Chunk),
+                    _ => None,
+                })?
+                .unwrap_or(MergeKind::Chunk),
+            threads: options.number("THREADS", THREADS_MAX)?,
+            piece_bytes: options.number("PIECE_SIZE", PIECE_BYTES_MAX)?,
+            span_bytes: options.number("SPAN_SIZE", PIECE_BYTES_MAX)?,
+        })
+    }
+
+    /// How to read text.
+    pub(crate) fn csv(&self) -> CsvOptions {
+        let mut csv = CsvOptions::new(self.dialect);
+        csv.null.clone_from(&self.null);
+        csv.header = self.header;
+        csv.trailing_delimiter = self.trailing_delimiter;
+        csv.force_null = self.force_null.clone();
+        csv.force_not_null = self.force_not_null.clone();
+        csv.mode = self.mode;
+        csv
+    }
+
+    /// How to write text.
+    pub(crate) fn unload(&self) -> UnloadOptions {
+        UnloadOptions {
+            dialect: self.dialect,
+            null: self.null.clone(),
+            header: self.header != Header::None,
+            force_quote: self.force_quote.clone(),
+        }
+    }
+
+    /// The options of a COPY FROM that reads what [`Options::unload`] writes, as SQL.
+    pub(crate) fn to_read_back(&self) -> String {
+        let byte = |byte: u8| names::literal(&char::from(byte).to_string());
+        let mut text = format!(
+            "FORMAT csv, DELIMITER {}, NULL {}",
+            byte(self.dialect.delimiter()),
+            names::literal(&self.null)
+        );
+        for (name, value) in [("QUOTE", self.dialect.quote()), ("ESCAPE", self.dialect.escape())] {
+            if let Some(value) = value {
+                text = format!("{text}, {name} {}", byte(value));
+            }
+        }
+        format!("{text}, HEADER {}", self.header != Header::None)
+    }
+
+    /// `tuning`, changed by what the statement says.
+    pub(crate) fn tuned(&self, mut tuning: Tuning) -> Tuning {
+        tuning.threads = self.threads.unwrap_or(tuning.threads);
+        tuning.piece_bytes = self.piece_bytes.unwrap_or(tuning.piece_bytes);
+        tuning.span_bytes = self.span_bytes.or(tuning.span_bytes);
+        tuning.merge = self.merge;
+        tuning
+    }
+
+    /// The columns that options name, with the option's name.
+    pub(crate) fn named_columns(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        [
+            ("FORCE_NULL", &self.force_null),
+            ("FORCE_NOT_NULL", &self.force_not_null),
+            ("FORCE_QUOTE", &self.force_quote),
+        ]
+        .into_iter()
+        .flat_map(|(option, columns)| {
+            match columns {
+                ColumnChoice::Names(names) => names.as_slice(),
+                ColumnChoice::None | ColumnChoice::All => &[],
+            }
+            .iter()
+            .map(move |name| (option, name.as_str()))
+        })
+    }
+}
+
+fn check_names(items: &[OptionItem], place: Use) -> Result<(), Error> {
+    for (index, item) in items.iter().enumerate() {
+        let OptionItem { name, at, .. } = item;
+        if !place.known().contains(&name.as_str()) {
+            let elsewhere = [Use::CopyFrom, Use::CopyTo]
+                .into_iter()
+                .find(|other| other.known().contains(&name.as_str()));
+            let problem = match elsewhere {
+                Some(other) => format!("has a meaning for {} only", other.name()),
+                None => "is not known".to_owned(),
+            };
+            return Err(Error::invalid(format!(
+                "option {name} at {} {problem}; the options of {} are {}",
+                shown_place(*at),
+                place.name(),
+                place.known().join(", ")
+            )));
+        }
+        if items[..index].iter().any(|earlier| earlier.name == *name) {
+            return Err(Error::invalid(format!(
+                "option {name} at {} is given twice; keep one of them",
+                shown_place(*at)
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn dialect(options: &Given<'_>, place: Use) -> Result<Dialect, Error> {
+    let delimiter = options.byte("DELIMITER")?.unwrap_or(b',');
+    let quote = if options.word("QUOTE") == Some("none") {
+        if matches!(place, Use::CopyTo | Use::Export) {
+            return Err(options.bad(
+                "QUOTE",
+                "NONE is for reading only: a text with a delimiter or a line break could not be written",
+            ));
+        }
+        if options.item("ESCAPE").is_some() {
+            return Err(options.bad("ESCAPE", "has no meaning with QUOTE NONE; leave one of them out"));
+        }
+        None
+    } else {
+        Some(options.byte("QUOTE")?.unwrap_or(b'"'))
+    };
+    let escape = options.byte("ESCAPE")?;
+    Dialect::new(delimiter, quote, escape).map_err(|error| Error::invalid(error.to_string()))
+}
+
+fn check_null(null: &str, dialect: &Dialect) -> Result<(), Error> {
+    let problem = if null.contains(['\n', '\r']) {
+        "must not contain a line break"
+    } else if null.as_bytes().contains(&dialect.delimiter()) {
+        "must not contain the delimiter"
+    } else if dialect.quote().is_some_and(|quote| null.as_bytes().contains(&quote)) {
+        "must not contain the quote character"
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid(format!(
+        "option NULL: the text {null:?} {problem}; choose another one"
+    )))
+}
+
+fn check_encoding(encoding: &str) -> Result<(), Error> {
+    let plain: String = encoding.chars().filter(char::is_ascii_alphanumeric).collect();
+    if plain.eq_ignore_ascii_case("utf8") {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!(
+        "option ENCODING: {encoding} is not supported, only utf8 is; convert the file first, for instance with \
+         iconv -f {encoding} -t utf-8"
+    )))
+}
+
+fn header(options: &Given<'_>, place: Use) -> Result<Header, Error> {
+    let Some(item) = options.item("HEADER") else {
+        // The files of an export shall speak for themselves.
+        return Ok(if place == Use::Export {
+            Header::Skip
+        } else {
+            Header::None
+        });
+    };
+    if item.value == OptionValue::None {
+        return Ok(Header::Skip);
+    }
+    let header = options.choice("HEADER", |name| match name {
+        "match" => Some(Header::Match),
+        name => boolean(name).map(|yes| if yes { Header::Skip } else { Header::None }),
+    })?;
+    match (header, place) {
+        (Some(Header::Match), Use::CopyTo | Use::Export) => Err(options.bad(
+            "HEADER",
+            "match compares the names in a file with the table's when it is read; write HEADER true",
+        )),
+        (header, _) => Ok(header.unwrap_or(Header::None)),
+    }
+}
+
+fn format_error(options: &Given<'_>, error: Error) -> Error {
+    match options.word("FORMAT").or(options.plain_text("FORMAT")) {
+        Some(format @ ("text" | "binary")) => Error::unsupported(format!(
+            "option FORMAT: PostgreSQL's {format} format is not supported; use FORMAT csv, on both sides"
+        )),
+        _ => error,
+    }
+}
+
+/// A truth value as options take it.
+fn boolean(name: &str) -> Option<bool> {
+    match name {
+        "true" | "on" | "1" => Some(true),
+        "false" | "off" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// The options that were given, by name.
+struct Given<'a> {
+    items: &'a [OptionItem],
+}
+
+impl<'a> Given<'a> {
+    fn item(&self, name: &str) -> Option<&'a OptionItem> {
+        self.items.iter().find(|item| item.name == name)
+    }
+
+    fn bad(&self, name: &str, problem: &str) -> Error {
+        let place = self
+            .item(name)
+            .map_or_else(String::new, |item| format!(" at {}", shown_place(item.at)));
+        Error::invalid(format!("option {name}{place}: {problem}"))
+    }
+
+    fn word(&self, name: &str) -> Option<&'a str> {
+        match self.item(name) {
+            Some(OptionItem {
+                value: OptionValue::Word(word),
+                ..
+            }) => Some(word),
+            _ => None,
+        }
+    }
+
+    fn plain_text(&self, name: &str) -> Option<&'a str> {
+        match self.item(name) {
+            Some(OptionItem {
+                value: OptionValue::Text(text),
+                ..
+            }) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, Error> {
+        match self.item(name).map(|item| &item.value) {
+            None => Ok(None),
+            Some(OptionValue::Text(text) | OptionValue::Word(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(self.bad(name, "a text in quotes is expected")),
+        }
+    }
+
+    /// A single character of one byte.
+    fn byte(&self, name: &str) -> Result<Option<u8>, Error> {
+        match self.item(name).map(|item| &item.value) {
+            None => Ok(None),
+            Some(OptionValue::Text(text)) if text.len() == 1 => Ok(Some(text.as_bytes()[0])),
+            Some(OptionValue::Text(text)) if text.starts_with('\\') => Err(self.bad(
+                name,
+                &format!("one character of one byte is expected, found {text:?}; with backslashes write E'{text}'"),
+            )),
+            Some(OptionValue::Text(text)) => {
+                Err(self.bad(name, &format!("one character of one byte is expected, found {text:?}")))
+            }
+            Some(_) => Err(self.bad(name, "one character in single quotes is expected")),
+        }
+    }
+
+    /// One of several words, in quotes or not; case does not matter.
+    fn choice<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Error> {
+        let text = match self.item(name).map(|item| &item.value) {
+            None => return Ok(None),
+            Some(OptionValue::Text(text) | OptionValue::Word(text) | OptionValue::Number(text)) => text,
+            Some(_) => return Err(self.bad(name, &format!("a value is expected: {}", choices(name)))),
+        };
+        match read(&text.to_ascii_lowercase()) {
+            Some(value) => Ok(Some(value)),
+            None => Err(self.bad(
+                name,
+                &format!("{text:?} is not a value it takes; the values are {}", choices(name)),
+            )),
+        }
+    }
+
+    /// A number from 1 to `max`.
+    fn number(&self, name: &str, max: usize) -> Result<Option<usize>, Error> {
+        let number = match self.item(name).map(|item| &item.value) {
+            None => return Ok(None),
+            Some(OptionValue::Number(digits) | OptionValue::Text(digits)) => digits.parse::<usize>().ok(),
+            Some(_) => None,
+        };
+        match number {
+            Some(number) if (1..=max).contains(&number) => Ok(Some(number)),
+            _ => Err(self.bad(name, &format!("a number from 1 to {max} is expected"))),
+        }
+    }
+
+    fn columns(&self, name: &str) -> Result<ColumnChoice, Error> {
+        match self.item(name).map(|item| &item.value) {
+            None => Ok(ColumnChoice::None),
+            Some(OptionValue::All) => Ok(ColumnChoice::All),
+            Some(OptionValue::Names(names)) => Ok(ColumnChoice::Names(names.clone())),
+            Some(_) => Err(self.bad(name, "columns in parentheses or * are expected, as in (a, b)")),
+        }
+    }
+}
+
+/// The values of an option that takes one of several words.
+fn choices(name: &str) -> &'static str {
+    match name {
+        "FORMAT" => "csv, native, parquet",
+        "MODE" => "exact, fast, safe",
+        "MERGE" => "chunk, copy, insert",
+        "TRAILING_DELIMITER" => "auto, true, false",
+        "HEADER" => "true, false, match",
+        _ => "true, false",
+    }
+}

@@ -1,0 +1,245 @@
+//! Types as SQL spells them, to the types of columns.
+
+use longshore_storage::ColumnType;
+use sqlparser::ast::{BinaryLength, CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
+
+use crate::Error;
+use crate::sql::dialect::LongshoreDialect;
+use crate::sql::syntax;
+
+/// Decimal digits, at most.
+const PRECISION_MAX: u64 = 38;
+
+/// Characters of CHAR(n) and VARCHAR(n), at most; as in PostgreSQL.
+const LENGTH_MAX: u64 = 10_485_760;
+
+/// Bits of the mantissa up to which FLOAT(n) is REAL, and up to which it is DOUBLE PRECISION; as in PostgreSQL.
+const REAL_BITS_MAX: u64 = 24;
+const DOUBLE_BITS_MAX: u64 = 53;
+
+/// The column type that `text` spells, for instance `decimal(15, 2)`.
+pub(crate) fn parse_column_type(text: &str) -> Result<ColumnType, Error> {
+    let mut parser = Parser::new(&LongshoreDialect).try_with_sql(text).map_err(syntax)?;
+    let data_type = parser.parse_data_type().map_err(syntax)?;
+    if parser.peek_token_ref().token != Token::EOF {
+        return Err(Error::syntax(format!("{text} is not the name of a type")));
+    }
+    column_type(&data_type)
+}
+
+/// The column type that `data_type` stands for.
+pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, Error> {
+    Ok(match data_type {
+        DataType::Bool | DataType::Boolean => ColumnType::Boolean,
+        DataType::SmallInt(None) | DataType::Int2(None) => ColumnType::SmallInt,
+        DataType::Int(None) | DataType::Integer(None) | DataType::Int4(None) => ColumnType::Integer,
+        DataType::BigInt(None) | DataType::Int8(None) => ColumnType::BigInt,
+        DataType::Real | DataType::Float4 => ColumnType::Real,
+        DataType::DoublePrecision | DataType::Double(ExactNumberInfo::None) | DataType::Float8 => ColumnType::Double,
+        DataType::Float(info) => float(data_type, info)?,
+        DataType::Decimal(info) | DataType::Numeric(info) | DataType::Dec(info) => decimal(data_type, info)?,
+        DataType::Char(length) | DataType::Character(length) => {
+            ColumnType::Char(character_length(data_type, length.as_ref())?.unwrap_or(1))
+        }
+        DataType::Varchar(length) | DataType::CharacterVarying(length) | DataType::CharVarying(length) => {
+            match character_length(data_type, length.as_ref())? {
+                Some(length) => ColumnType::Varchar(length),
+                None => ColumnType::Text,
+            }
+        }
+        DataType::Text | DataType::String(None) => ColumnType::Text,
+        DataType::Date => ColumnType::Date,
+        DataType::Time(precision, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+            microseconds(data_type, *precision)?;
+            ColumnType::Time
+        }
+        DataType::Timestamp(precision, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+            microseconds(data_type, *precision)?;
+            ColumnType::Timestamp
+        }
+        DataType::Timestamp(precision, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => {
+            microseconds(data_type, *precision)?;
+            ColumnType::TimestampTz
+        }
+        DataType::Uuid => ColumnType::Uuid,
+        DataType::Bytea => ColumnType::Bytea,
+        other => return Err(refused(other)),
+    })
+}
+
+fn float(data_type: &DataType, info: &ExactNumberInfo) -> Result<ColumnType, Error> {
+    match *info {
+        ExactNumberInfo::None => Ok(ColumnType::Double),
+        ExactNumberInfo::Precision(bits) if (1..=REAL_BITS_MAX).contains(&bits) => Ok(ColumnType::Real),
+        ExactNumberInfo::Precision(bits) if (1..=DOUBLE_BITS_MAX).contains(&bits) => Ok(ColumnType::Double),
+        _ => Err(Error::invalid(format!(
+            "{data_type}: FLOAT(n) takes 1 to {DOUBLE_BITS_MAX} bits"
+        ))),
+    }
+}
+
+fn decimal(data_type: &DataType, info: &ExactNumberInfo) -> Result<ColumnType, Error> {
+    let (precision, scale) = match *info {
+        ExactNumberInfo::None => {
+            return Err(Error::unsupported(format!(
+                "{data_type} without a precision is not supported yet; write how many digits it has, \
+                 as in DECIMAL(18,2)"
+            )));
+        }
+        ExactNumberInfo::Precision(precision) => (precision, 0),
+        ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
+    };
+    if !(1..=PRECISION_MAX).contains(&precision) {
+        return Err(Error::invalid(format!(
+            "{data_type}: the precision must be from 1 to {PRECISION_MAX} digits"
+        )));
+    }
+    let scale = u8::try_from(scale)
+        .ok()
+        .filter(|scale| u64::from(*scale) <= precision)
+        .ok_or_else(|| {
+            Error::invalid(format!(
+                "{data_type}: the scale must be from 0 to the precision, {precision}"
+            ))
+        })?;
+    Ok(ColumnType::Decimal {
+        precision: precision as u8,
+        scale,
+    })
+}
+
+fn character_length(data_type: &DataType, length: Option<&CharacterLength>) -> Result<Option<u32>, Error> {
+    match length {
+        None => Ok(None),
+        Some(CharacterLength::IntegerLength { length, unit: None }) if (1..=LENGTH_MAX).contains(length) => {
+            Ok(Some(*length as u32))
+        }
+        Some(_) => Err(Error::invalid(format!(
+            "{data_type}: the length must be from 1 to {LENGTH_MAX} characters"
+        ))),
+    }
+}
+
+fn microseconds(data_type: &DataType, precision: Option<u64>) -> Result<(), Error> {
+    match precision {
+        None | Some(6) => Ok(()),
+        Some(_) => Err(Error::unsupported(format!(
+            "{data_type}: times are kept to the microsecond; leave the precision out"
+        ))),
+    }
+}
+
+/// A type that columns cannot have, with the one to use instead where that is known.
+fn refused(data_type: &DataType) -> Error {
+    let instead = match data_type {
+        DataType::TinyInt(_) | DataType::SmallInt(_) | DataType::Int2(_) => "SMALLINT",
+        DataType::Int(_) | DataType::Integer(_) | DataType::Int4(_) | DataType::MediumInt(_) => "INTEGER",
+        DataType::BigInt(_) | DataType::Int8(_) | DataType::Int64 => "BIGINT",
+        DataType::HugeInt | DataType::UBigInt | DataType::BigIntUnsigned(_) => "DECIMAL(38,0)",
+        DataType::Double(_) | DataType::Float64 => "DOUBLE PRECISION",
+        DataType::Float32 => "REAL",
+        DataType::Clob(_) | DataType::String(_) | DataType::JSON | DataType::JSONB => "TEXT",
+        DataType::Nvarchar(Some(_)) => "VARCHAR(n)",
+        DataType::Blob(_) | DataType::Binary(_) | DataType::Bytes(_) => "BYTEA",
+        DataType::Varbinary(None | Some(BinaryLength::IntegerLength { .. } | BinaryLength::Max)) => "BYTEA",
+        DataType::Datetime(_) | DataType::TimestampNtz(_) => "TIMESTAMP",
+        DataType::Time(..) => "TIME without a time zone",
+        _ => "",
+    };
+    let remedy = if instead.is_empty() {
+        String::from(
+            "the types are BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE PRECISION, DECIMAL(p,s), CHAR(n), \
+             VARCHAR(n), TEXT, DATE, TIME, TIMESTAMP, TIMESTAMP WITH TIME ZONE, UUID and BYTEA",
+        )
+    } else {
+        format!("use {instead}")
+    };
+    Error::unsupported(format!("the type {data_type} is not supported for columns; {remedy}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_has_its_type() {
+        for (text, expected) in [
+            ("bool", ColumnType::Boolean),
+            ("int2", ColumnType::SmallInt),
+            ("INT", ColumnType::Integer),
+            ("int8", ColumnType::BigInt),
+            ("float(24)", ColumnType::Real),
+            ("float(25)", ColumnType::Double),
+            ("float", ColumnType::Double),
+            ("double precision", ColumnType::Double),
+            ("double", ColumnType::Double),
+            (
+                "numeric(38)",
+                ColumnType::Decimal {
+                    precision: 38,
+                    scale: 0,
+                },
+            ),
+            (
+                "decimal(15, 2)",
+                ColumnType::Decimal {
+                    precision: 15,
+                    scale: 2,
+                },
+            ),
+            ("char", ColumnType::Char(1)),
+            ("character(7)", ColumnType::Char(7)),
+            ("character varying(7)", ColumnType::Varchar(7)),
+            ("varchar", ColumnType::Text),
+            ("string", ColumnType::Text),
+            ("time without time zone", ColumnType::Time),
+            ("timestamp(6)", ColumnType::Timestamp),
+            ("timestamptz", ColumnType::TimestampTz),
+            ("timestamp with time zone", ColumnType::TimestampTz),
+            ("uuid", ColumnType::Uuid),
+            ("bytea", ColumnType::Bytea),
+        ] {
+            assert_eq!(parse_column_type(text).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_type_reads_back_from_its_own_spelling() {
+        for text in [
+            "BOOLEAN",
+            "DECIMAL(38,10)",
+            "CHAR(3)",
+            "TIMESTAMP WITH TIME ZONE",
+            "DOUBLE PRECISION",
+        ] {
+            let column_type = parse_column_type(text).unwrap();
+            assert_eq!(parse_column_type(&column_type.to_string()).unwrap(), column_type);
+        }
+    }
+
+    #[test]
+    fn what_no_column_can_hold_is_refused_with_a_remedy() {
+        for (text, part) in [
+            ("numeric", "DECIMAL(18,2)"),
+            ("decimal(39)", "1 to 38"),
+            ("decimal(5,6)", "0 to the precision"),
+            ("decimal(0)", "1 to 38"),
+            ("varchar(0)", "1 to 10485760"),
+            ("float(54)", "1 to 53"),
+            ("timestamp(3)", "microsecond"),
+            ("time with time zone", "without a time zone"),
+            ("tinyint", "SMALLINT"),
+            ("json", "TEXT"),
+            ("blob", "BYTEA"),
+            ("int[]", "the types are"),
+            ("interval", "the types are"),
+            ("geometry", "the types are"),
+            ("int x", "not the name of a type"),
+        ] {
+            let message = parse_column_type(text).unwrap_err().to_string();
+            assert!(message.contains(part), "{text}: {message}");
+        }
+    }
+}

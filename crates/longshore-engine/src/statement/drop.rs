@@ -1,0 +1,130 @@
+//! DROP TABLE, DROP VIEW and TRUNCATE.
+
+use std::collections::BTreeMap;
+
+use sqlparser::ast::{CascadeOption, ObjectName, ObjectType, Truncate};
+
+use crate::catalog::Entry;
+use crate::sql::names;
+use crate::statement::Context;
+use crate::{Error, ErrorKind, Outcome};
+
+/// Drops all of `names` or none. Views that read them hinder it unless they are dropped as well, or all with CASCADE.
+pub(crate) fn drop_objects(
+    context: &Context<'_>,
+    object_type: ObjectType,
+    if_exists: bool,
+    names: &[ObjectName],
+    cascade: bool,
+    temporary: bool,
+) -> Result<Outcome, Error> {
+    if temporary {
+        return Err(Error::unsupported(
+            "DROP TEMPORARY is not supported: there are no temporary tables",
+        ));
+    }
+    let kind = if object_type == ObjectType::View {
+        "view"
+    } else {
+        "table"
+    };
+    let names = names.iter().map(names::relation).collect::<Result<Vec<_>, _>>()?;
+    // What is dropped is freed after the catalog is open to others again.
+    let _dropped = context.database.catalog.change(|entries| {
+        let mut dropped = Vec::new();
+        for name in &names {
+            match entries.get(name) {
+                Some(entry) if entry.kind() == kind => dropped.extend(entries.remove(name)),
+                Some(entry) => {
+                    return Err(Error::invalid(format!(
+                        "{name} is a {found}, not a {kind}; use DROP {}",
+                        entry.kind().to_uppercase(),
+                        found = entry.kind()
+                    )));
+                }
+                None if if_exists || dropped.iter().any(|entry: &Entry| entry.name() == name) => {}
+                None => {
+                    return Err(Error::not_found(format!(
+                        "{kind} {name} does not exist; DROP {} IF EXISTS ignores that",
+                        kind.to_uppercase()
+                    )));
+                }
+            }
+        }
+        drop_dependents(entries, &mut dropped, cascade)?;
+        Ok(dropped)
+    })?;
+    Ok(Outcome::done(format!("DROP {}", kind.to_uppercase())))
+}
+
+/// Drops the views that read what is in `dropped`, or refuses because of them.
+fn drop_dependents(
+    entries: &mut BTreeMap<String, Entry>,
+    dropped: &mut Vec<Entry>,
+    cascade: bool,
+) -> Result<(), Error> {
+    let mut next = 0;
+    while next < dropped.len() {
+        let name = dropped[next].name().to_owned();
+        let dependents: Vec<String> = readers_of(entries, &name);
+        if let Some(view) = dependents.first()
+            && !cascade
+        {
+            return Err(Error::new(
+                ErrorKind::Dependent,
+                format!(
+                    "{} {name} cannot be dropped because view {view} reads it; drop the view first, or use CASCADE \
+                     to drop both",
+                    dropped[next].kind()
+                ),
+            ));
+        }
+        dropped.extend(dependents.iter().filter_map(|view| entries.remove(view)));
+        next += 1;
+    }
+    Ok(())
+}
+
+/// Names of the views that read `name`.
+fn readers_of(entries: &BTreeMap<String, Entry>, name: &str) -> Vec<String> {
+    let reads = |entry: &&Entry| matches!(entry, Entry::View(view) if view.reads.iter().any(|read| read == name));
+    entries
+        .values()
+        .filter(reads)
+        .map(|entry| entry.name().to_owned())
+        .collect()
+}
+
+/// Empties tables.
+pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Outcome, Error> {
+    let refused = match truncate {
+        Truncate { identity: Some(_), .. } => "RESTART IDENTITY and CONTINUE IDENTITY",
+        Truncate {
+            cascade: Some(CascadeOption::Cascade),
+            ..
+        } => "CASCADE",
+        Truncate {
+            partitions: Some(_), ..
+        } => "PARTITION",
+        _ => "",
+    };
+    if !refused.is_empty() {
+        return Err(Error::unsupported(format!(
+            "TRUNCATE with {refused} is not supported; leave it out"
+        )));
+    }
+    let mut tables = Vec::new();
+    for target in &truncate.table_names {
+        let name = names::relation(&target.name)?;
+        match context.database.catalog.get(&name) {
+            Some(Entry::Table(table)) => tables.push(table),
+            Some(Entry::View(_)) => return Err(Error::invalid(format!("{name} is a view, not a table"))),
+            None if truncate.if_exists => {}
+            None => return Err(Error::not_found(format!("table {name} does not exist"))),
+        }
+    }
+    for table in tables {
+        table.relation.truncate();
+    }
+    Ok(Outcome::done("TRUNCATE TABLE"))
+}

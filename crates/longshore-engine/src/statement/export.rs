@@ -1,0 +1,308 @@
+//! EXPORT DATABASE: every table into a file of its own, and the SQL to make it all again.
+//!
+//! ```text
+//! directory/
+//!   lineitem.longshore   one file per table: .longshore, .csv or .parquet
+//!   load.sql             COPY lineitem FROM 'lineitem.longshore' (FORMAT native);
+//!   schema.sql           CREATE TABLE lineitem (...); CREATE VIEW ...
+//! ```
+//! `schema.sql` is written last, so a directory without it is not an export. An export that fails removes what it has
+//! written. Not here: the formats (`longshore-storage::native`, `longshore-load`, `datafusion`).
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use longshore_load::Target;
+use longshore_storage::{Schema, Snapshot, native};
+
+use crate::catalog::{Entry, Table, View};
+use crate::sql::copy::ExportStatement;
+use crate::sql::names;
+use crate::sql::options::{Format, Options, Use};
+use crate::statement::copy::{self, TableBatches};
+use crate::statement::{Context, blocking};
+use crate::{Error, Outcome, Report};
+
+/// The file that makes tables and views.
+pub(crate) const SCHEMA_FILE: &str = "schema.sql";
+
+/// The file that says which file belongs to which table.
+pub(crate) const LOAD_FILE: &str = "load.sql";
+
+/// Bytes of a table's name that are kept in the name of its file.
+const FILE_STEM_BYTES_MAX: usize = 100;
+
+pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -> Result<Outcome, Error> {
+    let options = Options::new(&statement.options, Use::Export)?;
+    let format = options.format.unwrap_or(Format::Native);
+    check_options(format, statement)?;
+    let started = Instant::now();
+    let entries = context.database.catalog.entries();
+    let tables: Vec<(Arc<Table>, Arc<Snapshot>)> = entries
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Table(table) => Some((Arc::clone(table), table.relation.snapshot())),
+            Entry::View(_) => None,
+        })
+        .collect();
+    let mut directory = Directory::create(Path::new(&statement.directory))?;
+    let mut load = String::new();
+    let mut report = Report::default();
+    let mut stems = BTreeSet::new();
+    for (table, snapshot) in tables {
+        let file = format!("{}.{}", file_stem(&table.name, &mut stems), extension(format));
+        let path = directory.add(&file);
+        let written = match format {
+            Format::Native => write_native(context, snapshot, path, &options).await?,
+            Format::Csv => {
+                let columns = (0..snapshot.schema().columns().len()).collect();
+                let batches = TableBatches::new(snapshot, columns);
+                copy::unload_table(context, batches, Target::File(path), &options).await?
+            }
+            Format::Parquet => {
+                context
+                    .database
+                    .queries
+                    .write_parquet(&table, &path, context.control)
+                    .await?
+            }
+        };
+        report.rows += written.rows;
+        report.bytes_written += written.bytes_written;
+        let how = match format {
+            Format::Csv => options.to_read_back(),
+            format => format!("FORMAT {}", format.name()),
+        };
+        let _ = writeln!(
+            load,
+            "COPY {} FROM {} ({how});",
+            names::quoted(&table.name),
+            names::literal(&file)
+        );
+    }
+    directory.write(LOAD_FILE, &load)?;
+    directory.write(SCHEMA_FILE, &schema_sql(&entries))?;
+    directory.keep();
+    report.seconds = started.elapsed().as_secs_f64();
+    Ok(Outcome::Done {
+        tag: "EXPORT DATABASE".to_owned(),
+        report,
+    })
+}
+
+/// Options of CSV make no sense for other formats.
+fn check_options(format: Format, statement: &ExportStatement) -> Result<(), Error> {
+    let other = statement
+        .options
+        .iter()
+        .find(|option| !["FORMAT", "THREADS"].contains(&option.name.as_str()));
+    match other {
+        Some(option) if format != Format::Csv => Err(Error::invalid(format!(
+            "option {} has a meaning for FORMAT csv only; the format is {}",
+            option.name,
+            format.name()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+async fn write_native(
+    context: &Context<'_>,
+    snapshot: Arc<Snapshot>,
+    path: PathBuf,
+    options: &Options,
+) -> Result<Report, Error> {
+    let threads = options.tuned(context.database.config.tuning()).threads;
+    blocking::run(context.control, move |control| {
+        let watch = |bytes| {
+            control.progress.add(bytes, 0);
+            !control.is_cancelled()
+        };
+        let written = native::write(&path, &snapshot, threads, &watch)?;
+        Ok(Report {
+            rows: written.rows,
+            bytes_written: written.bytes_on_disk,
+            seconds: written.seconds,
+            ..Report::default()
+        })
+    })
+    .await
+}
+
+fn extension(format: Format) -> &'static str {
+    match format {
+        Format::Native => "longshore",
+        Format::Csv => "csv",
+        Format::Parquet => "parquet",
+    }
+}
+
+/// A file name for a table that every file system takes, different from those in `taken`: letters, digits, `_` and `-`
+/// stay, lower-case only; other bytes become `%` and two hexadecimal digits.
+fn file_stem(table: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut stem = String::new();
+    for byte in table.bytes() {
+        if stem.len() >= FILE_STEM_BYTES_MAX {
+            break;
+        }
+        if byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_' || byte == b'-' {
+            stem.push(char::from(byte));
+        } else {
+            let _ = write!(stem, "%{byte:02x}");
+        }
+    }
+    let mut unique = stem.clone();
+    let mut count = 1;
+    while !taken.insert(unique.clone()) {
+        count += 1;
+        unique = format!("{stem}%{count}");
+    }
+    unique
+}
+
+fn schema_sql(entries: &[Entry]) -> String {
+    let mut sql = String::new();
+    let mut views = Vec::new();
+    for entry in entries {
+        match entry {
+            Entry::Table(table) => create_table_sql(&mut sql, &table.name, table.relation.schema()),
+            Entry::View(view) => views.push(Arc::clone(view)),
+        }
+    }
+    // A view comes after the views that it reads; there are no cycles.
+    while !views.is_empty() {
+        let names: BTreeSet<String> = views.iter().map(|view| view.name.clone()).collect();
+        let (ready, waiting): (Vec<_>, Vec<_>) = views
+            .into_iter()
+            .partition(|view| !view.reads.iter().any(|name| names.contains(name)));
+        if ready.is_empty() {
+            waiting.iter().for_each(|view| create_view_sql(&mut sql, view));
+            break;
+        }
+        ready.iter().for_each(|view| create_view_sql(&mut sql, view));
+        views = waiting;
+    }
+    sql
+}
+
+fn create_table_sql(sql: &mut String, name: &str, schema: &Schema) {
+    let _ = writeln!(sql, "CREATE TABLE {} (", names::quoted(name));
+    for (index, column) in schema.columns().iter().enumerate() {
+        let not_null = if column.nullable { "" } else { " NOT NULL" };
+        let comma = if index + 1 < schema.columns().len() { "," } else { "" };
+        let _ = writeln!(
+            sql,
+            "    {} {}{not_null}{comma}",
+            names::quoted(&column.name),
+            column.column_type
+        );
+    }
+    let _ = writeln!(sql, ");");
+}
+
+fn create_view_sql(sql: &mut String, view: &View) {
+    let columns: Vec<String> = view.columns.iter().map(|column| names::quoted(column)).collect();
+    let columns = if columns.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", columns.join(", "))
+    };
+    let _ = writeln!(
+        sql,
+        "CREATE VIEW {}{columns} AS {};",
+        names::quoted(&view.name),
+        view.sql
+    );
+}
+
+/// The directory of an export; removed with all that was written, unless it is kept.
+struct Directory {
+    path: PathBuf,
+    is_new: bool,
+    files: Vec<PathBuf>,
+    kept: bool,
+}
+
+impl Directory {
+    fn create(path: &Path) -> Result<Self, Error> {
+        let is_new = !path.exists();
+        if is_new {
+            fs::create_dir_all(path).map_err(|error| Error::io("create the directory", path, &error))?;
+        }
+        let mut inside = fs::read_dir(path).map_err(|error| Error::io("read the directory", path, &error))?;
+        if inside.next().is_some() {
+            return Err(Error::exists(format!(
+                "{}: the directory is not empty; name a new one, or empty it first",
+                path.display()
+            )));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            is_new,
+            files: Vec::new(),
+            kept: false,
+        })
+    }
+
+    /// The path of a file that is going to be written.
+    fn add(&mut self, name: &str) -> PathBuf {
+        let path = self.path.join(name);
+        self.files.push(path.clone());
+        path
+    }
+
+    fn write(&mut self, name: &str, text: &str) -> Result<(), Error> {
+        let path = self.add(name);
+        let write = || {
+            let mut file = fs::File::create_new(&path)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        };
+        write().map_err(|error| Error::io("write", &path, &error))
+    }
+
+    fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        if self.kept {
+            return;
+        }
+        // Best effort: the statement fails with the error that led here.
+        for file in &self.files {
+            let _ = fs::remove_file(file);
+        }
+        if self.is_new {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_are_plain_and_differ() {
+        let mut taken = BTreeSet::new();
+        let mut stem = |name: &str| file_stem(name, &mut taken);
+        assert_eq!(stem("lineitem"), "lineitem");
+        assert_eq!(stem("Line/item"), "%4cine%2fitem");
+        assert_eq!(stem(".."), "%2e%2e");
+        assert_eq!(stem("ä"), "%c3%a4");
+        let long = "x".repeat(255);
+        assert_eq!(stem(&long).len(), FILE_STEM_BYTES_MAX);
+        assert_eq!(
+            stem(&format!("{long}y")),
+            format!("{}%2", "x".repeat(FILE_STEM_BYTES_MAX))
+        );
+    }
+}

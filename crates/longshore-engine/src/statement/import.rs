@@ -1,0 +1,276 @@
+//! IMPORT DATABASE: what EXPORT DATABASE has written, all of it or nothing.
+//!
+//! `schema.sql` says which tables and views to make, `load.sql` which file belongs to which table. Both are SQL that a
+//! person may read, run and change, but only CREATE TABLE, CREATE VIEW and COPY FROM are taken here, and only files
+//! of the directory itself.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use longshore_storage::{Memory, Relation, Schema, native};
+use sqlparser::ast::{CreateTable, Statement};
+
+use crate::catalog::{Entry, Table, View};
+use crate::sql::copy::{CopyPlace, CopyStatement, CopyWhat, ImportStatement};
+use crate::sql::options::{Format, Options, Use};
+use crate::sql::{self, Parsed, names};
+use crate::statement::export::{LOAD_FILE, SCHEMA_FILE};
+use crate::statement::{Context, blocking, copy, create, refuse, view};
+use crate::{Error, ErrorKind, Outcome, Report};
+
+pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -> Result<Outcome, Error> {
+    let started = Instant::now();
+    let directory = Path::new(&statement.directory);
+    let (schemas, views) = read_schema(directory)?;
+    let files = read_load(directory, &schemas)?;
+    for name in schemas.keys().chain(views.keys()) {
+        check_free(context.database.catalog.get(name))?;
+    }
+    let mut report = Report::default();
+    let mut entries = Vec::new();
+    for (name, schema) in schemas {
+        let relation = match files.get(&name) {
+            None => Arc::new(Relation::new(Arc::new(schema), Arc::clone(context.database.memory()))),
+            Some(file) => {
+                let (relation, read) = load(context, &name, schema, file).await?;
+                report.rows += read.rows;
+                report.bytes_read += read.bytes_read;
+                relation
+            }
+        };
+        entries.push(Entry::Table(Arc::new(Table { name, relation })));
+    }
+    entries.extend(views.into_values().map(|view| Entry::View(Arc::new(view))));
+    context.database.catalog.change(|catalog| {
+        for entry in entries {
+            check_free(catalog.insert(entry.name().to_owned(), entry))?;
+        }
+        Ok(())
+    })?;
+    report.seconds = started.elapsed().as_secs_f64();
+    Ok(Outcome::Done {
+        tag: "IMPORT DATABASE".to_owned(),
+        report,
+    })
+}
+
+fn check_free(existing: Option<Entry>) -> Result<(), Error> {
+    match existing {
+        None => Ok(()),
+        Some(existing) => Err(Error::exists(format!(
+            "{} {} exists already; drop it first, or import into an empty database",
+            existing.kind(),
+            existing.name()
+        ))),
+    }
+}
+
+type Schemas = BTreeMap<String, Schema>;
+type Views = BTreeMap<String, View>;
+
+/// The statements of an SQL file of the directory.
+fn read_sql(path: &Path) -> Result<Vec<Parsed>, Error> {
+    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::not_found(format!(
+            "{}: there is no such file; name a directory that EXPORT DATABASE has written",
+            path.display()
+        )),
+        _ => Error::io("read", path, &error),
+    })?;
+    let split = sql::split::split(&text);
+    let parse = |sql: &String| sql::parse(sql).map_err(|error| in_file(path, &error));
+    split.statements.iter().chain([&split.rest]).map(parse).collect()
+}
+
+fn in_file(path: &Path, error: &Error) -> Error {
+    Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+fn read_schema(directory: &Path) -> Result<(Schemas, Views), Error> {
+    let path = directory.join(SCHEMA_FILE);
+    let mut schemas = Schemas::new();
+    let mut views = Views::new();
+    for statement in read_sql(&path)? {
+        let taken = match statement {
+            Parsed::Empty => continue,
+            Parsed::Sql(statement) => match *statement {
+                Statement::CreateTable(create) => {
+                    let (name, schema) = table(&create).map_err(|error| in_file(&path, &error))?;
+                    let earlier = schemas.insert(name.clone(), schema).is_some();
+                    (earlier || views.contains_key(&name)).then_some(name)
+                }
+                Statement::CreateView(create) => {
+                    let view = refuse::unless_reads_only(&create.query)
+                        .and_then(|()| view::parsed(&create))
+                        .map_err(|error| in_file(&path, &error))?;
+                    let name = view.name.clone();
+                    let earlier = views.insert(name.clone(), view).is_some();
+                    (earlier || schemas.contains_key(&name)).then_some(name)
+                }
+                other => return Err(foreign(&path, &refuse::name(&other), "CREATE TABLE and CREATE VIEW")),
+            },
+            _ => return Err(foreign(&path, "COPY", "CREATE TABLE and CREATE VIEW")),
+        };
+        if let Some(name) = taken {
+            return Err(Error::invalid(format!("{}: {name} is made twice", path.display())));
+        }
+    }
+    for view in views.values() {
+        view::refuse_cycle(view, |name| views.get(name).map(|view| view.reads.clone()))?;
+    }
+    Ok((schemas, views))
+}
+
+fn table(create: &CreateTable) -> Result<(String, Schema), Error> {
+    create::refuse_clauses(create)?;
+    let name = names::relation(&create.name)?;
+    if create.query.is_some() {
+        return Err(Error::unsupported(format!(
+            "table {name}: CREATE TABLE AS does not belong here"
+        )));
+    }
+    let schema = create::schema(&name, &create.columns)?;
+    Ok((name, schema))
+}
+
+fn foreign(path: &Path, what: &str, expected: &str) -> Error {
+    Error::unsupported(format!(
+        "{}: {what} does not belong here, only {expected} do; run the file as a script instead",
+        path.display()
+    ))
+}
+
+/// A file of the directory and how to read it.
+struct DataFile {
+    path: PathBuf,
+    options: Options,
+}
+
+fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, DataFile>, Error> {
+    let path = directory.join(LOAD_FILE);
+    let mut files = BTreeMap::new();
+    for statement in read_sql(&path)? {
+        let copy = match statement {
+            Parsed::Empty => continue,
+            Parsed::Copy(copy) => *copy,
+            Parsed::Sql(other) => return Err(foreign(&path, &refuse::name(&other), "COPY table FROM 'file'")),
+            Parsed::Export(_) | Parsed::Import(_) => return Err(foreign(&path, "this", "COPY table FROM 'file'")),
+        };
+        let (name, file) = data_file(directory, copy).map_err(|error| in_file(&path, &error))?;
+        if !schemas.contains_key(&name) {
+            return Err(Error::not_found(format!(
+                "{}: table {name} is not made by {SCHEMA_FILE}",
+                path.display()
+            )));
+        }
+        if files.insert(name.clone(), file).is_some() {
+            return Err(Error::invalid(format!(
+                "{}: table {name} is loaded twice",
+                path.display()
+            )));
+        }
+    }
+    Ok(files)
+}
+
+fn data_file(directory: &Path, copy: CopyStatement) -> Result<(String, DataFile), Error> {
+    let (CopyWhat::Table { name, columns }, CopyPlace::FromFile(file)) = (copy.what, copy.place) else {
+        return Err(Error::unsupported("only COPY table FROM 'file' belongs here"));
+    };
+    if !columns.is_empty() {
+        return Err(Error::unsupported(format!("COPY {name} must not name columns here")));
+    }
+    let options = Options::new(&copy.options, Use::CopyFrom)?;
+    let file = Path::new(&file);
+    let is_plain = matches!(file.components().collect::<Vec<_>>().as_slice(), [Component::Normal(_)]);
+    if !is_plain {
+        return Err(Error::invalid(format!(
+            "{}: only files of the directory itself can be imported; use COPY FROM for others",
+            file.display()
+        )));
+    }
+    Ok((
+        name,
+        DataFile {
+            path: directory.join(file),
+            options,
+        },
+    ))
+}
+
+/// Makes the relation of one table and fills it.
+async fn load(
+    context: &Context<'_>,
+    name: &str,
+    schema: Schema,
+    file: &DataFile,
+) -> Result<(Arc<Relation>, Report), Error> {
+    let memory = Arc::clone(context.database.memory());
+    let format = file.options.format.unwrap_or(Format::Csv);
+    if format == Format::Native {
+        return load_native(context, name, schema, file, memory).await;
+    }
+    let relation = Arc::new(Relation::new(Arc::new(schema), memory));
+    if format == Format::Csv {
+        let table = Arc::new(Table {
+            name: name.to_owned(),
+            relation: Arc::clone(&relation),
+        });
+        let report = copy::load_file(context, &table, &file.path, file.options.clone()).await?;
+        return Ok((relation, report));
+    }
+    let bytes_read = fs::metadata(&file.path)
+        .map_err(|error| Error::io("read", &file.path, &error))?
+        .len();
+    let queries = &context.database.queries;
+    let rows = queries
+        .read_parquet(&file.path, relation.schema(), context.control)
+        .await?;
+    let rows = queries.append(rows, &relation, context.control).await?;
+    Ok((
+        relation,
+        Report {
+            rows,
+            bytes_read,
+            ..Report::default()
+        },
+    ))
+}
+
+async fn load_native(
+    context: &Context<'_>,
+    name: &str,
+    schema: Schema,
+    file: &DataFile,
+    memory: Arc<Memory>,
+) -> Result<(Arc<Relation>, Report), Error> {
+    let threads = file.options.tuned(context.database.config.tuning()).threads;
+    let path = file.path.clone();
+    let name = name.to_owned();
+    blocking::run(context.control, move |control| {
+        let watch = |bytes| {
+            control.progress.add(bytes, 0);
+            !control.is_cancelled()
+        };
+        let (relation, read) = native::read(&path, threads, &memory, &watch)?;
+        if **relation.schema() != schema {
+            return Err(Error::new(
+                ErrorKind::Damaged,
+                format!(
+                    "{}: the columns in the file are not those that {SCHEMA_FILE} gives table {name}; export again",
+                    path.display()
+                ),
+            ));
+        }
+        let report = Report {
+            rows: read.rows,
+            bytes_read: read.bytes_on_disk,
+            ..Report::default()
+        };
+        Ok((Arc::new(relation), report))
+    })
+    .await
+}

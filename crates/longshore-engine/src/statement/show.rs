@@ -1,0 +1,141 @@
+//! DESCRIBE, SHOW TABLES and SHOW of a setting.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use longshore_storage::ColumnType;
+use sqlparser::ast::{Ident, ObjectName, ShowStatementOptions, Statement};
+
+use crate::catalog::Entry;
+use crate::sql::names;
+use crate::statement::{Context, view};
+use crate::{Error, Outcome, RowStream};
+
+/// The columns of a table or a view: `column_name`, `data_type` in SQL's spelling, `nullable`.
+pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result<Outcome, Error> {
+    let name = names::relation(name)?;
+    let columns: Vec<(String, String, bool)> = match context.database.catalog.get(&name) {
+        None => return Err(Error::not_found(format!("table {name} does not exist"))),
+        Some(Entry::Table(table)) => {
+            let columns = table.relation.schema().columns().iter();
+            columns
+                .map(|column| (column.name.clone(), column.column_type.to_string(), column.nullable))
+                .collect()
+        }
+        Some(Entry::View(view)) => {
+            let schema = view::schema(context, &view).await?;
+            let columns = schema.fields().iter();
+            columns
+                .map(|field| (field.name().clone(), shown_type(field.data_type()), field.is_nullable()))
+                .collect()
+        }
+    };
+    rows(vec![
+        ("column_name", texts(columns.iter().map(|column| column.0.as_str()))),
+        ("data_type", texts(columns.iter().map(|column| column.1.as_str()))),
+        (
+            "nullable",
+            Arc::new(columns.iter().map(|column| Some(column.2)).collect::<BooleanArray>()),
+        ),
+    ])
+}
+
+/// The type as SQL spells it, or Arrow's name for a type that no column can have.
+fn shown_type(data_type: &DataType) -> String {
+    ColumnType::from_arrow(data_type).map_or_else(|| data_type.to_string(), |column_type| column_type.to_string())
+}
+
+/// Tables and views: `table_name`, `kind`, and for tables `rows` and `bytes` of memory.
+pub(crate) fn show_tables(context: &Context<'_>, statement: &Statement) -> Result<Outcome, Error> {
+    let options = match statement {
+        Statement::ShowTables { show_options, .. } | Statement::ShowViews { show_options, .. } => show_options,
+        _ => return Err(Error::internal("SHOW TABLES expected")),
+    };
+    let none = ShowStatementOptions {
+        show_in: None,
+        starts_with: None,
+        limit: None,
+        limit_from: None,
+        filter_position: None,
+    };
+    if *options != none {
+        return Err(Error::unsupported(
+            "SHOW TABLES takes no further words; it shows all tables and views",
+        ));
+    }
+    let views_only = matches!(statement, Statement::ShowViews { .. });
+    let mut entries = context.database.catalog.entries();
+    entries.retain(|entry| !views_only || matches!(entry, Entry::View(_)));
+    let sizes: Vec<Option<(i64, i64)>> = entries
+        .iter()
+        .map(|entry| match entry {
+            Entry::View(_) => None,
+            Entry::Table(table) => {
+                let snapshot = table.relation.snapshot();
+                Some((snapshot.rows() as i64, snapshot.bytes() as i64))
+            }
+        })
+        .collect();
+    rows(vec![
+        ("table_name", texts(entries.iter().map(Entry::name))),
+        ("kind", texts(entries.iter().map(Entry::kind))),
+        (
+            "rows",
+            Arc::new(sizes.iter().map(|size| size.map(|size| size.0)).collect::<Int64Array>()),
+        ),
+        (
+            "bytes",
+            Arc::new(sizes.iter().map(|size| size.map(|size| size.1)).collect::<Int64Array>()),
+        ),
+    ])
+}
+
+/// One setting, or `ALL`.
+pub(crate) fn show_setting(context: &Context<'_>, variable: &[Ident]) -> Result<Outcome, Error> {
+    let config = context.database.config();
+    let limit = config
+        .memory_limit
+        .map_or_else(|| "none".to_owned(), |bytes| bytes.to_string());
+    let settings = [
+        ("kernel", config.tuning().kernel.to_string()),
+        ("memory_limit", limit),
+        ("memory_used", context.database.memory().used().to_string()),
+        ("threads", config.threads.to_string()),
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+    ];
+    let wanted = variable
+        .iter()
+        .map(|ident| ident.value.to_lowercase())
+        .collect::<Vec<_>>()
+        .join(".");
+    let shown: Vec<_> = settings
+        .iter()
+        .filter(|(name, _)| wanted == "all" || wanted == *name)
+        .collect();
+    if shown.is_empty() {
+        let known: Vec<&str> = settings.iter().map(|(name, _)| *name).collect();
+        return Err(Error::not_found(format!(
+            "setting {wanted} does not exist; there are TABLES, ALL, {}",
+            known.join(", ")
+        )));
+    }
+    rows(vec![
+        ("name", texts(shown.iter().map(|(name, _)| *name))),
+        ("setting", texts(shown.iter().map(|(_, setting)| setting.as_str()))),
+    ])
+}
+
+fn texts<'a>(values: impl Iterator<Item = &'a str>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
+fn rows(columns: Vec<(&str, ArrayRef)>) -> Result<Outcome, Error> {
+    let fields = columns
+        .iter()
+        .map(|(name, array)| Field::new(*name, array.data_type().clone(), array.is_nullable()));
+    let schema = Schema::new(fields.collect::<Vec<_>>());
+    let arrays = columns.iter().map(|(_, array)| Arc::clone(array)).collect();
+    let batch = RecordBatch::try_new(Arc::new(schema), arrays).map_err(|error| Error::internal(error.to_string()))?;
+    Ok(Outcome::Rows(RowStream::from_batch(batch)))
+}
