@@ -1,2 +1,86 @@
-//! Placeholder.
-fn main() {}
+//! The `longshore` binary: a shell and a runner of SQL statements, a generator of test data, and a demonstration.
+
+mod args;
+mod demo;
+mod generate;
+mod human;
+mod interrupt;
+mod output;
+mod progress;
+mod run;
+mod script;
+mod shell;
+mod stats;
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use args::{Action, Invocation, TpchArgs};
+use longshore_engine::Progress;
+use run::{Failure, Reason, note};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    match perform(args::read()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.is_quiet() {
+                note(&format!("error: {failure}"));
+            }
+            ExitCode::from(u8::try_from(failure.exit_code()).unwrap_or(1))
+        }
+    }
+}
+
+fn perform(invocation: Invocation) -> Result<(), Failure> {
+    let Invocation { config, action } = invocation;
+    if let Action::Generate(tpch) = action {
+        return generate_tpch(&tpch, config.threads);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(config.threads)
+        .enable_all()
+        .build()
+        .map_err(Reason::Signals)?;
+    let result = match action {
+        Action::Run(options) => runtime.block_on(run::run(config, options)),
+        Action::Demo(options) => runtime.block_on(demo::run(config, &options)),
+        Action::Generate(_) => Ok(()),
+    };
+    // A cancelled statement may still hold a worker for a moment; nothing of it is wanted.
+    runtime.shutdown_background();
+    result
+}
+
+fn generate_tpch(args: &TpchArgs, threads: usize) -> Result<(), Failure> {
+    let interrupts = interrupt::Interrupts::install(true, true).map_err(Reason::Signals)?;
+    let request = generate::Request {
+        scale: args.scale,
+        directory: args.out.clone(),
+        format: args.format,
+        threads,
+    };
+    let progress = Arc::new(Progress::default());
+    let mut display = progress::Display::start("generate", Arc::clone(&progress));
+    let generated = generate::tpch(&request, &progress, interrupts.flag());
+    display.stop();
+    let generated = generated?;
+    let rate = if std::io::stderr().is_terminal() {
+        format!(
+            " in {}, {}",
+            human::seconds(generated.seconds),
+            human::rate(generated.bytes, generated.seconds)
+        )
+    } else {
+        String::new()
+    };
+    note(&format!(
+        "{}: {}{rate}",
+        request.directory.display(),
+        human::bytes(generated.bytes)
+    ));
+    Ok(())
+}

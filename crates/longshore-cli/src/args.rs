@@ -1,0 +1,317 @@
+//! What may be said on the command line.
+//!
+//! Not here: what is done about it (`run`, `shell`, `generate`, `demo`).
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use longshore_engine::{Config, Kernel};
+
+use crate::generate::{SCALE_MAX, SCALE_MIN, TextFormat};
+use crate::human;
+use crate::output::Format;
+
+const EXAMPLES: &str = "\
+Examples:
+  longshore                                  open the SQL shell
+  longshore -c \"SELECT 1\"                    run statements and leave
+  longshore -f schema.sql -f queries.sql     run files, in order
+  longshore --format csv < report.sql > report.csv
+  longshore -c \"SELECT count(*) FROM read_csv('a.csv', columns => {'id': 'BIGINT'})\"
+  longshore generate tpch --scale 1 --out tpch
+  longshore demo                             load, work and unload 1 GB of TPC-H
+
+Results go to standard output; command tags, progress and messages to standard error.
+The environment variable LONGSHORE_KERNEL chooses the instruction set of the CSV scan.";
+
+const DEMO_ABOUT: &str = "\
+Generate TPC-H text, load it, run the 22 queries, unload, load again and prove that nothing was lost";
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  longshore demo                        1 GB of text in a temporary directory
+  longshore demo --scale 10 --dir /data/tpch
+                                        10 GB; text that is there already is used again";
+
+const GENERATE_EXAMPLES: &str = "\
+Examples:
+  longshore generate tpch --scale 1 --out tpch
+  longshore generate tpch --scale 0.01 --out small --format csv";
+
+/// The command line, read and checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Invocation {
+    /// What the database may use.
+    pub(crate) config: Config,
+    /// What to do.
+    pub(crate) action: Action,
+}
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// Run statements, or open the shell if there are none and standard input is a terminal.
+    Run(RunOptions),
+    /// Make TPC-H text.
+    Generate(TpchArgs),
+    /// Show it all.
+    Demo(DemoArgs),
+}
+
+/// How statements are run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunOptions {
+    /// What `-c` and `-f` gave, in order.
+    pub(crate) steps: Vec<Step>,
+    /// How results are written.
+    pub(crate) format: Format,
+    /// Where costs are appended.
+    pub(crate) stats: Option<PathBuf>,
+}
+
+/// Where statements come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// `-c`.
+    Sql(String),
+    /// `-f`; `-` is standard input.
+    File(PathBuf),
+}
+
+/// A main-memory database that loads CSV at wire speed and speaks SQL
+#[derive(Parser, Debug)]
+#[command(name = "longshore", version, after_help = EXAMPLES)]
+struct Args {
+    /// Run the statements of SQL and leave; may be repeated and mixed with -f
+    #[arg(short = 'c', long = "command", value_name = "SQL")]
+    commands: Vec<String>,
+
+    /// Run the statements of FILE and leave ('-' is standard input); may be repeated and mixed with -c
+    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// How results are written
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+
+    /// Append what each statement cost to FILE, one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
+
+    /// Worker threads [default: the number of processors]
+    #[arg(long, global = true, value_name = "N", value_parser = parse_threads)]
+    threads: Option<usize>,
+
+    /// Memory that tables and queries may hold together, such as 4GB or 512MiB [default: no limit]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = human::parse_size)]
+    memory_limit: Option<usize>,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Make test data
+    Generate {
+        #[command(subcommand)]
+        what: Generate,
+    },
+    #[command(about = DEMO_ABOUT, after_help = DEMO_EXAMPLES)]
+    Demo(DemoArgs),
+}
+
+#[derive(Subcommand, Debug)]
+enum Generate {
+    /// The eight tables of TPC-H as text, one file each
+    #[command(after_help = GENERATE_EXAMPLES)]
+    Tpch(TpchArgs),
+}
+
+/// Options of `generate tpch`.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct TpchArgs {
+    /// Scale factor; 1 is about 1 GB of text
+    #[arg(long, value_name = "F", default_value_t = 1.0, value_parser = parse_scale)]
+    pub(crate) scale: f64,
+
+    /// Directory for the files; made if missing
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+
+    /// How the text is written
+    #[arg(long, value_enum, default_value = "tbl")]
+    pub(crate) format: TextFormat,
+}
+
+/// Options of `demo`.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct DemoArgs {
+    /// Scale factor; 1 is about 1 GB of text
+    #[arg(long, value_name = "F", default_value_t = 1.0, value_parser = parse_scale)]
+    pub(crate) scale: f64,
+
+    /// Directory for text and unloaded copies; text of the same scale in it is used again
+    /// [default: a temporary directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// Keep the text and the unloaded copies
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+/// Reads the command line and the environment.
+///
+/// Help, the version and mistakes are answered here: then this does not return.
+pub(crate) fn read() -> Invocation {
+    let mut command = Args::command();
+    let matches = command.get_matches_mut();
+    from_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
+}
+
+fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
+    let args = Args::from_arg_matches(matches)?;
+    let mut config = Config {
+        memory_limit: args.memory_limit,
+        kernel: kernel_from(std::env::var_os("LONGSHORE_KERNEL").as_deref()).map_err(|reason| invalid(&reason))?,
+        ..Config::default()
+    };
+    if let Some(threads) = args.threads {
+        config.threads = threads;
+    }
+    let runs = !args.commands.is_empty() || !args.files.is_empty();
+    let action = match args.command {
+        Some(_) if runs => return Err(invalid("-c and -f cannot be used with a subcommand")),
+        Some(Command::Demo(demo)) => Action::Demo(demo),
+        Some(Command::Generate {
+            what: Generate::Tpch(tpch),
+        }) => Action::Generate(tpch),
+        None => Action::Run(RunOptions {
+            steps: steps(matches, args.commands, args.files),
+            format: args.format,
+            stats: args.stats,
+        }),
+    };
+    Ok(Invocation { config, action })
+}
+
+fn invalid(reason: &str) -> clap::Error {
+    clap::Error::raw(clap::error::ErrorKind::ValueValidation, format!("{reason}\n"))
+}
+
+/// What `-c` and `-f` gave, in the order in which they stand on the command line.
+fn steps(matches: &ArgMatches, commands: Vec<String>, files: Vec<PathBuf>) -> Vec<Step> {
+    let positions = |id| matches.indices_of(id).into_iter().flatten();
+    let mut steps: Vec<(usize, Step)> = positions("commands")
+        .zip(commands.into_iter().map(Step::Sql))
+        .chain(positions("files").zip(files.into_iter().map(Step::File)))
+        .collect();
+    steps.sort_by_key(|(position, _)| *position);
+    steps.into_iter().map(|(_, step)| step).collect()
+}
+
+/// The kernel that the environment asks for; none if it is silent or empty.
+fn kernel_from(value: Option<&std::ffi::OsStr>) -> Result<Option<Kernel>, String> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let name = value.to_string_lossy();
+    match name.parse::<Kernel>() {
+        Ok(kernel) if kernel.is_available() => Ok(Some(kernel)),
+        known => {
+            let available: Vec<String> = Kernel::available().iter().map(ToString::to_string).collect();
+            let problem = if known.is_ok() {
+                "is not available on this machine"
+            } else {
+                "is not a kernel"
+            };
+            Err(format!(
+                "LONGSHORE_KERNEL: '{name}' {problem}; available here: {}",
+                available.join(", ")
+            ))
+        }
+    }
+}
+
+fn parse_threads(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(threads @ 1..=1024) => Ok(threads),
+        _ => Err(String::from("must be a number from 1 to 1024")),
+    }
+}
+
+fn parse_scale(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(scale) if (SCALE_MIN..=SCALE_MAX).contains(&scale) => Ok(scale),
+        _ => Err(format!("must be a number from {SCALE_MIN} to {SCALE_MAX}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &[&str]) -> Result<Invocation, clap::Error> {
+        let matches = Args::command().try_get_matches_from(std::iter::once(&"longshore").chain(line))?;
+        from_matches(&matches)
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn steps_keep_their_order() {
+        let invocation =
+            read(&["-c", "a", "-f", "b", "--threads", "3", "-c", "c", "-f", "-"]).expect("a valid command line");
+        assert_eq!(invocation.config.threads, 3);
+        let Action::Run(options) = invocation.action else {
+            panic!("not a run");
+        };
+        assert_eq!(
+            options.steps,
+            [
+                Step::Sql(String::from("a")),
+                Step::File(PathBuf::from("b")),
+                Step::Sql(String::from("c")),
+                Step::File(PathBuf::from("-")),
+            ]
+        );
+    }
+
+    #[test]
+    fn global_options_stand_anywhere() {
+        for line in [
+            &["--threads", "2", "demo", "--scale", "0.1"][..],
+            &["demo", "--scale", "0.1", "--threads", "2"],
+        ] {
+            let invocation = read(line).expect("a valid command line");
+            assert_eq!(invocation.config.threads, 2);
+            assert!(matches!(invocation.action, Action::Demo(demo) if demo.scale > 0.09));
+        }
+    }
+
+    #[test]
+    fn mistakes_are_refused() {
+        for line in [
+            &["--threads", "0"][..],
+            &["--memory-limit", "lots"],
+            &["-c", "SELECT 1", "demo"],
+            &["generate", "tpch", "--scale", "0", "--out", "x"],
+            &["generate", "tpch"],
+            &["--format", "xml"],
+        ] {
+            assert!(read(line).is_err(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn kernels_are_named() {
+        assert_eq!(kernel_from(None), Ok(None));
+        assert_eq!(kernel_from(Some("portable".as_ref())), Ok(Some(Kernel::Portable)));
+        let message = kernel_from(Some("mmx".as_ref())).expect_err("not a kernel");
+        assert!(message.contains("portable"), "{message}");
+    }
+}

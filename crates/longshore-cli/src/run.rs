@@ -1,0 +1,317 @@
+//! Runs statements and writes what they give: rows to standard output, everything else to standard error.
+//!
+//! Statements run one after the other until the first error. Not here: where statements begin and end (`script`),
+//! how rows look (`output`), the prompt (`shell`).
+
+mod failure;
+mod source;
+
+use std::io::{self, BufWriter, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures::StreamExt as _;
+use longshore_engine::{Config, Database, Outcome, Report, RowStream, Session};
+
+use crate::args::{RunOptions, Step};
+use crate::human;
+use crate::interrupt::Interrupts;
+use crate::output::{Expanded, Format, Printer};
+use crate::progress::Display;
+use crate::script::{Item, Script, first_word};
+use crate::shell;
+use crate::shell::meta::{self, Flow};
+use crate::stats::{self, Stats};
+
+pub(crate) use failure::{Failure, Reason};
+pub(crate) use source::InlineData;
+
+/// Bytes of results that are gathered before they are written.
+const OUTPUT_BUFFER_BYTES: usize = 256 << 10;
+/// Width of a terminal that does not tell.
+const TERMINAL_WIDTH_DEFAULT: usize = 80;
+
+/// Runs what the command line asks for.
+///
+/// # Errors
+///
+/// The first failure of a statement, a file or the output.
+pub(crate) async fn run(config: Config, options: RunOptions) -> Result<(), Failure> {
+    let interactive = options.steps.is_empty() && io::stdin().is_terminal();
+    let mut runner = Runner::new(config, &options, interactive)?;
+    if interactive {
+        return shell::run(&mut runner).await;
+    }
+    if options.steps.is_empty() {
+        return runner.standard_input().await;
+    }
+    for step in options.steps {
+        match step {
+            Step::Sql(sql) => runner.text(&sql).await?,
+            Step::File(path) if path.as_os_str() == "-" => runner.standard_input().await?,
+            Step::File(path) => {
+                if runner.file(&path).await? == Flow::Leave {
+                    return Ok(());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A session with its settings, its output and its costs.
+pub(crate) struct Runner {
+    session: Session,
+    interrupts: Interrupts,
+    stats: Option<Stats>,
+    format: Format,
+    /// `\x`
+    pub(crate) expanded: Expanded,
+    /// `\timing`
+    pub(crate) timing: bool,
+    /// Standard input gives the statements, so `COPY FROM STDIN` reads what follows them.
+    input_is_script: bool,
+}
+
+impl Runner {
+    fn new(config: Config, options: &RunOptions, interactive: bool) -> Result<Self, Failure> {
+        let stats = match &options.stats {
+            None => None,
+            Some(path) => Some(Stats::open(path).map_err(|error| Reason::file(path, error))?),
+        };
+        let interrupts = Interrupts::install(false, !interactive).map_err(Reason::Signals)?;
+        let mut session = Database::open(config)?.session();
+        session.set_output(io::stdout());
+        Ok(Self {
+            session,
+            interrupts,
+            stats,
+            format: options.format,
+            expanded: Expanded::default(),
+            timing: false,
+            input_is_script: options.steps.is_empty(),
+        })
+    }
+
+    /// The database that statements work on.
+    pub(crate) fn database(&self) -> &Arc<Database> {
+        self.session.database()
+    }
+
+    /// Runs the statements of `-c`.
+    async fn text(&mut self, sql: &str) -> Result<(), Failure> {
+        let mut script = Script::default();
+        let mut items: Vec<Item> = sql.split_inclusive('\n').flat_map(|line| script.line(line)).collect();
+        items.extend(script.end());
+        for item in items {
+            if self.item(item).await? == Flow::Leave {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the statements of a file; a failure names its line.
+    ///
+    /// # Errors
+    ///
+    /// The first failure, or a file that cannot be read.
+    pub(crate) async fn file(&mut self, path: &Path) -> Result<Flow, Failure> {
+        let text = std::fs::read_to_string(path).map_err(|error| Reason::file(path, error))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let mut script = Script::default();
+        for line in text.split_inclusive('\n') {
+            for item in script.line(line) {
+                if self.item_of(item, &path.display().to_string()).await? == Flow::Leave {
+                    return Ok(Flow::Leave);
+                }
+            }
+        }
+        match script.end() {
+            Some(item) => self.item_of(item, &path.display().to_string()).await,
+            None => Ok(Flow::Stay),
+        }
+    }
+
+    /// Runs the statements of standard input as they come.
+    async fn standard_input(&mut self) -> Result<(), Failure> {
+        const NAME: &str = "standard input";
+        let script_before = std::mem::replace(&mut self.input_is_script, true);
+        let mut script = Script::default();
+        let mut line = String::new();
+        loop {
+            line.clear();
+            let length = io::stdin()
+                .read_line(&mut line)
+                .map_err(|error| Reason::file(Path::new(NAME), error))?;
+            if length == 0 {
+                break;
+            }
+            for item in script.line(&line) {
+                if self.item_of(item, NAME).await? == Flow::Leave {
+                    return Ok(());
+                }
+            }
+        }
+        if let Some(item) = script.end() {
+            self.item_of(item, NAME).await?;
+        }
+        self.input_is_script = script_before;
+        Ok(())
+    }
+
+    async fn item_of(&mut self, item: Item, name: &str) -> Result<Flow, Failure> {
+        let (Item::Statement { line, .. } | Item::Meta { line, .. }) = item;
+        self.item(item).await.map_err(|failure| failure.at(name, line))
+    }
+
+    /// Runs a statement or a meta-command.
+    ///
+    /// # Errors
+    ///
+    /// The failure of either.
+    pub(crate) async fn item(&mut self, item: Item) -> Result<Flow, Failure> {
+        match item {
+            Item::Statement { sql, .. } => {
+                self.statement(&sql).await?;
+                Ok(Flow::Stay)
+            }
+            // A file may name files: the future would contain itself.
+            Item::Meta { text, .. } => Box::pin(meta::run(self, &text)).await,
+        }
+    }
+
+    /// Runs one statement and writes what it gives.
+    ///
+    /// # Errors
+    ///
+    /// The failure of the statement, or of writing its result or its costs.
+    pub(crate) async fn statement(&mut self, sql: &str) -> Result<(), Failure> {
+        if self.stats.is_some() {
+            stats::reset_peak_memory();
+            self.database().memory().reset_peak();
+        }
+        let started = Instant::now();
+        let result = self.execute(sql).await;
+        let seconds = started.elapsed().as_secs_f64();
+        self.record(sql, seconds, &result)?;
+        let done = result?;
+        if !done.tag.is_empty() {
+            note(&describe(&done));
+        }
+        if self.timing {
+            note(&format!("Time: {:.3} ms", seconds * 1e3));
+        }
+        Ok(())
+    }
+
+    async fn execute(&mut self, sql: &str) -> Result<Done, Failure> {
+        if first_word(sql) == "copy" {
+            if self.input_is_script {
+                self.session.set_input(InlineData::default());
+            } else {
+                self.session.set_input(io::stdin());
+            }
+        }
+        let control = self.session.control();
+        let interrupts = self.interrupts.clone();
+        let _watch = interrupts.watch(Arc::clone(&control));
+        let mut display = Display::start(&first_word(sql), Arc::clone(&control));
+        match self.session.execute(sql).await? {
+            Outcome::Done { tag, report } => Ok(Done { tag, report }),
+            Outcome::Rows(rows) => {
+                let rows = self.print(rows, &mut display).await?;
+                let report = Report {
+                    rows,
+                    bytes_read: control.progress.bytes_done(),
+                    ..Report::default()
+                };
+                Ok(Done {
+                    tag: String::new(),
+                    report,
+                })
+            }
+        }
+    }
+
+    /// Writes the rows to standard output as they come; returns their number.
+    async fn print(&self, mut rows: RowStream, display: &mut Display) -> Result<u64, Failure> {
+        let mut printer = Printer::new(self.format, self.expanded, terminal_width(), rows.schema().clone());
+        let mut out = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, io::stdout());
+        let mut count = 0;
+        while let Some(batch) = rows.next().await {
+            let batch = batch?;
+            if batch.num_rows() == 0 {
+                continue;
+            }
+            display.stop();
+            count += batch.num_rows() as u64;
+            printer.batch(&batch, &mut out).map_err(Reason::output)?;
+        }
+        display.stop();
+        printer.finish(&mut out).map_err(Reason::output)?;
+        out.flush().map_err(Reason::output)?;
+        Ok(count)
+    }
+
+    /// Appends the costs of a statement, if that is asked for.
+    fn record(&mut self, sql: &str, seconds: f64, result: &Result<Done, Failure>) -> Result<(), Failure> {
+        let Some(stats) = &mut self.stats else {
+            return Ok(());
+        };
+        let report = result.as_ref().map(|done| done.report).unwrap_or_default();
+        let database = self.session.database();
+        let cost = stats::Cost {
+            statement: sql,
+            rows: report.rows,
+            bytes_read: report.bytes_read,
+            bytes_written: report.bytes_written,
+            seconds,
+            threads: database.config().threads,
+            peak_memory: stats::peak_memory(),
+            peak_database_memory: database.memory().peak() as u64,
+            error: result.as_ref().err().map(ToString::to_string),
+        };
+        stats.append(&cost).map_err(|error| Reason::Stats(error).into())
+    }
+}
+
+/// What a statement did.
+struct Done {
+    tag: String,
+    report: Report,
+}
+
+/// The command tag; for a person also the throughput of what was read or written.
+fn describe(done: &Done) -> String {
+    let bytes = done.report.bytes_read + done.report.bytes_written;
+    if bytes == 0 || !io::stderr().is_terminal() {
+        return done.tag.clone();
+    }
+    format!(
+        "{} ({} in {}, {})",
+        done.tag,
+        human::bytes(bytes),
+        human::seconds(done.report.seconds),
+        human::rate(bytes, done.report.seconds)
+    )
+}
+
+/// Writes a line to standard error; if that is closed, nobody wants to know.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Width of the terminal on standard output, in character cells.
+fn terminal_width() -> usize {
+    // SAFETY: `winsize` is plain integers, for which zero is a value, and the call writes nothing else.
+    let size = unsafe {
+        let mut size: libc::winsize = std::mem::zeroed();
+        (libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) == 0).then_some(size)
+    };
+    match size {
+        Some(size) if size.ws_col > 0 => usize::from(size.ws_col),
+        _ => TERMINAL_WIDTH_DEFAULT,
+    }
+}

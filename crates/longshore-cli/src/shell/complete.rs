@@ -1,0 +1,322 @@
+//! What Tab offers: keywords, names of tables and columns, meta-commands and files.
+//!
+//! After a dot the columns of that table; otherwise the columns of the tables that the entry names come first.
+//! Inside single quotes and after `\i` files. Keywords follow the case of what was typed.
+
+use std::sync::Arc;
+
+use longshore_engine::Database;
+use rustyline::Context;
+use rustyline::completion::{Completer, FilenameCompleter, Pair};
+
+use super::meta::COMMANDS;
+
+const KEYWORDS: [&str; 118] = [
+    "ALL",
+    "ANALYZE",
+    "AND",
+    "ANY",
+    "AS",
+    "ASC",
+    "AVG",
+    "BETWEEN",
+    "BIGINT",
+    "BOOLEAN",
+    "BY",
+    "BYTEA",
+    "CASE",
+    "CAST",
+    "CHAR",
+    "COALESCE",
+    "COLUMNS",
+    "COPY",
+    "COUNT",
+    "CREATE",
+    "CROSS",
+    "CSV",
+    "CURRENT_DATE",
+    "DATABASE",
+    "DATE",
+    "DECIMAL",
+    "DELIMITER",
+    "DESC",
+    "DESCRIBE",
+    "DISTINCT",
+    "DOUBLE PRECISION",
+    "DROP",
+    "ELSE",
+    "ENCODING",
+    "END",
+    "ESCAPE",
+    "EXCEPT",
+    "EXISTS",
+    "EXPLAIN",
+    "EXPORT",
+    "EXTRACT",
+    "FALSE",
+    "FAST",
+    "FETCH",
+    "FILTER",
+    "FIRST",
+    "FORCE_NOT_NULL",
+    "FORCE_NULL",
+    "FORMAT",
+    "FROM",
+    "FULL",
+    "GROUP",
+    "HAVING",
+    "HEADER",
+    "IF",
+    "ILIKE",
+    "IMPORT",
+    "IN",
+    "INNER",
+    "INSERT",
+    "INTEGER",
+    "INTERSECT",
+    "INTERVAL",
+    "INTO",
+    "IS",
+    "JOIN",
+    "LAST",
+    "LEFT",
+    "LIKE",
+    "LIMIT",
+    "MAX",
+    "MIN",
+    "MODE",
+    "NATIVE",
+    "NATURAL",
+    "NOT",
+    "NULL",
+    "NULLS",
+    "NUMERIC",
+    "OFFSET",
+    "ON",
+    "OR",
+    "ORDER",
+    "OUTER",
+    "OVER",
+    "PARQUET",
+    "PARTITION",
+    "QUOTE",
+    "READ_CSV",
+    "REAL",
+    "RECURSIVE",
+    "REPLACE",
+    "RIGHT",
+    "ROWS",
+    "SELECT",
+    "SHOW",
+    "SMALLINT",
+    "STDIN",
+    "STDOUT",
+    "SUBSTRING",
+    "SUM",
+    "TABLE",
+    "TABLES",
+    "TEXT",
+    "THEN",
+    "TIME",
+    "TIMESTAMP",
+    "TO",
+    "TRAILING_DELIMITER",
+    "TRUE",
+    "UNION",
+    "USING",
+    "UUID",
+    "VALUES",
+    "VARCHAR",
+    "VIEW",
+    "WHEN",
+    "WHERE",
+];
+
+/// Completes what is typed at the prompt.
+pub(super) struct Names {
+    database: Arc<Database>,
+    files: FilenameCompleter,
+}
+
+impl Names {
+    pub(super) fn new(database: &Arc<Database>) -> Self {
+        Self {
+            database: Arc::clone(database),
+            files: FilenameCompleter::new(),
+        }
+    }
+}
+
+impl Completer for Names {
+    type Candidate = Pair;
+
+    fn complete(&self, line: &str, position: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let before = &line[..position];
+        let command = before.trim_start();
+        if command.starts_with('\\') {
+            return match command.split_once(char::is_whitespace) {
+                None => Ok(offer(before, command, COMMANDS.map(String::from))),
+                Some(("\\i", _)) => self.files.complete_path(line, position),
+                Some(("\\d" | "\\dt", _)) => {
+                    let word = last_word(before);
+                    Ok(offer(before, word, self.tables()))
+                }
+                Some(_) => Ok((position, Vec::new())),
+            };
+        }
+        if in_text(before) {
+            return self.files.complete_path(line, position);
+        }
+        let word = last_word(before);
+        if let Some((table, column)) = word.rsplit_once('.') {
+            return Ok(offer(before, column, self.columns(table)));
+        }
+        if word.is_empty() {
+            return Ok((position, Vec::new()));
+        }
+        Ok(offer(before, word, self.candidates(line, word)))
+    }
+}
+
+impl Names {
+    fn tables(&self) -> Vec<String> {
+        let names = self.database.table_names();
+        names.iter().map(|name| quoted(name)).collect()
+    }
+
+    fn columns(&self, table: &str) -> Vec<String> {
+        let columns = self.database.column_names(table.trim_matches('"'));
+        columns.iter().map(|name| quoted(name)).collect()
+    }
+
+    /// Columns of the tables that `line` names, or of all if it names none; then tables; then keywords.
+    fn candidates(&self, line: &str, word: &str) -> Vec<String> {
+        let tables = self.database.table_names();
+        let words: Vec<&str> = line.split(|c: char| !is_name(c)).collect();
+        let named: Vec<&String> = tables
+            .iter()
+            .filter(|table| words.iter().any(|word| word.eq_ignore_ascii_case(table)))
+            .collect();
+        let of_tables = if named.is_empty() {
+            tables.iter().collect()
+        } else {
+            named
+        };
+        let mut candidates: Vec<String> = of_tables.into_iter().flat_map(|table| self.columns(table)).collect();
+        candidates.extend(tables.iter().map(|name| quoted(name)));
+        let lower = word.starts_with(|c: char| c.is_ascii_lowercase());
+        candidates.extend(KEYWORDS.iter().map(|keyword| {
+            if lower {
+                keyword.to_ascii_lowercase()
+            } else {
+                String::from(*keyword)
+            }
+        }));
+        candidates
+    }
+}
+
+/// The candidates that start with `word`, the end of `before`; case does not matter.
+fn offer(before: &str, word: &str, candidates: impl IntoIterator<Item = String>) -> (usize, Vec<Pair>) {
+    let mut pairs: Vec<Pair> = Vec::new();
+    for candidate in candidates {
+        let fits = candidate
+            .get(..word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(word));
+        if fits && !pairs.iter().any(|pair| pair.replacement == candidate) {
+            pairs.push(Pair {
+                display: candidate.clone(),
+                replacement: candidate,
+            });
+        }
+    }
+    (before.len() - word.len(), pairs)
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The name, dotted name or beginning of one at the end of `text`.
+fn last_word(text: &str) -> &str {
+    let start = text
+        .char_indices()
+        .rev()
+        .take_while(|&(_, c)| is_name(c) || c == '.' || c == '"')
+        .last()
+        .map_or(text.len(), |(index, _)| index);
+    &text[start..]
+}
+
+/// Whether a text between single quotes is open at the end of `line`.
+fn in_text(line: &str) -> bool {
+    line.bytes().filter(|&byte| byte == b'\'').count() % 2 == 1
+}
+
+/// A name as SQL needs it written.
+fn quoted(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if plain {
+        name.to_owned()
+    } else {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longshore_engine::Config;
+    use rustyline::history::DefaultHistory;
+
+    use super::*;
+
+    fn offered(line: &str) -> (usize, Vec<String>) {
+        let database = Database::open(Config::default()).expect("a database");
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        runtime.block_on(async {
+            let sql = "CREATE TABLE orders (o_key BIGINT, o_date DATE, \"Odd\" TEXT)";
+            database.session().execute(sql).await.expect("a table");
+        });
+        let names = Names::new(&database);
+        let history = DefaultHistory::new();
+        let (start, pairs) = names
+            .complete(line, line.len(), &Context::new(&history))
+            .expect("completion");
+        let candidates = pairs.into_iter().map(|pair| pair.replacement).collect();
+        (start, candidates)
+    }
+
+    #[test]
+    fn names_and_keywords() {
+        assert_eq!(offered("sel"), (0, vec![String::from("select")]));
+        assert_eq!(offered("SEL"), (0, vec![String::from("SELECT")]));
+        assert_eq!(
+            offered("select o_"),
+            (7, vec![String::from("o_key"), String::from("o_date")])
+        );
+        assert_eq!(offered("select * from ord").1, ["orders", "order"]);
+        assert_eq!(
+            offered("select orders."),
+            (
+                14,
+                vec![String::from("o_key"), String::from("o_date"), String::from("\"Odd\"")]
+            )
+        );
+        assert!(offered("select ").1.is_empty());
+    }
+
+    #[test]
+    fn meta_commands() {
+        assert_eq!(offered("\\ti"), (0, vec![String::from("\\timing")]));
+        assert_eq!(offered("\\d o"), (3, vec![String::from("orders")]));
+        assert!(offered("\\x o").1.is_empty());
+    }
+
+    #[test]
+    fn keywords_are_sorted() {
+        assert!(KEYWORDS.is_sorted());
+    }
+}
