@@ -56,7 +56,11 @@ impl FieldPlan {
                     force_null: options.force_null.contains(&definition.name),
                     force_not_null: options.force_not_null.contains(&definition.name),
                 };
-                Field { position, column, decoder: Decoder::new(rule, dialect) }
+                Field {
+                    position,
+                    column,
+                    decoder: Decoder::new(rule, dialect),
+                }
             })
             .collect();
         fields.sort_by_key(|field| field.position);
@@ -73,7 +77,11 @@ impl FieldPlan {
                 ),
             });
         }
-        Ok(Self { fields, absent, columns: columns.len() })
+        Ok(Self {
+            fields,
+            absent,
+            columns: columns.len(),
+        })
     }
 
     /// Decodes `rows` behind the rows that `buffer` has.
@@ -87,13 +95,15 @@ impl FieldPlan {
         let mut spare = buffer.spare(count);
         let mut heap = Heap::new(spare.heap.bytes, spare.heap.used);
         for field in &self.fields {
-            let mut target =
-                target(&mut spare.columns[field.column], rows.count(), &mut heap);
+            let mut target = target(&mut spare.columns[field.column], rows.count(), &mut heap);
             match field.decoder.decode(&rows, field.position, &mut target) {
                 Ok(()) => nulls[field.column] = target.validity.nulls(),
                 Err(error) => {
                     rows = rows.truncated(error.row);
-                    bad = Some(BadValue { position: field.position, error });
+                    bad = Some(BadValue {
+                        position: field.position,
+                        error,
+                    });
                 }
             }
         }
@@ -114,11 +124,7 @@ impl FieldPlan {
 }
 
 /// The room of a column as the decoders see it.
-fn target<'a, 'h>(
-    column: &'a mut SpareColumn<'_>,
-    count: usize,
-    heap: &'a mut Heap<'h>,
-) -> Target<'a, 'h> {
+fn target<'a, 'h>(column: &'a mut SpareColumn<'_>, count: usize, heap: &'a mut Heap<'h>) -> Target<'a, 'h> {
     let values = match &mut column.values {
         SpareValues::U8(values) => Values::U8(&mut values[..count]),
         SpareValues::I16(values) => Values::I16(&mut values[..count]),
@@ -129,7 +135,11 @@ fn target<'a, 'h>(
         SpareValues::F64(values) => Values::F64(&mut values[..count]),
         SpareValues::Views(values) => Values::Views(&mut values[..count]),
     };
-    Target { values, validity: Validity::new(column.validity, column.validity_offset), heap }
+    Target {
+        values,
+        validity: Validity::new(column.validity, column.validity_offset),
+        heap,
+    }
 }
 
 fn fill_with_nulls(target: &mut Target<'_, '_>) {
@@ -163,9 +173,7 @@ pub(crate) fn value_type(column_type: &ColumnType) -> ValueType {
         ColumnType::BigInt => ValueType::Int64,
         ColumnType::Real => ValueType::Float32,
         ColumnType::Double => ValueType::Float64,
-        ColumnType::Decimal { precision, scale } if precision <= 18 => {
-            ValueType::Decimal64 { precision, scale }
-        }
+        ColumnType::Decimal { precision, scale } if precision <= 18 => ValueType::Decimal64 { precision, scale },
         ColumnType::Decimal { precision, scale } => ValueType::Decimal128 { precision, scale },
         ColumnType::Char(length) => ValueType::Char(length),
         ColumnType::Varchar(length) => ValueType::Varchar(length),

@@ -23,9 +23,7 @@ pub use control::{Control, Progress};
 pub use error::{BadField, LoadError};
 pub use load::{LoadReport, copy_from};
 pub use longshore_csv::{Dialect, DialectError, Kernel};
-pub use options::{
-    ColumnChoice, CsvOptions, Header, Mode, PIECE_BYTES_DEFAULT, TrailingDelimiter, Tuning,
-};
+pub use options::{ColumnChoice, CsvOptions, Header, Mode, PIECE_BYTES_DEFAULT, TrailingDelimiter, Tuning};
 pub use scan::{CsvScan, RowFilter, ScanRequest, ScanWorker};
 pub use source::Source;
 pub use unload::{Target, UnloadOptions, UnloadReport, unload_csv};

@@ -5,9 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use longshore_csv::{Rows, Shape};
-use longshore_storage::{
-    ARENA_BLOCK_BYTES, Append, Arena, CHUNK_ROWS_MAX, Memory, PartitionBuffer, Relation, Schema,
-};
+use longshore_storage::{ARENA_BLOCK_BYTES, Append, Arena, CHUNK_ROWS_MAX, Memory, PartitionBuffer, Relation, Schema};
 use std::sync::Arc;
 
 use crate::fields::{BadValue, FieldPlan};
@@ -58,7 +56,10 @@ pub fn copy_from(
         dialect: options.dialect.clone(),
         kernel: tuning.kernel,
         mode: options.mode,
-        shape: Shape { fields: fields.len(), trailing_delimiter },
+        shape: Shape {
+            fields: fields.len(),
+            trailing_delimiter,
+        },
         piece_bytes: tuning.piece_bytes.max(1),
         columns,
     };
@@ -117,9 +118,9 @@ impl Load<'_> {
             };
             let filled = self.fill(&span, &mut arena, &mut scratch);
             let sound = self.pass.spans.finish(&span);
-            let merged = sound.and(filled).and_then(|buffers| {
-                self.append.merge(span.sequence, buffers).map_err(LoadError::from)
-            });
+            let merged = sound
+                .and(filled)
+                .and_then(|buffers| self.append.merge(span.sequence, buffers).map_err(LoadError::from));
             if let Err(error) = merged {
                 return self.fail(span.sequence, error);
             }
@@ -132,12 +133,7 @@ impl Load<'_> {
     }
 
     /// Parses a span into partition buffers.
-    fn fill(
-        &self,
-        span: &Span,
-        arena: &mut Arena,
-        scratch: &mut Scratch,
-    ) -> Result<Vec<PartitionBuffer>, LoadError> {
+    fn fill(&self, span: &Span, arena: &mut Arena, scratch: &mut Scratch) -> Result<Vec<PartitionBuffer>, LoadError> {
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
         let mut cursor = Cursor::new(self.pass, span);
         loop {
@@ -159,7 +155,9 @@ impl Load<'_> {
             if let Some(error) = &piece.records.error {
                 return Err(bad_record(self.pass, span, &piece, error));
             }
-            self.control.progress.add(piece.bytes as u64, piece.records.rows.count() as u64);
+            self.control
+                .progress
+                .add(piece.bytes as u64, piece.records.rows.count() as u64);
         }
     }
 
@@ -177,9 +175,8 @@ impl Load<'_> {
             if room == 0 {
                 let estimate = estimate_rows(rows.count(), piece, bytes_left);
                 let heap_bytes = bytes_left + HEAP_SLACK;
-                let buffer =
-                    PartitionBuffer::with_capacity(self.schema, estimate, heap_bytes, arena)
-                        .map_err(|error| Refusal::Other(error.into()))?;
+                let buffer = PartitionBuffer::with_capacity(self.schema, estimate, heap_bytes, arena)
+                    .map_err(|error| Refusal::Other(error.into()))?;
                 buffers.push(buffer);
                 continue;
             }

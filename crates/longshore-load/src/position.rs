@@ -14,24 +14,35 @@ use crate::{BadField, LoadError};
 pub(crate) fn bad_value(pass: &Pass, span: &Span, piece: &Piece<'_>, bad: &BadValue) -> LoadError {
     let column = &pass.columns[bad.position];
     let BadValue { error, .. } = bad;
-    report(pass, span, piece.start, piece.records.rows.text().text(), error.start, error.end, |field| {
-        field.column = Some((column.name.clone(), column.column_type.to_string()));
-        field.reason = error.reason.to_string();
-        field.remedy = error.reason.remedy(&value_type(&column.column_type));
-    })
+    report(
+        pass,
+        span,
+        piece.start,
+        piece.records.rows.text().text(),
+        error.start,
+        error.end,
+        |field| {
+            field.column = Some((column.name.clone(), column.column_type.to_string()));
+            field.reason = error.reason.to_string();
+            field.remedy = error.reason.remedy(&value_type(&column.column_type));
+        },
+    )
 }
 
 /// The error for a misshapen record of a piece.
-pub(crate) fn bad_record(
-    pass: &Pass,
-    span: &Span,
-    piece: &Piece<'_>,
-    error: &ShapeError,
-) -> LoadError {
-    report(pass, span, piece.start, piece.records.rows.text().text(), error.start, error.end, |field| {
-        field.reason = error.kind.reason();
-        field.remedy = error.kind.remedy();
-    })
+pub(crate) fn bad_record(pass: &Pass, span: &Span, piece: &Piece<'_>, error: &ShapeError) -> LoadError {
+    report(
+        pass,
+        span,
+        piece.start,
+        piece.records.rows.text().text(),
+        error.start,
+        error.end,
+        |field| {
+            field.reason = error.kind.reason();
+            field.remedy = error.kind.remedy();
+        },
+    )
 }
 
 /// The error for a quote that is open at the end of the file; the record that holds it begins at or after `start` in

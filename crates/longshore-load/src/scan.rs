@@ -81,18 +81,24 @@ struct Columns {
 }
 
 impl Columns {
-    fn new(
-        file: &str,
-        fields: &Schema,
-        positions: &[usize],
-        options: &CsvOptions,
-    ) -> Result<Self, LoadError> {
-        let columns = positions.iter().map(|&position| fields.columns()[position].clone()).collect();
+    fn new(file: &str, fields: &Schema, positions: &[usize], options: &CsvOptions) -> Result<Self, LoadError> {
+        let columns = positions
+            .iter()
+            .map(|&position| fields.columns()[position].clone())
+            .collect();
         let schema = Arc::new(Schema::new(columns));
-        let targets: Vec<_> =
-            positions.iter().enumerate().map(|(column, &position)| (position, column)).collect();
+        let targets: Vec<_> = positions
+            .iter()
+            .enumerate()
+            .map(|(column, &position)| (position, column))
+            .collect();
         let plan = FieldPlan::new(file, &schema, &targets, options, &options.dialect)?;
-        Ok(Self { arrow: schema.arrow(), schema, all: (0..positions.len()).collect(), plan })
+        Ok(Self {
+            arrow: schema.arrow(),
+            schema,
+            all: (0..positions.len()).collect(),
+            plan,
+        })
     }
 
     fn decode(&self, rows: Rows<'_>, arena: &mut Arena) -> Result<RecordBatch, Refusal> {
@@ -122,8 +128,16 @@ impl CsvScan {
     /// # Errors
     /// When the file cannot be read or its header does not fit.
     pub fn new(source: Source, request: ScanRequest) -> Result<Arc<Self>, LoadError> {
-        let ScanRequest { schema, projection, filter, limit, options, tuning, memory, control } =
-            request;
+        let ScanRequest {
+            schema,
+            projection,
+            filter,
+            limit,
+            options,
+            tuning,
+            memory,
+            control,
+        } = request;
         let names: Vec<&str> = schema.columns().iter().map(|c| c.name.as_str()).collect();
         let output = Columns::new(&source.name, &schema, &projection, &options)?;
         let filter = match filter {
@@ -141,7 +155,10 @@ impl CsvScan {
             dialect: options.dialect.clone(),
             kernel: tuning.kernel,
             mode: options.mode,
-            shape: Shape { fields: schema.columns().len(), trailing_delimiter },
+            shape: Shape {
+                fields: schema.columns().len(),
+                trailing_delimiter,
+            },
             piece_bytes: tuning.piece_bytes.max(1),
             columns: schema.columns().to_vec(),
         };

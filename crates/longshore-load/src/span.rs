@@ -17,9 +17,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use longshore_csv::{
-    Dialect, Kernel, QuoteState, TextTraits, record_start, record_start_fast, survey,
-};
+use longshore_csv::{Dialect, Kernel, QuoteState, TextTraits, record_start, record_start_fast, survey};
 use longshore_storage::CHUNK_ROWS_MAX;
 
 use crate::source::Mapping;
@@ -79,9 +77,8 @@ impl Spans {
         let Source { name, input } = source;
         match input {
             crate::source::Input::Mapped(mapping) => {
-                let preamble =
-                    crate::preamble::read(&name, mapping.bytes(), true, names, options, tuning)?
-                        .unwrap_or_else(|| unreachable!("the head is the whole file"));
+                let preamble = crate::preamble::read(&name, mapping.bytes(), true, names, options, tuning)?
+                    .unwrap_or_else(|| unreachable!("the head is the whole file"));
                 let trailing = preamble.trailing_delimiter;
                 let spans = MappedSpans::new(name, mapping, &preamble, options, tuning);
                 Ok((Self::Mapped(spans), trailing))
@@ -226,8 +223,7 @@ impl MappedSpans {
         let count = data_bytes.div_ceil(span_bytes);
         let split = match options.mode {
             Mode::Exact => {
-                let states: Box<[AtomicU8]> =
-                    (0..=count).map(|_| AtomicU8::new(UNKNOWN)).collect();
+                let states: Box<[AtomicU8]> = (0..=count).map(|_| AtomicU8::new(UNKNOWN)).collect();
                 states[0].store(encode(QuoteState::Outside), Ordering::Relaxed);
                 Split::Exact(states)
             }
@@ -352,7 +348,8 @@ impl MappedSpans {
             return None;
         }
         let ahead = self.nominal(index).end;
-        self.mapping.will_need(ahead..ahead.saturating_add(READ_AHEAD_SPANS * self.span_bytes));
+        self.mapping
+            .will_need(ahead..ahead.saturating_add(READ_AHEAD_SPANS * self.span_bytes));
         Some(index)
     }
 
@@ -392,14 +389,18 @@ impl MappedSpans {
         if self.mapping.is_whole() {
             Ok(())
         } else {
-            Err(LoadError::Shrunk { file: self.name.clone() })
+            Err(LoadError::Shrunk {
+                file: self.name.clone(),
+            })
         }
     }
 }
 
 /// Bytes of a span whose records have about `record_bytes` bytes each.
 fn span_bytes_for(record_bytes: usize) -> usize {
-    record_bytes.saturating_mul(SPAN_ROWS).clamp(SPAN_BYTES_MIN, SPAN_BYTES_MAX)
+    record_bytes
+        .saturating_mul(SPAN_ROWS)
+        .clamp(SPAN_BYTES_MIN, SPAN_BYTES_MAX)
 }
 
 fn encode(state: QuoteState) -> u8 {

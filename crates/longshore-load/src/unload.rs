@@ -69,17 +69,26 @@ where
     E: std::fmt::Display,
 {
     let begin = Instant::now();
-    let output = Output::open(target)?;
     let mut header = Vec::new();
     if options.header {
-        write_header(&mut header, schema, options);
+        write_header(&mut header, schema, options)?;
     }
+    let output = Output::open(target)?;
     let unload = Unload {
         batches: Mutex::new((0, batches)),
-        forced: schema.fields().iter().map(|f| options.force_quote.contains(f.name())).collect(),
+        forced: schema
+            .fields()
+            .iter()
+            .map(|f| options.force_quote.contains(f.name()))
+            .collect(),
         options,
         control,
-        turn: Mutex::new(Turn { sequence: 0, offset: 0, rows: 0, failure: None }),
+        turn: Mutex::new(Turn {
+            sequence: 0,
+            offset: 0,
+            rows: 0,
+            failure: None,
+        }),
         next_turn: Condvar::new(),
         output: &output,
     };
@@ -107,14 +116,22 @@ where
     }
 }
 
-fn write_header(out: &mut Vec<u8>, schema: &SchemaRef, options: &UnloadOptions) {
+fn write_header(out: &mut Vec<u8>, schema: &SchemaRef, options: &UnloadOptions) -> Result<(), LoadError> {
     for (index, field) in schema.fields().iter().enumerate() {
         if index > 0 {
             out.push(options.dialect.delimiter());
         }
-        write::text(out, field.name().as_bytes(), &options.dialect, options.null.as_bytes(), false);
+        write::text(
+            out,
+            field.name().as_bytes(),
+            &options.dialect,
+            options.null.as_bytes(),
+            false,
+        )
+        .map_err(|error| LoadError::Query(format!("the name of column {}: {error}", field.name())))?;
     }
     out.push(b'\n');
+    Ok(())
 }
 
 /// What the workers of an unload share.
@@ -185,7 +202,10 @@ where
                 if index > 0 {
                     out.push(dialect.delimiter());
                 }
-                column.write(row, out, dialect, null);
+                column.write(row, out, dialect, null).map_err(|error| {
+                    let name = batch.schema_ref().field(index).name();
+                    LoadError::Query(format!("column {name}: {error}"))
+                })?;
             }
             out.push(b'\n');
         }
@@ -245,8 +265,15 @@ where
 /// An open target.
 enum Output {
     /// A new file beside the target, renamed to it at the end.
-    File { file: File, partial: PathBuf, path: PathBuf },
-    Writer { writer: Mutex<Box<dyn Write + Send>>, name: String },
+    File {
+        file: File,
+        partial: PathBuf,
+        path: PathBuf,
+    },
+    Writer {
+        writer: Mutex<Box<dyn Write + Send>>,
+        name: String,
+    },
 }
 
 impl Output {
@@ -254,16 +281,29 @@ impl Output {
         let path = match target {
             Target::Writer(writer) => {
                 let name = "standard output".to_owned();
-                return Ok(Self::Writer { writer: Mutex::new(writer), name });
+                return Ok(Self::Writer {
+                    writer: Mutex::new(writer),
+                    name,
+                });
             }
             Target::File(path) => path,
         };
-        let failed = |action, error| LoadError::Io { file: path.display().to_string(), action, error };
+        let failed = |action, error| LoadError::Io {
+            file: path.display().to_string(),
+            action,
+            error,
+        };
         if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             // A pipe or a device; opening a directory for writing fails.
-            let file = File::options().write(true).open(&path).map_err(|e| failed("open it", e))?;
+            let file = File::options()
+                .write(true)
+                .open(&path)
+                .map_err(|e| failed("open it", e))?;
             let name = path.display().to_string();
-            return Ok(Self::Writer { writer: Mutex::new(Box::new(file)), name });
+            return Ok(Self::Writer {
+                writer: Mutex::new(Box::new(file)),
+                name,
+            });
         }
         let partial = partial_name(&path);
         let file = File::create(&partial).map_err(|error| failed("create it", error))?;
@@ -273,18 +313,14 @@ impl Output {
     fn write_next(&self, text: &[u8]) -> io::Result<()> {
         match self {
             Self::File { file, .. } => (&*file).write_all(text),
-            Self::Writer { writer, .. } => {
-                writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(text)
-            }
+            Self::Writer { writer, .. } => writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(text),
         }
     }
 
     fn complete(self) -> Result<(), LoadError> {
         let finished = match &self {
             Self::File { partial, path, .. } => std::fs::rename(partial, path),
-            Self::Writer { writer, .. } => {
-                writer.lock().unwrap_or_else(PoisonError::into_inner).flush()
-            }
+            Self::Writer { writer, .. } => writer.lock().unwrap_or_else(PoisonError::into_inner).flush(),
         };
         finished.map_err(|error| self.error("finish it", error))
     }

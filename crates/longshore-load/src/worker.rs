@@ -2,9 +2,7 @@
 //!
 //! Not here: what becomes of the rows (`load` puts them into partition buffers, `scan` makes batches of them).
 
-use longshore_csv::{
-    Dialect, Kernel, Marks, PADDING, Padded, Records, Rows, Scanner, Shape, TextTraits,
-};
+use longshore_csv::{Dialect, Kernel, Marks, PADDING, Padded, Records, Rows, Scanner, Shape, TextTraits};
 use longshore_storage::Column;
 
 use crate::position::unclosed_quote;
@@ -100,8 +98,7 @@ impl Cursor {
             }
         }
         let padded = padded(pass, span, start, length, &scratch.tail);
-        let records =
-            Rows::new(padded, &mut scratch.marks, pass.shape, self.traits, &pass.dialect);
+        let records = Rows::new(padded, &mut scratch.marks, pass.shape, self.traits, &pass.dialect);
         let bytes = records.consumed.min(length);
         self.position += bytes;
         Ok(Some(Piece { records, start, bytes }))
@@ -110,14 +107,7 @@ impl Cursor {
 
 /// Copies the piece to `tail` if it cannot be parsed where it stands: when it lacks the file's last line end, or when
 /// too few bytes behind it can be read. Otherwise leaves `tail` empty.
-fn stage_tail(
-    pass: &Pass,
-    span: &Span,
-    start: usize,
-    length: usize,
-    at_end: bool,
-    tail: &mut Vec<u8>,
-) {
+fn stage_tail(pass: &Pass, span: &Span, start: usize, length: usize, at_end: bool, tail: &mut Vec<u8>) {
     let readable = &pass.spans.readable(span)[start..];
     let lacks_line_end = at_end && readable[length - 1] != b'\n';
     tail.clear();

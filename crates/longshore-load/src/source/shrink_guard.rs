@@ -75,11 +75,7 @@ fn install() {
     }
 }
 
-extern "C" fn on_bus_error(
-    signal: libc::c_int,
-    info: *mut libc::siginfo_t,
-    context: *mut libc::c_void,
-) {
+extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel passes a valid siginfo for SIGBUS.
     let address = unsafe { (*info).si_addr() } as usize;
     for slot in &WATCHED {
@@ -118,10 +114,9 @@ fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
     } else if PREVIOUS_TAKES_INFO.load(Ordering::Acquire) {
         // SAFETY: this is the handler that the process had installed, with the signature its flags announced.
         unsafe {
-            std::mem::transmute::<
-                usize,
-                extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void),
-            >(previous)(signal, info, context);
+            std::mem::transmute::<usize, extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void)>(previous)(
+                signal, info, context,
+            );
         }
     } else {
         // SAFETY: as above, with the short signature.

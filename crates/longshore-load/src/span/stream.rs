@@ -50,22 +50,27 @@ impl StreamSpans {
         options: &CsvOptions,
         tuning: &Tuning,
     ) -> Result<(Self, bool), LoadError> {
-        let mut state =
-            State { reader, at_end: false, carry: Vec::new(), offset: 0, lines: 0, sequence: 0 };
+        let mut state = State {
+            reader,
+            at_end: false,
+            carry: Vec::new(),
+            offset: 0,
+            lines: 0,
+            sequence: 0,
+        };
         let mut head_bytes = HEAD_BYTES;
         let preamble = loop {
             state.read_to(head_bytes).map_err(|error| read_error(&name, error))?;
-            let found =
-                crate::preamble::read(&name, &state.carry, state.at_end, names, options, tuning)?;
+            let found = crate::preamble::read(&name, &state.carry, state.at_end, names, options, tuning)?;
             if let Some(preamble) = found {
                 break preamble;
             }
             head_bytes = grow(&name, head_bytes)?;
         };
         state.hand_out(preamble.data_start);
-        let span_bytes = tuning.span_bytes.unwrap_or_else(|| {
-            span_bytes_for(preamble.record_bytes).clamp(SPAN_BYTES_MIN, STREAM_SPAN_BYTES_MAX)
-        });
+        let span_bytes = tuning
+            .span_bytes
+            .unwrap_or_else(|| span_bytes_for(preamble.record_bytes).clamp(SPAN_BYTES_MIN, STREAM_SPAN_BYTES_MAX));
         let spans = Self {
             name,
             kernel: tuning.kernel,
@@ -131,12 +136,9 @@ impl StreamSpans {
         let mut tail_bytes = TAIL_BYTES;
         loop {
             let mut position = text.len().saturating_sub(tail_bytes);
-            let mut state = survey(self.kernel, &self.dialect, &text[..position])
-                .after(QuoteState::Outside);
+            let mut state = survey(self.kernel, &self.dialect, &text[..position]).after(QuoteState::Outside);
             let mut last = None;
-            while let Some(length) =
-                record_start(self.kernel, &self.dialect, &text[position..], state)
-            {
+            while let Some(length) = record_start(self.kernel, &self.dialect, &text[position..], state) {
                 position += length;
                 state = QuoteState::Outside;
                 last = Some(position);
@@ -179,5 +181,9 @@ fn grow(name: &str, bytes: usize) -> Result<usize, LoadError> {
 }
 
 fn read_error(name: &str, error: io::Error) -> LoadError {
-    LoadError::Io { file: name.to_owned(), action: "read it", error }
+    LoadError::Io {
+        file: name.to_owned(),
+        action: "read it",
+        error,
+    }
 }

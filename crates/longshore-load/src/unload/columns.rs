@@ -4,16 +4,16 @@
 //! null text could be mistaken for part of them; then they go the way of texts, which are quoted where needed.
 
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type,
-    Int32Type, Int64Type, Time64MicrosecondType, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, Time64MicrosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, LargeBinaryArray,
-    LargeStringArray, PrimitiveArray, StringArray, StringViewArray,
+    Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray,
+    StringArray, StringViewArray,
 };
 use arrow_schema::{DataType, TimeUnit};
+use longshore_csv::write::Unquotable;
 use longshore_csv::{Dialect, write};
 
 use crate::LoadError;
@@ -46,7 +46,11 @@ enum Values<'a> {
     Decimal128(&'a [i128], u8),
     Date(&'a [i32]),
     Time(&'a [i64]),
-    Timestamp { values: &'a [i64], unit: TimeUnit, zoned: bool },
+    Timestamp {
+        values: &'a [i64],
+        unit: TimeUnit,
+        zoned: bool,
+    },
     Text(&'a StringArray),
     LargeText(&'a LargeStringArray),
     TextView(&'a StringViewArray),
@@ -64,42 +68,56 @@ impl<'a> ColumnText<'a> {
                 array.data_type()
             ))
         })?;
-        Ok(Self { array: array.as_ref(), has_nulls: array.null_count() > 0, forced, values })
+        Ok(Self {
+            array: array.as_ref(),
+            has_nulls: array.null_count() > 0,
+            forced,
+            values,
+        })
     }
 
     /// Appends the value of a row.
+    ///
+    /// # Errors
+    /// When the value must be quoted and the dialect has no quote.
     #[inline]
-    pub(super) fn write(&self, row: usize, out: &mut Vec<u8>, dialect: &Dialect, null: &[u8]) {
+    pub(super) fn write(
+        &self,
+        row: usize,
+        out: &mut Vec<u8>,
+        dialect: &Dialect,
+        null: &[u8],
+    ) -> Result<(), Unquotable> {
         if self.has_nulls && self.array.is_null(row) {
             out.extend_from_slice(null);
-            return;
+            return Ok(());
         }
         let forced = self.forced;
         match &self.values {
-            Values::Null => out.extend_from_slice(null),
-            Values::Text(texts) => {
-                write::text(out, texts.value(row).as_bytes(), dialect, null, forced);
+            Values::Null => {
+                out.extend_from_slice(null);
+                Ok(())
             }
-            Values::LargeText(texts) => {
-                write::text(out, texts.value(row).as_bytes(), dialect, null, forced);
-            }
-            Values::TextView(texts) => {
-                write::text(out, texts.value(row).as_bytes(), dialect, null, forced);
-            }
+            Values::Text(texts) => write::text(out, texts.value(row).as_bytes(), dialect, null, forced),
+            Values::LargeText(texts) => write::text(out, texts.value(row).as_bytes(), dialect, null, forced),
+            Values::TextView(texts) => write::text(out, texts.value(row).as_bytes(), dialect, null, forced),
             Values::Bytes(_) | Values::LargeBytes(_) | Values::BytesView(_) => {
-                self.write_as_text(row, out, dialect, null);
+                self.write_as_text(row, out, dialect, null)
             }
             _ if forced || !is_plain(dialect, null) => self.write_as_text(row, out, dialect, null),
-            _ => self.write_plain(row, out),
+            _ => {
+                self.write_plain(row, out);
+                Ok(())
+            }
         }
     }
 
     /// The value as text, quoted where a text of the same characters would be.
     #[cold]
-    fn write_as_text(&self, row: usize, out: &mut Vec<u8>, dialect: &Dialect, null: &[u8]) {
+    fn write_as_text(&self, row: usize, out: &mut Vec<u8>, dialect: &Dialect, null: &[u8]) -> Result<(), Unquotable> {
         let mut text = Vec::new();
         self.write_plain(row, &mut text);
-        write::text(out, &text, dialect, null, self.forced);
+        write::text(out, &text, dialect, null, self.forced)
     }
 
     /// The value as it is.
@@ -166,14 +184,11 @@ fn values(array: &ArrayRef) -> Option<Values<'_>> {
         DataType::UInt64 => Values::UInt64(primitive::<UInt64Type>(array)?),
         DataType::Float32 => Values::Float32(primitive::<Float32Type>(array)?),
         DataType::Float64 => Values::Float64(primitive::<Float64Type>(array)?),
-        DataType::Decimal128(_, scale) => Values::Decimal128(
-            primitive::<Decimal128Type>(array)?,
-            u8::try_from(*scale).ok()?,
-        ),
-        DataType::Date32 => Values::Date(primitive::<Date32Type>(array)?),
-        DataType::Time64(TimeUnit::Microsecond) => {
-            Values::Time(primitive::<Time64MicrosecondType>(array)?)
+        DataType::Decimal128(_, scale) => {
+            Values::Decimal128(primitive::<Decimal128Type>(array)?, u8::try_from(*scale).ok()?)
         }
+        DataType::Date32 => Values::Date(primitive::<Date32Type>(array)?),
+        DataType::Time64(TimeUnit::Microsecond) => Values::Time(primitive::<Time64MicrosecondType>(array)?),
         DataType::Timestamp(unit, zone) => Values::Timestamp {
             values: match unit {
                 TimeUnit::Second => primitive::<TimestampSecondType>(array)?,

@@ -35,9 +35,8 @@ pub fn pipe() -> CsvOptions {
 
 /// Columns `c0`, `c1`, ... of these types, all nullable.
 pub fn schema(types: &[ColumnType]) -> Arc<Schema> {
-    let column = |(index, column_type): (usize, &ColumnType)| {
-        Column::new(format!("c{index}"), column_type.clone(), true)
-    };
+    let column =
+        |(index, column_type): (usize, &ColumnType)| Column::new(format!("c{index}"), column_type.clone(), true);
     Arc::new(Schema::new(types.iter().enumerate().map(column).collect()))
 }
 
@@ -62,9 +61,19 @@ pub fn machines() -> Vec<Machine> {
             for (turn, span_bytes) in SPAN_BYTES.into_iter().enumerate() {
                 let threads = THREADS[(turn + piece_bytes) % THREADS.len()];
                 let stream = (turn + piece_bytes) % 4 == 3;
-                let mode = if (turn + piece_bytes) % 5 == 4 { Mode::Safe } else { Mode::Exact };
+                let mode = if (turn + piece_bytes) % 5 == 4 {
+                    Mode::Safe
+                } else {
+                    Mode::Exact
+                };
                 let merge = [MergeKind::Chunk, MergeKind::Copy, MergeKind::Insert][turn % 3];
-                let tuning = Tuning { threads, kernel, piece_bytes, span_bytes, merge };
+                let tuning = Tuning {
+                    threads,
+                    kernel,
+                    piece_bytes,
+                    span_bytes,
+                    merge,
+                };
                 machines.push(Machine { tuning, mode, stream });
             }
         }
@@ -73,22 +82,21 @@ pub fn machines() -> Vec<Machine> {
 }
 
 /// Loads `text` on one machine; the rows come back as canonical CSV.
-pub fn load_on(
-    machine: &Machine,
-    file: &Path,
-    schema: &Arc<Schema>,
-    options: &CsvOptions,
-) -> Result<String, String> {
+pub fn load_on(machine: &Machine, file: &Path, schema: &Arc<Schema>, options: &CsvOptions) -> Result<String, String> {
     let relation = Relation::new(Arc::clone(schema), Memory::new(None));
-    let source = if machine.stream { Source::open_unmapped(file) } else { Source::open(file) };
-    let options = CsvOptions { mode: machine.mode, ..options.clone() };
-    let fields: Vec<usize> = (0..schema.columns().len()).collect();
-    let loaded: Result<LoadReport, LoadError> = source.and_then(|source| {
-        copy_from(source, &relation, &fields, &options, &machine.tuning, &Control::new())
-    });
-    let message = |error: LoadError| {
-        error.to_string().replace(&file.display().to_string(), "FILE")
+    let source = if machine.stream {
+        Source::open_unmapped(file)
+    } else {
+        Source::open(file)
     };
+    let options = CsvOptions {
+        mode: machine.mode,
+        ..options.clone()
+    };
+    let fields: Vec<usize> = (0..schema.columns().len()).collect();
+    let loaded: Result<LoadReport, LoadError> =
+        source.and_then(|source| copy_from(source, &relation, &fields, &options, &machine.tuning, &Control::new()));
+    let message = |error: LoadError| error.to_string().replace(&file.display().to_string(), "FILE");
     let report = loaded.map_err(message)?;
     assert_eq!(report.rows, relation.snapshot().rows(), "rows of the report");
     Ok(dump(&relation))
@@ -104,10 +112,22 @@ pub fn dump(relation: &Relation) -> String {
         .map(|chunk| Ok::<_, String>(chunk.batch(&columns, 0, chunk.rows())))
         .collect();
     let (sender, receiver) = std::sync::mpsc::channel();
-    let options = UnloadOptions { dialect: canonical(), null: String::new(), header: false, force_quote: ColumnChoice::All };
+    let options = UnloadOptions {
+        dialect: canonical(),
+        null: String::new(),
+        header: false,
+        force_quote: ColumnChoice::All,
+    };
     let target = Target::Writer(Box::new(Pipe(sender)));
-    unload_csv(batches.into_iter(), &relation.schema().arrow(), target, &options, 2, &Control::new())
-        .expect("an unload to memory");
+    unload_csv(
+        batches.into_iter(),
+        &relation.schema().arrow(),
+        target,
+        &options,
+        2,
+        &Control::new(),
+    )
+    .expect("an unload to memory");
     String::from_utf8(receiver.try_iter().flatten().collect()).expect("UTF-8")
 }
 
@@ -137,7 +157,9 @@ pub fn expected(text: &[u8], schema: &Schema, options: &CsvOptions) -> Option<St
     let mut records = records.into_iter().skip(skipped).peekable();
     let trails = |fields: &[RawField]| {
         fields.len() == columns.len() + 1
-            && fields.last().is_some_and(|field| !field.quoted && field.value.is_empty())
+            && fields
+                .last()
+                .is_some_and(|field| !field.quoted && field.value.is_empty())
     };
     let trailing = match options.trailing_delimiter {
         TrailingDelimiter::Yes => true,
@@ -167,7 +189,7 @@ pub fn expected(text: &[u8], schema: &Schema, options: &CsvOptions) -> Option<St
                 continue;
             }
             let text = canonical_value(&field.value, &column.column_type)?;
-            write::text(&mut out, &text, &canonical(), b"", true);
+            write::text(&mut out, &text, &canonical(), b"", true).expect("there is a quote");
         }
         out.push(b'\n');
     }
@@ -194,7 +216,7 @@ fn canonical_value(value: &[u8], column_type: &ColumnType) -> Option<Vec<u8>> {
         ColumnType::Real => write::float32(&mut out, exact::float32(value).ok()?),
         ColumnType::Double => write::float64(&mut out, exact::float64(value).ok()?),
         ColumnType::Decimal { precision, scale } => {
-            write::decimal(&mut out, exact::decimal(value, precision, scale).ok()?, scale);
+            write::decimal(&mut out, exact::decimal128(value, precision, scale).ok()?, scale);
         }
         ColumnType::Date => write::date(&mut out, exact::date(value).ok()?),
         ColumnType::Time => write::time(&mut out, exact::time(value).ok()?),
@@ -213,12 +235,7 @@ pub fn check(text: &[u8], schema: &Arc<Schema>, options: &CsvOptions) -> Option<
 }
 
 /// As [`check`], on the given machines.
-pub fn check_on(
-    machines: &[Machine],
-    text: &[u8],
-    schema: &Arc<Schema>,
-    options: &CsvOptions,
-) -> Option<String> {
+pub fn check_on(machines: &[Machine], text: &[u8], schema: &Arc<Schema>, options: &CsvOptions) -> Option<String> {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(text).expect("written");
     let expected = expected(text, schema, options);
