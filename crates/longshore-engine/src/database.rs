@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use longshore_storage::Memory;
 use longshore_storage::checksum::{Checksum, checksum};
-use longshore_storage::checksum::{Checksum, checksum};
 
 use crate::catalog::Catalog;
 use crate::datafusion::Queries;
@@ -89,16 +88,6 @@ impl Database {
             let columns = table.relation.schema().columns();
             columns.iter().map(|column| column.name.clone()).collect()
         })
-    }
-
-    /// Number of rows of the table `table` and a checksum over them that does not depend on their order.
-    ///
-    /// # Errors
-    /// When there is no such table.
-    pub fn checksum(&self, table: &str) -> Result<Checksum, Error> {
-        let found = self.catalog.table(table);
-        let table = found.ok_or_else(|| Error::not_found(format!("table {table} does not exist")))?;
-        Ok(checksum(&table.relation.snapshot(), self.config.threads))
     }
 }
 

@@ -21,7 +21,6 @@ pub use error::{Error, ErrorKind};
 pub use longshore_load::{Control, Kernel, Progress};
 pub use longshore_storage::Memory;
 pub use longshore_storage::checksum::Checksum;
-pub use longshore_storage::checksum::Checksum;
 pub use report::{Outcome, Report, RowStream};
 pub use session::Session;
 pub use sql::split::{Split, split};

@@ -93,6 +93,6 @@ impl Write for SharedWriter {
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.with(<dyn Write>::flush)
+        self.with(|writer| writer.flush())
     }
 }

@@ -212,7 +212,7 @@ fn option_value(parser: &mut Parser) -> Result<OptionValue, Error> {
 
 /// Options without parentheses, from before PostgreSQL 9.0.
 fn old_options(parser: &mut Parser) -> Result<Vec<OptionItem>, Error> {
-    parser.parse_keyword(Keyword::WITH);
+    let _ = parser.parse_keyword(Keyword::WITH);
     let mut options = Vec::new();
     loop {
         let at = here(parser);
@@ -229,7 +229,7 @@ fn old_options(parser: &mut Parser) -> Result<Vec<OptionItem>, Error> {
             }
             "HEADER" => OptionValue::None,
             "DELIMITER" | "NULL" | "QUOTE" | "ESCAPE" | "ENCODING" => {
-                parser.parse_keyword(Keyword::AS);
+                let _ = parser.parse_keyword(Keyword::AS);
                 OptionValue::Text(text(parser).ok_or_else(|| expected(parser, "a text in quotes"))?)
             }
             "FORCE" => {
