@@ -20,6 +20,13 @@ pub(super) struct ChunkEntry {
     pub(super) blocks: Vec<Block>,
 }
 
+impl ChunkEntry {
+    /// Bytes of the chunk's heap.
+    pub(super) fn heap_bytes(&self) -> u64 {
+        self.blocks.iter().map(Block::heap_bytes).fold(0, u64::saturating_add)
+    }
+}
+
 /// The contents of a file.
 #[derive(Debug)]
 pub(super) struct Directory {
@@ -34,6 +41,18 @@ pub(super) struct Directory {
 pub(super) struct Unverified(Directory);
 
 impl Directory {
+    /// About what the rows take in memory.
+    pub(super) fn bytes_in_memory(&self) -> usize {
+        let row_bytes: usize = self
+            .schema
+            .columns()
+            .iter()
+            .map(|column| column.column_type.physical().width() + 1)
+            .sum();
+        let chunk_bytes = |chunk: &ChunkEntry| chunk.rows as usize * row_bytes + chunk.heap_bytes() as usize;
+        self.chunks.iter().map(chunk_bytes).sum()
+    }
+
     /// The directory's bytes.
     pub(super) fn encode(schema: &Schema, chunks: &[ChunkEntry]) -> Vec<u8> {
         let mut writer = Writer::default();
@@ -93,7 +112,6 @@ impl Unverified {
                     chunk.rows
                 ))));
             }
-            let mut heap_bytes = 0_u64;
             for (column, block) in directory.schema.columns().iter().zip(&chunk.blocks) {
                 block.verify(column, chunk.rows).map_err(|malformed| {
                     (
@@ -104,9 +122,9 @@ impl Unverified {
                         malformed,
                     )
                 })?;
-                heap_bytes = heap_bytes.saturating_add(block.heap_bytes());
                 extents.push((block.offset, block.bytes));
             }
+            let heap_bytes = chunk.heap_bytes();
             if heap_bytes > HEAP_BYTES_MAX as u64 {
                 return Err(in_directory(Malformed::new(format!(
                     "chunk {number} has {heap_bytes} bytes of text"

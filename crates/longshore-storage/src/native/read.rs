@@ -49,6 +49,7 @@ pub fn read(
         schema: relation.schema(),
         memory,
         control,
+        arena_block_bytes: directory.bytes_in_memory().min(ARENA_BLOCK_BYTES),
         next_chunk: AtomicUsize::new(0),
         stop: AtomicBool::new(false),
     };
@@ -147,6 +148,8 @@ struct Reload<'a> {
     schema: &'a Arc<Schema>,
     memory: &'a Arc<Memory>,
     control: NativeControl<'a>,
+    /// The usual size, or what the whole relation needs if that is less.
+    arena_block_bytes: usize,
     next_chunk: AtomicUsize,
     /// A worker has failed.
     stop: AtomicBool,
@@ -169,7 +172,7 @@ impl Reload<'_> {
     /// Reads chunks until there are no more.
     fn work(&self, append: &Append<'_>) -> Result<(), NativeError> {
         let mut worker = Worker {
-            arena: Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES),
+            arena: Arena::new(Arc::clone(self.memory), self.arena_block_bytes),
             stored: Vec::new(),
             scratch: Vec::new(),
         };
@@ -215,7 +218,7 @@ impl Worker {
         chunk: &ChunkEntry,
     ) -> Result<PartitionBuffer, NativeError> {
         let rows = chunk.rows as usize;
-        let heap_bytes = chunk.blocks.iter().map(Block::heap_bytes).sum::<u64>() as usize;
+        let heap_bytes = chunk.heap_bytes() as usize;
         let mut buffer = PartitionBuffer::with_capacity(reload.schema, rows, heap_bytes, &mut self.arena)
             .map_err(|error| NativeError::out_of_memory(reload.path, error))?
             .with_statistics(chunk.blocks.iter().map(|block| block.statistics.clone()).collect());
