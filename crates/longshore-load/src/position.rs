@@ -2,8 +2,9 @@
 //!
 //! Lines are counted when an error is reported, not before.
 
-use longshore_csv::ShapeError;
+use longshore_csv::reference::ReferenceError;
 use longshore_csv::unclosed_quote as position_of_unclosed_quote;
+use longshore_csv::{ShapeError, ShapeErrorKind};
 
 use crate::fields::{BadValue, value_type};
 use crate::span::Span;
@@ -50,10 +51,46 @@ pub(crate) fn bad_record(pass: &Pass, span: &Span, piece: &Piece<'_>, error: &Sh
 pub(crate) fn unclosed_quote(pass: &Pass, span: &Span, start: usize) -> LoadError {
     let text = &pass.spans.text(span)[start..];
     let quote = position_of_unclosed_quote(&pass.dialect, text).unwrap_or(0) as u32;
-    report(pass, span, start, text, quote, text.len() as u32, |field| {
-        "opens a quote that is never closed".clone_into(&mut field.reason);
-        "close it, or set QUOTE to another character or NONE".clone_into(&mut field.remedy);
-    })
+    report(
+        pass,
+        span,
+        start,
+        text,
+        quote,
+        text.len() as u32,
+        explain_unclosed_quote,
+    )
+}
+
+/// The error for a header that begins at `start` of the head of the file `name` and cannot be taken apart.
+pub(crate) fn malformed(name: &str, head: &[u8], start: usize, error: ReferenceError) -> LoadError {
+    let at = start
+        + match error {
+            ReferenceError::UnterminatedQuote(at) | ReferenceError::StrayCarriageReturn(at) => at,
+        };
+    let mut field = BadField {
+        file: name.to_owned(),
+        line: memchr::memchr_iter(b'\n', &head[..at]).count() as u64 + 1,
+        byte: at as u64,
+        column: None,
+        value: head[at..].to_vec(),
+        reason: String::new(),
+        remedy: String::new(),
+    };
+    match error {
+        ReferenceError::UnterminatedQuote(_) => explain_unclosed_quote(&mut field),
+        ReferenceError::StrayCarriageReturn(_) => {
+            let kind = ShapeErrorKind::StrayCarriageReturn { at: at as u32 };
+            field.reason = kind.reason();
+            field.remedy = kind.remedy();
+        }
+    }
+    LoadError::Bad(Box::new(field))
+}
+
+fn explain_unclosed_quote(field: &mut BadField) {
+    "opens a quote that is never closed".clone_into(&mut field.reason);
+    "close it, or set QUOTE to another character or NONE".clone_into(&mut field.remedy);
 }
 
 /// An error about `text[from..to]`, where `text` begins at `start` in the span.

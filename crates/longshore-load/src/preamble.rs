@@ -3,6 +3,7 @@
 use longshore_csv::reference::{self, RawField};
 use longshore_csv::{QuoteState, record_start};
 
+use crate::position::malformed;
 use crate::source::BYTE_ORDER_MARK;
 use crate::{CsvOptions, Header, LoadError, TrailingDelimiter, Tuning};
 
@@ -43,6 +44,9 @@ pub(crate) fn read(
         let Some(end) = record_end(head, start, at_end, options, tuning) else {
             return Ok(None);
         };
+        if let Err(error) = reference::records(&head[start..end], &options.dialect) {
+            return Err(malformed(name, head, start, error));
+        }
         if options.header == Header::Match {
             check_header(name, &head[start..end], names, options)?;
         }
