@@ -53,7 +53,7 @@ pub fn copy_from(
     let (spans, trailing_delimiter) = Spans::new(source, &names, options, tuning)?;
     let pass = Pass {
         spans,
-        dialect: options.dialect.clone(),
+        dialect: options.dialect,
         kernel: tuning.kernel,
         mode: options.mode,
         shape: Shape {

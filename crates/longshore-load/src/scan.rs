@@ -152,7 +152,7 @@ impl CsvScan {
         control.progress.add(spans.preamble_bytes(), 0);
         let pass = Pass {
             spans,
-            dialect: options.dialect.clone(),
+            dialect: options.dialect,
             kernel: tuning.kernel,
             mode: options.mode,
             shape: Shape {

@@ -237,7 +237,7 @@ impl MappedSpans {
             span_bytes,
             count,
             kernel: tuning.kernel,
-            dialect: options.dialect.clone(),
+            dialect: options.dialect,
             split,
             next: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
@@ -275,15 +275,15 @@ impl MappedSpans {
         traits.quotes |= before != QuoteState::Outside;
         let start = self.boundary(nominal.start, before, nominal.end);
         let Some(start) = start else {
-            return Some(self.span(index, nominal.end..nominal.end, traits));
+            return Some(mapped_span(index, nominal.end..nominal.end, traits));
         };
         let length = self.mapping.bytes().len();
         let end = self.boundary(nominal.end, after, length).unwrap_or(length);
         if end > nominal.end {
             let bytes = &self.mapping.bytes()[nominal.end..end];
-            traits = traits | longshore_csv::survey(self.kernel, &self.dialect, bytes).traits;
+            traits |= longshore_csv::survey(self.kernel, &self.dialect, bytes).traits;
         }
-        Some(self.span(index, start..end, traits))
+        Some(mapped_span(index, start..end, traits))
     }
 
     /// Where the first record begins at or after `position`, given the quoting state there; `None` if none begins
@@ -308,7 +308,7 @@ impl MappedSpans {
         let end = self.boundary_fast(nominal.end, length).unwrap_or(length);
         let range = start.unwrap_or(end)..end;
         let traits = survey(self.kernel, &self.dialect, &self.mapping.bytes()[range.clone()]).traits;
-        Some(self.span(index, range, traits))
+        Some(mapped_span(index, range, traits))
     }
 
     fn boundary_fast(&self, position: usize, limit: usize) -> Option<usize> {
@@ -339,7 +339,7 @@ impl MappedSpans {
         *end_before = end;
         let rest = &self.mapping.bytes()[nominal_end..end];
         let traits = survey.traits | longshore_csv::survey(self.kernel, &self.dialect, rest).traits;
-        Some(self.span(index, start..end, traits))
+        Some(mapped_span(index, start..end, traits))
     }
 
     fn claim_index(&self) -> Option<usize> {
@@ -374,16 +374,6 @@ impl MappedSpans {
         }
     }
 
-    fn span(&self, index: usize, range: Range<usize>, traits: TextTraits) -> Span {
-        Span {
-            sequence: index as u64,
-            offset: range.start as u64,
-            text: SpanText::Mapped(range),
-            traits,
-            lines_before: None,
-        }
-    }
-
     fn finish(&self, range: Range<usize>) -> Result<(), LoadError> {
         self.mapping.release(range);
         if self.mapping.is_whole() {
@@ -393,6 +383,16 @@ impl MappedSpans {
                 file: self.name.clone(),
             })
         }
+    }
+}
+
+fn mapped_span(index: usize, range: Range<usize>, traits: TextTraits) -> Span {
+    Span {
+        sequence: index as u64,
+        offset: range.start as u64,
+        text: SpanText::Mapped(range),
+        traits,
+        lines_before: None,
     }
 }
 

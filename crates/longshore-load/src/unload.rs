@@ -100,20 +100,16 @@ where
         unload.work();
     });
     let turn = unload.turn.into_inner().unwrap_or_else(PoisonError::into_inner);
-    match turn.failure {
-        Some((_, error)) => {
-            output.discard();
-            Err(error)
-        }
-        None => {
-            output.complete()?;
-            Ok(UnloadReport {
-                rows: turn.rows,
-                bytes: turn.offset,
-                seconds: begin.elapsed().as_secs_f64(),
-            })
-        }
+    if let Some((_, error)) = turn.failure {
+        output.discard();
+        return Err(error);
     }
+    output.complete()?;
+    Ok(UnloadReport {
+        rows: turn.rows,
+        bytes: turn.offset,
+        seconds: begin.elapsed().as_secs_f64(),
+    })
 }
 
 fn write_header(out: &mut Vec<u8>, schema: &SchemaRef, options: &UnloadOptions) -> Result<(), LoadError> {

@@ -2,6 +2,7 @@
 
 mod harness;
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -31,9 +32,10 @@ impl RowFilter for Below {
 }
 
 fn text() -> String {
-    (0..ROWS)
-        .map(|row| format!("{row},\"text, {row}\",{}\n", row * 2))
-        .collect()
+    (0..ROWS).fold(String::new(), |mut text, row| {
+        writeln!(text, "{row},\"text, {row}\",{}", row * 2).expect("a string takes all");
+        text
+    })
 }
 
 fn request(projection: &[usize], filter: Option<i32>, limit: Option<usize>, threads: usize) -> ScanRequest {

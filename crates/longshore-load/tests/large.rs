@@ -92,9 +92,7 @@ fn the_line_of_an_error_behind_quoted_lines_is_true() {
     let byte = byte + 3;
     let file = file(text.as_bytes());
     for threads in [1, 2, 7] {
-        let error = load(file.path(), &columns(), &comma(), &Tuning::new(threads))
-            .err()
-            .expect("an error");
+        let error = load(file.path(), &columns(), &comma(), &Tuning::new(threads)).expect_err("an error");
         let LoadError::Bad(bad) = error else { panic!("{error}") };
         assert_eq!((bad.line, bad.byte), (line, byte as u64));
         assert_eq!(bad.value, b"no number");
@@ -112,18 +110,17 @@ fn fast_mode_loads_what_it_may_and_refuses_the_rest() {
         span_bytes: Some(span_bytes),
         ..Tuning::new(2)
     };
-    let plain: String = (0..10_000)
-        .map(|row| format!("{row},\"text, quoted\",{row}\n"))
-        .collect();
+    let mut plain = String::new();
+    for row in 0..10_000 {
+        writeln!(plain, "{row},\"text, quoted\",{row}").expect("a string takes all");
+    }
     let plain = file(plain.as_bytes());
     for span_bytes in [1, 100, 5_000] {
         let relation = load(plain.path(), &columns(), &fast, &spans(span_bytes)).expect("a load");
         assert_eq!(relation.snapshot().rows(), 10_000);
     }
     let treacherous = file(treacherous().as_bytes());
-    let error = load(treacherous.path(), &columns(), &fast, &spans(100_000))
-        .err()
-        .expect("an error");
+    let error = load(treacherous.path(), &columns(), &fast, &spans(100_000)).expect_err("an error");
     assert!(error.to_string().contains("use MODE exact"), "{error}");
 }
 

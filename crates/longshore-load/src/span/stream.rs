@@ -74,7 +74,7 @@ impl StreamSpans {
         let spans = Self {
             name,
             kernel: tuning.kernel,
-            dialect: options.dialect.clone(),
+            dialect: options.dialect,
             span_bytes: span_bytes.max(1),
             preamble_bytes: preamble.data_start as u64,
             state: Mutex::new(state),

@@ -1,7 +1,11 @@
 //! One text, many machines: every test line is loaded by every kernel, with many piece and span sizes, with 1, 2 and 7
 //! workers, from a mapped file and from a stream, and compared with the slow twin: the reference parser, the exact
 //! value parsers and the writers of `longshore-csv`.
-#![allow(dead_code, reason = "each test binary uses its share of the harness")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test binary uses its share of the harness"
+)]
 
 use std::io::Write as _;
 use std::path::Path;
@@ -35,8 +39,7 @@ pub fn pipe() -> CsvOptions {
 
 /// Columns `c0`, `c1`, ... of these types, all nullable.
 pub fn schema(types: &[ColumnType]) -> Arc<Schema> {
-    let column =
-        |(index, column_type): (usize, &ColumnType)| Column::new(format!("c{index}"), column_type.clone(), true);
+    let column = |(index, column_type): (usize, &ColumnType)| Column::new(format!("c{index}"), *column_type, true);
     Arc::new(Schema::new(types.iter().enumerate().map(column).collect()))
 }
 
