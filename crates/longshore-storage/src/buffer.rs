@@ -349,7 +349,7 @@ fn preset_validity(region: &mut Region, filled: usize, count: usize) -> &mut [u8
     let bytes = region.spare::<u8>(first, (filled + count).div_ceil(8) - first);
     let mut fresh = 0;
     if let Some(shared) = bytes.first_mut()
-        && filled % 8 != 0
+        && !filled.is_multiple_of(8)
     {
         // SAFETY: the byte holds bits of rows that are filled, and was written when they were spared.
         let bits = unsafe { shared.assume_init() };

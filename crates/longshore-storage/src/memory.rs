@@ -345,3 +345,88 @@ mod exact {
         }
     }
 }
+
+#[cfg(all(test, not(feature = "exact-blocks")))]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    #[test]
+    fn sizes_are_rounded_to_pages() {
+        let memory = Memory::new(None);
+        for (wanted, given) in [
+            (1, 64 << 10),
+            (65 << 10, 128 << 10),
+            (2 * MIB, 2 * MIB),
+            (2 * MIB + 1, 4 * MIB),
+        ] {
+            assert_eq!(memory.map(wanted).expect("no limit").bytes(), given);
+        }
+    }
+
+    #[test]
+    fn a_freed_block_is_used_again_for_about_its_size() {
+        let memory = Memory::new(None);
+        let mapping = memory.map(4 * MIB).expect("no limit");
+        let start = mapping.start();
+        memory.unmap(mapping);
+        assert_eq!(memory.used(), 0);
+        let small = memory.map(MIB).expect("no limit");
+        assert_ne!(small.start(), start);
+        let fitting = memory.map(3 * MIB).expect("no limit");
+        assert_eq!((fitting.start(), fitting.bytes()), (start, 4 * MIB));
+        assert_eq!((memory.used(), memory.peak()), (5 * MIB, 5 * MIB));
+        memory.unmap(fitting);
+        memory.unmap(small);
+        assert_eq!((memory.used(), memory.peak()), (0, 5 * MIB));
+        memory.reset_peak();
+        assert_eq!(memory.peak(), 0);
+    }
+
+    #[test]
+    fn only_so_much_waits() {
+        let memory = Memory::with_free_bytes_max(None, 4 * MIB);
+        let mappings: Vec<Mapping> = (0..4).map(|_| memory.map(2 * MIB).expect("no limit")).collect();
+        for mapping in mappings {
+            memory.unmap(mapping);
+        }
+        assert_eq!(memory.state().free_bytes, 4 * MIB);
+        let large = memory.map(6 * MIB).expect("no limit");
+        memory.unmap(large);
+        assert_eq!(memory.state().free_bytes, 4 * MIB, "too large to wait");
+    }
+
+    #[test]
+    fn waiting_blocks_make_room_under_the_limit() {
+        let memory = Memory::new(Some(8 * MIB));
+        let mapping = memory.map(6 * MIB).expect("within the limit");
+        memory.unmap(mapping);
+        assert_eq!(memory.state().free_bytes, 6 * MIB);
+        let small = memory.map(2 * MIB).expect("within the limit");
+        assert_eq!(memory.state().free_bytes, 6 * MIB);
+        let other = memory.map(2 * MIB).expect("within the limit");
+        assert_eq!(memory.state().free_bytes, 0);
+        let error = memory.map(6 * MIB).err();
+        assert_eq!(
+            error,
+            Some(OutOfMemory {
+                wanted: 6 * MIB,
+                used: 4 * MIB,
+                limit: Some(8 * MIB)
+            })
+        );
+        memory.unmap(small);
+        memory.unmap(other);
+    }
+
+    #[test]
+    fn absurd_sizes_are_refused() {
+        for limit in [None, Some(MIB)] {
+            let memory = Memory::new(limit);
+            assert!(memory.map(usize::MAX).is_err());
+            assert!(memory.map(1 << 60).is_err());
+            assert_eq!(memory.used(), 0);
+        }
+    }
+}

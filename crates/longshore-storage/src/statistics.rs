@@ -66,14 +66,14 @@ pub struct ColumnStatistics {
 impl ColumnStatistics {
     /// Takes in the statistics of further rows of the column.
     pub(crate) fn merge(&mut self, other: &ColumnStatistics) {
-        let had_values = self.null_count < self.row_count;
+        let is_first = self.null_count == self.row_count;
         let has_values = other.null_count < other.row_count;
         self.row_count += other.row_count;
         self.null_count += other.null_count;
         if !has_values {
             return;
         }
-        if !had_values {
+        if is_first {
             self.min.clone_from(&other.min);
             self.max.clone_from(&other.max);
             self.exact = other.exact;

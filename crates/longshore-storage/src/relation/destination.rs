@@ -226,7 +226,7 @@ fn roomy_heap_bytes(needed: usize, expected: usize) -> usize {
     if needed == 0 {
         0
     } else {
-        needed.max(expected).max(HEAP_BYTES_MIN).min(HEAP_BYTES_MAX)
+        needed.max(expected).clamp(HEAP_BYTES_MIN, HEAP_BYTES_MAX)
     }
 }
 

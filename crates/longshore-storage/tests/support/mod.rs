@@ -12,7 +12,7 @@ use longshore_storage::{Arena, Column, ColumnType, Memory, PartitionBuffer, Rela
 
 /// A value of any type.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub(crate) enum Cell {
     Null,
     Boolean(bool),
     Integer(i64),
@@ -23,10 +23,10 @@ pub enum Cell {
     Bytes(Vec<u8>),
 }
 
-pub type Row = Vec<Cell>;
+pub(crate) type Row = Vec<Cell>;
 
 /// Every column type, each nullable, and one that is not.
-pub fn all_types() -> Arc<Schema> {
+pub(crate) fn all_types() -> Arc<Schema> {
     let types = [
         ColumnType::Boolean,
         ColumnType::SmallInt,
@@ -62,18 +62,18 @@ pub fn all_types() -> Arc<Schema> {
 }
 
 /// A small table for tests of order: its id, and a text of any length.
-pub fn id_and_text() -> Arc<Schema> {
+pub(crate) fn id_and_text() -> Arc<Schema> {
     Arc::new(Schema::new(vec![
         Column::new("id", ColumnType::BigInt, false),
         Column::new("text", ColumnType::Text, true),
     ]))
 }
 
-/// Random numbers, the same in every run (SplitMix64).
-pub struct Random(pub u64);
+/// Random numbers, the same in every run (`SplitMix64`).
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -81,11 +81,11 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
             items.swap(at, self.below(at + 1));
         }
@@ -123,7 +123,7 @@ impl Random {
     }
 
     /// Rows whose ids count from `first_id`.
-    pub fn rows(&mut self, schema: &Schema, first_id: i64, count: usize) -> Vec<Row> {
+    pub(crate) fn rows(&mut self, schema: &Schema, first_id: i64, count: usize) -> Vec<Row> {
         let ids = first_id..first_id + count as i64;
         ids.map(|id| schema.columns().iter().map(|column| self.cell(column, id)).collect())
             .collect()
@@ -203,7 +203,7 @@ fn array(column_type: ColumnType, at: usize, rows: &[Row]) -> ArrayRef {
 }
 
 /// Rows as a batch of the schema's Arrow types.
-pub fn batch(schema: &Schema, rows: &[Row]) -> RecordBatch {
+pub(crate) fn batch(schema: &Schema, rows: &[Row]) -> RecordBatch {
     let columns = schema.columns().iter().enumerate();
     let arrays = columns
         .map(|(at, column)| array(column.column_type, at, rows))
@@ -236,7 +236,7 @@ fn cell(column_type: ColumnType, array: &ArrayRef, row: usize) -> Cell {
 }
 
 /// The rows of a batch of the schema's Arrow types.
-pub fn rows_of(schema: &Schema, batch: &RecordBatch) -> Vec<Row> {
+pub(crate) fn rows_of(schema: &Schema, batch: &RecordBatch) -> Vec<Row> {
     assert_eq!(batch.schema(), schema.arrow());
     let columns: Vec<_> = schema.columns().iter().zip(batch.columns()).collect();
     let row = |row| {
@@ -249,7 +249,7 @@ pub fn rows_of(schema: &Schema, batch: &RecordBatch) -> Vec<Row> {
 }
 
 /// All rows that a snapshot shows, read in batches of an odd size.
-pub fn rows_in(snapshot: &Snapshot) -> Vec<Row> {
+pub(crate) fn rows_in(snapshot: &Snapshot) -> Vec<Row> {
     let schema = snapshot.schema();
     let projection: Vec<usize> = (0..schema.columns().len()).collect();
     let mut rows = Vec::new();
@@ -266,7 +266,7 @@ pub fn rows_in(snapshot: &Snapshot) -> Vec<Row> {
 }
 
 /// The ids that a snapshot shows, from its column of that name.
-pub fn ids_in(snapshot: &Snapshot) -> Vec<i64> {
+pub(crate) fn ids_in(snapshot: &Snapshot) -> Vec<i64> {
     let id = snapshot.schema().index_of("id").expect("there is an id");
     let ids = snapshot.chunks().iter().flat_map(|chunk| {
         chunk
@@ -279,11 +279,11 @@ pub fn ids_in(snapshot: &Snapshot) -> Vec<i64> {
 }
 
 /// Buffers of these rows.
-pub fn buffers(schema: &Arc<Schema>, rows: &[Row], arena: &mut Arena) -> Vec<PartitionBuffer> {
+pub(crate) fn buffers(schema: &Arc<Schema>, rows: &[Row], arena: &mut Arena) -> Vec<PartitionBuffer> {
     PartitionBuffer::from_batch(schema, &batch(schema, rows), arena).expect("rows of the schema")
 }
 
 /// An empty relation without a limit of memory.
-pub fn relation(schema: &Arc<Schema>) -> Relation {
+pub(crate) fn relation(schema: &Arc<Schema>) -> Relation {
     Relation::new(Arc::clone(schema), Memory::new(None))
 }
