@@ -10,7 +10,7 @@
 //!    ([`record`]).
 //! 5. A decoder per column turns fields into values, a column at a time ([`decode`]).
 //!
-//! [`write`] is the way back. [`mod@reference`] is a slow and obvious parser of the same language, which the tests
+//! [`mod@write`] is the way back. [`mod@reference`] is a slow and obvious parser of the same language, which the tests
 //! compare every kernel with.
 //!
 //! What this crate never does: read or write files, start threads, or allocate per field.

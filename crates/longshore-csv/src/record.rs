@@ -102,17 +102,10 @@ impl<'a> Rows<'a> {
             scanned.first_misshapen()
         };
         let mut count = error.map_or(line_ends, |error| error.row);
-        if scanned.trim && scanned.carriage_returns_in_line_ends(count) < carriage_returns {
-            // The others are stray, or stand in a record that is misshapen or not complete yet.
-            error = scanned.first_stray(count, error, dialect).or(error);
-            count = error.map_or(line_ends, |error| error.row);
-        }
-        let consumed = scanned.start(count) as usize;
         let stride = shape.marks();
-        let marks = &positions[..=count * stride];
         let mut rows = Rows {
             text,
-            marks,
+            marks: &positions[..=count * stride],
             stride,
             count,
             shape,
@@ -121,12 +114,20 @@ impl<'a> Rows<'a> {
             dialect,
         };
         if scanned.trim {
-            rows.copy_marks(0..count, trimmed);
-            for end in trimmed.iter_mut().skip(stride).step_by(stride + 1) {
-                *end = scanned.trimmed(*end);
+            let in_line_ends = scanned.copy_trimmed(count, trimmed);
+            if in_line_ends < carriage_returns {
+                // The others are stray, or stand in a record that is misshapen or not complete yet.
+                error = scanned.first_stray(count, error, dialect).or(error);
+                count = error.map_or(line_ends, |error| error.row);
             }
-            (rows.marks, rows.stride) = (trimmed, stride + 1);
+            rows = Rows {
+                marks: trimmed,
+                stride: stride + 1,
+                count,
+                ..rows
+            };
         }
+        let consumed = scanned.start(count) as usize;
         Records { rows, consumed, error }
     }
 
@@ -184,8 +185,7 @@ impl<'a> Rows<'a> {
             "no field at row {row}, column {column}"
         );
         let at = row * self.stride + column;
-        // SAFETY: `new` and `copy_marks` leave `stride` marks per row, and one more where rows share their marks; a
-        // row has a mark before its first field and one behind each.
+        // SAFETY: `new` and `select` see to it that a row has a mark before its first field and one behind each.
         unsafe {
             (
                 self.marks.get_unchecked(at).wrapping_add(1),
@@ -242,25 +242,21 @@ impl<'a> Rows<'a> {
     where
         'a: 'b,
     {
-        self.copy_marks(rows.iter().map(|&row| row as usize), marks);
-        Rows {
-            marks,
-            stride: self.shape.marks() + 1,
-            count: rows.len(),
-            selected: true,
-            ..self
-        }
-    }
-
-    /// Replaces `marks` by those of the given rows, each with a mark of its own before the first field.
-    fn copy_marks(&self, rows: impl ExactSizeIterator<Item = usize>, marks: &mut Vec<u32>) {
         let width = self.shape.marks();
         marks.clear();
         marks.reserve(rows.len() * (width + 1));
-        for row in rows {
+        for &row in rows {
+            let row = row as usize;
             assert!(row < self.count, "no row {row}");
             let first = row * self.stride;
             marks.extend_from_slice(&self.marks[first..=first + width]);
+        }
+        Rows {
+            marks,
+            stride: width + 1,
+            count: rows.len(),
+            selected: true,
+            ..self
         }
     }
 
@@ -335,11 +331,22 @@ impl Scanned<'_> {
         None
     }
 
-    /// How many of the first `count` records, which have the shape that is due, end with `\r\n`.
-    fn carriage_returns_in_line_ends(&self, count: usize) -> usize {
-        (0..count)
-            .filter(|&row| self.trimmed(self.line_end(row)) != self.line_end(row))
-            .count()
+    /// Replaces `marks` by those of the first `count` records, which have the shape that is due: each with a mark of its
+    /// own before the first field, and the last field ended by a carriage return that belongs to the line end. Returns
+    /// how many such carriage returns there are.
+    fn copy_trimmed(&self, count: usize, marks: &mut Vec<u32>) -> usize {
+        let stride = self.shape.marks();
+        let mut in_line_ends = 0;
+        marks.clear();
+        marks.reserve(count * (stride + 1));
+        for record in self.positions.windows(stride + 1).step_by(stride).take(count) {
+            let line_end = record[stride];
+            let end = self.trimmed(line_end);
+            in_line_ends += (line_end - end) as usize;
+            marks.extend_from_slice(&record[..stride]);
+            marks.push(end);
+        }
+        in_line_ends
     }
 
     /// The first unquoted carriage return that is not part of a line end, among `count` records of the shape that is

@@ -118,8 +118,8 @@ fn marks_are_unquoted_delimiters_and_line_ends() {
 #[test]
 fn surveys_follow_every_state() {
     let mut random = Random::new(4);
-    for round in 0..400 {
-        let text = random.soup(round % 200);
+    for round in 0..600 {
+        let text = random.soup(round);
         for dialect in &dialects() {
             for kernel in Kernel::available() {
                 let survey = survey(kernel, dialect, &text);

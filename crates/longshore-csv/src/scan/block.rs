@@ -80,7 +80,7 @@ pub(crate) unsafe fn flatten_by_trailing_zeros(mut marks: u64, base: u32, mut ou
 /// boundary goes around the loop, so that nothing within it is a call.
 macro_rules! entry_points {
     ($block:ty, $($features:literal)?) => {
-        /// [`driver::scan_blocks`]($crate::scan::driver::scan_blocks) for this kernel.
+        /// `driver::scan_blocks` for this kernel.
         $(#[target_feature(enable = $features)])?
         pub(crate) fn scan<Q: $crate::scan::quoting::Quoting, const CARRIAGE_RETURNS: bool>(
             text: $crate::Padded<'_>,
@@ -91,7 +91,7 @@ macro_rules! entry_points {
             unsafe { $crate::scan::driver::scan_blocks::<$block, Q, CARRIAGE_RETURNS>(text, dialect, marks) }
         }
 
-        /// [`driver::survey_blocks`]($crate::scan::driver::survey_blocks) for this kernel.
+        /// `driver::survey_blocks` for this kernel.
         $(#[target_feature(enable = $features)])?
         pub(crate) fn survey<T: $crate::scan::quoting::Transitions>(
             dialect: &$crate::Dialect,
@@ -101,7 +101,7 @@ macro_rules! entry_points {
             unsafe { $crate::scan::driver::survey_blocks::<$block, T>(dialect, text) }
         }
 
-        /// [`driver::first_line_end`]($crate::scan::driver::first_line_end) for this kernel.
+        /// `driver::first_line_end` for this kernel.
         $(#[target_feature(enable = $features)])?
         pub(crate) fn first_line_end<Q: $crate::scan::quoting::Quoting>(
             dialect: &$crate::Dialect,

@@ -71,7 +71,12 @@ impl Random {
         let mut soup: Vec<u8> = (0..len)
             .map(|_| alphabet.as_bytes()[self.below(alphabet.len())])
             .collect();
-        if self.once_in(2) {
+        if self.once_in(3) {
+            // Whole blocks without any special byte, or with one of them only.
+            soup.iter_mut()
+                .filter(|_| !self.once_in(50))
+                .for_each(|byte| *byte = b'x');
+        } else if self.once_in(2) {
             // With fewer line ends and quotes, structures get longer.
             let (rare, instead) = ([b'\n', b'"', b'\r'][self.below(3)], b'x');
             for byte in &mut soup {
