@@ -3,7 +3,7 @@
 //! Joins the words of the two crates below: `longshore-storage` knows column types, `longshore-csv` value types.
 
 use longshore_csv::decode::{Decoder, FieldError, FieldRule, Heap, Target, Validity, ValueType, Values};
-use longshore_csv::{Dialect, Rows};
+use longshore_csv::{Kernel, Rows};
 use longshore_storage::{ColumnType, PartitionBuffer, Schema, SpareColumn, SpareValues};
 
 use crate::{CsvOptions, LoadError};
@@ -42,7 +42,7 @@ impl FieldPlan {
         schema: &Schema,
         targets: &[(usize, usize)],
         options: &CsvOptions,
-        dialect: &Dialect,
+        kernel: Kernel,
     ) -> Result<Self, LoadError> {
         let columns = schema.columns();
         let mut fields: Vec<Field> = targets
@@ -59,7 +59,7 @@ impl FieldPlan {
                 Field {
                     position,
                     column,
-                    decoder: Decoder::new(rule, dialect),
+                    decoder: Decoder::with_kernel(rule, &options.dialect, kernel),
                 }
             })
             .collect();

@@ -49,7 +49,7 @@ pub fn copy_from(
     let columns: Vec<_> = fields.iter().map(|&column| schema.columns()[column].clone()).collect();
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let targets: Vec<_> = fields.iter().copied().enumerate().collect();
-    let plan = FieldPlan::new(&source.name, schema, &targets, options, &options.dialect)?;
+    let plan = FieldPlan::new(&source.name, schema, &targets, options, tuning.kernel)?;
     let (spans, trailing_delimiter) = Spans::new(source, &names, options, tuning)?;
     let pass = Pass {
         spans,

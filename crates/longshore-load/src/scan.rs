@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use longshore_csv::{PADDING, Rows, Shape};
+use longshore_csv::{Kernel, PADDING, Rows, Shape};
 use longshore_storage::{Arena, Memory, PartitionBuffer, Schema};
 
 use crate::fields::{BadValue, FieldPlan};
@@ -92,7 +92,7 @@ impl Columns {
             .enumerate()
             .map(|(column, &position)| (position, column))
             .collect();
-        let plan = FieldPlan::new(file, &schema, &targets, options, &options.dialect)?;
+        let plan = FieldPlan::new(file, &schema, &targets, options, kernel)?;
         Ok(Self {
             arrow: schema.arrow(),
             schema,
@@ -139,10 +139,10 @@ impl CsvScan {
             control,
         } = request;
         let names: Vec<&str> = schema.columns().iter().map(|c| c.name.as_str()).collect();
-        let output = Columns::new(&source.name, &schema, &projection, &options)?;
+        let output = Columns::new(&source.name, &schema, &projection, &options, tuning.kernel)?;
         let filter = match filter {
             Some(filter) => {
-                let columns = Columns::new(&source.name, &schema, filter.columns(), &options)?;
+                let columns = Columns::new(&source.name, &schema, filter.columns(), &options, tuning.kernel)?;
                 Some((filter, columns))
             }
             None => None,
