@@ -52,7 +52,8 @@ impl Conversion for Boolean {
         let mask = (1 << (8 * len)) - 1;
         // SAFETY: the padding makes eight bytes readable.
         let text = u64::from_le(unsafe { field.cast::<u64>().read_unaligned() }) & mask;
-        if text == ONE || text == ZERO {
+        // The length counts: a zero byte behind the digit leaves the number as it is.
+        if len == 1 && (text == ONE || text == ZERO) {
             return Some(u8::from(text == ONE));
         }
         // Makes letters small; no other byte becomes a letter by it.
@@ -60,6 +61,22 @@ impl Conversion for Boolean {
             T | TRUE => Some(1),
             F | FALSE => Some(0),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zero_byte_ends_no_word() {
+        for text in [*b"0\0", *b"1\0", *b"t\0"] {
+            let mut padded = [0; 8];
+            padded[..2].copy_from_slice(&text);
+            let mut heap = Heap::new(&mut [], 0);
+            // SAFETY: eight bytes are readable.
+            assert_eq!(unsafe { Boolean.fast(padded.as_ptr(), 2, &mut heap) }, None);
         }
     }
 }
