@@ -1,0 +1,106 @@
+#![no_main]
+//! A native file with any byte changed, missing or added is refused; a directory that is forged together with its
+//! checksum is read or refused, and nothing worse.
+
+use std::io::Cursor;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use libfuzzer_sys::fuzz_target;
+use longshore_csv::Dialect;
+use longshore_fuzz::Choices;
+use longshore_load::{Control, CsvOptions, Source, Tuning, copy_from};
+use longshore_storage::checksum::{Checksum, checksum};
+use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema, native};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Offset and length of the directory, its checksum, magic bytes.
+const TRAILER_BYTES: usize = 32;
+
+/// Forged numbers must not make the reader ask for more.
+const MEMORY_BYTES_MAX: usize = 1 << 28;
+
+fuzz_target!(|input: &[u8]| {
+    let (original, right) = &*FILE;
+    let mut file = original.clone();
+    let mut choices = Choices::new(input);
+    let forge = choices.byte() & 1 == 1;
+    let directory = directory(&file);
+    for _ in 0..1 + choices.below(8) {
+        let at = if forge { directory.start + choices.below(directory.len()) } else { choices.below(file.len()) };
+        file[at] = choices.byte();
+    }
+    if forge {
+        let sum = xxh3_64(&file[directory.clone()]).to_le_bytes();
+        let at = file.len() - TRAILER_BYTES + 16;
+        file[at..at + 8].copy_from_slice(&sum);
+    } else {
+        match choices.byte() {
+            1 => file.truncate(choices.below(file.len())),
+            2 => file.push(choices.byte()),
+            _ => {}
+        }
+    }
+    match read(&file) {
+        Ok(found) if file == *original => assert_eq!(found, *right),
+        Ok(_) => assert!(forge, "a changed file was read"),
+        Err(error) => assert!(file != *original, "the original was refused: {error}"),
+    }
+});
+
+/// A file of two chunks with every encoding, and the checksum of what is in it.
+static FILE: LazyLock<(Vec<u8>, Checksum)> = LazyLock::new(|| {
+    let columns = vec![
+        Column::new("key", ColumnType::BigInt, false),
+        Column::new("money", ColumnType::Decimal { precision: 15, scale: 2 }, true),
+        Column::new("wide", ColumnType::Decimal { precision: 30, scale: 2 }, true),
+        Column::new("day", ColumnType::Date, true),
+        Column::new("flag", ColumnType::Boolean, true),
+        Column::new("share", ColumnType::Double, true),
+        Column::new("word", ColumnType::Text, true),
+        Column::new("bytes", ColumnType::Bytea, true),
+    ];
+    let fields: Vec<usize> = (0..columns.len()).collect();
+    let relation = Relation::new(Arc::new(Schema::new(columns)), Memory::new(None));
+    let options = CsvOptions::new(Dialect::default());
+    for rows in [0..200_u32, 200..260] {
+        let text: String = rows.map(line).collect();
+        let source = Source::from_reader("text", Box::new(Cursor::new(text.into_bytes())));
+        let tuning = Tuning { merge: MergeKind::Chunk, ..Tuning::new(1) };
+        copy_from(source, &relation, &fields, &options, &tuning, &Control::new()).expect("the text is right");
+    }
+    let snapshot = relation.snapshot();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("file");
+    native::write(&path, &snapshot, 1, &|_| true).expect("the file can be written");
+    (std::fs::read(&path).expect("the file is there"), checksum(&snapshot, 1))
+});
+
+fn line(row: u32) -> String {
+    if row % 17 == 3 {
+        return format!("{row},,,,,,,\n");
+    }
+    let (cents, day, flag) = (row % 100, 1 + row % 28, row % 3 == 0);
+    let word = ["a", "a word", "a longer word than the others"][row as usize % 3];
+    format!("{row},{row}.{cents:02},-{row}000000000000.5,1999-02-{day:02},{flag},{row}e-3,{word},\\x{cents:04}\n")
+}
+
+/// Where the directory lies.
+fn directory(file: &[u8]) -> std::ops::Range<usize> {
+    let trailer = &file[file.len() - TRAILER_BYTES..];
+    let number = |at: usize| u64::from_le_bytes(trailer[at..at + 8].try_into().expect("eight bytes")) as usize;
+    number(0)..number(0) + number(8)
+}
+
+fn read(file: &[u8]) -> Result<Checksum, String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("file");
+    std::fs::write(&path, file).expect("the file can be written");
+    read_path(&path)
+}
+
+fn read_path(path: &Path) -> Result<Checksum, String> {
+    let memory = Memory::new(Some(MEMORY_BYTES_MAX));
+    let (relation, _) = native::read(path, 1, &memory, &|_| true).map_err(|error| error.to_string())?;
+    Ok(checksum(&relation.snapshot(), 1))
+}
