@@ -5,15 +5,16 @@ use std::mem::MaybeUninit;
 use super::column::{Conversion, Exact};
 use super::{Heap, Reason, ValueType, Values, exact};
 
-/// A word of up to eight bytes as a number.
+/// A word of up to five bytes as a number, with its length in the highest byte.
 const fn word(text: &[u8]) -> u64 {
     let mut word = 0;
+    let len = (text.len() as u64) << 56;
     let mut at = text.len();
     while at > 0 {
         at -= 1;
         word = word << 8 | text[at] as u64;
     }
-    word
+    word | len
 }
 
 const ONE: u64 = word(b"1");
@@ -51,7 +52,7 @@ impl Conversion for Boolean {
         }
         let mask = (1 << (8 * len)) - 1;
         // SAFETY: the padding makes eight bytes readable.
-        let text = u64::from_le(unsafe { field.cast::<u64>().read_unaligned() }) & mask;
+        let text = u64::from_le(unsafe { field.cast::<u64>().read_unaligned() }) & mask | (len as u64) << 56;
         // The length counts: a zero byte behind the digit leaves the number as it is.
         if len == 1 && (text == ONE || text == ZERO) {
             return Some(u8::from(text == ONE));

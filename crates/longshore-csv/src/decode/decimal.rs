@@ -91,7 +91,7 @@ impl Form {
             }
             let fraction = if scale == 0 { 0 } else { long_whole::<D>(text.add(point + 1), scale)? };
             let whole = long_whole::<D>(text, point)?;
-            let number = whole.checked_mul(POWERS_OF_TEN[scale] as u128)? + fraction;
+            let number = whole.checked_mul(POWERS_OF_TEN[scale] as u128)?.checked_add(fraction)?;
             if number >= POWERS_OF_TEN[usize::from(self.precision)] as u128 {
                 return None;
             }

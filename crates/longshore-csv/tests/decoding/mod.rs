@@ -1,0 +1,276 @@
+//! Columns of fields, decoded by every kernel, and what the exact twins say of them.
+
+#![allow(dead_code, reason = "every test file uses a part of this")]
+
+use std::mem::MaybeUninit;
+
+use longshore_csv::decode::exact;
+use longshore_csv::reference;
+use longshore_csv::{
+    Decoder, Dialect, FieldRule, Heap, Kernel, Marks, PADDING, Padded, Reason, Rows, Scanner, Shape, Target, Validity,
+    ValueType, Values, survey,
+};
+
+/// A decoded field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Cell {
+    Null,
+    /// Any integer, date, time or decimal.
+    Number(i128),
+    /// The bits of a float.
+    Bits(u64),
+    /// Text or bytes.
+    Bytes(Vec<u8>),
+}
+
+/// A small generator of numbers that look random (splitmix64).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut number = self.0;
+        number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        number ^ number >> 31
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    pub(crate) fn pick<'t, T>(&mut self, items: &'t [T]) -> &'t T {
+        &items[self.below(items.len())]
+    }
+}
+
+/// What a field of that content means, by the exact twins.
+pub(crate) fn expected(rule: &FieldRule, content: &[u8], quoted: bool) -> Result<Cell, Reason> {
+    let may_be_null = if quoted { rule.force_null } else { !rule.force_not_null };
+    if may_be_null && content == &*rule.null_text {
+        return if rule.nullable {
+            Ok(Cell::Null)
+        } else {
+            Err(Reason::Null)
+        };
+    }
+    match rule.value_type {
+        ValueType::Boolean => exact::boolean(content).map(|value| Cell::Number(value.into())),
+        ValueType::Int16 => exact::int16(content).map(|value| Cell::Number(value.into())),
+        ValueType::Int32 => exact::int32(content).map(|value| Cell::Number(value.into())),
+        ValueType::Int64 => exact::int64(content).map(|value| Cell::Number(value.into())),
+        ValueType::Float32 => exact::float32(content).map(|value| Cell::Bits(value.to_bits().into())),
+        ValueType::Float64 => exact::float64(content).map(|value| Cell::Bits(value.to_bits())),
+        ValueType::Decimal64 { precision, scale } => {
+            exact::decimal64(content, precision, scale).map(|value| Cell::Number(value.into()))
+        }
+        ValueType::Decimal128 { precision, scale } => exact::decimal128(content, precision, scale).map(Cell::Number),
+        ValueType::Date => exact::date(content).map(|value| Cell::Number(value.into())),
+        ValueType::Time => exact::time(content).map(|value| Cell::Number(value.into())),
+        ValueType::Timestamp => exact::timestamp(content).map(|value| Cell::Number(value.into())),
+        ValueType::TimestampTz => exact::timestamptz(content).map(|value| Cell::Number(value.into())),
+        ValueType::Text => exact::text(content).map(|value| Cell::Bytes(value.into())),
+        ValueType::Varchar(length) => exact::varchar(content, length).map(|value| Cell::Bytes(value.into())),
+        ValueType::Char(length) => exact::character(content, length).map(|value| Cell::Bytes(value.into())),
+        ValueType::Uuid => exact::uuid(content).map(|value| Cell::Bytes(value.into())),
+        ValueType::Bytea => {
+            let mut bytes = Vec::new();
+            exact::bytea(content, &mut bytes).map(|()| Cell::Bytes(bytes))
+        }
+    }
+}
+
+/// Decodes a column of rows that may hold bad fields: after each of them, decoding goes on with the next row. No
+/// more than some rows are decoded at once, or those behind a bad field would be allocated for again and again.
+pub(crate) fn decode(decoder: &Decoder, rows: Rows<'_>, column: usize) -> Vec<Result<Cell, Reason>> {
+    let mut cells = Vec::new();
+    let mut rest = rows;
+    while !rest.is_empty() {
+        let some = rest.truncated(rest.count().min(100));
+        let (good, error) = decode_good(decoder, some, column);
+        cells.extend(good.into_iter().map(Ok));
+        cells.extend(error.map(|(_, reason)| Err(reason)));
+        rest = rest.split_at(error.map_or(some.count(), |(row, _)| row + 1)).1;
+    }
+    cells
+}
+
+/// The cells up to the first bad field.
+fn decode_good(decoder: &Decoder, rows: Rows<'_>, column: usize) -> (Vec<Cell>, Option<(usize, Reason)>) {
+    const USED: usize = 5;
+    let count = rows.count();
+    let mut bits = vec![0xFF_u8; count / 8 + 2];
+    let mut memory = vec![MaybeUninit::<u8>::uninit(); USED + rows.text_bytes() + PADDING];
+    let (mut error, mut nulls) = (None, 0);
+    macro_rules! slots {
+        ($variant:ident, $zero:expr, |$value:ident, $heap:ident| $cell:expr) => {{
+            let mut slots = vec![MaybeUninit::new($zero); count];
+            let mut heap = Heap::new(&mut memory, USED);
+            let validity = Validity::new(&mut bits, 3);
+            let mut target = Target {
+                values: Values::$variant(&mut slots),
+                validity,
+                heap: &mut heap,
+            };
+            if let Err(bad) = decoder.decode(&rows, column, &mut target) {
+                assert_eq!((bad.start, bad.end), rows.field(bad.row, column));
+                error = Some((bad.row, bad.reason));
+            }
+            nulls += target.validity.nulls();
+            let good = error.map_or(count, |(row, _)| row);
+            let $heap = &memory;
+            slots[..good]
+                .iter()
+                .map(|slot| {
+                    // SAFETY: all slots began with a value.
+                    let $value = unsafe { slot.assume_init() };
+                    $cell
+                })
+                .collect::<Vec<Cell>>()
+        }};
+    }
+    let mut cells = match decoder.rule().value_type {
+        ValueType::Boolean => slots!(U8, 9_u8, |value, _heap| Cell::Number(value.into())),
+        ValueType::Int16 => slots!(I16, 9_i16, |value, _heap| Cell::Number(value.into())),
+        ValueType::Int32 | ValueType::Date => slots!(I32, 9_i32, |value, _heap| Cell::Number(value.into())),
+        ValueType::Int64
+        | ValueType::Decimal64 { .. }
+        | ValueType::Time
+        | ValueType::Timestamp
+        | ValueType::TimestampTz => slots!(I64, 9_i64, |value, _heap| Cell::Number(value.into())),
+        ValueType::Decimal128 { .. } => slots!(I128, 9_i128, |value, _heap| Cell::Number(value)),
+        ValueType::Float32 => slots!(F32, 9.0_f32, |value, _heap| Cell::Bits(value.to_bits().into())),
+        ValueType::Float64 => slots!(F64, 9.0_f64, |value, _heap| Cell::Bits(value.to_bits())),
+        _ => slots!(Views, 9_u128, |value, heap| Cell::Bytes(viewed(value, heap))),
+    };
+    let mut cleared = 0;
+    for (row, cell) in cells.iter_mut().enumerate() {
+        if bits[(row + 3) / 8] & 1 << ((row + 3) % 8) == 0 {
+            let zero = match cell {
+                Cell::Number(number) => *number == 0,
+                Cell::Bits(bits) => *bits == 0,
+                Cell::Bytes(bytes) => bytes.is_empty(),
+                Cell::Null => unreachable!(),
+            };
+            assert!(zero, "the slot of a NULL holds {cell:?}");
+            *cell = Cell::Null;
+            cleared += 1;
+        }
+    }
+    assert_eq!(cleared, nulls);
+    (cells, error)
+}
+
+/// The bytes of a view, whose form is checked.
+fn viewed(view: u128, heap: &[MaybeUninit<u8>]) -> Vec<u8> {
+    let bytes = view.to_le_bytes();
+    let len = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
+    if len <= 12 {
+        assert!(
+            bytes[4 + len..].iter().all(|byte| *byte == 0),
+            "bytes behind an inline string"
+        );
+        return bytes[4..4 + len].to_vec();
+    }
+    assert_eq!(&bytes[8..12], [0; 4], "the buffer index");
+    let offset = u32::from_le_bytes(bytes[12..].try_into().unwrap()) as usize;
+    let long: Vec<u8> = heap[offset..offset + len]
+        .iter()
+        .map(|byte| {
+            // SAFETY: a view points to bytes that were written.
+            unsafe { byte.assume_init() }
+        })
+        .collect();
+    assert_eq!(&bytes[4..8], &long[..4], "the prefix");
+    long
+}
+
+/// A field as it stands in a text, with its content and whether it is quoted.
+#[derive(Debug, Clone)]
+pub(crate) struct Field {
+    pub(crate) raw: Vec<u8>,
+    pub(crate) content: Vec<u8>,
+    pub(crate) quoted: bool,
+}
+
+impl Field {
+    /// The field of that spelling, if a field before others can be spelled so.
+    pub(crate) fn from_raw(raw: &[u8], dialect: &Dialect) -> Option<Field> {
+        let text = [raw, &[dialect.delimiter(), b'_', b'\n']].concat();
+        let [record] = &*reference::records(&text, dialect).ok()? else {
+            return None;
+        };
+        let [field, _] = &*record.fields else { return None };
+        (field.end == raw.len() && field.start == 0).then(|| Field {
+            raw: raw.to_vec(),
+            content: field.value.clone(),
+            quoted: field.quoted,
+        })
+    }
+
+    /// The content in quotes.
+    pub(crate) fn quoted(content: &[u8], dialect: &Dialect) -> Field {
+        let mut raw = Vec::new();
+        longshore_csv::write::text(&mut raw, content, dialect, b"", true).unwrap();
+        Field {
+            raw,
+            content: content.to_vec(),
+            quoted: true,
+        }
+    }
+}
+
+/// Decodes the fields by every kernel, in the first and in the last column, and compares with the exact twins.
+/// Returns how many are values.
+pub(crate) fn check(rule: &FieldRule, dialect: &Dialect, fields: &[Field]) -> usize {
+    let expected: Vec<_> = fields
+        .iter()
+        .map(|field| expected(rule, &field.content, field.quoted))
+        .collect();
+    for kernel in Kernel::available() {
+        for first in [true, false] {
+            // A carriage return at the end of a line would not belong to the field.
+            if !first && fields.iter().any(|field| field.raw.ends_with(b"\r")) {
+                continue;
+            }
+            let mut text = Vec::new();
+            for field in fields {
+                if first {
+                    text.extend_from_slice(&field.raw);
+                    text.extend_from_slice(&[dialect.delimiter(), b'_']);
+                } else {
+                    text.extend_from_slice(&[b'_', dialect.delimiter()]);
+                    text.extend_from_slice(&field.raw);
+                }
+                text.push(b'\n');
+            }
+            let len = text.len();
+            // What is behind the text must not matter: let it look like more of it.
+            text.extend_from_slice(&[b'7'; PADDING]);
+            let traits = survey(kernel, dialect, &text[..len]).traits;
+            let padded = Padded::new(&text, len);
+            let mut marks = Marks::new();
+            Scanner::new(kernel, dialect, traits).scan(padded, &mut marks);
+            let shape = Shape {
+                fields: 2,
+                trailing_delimiter: false,
+            };
+            let records = Rows::new(padded, &mut marks, shape, traits, dialect);
+            assert_eq!((records.error, records.consumed), (None, len));
+            assert_eq!(records.rows.count(), fields.len());
+            let decoder = Decoder::with_kernel(rule.clone(), dialect, kernel);
+            let cells = decode(&decoder, records.rows, usize::from(!first));
+            for ((cell, expected), field) in cells.iter().zip(&expected).zip(fields) {
+                assert_eq!(
+                    cell,
+                    expected,
+                    "{kernel}, {:?}, field {:?}",
+                    rule,
+                    field.raw.escape_ascii().to_string()
+                );
+            }
+            assert_eq!(cells.len(), fields.len());
+        }
+    }
+    expected.iter().filter(|cell| cell.is_ok()).count()
+}
