@@ -81,7 +81,13 @@ struct Columns {
 }
 
 impl Columns {
-    fn new(file: &str, fields: &Schema, positions: &[usize], options: &CsvOptions) -> Result<Self, LoadError> {
+    fn new(
+        file: &str,
+        fields: &Schema,
+        positions: &[usize],
+        options: &CsvOptions,
+        kernel: Kernel,
+    ) -> Result<Self, LoadError> {
         let columns = positions
             .iter()
             .map(|&position| fields.columns()[position].clone())
