@@ -6,11 +6,12 @@
 //! for both. Texts and BYTEA keep bounds of their first four bytes only: enough to skip chunks of sorted data, and as
 //! cheap as an integer.
 //!
-//! Not here: the loops over values (`statistics/bounds.rs`).
+//! Not here: the gathering (`statistics/bounds.rs`).
 
 use std::cmp::Ordering;
 
 pub(crate) mod bounds;
+mod extremes;
 
 /// A bound of a column's values.
 #[derive(Clone, Debug, PartialEq)]
