@@ -19,8 +19,9 @@ use crate::buffer::PartitionBuffer;
 use crate::chunk::{CHUNK_ROWS_MAX, Chunk};
 use crate::error::OutOfMemory;
 
-/// An append by chunk of fewer rows altogether is copied.
+/// An append by chunk of fewer rows and fewer bytes altogether is copied.
 const ROWS_WORTH_A_CHUNK: u64 = CHUNK_ROWS_MAX as u64 / 8;
+const BYTES_WORTH_A_CHUNK: usize = 4 << 20;
 
 /// Rows on their way into a relation: visible all at once by [`Append::commit`], or never if it is dropped before.
 pub struct Append<'r> {
@@ -142,7 +143,9 @@ impl<'r> Append<'r> {
             "an append of which a merge failed cannot be committed"
         );
         let mut loose: Vec<Arc<Chunk>> = std::mem::take(&mut state.waiting).into_values().flatten().collect();
-        if self.kind == MergeKind::Chunk && state.rows < ROWS_WORTH_A_CHUNK {
+        let is_small = state.rows < ROWS_WORTH_A_CHUNK
+            && loose.iter().map(|chunk| chunk.bytes()).sum::<usize>() < BYTES_WORTH_A_CHUNK;
+        if self.kind == MergeKind::Chunk && is_small {
             state.queue.extend(loose.iter().cloned());
             if self.empty_queue(state).is_ok() {
                 loose.clear();
