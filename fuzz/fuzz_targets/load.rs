@@ -9,16 +9,15 @@ use libfuzzer_sys::fuzz_target;
 use longshore_csv::decode::exact;
 use longshore_csv::reference::{self, RawField};
 use longshore_fuzz::Choices;
-use longshore_load::{
-    Control, CsvOptions, Kernel, LoadError, Mode, Source, TrailingDelimiter, Tuning, copy_from,
-};
+use longshore_load::{Control, CsvOptions, Kernel, LoadError, Mode, Source, TrailingDelimiter, Tuning, copy_from};
 use longshore_storage::checksum::checksum;
 use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema};
 
 fuzz_target!(|input: &[u8]| {
     let mut choices = Choices::new(input);
     let mut options = CsvOptions::new(choices.dialect());
-    options.trailing_delimiter = choices.pick(&[TrailingDelimiter::No, TrailingDelimiter::Auto, TrailingDelimiter::Yes]);
+    options.trailing_delimiter =
+        choices.pick(&[TrailingDelimiter::No, TrailingDelimiter::Auto, TrailingDelimiter::Yes]);
     let mut tuning = Tuning::new(1 + choices.below(3));
     tuning.kernel = choices.pick(&Kernel::available());
     tuning.piece_bytes = 1 + choices.below(300);
@@ -30,7 +29,11 @@ fuzz_target!(|input: &[u8]| {
     let plain = Tuning { kernel: Kernel::Portable, piece_bytes: 1 << 20, span_bytes: None, ..Tuning::new(1) };
     let safe = CsvOptions { mode: Mode::Safe, ..options.clone() };
     let right = load(stream(text), &safe, &plain);
-    let found = if way.is_multiple_of(8) { load_mapped(text, &options, &tuning) } else { load(stream(text), &options, &tuning) };
+    let found = if way.is_multiple_of(8) {
+        load_mapped(text, &options, &tuning)
+    } else {
+        load(stream(text), &options, &tuning)
+    };
     assert_eq!(found, right, "{tuning:?}");
     if options.trailing_delimiter == TrailingDelimiter::No {
         against_twins(text, &options, right.as_ref().ok().map(|loaded| loaded.rows));

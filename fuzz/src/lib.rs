@@ -103,7 +103,11 @@ pub fn decode(decoder: &Decoder, rows: &Rows<'_>, column: usize) -> Result<Vec<C
             let mut slots = vec![MaybeUninit::new(<$type>::default()); count];
             let mut heap = Heap::new(&mut bytes, 0);
             let validity = Validity::new(&mut bits, 0);
-            decoder.decode(rows, column, &mut Target { values: Values::$values(&mut slots), validity, heap: &mut heap })?;
+            decoder.decode(
+                rows,
+                column,
+                &mut Target { values: Values::$values(&mut slots), validity, heap: &mut heap },
+            )?;
             let used = heap.used();
             // SAFETY: every slot was initialised above, whatever the decoder did.
             let values: Vec<$type> = slots.iter().map(|slot| unsafe { slot.assume_init() }).collect();

@@ -38,38 +38,18 @@ struct Step {
 }
 
 const fn step(name: &'static str, about: &'static str, fast: bool, run: Run) -> Step {
-    Step {
-        name,
-        about,
-        fast,
-        run,
-    }
+    Step { name, about, fast, run }
 }
 
 const STEPS: &[Step] = &[
     step("tidy", "house rules", true, tidy_step),
     step("fmt", "rustfmt", true, fmt),
-    step(
-        "absence",
-        "promises of absence, crate by crate",
-        true,
-        absence::step,
-    ),
+    step("absence", "promises of absence, crate by crate", true, absence::step),
     step("clippy", "lints, warnings denied", true, clippy),
     step("test", "all tests of the workspace", true, test),
     step("doc", "documentation, warnings denied", false, doc),
-    step(
-        "kernels",
-        "low crates under each kernel of this machine",
-        false,
-        kernels::step,
-    ),
-    step(
-        "asan",
-        "low crates under AddressSanitizer",
-        false,
-        sanitizer::step,
-    ),
+    step("kernels", "low crates under each kernel of this machine", false, kernels::step),
+    step("asan", "low crates under AddressSanitizer", false, sanitizer::step),
     step("neon", "low crates on emulated ARM", false, neon::step),
     step("fuzz", "each fuzz target for a while", false, fuzz::step),
     step("demo", "the demo at scale 0.01", false, demo::step),
@@ -107,10 +87,7 @@ pub(crate) fn main(arguments: &[&str]) -> Result<(), String> {
             Err(error) => {
                 report.push(format!("{:10} {took:>9}  FAILED", step.name));
                 println!("\n{}", report.join("\n"));
-                return Err(format!(
-                    "\nci failed at {}: {error}\nagain with: cargo xtask ci {}",
-                    step.name, step.name
-                ));
+                return Err(format!("\nci failed at {}: {error}\nagain with: cargo xtask ci {}", step.name, step.name));
             }
         }
     }
@@ -131,10 +108,7 @@ fn select(arguments: &[&str]) -> Result<Option<Vec<&'static Step>>, String> {
             "--from" => {
                 let name = rest.next().ok_or("--from needs the name of a step")?;
                 let first = find(name)?.name;
-                steps = steps
-                    .into_iter()
-                    .skip_while(|step| step.name != first)
-                    .collect();
+                steps = steps.into_iter().skip_while(|step| step.name != first).collect();
             }
             name => named.push(find(name)?),
         }
@@ -145,20 +119,13 @@ fn select(arguments: &[&str]) -> Result<Option<Vec<&'static Step>>, String> {
 fn find(name: &str) -> Result<&'static Step, String> {
     STEPS.iter().find(|step| step.name == name).ok_or_else(|| {
         let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
-        format!(
-            "there is no step {name:?}; the steps are {}",
-            names.join(", ")
-        )
+        format!("there is no step {name:?}; the steps are {}", names.join(", "))
     })
 }
 
 fn seconds(time: Duration) -> String {
     let whole = time.as_secs();
-    if whole < 60 {
-        format!("{:.1} s", time.as_secs_f64())
-    } else {
-        format!("{} min {:02} s", whole / 60, whole % 60)
-    }
+    if whole < 60 { format!("{:.1} s", time.as_secs_f64()) } else { format!("{} min {:02} s", whole / 60, whole % 60) }
 }
 
 fn tidy_step() -> Result<Outcome, String> {
@@ -166,27 +133,13 @@ fn tidy_step() -> Result<Outcome, String> {
 }
 
 fn fmt() -> Result<Outcome, String> {
-    run(&mut cargo(&["fmt", "--all", "--check"]))
-        .map_err(|error| format!("{error}; run: cargo fmt --all"))?;
-    run(&mut cargo(&[
-        "fmt",
-        "--manifest-path",
-        "fuzz/Cargo.toml",
-        "--check",
-    ]))?;
+    run(&mut cargo(&["fmt", "--all", "--check"])).map_err(|error| format!("{error}; run: cargo fmt --all"))?;
+    run(&mut cargo(&["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))?;
     Ok(Outcome::Passed)
 }
 
 fn clippy() -> Result<Outcome, String> {
-    run(&mut cargo(&[
-        "clippy",
-        "--locked",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ]))?;
+    run(&mut cargo(&["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     Ok(Outcome::Passed)
 }
 

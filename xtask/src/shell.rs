@@ -8,9 +8,7 @@ use std::process::{Command, Stdio};
 
 /// The root of the repository: the folder above this crate.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("xtask lies in a folder of the repository")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in a folder of the repository")
 }
 
 /// The folder that cargo builds into.
@@ -39,14 +37,8 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 /// Names the command that could not start or did not succeed.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     println!("$ {}", describe(command));
-    let status = command
-        .status()
-        .map_err(|error| format!("cannot start {}: {error}", describe(command)))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("{} failed: {status}", describe(command)))
-    }
+    let status = command.status().map_err(|error| format!("cannot start {}: {error}", describe(command)))?;
+    if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", describe(command))) }
 }
 
 /// What a captured command did.
@@ -65,9 +57,7 @@ pub(crate) struct Captured {
 ///
 /// Names the command that could not start. A command that fails is not an error here.
 pub(crate) fn capture(command: &mut Command) -> Result<Captured, String> {
-    let output = command
-        .output()
-        .map_err(|error| format!("cannot start {}: {error}", describe(command)))?;
+    let output = command.output().map_err(|error| format!("cannot start {}: {error}", describe(command)))?;
     Ok(Captured {
         success: output.status.success(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -91,13 +81,7 @@ pub(crate) fn is_installed(program: &str, probe: &str) -> bool {
 ///
 /// Says so when git cannot list them.
 pub(crate) fn files() -> Result<Vec<String>, String> {
-    let listed = capture(command("git").args([
-        "ls-files",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        "-z",
-    ]))?;
+    let listed = capture(command("git").args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"]))?;
     if !listed.success {
         return Err(format!("git cannot list the files: {}", listed.stderr));
     }
@@ -114,10 +98,7 @@ pub(crate) fn files() -> Result<Vec<String>, String> {
 
 /// What stands behind the last point of a file's name.
 pub(crate) fn ending(path: &str) -> &str {
-    Path::new(path)
-        .extension()
-        .and_then(|ending| ending.to_str())
-        .unwrap_or_default()
+    Path::new(path).extension().and_then(|ending| ending.to_str()).unwrap_or_default()
 }
 
 fn describe(command: &Command) -> String {
@@ -132,10 +113,6 @@ fn describe(command: &Command) -> String {
         })
         .collect();
     words.push(program);
-    words.extend(
-        command
-            .get_args()
-            .map(|argument| argument.to_string_lossy().into_owned()),
-    );
+    words.extend(command.get_args().map(|argument| argument.to_string_lossy().into_owned()));
     words.join(" ")
 }

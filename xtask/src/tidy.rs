@@ -23,11 +23,7 @@ pub(crate) struct Finding {
 
 impl Finding {
     fn new(path: &str, line: usize, remedy: impl Into<String>) -> Finding {
-        Finding {
-            path: path.to_owned(),
-            line,
-            remedy: remedy.into(),
-        }
+        Finding { path: path.to_owned(), line, remedy: remedy.into() }
     }
 }
 
@@ -41,15 +37,12 @@ pub(crate) fn main(arguments: &[&str]) -> Result<(), String> {
         [] => false,
         ["--write"] => true,
         other => {
-            return Err(format!(
-                "tidy does not know {other:?}; it takes --write or nothing"
-            ));
+            return Err(format!("tidy does not know {other:?}; it takes --write or nothing"));
         }
     };
     let mut sources = Vec::new();
     for path in files()? {
-        let bytes =
-            fs::read(root().join(&path)).map_err(|error| format!("cannot read {path}: {error}"))?;
+        let bytes = fs::read(root().join(&path)).map_err(|error| format!("cannot read {path}: {error}"))?;
         if let Ok(text) = String::from_utf8(bytes) {
             sources.push((path, text));
         }
@@ -57,22 +50,14 @@ pub(crate) fn main(arguments: &[&str]) -> Result<(), String> {
     let mut findings = Vec::new();
     for (path, source) in &sources {
         findings.extend(text::check(path, source));
-        findings.extend(links::check(path, source, &|target| {
-            root().join(target).exists()
-        }));
+        findings.extend(links::check(path, source, &|target| root().join(target).exists()));
     }
     findings.extend(length::check(&sources, write)?);
     if findings.is_empty() {
         println!("tidy: {} files, nothing to mend", sources.len());
         return Ok(());
     }
-    let lines: Vec<String> = findings
-        .iter()
-        .map(|finding| format!("{}:{}: {}", finding.path, finding.line, finding.remedy))
-        .collect();
-    Err(format!(
-        "{}\ntidy: {} to mend",
-        lines.join("\n"),
-        lines.len()
-    ))
+    let lines: Vec<String> =
+        findings.iter().map(|finding| format!("{}:{}: {}", finding.path, finding.line, finding.remedy)).collect();
+    Err(format!("{}\ntidy: {} to mend", lines.join("\n"), lines.len()))
 }

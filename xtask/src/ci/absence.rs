@@ -28,44 +28,24 @@ const DEPENDENCIES: &[(&str, &str, &str)] = &[
 const SOURCES: &[(&str, &[&str], &str)] = &[
     (
         "crates/longshore-csv/src/",
-        &[
-            "std::fs",
-            "std::io",
-            "std::thread",
-            "std::net",
-            "std::process",
-        ],
+        &["std::fs", "std::io", "std::thread", "std::net", "std::process"],
         "does no I/O and starts no threads",
     ),
-    (
-        "crates/longshore-storage/src/",
-        &["async fn", ".await", "async move"],
-        "is not asynchronous",
-    ),
-    (
-        "crates/longshore-load/src/",
-        &["async fn", ".await", "async move"],
-        "is not asynchronous",
-    ),
+    ("crates/longshore-storage/src/", &["async fn", ".await", "async move"], "is not asynchronous"),
+    ("crates/longshore-load/src/", &["async fn", ".await", "async move"], "is not asynchronous"),
 ];
 
 /// The only places that may name DataFusion.
-const DATAFUSION_HOME: [&str; 2] = [
-    "crates/longshore-engine/src/datafusion.rs",
-    "crates/longshore-engine/src/datafusion/",
-];
+const DATAFUSION_HOME: [&str; 2] =
+    ["crates/longshore-engine/src/datafusion.rs", "crates/longshore-engine/src/datafusion/"];
 
 pub(super) fn step() -> Result<Outcome, String> {
     for &(package, absent, control) in DEPENDENCIES {
         if depends(package, absent)? {
-            return Err(format!(
-                "{package} must not depend on {absent}; see: cargo tree -p {package} -i {absent}"
-            ));
+            return Err(format!("{package} must not depend on {absent}; see: cargo tree -p {package} -i {absent}"));
         }
         if !depends(control, absent)? {
-            return Err(format!(
-                "the control failed: {control} does not depend on {absent}; is the name right?"
-            ));
+            return Err(format!("the control failed: {control} does not depend on {absent}; is the name right?"));
         }
         println!("{package} has no {absent} (and {control} has)");
     }
@@ -90,19 +70,9 @@ pub(super) fn step() -> Result<Outcome, String> {
 
 /// Whether `absent` is among the dependencies of `package`, direct or not, of any kind.
 fn depends(package: &str, absent: &str) -> Result<bool, String> {
-    let tree = capture(&mut cargo(&[
-        "tree",
-        "--locked",
-        "--package",
-        package,
-        "--invert",
-        absent,
-    ]))?;
+    let tree = capture(&mut cargo(&["tree", "--locked", "--package", package, "--invert", absent]))?;
     if !tree.success && !tree.stderr.contains("did not match any packages") {
-        return Err(format!(
-            "cargo tree -p {package} -i {absent}: {}",
-            tree.stderr
-        ));
+        return Err(format!("cargo tree -p {package} -i {absent}: {}", tree.stderr));
     }
     // Where the package is in the lock file but not below `package`, cargo warns and prints nothing.
     Ok(tree.success && !tree.stdout.trim().is_empty())
@@ -110,32 +80,17 @@ fn depends(package: &str, absent: &str) -> Result<bool, String> {
 
 fn nothing_depends_on_bench() -> Result<(), String> {
     let users = |name: &str| -> Result<usize, String> {
-        let tree = capture(&mut cargo(&[
-            "tree",
-            "--locked",
-            "--workspace",
-            "--prefix",
-            "none",
-            "--invert",
-            name,
-        ]))?;
+        let tree = capture(&mut cargo(&["tree", "--locked", "--workspace", "--prefix", "none", "--invert", name]))?;
         if !tree.success {
             return Err(format!("cargo tree --workspace -i {name}: {}", tree.stderr));
         }
-        Ok(tree
-            .stdout
-            .lines()
-            .filter(|line| !line.starts_with(name) && !line.trim().is_empty())
-            .count())
+        Ok(tree.stdout.lines().filter(|line| !line.starts_with(name) && !line.trim().is_empty()).count())
     };
     if users("longshore-engine")? == 0 {
         return Err("the control failed: nothing depends on longshore-engine".to_owned());
     }
     if users("longshore-bench")? > 0 {
-        return Err(
-            "something depends on longshore-bench; see: cargo tree --workspace -i longshore-bench"
-                .to_owned(),
-        );
+        return Err("something depends on longshore-bench; see: cargo tree --workspace -i longshore-bench".to_owned());
     }
     println!("nothing depends on longshore-bench");
     Ok(())
@@ -159,15 +114,9 @@ fn datafusion_stays_home(sources: &[(String, String)]) -> Result<(), String> {
         }
     }
     if at_home == 0 {
-        return Err(format!(
-            "the control failed: nothing under {} names DataFusion",
-            DATAFUSION_HOME[1]
-        ));
+        return Err(format!("the control failed: nothing under {} names DataFusion", DATAFUSION_HOME[1]));
     }
-    println!(
-        "only {} names DataFusion ({at_home} files)",
-        DATAFUSION_HOME[1]
-    );
+    println!("only {} names DataFusion ({at_home} files)", DATAFUSION_HOME[1]);
     Ok(())
 }
 
@@ -176,12 +125,9 @@ fn names_datafusion(line: &str) -> bool {
     line.match_indices("datafusion").any(|(at, word)| {
         let before = &line[..at];
         let after = &line[at + word.len()..];
-        let ours = before.ends_with("crate::")
-            || before.ends_with("super::")
-            || before.ends_with("self::");
-        let path = after.starts_with("::")
-            || after.starts_with(" as ")
-            || after.starts_with('_') && after.contains("::");
+        let ours = before.ends_with("crate::") || before.ends_with("super::") || before.ends_with("self::");
+        let path =
+            after.starts_with("::") || after.starts_with(" as ") || after.starts_with('_') && after.contains("::");
         let whole = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '"');
         path && whole && !ours
     })
@@ -192,8 +138,8 @@ fn sources() -> Result<Vec<(String, String)>, String> {
     let mut sources = Vec::new();
     for path in files()? {
         if path.starts_with("crates/") && ending(&path) == "rs" {
-            let text = fs::read_to_string(root().join(&path))
-                .map_err(|error| format!("cannot read {path}: {error}"))?;
+            let text =
+                fs::read_to_string(root().join(&path)).map_err(|error| format!("cannot read {path}: {error}"))?;
             sources.push((path, code(&text)));
         }
     }
@@ -202,9 +148,7 @@ fn sources() -> Result<Vec<(String, String)>, String> {
 
 /// A source without its line comments.
 fn code(text: &str) -> String {
-    let lines = text
-        .lines()
-        .map(|line| line.find("//").map_or(line, |comment| &line[..comment]));
+    let lines = text.lines().map(|line| line.find("//").map_or(line, |comment| &line[..comment]));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -215,9 +159,7 @@ mod tests {
     #[test]
     fn paths_into_datafusion_are_found() {
         assert!(names_datafusion("use datafusion::prelude::SessionContext;"));
-        assert!(names_datafusion(
-            "let x = ::datafusion::common::Result::Ok(());"
-        ));
+        assert!(names_datafusion("let x = ::datafusion::common::Result::Ok(());"));
         assert!(names_datafusion("use datafusion_common::Result;"));
         assert!(names_datafusion("use datafusion as df;"));
         assert!(!names_datafusion("use crate::datafusion::Queries;"));
@@ -227,9 +169,6 @@ mod tests {
 
     #[test]
     fn comments_are_not_code() {
-        assert_eq!(
-            code("//! std::fs\nuse std::fs; // std::io"),
-            "\nuse std::fs; "
-        );
+        assert_eq!(code("//! std::fs\nuse std::fs; // std::io"), "\nuse std::fs; ");
     }
 }

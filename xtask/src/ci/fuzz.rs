@@ -13,27 +13,16 @@ const TARGET_SECONDS: &str = "30";
 
 pub(super) fn step() -> Result<Outcome, String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        return Ok(Outcome::Skipped(
-            "fuzzing is set up for x86-64 Linux only".to_owned(),
-        ));
+        return Ok(Outcome::Skipped("fuzzing is set up for x86-64 Linux only".to_owned()));
     }
     if !is_installed("cargo-fuzz", "--version") {
         run(&mut cargo(&["install", "--locked", "cargo-fuzz"]))?;
     }
-    let seconds =
-        std::env::var("LONGSHORE_FUZZ_SECONDS").unwrap_or_else(|_| TARGET_SECONDS.to_owned());
+    let seconds = std::env::var("LONGSHORE_FUZZ_SECONDS").unwrap_or_else(|_| TARGET_SECONDS.to_owned());
     fuzz(&["build"])?;
     for target in targets()? {
         let time = format!("-max_total_time={seconds}");
-        fuzz(&[
-            "run",
-            &target,
-            "--",
-            &time,
-            "-timeout=20",
-            "-rss_limit_mb=4096",
-            "-print_final_stats=1",
-        ])?;
+        fuzz(&["run", &target, "--", &time, "-timeout=20", "-rss_limit_mb=4096", "-print_final_stats=1"])?;
     }
     Ok(Outcome::Passed)
 }
@@ -41,24 +30,11 @@ pub(super) fn step() -> Result<Outcome, String> {
 /// The targets: one file each.
 fn targets() -> Result<Vec<String>, String> {
     let folder = root().join("fuzz/fuzz_targets");
-    let listed = fs::read_dir(&folder)
-        .map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
-    let mut targets: Vec<String> = listed
-        .filter_map(|entry| {
-            entry
-                .ok()?
-                .file_name()
-                .to_str()?
-                .strip_suffix(".rs")
-                .map(str::to_owned)
-        })
-        .collect();
+    let listed = fs::read_dir(&folder).map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
+    let mut targets: Vec<String> =
+        listed.filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".rs").map(str::to_owned)).collect();
     targets.sort();
-    if targets.is_empty() {
-        Err(format!("no fuzz target in {}", folder.display()))
-    } else {
-        Ok(targets)
-    }
+    if targets.is_empty() { Err(format!("no fuzz target in {}", folder.display())) } else { Ok(targets) }
 }
 
 fn fuzz(arguments: &[&str]) -> Result<(), String> {

@@ -8,10 +8,7 @@ use crate::shell::{cargo, run};
 
 /// Kernel and the CPU flags of `/proc/cpuinfo` it needs.
 const KERNELS: [(&str, &[&str]); 4] = [
-    (
-        "avx512",
-        &["avx512f", "avx512bw", "avx512_vbmi2", "pclmulqdq"],
-    ),
+    ("avx512", &["avx512f", "avx512bw", "avx512_vbmi2", "pclmulqdq"]),
     ("avx2", &["avx2", "pclmulqdq"]),
     ("sse42", &["sse4_2", "pclmulqdq"]),
     ("portable", &[]),
@@ -19,12 +16,8 @@ const KERNELS: [(&str, &[&str]); 4] = [
 
 pub(super) fn step() -> Result<Outcome, String> {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let flags: Vec<&str> = cpu
-        .lines()
-        .find(|line| line.starts_with("flags"))
-        .unwrap_or_default()
-        .split_whitespace()
-        .collect();
+    let flags: Vec<&str> =
+        cpu.lines().find(|line| line.starts_with("flags")).unwrap_or_default().split_whitespace().collect();
     for (kernel, needs) in KERNELS {
         if let Some(missing) = needs.iter().find(|need| !flags.contains(need)) {
             println!("kernel {kernel}: not on this machine ({missing} is missing)");

@@ -8,9 +8,7 @@ use crate::shell::{cargo, run, target};
 
 pub(super) fn step() -> Result<Outcome, String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        return Ok(Outcome::Skipped(
-            "AddressSanitizer is set up for x86-64 Linux only".to_owned(),
-        ));
+        return Ok(Outcome::Skipped("AddressSanitizer is set up for x86-64 Linux only".to_owned()));
     }
     let mut test = cargo(&["test", "--locked", "--lib", "--tests"]);
     // With an explicit target the flags reach no build script.

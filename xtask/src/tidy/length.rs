@@ -81,17 +81,12 @@ fn findings(lengths: &BTreeMap<&str, usize>, ratchet: &BTreeMap<String, usize>) 
 }
 
 fn read() -> Result<BTreeMap<String, usize>, String> {
-    let text = fs::read_to_string(root().join(RATCHET))
-        .map_err(|error| format!("cannot read {RATCHET}: {error}"))?;
+    let text = fs::read_to_string(root().join(RATCHET)).map_err(|error| format!("cannot read {RATCHET}: {error}"))?;
     text.lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty())
         .map(|line| {
-            let (lines, path) = line
-                .split_once(' ')
-                .ok_or(format!("{RATCHET}: {line:?} is not `lines path`"))?;
-            let lines = lines
-                .parse()
-                .map_err(|_| format!("{RATCHET}: {line:?} is not `lines path`"))?;
+            let (lines, path) = line.split_once(' ').ok_or(format!("{RATCHET}: {line:?} is not `lines path`"))?;
+            let lines = lines.parse().map_err(|_| format!("{RATCHET}: {line:?} is not `lines path`"))?;
             Ok((path.to_owned(), lines))
         })
         .collect()
@@ -103,14 +98,8 @@ mod tests {
 
     fn paths(lengths: &[(&str, usize)], ratchet: &[(&str, usize)]) -> Vec<String> {
         let lengths = lengths.iter().copied().collect();
-        let ratchet = ratchet
-            .iter()
-            .map(|&(path, lines)| (path.to_owned(), lines))
-            .collect();
-        findings(&lengths, &ratchet)
-            .into_iter()
-            .map(|finding| finding.path)
-            .collect()
+        let ratchet = ratchet.iter().map(|&(path, lines)| (path.to_owned(), lines)).collect();
+        findings(&lengths, &ratchet).into_iter().map(|finding| finding.path).collect()
     }
 
     #[test]

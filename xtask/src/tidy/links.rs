@@ -30,11 +30,7 @@ pub(super) fn check(path: &str, text: &str, exists: &dyn Fn(&str) -> bool) -> Ve
         }
         for named in paths(line) {
             if !exists(named) {
-                findings.push(Finding::new(
-                    path,
-                    index + 1,
-                    format!("there is no {named}: name what exists"),
-                ));
+                findings.push(Finding::new(path, index + 1, format!("there is no {named}: name what exists")));
             }
         }
     }
@@ -46,31 +42,19 @@ fn links(line: &str) -> Vec<&str> {
     line.match_indices("](")
         .filter_map(|(at, open)| line[at + open.len()..].split(')').next())
         .map(|target| target.split('#').next().unwrap_or_default())
-        .filter(|target| {
-            !target.is_empty() && !target.contains("://") && !target.starts_with("mailto:")
-        })
+        .filter(|target| !target.is_empty() && !target.contains("://") && !target.starts_with("mailto:"))
         .collect()
 }
 
 /// `` `crates/...` `` and the like; patterns and placeholders are left alone.
 fn paths(line: &str) -> Vec<&str> {
-    const FOLDERS: [&str; 7] = [
-        "crates/", "tests/", "xtask/", "scripts/", "fuzz/", "bench/", ".ci/",
-    ];
+    const FOLDERS: [&str; 7] = ["crates/", "tests/", "xtask/", "scripts/", "fuzz/", "bench/", ".ci/"];
     line.split('`')
         .skip(1)
         .step_by(2)
         .filter(|code| FOLDERS.iter().any(|folder| code.starts_with(folder)))
-        .filter(|code| {
-            !code.contains(['*', '<', '{', ' ', '…'])
-                && !code.contains("NN")
-                && !code.contains("...")
-        })
-        .filter(|code| {
-            !["fuzz/corpus", "fuzz/artifacts", "fuzz/target"]
-                .iter()
-                .any(|made| code.starts_with(made))
-        })
+        .filter(|code| !code.contains(['*', '<', '{', ' ', '…']) && !code.contains("NN") && !code.contains("..."))
+        .filter(|code| !["fuzz/corpus", "fuzz/artifacts", "fuzz/target"].iter().any(|made| code.starts_with(made)))
         .collect()
 }
 
