@@ -163,7 +163,7 @@ impl CanonicalRows {
 }
 
 /// Writes the words of each value, `stride` words apart.
-#[inline(always)]
+#[inline]
 fn scatter<T: Copy, const N: usize>(words: &mut [Word], stride: usize, values: &[T], word: impl Fn(T) -> [u64; N]) {
     for (row, &value) in words.chunks_mut(stride).zip(values) {
         for (slot, word) in row.iter_mut().zip(word(value)) {

@@ -6,7 +6,7 @@
 //!   - `Null`: none, every row is NULL
 //!   - `Bits`: a bit per row
 //!   - `Integers`: the planes of the residuals
-//!   - `Text`: the planes of the lengths, the short values, the long values
+//!   - `Text`: the planes of the lengths, the short values, and in any number of pieces the long values
 //!   - `Dictionary`: the planes of the codes, then of its entries what `Text` has of all rows
 //!
 //! Invariants, checked by [`Block::verify`] before a byte of memory is allocated for the block
@@ -20,8 +20,8 @@ use crate::view::INLINE_BYTES_MAX;
 
 use super::integer::IntegerCode;
 use super::plane::plane_widths;
-use super::section::{LZ4_EXPANSION_MAX, Section};
-use super::text::DICTIONARY_ENTRIES_MAX;
+use super::section::Section;
+use super::text::{DICTIONARY_ENTRIES_MAX, PIECE_BYTES};
 use super::wire::{Malformed, Reader, Writer};
 
 /// How the values of a block are stored.
@@ -56,6 +56,11 @@ const LENGTH_WIDTH_MAX: u8 = 4;
 const CODE_WIDTH_MAX: u8 = 2;
 
 impl Encoding {
+    /// Whether blocks with this encoding have long values.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self, Encoding::Text { .. } | Encoding::Dictionary { .. })
+    }
+
     fn write(&self, writer: &mut Writer) {
         match self {
             Encoding::Null => writer.u8(0),
@@ -121,15 +126,17 @@ pub(super) struct Block {
     pub(super) checksum: u64,
     /// How the values are stored.
     pub(super) encoding: Encoding,
-    /// Its sections, in order.
+    /// Its sections, in order, but for the pieces of long values.
     pub(super) sections: Vec<Section>,
+    /// The pieces of long values, behind the other sections.
+    pub(super) pieces: Vec<Section>,
     /// Null count and bounds.
     pub(super) statistics: ColumnStatistics,
 }
 
 impl Block {
     /// The fewest bytes that `write` appends.
-    pub(super) const BYTES_MIN: usize = 3 * 8 + 1 + 1 + 4 + 1;
+    pub(super) const BYTES_MIN: usize = 3 * 8 + 1 + 2 * 4 + 4 + 1;
 
     /// Appends the entry to the directory.
     pub(super) fn write(&self, writer: &mut Writer) {
@@ -137,8 +144,9 @@ impl Block {
         writer.u64(self.bytes);
         writer.u64(self.checksum);
         self.encoding.write(writer);
-        writer.u8(self.sections.len() as u8);
-        for section in &self.sections {
+        writer.u32(self.sections.len() as u32);
+        writer.u32(self.pieces.len() as u32);
+        for section in self.sections.iter().chain(&self.pieces) {
             writer.u64(section.raw_bytes);
             writer.u64(section.stored_bytes);
         }
@@ -155,14 +163,9 @@ impl Block {
     pub(super) fn read(reader: &mut Reader<'_>, column: ColumnType, rows: u32) -> Result<Block, Malformed> {
         let (offset, bytes, checksum) = (reader.u64()?, reader.u64()?, reader.u64()?);
         let encoding = Encoding::read(reader, column.physical())?;
-        let sections = (0..reader.u8()?)
-            .map(|_| {
-                Ok(Section {
-                    raw_bytes: reader.u64()?,
-                    stored_bytes: reader.u64()?,
-                })
-            })
-            .collect::<Result<_, _>>()?;
+        let (sections, pieces) = (reader.u32()? as usize, reader.u32()? as usize);
+        let sections = read_sections(reader, sections)?;
+        let pieces = read_sections(reader, pieces)?;
         let null_count = u64::from(reader.u32()?);
         let flags = reader.u8()?;
         let mut bound = |present: bool| present.then(|| read_bound(reader, column)).transpose();
@@ -179,6 +182,7 @@ impl Block {
             checksum,
             encoding,
             sections,
+            pieces,
             statistics,
         })
     }
@@ -190,12 +194,10 @@ impl Block {
 
     /// Bytes of the chunk's heap that the block fills.
     pub(super) fn heap_bytes(&self) -> u64 {
-        match self.encoding {
-            Encoding::Text { .. } | Encoding::Dictionary { .. } => {
-                self.sections.last().map_or(0, |section| section.raw_bytes)
-            }
-            _ => 0,
-        }
+        self.pieces
+            .iter()
+            .map(|piece| piece.raw_bytes)
+            .fold(0, u64::saturating_add)
     }
 
     /// Checks everything that can be checked without the block's bytes; afterwards the lengths of the sections may be
@@ -221,30 +223,30 @@ impl Block {
                 "a dictionary of {entries} entries, {code_width} bytes per code"
             )));
         }
-        let extents = self.extents(u64::from(rows));
-        if extents.len() != self.sections.len() {
+        let extents = self.extents();
+        if extents.len() != self.sections.len() || !self.pieces.is_empty() && !self.encoding.is_text() {
             return Err(Malformed::new(format!(
-                "{} sections where {} are due",
+                "{} sections and {} pieces where {} sections are due",
                 self.sections.len(),
+                self.pieces.len(),
                 extents.len()
             )));
         }
+        let pieces = std::iter::repeat(Extent::AtMost(PIECE_BYTES as u64));
+        let sections = self.sections.iter().chain(&self.pieces);
         let mut stored_bytes = 0_u64;
-        for (number, (section, extent)) in self.sections.iter().zip(extents).enumerate() {
-            let Section {
-                raw_bytes,
-                stored_bytes: stored,
-            } = *section;
+        for (number, (section, extent)) in sections.zip(extents.into_iter().chain(pieces)).enumerate() {
             let fits = match extent {
-                Extent::Exactly(bytes) => raw_bytes == bytes,
-                Extent::AtMost(bytes) => raw_bytes <= bytes,
+                Extent::Exactly(bytes) => section.raw_bytes == bytes,
+                Extent::AtMost(bytes) => section.raw_bytes <= bytes,
             };
-            if !fits || stored > raw_bytes || raw_bytes > stored.saturating_mul(LZ4_EXPANSION_MAX) {
+            if !fits || !section.is_possible() {
                 return Err(Malformed::new(format!(
-                    "section {number} cannot have {raw_bytes} bytes, {stored} of them stored"
+                    "section {number} cannot have {} bytes, {} of them stored",
+                    section.raw_bytes, section.stored_bytes
                 )));
             }
-            stored_bytes = stored_bytes.saturating_add(stored);
+            stored_bytes = stored_bytes.saturating_add(section.stored_bytes);
         }
         if stored_bytes != self.bytes {
             return Err(Malformed::new(format!(
@@ -255,7 +257,9 @@ impl Block {
         Ok(())
     }
 
-    fn extents(&self, rows: u64) -> Vec<Extent> {
+    /// What the sections before the pieces must have.
+    fn extents(&self) -> Vec<Extent> {
+        let rows = self.statistics.row_count;
         let planes =
             |width: u8, count: u64| plane_widths(width).map(move |plane| Extent::Exactly(count * u64::from(plane)));
         let mut extents = Vec::new();
@@ -265,7 +269,6 @@ impl Block {
         let texts = |lengths: &IntegerCode, count: u64, extents: &mut Vec<Extent>| {
             extents.extend(planes(lengths.width, count));
             extents.push(Extent::AtMost(count * INLINE_BYTES_MAX as u64));
-            extents.push(Extent::AtMost(u64::MAX));
         };
         match &self.encoding {
             Encoding::Null => {}
@@ -283,6 +286,17 @@ impl Block {
         }
         extents
     }
+}
+
+fn read_sections(reader: &mut Reader<'_>, count: usize) -> Result<Vec<Section>, Malformed> {
+    let mut sections = reader.vec(count, 16, "sections")?;
+    for _ in 0..count {
+        sections.push(Section {
+            raw_bytes: reader.u64()?,
+            stored_bytes: reader.u64()?,
+        });
+    }
+    Ok(sections)
 }
 
 fn write_bound(writer: &mut Writer, bound: &Value) {

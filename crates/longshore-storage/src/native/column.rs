@@ -14,7 +14,7 @@ use crate::chunk::{Chunk, Values};
 use super::block::{Block, Encoding};
 use super::integer::{self, IntegerCode};
 use super::plane::{Integer, Planes};
-use super::section::{Section, SectionWriter, Unpacked, unpack, unpack_into};
+use super::section::{SectionWriter, Unpacked, unpack, unpack_pieces};
 use super::text::{self, Dictionary};
 use super::wire::Malformed;
 
@@ -36,13 +36,15 @@ pub(super) fn encode(chunk: &Chunk, column: usize, writer: &mut SectionWriter) -
             writer,
         )
     };
+    let (sections, pieces) = writer.take_sections();
     let bytes = &writer.bytes()[start..];
     Block {
         offset: start as u64,
         bytes: bytes.len() as u64,
         checksum: xxh3_64(bytes),
         encoding,
-        sections: writer.take_sections(),
+        sections,
+        pieces,
         statistics,
     }
 }
@@ -118,9 +120,7 @@ pub(super) fn decode(
         clear_nulls(&mut column.values, validity);
         return Ok(());
     }
-    let texts = matches!(block.encoding, Encoding::Text { .. } | Encoding::Dictionary { .. });
-    let (small, long) = block.sections.split_at(block.sections.len() - usize::from(texts));
-    let unpacked = unpack(small, bytes, scratch)?;
+    let unpacked = unpack(&block.sections, bytes, scratch)?;
     let mut sections = unpacked.into_iter();
     if block.has_validity() {
         let from = sections.next().ok_or_else(missing)?.bytes();
@@ -150,11 +150,7 @@ pub(super) fn decode(
             decode_integers::<i64>(code, &mut sections, bits_of_f64(out))?;
         }
         (SpareValues::Views(out), Encoding::Text { lengths }) => {
-            let long = Long {
-                section: long[0],
-                packed: &bytes[stored_bytes(small)..],
-                heap,
-            };
+            let long = Long { block, bytes, heap };
             decode_texts(lengths, &mut sections, long, utf8, out)?;
         }
         (
@@ -167,11 +163,7 @@ pub(super) fn decode(
         ) => {
             let codes = Planes::new(*code_width, rows, &mut sections.by_ref().map(Unpacked::bytes));
             let codes = codes.ok_or_else(missing)?;
-            let long = Long {
-                section: long[0],
-                packed: &bytes[stored_bytes(small)..],
-                heap,
-            };
+            let long = Long { block, bytes, heap };
             let mut table = vec![MaybeUninit::uninit(); *entries as usize];
             let table = decode_texts(lengths, &mut sections, long, utf8, &mut table)?;
             text::decode_codes(&codes, table, out)?;
@@ -203,10 +195,6 @@ fn missing() -> Malformed {
     Malformed::new("a section is missing")
 }
 
-fn stored_bytes(sections: &[Section]) -> usize {
-    sections.iter().map(|section| section.stored_bytes as usize).sum()
-}
-
 fn decode_integers<'a, T: Integer>(
     code: &IntegerCode,
     sections: &mut impl Iterator<Item = Unpacked<'a>>,
@@ -217,12 +205,27 @@ fn decode_integers<'a, T: Integer>(
     Ok(())
 }
 
-/// The section of long values and the heap it goes into.
+/// The long values of a block and the heap they go into.
 struct Long<'a, 'h, 'm> {
-    section: Section,
-    /// The stored bytes from the section on.
-    packed: &'a [u8],
+    block: &'a Block,
+    /// The block's bytes.
+    bytes: &'a [u8],
     heap: &'h mut SpareHeap<'m>,
+}
+
+impl<'h> Long<'_, 'h, '_> {
+    /// Unpacks them to the end of what the heap has; says where that is, and which they are.
+    fn unpack(self) -> Result<(usize, &'h [u8]), Malformed> {
+        let Long { block, bytes, heap } = self;
+        let sections_bytes: u64 = block.sections.iter().map(|section| section.stored_bytes).sum();
+        let start = heap.used;
+        heap.used += block.heap_bytes() as usize;
+        let room = &mut heap.bytes[start..heap.used];
+        Ok((
+            start,
+            unpack_pieces(&block.pieces, &bytes[sections_bytes as usize..], room)?,
+        ))
+    }
 }
 
 fn decode_texts<'a, 'out>(
@@ -232,22 +235,19 @@ fn decode_texts<'a, 'out>(
     utf8: bool,
     out: &'out mut [MaybeUninit<u128>],
 ) -> Result<&'out [u128], Malformed> {
-    let Long { section, packed, heap } = long;
     let planes = Planes::new(lengths.width, out.len(), &mut sections.map(Unpacked::bytes));
     let planes = planes.ok_or_else(missing)?;
-    let start = heap.used;
-    let end = start + section.raw_bytes as usize;
+    let short = sections.next().ok_or_else(missing)?;
+    let (long_at, long) = long.unpack()?;
     let values = text::Values {
         lengths: *lengths,
         planes,
-        short: sections.next().ok_or_else(missing)?,
-        long: unpack_into(section, packed, &mut heap.bytes[start..end])?,
-        long_at: start as u32,
+        short,
+        long,
+        long_at: long_at as u32,
         utf8,
     };
-    let views = values.decode(out)?;
-    heap.used = end;
-    Ok(views)
+    values.decode(out)
 }
 
 fn unpack_bits(bits: &[u8], out: &mut [MaybeUninit<u8>]) {
@@ -260,7 +260,7 @@ fn unpack_bits(bits: &[u8], out: &mut [MaybeUninit<u8>]) {
 
 /// Sets the bits of the rows that do not exist.
 fn set_bits_beyond(validity: &mut [u8], rows: usize) {
-    if rows % 8 > 0 {
+    if !rows.is_multiple_of(8) {
         validity[rows / 8] |= 0xFF << (rows % 8);
     }
 }
@@ -290,14 +290,14 @@ fn clear_nulls(values: &mut SpareValues<'_>, validity: &[u8]) {
     }
 }
 
-fn bits_of_f32<'a>(slots: &'a mut [MaybeUninit<f32>]) -> &'a mut [MaybeUninit<i32>] {
+fn bits_of_f32(slots: &mut [MaybeUninit<f32>]) -> &mut [MaybeUninit<i32>] {
     let (start, len) = (slots.as_mut_ptr(), slots.len());
     // SAFETY: both types have the same size and alignment and neither asks anything of the bits, which are borrowed
     // exclusively throughout.
     unsafe { std::slice::from_raw_parts_mut(start.cast(), len) }
 }
 
-fn bits_of_f64<'a>(slots: &'a mut [MaybeUninit<f64>]) -> &'a mut [MaybeUninit<i64>] {
+fn bits_of_f64(slots: &mut [MaybeUninit<f64>]) -> &mut [MaybeUninit<i64>] {
     let (start, len) = (slots.as_mut_ptr(), slots.len());
     // SAFETY: as for `bits_of_f32`.
     unsafe { std::slice::from_raw_parts_mut(start.cast(), len) }

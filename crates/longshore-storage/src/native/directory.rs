@@ -75,16 +75,18 @@ impl Directory {
     /// Parses the directory's bytes.
     pub(super) fn parse(bytes: &[u8]) -> Result<Unverified, Malformed> {
         let mut reader = Reader::new(bytes);
-        let columns = (0..reader.count(COLUMN_BYTES_MIN, "columns")?)
-            .map(|_| read_column(&mut reader))
-            .collect::<Result<Vec<_>, _>>()?;
-        let chunk_bytes_min = 4 + columns.len() * Block::BYTES_MIN;
-        let mut chunks = Vec::with_capacity(reader.count(chunk_bytes_min, "chunks")?);
-        for _ in 0..chunks.capacity() {
+        let count = reader.u32()? as usize;
+        let mut columns = reader.vec(count, COLUMN_BYTES_MIN, "columns")?;
+        for _ in 0..count {
+            columns.push(read_column(&mut reader)?);
+        }
+        let count = reader.u32()? as usize;
+        let mut chunks = reader.vec(count, 4 + columns.len() * Block::BYTES_MIN, "chunks")?;
+        for _ in 0..count {
             let rows = reader.u32()?;
             let blocks = columns
                 .iter()
-                .map(|column| Block::read(&mut reader, column.column_type, rows))
+                .map(|column: &Column| Block::read(&mut reader, column.column_type, rows))
                 .collect::<Result<Vec<_>, _>>()?;
             chunks.push(ChunkEntry { rows, blocks });
         }

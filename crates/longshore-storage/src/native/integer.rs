@@ -12,6 +12,11 @@
 //!
 //! Floats take the same way as integers of the same width by their bits, booleans do not (`column`).
 
+#![allow(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for the instruction set of its caller"
+)]
+
 use std::mem::MaybeUninit;
 
 use super::plane::{BATCH_ROWS, Integer, Planes, plane_widths, split, width_of};
@@ -101,8 +106,40 @@ pub(super) fn encode<T: Integer>(values: &[T], validity: Option<&[u8]>, mut sect
     code
 }
 
-/// Joins the planes of `code` into `out`.
+/// Joins the planes of `code` into `out`, with the widest vectors the machine has.
 pub(super) fn decode<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &mut [MaybeUninit<T>]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512dq")
+        {
+            // SAFETY: the machine has these features, as just checked.
+            return unsafe { decode_avx512(code, planes, out) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has this feature, as just checked.
+            return unsafe { decode_avx2(code, planes, out) };
+        }
+    }
+    decode_inline(code, planes, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
+fn decode_avx512<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &mut [MaybeUninit<T>]) {
+    decode_inline(code, planes, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn decode_avx2<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &mut [MaybeUninit<T>]) {
+    decode_inline(code, planes, out);
+}
+
+#[inline(always)]
+fn decode_inline<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &mut [MaybeUninit<T>]) {
     let mut reader = IntegerReader::new(code, planes);
     for batch in out.chunks_mut(BATCH_ROWS) {
         reader.read(batch);
@@ -116,23 +153,27 @@ pub(super) struct IntegerReader<'a, T> {
     /// The base of a frame; of a slope, what the next value would be without its residual.
     base: T,
     row: usize,
+    residuals: [T; BATCH_ROWS],
 }
 
 impl<'a, T: Integer> IntegerReader<'a, T> {
     /// Reads the list that `code` and `planes` describe.
+    #[inline(always)]
     pub(super) fn new(code: &IntegerCode, planes: &'a Planes<'a>) -> IntegerReader<'a, T> {
+        let base = T::truncate(code.base);
         IntegerReader {
             planes,
             shape: code.shape,
-            base: T::truncate(code.base),
+            base,
             row: 0,
+            residuals: [T::default(); BATCH_ROWS],
         }
     }
 
     /// Fills `out`, of at most `BATCH_ROWS` slots, with the next values, which must exist.
+    #[inline(always)]
     pub(super) fn read<'out>(&mut self, out: &'out mut [MaybeUninit<T>]) -> &'out [T] {
-        let mut residuals = [T::default(); BATCH_ROWS];
-        let residuals = &mut residuals[..out.len()];
+        let residuals = &mut self.residuals[..out.len()];
         self.planes.join(self.row, residuals);
         self.row += out.len();
         let base = self.base;
@@ -144,11 +185,14 @@ impl<'a, T: Integer> IntegerReader<'a, T> {
             }
             Shape::Slope { slope } => {
                 let slope = T::truncate(slope);
-                fill(out, residuals, |residual| {
-                    let value = self.base.add(residual);
-                    self.base = value.add(slope);
+                let mut next = base;
+                let values = fill(out, residuals, |residual| {
+                    let value = next.add(residual);
+                    next = value.add(slope);
                     value
-                })
+                });
+                self.base = next;
+                values
             }
         }
     }
@@ -321,7 +365,7 @@ mod tests {
 
     #[test]
     fn equal_values_take_no_bytes() {
-        assert_eq!(round_trip(&[-7_i64; 5000], None).width, 0);
+        assert_eq!(round_trip(&vec![-7_i64; 5000], None).width, 0);
     }
 
     #[test]

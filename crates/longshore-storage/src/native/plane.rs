@@ -8,6 +8,11 @@
 //! width 7:  low [0 1 2 3] [4 5] [6] high      planes of 4, 2 and 1 bytes
 //! ```
 
+#![allow(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for the instruction set of its caller"
+)]
+
 /// Most planes that one width has (15 = 8 + 4 + 2 + 1).
 pub(super) const PLANES_MAX: usize = 4;
 
@@ -38,6 +43,7 @@ pub(super) trait Integer: Copy + Ord + Default {
 
 macro_rules! integer {
     ($($signed:ty, $unsigned:ty;)*) => {$(
+        #[allow(clippy::cast_lossless, reason = "of the types, i128 and u128 need no conversion and have none by From")]
         impl Integer for $signed {
             const BYTES: u8 = size_of::<$signed>() as u8;
             #[inline(always)]
@@ -136,9 +142,11 @@ impl<'a> Planes<'a> {
     }
 
     /// Joins the residuals of the rows from `start` on into `out`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn join<T: Integer>(&self, start: usize, out: &mut [T]) {
-        out.fill(T::default());
+        if self.width == 0 {
+            out.fill(T::default());
+        }
         let mut shift_bits = 0;
         for (plane, plane_width) in self.planes.iter().zip(plane_widths(self.width)) {
             let bytes = &plane[start * usize::from(plane_width)..];
@@ -153,11 +161,18 @@ impl<'a> Planes<'a> {
     }
 }
 
+/// Stores the lowest plane, ORs the others.
 #[inline(always)]
 fn join_plane<T: Integer, const N: usize>(bytes: &[u8], shift_bits: u32, out: &mut [T], load: impl Fn([u8; N]) -> u64) {
     let (loads, _) = bytes.as_chunks::<N>();
-    for (slot, bytes) in out.iter_mut().zip(loads) {
-        *slot = slot.or(load(*bytes), shift_bits);
+    if shift_bits == 0 {
+        for (slot, bytes) in out.iter_mut().zip(loads) {
+            *slot = T::default().or(load(*bytes), 0);
+        }
+    } else {
+        for (slot, bytes) in out.iter_mut().zip(loads) {
+            *slot = slot.or(load(*bytes), shift_bits);
+        }
     }
 }
 

@@ -5,8 +5,8 @@
 //! per core, names with running numbers to 0.23 at 6 GB/s, random text not at all; the compressor notices that last
 //! case by itself and then runs at memory speed, so no sampling comes first.
 //!
-//! Sections that are not the last one of a text block are small and are unpacked into memory of the worker; that last
-//! one, the bytes of long values, goes straight into the heap of the chunk.
+//! Sections are small and are unpacked into memory of the worker, but for the bytes of long values: these come in pieces,
+//! behind the other sections, and are unpacked straight into the heap of the chunk.
 
 use std::mem::MaybeUninit;
 
@@ -21,7 +21,7 @@ pub(super) const SLACK_BYTES: usize = 16;
 const COMPRESS_BYTES_MIN: usize = 128;
 
 /// LZ4 cannot expand a byte to more than this many, which bounds what a section may claim.
-pub(super) const LZ4_EXPANSION_MAX: u64 = 255;
+const LZ4_EXPANSION_MAX: u64 = 255;
 
 /// The extent of one section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,11 @@ impl Section {
     fn is_compressed(self) -> bool {
         self.stored_bytes < self.raw_bytes
     }
+
+    /// Whether any bytes of the stored length can be the raw ones.
+    pub(super) fn is_possible(self) -> bool {
+        self.stored_bytes <= self.raw_bytes && self.raw_bytes <= self.stored_bytes.saturating_mul(LZ4_EXPANSION_MAX)
+    }
 }
 
 /// Collects the sections of one block after the other; belongs to one worker.
@@ -43,6 +48,7 @@ pub(super) struct SectionWriter {
     /// The bytes of all blocks since `clear`.
     bytes: Vec<u8>,
     sections: Vec<Section>,
+    pieces: Vec<Section>,
     packed: Vec<u8>,
     table: CompressTable,
 }
@@ -53,6 +59,7 @@ impl SectionWriter {
         SectionWriter {
             bytes: Vec::new(),
             sections: Vec::new(),
+            pieces: Vec::new(),
             packed: Vec::new(),
             table: CompressTable::large(),
         }
@@ -68,23 +75,35 @@ impl SectionWriter {
         &self.bytes
     }
 
-    /// The sections since the last call.
-    pub(super) fn take_sections(&mut self) -> Vec<Section> {
-        std::mem::take(&mut self.sections)
+    /// The sections since the last call, and the pieces of long values among them.
+    pub(super) fn take_sections(&mut self) -> (Vec<Section>, Vec<Section>) {
+        (std::mem::take(&mut self.sections), std::mem::take(&mut self.pieces))
     }
 
-    /// Adds a section, compressed if that takes a quarter off.
+    /// Adds a section.
     pub(super) fn push(&mut self, raw: &[u8]) {
+        let section = self.write(raw);
+        self.sections.push(section);
+    }
+
+    /// Adds a piece of long values, behind all other sections of the block.
+    pub(super) fn push_piece(&mut self, raw: &[u8]) {
+        let section = self.write(raw);
+        self.pieces.push(section);
+    }
+
+    /// Appends bytes, compressed if that takes a quarter off.
+    fn write(&mut self, raw: &[u8]) -> Section {
         let stored = self.pack(raw).unwrap_or(raw.len());
         if stored < raw.len() {
             self.bytes.extend_from_slice(&self.packed[..stored]);
         } else {
             self.bytes.extend_from_slice(raw);
         }
-        self.sections.push(Section {
+        Section {
             raw_bytes: raw.len() as u64,
             stored_bytes: stored as u64,
-        });
+        }
     }
 
     /// The number of bytes in `packed`, if compressing `raw` into it paid.
@@ -156,23 +175,30 @@ pub(super) fn unpack<'a>(
     Ok(places.into_iter().map(unpacked).collect())
 }
 
-/// Unpacks the section that `packed` begins with into `room`, which has its raw length.
-pub(super) fn unpack_into<'a>(
-    section: Section,
-    packed: &[u8],
+/// Unpacks the pieces that `packed` begins with into `room`, which has their raw length, one behind the other.
+pub(super) fn unpack_pieces<'a>(
+    pieces: &[Section],
+    mut packed: &[u8],
     room: &'a mut [MaybeUninit<u8>],
 ) -> Result<&'a [u8], Malformed> {
-    let packed = &packed[..section.stored_bytes as usize];
-    if !section.is_compressed() {
-        return Ok(room.write_copy_of_slice(packed));
+    let mut at = 0;
+    for piece in pieces {
+        let (stored, rest) = packed.split_at(piece.stored_bytes as usize);
+        packed = rest;
+        let room = &mut room[at..at + piece.raw_bytes as usize];
+        at += room.len();
+        if piece.is_compressed() {
+            // The decompressor asks for initialised bytes. A piece stays in L2, where this costs next to nothing.
+            room.fill(MaybeUninit::new(0));
+            // SAFETY: just filled.
+            expand(stored, unsafe { room.assume_init_mut() })?;
+        } else {
+            room.write_copy_of_slice(stored);
+        }
     }
-    // The decompressor asks for initialised bytes. Filling them costs little: it takes the page faults of fresh memory
-    // in advance and leaves a chunk's texts in the cache.
-    room.fill(MaybeUninit::new(0));
-    // SAFETY: just filled.
-    let room = unsafe { room.assume_init_mut() };
-    expand(packed, room)?;
-    Ok(room)
+    let room = &mut room[..at];
+    // SAFETY: `at` counts the bytes of the pieces, which have all been written.
+    Ok(unsafe { room.assume_init_ref() })
 }
 
 fn expand(packed: &[u8], raw: &mut [u8]) -> Result<(), Malformed> {
@@ -203,7 +229,9 @@ mod tests {
         for raw in all {
             writer.push(raw);
         }
-        let sections = writer.take_sections();
+        writer.push_piece(&repeated);
+        writer.push_piece(b"a piece");
+        let (sections, pieces) = writer.take_sections();
         assert!(sections[0].is_compressed() && !sections[2].is_compressed() && !sections[3].is_compressed());
         let mut block = writer.bytes().to_vec();
         block.resize(block.len() + SLACK_BYTES, 0);
@@ -215,11 +243,10 @@ mod tests {
             assert_eq!(unpacked.bytes(), raw);
             assert!(unpacked.padded().len() >= raw.len() + SLACK_BYTES);
         }
-        let mut room = vec![MaybeUninit::uninit(); repeated.len()];
-        assert_eq!(
-            unpack_into(sections[0], &block, &mut room).expect("it was just packed"),
-            repeated
-        );
+        let packed = &block[sections.iter().map(|section| section.stored_bytes as usize).sum()..];
+        let mut room = vec![MaybeUninit::uninit(); repeated.len() + 7];
+        let unpacked = unpack_pieces(&pieces, packed, &mut room).expect("they were just packed");
+        assert_eq!(unpacked, [&repeated[..], b"a piece"].concat());
     }
 
     #[test]

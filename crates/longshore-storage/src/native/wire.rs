@@ -124,16 +124,15 @@ impl<'a> Reader<'a> {
         self.take(len as usize)
     }
 
-    /// A number of things to come, each of at least `least_bytes` bytes, so that a vector of them may be allocated.
-    pub(super) fn count(&mut self, least_bytes: usize, what: &str) -> Result<usize, Malformed> {
-        let count = self.u32()? as usize;
+    /// A vector for `count` things to come, each of at least `least_bytes` bytes, unless there cannot be as many.
+    pub(super) fn vec<T>(&self, count: usize, least_bytes: usize, what: &str) -> Result<Vec<T>, Malformed> {
         if count > self.remaining() / least_bytes {
             return Err(Malformed::new(format!(
                 "the directory claims {count} {what} but has {} bytes left",
                 self.remaining()
             )));
         }
-        Ok(count)
+        Ok(Vec::with_capacity(count))
     }
 }
 
@@ -166,6 +165,6 @@ mod tests {
         writer.u32(1000);
         let bytes = writer.into_bytes();
         assert!(Reader::new(&bytes).bytes().is_err());
-        assert!(Reader::new(&bytes).count(1, "columns").is_err());
+        assert!(Reader::new(&bytes).vec::<u8>(1000, 1, "columns").is_err());
     }
 }
