@@ -197,7 +197,7 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
 }
 
 fn invalid(reason: &str) -> clap::Error {
-    clap::Error::raw(clap::error::ErrorKind::ValueValidation, format!("{reason}\n"))
+    clap::Error::raw(clap::error::ErrorKind::ValueValidation, reason)
 }
 
 /// What `-c` and `-f` gave, in the order in which they stand on the command line.

@@ -147,10 +147,10 @@ fn line_breaks_and_control_characters_stay_in_their_cells() {
     assert_eq!(
         printed(Format::Table, Expanded::Off, &[batch]),
         concat!(
-            "      t      | n\n",
-            "-------------+---\n",
-            " a          +| 1\n",
-            " b           |\n",
+            "     t      | n\n",
+            "------------+---\n",
+            " a         +| 1\n",
+            " b          |\n",
             " \\u{1b}[31m | 2\n",
             "(2 rows)\n\n",
         )

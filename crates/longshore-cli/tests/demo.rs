@@ -1,0 +1,67 @@
+//! The demonstration, end to end at a small scale.
+
+mod common;
+
+use std::fs;
+
+use common::{command, longshore_in};
+
+#[test]
+fn the_demo_proves_that_nothing_was_lost() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let args = ["demo", "--scale", "0.01", "--dir", "tpch", "--keep"];
+    let run = longshore_in(directory.path(), &args, "");
+    assert_eq!(run.status, 0, "{}\n{}", run.out, run.err);
+    assert_eq!(run.err, "");
+    for part in [
+        "\nGenerate\n",
+        "\nLoad\n",
+        "  lineitem ",
+        "60,175",
+        "\nWork: the 22 queries\n",
+        "  Q22 ",
+        "global sales opportunity",
+        "\nUnload\n",
+        "  native ",
+        "  csv ",
+        "\nReload the native copy",
+        "proved: all 8 tables came back as they went out, 86,805 rows",
+        "\nSummary\n",
+        "  unload native ",
+        "  reload native ",
+    ] {
+        assert!(run.out.contains(part), "{part} in\n{}", run.out);
+    }
+    let kept = directory.path().join("tpch");
+    assert!(kept.join("lineitem.tbl").is_file());
+    assert!(kept.join("unloaded-native").is_dir());
+    assert!(kept.join("unloaded-csv").is_dir());
+
+    // The second run finds the text, and cleans up what it unloads.
+    let run = longshore_in(directory.path(), &args[..5], "");
+    assert_eq!(run.status, 0, "{}\n{}", run.out, run.err);
+    assert!(run.out.contains("the text is there already"), "{}", run.out);
+    assert!(kept.join("lineitem.tbl").is_file());
+    assert!(!kept.join("unloaded-native").exists());
+}
+
+#[test]
+fn a_temporary_directory_is_removed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = command(directory.path())
+        .env("TMPDIR", directory.path())
+        .args(["demo", "--scale", "0.001", "--threads", "1"])
+        .output()
+        .expect("the binary runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let left: Vec<_> = fs::read_dir(directory.path()).expect("the directory").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_full_disk_is_told_before_it_is_full() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = longshore_in(directory.path(), &["demo", "--scale", "10000", "--dir", "x"], "");
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("--dir") && run.err.contains("free"), "{}", run.err);
+}

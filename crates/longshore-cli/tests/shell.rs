@@ -1,0 +1,221 @@
+//! The shell on a pseudo-terminal.
+
+mod common;
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use common::command;
+
+const PROMPT: &str = "longshore> ";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A shell and the terminal it runs on.
+struct Terminal {
+    child: Child,
+    keyboard: File,
+    screen: Receiver<Vec<u8>>,
+}
+
+impl Terminal {
+    fn open(directory: &Path) -> Self {
+        let (mut master, mut slave) = (-1, -1);
+        let size = libc::winsize {
+            ws_row: 40,
+            ws_col: 100,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        // SAFETY: both descriptors are written by the call, `size` is only read, and no name is asked for.
+        let result = unsafe {
+            libc::openpty(
+                &raw mut master,
+                &raw mut slave,
+                std::ptr::null_mut(),
+                std::ptr::null(),
+                &raw const size,
+            )
+        };
+        assert_eq!(result, 0, "a pseudo-terminal");
+        // SAFETY: the call above has opened both descriptors for us alone.
+        let (master, slave) = unsafe { (OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
+        let stdio = || Stdio::from(slave.try_clone().expect("a descriptor"));
+        let mut command = command(directory);
+        command
+            .env("TERM", "xterm")
+            .stdin(stdio())
+            .stdout(stdio())
+            .stderr(stdio());
+        // SAFETY: between fork and exec only these two system calls run, which are safe there.
+        unsafe {
+            command.pre_exec(|| {
+                if libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
+                    return Err(std::io::Error::last_os_error());
+                }
+                Ok(())
+            });
+        }
+        let child = command.spawn().expect("the binary starts");
+        drop(command);
+        drop(slave);
+        let mut reader = File::from(master.try_clone().expect("a descriptor"));
+        let (send, screen) = channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(length @ 1..) = reader.read(&mut buffer) {
+                if send.send(buffer[..length].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            child,
+            keyboard: File::from(master),
+            screen,
+        }
+    }
+
+    fn type_in(&mut self, keys: &str) {
+        self.keyboard
+            .write_all(keys.as_bytes())
+            .expect("the terminal takes keys");
+    }
+
+    /// Waits until `text` is shown; returns all that was shown since the last call.
+    fn wait_for(&mut self, text: &str) -> String {
+        let until = Instant::now() + PATIENCE;
+        let mut shown = String::new();
+        while !shown.contains(text) {
+            match self
+                .screen
+                .recv_timeout(until.saturating_duration_since(Instant::now()))
+            {
+                Ok(bytes) => shown.push_str(&String::from_utf8_lossy(&bytes)),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    panic!("{text:?} does not come; shown is {shown:?}")
+                }
+            }
+        }
+        shown
+    }
+
+    /// Types a line; returns what is shown until the next prompt.
+    fn enter(&mut self, line: &str) -> String {
+        self.type_in(line);
+        self.type_in("\r");
+        // The echo of the line ends with the line feed that Enter makes; the next prompt comes after the answer.
+        self.wait_for("\n") + &self.wait_for(PROMPT)
+    }
+
+    fn status(&mut self) -> i32 {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status.code().unwrap_or(-1);
+            }
+            assert!(Instant::now() < until, "the shell does not leave");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It has left already unless the test failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_session() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("s.sql"), "SELECT 41 + 1 AS answer;").expect("a file");
+    let mut shell = Terminal::open(directory.path());
+    let banner = shell.wait_for(PROMPT);
+    assert!(banner.contains("Longshore"), "{banner:?}");
+
+    let shown = shell.enter("CREATE TABLE trips (id INTEGER NOT NULL, city TEXT);");
+    assert!(shown.contains("CREATE TABLE\r\n"), "{shown:?}");
+    let shown = shell.enter("\\d");
+    assert!(shown.contains("trips"), "{shown:?}");
+    let shown = shell.enter("\\d trips");
+    assert!(shown.contains("city") && shown.contains("INTEGER"), "{shown:?}");
+
+    // Enter continues an open statement.
+    shell.type_in("SELECT count(*)\r");
+    shell.type_in("AS lines\r");
+    let shown = shell.enter("FROM trips;");
+    assert!(shown.contains("lines") && shown.contains("(1 row)"), "{shown:?}");
+
+    let shown = shell.enter("\\timing");
+    assert!(shown.contains("Timing is on."), "{shown:?}");
+    let shown = shell.enter("\\x");
+    assert!(shown.contains("Expanded display is on."), "{shown:?}");
+    let shown = shell.enter("\\i s.sql");
+    assert!(shown.contains("answer | 42") && shown.contains("Time: "), "{shown:?}");
+    let shown = shell.enter("\\?");
+    assert!(shown.contains("\\timing [on|off]"), "{shown:?}");
+
+    // Errors do not end a session.
+    let shown = shell.enter("SELECT * FROM missing;");
+    assert!(shown.contains("error: "), "{shown:?}");
+    let shown = shell.enter("\\nonsense");
+    assert!(shown.contains("not a meta-command"), "{shown:?}");
+
+    // Tab completes names.
+    let shown = shell.enter("SELECT * FROM tri\t;");
+    assert!(shown.contains("trips"), "{shown:?}");
+
+    shell.type_in("\\q\r");
+    assert_eq!(shell.status(), 0);
+    let history = std::fs::read_to_string(directory.path().join("state/longshore/history")).expect("the history");
+    assert!(history.contains("CREATE TABLE trips"), "{history}");
+}
+
+#[test]
+fn control_c_drops_the_input_and_cancels_a_statement() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut shell = Terminal::open(directory.path());
+    shell.wait_for(PROMPT);
+    shell.type_in("SELECT nonsense");
+    shell.wait_for("nonsense");
+    shell.type_in("\u{3}");
+    shell.wait_for(PROMPT);
+    let shown = shell.enter("SELECT 7 AS seven;");
+    assert!(shown.contains("seven") && !shown.contains("error"), "{shown:?}");
+
+    // Far more work than patience.
+    shell.type_in(
+        "SELECT sum(a.value * b.value) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b;\r",
+    );
+    std::thread::sleep(Duration::from_millis(1500));
+    shell.type_in("\u{3}");
+    let shown = shell.wait_for(PROMPT);
+    assert!(shown.contains("cancelled"), "{shown:?}");
+    let shown = shell.enter("SELECT 8 AS eight;");
+    assert!(shown.contains("eight"), "{shown:?}");
+
+    // Ctrl-D leaves.
+    shell.type_in("\u{4}");
+    assert_eq!(shell.status(), 0);
+}
+
+#[test]
+fn a_history_that_cannot_be_written_does_no_harm() {
+    let directory = tempfile::tempdir().expect("a directory");
+    // A file stands where the directory should be.
+    std::fs::write(directory.path().join("state"), "").expect("a file");
+    let mut shell = Terminal::open(directory.path());
+    shell.wait_for(PROMPT);
+    let shown = shell.enter("SELECT 7 AS seven;");
+    assert!(shown.contains("seven"), "{shown:?}");
+    shell.type_in("\\q\r");
+    assert_eq!(shell.status(), 0);
+}
