@@ -28,7 +28,6 @@ use crate::{Database, Error, Outcome};
 pub(crate) struct Context<'a> {
     pub(crate) database: &'a Arc<Database>,
     pub(crate) control: &'a Arc<Control>,
-    pub(crate) streams: &'a mut Streams,
 }
 
 /// Executes one statement.
@@ -38,14 +37,10 @@ pub(crate) async fn execute(
     streams: &mut Streams,
     sql: &str,
 ) -> Result<Outcome, Error> {
-    let mut context = Context {
-        database,
-        control,
-        streams,
-    };
+    let context = Context { database, control };
     match sql::parse(sql)? {
         Parsed::Empty => Ok(Outcome::done("")),
-        Parsed::Copy(copy) => copy::copy(&mut context, *copy).await,
+        Parsed::Copy(copy) => copy::copy(&context, streams, *copy).await,
         Parsed::Export(export) => export::export(&context, &export).await,
         Parsed::Import(import) => import::import(&context, &import).await,
         Parsed::Sql(statement) => execute_tree(&context, *statement).await,

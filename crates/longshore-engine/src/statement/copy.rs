@@ -14,6 +14,7 @@ use longshore_storage::{Schema, Snapshot};
 use sqlparser::ast::Statement;
 
 use crate::catalog::{Entry, Table};
+use crate::session::Streams;
 use crate::sql::copy::{CopyPlace, CopyStatement, CopyWhat};
 use crate::sql::options::{Format, Options, Use};
 use crate::sql::{self, Parsed, names};
@@ -23,7 +24,7 @@ use crate::{Error, Outcome, Report, RowStream};
 /// Rows that one worker formats at a time.
 const UNLOAD_ROWS: usize = 8192;
 
-pub(crate) async fn copy(context: &mut Context<'_>, copy: CopyStatement) -> Result<Outcome, Error> {
+pub(crate) async fn copy(context: &Context<'_>, streams: &mut Streams, copy: CopyStatement) -> Result<Outcome, Error> {
     let reads = matches!(copy.place, CopyPlace::FromFile(_) | CopyPlace::FromStdin);
     let options = Options::new(&copy.options, if reads { Use::CopyFrom } else { Use::CopyTo })?;
     check_format(options.format, reads)?;
@@ -31,7 +32,7 @@ pub(crate) async fn copy(context: &mut Context<'_>, copy: CopyStatement) -> Resu
         (CopyWhat::Table { name, columns }, true) => {
             let source = match copy.place {
                 CopyPlace::FromFile(path) => Input::File(path.into()),
-                _ => Input::Stdin(context.streams.input.take().ok_or_else(|| {
+                _ => Input::Stdin(streams.input.take().ok_or_else(|| {
                     Error::unsupported("COPY FROM STDIN: no standard input was given to this session; copy from a file")
                 })?),
             };
@@ -41,7 +42,7 @@ pub(crate) async fn copy(context: &mut Context<'_>, copy: CopyStatement) -> Resu
         (what, false) => {
             let target = match copy.place {
                 CopyPlace::ToFile(path) => Target::File(path.into()),
-                _ => Target::Writer(Box::new(context.streams.output.clone().ok_or_else(|| {
+                _ => Target::Writer(Box::new(streams.output.clone().ok_or_else(|| {
                     Error::unsupported("COPY TO STDOUT: no standard output was given to this session; copy to a file")
                 })?)),
             };

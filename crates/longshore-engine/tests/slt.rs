@@ -1,0 +1,159 @@
+//! Runs every `tests/sql/<area>/*.slt`, each on a database of its own.
+//!
+//! In SQL and in shell commands (`system ok`), `$DIR` is an empty directory that lasts as long as the file, and
+//! `$CSV` is `tests/csv`. `SLT=part cargo test -p longshore-engine --test slt` runs only files whose path has `part`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Mutex;
+
+use arrow::array::{Array, RecordBatch};
+use arrow::datatypes::DataType;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use futures::StreamExt;
+use longshore_engine::{Config, Database, Error, Outcome, Session};
+use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
+
+const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
+
+/// The directory of the file that runs: shell commands are run without a connection.
+static DIRECTORY: Mutex<PathBuf> = Mutex::new(PathBuf::new());
+
+/// A session on a database of its own, with a directory of its own.
+struct Connection {
+    session: Session,
+    directory: PathBuf,
+}
+
+impl Connection {
+    fn open(directory: &Path) -> Self {
+        let config = Config { threads: 2, ..Config::default() };
+        let database = Database::open(config).expect("a database opens");
+        Self { session: database.session(), directory: directory.to_owned() }
+    }
+
+    fn with_paths(&self, sql: &str) -> String {
+        sql.replace("$DIR", &self.directory.display().to_string()).replace("$CSV", &format!("{TESTS}/csv"))
+    }
+
+    fn without_paths(&self, text: &str) -> String {
+        text.replace(&self.directory.display().to_string(), "$DIR").replace(&format!("{TESTS}/csv"), "$CSV")
+    }
+}
+
+/// An error whose paths are written as in the test.
+#[derive(Debug)]
+struct Failure(String);
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[async_trait::async_trait]
+impl AsyncDB for Connection {
+    type Error = Failure;
+    type ColumnType = DefaultColumnType;
+
+    async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Failure> {
+        let sql = self.with_paths(sql);
+        let output = run(&mut self.session, &sql).await;
+        match output {
+            Ok(DBOutput::Rows { types, rows }) => {
+                let rows = rows.iter().map(|row| row.iter().map(|value| self.without_paths(value)).collect());
+                Ok(DBOutput::Rows { types, rows: rows.collect() })
+            }
+            Ok(output) => Ok(output),
+            Err(error) => Err(Failure(self.without_paths(&error.to_string()))),
+        }
+    }
+
+    async fn shutdown(&mut self) {}
+
+    fn engine_name(&self) -> &'static str {
+        "longshore"
+    }
+
+    async fn run_command(mut command: Command) -> std::io::Result<Output> {
+        let directory = DIRECTORY.lock().expect("no test panics with the lock").clone();
+        command.env("DIR", directory).env("CSV", format!("{TESTS}/csv")).output()
+    }
+}
+
+async fn run(session: &mut Session, sql: &str) -> Result<DBOutput<DefaultColumnType>, Error> {
+    match session.execute(sql).await? {
+        Outcome::Done { report, .. } => Ok(DBOutput::StatementComplete(report.rows)),
+        Outcome::Rows(mut stream) => {
+            let types = stream.schema().fields().iter().map(|field| column_type(field.data_type())).collect();
+            let mut rows = Vec::new();
+            while let Some(batch) = stream.next().await {
+                rows.extend(shown(&batch?));
+            }
+            Ok(DBOutput::Rows { types, rows })
+        }
+    }
+}
+
+fn column_type(data_type: &DataType) -> DefaultColumnType {
+    if data_type.is_integer() {
+        DefaultColumnType::Integer
+    } else if data_type.is_numeric() {
+        DefaultColumnType::FloatingPoint
+    } else {
+        DefaultColumnType::Text
+    }
+}
+
+/// The values of a batch as tests write them.
+fn shown(batch: &RecordBatch) -> Vec<Vec<String>> {
+    let options = FormatOptions::default();
+    let value = |column: &dyn Array, row: usize| {
+        if column.is_null(row) {
+            return "NULL".to_owned();
+        }
+        let formatter = ArrayFormatter::try_new(column, &options).expect("every type has a format");
+        match formatter.value(row).to_string() {
+            empty if empty.is_empty() => "(empty)".to_owned(),
+            text => text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"),
+        }
+    };
+    let rows = 0..batch.num_rows();
+    rows.map(|row| batch.columns().iter().map(|column| value(column, row)).collect()).collect()
+}
+
+fn files_below(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).expect("the tests are there") {
+        let path = entry.expect("the directory can be read").path();
+        if path.is_dir() {
+            files_below(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "slt") {
+            files.push(path);
+        }
+    }
+}
+
+#[test]
+fn all_files() {
+    let root = PathBuf::from(format!("{TESTS}/sql"));
+    let mut files = Vec::new();
+    files_below(&root, &mut files);
+    files.sort();
+    let wanted = std::env::var("SLT").unwrap_or_default();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.expect("a runtime starts");
+    let mut failures = Vec::new();
+    for file in files.iter().filter(|file| file.display().to_string().contains(&wanted)) {
+        let directory = tempfile::tempdir().expect("a temporary directory can be made");
+        let path = directory.path().to_owned();
+        DIRECTORY.lock().expect("no test panics with the lock").clone_from(&path);
+        let mut runner = Runner::new(|| async { Ok(Connection::open(&path)) });
+        if let Err(error) = runtime.block_on(runner.run_file_async(file)) {
+            failures.push(format!("{error}"));
+        }
+    }
+    assert!(!files.is_empty(), "there are no tests below {}", root.display());
+    assert!(failures.is_empty(), "{} of {} files failed:\n\n{}", failures.len(), files.len(), failures.join("\n\n"));
+}
