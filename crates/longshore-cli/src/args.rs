@@ -184,9 +184,7 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
     let action = match args.command {
         Some(_) if runs => return Err(invalid("-c and -f cannot be used with a subcommand")),
         Some(Command::Demo(demo)) => Action::Demo(demo),
-        Some(Command::Generate {
-            what: Generate::Tpch(tpch),
-        }) => Action::Generate(tpch),
+        Some(Command::Generate { what: Generate::Tpch(tpch) }) => Action::Generate(tpch),
         None => Action::Run(RunOptions {
             steps: steps(matches, args.commands, args.files),
             format: args.format,
@@ -221,15 +219,8 @@ fn kernel_from(value: Option<&std::ffi::OsStr>) -> Result<Option<Kernel>, String
         Ok(kernel) if kernel.is_available() => Ok(Some(kernel)),
         known => {
             let available: Vec<String> = Kernel::available().iter().map(ToString::to_string).collect();
-            let problem = if known.is_ok() {
-                "is not available on this machine"
-            } else {
-                "is not a kernel"
-            };
-            Err(format!(
-                "LONGSHORE_KERNEL: '{name}' {problem}; available here: {}",
-                available.join(", ")
-            ))
+            let problem = if known.is_ok() { "is not available on this machine" } else { "is not a kernel" };
+            Err(format!("LONGSHORE_KERNEL: '{name}' {problem}; available here: {}", available.join(", ")))
         }
     }
 }
@@ -283,10 +274,7 @@ mod tests {
 
     #[test]
     fn global_options_stand_anywhere() {
-        for line in [
-            &["--threads", "2", "demo", "--scale", "0.1"][..],
-            &["demo", "--scale", "0.1", "--threads", "2"],
-        ] {
+        for line in [&["--threads", "2", "demo", "--scale", "0.1"][..], &["demo", "--scale", "0.1", "--threads", "2"]] {
             let invocation = read(line).expect("a valid command line");
             assert_eq!(invocation.config.threads, 2);
             assert!(matches!(invocation.action, Action::Demo(demo) if demo.scale > 0.09));

@@ -66,8 +66,7 @@ pub(crate) struct Request {
 impl Request {
     /// The path of a table's file.
     pub(crate) fn path(&self, table: Table) -> PathBuf {
-        self.directory
-            .join(format!("{}.{}", table.name(), self.format.suffix()))
+        self.directory.join(format!("{}.{}", table.name(), self.format.suffix()))
     }
 
     /// Estimate of the text in all files, in bytes.
@@ -136,15 +135,10 @@ pub(crate) fn tpch(
     }
     let started = Instant::now();
     progress.start(request.bytes_estimate());
-    fs::create_dir_all(&request.directory).map_err(|error| GenerateError::Io {
-        path: request.directory.clone(),
-        error,
-    })?;
+    fs::create_dir_all(&request.directory)
+        .map_err(|error| GenerateError::Io { path: request.directory.clone(), error })?;
     let pool = TextPool::new(TEXT_POOL_BYTES, Distributions::static_default());
-    let outputs = Table::ALL
-        .iter()
-        .map(|&table| Output::create(request, table))
-        .collect::<Result<Vec<_>, _>>()?;
+    let outputs = Table::ALL.iter().map(|&table| Output::create(request, table)).collect::<Result<Vec<_>, _>>()?;
     let job = Job {
         request,
         outputs,
@@ -155,9 +149,7 @@ pub(crate) fn tpch(
         interrupted,
     };
     let results: Vec<Result<(), GenerateError>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..request.threads.max(1))
-            .map(|_| scope.spawn(|| job.work()))
-            .collect();
+        let workers: Vec<_> = (0..request.threads.max(1)).map(|_| scope.spawn(|| job.work())).collect();
         workers
             .into_iter()
             .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -168,10 +160,7 @@ pub(crate) fn tpch(
     for output in job.outputs {
         bytes += output.finish()?;
     }
-    Ok(Generated {
-        bytes,
-        seconds: started.elapsed().as_secs_f64(),
-    })
+    Ok(Generated { bytes, seconds: started.elapsed().as_secs_f64() })
 }
 
 /// dbgen's pool of text: comments are pieces of it, so another size would give other rows.
@@ -225,10 +214,7 @@ impl Job<'_> {
             let Some(offset) = output.take_offset(part, text.len() as u64, &self.failed) else {
                 return Ok(());
             };
-            output
-                .file
-                .write_all_at(&text, offset)
-                .map_err(|error| output.error(error))?;
+            output.file.write_all_at(&text, offset).map_err(|error| output.error(error))?;
             self.progress.add(text.len() as u64, rows);
         }
         Ok(())
@@ -264,10 +250,7 @@ impl Output {
     fn create(request: &Request, table: Table) -> Result<Self, GenerateError> {
         let path = request.path(table);
         let partial = partial_path(&path);
-        let file = File::create(&partial).map_err(|error| GenerateError::Io {
-            path: partial.clone(),
-            error,
-        })?;
+        let file = File::create(&partial).map_err(|error| GenerateError::Io { path: partial.clone(), error })?;
         let parts = table
             .bytes_estimate(request.scale)
             .div_ceil(PART_BYTES)
@@ -316,10 +299,7 @@ impl Output {
     }
 
     fn error(&self, error: io::Error) -> GenerateError {
-        GenerateError::Io {
-            path: self.partial.clone(),
-            error,
-        }
+        GenerateError::Io { path: self.partial.clone(), error }
     }
 }
 

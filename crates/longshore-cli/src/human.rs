@@ -26,11 +26,7 @@ pub(crate) fn rate(bytes_done: u64, seconds: f64) -> String {
         return String::from("-");
     }
     let per_second = bytes_done as f64 / seconds;
-    if per_second >= 1e7 {
-        format!("{:.2} GB/s", per_second / 1e9)
-    } else {
-        format!("{}/s", bytes(per_second as u64))
-    }
+    if per_second >= 1e7 { format!("{:.2} GB/s", per_second / 1e9) } else { format!("{}/s", bytes(per_second as u64)) }
 }
 
 /// Rows per second: `19.6 M rows/s`.
@@ -91,9 +87,7 @@ pub(crate) fn remaining(time: Duration) -> String {
 /// What is wrong with the text, as a sentence for the user.
 pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     let text = text.trim();
-    let digits_end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits_end);
     let factor: f64 = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,
@@ -106,14 +100,11 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
         "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
         "t" | "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
         other => {
-            return Err(format!(
-                "unknown unit '{other}'; write a size such as 4GB, 512MiB or 1000000"
-            ));
+            return Err(format!("unknown unit '{other}'; write a size such as 4GB, 512MiB or 1000000"));
         }
     };
-    let value: f64 = number
-        .parse()
-        .map_err(|_| String::from("not a size; write one such as 4GB, 512MiB or 1000000"))?;
+    let value: f64 =
+        number.parse().map_err(|_| String::from("not a size; write one such as 4GB, 512MiB or 1000000"))?;
     let size = value * factor;
     if size < 1.0 || size >= usize::MAX as f64 {
         return Err(String::from("the size is out of range"));

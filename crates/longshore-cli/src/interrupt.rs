@@ -45,30 +45,25 @@ impl Interrupts {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let (mut interrupt, mut terminated) = {
             let _inside = runtime.enter();
-            (
-                signal(SignalKind::interrupt())?,
-                terminate.then(|| signal(SignalKind::terminate())).transpose()?,
-            )
+            (signal(SignalKind::interrupt())?, terminate.then(|| signal(SignalKind::terminate())).transpose()?)
         };
-        std::thread::Builder::new()
-            .name(String::from("signals"))
-            .spawn(move || {
-                runtime.block_on(async move {
-                    loop {
-                        let other = async {
-                            match &mut terminated {
-                                Some(signal) => signal.recv().await,
-                                None => std::future::pending().await,
-                            }
-                        };
-                        tokio::select! {
-                            _ = interrupt.recv() => {}
-                            _ = other => {}
+        std::thread::Builder::new().name(String::from("signals")).spawn(move || {
+            runtime.block_on(async move {
+                loop {
+                    let other = async {
+                        match &mut terminated {
+                            Some(signal) => signal.recv().await,
+                            None => std::future::pending().await,
                         }
-                        listener.interrupt(insist);
+                    };
+                    tokio::select! {
+                        _ = interrupt.recv() => {}
+                        _ = other => {}
                     }
-                });
-            })?;
+                    listener.interrupt(insist);
+                }
+            });
+        })?;
         Ok(Self { shared })
     }
 

@@ -57,30 +57,17 @@ fn perform(invocation: Invocation) -> Result<(), Failure> {
 
 fn generate_tpch(args: &TpchArgs, threads: usize) -> Result<(), Failure> {
     let interrupts = interrupt::Interrupts::install(true, true).map_err(Reason::Signals)?;
-    let request = generate::Request {
-        scale: args.scale,
-        directory: args.out.clone(),
-        format: args.format,
-        threads,
-    };
+    let request = generate::Request { scale: args.scale, directory: args.out.clone(), format: args.format, threads };
     let progress = Arc::new(Progress::default());
     let mut display = progress::Display::start("generate", Arc::clone(&progress));
     let generated = generate::tpch(&request, &progress, interrupts.flag());
     display.stop();
     let generated = generated?;
     let rate = if std::io::stderr().is_terminal() {
-        format!(
-            " in {}, {}",
-            human::seconds(generated.seconds),
-            human::rate(generated.bytes, generated.seconds)
-        )
+        format!(" in {}, {}", human::seconds(generated.seconds), human::rate(generated.bytes, generated.seconds))
     } else {
         String::new()
     };
-    note(&format!(
-        "{}: {}{rate}",
-        request.directory.display(),
-        human::bytes(generated.bytes)
-    ));
+    note(&format!("{}: {}{rate}", request.directory.display(), human::bytes(generated.bytes)));
     Ok(())
 }

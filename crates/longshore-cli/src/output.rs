@@ -63,11 +63,9 @@ impl Printer {
         match (format, expanded) {
             (Format::Table, Expanded::On) | (Format::Vertical, _) => Self::Vertical(vertical::Vertical::new(schema)),
             (Format::Table, Expanded::Off) => Self::Aligned(aligned::Aligned::new(aligned::Style::Table, None, schema)),
-            (Format::Table, Expanded::Auto) => Self::Aligned(aligned::Aligned::new(
-                aligned::Style::Table,
-                Some(terminal_width),
-                schema,
-            )),
+            (Format::Table, Expanded::Auto) => {
+                Self::Aligned(aligned::Aligned::new(aligned::Style::Table, Some(terminal_width), schema))
+            }
             (Format::Markdown, _) => Self::Aligned(aligned::Aligned::new(aligned::Style::Markdown, None, schema)),
             (Format::Csv, _) => Self::Csv(csv::Csv::new(schema)),
             (Format::Json, _) => Self::Json(json::Json::new(schema)),

@@ -52,24 +52,20 @@ impl Display {
         let label = label.to_owned();
         let (stop, stopped) = channel();
         let started = Instant::now();
-        let thread = std::thread::Builder::new()
-            .name(String::from("progress"))
-            .spawn(move || {
-                if stopped.recv_timeout(QUIET) != Err(RecvTimeoutError::Timeout) {
+        let thread = std::thread::Builder::new().name(String::from("progress")).spawn(move || {
+            if stopped.recv_timeout(QUIET) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let mut bar = Bar::new(&label, started);
+            loop {
+                bar.show(counters.progress());
+                if stopped.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
-                let mut bar = Bar::new(&label, started);
-                loop {
-                    bar.show(counters.progress());
-                    if stopped.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
-                        return;
-                    }
-                }
-            });
+            }
+        });
         // Without a thread there is no display; the statement does not suffer.
-        Self {
-            running: thread.ok().map(|thread| (stop, thread)),
-        }
+        Self { running: thread.ok().map(|thread| (stop, thread)) }
     }
 
     /// Takes the display away before something else is written.
@@ -100,11 +96,7 @@ impl Bar {
     fn new(label: &str, started: Instant) -> Self {
         let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         line.set_prefix(label.to_owned());
-        Self {
-            line,
-            started,
-            bytes_before: 0,
-        }
+        Self { line, started, bytes_before: 0 }
     }
 
     fn show(&mut self, progress: &Progress) {
@@ -118,8 +110,7 @@ impl Bar {
             self.line.set_position(done.min(total));
         }
         self.line.set_style(style(total > 0));
-        self.line
-            .set_message(message(total, done, rows, self.started.elapsed()));
+        self.line.set_message(message(total, done, rows, self.started.elapsed()));
     }
 }
 
@@ -130,14 +121,8 @@ impl Drop for Bar {
 }
 
 fn style(total_known: bool) -> ProgressStyle {
-    let template = if total_known {
-        "{prefix:10} [{bar:24}] {msg}"
-    } else {
-        "{prefix:10} {spinner} {msg}"
-    };
-    ProgressStyle::with_template(template)
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
-        .progress_chars("=> ")
+    let template = if total_known { "{prefix:10} [{bar:24}] {msg}" } else { "{prefix:10} {spinner} {msg}" };
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
 }
 
 /// The counters in words: `412 MB of 760 MB, 2.51 GB/s, 20.1 M rows/s, 0:00 left`.

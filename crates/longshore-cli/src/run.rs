@@ -142,9 +142,7 @@ impl Runner {
         let mut line = String::new();
         loop {
             line.clear();
-            let length = io::stdin()
-                .read_line(&mut line)
-                .map_err(|error| Reason::file(Path::new(NAME), error))?;
+            let length = io::stdin().read_line(&mut line).map_err(|error| Reason::file(Path::new(NAME), error))?;
             if length == 0 {
                 break;
             }
@@ -222,15 +220,8 @@ impl Runner {
             Outcome::Done { tag, report } => Ok(Done { tag, report }),
             Outcome::Rows(rows) => {
                 let rows = self.print(rows, &mut display).await?;
-                let report = Report {
-                    rows,
-                    bytes_read: control.progress.bytes_done(),
-                    ..Report::default()
-                };
-                Ok(Done {
-                    tag: String::new(),
-                    report,
-                })
+                let report = Report { rows, bytes_read: control.progress.bytes_done(), ..Report::default() };
+                Ok(Done { tag: String::new(), report })
             }
         }
     }

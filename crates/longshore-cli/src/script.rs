@@ -47,19 +47,12 @@ impl Script {
         self.lines += 1;
         if line.trim_start().starts_with('\\') && is_blank(&self.open) {
             self.open.clear();
-            return vec![Item::Meta {
-                text: line.trim().to_owned(),
-                line: self.lines,
-            }];
+            return vec![Item::Meta { text: line.trim().to_owned(), line: self.lines }];
         }
         self.open.push_str(line);
         self.open.push('\n');
         // Only a semicolon can complete a statement; without this a long one is split again at each line.
-        if line.contains(';') {
-            self.take_complete()
-        } else {
-            Vec::new()
-        }
+        if line.contains(';') { self.take_complete() } else { Vec::new() }
     }
 
     /// The statement that is still open at the end of the text, if any.
@@ -91,17 +84,11 @@ impl Script {
             at = start + sql.len();
             if !is_blank(&sql) {
                 let first_word = start + leading_blank(&sql);
-                items.push(Item::Statement {
-                    line: 1 + self.open_line + newlines(&self.open[..first_word]),
-                    sql,
-                });
+                items.push(Item::Statement { line: 1 + self.open_line + newlines(&self.open[..first_word]), sql });
             }
         }
-        let rest = if found.rest.is_empty() {
-            self.open.len()
-        } else {
-            at + self.open[at..].find(&found.rest).unwrap_or(0)
-        };
+        let rest =
+            if found.rest.is_empty() { self.open.len() } else { at + self.open[at..].find(&found.rest).unwrap_or(0) };
         self.open_line += newlines(&self.open[..rest]);
         self.open.drain(..rest);
         items
@@ -115,11 +102,7 @@ pub(crate) fn is_blank(sql: &str) -> bool {
 
 /// The first word of `sql` in lower case.
 pub(crate) fn first_word(sql: &str) -> String {
-    sql[leading_blank(sql)..]
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .next()
-        .unwrap_or("")
-        .to_ascii_lowercase()
+    sql[leading_blank(sql)..].split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or("").to_ascii_lowercase()
 }
 
 /// Length of the white space and complete comments at the start of `sql`.
@@ -181,28 +164,18 @@ mod tests {
     }
 
     fn statement(sql: &str, line: usize) -> Item {
-        Item::Statement {
-            sql: sql.to_owned(),
-            line,
-        }
+        Item::Statement { sql: sql.to_owned(), line }
     }
 
     fn meta(text: &str, line: usize) -> Item {
-        Item::Meta {
-            text: text.to_owned(),
-            line,
-        }
+        Item::Meta { text: text.to_owned(), line }
     }
 
     #[test]
     fn statements_know_their_lines() {
         assert_eq!(
             items("SELECT 1;\n\nSELECT\n 2; SELECT 3\n;\n-- done\n"),
-            [
-                statement("SELECT 1", 1),
-                statement("SELECT\n 2", 3),
-                statement("SELECT 3", 4)
-            ]
+            [statement("SELECT 1", 1), statement("SELECT\n 2", 3), statement("SELECT 3", 4)]
         );
         assert_eq!(
             items("-- a comment; with a semicolon\n/* another\n */ SELECT 1\n"),
@@ -215,11 +188,7 @@ mod tests {
     fn meta_commands_stand_between_statements() {
         assert_eq!(
             items("\\timing on\nSELECT '\n\\x\n';\n-- a\n  \\d t\n"),
-            [
-                meta("\\timing on", 1),
-                statement("SELECT '\n\\x\n'", 2),
-                meta("\\d t", 6)
-            ]
+            [meta("\\timing on", 1), statement("SELECT '\n\\x\n'", 2), meta("\\d t", 6)]
         );
     }
 

@@ -113,31 +113,20 @@ impl rustyline::validate::Validator for OpenStatements {
         for line in context.input().split_inclusive('\n') {
             script.line(line);
         }
-        Ok(if script.is_blank() {
-            ValidationResult::Valid(None)
-        } else {
-            ValidationResult::Incomplete
-        })
+        Ok(if script.is_blank() { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
     }
 }
 
 fn editor(runner: &Runner) -> rustyline::Result<Editor<Assistant, FileHistory>> {
     // Results may go elsewhere; the prompt then still belongs on the terminal.
-    let behavior = if std::io::stdout().is_terminal() {
-        Behavior::Stdio
-    } else {
-        Behavior::PreferTerm
-    };
+    let behavior = if std::io::stdout().is_terminal() { Behavior::Stdio } else { Behavior::PreferTerm };
     let config = Config::builder()
         .behavior(behavior)
         .completion_type(CompletionType::List)
         .max_history_size(HISTORY_ENTRIES_MAX)?
         .build();
     let mut editor = Editor::with_config(config)?;
-    editor.set_helper(Some(Assistant {
-        names: Names::new(runner.database()),
-        open: OpenStatements,
-    }));
+    editor.set_helper(Some(Assistant { names: Names::new(runner.database()), open: OpenStatements }));
     Ok(editor)
 }
 
@@ -147,11 +136,7 @@ fn terminal(error: &ReadlineError) -> Failure {
 
 /// `longshore/history` in the user's directory for state, by the XDG base directory rules.
 fn history_path() -> Option<PathBuf> {
-    let absolute = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_STATE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
         .map(|state| state.join("longshore/history"))

@@ -35,11 +35,7 @@ impl Place {
             }
             None => temporary_directory()?,
         };
-        let place = Self {
-            directory,
-            temporary: args.dir.is_none(),
-            keep: args.keep,
-        };
+        let place = Self { directory, temporary: args.dir.is_none(), keep: args.keep };
         place.remove_copies();
         Ok(place)
     }
@@ -123,9 +119,7 @@ fn free_bytes(path: &Path) -> Option<u64> {
 ///
 /// Keys ascend and end with the scale factor's last key, so the last line of each file tells.
 pub(super) fn is_generated(request: &Request) -> bool {
-    Table::ALL
-        .iter()
-        .all(|&table| last_key(&request.path(table)) == Some(table.last_key(request.scale)))
+    Table::ALL.iter().all(|&table| last_key(&request.path(table)) == Some(table.last_key(request.scale)))
 }
 
 /// The key in the last complete line of a file.
@@ -163,11 +157,7 @@ mod tests {
 
     #[test]
     fn a_temporary_place_vanishes() {
-        let args = DemoArgs {
-            scale: 1.0,
-            dir: None,
-            keep: false,
-        };
+        let args = DemoArgs { scale: 1.0, dir: None, keep: false };
         let place = Place::prepare(&args).expect("a place");
         let directory = place.directory().to_owned();
         assert!(directory.is_dir());

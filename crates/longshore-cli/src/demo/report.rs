@@ -29,7 +29,7 @@ impl Summary {
             };
             say(&format!("  {name:<14}{amount:>12}{seconds:>12.3}{rate:>14}"))?;
         }
-        Ok(())
+        say("  (work counts, for each query, the text of the tables that it names)")
     }
 }
 
@@ -39,11 +39,7 @@ pub(super) fn line<S: AsRef<str>>(cells: &[S; 6]) -> Result<(), Failure> {
     let mut text = String::from("  ");
     for (index, (cell, width)) in cells.iter().zip(WIDTHS).enumerate() {
         let cell = cell.as_ref();
-        let padded = if index == 0 {
-            format!("{cell:<width$}")
-        } else {
-            format!("{cell:>width$}")
-        };
+        let padded = if index == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") };
         text.push_str(&padded);
     }
     say(&text)
@@ -52,9 +48,7 @@ pub(super) fn line<S: AsRef<str>>(cells: &[S; 6]) -> Result<(), Failure> {
 /// Writes a line to standard output at once, so that it stands before later progress.
 pub(super) fn say(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{text}")
-        .and_then(|()| out.flush())
-        .map_err(|error| Reason::output(error).into())
+    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| Reason::output(error).into())
 }
 
 /// The title in the first line of a query: `-- TPC-H Q1: pricing summary report; ...`.

@@ -49,19 +49,8 @@ enum State {
 
 impl Aligned {
     pub(super) fn new(style: Style, turn_beyond: Option<usize>, schema: SchemaRef) -> Self {
-        let right = schema
-            .fields()
-            .iter()
-            .map(|field| is_number(field.data_type()))
-            .collect();
-        Self {
-            style,
-            turn_beyond,
-            schema,
-            right,
-            state: State::Sampling(Vec::new()),
-            rows: 0,
-        }
+        let right = schema.fields().iter().map(|field| is_number(field.data_type())).collect();
+        Self { style, turn_beyond, schema, right, state: State::Sampling(Vec::new()), rows: 0 }
     }
 
     pub(super) fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> io::Result<()> {
@@ -181,19 +170,12 @@ fn write_rows(
     batch: &RecordBatch,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let columns: Vec<Column<'_>> = batch
-        .columns()
-        .iter()
-        .map(Column::new)
-        .collect::<Result<_, _>>()
-        .map_err(|error| not_shown(&error))?;
+    let columns: Vec<Column<'_>> =
+        batch.columns().iter().map(Column::new).collect::<Result<_, _>>().map_err(|error| not_shown(&error))?;
     let mut text = String::new();
     for row in 0..batch.num_rows() {
         text.clear();
-        let cells = columns
-            .iter()
-            .map(|column| cell(column, row, style))
-            .collect::<io::Result<Vec<String>>>()?;
+        let cells = columns.iter().map(|column| cell(column, row, style)).collect::<io::Result<Vec<String>>>()?;
         match style {
             Style::Table => table_row(&cells, right, widths, &mut text),
             Style::Markdown => markdown_row(&cells, right, widths, &mut text),

@@ -18,20 +18,13 @@ pub(crate) struct Csv {
 
 impl Csv {
     pub(super) fn new(schema: SchemaRef) -> Self {
-        Self {
-            schema,
-            header_written: false,
-        }
+        Self { schema, header_written: false }
     }
 
     pub(super) fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> io::Result<()> {
         self.header(out)?;
-        let columns: Vec<Column<'_>> = batch
-            .columns()
-            .iter()
-            .map(Column::new)
-            .collect::<Result<_, _>>()
-            .map_err(|error| not_shown(&error))?;
+        let columns: Vec<Column<'_>> =
+            batch.columns().iter().map(Column::new).collect::<Result<_, _>>().map_err(|error| not_shown(&error))?;
         let mut lines = String::with_capacity(FLUSH_BYTES * 2);
         for row in 0..batch.num_rows() {
             for (index, column) in columns.iter().enumerate() {

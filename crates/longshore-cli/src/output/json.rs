@@ -38,12 +38,8 @@ impl Json {
     }
 
     pub(super) fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> io::Result<()> {
-        let columns: Vec<JsonColumn<'_>> = batch
-            .columns()
-            .iter()
-            .map(JsonColumn::new)
-            .collect::<Result<_, _>>()
-            .map_err(|error| not_shown(&error))?;
+        let columns: Vec<JsonColumn<'_>> =
+            batch.columns().iter().map(JsonColumn::new).collect::<Result<_, _>>().map_err(|error| not_shown(&error))?;
         let mut text = String::with_capacity(FLUSH_BYTES * 2);
         for row in 0..batch.num_rows() {
             text.push_str(if self.rows == 0 { "[{" } else { ",\n {" });

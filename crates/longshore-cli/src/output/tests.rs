@@ -13,10 +13,7 @@ use super::*;
 fn sample() -> RecordBatch {
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("id", Arc::new(Int32Array::from(vec![Some(1), Some(-20), None]))),
-        (
-            "name",
-            Arc::new(StringViewArray::from(vec![Some("a,\"b\""), Some(""), None])),
-        ),
+        ("name", Arc::new(StringViewArray::from(vec![Some("a,\"b\""), Some(""), None]))),
         (
             "price",
             Arc::new(
@@ -121,10 +118,7 @@ fn vertical() {
         "(1 row)\n\n",
     );
     let batch = sample().slice(0, 1);
-    assert_eq!(
-        printed(Format::Vertical, Expanded::Off, std::slice::from_ref(&batch)),
-        expected
-    );
+    assert_eq!(printed(Format::Vertical, Expanded::Off, std::slice::from_ref(&batch)), expected);
     assert_eq!(printed(Format::Table, Expanded::On, &[batch]), expected);
 }
 
@@ -170,22 +164,10 @@ fn widths_are_those_of_the_first_rows() {
 fn every_type_has_a_text() {
     let cases: Vec<(ArrayRef, &str)> = vec![
         (Arc::new(Date32Array::from(vec![9204])), "1995-03-15"),
-        (
-            Arc::new(TimestampMicrosecondArray::from(vec![1_500_000])),
-            "1970-01-01 00:00:01.5",
-        ),
-        (
-            Arc::new(TimestampMicrosecondArray::from(vec![0]).with_timezone("UTC")),
-            "1970-01-01 00:00:00+00",
-        ),
+        (Arc::new(TimestampMicrosecondArray::from(vec![1_500_000])), "1970-01-01 00:00:01.5"),
+        (Arc::new(TimestampMicrosecondArray::from(vec![0]).with_timezone("UTC")), "1970-01-01 00:00:00+00"),
         (Arc::new(BinaryViewArray::from(vec![&b"\x01\xab"[..]])), "\\x01ab"),
-        (
-            Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![
-                Some(1),
-                Some(2),
-            ])])),
-            "[1, 2]",
-        ),
+        (Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1), Some(2)])])), "[1, 2]"),
     ];
     for (array, expected) in cases {
         let text = printed(Format::Vertical, Expanded::Off, &[batch_of("v", array)]);

@@ -21,27 +21,16 @@ pub(crate) struct Vertical {
 
 impl Vertical {
     pub(super) fn new(schema: SchemaRef) -> Self {
-        let names: Vec<String> = schema
-            .fields()
-            .iter()
-            .map(|field| clean(field.name(), Style::Table).replace('\n', " "))
-            .collect();
+        let names: Vec<String> =
+            schema.fields().iter().map(|field| clean(field.name(), Style::Table).replace('\n', " ")).collect();
         drop(schema);
         let name_width = names.iter().map(|name| name.width()).max().unwrap_or(0);
-        Self {
-            names,
-            name_width,
-            rows: 0,
-        }
+        Self { names, name_width, rows: 0 }
     }
 
     pub(super) fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> io::Result<()> {
-        let columns: Vec<Column<'_>> = batch
-            .columns()
-            .iter()
-            .map(Column::new)
-            .collect::<Result<_, _>>()
-            .map_err(|error| not_shown(&error))?;
+        let columns: Vec<Column<'_>> =
+            batch.columns().iter().map(Column::new).collect::<Result<_, _>>().map_err(|error| not_shown(&error))?;
         let width = self.name_width + RULE_WIDTH;
         for row in 0..batch.num_rows() {
             self.rows += 1;

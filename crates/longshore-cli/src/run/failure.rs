@@ -51,11 +51,7 @@ impl Reason {
 
     /// A failure of standard output.
     pub(crate) fn output(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::BrokenPipe
-        } else {
-            Self::Output(error)
-        }
+        if error.kind() == io::ErrorKind::BrokenPipe { Self::BrokenPipe } else { Self::Output(error) }
     }
 }
 
@@ -73,10 +69,7 @@ impl Failure {
 
     /// Whether a shell cannot go on after it.
     pub(crate) fn is_fatal(&self) -> bool {
-        matches!(
-            self.reason,
-            Reason::BrokenPipe | Reason::Output(_) | Reason::Stats(_) | Reason::Terminal(_)
-        )
+        matches!(self.reason, Reason::BrokenPipe | Reason::Output(_) | Reason::Stats(_) | Reason::Terminal(_))
     }
 
     /// The status of the process.

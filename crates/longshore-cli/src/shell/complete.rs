@@ -29,10 +29,7 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new(database: &Arc<Database>) -> Self {
-        Self {
-            database: Arc::clone(database),
-            files: FilenameCompleter::new(),
-        }
+        Self { database: Arc::clone(database), files: FilenameCompleter::new() }
     }
 }
 
@@ -82,25 +79,15 @@ impl Names {
     fn candidates(&self, line: &str, word: &str) -> Vec<String> {
         let tables = self.database.table_names();
         let words: Vec<&str> = line.split(|c: char| !is_name(c)).collect();
-        let named: Vec<&String> = tables
-            .iter()
-            .filter(|table| words.iter().any(|word| word.eq_ignore_ascii_case(table)))
-            .collect();
-        let of_tables = if named.is_empty() {
-            tables.iter().collect()
-        } else {
-            named
-        };
+        let named: Vec<&String> =
+            tables.iter().filter(|table| words.iter().any(|word| word.eq_ignore_ascii_case(table))).collect();
+        let of_tables = if named.is_empty() { tables.iter().collect() } else { named };
         let mut candidates: Vec<String> = of_tables.into_iter().flat_map(|table| self.columns(table)).collect();
         candidates.extend(tables.iter().map(|name| quoted(name)));
         let lower = word.starts_with(|c: char| c.is_ascii_lowercase());
-        candidates.extend(KEYWORDS.split(' ').map(|keyword| {
-            if lower {
-                keyword.to_ascii_lowercase()
-            } else {
-                String::from(keyword)
-            }
-        }));
+        candidates.extend(
+            KEYWORDS.split(' ').map(|keyword| if lower { keyword.to_ascii_lowercase() } else { String::from(keyword) }),
+        );
         candidates
     }
 }
@@ -109,14 +96,9 @@ impl Names {
 fn offer(before: &str, word: &str, candidates: impl IntoIterator<Item = String>) -> (usize, Vec<Pair>) {
     let mut pairs: Vec<Pair> = Vec::new();
     for candidate in candidates {
-        let fits = candidate
-            .get(..word.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(word));
+        let fits = candidate.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
         if fits && !pairs.iter().any(|pair| pair.replacement == candidate) {
-            pairs.push(Pair {
-                display: candidate.clone(),
-                replacement: candidate,
-            });
+            pairs.push(Pair { display: candidate.clone(), replacement: candidate });
         }
     }
     (before.len() - word.len(), pairs)
@@ -145,14 +127,8 @@ fn in_text(line: &str) -> bool {
 /// A name as SQL needs it written.
 fn quoted(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if plain {
-        name.to_owned()
-    } else {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    }
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 #[cfg(test)]
@@ -171,9 +147,7 @@ mod tests {
         });
         let names = Names::new(&database);
         let history = DefaultHistory::new();
-        let (start, pairs) = names
-            .complete(line, line.len(), &Context::new(&history))
-            .expect("completion");
+        let (start, pairs) = names.complete(line, line.len(), &Context::new(&history)).expect("completion");
         let candidates = pairs.into_iter().map(|pair| pair.replacement).collect();
         (start, candidates)
     }
@@ -182,17 +156,11 @@ mod tests {
     fn names_and_keywords() {
         assert_eq!(offered("sel"), (0, vec![String::from("select")]));
         assert_eq!(offered("SEL"), (0, vec![String::from("SELECT")]));
-        assert_eq!(
-            offered("select o_"),
-            (7, vec![String::from("o_key"), String::from("o_date")])
-        );
+        assert_eq!(offered("select o_"), (7, vec![String::from("o_key"), String::from("o_date")]));
         assert_eq!(offered("select * from ord").1, ["orders", "order"]);
         assert_eq!(
             offered("select orders."),
-            (
-                14,
-                vec![String::from("o_key"), String::from("o_date"), String::from("\"Odd\"")]
-            )
+            (14, vec![String::from("o_key"), String::from("o_date"), String::from("\"Odd\"")])
         );
         assert!(offered("select ").1.is_empty());
     }

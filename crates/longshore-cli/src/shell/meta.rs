@@ -38,9 +38,8 @@ pub(crate) enum Flow {
 ///
 /// An unknown command or argument, or the failure of what it runs.
 pub(crate) async fn run(runner: &mut Runner, text: &str) -> Result<Flow, Failure> {
-    let (command, argument) = text
-        .split_once(char::is_whitespace)
-        .map_or((text, ""), |(command, argument)| (command, argument));
+    let (command, argument) =
+        text.split_once(char::is_whitespace).map_or((text, ""), |(command, argument)| (command, argument));
     // A semicolon out of habit does no harm.
     let argument = argument.trim().trim_end_matches(';').trim_end();
     match command.trim_end_matches(';') {
@@ -74,9 +73,7 @@ pub(crate) async fn run(runner: &mut Runner, text: &str) -> Result<Flow, Failure
 }
 
 fn show_help() -> Result<(), Failure> {
-    std::io::stdout()
-        .write_all(HELP.as_bytes())
-        .map_err(|error| Reason::output(error).into())
+    std::io::stdout().write_all(HELP.as_bytes()).map_err(|error| Reason::output(error).into())
 }
 
 /// What a switch is set to: `on`, `off`, or the opposite of what it was.
@@ -99,8 +96,5 @@ fn complaint(message: &str) -> Failure {
 
 /// A file name without the quotes around it.
 fn unquoted(name: &str) -> &str {
-    ['\'', '"']
-        .into_iter()
-        .find_map(|quote| name.strip_prefix(quote)?.strip_suffix(quote))
-        .unwrap_or(name)
+    ['\'', '"'].into_iter().find_map(|quote| name.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(name)
 }

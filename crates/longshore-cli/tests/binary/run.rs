@@ -37,9 +37,6 @@ pub(crate) fn longshore_in(directory: &Path, args: &[&str], input: &str) -> Run 
 /// The binary, not yet started, free of the environment's settings.
 pub(crate) fn command(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_longshore"));
-    command
-        .current_dir(directory)
-        .env_remove("LONGSHORE_KERNEL")
-        .env("XDG_STATE_HOME", directory.join("state"));
+    command.current_dir(directory).env_remove("LONGSHORE_KERNEL").env("XDG_STATE_HOME", directory.join("state"));
     command
 }

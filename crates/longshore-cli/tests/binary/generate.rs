@@ -1,12 +1,10 @@
 //! The generator of TPC-H text.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use common::longshore_in;
+use crate::run::longshore_in;
 
 /// Generates into `directory`; returns the files by name.
 fn generate(directory: &Path, out: &str, more: &[&str]) -> BTreeMap<String, String> {
@@ -29,10 +27,7 @@ fn generate(directory: &Path, out: &str, more: &[&str]) -> BTreeMap<String, Stri
 fn tables_are_those_of_dbgen_for_any_number_of_threads() {
     let directory = tempfile::tempdir().expect("a directory");
     let files = generate(directory.path(), "one", &["--scale", "0.01", "--threads", "1"]);
-    let rows: Vec<(&str, usize)> = files
-        .iter()
-        .map(|(name, text)| (name.as_str(), text.lines().count()))
-        .collect();
+    let rows: Vec<(&str, usize)> = files.iter().map(|(name, text)| (name.as_str(), text.lines().count())).collect();
     // The row counts of dbgen at this scale.
     assert_eq!(
         rows,
@@ -65,10 +60,7 @@ fn csv_has_headers_and_quotes() {
     let files = generate(directory.path(), "out", &["--scale", "0.001", "--format", "csv"]);
     assert_eq!(files.len(), 8);
     let region = &files["region.csv"];
-    assert!(
-        region.starts_with("r_regionkey,r_name,r_comment\n0,AFRICA,\""),
-        "{region}"
-    );
+    assert!(region.starts_with("r_regionkey,r_name,r_comment\n0,AFRICA,\""), "{region}");
     assert_eq!(region.lines().count(), 6);
     assert_eq!(files["orders.csv"].lines().count(), 1501);
 }
@@ -77,18 +69,10 @@ fn csv_has_headers_and_quotes() {
 fn what_cannot_be_generated_is_refused() {
     let directory = tempfile::tempdir().expect("a directory");
     fs::write(directory.path().join("file"), "").expect("a file");
-    let run = longshore_in(
-        directory.path(),
-        &["generate", "tpch", "--scale", "0.001", "--out", "file"],
-        "",
-    );
+    let run = longshore_in(directory.path(), &["generate", "tpch", "--scale", "0.001", "--out", "file"], "");
     assert_eq!(run.status, 1);
     assert!(run.err.starts_with("error: file: "), "{}", run.err);
-    let run = longshore_in(
-        directory.path(),
-        &["generate", "tpch", "--scale", "0.00001", "--out", "x"],
-        "",
-    );
+    let run = longshore_in(directory.path(), &["generate", "tpch", "--scale", "0.00001", "--out", "x"], "");
     assert_eq!(run.status, 2);
     assert!(run.err.contains("from 0.001 to 10000"), "{}", run.err);
 }

@@ -1,12 +1,10 @@
 //! Statements from the command line, from files and from standard input.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use common::{Run, command, longshore_in};
+use crate::run::{Run, command, longshore_in};
 
 fn longshore(args: &[&str]) -> Run {
     longshore_in(Path::new("."), args, "")
@@ -96,12 +94,7 @@ fn many_rows_stream_through() {
 
 #[test]
 fn the_first_error_ends_the_run() {
-    let run = longshore(&[
-        "-c",
-        "SELECT 1 AS a; SELECT * FROM missing; SELECT 2 AS b",
-        "-c",
-        "SELECT 3 AS c",
-    ]);
+    let run = longshore(&["-c", "SELECT 1 AS a; SELECT * FROM missing; SELECT 2 AS b", "-c", "SELECT 3 AS c"]);
     assert_eq!(run.status, 1);
     assert_eq!(run.out, " a\n---\n 1\n(1 row)\n\n");
     assert!(run.err.starts_with("error: "), "{}", run.err);
@@ -111,16 +104,10 @@ fn the_first_error_ends_the_run() {
 #[test]
 fn files_name_the_line_of_an_error() {
     let directory = tempfile::tempdir().expect("a directory");
-    fs::write(
-        directory.path().join("a.sql"),
-        "-- first\nSELECT 1 AS a;\n\n\\i inner.sql\nSELECT 2 AS b;\n",
-    )
-    .expect("a file");
-    fs::write(
-        directory.path().join("inner.sql"),
-        "SELECT 5 AS five;\n\n-- a comment\nSELECT *\nFROM missing;\n",
-    )
-    .expect("a file");
+    fs::write(directory.path().join("a.sql"), "-- first\nSELECT 1 AS a;\n\n\\i inner.sql\nSELECT 2 AS b;\n")
+        .expect("a file");
+    fs::write(directory.path().join("inner.sql"), "SELECT 5 AS five;\n\n-- a comment\nSELECT *\nFROM missing;\n")
+        .expect("a file");
     let run = longshore_in(directory.path(), &["--format", "csv", "-f", "a.sql"], "");
     assert_eq!(run.status, 1);
     assert_eq!(run.out, "a\n1\nfive\n5\n");
@@ -136,18 +123,7 @@ fn files_and_commands_mix_in_order() {
     fs::write(directory.path().join("b.sql"), "\u{feff}SELECT 2 AS x").expect("a file");
     let run = longshore_in(
         directory.path(),
-        &[
-            "--format",
-            "csv",
-            "-c",
-            "SELECT 1 AS x",
-            "-f",
-            "b.sql",
-            "-f",
-            "-",
-            "-c",
-            "SELECT 4 AS x",
-        ],
+        &["--format", "csv", "-c", "SELECT 1 AS x", "-f", "b.sql", "-f", "-", "-c", "SELECT 4 AS x"],
         "SELECT 3 AS x;",
     );
     assert_eq!(run.status, 0, "{}", run.err);
@@ -165,11 +141,8 @@ fn standard_input_runs_statements_and_meta_commands() {
     // A meta-command begins its line.
     assert_eq!(run.status, 1);
     assert!(run.err.contains("standard input:4: "), "{}", run.err);
-    let run = longshore_in(
-        directory.path(),
-        &[],
-        "\\timing on\nSELECT\n 1 AS one;\n\\x\nSELECT 2 AS two;\n\\q\nSELECT 3;\n",
-    );
+    let run =
+        longshore_in(directory.path(), &[], "\\timing on\nSELECT\n 1 AS one;\n\\x\nSELECT 2 AS two;\n\\q\nSELECT 3;\n");
     assert_eq!(run.status, 0, "{}", run.err);
     assert!(run.out.starts_with(" one\n"), "{}", run.out);
     assert!(run.out.contains("\ntwo | 2\n"), "{}", run.out);
@@ -190,14 +163,7 @@ fn copy_reads_inline_data_and_standard_input() {
     assert_eq!(run.err, "CREATE TABLE\nCOPY 2\n");
     let run = longshore_in(
         directory.path(),
-        &[
-            "-c",
-            "CREATE TABLE t (a INTEGER)",
-            "-c",
-            "COPY t FROM STDIN",
-            "-c",
-            "COPY t TO STDOUT",
-        ],
+        &["-c", "CREATE TABLE t (a INTEGER)", "-c", "COPY t FROM STDIN", "-c", "COPY t TO STDOUT"],
         "7\n8\n",
     );
     assert_eq!(run.status, 0, "{}", run.err);
@@ -210,12 +176,7 @@ fn a_bad_field_is_told_with_its_place() {
     fs::write(directory.path().join("t.csv"), "1,2\n3,x\n").expect("a file");
     let run = longshore_in(
         directory.path(),
-        &[
-            "-c",
-            "CREATE TABLE t (a INTEGER, b INTEGER)",
-            "-c",
-            "COPY t FROM 't.csv'",
-        ],
+        &["-c", "CREATE TABLE t (a INTEGER, b INTEGER)", "-c", "COPY t FROM 't.csv'"],
         "",
     );
     assert_eq!(run.status, 1);
@@ -242,10 +203,7 @@ fn stats_are_json_lines() {
     );
     assert_eq!(run.status, 1);
     let text = fs::read_to_string(directory.path().join("stats.json")).expect("the file of --stats");
-    let lines: Vec<serde_json::Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 5, "{text}");
     assert_eq!(lines[1]["statement"], "COPY t FROM 't.csv'");
     assert_eq!(lines[1]["rows"], 3);

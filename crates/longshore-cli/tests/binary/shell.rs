@@ -1,7 +1,5 @@
 //! The shell on a pseudo-terminal.
 
-mod common;
-
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{FromRawFd as _, OwnedFd};
@@ -11,10 +9,10 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use common::command;
+use crate::run::command;
 
 const PROMPT: &str = "longshore> ";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A shell and the terminal it runs on.
 struct Terminal {
@@ -26,32 +24,17 @@ struct Terminal {
 impl Terminal {
     fn open(directory: &Path) -> Self {
         let (mut master, mut slave) = (-1, -1);
-        let size = libc::winsize {
-            ws_row: 40,
-            ws_col: 100,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
+        let size = libc::winsize { ws_row: 40, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
         // SAFETY: both descriptors are written by the call, `size` is only read, and no name is asked for.
         let result = unsafe {
-            libc::openpty(
-                &raw mut master,
-                &raw mut slave,
-                std::ptr::null_mut(),
-                std::ptr::null(),
-                &raw const size,
-            )
+            libc::openpty(&raw mut master, &raw mut slave, std::ptr::null_mut(), std::ptr::null(), &raw const size)
         };
         assert_eq!(result, 0, "a pseudo-terminal");
         // SAFETY: the call above has opened both descriptors for us alone.
         let (master, slave) = unsafe { (OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
         let stdio = || Stdio::from(slave.try_clone().expect("a descriptor"));
         let mut command = command(directory);
-        command
-            .env("TERM", "xterm")
-            .stdin(stdio())
-            .stdout(stdio())
-            .stderr(stdio());
+        command.env("TERM", "xterm").stdin(stdio()).stdout(stdio()).stderr(stdio());
         // SAFETY: between fork and exec only these two system calls run, which are safe there.
         unsafe {
             command.pre_exec(|| {
@@ -74,17 +57,11 @@ impl Terminal {
                 }
             }
         });
-        Self {
-            child,
-            keyboard: File::from(master),
-            screen,
-        }
+        Self { child, keyboard: File::from(master), screen }
     }
 
     fn type_in(&mut self, keys: &str) {
-        self.keyboard
-            .write_all(keys.as_bytes())
-            .expect("the terminal takes keys");
+        self.keyboard.write_all(keys.as_bytes()).expect("the terminal takes keys");
     }
 
     /// Waits until `text` is shown; returns all that was shown since the last call.
@@ -92,10 +69,7 @@ impl Terminal {
         let until = Instant::now() + PATIENCE;
         let mut shown = String::new();
         while !shown.contains(text) {
-            match self
-                .screen
-                .recv_timeout(until.saturating_duration_since(Instant::now()))
-            {
+            match self.screen.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(bytes) => shown.push_str(&String::from_utf8_lossy(&bytes)),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     panic!("{text:?} does not come; shown is {shown:?}")

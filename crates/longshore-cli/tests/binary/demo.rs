@@ -1,10 +1,8 @@
 //! The demonstration, end to end at a small scale.
 
-mod common;
-
 use std::fs;
 
-use common::{command, longshore_in};
+use crate::run::{command, longshore_in};
 
 #[test]
 fn the_demo_proves_that_nothing_was_lost() {
