@@ -19,6 +19,8 @@ struct Terminal {
     child: Child,
     keyboard: File,
     screen: Receiver<Vec<u8>>,
+    /// What was shown and not yet waited for.
+    shown: String,
 }
 
 impl Terminal {
@@ -57,26 +59,28 @@ impl Terminal {
                 }
             }
         });
-        Self { child, keyboard: File::from(master), screen }
+        Self { child, keyboard: File::from(master), screen, shown: String::new() }
     }
 
     fn type_in(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).expect("the terminal takes keys");
     }
 
-    /// Waits until `text` is shown; returns all that was shown since the last call.
+    /// Waits until `text` is shown; returns what was shown up to its end since the last call.
     fn wait_for(&mut self, text: &str) -> String {
         let until = Instant::now() + PATIENCE;
-        let mut shown = String::new();
-        while !shown.contains(text) {
+        loop {
+            if let Some(start) = self.shown.find(text) {
+                let rest = self.shown.split_off(start + text.len());
+                return std::mem::replace(&mut self.shown, rest);
+            }
             match self.screen.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(bytes) => shown.push_str(&String::from_utf8_lossy(&bytes)),
+                Ok(bytes) => self.shown.push_str(&String::from_utf8_lossy(&bytes)),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    panic!("{text:?} does not come; shown is {shown:?}")
+                    panic!("{text:?} does not come; shown is {:?}", self.shown)
                 }
             }
         }
-        shown
     }
 
     /// Types a line; returns what is shown until the next prompt.
@@ -125,8 +129,10 @@ fn a_session() {
     // Enter continues an open statement.
     shell.type_in("SELECT count(*)\r");
     shell.type_in("AS lines\r");
-    let shown = shell.enter("FROM trips;");
-    assert!(shown.contains("lines") && shown.contains("(1 row)"), "{shown:?}");
+    shell.type_in("FROM trips;\r");
+    let shown = shell.wait_for("(1 row)");
+    assert!(shown.contains(" lines "), "{shown:?}");
+    shell.wait_for(PROMPT);
 
     let shown = shell.enter("\\timing");
     assert!(shown.contains("Timing is on."), "{shown:?}");
@@ -161,6 +167,7 @@ fn control_c_drops_the_input_and_cancels_a_statement() {
     shell.type_in("SELECT nonsense");
     shell.wait_for("nonsense");
     shell.type_in("\u{3}");
+    shell.wait_for("\n");
     shell.wait_for(PROMPT);
     let shown = shell.enter("SELECT 7 AS seven;");
     assert!(shown.contains("seven") && !shown.contains("error"), "{shown:?}");
@@ -171,8 +178,8 @@ fn control_c_drops_the_input_and_cancels_a_statement() {
     );
     std::thread::sleep(Duration::from_millis(1500));
     shell.type_in("\u{3}");
-    let shown = shell.wait_for(PROMPT);
-    assert!(shown.contains("cancelled"), "{shown:?}");
+    shell.wait_for("cancelled");
+    shell.wait_for(PROMPT);
     let shown = shell.enter("SELECT 8 AS eight;");
     assert!(shown.contains("eight"), "{shown:?}");
 
