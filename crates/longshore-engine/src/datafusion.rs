@@ -4,6 +4,7 @@
 //! optimizes and runs it over our scans of relations ([`scan`]) and of files ([`in_situ`]), which take projections,
 //! simple predicates and limits. Not here: statements other than queries and INSERT (`statement`).
 
+mod checked;
 mod context;
 mod errors;
 mod in_situ;

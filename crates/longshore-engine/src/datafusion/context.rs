@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use datafusion::common::config::Dialect;
+use datafusion::execution::FunctionRegistry;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use longshore_storage::Memory;
 
+use super::checked::CheckedArithmetic;
 use super::memory::SharedPool;
 use crate::Config;
 
@@ -30,11 +32,13 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
     parser.dialect = Dialect::PostgreSQL;
     // Decimal literals are exact, as in PostgreSQL: 0.1 + 0.2 is 0.3.
     parser.parse_float_as_decimal = true;
-    SessionStateBuilder::new()
+    let mut state = SessionStateBuilder::new()
         .with_config(session)
         .with_runtime_env(runtime(config, memory))
         .with_default_features()
-        .build()
+        .build();
+    state.register_function_rewrite(Arc::new(CheckedArithmetic::new())).expect("the state of a session takes rewrites");
+    state
 }
 
 fn runtime(config: &Config, memory: &Arc<Memory>) -> Arc<RuntimeEnv> {

@@ -81,10 +81,7 @@ fn message(error: &DataFusionError) -> String {
         }
     };
     let text = text.replace(&format!("{CATALOG}.{SCHEMA}."), "");
-    match text
-        .strip_prefix("table '")
-        .and_then(|rest| rest.strip_suffix("' not found"))
-    {
+    match text.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found")) {
         Some(name) => format!("table {name} does not exist"),
         None => text,
     }

@@ -62,9 +62,7 @@ impl RelationPlanner for Files {
             (Some(_), None) if name.to_string().eq_ignore_ascii_case("read_parquet") => Err(parquet_refused()),
             _ => return Ok(RelationPlanning::Original(Box::new(relation))),
         };
-        let planned = request
-            .and_then(|request| self.table(request, alias.as_ref()))
-            .map_err(external)?;
+        let planned = request.and_then(|request| self.table(request, alias.as_ref())).map_err(external)?;
         let (table, alias) = planned;
         let reference = TableReference::bare(table.stem());
         let plan = LogicalPlanBuilder::scan(reference, provider_as_source(Arc::new(table)), None)?.build()?;
@@ -75,21 +73,15 @@ impl RelationPlanner for Files {
 impl Files {
     /// The table that `request` describes, and what is left of its alias.
     fn table(&self, request: ReadCsv, alias: Option<&TableAlias>) -> Result<(CsvTable, Option<TableAlias>), Error> {
-        let has_extension = |wanted: &str| {
-            request
-                .path
-                .extension()
-                .is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
-        };
+        let has_extension =
+            |wanted: &str| request.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted));
         if has_extension("parquet") {
             return Err(parquet_refused());
         }
         let mut alias = alias.cloned();
         let schema = match (&request.columns, &request.table) {
             (Some(_), Some(_)) => {
-                return Err(Error::invalid(
-                    "read_csv takes its columns from columns or from table, not from both",
-                ));
+                return Err(Error::invalid("read_csv takes its columns from columns or from table, not from both"));
             }
             (Some(columns), None) => Arc::new(Schema::new(columns.clone())),
             (None, Some(table)) => self.columns_of(table)?,
@@ -106,11 +98,12 @@ impl Files {
             )));
         }
         let table = CsvTable {
-            path: request.path,
             arrow: schema.arrow(),
             schema,
-            options: request.options,
-            files: self.clone(),
+            options: request.csv(),
+            tuning: request.tuned(&self.tuning),
+            memory: Arc::clone(&self.memory),
+            path: request.path,
         };
         Ok((table, alias))
     }
@@ -118,19 +111,14 @@ impl Files {
     fn columns_of(&self, table: &str) -> Result<Arc<Schema>, Error> {
         match self.catalog.table(table) {
             Some(table) => Ok(Arc::clone(table.relation.schema())),
-            None => Err(Error::not_found(format!(
-                "table {table} does not exist; read_csv was to take its columns"
-            ))),
+            None => Err(Error::not_found(format!("table {table} does not exist; read_csv was to take its columns"))),
         }
     }
 
     /// The columns of the table that is named as the file.
     fn columns_by_stem(&self, request: &ReadCsv) -> Result<Arc<Schema>, Error> {
         let stem = stem(&request.path);
-        let table = self
-            .catalog
-            .table(&stem)
-            .or_else(|| self.catalog.table(&stem.to_lowercase()));
+        let table = self.catalog.table(&stem).or_else(|| self.catalog.table(&stem.to_lowercase()));
         match table {
             Some(table) if !request.is_call => Ok(Arc::clone(table.relation.schema())),
             _ => Err(Error::new(
@@ -185,10 +173,7 @@ fn parquet_refused() -> Error {
 
 /// The name of a file without its folder and extension.
 fn stem(path: &Path) -> String {
-    path.file_stem()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy()
-        .into_owned()
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// A CSV file as a table of one statement.
@@ -197,7 +182,8 @@ pub(super) struct CsvTable {
     schema: Arc<Schema>,
     arrow: SchemaRef,
     options: CsvOptions,
-    files: Files,
+    tuning: Tuning,
+    memory: Arc<Memory>,
 }
 
 impl CsvTable {
@@ -208,9 +194,7 @@ impl CsvTable {
 
 impl fmt::Debug for CsvTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CsvTable")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
+        f.debug_struct("CsvTable").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
@@ -232,8 +216,6 @@ impl TableProvider for CsvTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let projection = Projection::new(&self.arrow, projection)?;
-        Ok(DataSourceExec::from_data_source(CsvSource::new(
-            self, projection, limit,
-        )))
+        Ok(DataSourceExec::from_data_source(CsvSource::new(self, projection, limit)))
     }
 }

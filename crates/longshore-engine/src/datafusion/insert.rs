@@ -21,25 +21,14 @@ const ARENA_BYTES: usize = 2 << 20;
 
 /// The table that an INSERT appends to, and the plan of the rows, which have the types of its columns.
 pub(super) fn target(plan: LogicalPlan) -> Result<(Arc<Relation>, Arc<LogicalPlan>), Error> {
-    let LogicalPlan::Dml(DmlStatement {
-        table_name,
-        target,
-        op: WriteOp::Insert(InsertOp::Append),
-        input,
-        ..
-    }) = plan
+    let LogicalPlan::Dml(DmlStatement { table_name, target, op: WriteOp::Insert(InsertOp::Append), input, .. }) = plan
     else {
-        return Err(Error::unsupported(
-            "only INSERT INTO appends rows; other forms of INSERT are not supported yet",
-        ));
+        return Err(Error::unsupported("only INSERT INTO appends rows; other forms of INSERT are not supported yet"));
     };
     let provider = source_as_provider(&target).map_err(ours)?;
     match provider.downcast_ref::<RelationTable>() {
         Some(table) => Ok((Arc::clone(table.relation()), input)),
-        None => Err(Error::invalid(format!(
-            "{} is not a table; INSERT needs one",
-            table_name.table()
-        ))),
+        None => Err(Error::invalid(format!("{} is not a table; INSERT needs one", table_name.table()))),
     }
 }
 
@@ -64,10 +53,7 @@ pub(super) async fn append(relation: &Relation, mut rows: RowStream, control: &C
 
 /// The rows of `batch` in the types of `target`. What does not fit is an error, never NULL.
 fn convert(batch: &RecordBatch, target: &SchemaRef) -> Result<RecordBatch, Error> {
-    let options = CastOptions {
-        safe: false,
-        ..CastOptions::default()
-    };
+    let options = CastOptions { safe: false, ..CastOptions::default() };
     let columns = batch.columns().iter().zip(target.fields()).map(|(array, field)| {
         if array.data_type() == field.data_type() {
             return Ok(Arc::clone(array));
@@ -77,10 +63,7 @@ fn convert(batch: &RecordBatch, target: &SchemaRef) -> Result<RecordBatch, Error
     });
     let columns = columns.collect::<Result<Vec<ArrayRef>, Error>>()?;
     // NOT NULL is checked when the rows are taken in, with a message that names the column.
-    let fields = target
-        .fields()
-        .iter()
-        .map(|field| field.as_ref().clone().with_nullable(true));
+    let fields = target.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
     let schema = Schema::new(fields.collect::<Vec<_>>());
     RecordBatch::try_new(Arc::new(schema), columns).map_err(|error| ours(error.into()))
 }

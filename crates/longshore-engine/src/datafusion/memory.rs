@@ -22,11 +22,7 @@ pub(super) struct SharedPool {
 impl SharedPool {
     /// A pool for queries beside the tables in `tables`, `limit` bytes for both.
     pub(super) fn new(tables: Arc<Memory>, limit: usize) -> Self {
-        Self {
-            tables,
-            limit,
-            queries: AtomicUsize::new(0),
-        }
+        Self { tables, limit, queries: AtomicUsize::new(0) }
     }
 
     /// What tables leave to queries.

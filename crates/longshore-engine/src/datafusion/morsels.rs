@@ -61,11 +61,7 @@ impl Morsels {
                 });
             }
         }
-        Self {
-            list,
-            next: AtomicUsize::new(0),
-            wanted: AtomicUsize::new(source.fetch.unwrap_or(usize::MAX)),
-        }
+        Self { list, next: AtomicUsize::new(0), wanted: AtomicUsize::new(source.fetch.unwrap_or(usize::MAX)) }
     }
 
     /// The next morsel that nobody has taken.
@@ -80,9 +76,7 @@ impl Morsels {
     pub(super) fn grant(&self, rows: usize) -> usize {
         let before = self
             .wanted
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |wanted| {
-                Some(wanted - wanted.min(rows))
-            })
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |wanted| Some(wanted - wanted.min(rows)))
             .expect("the update always gives a value");
         before.min(rows)
     }

@@ -21,10 +21,7 @@ pub(super) struct Names {
 impl Names {
     /// Names of `catalog`, none looked up yet.
     pub(super) fn new(catalog: Arc<Catalog>) -> Self {
-        Self {
-            catalog,
-            known: Mutex::default(),
-        }
+        Self { catalog, known: Mutex::default() }
     }
 
     fn known<R>(&self, act: impl FnOnce(&mut HashMap<String, Arc<dyn TableProvider>>) -> R) -> R {

@@ -40,18 +40,12 @@ pub(super) fn write(snapshot: &Snapshot, path: &Path, threads: usize, control: &
     let schema = snapshot.schema().arrow();
     let file = File::create(path).map_err(|error| Error::io("create", path, &error))?;
     let level = ZstdLevel::try_new(1).map_err(failed)?;
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(level))
-        .set_max_row_group_row_count(None)
-        .build();
+    let properties =
+        WriterProperties::builder().set_compression(Compression::ZSTD(level)).set_max_row_group_row_count(None).build();
     let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties)).map_err(failed)?;
     let (mut writer, factory) = writer.into_serialized_writer().map_err(failed)?;
     for (index, chunks) in snapshot.chunks().chunks(ROW_GROUP_CHUNKS).enumerate() {
-        let group = RowGroup {
-            chunks,
-            schema: &schema,
-            control,
-        };
+        let group = RowGroup { chunks, schema: &schema, control };
         let columns = group.encode(&factory, index, threads).map_err(failed)?;
         if control.is_cancelled() {
             return Err(Error::cancelled());
@@ -197,9 +191,8 @@ fn read_group(
         let damaged = |error| Error::new(ErrorKind::Damaged, format!("{}: cannot read: {error}", path.display()));
         let batch = batch.map_err(damaged)?;
         let columns = batch.columns().iter().zip(target.fields());
-        let columns: Result<Vec<ArrayRef>, _> = columns
-            .map(|(array, field)| to_type(array, field.data_type()))
-            .collect();
+        let columns: Result<Vec<ArrayRef>, _> =
+            columns.map(|(array, field)| to_type(array, field.data_type())).collect();
         let batch = columns.and_then(|columns| RecordBatch::try_new(Arc::clone(target), columns));
         let batch = batch.map_err(damaged)?;
         rows += batch.num_rows() as u64;
@@ -210,11 +203,7 @@ fn read_group(
 }
 
 fn to_type(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, datafusion::arrow::error::ArrowError> {
-    if array.data_type() == data_type {
-        Ok(Arc::clone(array))
-    } else {
-        cast(array, data_type)
-    }
+    if array.data_type() == data_type { Ok(Arc::clone(array)) } else { cast(array, data_type) }
 }
 
 fn check_columns(path: &Path, found: &SchemaRef, expected: &SchemaRef) -> Result<(), Error> {
@@ -235,10 +224,6 @@ fn check_columns(path: &Path, found: &SchemaRef, expected: &SchemaRef) -> Result
 }
 
 fn parquet_error(path: &Path, action: &str, error: &ParquetError) -> Error {
-    let kind = if action == "read" {
-        ErrorKind::Damaged
-    } else {
-        ErrorKind::Io
-    };
+    let kind = if action == "read" { ErrorKind::Damaged } else { ErrorKind::Io };
     Error::new(kind, format!("{}: cannot {action}: {error}", path.display()))
 }

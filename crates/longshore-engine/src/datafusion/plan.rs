@@ -33,9 +33,7 @@ impl Planner {
         let mut state = base.clone();
         state.register_catalog_list(Arc::new(OneSchema(Arc::clone(&names))) as Arc<dyn CatalogProviderList>);
         state.config_mut().set_extension(Arc::clone(control));
-        state
-            .register_relation_planner(Arc::new(files))
-            .expect("the state of a session takes planners of relations");
+        state.register_relation_planner(Arc::new(files)).expect("the state of a session takes planners of relations");
         state.mark_start_execution();
         Self { state, catalog, names }
     }
@@ -71,10 +69,7 @@ impl Planner {
         if describes_all {
             return self.catalog.names();
         }
-        references
-            .iter()
-            .map(|reference| reference.table().to_owned())
-            .collect()
+        references.iter().map(|reference| reference.table().to_owned()).collect()
     }
 
     async fn define(&self, view: &View, open: &mut Vec<String>) -> Result<(), Error> {
@@ -86,18 +81,14 @@ impl Planner {
             )));
         }
         let sql::Parsed::Sql(query) = sql::parse(&view.sql)? else {
-            return Err(Error::internal(format!(
-                "the view {} is not a query: {}",
-                view.name, view.sql
-            )));
+            return Err(Error::internal(format!("the view {} is not a query: {}", view.name, view.sql)));
         };
         open.push(view.name.clone());
         let plan = self.plan(*query, open).await?;
         open.pop();
         let plan = rename(plan, &view.columns).map_err(ours)?;
         let definition = Some(view.sql.clone());
-        self.names
-            .define(&view.name, Arc::new(ViewTable::new(plan, definition)));
+        self.names.define(&view.name, Arc::new(ViewTable::new(plan, definition)));
         Ok(())
     }
 }

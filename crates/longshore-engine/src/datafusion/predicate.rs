@@ -53,10 +53,8 @@ pub(super) enum Selection {
 impl Predicate {
     /// The conjunction of `conjuncts`, whose columns are those of `table`.
     pub(super) fn new(conjuncts: impl IntoIterator<Item = Arc<dyn PhysicalExpr>>, table: &SchemaRef) -> Result<Self> {
-        let mut conjuncts = conjuncts
-            .into_iter()
-            .map(|whole| Conjunct::new(whole, table))
-            .collect::<Result<Vec<_>>>()?;
+        let mut conjuncts =
+            conjuncts.into_iter().map(|whole| Conjunct::new(whole, table)).collect::<Result<Vec<_>>>()?;
         conjuncts.sort_by_key(|conjunct| conjunct.cost);
         let mut columns: Vec<usize> = conjuncts.iter().flat_map(|c| c.columns.iter().copied()).collect();
         columns.sort_unstable();
@@ -125,23 +123,13 @@ impl Conjunct {
         let schema: SchemaRef = Arc::new(table.project(&columns)?);
         let local = reassign_expr_columns(Arc::clone(&whole), &schema)?;
         let cost = cost(&whole, table);
-        Ok(Self {
-            whole,
-            local,
-            columns,
-            schema,
-            cost,
-        })
+        Ok(Self { whole, local, columns, schema, cost })
     }
 }
 
 /// Nulls count as no.
 fn without_nulls(mask: &BooleanArray) -> BooleanArray {
-    if mask.null_count() == 0 {
-        mask.clone()
-    } else {
-        prep_null_mask_filter(mask)
-    }
+    if mask.null_count() == 0 { mask.clone() } else { prep_null_mask_filter(mask) }
 }
 
 /// Whether a scan takes `expr`: it is cheap, and it cannot fail on any row.
@@ -154,9 +142,7 @@ pub(super) fn is_simple(expr: &Arc<dyn PhysicalExpr>) -> bool {
         || expr.is::<IsNotNullExpr>()
         || expr.is::<InListExpr>()
         || expr.is::<LikeExpr>()
-        || expr
-            .downcast_ref::<BinaryExpr>()
-            .is_some_and(|binary| is_simple_operator(*binary.op()));
+        || expr.downcast_ref::<BinaryExpr>().is_some_and(|binary| is_simple_operator(*binary.op()));
     known && expr.children().into_iter().all(is_simple)
 }
 
@@ -189,9 +175,5 @@ fn cost(expr: &Arc<dyn PhysicalExpr>, table: &Schema) -> usize {
     } else {
         0
     };
-    own + expr
-        .children()
-        .into_iter()
-        .map(|child| cost(child, table))
-        .sum::<usize>()
+    own + expr.children().into_iter().map(|child| cost(child, table)).sum::<usize>()
 }

@@ -10,7 +10,7 @@ use datafusion::arrow::array::{ArrayRef, BooleanArray, UInt64Array};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, Result, ScalarValue};
-use datafusion::physical_expr::{DynamicFilterTracking, PhysicalExpr, conjunction};
+use datafusion::physical_expr::{DynamicFilterTracker, DynamicFilterTracking, PhysicalExpr, conjunction};
 use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
 use longshore_storage::Chunk;
 
@@ -48,10 +48,7 @@ impl PruningStatistics for ZoneMap<'_> {
 
     fn null_counts(&self, column: &Column) -> Option<ArrayRef> {
         let (index, _) = self.schema.column_with_name(column.name())?;
-        let counts = self
-            .chunks
-            .iter()
-            .map(|chunk| chunk.statistics(index).null_count as u64);
+        let counts = self.chunks.iter().map(|chunk| chunk.statistics(index).null_count);
         Some(Arc::new(UInt64Array::from_iter_values(counts)))
     }
 
@@ -82,9 +79,7 @@ fn compile(
     filters: impl IntoIterator<Item = Arc<dyn PhysicalExpr>>,
     schema: &SchemaRef,
 ) -> Option<Arc<PruningPredicate>> {
-    PruningPredicateBuilder::new()
-        .with_file_schema(Arc::clone(schema))
-        .build(conjunction(filters))
+    PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema)).build(conjunction(filters))
 }
 
 /// Skips chunks by filters that become known, or tighter, while the scan runs.
@@ -116,7 +111,7 @@ impl Pruner {
         if self.filters.is_empty() {
             return Ok(true);
         }
-        let changed = self.tracking.watcher().is_some_and(|watcher| watcher.changed());
+        let changed = self.tracking.watcher().is_some_and(DynamicFilterTracker::changed);
         if changed || !self.started {
             self.started = true;
             self.compiled = compile(self.filters.iter().map(Arc::clone), &self.schema);
@@ -130,10 +125,7 @@ impl Pruner {
         {
             return Ok(live);
         }
-        let zone = ZoneMap {
-            chunks: std::slice::from_ref(chunk),
-            schema: &self.schema,
-        };
+        let zone = ZoneMap { chunks: std::slice::from_ref(chunk), schema: &self.schema };
         let live = predicate.prune(&zone)?.into_iter().all(|live| live);
         self.last = Some((index, live));
         Ok(live)

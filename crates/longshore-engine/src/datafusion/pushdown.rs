@@ -77,11 +77,7 @@ pub(super) struct Offer {
 impl Offer {
     /// Sorts the `filters` over what `projection` returns.
     pub(super) fn new(filters: Vec<Arc<dyn PhysicalExpr>>, projection: &Projection) -> Result<Self> {
-        let mut offer = Self {
-            rows: Vec::new(),
-            chunks: Vec::new(),
-            answers: Vec::with_capacity(filters.len()),
-        };
+        let mut offer = Self { rows: Vec::new(), chunks: Vec::new(), answers: Vec::with_capacity(filters.len()) };
         for filter in filters {
             let dynamic = DynamicFilterTracking::classify(&filter).contains_dynamic_filter();
             let simple = !dynamic && is_simple(&filter);

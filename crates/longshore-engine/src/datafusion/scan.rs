@@ -104,29 +104,16 @@ impl DataSource for RelationSource {
         };
         let metrics = BaselineMetrics::new(&self.metrics, args.partition);
         let batch_rows = args.context.session_config().batch_size();
-        Ok(Box::pin(cooperative(ScanStream::new(
-            self, morsels, batch_rows, metrics,
-        ))))
+        Ok(Box::pin(cooperative(ScanStream::new(self, morsels, batch_rows, metrics))))
     }
 
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tree = matches!(t, DisplayFormatType::TreeRender);
         let separator = if tree { "\n" } else { ", " };
         write!(f, "table={}", self.name)?;
-        let columns: Vec<&str> = self
-            .projection
-            .schema
-            .fields()
-            .iter()
-            .map(|f| f.name().as_str())
-            .collect();
+        let columns: Vec<&str> = self.projection.schema.fields().iter().map(|f| f.name().as_str()).collect();
         write!(f, "{separator}columns=[{}]", columns.join(", "))?;
-        write!(
-            f,
-            "{separator}chunks={}, rows={}",
-            self.snapshot.chunks().len(),
-            self.snapshot.rows()
-        )?;
+        write!(f, "{separator}chunks={}, rows={}", self.snapshot.chunks().len(), self.snapshot.rows())?;
         if let Some(predicate) = &self.predicate {
             write!(f, "{separator}predicate={predicate}")?;
         }
@@ -152,24 +139,14 @@ impl DataSource for RelationSource {
     }
 
     fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
-        let whole = self
-            .known
-            .get_or_init(|| statistics::of_snapshot(&self.snapshot, &self.table));
+        let whole = self.known.get_or_init(|| statistics::of_snapshot(&self.snapshot, &self.table));
         let whole = statistics::project(whole, &self.projection.columns);
         let share = partition.map(|_| self.partitions);
-        Ok(Arc::new(statistics::of_scan(
-            whole,
-            self.predicate.is_some(),
-            self.fetch,
-            share,
-        )))
+        Ok(Arc::new(statistics::of_scan(whole, self.predicate.is_some(), self.fetch, share)))
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn DataSource>> {
-        Some(Arc::new(Self {
-            fetch: limit,
-            ..self.clone()
-        }))
+        Some(Arc::new(Self { fetch: limit, ..self.clone() }))
     }
 
     fn fetch(&self) -> Option<usize> {
@@ -182,12 +159,7 @@ impl DataSource for RelationSource {
 
     fn try_swapping_with_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn DataSource>>> {
         let projection = self.projection.then(projection, &self.table)?;
-        Ok(projection.map(|projection| {
-            Arc::new(Self {
-                projection,
-                ..self.clone()
-            }) as Arc<dyn DataSource>
-        }))
+        Ok(projection.map(|projection| Arc::new(Self { projection, ..self.clone() }) as Arc<dyn DataSource>))
     }
 
     fn try_pushdown_filters(

@@ -98,12 +98,7 @@ impl ScanStream {
     }
 
     fn filter(&mut self, morsel: &Morsel) -> Result<Option<RecordBatch>> {
-        let mut columns = Columns {
-            chunk: &morsel.chunk,
-            offset: morsel.offset,
-            rows: morsel.rows,
-            read: Vec::new(),
-        };
+        let mut columns = Columns { chunk: &morsel.chunk, offset: morsel.offset, rows: morsel.rows, read: Vec::new() };
         let selection = match &self.predicate {
             Some(predicate) => predicate.select(morsel.rows, |index| columns.get(index))?,
             None => Selection::All,

@@ -32,14 +32,7 @@ pub(super) fn bound(gathered: &Gathered, side: Side, data_type: &DataType) -> Op
         Side::Max => gathered.max.as_ref(),
     }?;
     let value = scalar(value, data_type)?;
-    // NaN counts as the greatest value in queries, but not as a bound: unless bounds are reached, it may be there.
-    if data_type.is_floating() && !gathered.exact {
-        return None;
-    }
-    Some(Bound {
-        value,
-        reached: gathered.exact,
-    })
+    Some(Bound { value, reached: gathered.exact })
 }
 
 fn scalar(value: &Value, data_type: &DataType) -> Option<ScalarValue> {
@@ -97,11 +90,7 @@ pub(super) fn project(whole: &Statistics, projection: &[usize]) -> Statistics {
 
 fn with_columns(num_rows: Precision<usize>, columns: Vec<ColumnStatistics>) -> Statistics {
     let bytes = columns.iter().filter_map(|column| column.byte_size.get_value()).sum();
-    Statistics {
-        num_rows,
-        total_byte_size: Precision::Inexact(bytes),
-        column_statistics: columns,
-    }
+    Statistics { num_rows, total_byte_size: Precision::Inexact(bytes), column_statistics: columns }
 }
 
 /// Bytes of long texts per row and text column, on average over the table.

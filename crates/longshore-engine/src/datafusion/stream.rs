@@ -21,11 +21,7 @@ const CANCEL_POLL: Duration = Duration::from_millis(20);
 /// The rows of `inner`, until `control` cancels them: then one error, and all work on them is dropped.
 pub(super) fn rows(inner: SendableRecordBatchStream, control: &Arc<Control>) -> RowStream {
     let schema = inner.schema();
-    let stream = Cancellable {
-        inner: Some(inner),
-        control: Arc::clone(control),
-        alarm: Box::pin(sleep(CANCEL_POLL)),
-    };
+    let stream = Cancellable { inner: Some(inner), control: Arc::clone(control), alarm: Box::pin(sleep(CANCEL_POLL)) };
     RowStream::new(schema, stream)
 }
 

@@ -44,9 +44,7 @@ impl RelationTable {
 
 impl fmt::Debug for RelationTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RelationTable")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_struct("RelationTable").field("name", &self.name).finish_non_exhaustive()
     }
 }
 

@@ -71,8 +71,8 @@ impl CsvSource {
                 schema: Arc::clone(&table.schema),
                 arrow: Arc::clone(&table.arrow),
                 options: table.options.clone(),
-                tuning: table.files.tuning.clone(),
-                memory: Arc::clone(&table.files.memory),
+                tuning: table.tuning.clone(),
+                memory: Arc::clone(&table.memory),
             }),
             projection,
             predicate: None,
@@ -93,11 +93,10 @@ impl CsvSource {
         if self.is_serial() {
             tuning.threads = 1;
         }
-        let filter = self.predicate.as_ref().map(|predicate| {
-            Arc::new(Filter {
-                predicate: Arc::clone(predicate),
-            }) as Arc<dyn RowFilter>
-        });
+        let filter = self
+            .predicate
+            .as_ref()
+            .map(|predicate| Arc::new(Filter { predicate: Arc::clone(predicate) }) as Arc<dyn RowFilter>);
         let request = ScanRequest {
             schema: Arc::clone(&table.schema),
             projection: self.projection.columns.to_vec(),
@@ -138,33 +137,22 @@ impl DataSource for CsvSource {
             return Ok(Box::pin(EmptyRecordBatchStream::new(schema)));
         }
         let session = args.context.session_config();
-        let (Some(pass), Some(control)) = (
-            args.sibling_state.and_then(|state| state.downcast::<Pass>().ok()),
-            session.get_extension::<Control>(),
-        ) else {
+        let (Some(pass), Some(control)) =
+            (args.sibling_state.and_then(|state| state.downcast::<Pass>().ok()), session.get_extension::<Control>())
+        else {
             return internal_err!("the scan of {} was opened without its pass", self.table.path.display());
         };
         let scan = pass.0.get_or_init(|| self.begin(control));
         let scan = scan.as_ref().map_err(|error| external(error.clone()))?;
         let metrics = BaselineMetrics::new(&self.metrics, args.partition);
-        Ok(Box::pin(cooperative(CsvStream {
-            worker: Some(scan.worker()),
-            schema,
-            metrics,
-        })))
+        Ok(Box::pin(cooperative(CsvStream { worker: Some(scan.worker()), schema, metrics })))
     }
 
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tree = matches!(t, DisplayFormatType::TreeRender);
         let separator = if tree { "\n" } else { ", " };
         write!(f, "file={}", self.table.path.display())?;
-        let columns: Vec<&str> = self
-            .projection
-            .schema
-            .fields()
-            .iter()
-            .map(|f| f.name().as_str())
-            .collect();
+        let columns: Vec<&str> = self.projection.schema.fields().iter().map(|f| f.name().as_str()).collect();
         write!(f, "{separator}columns=[{}]", columns.join(", "))?;
         if let Some(predicate) = &self.predicate {
             write!(f, "{separator}predicate={predicate}")?;
@@ -202,10 +190,7 @@ impl DataSource for CsvSource {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn DataSource>> {
-        Some(Arc::new(Self {
-            fetch: limit,
-            ..self.clone()
-        }))
+        Some(Arc::new(Self { fetch: limit, ..self.clone() }))
     }
 
     fn fetch(&self) -> Option<usize> {
@@ -218,12 +203,7 @@ impl DataSource for CsvSource {
 
     fn try_swapping_with_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn DataSource>>> {
         let projection = self.projection.then(projection, &self.table.arrow)?;
-        Ok(projection.map(|projection| {
-            Arc::new(Self {
-                projection,
-                ..self.clone()
-            }) as Arc<dyn DataSource>
-        }))
+        Ok(projection.map(|projection| Arc::new(Self { projection, ..self.clone() }) as Arc<dyn DataSource>))
     }
 
     fn try_pushdown_filters(
@@ -243,10 +223,7 @@ impl DataSource for CsvSource {
         }
         let before = self.predicate.iter().flat_map(|p| p.conjuncts().map(Arc::clone));
         let predicate = Predicate::new(before.chain(offer.rows), &self.table.arrow)?;
-        Ok(propagation.with_updated_node(Arc::new(Self {
-            predicate: Some(Arc::new(predicate)),
-            ..self.clone()
-        })))
+        Ok(propagation.with_updated_node(Arc::new(Self { predicate: Some(Arc::new(predicate)), ..self.clone() })))
     }
 
     fn apply_expressions(
@@ -276,9 +253,7 @@ impl RowFilter for Filter {
         let rows = batch.num_rows();
         let columns = self.predicate.columns();
         let column = |index| {
-            let position = columns
-                .binary_search(&index)
-                .expect("the batch has every column of the predicate");
+            let position = columns.binary_search(&index).expect("the batch has every column of the predicate");
             Arc::clone(batch.column(position))
         };
         match self.predicate.select(rows, column) {
@@ -306,11 +281,11 @@ impl CsvStream {
         if !matches!(batch, Some(Ok(_))) {
             self.worker = None;
         }
-        Some(batch?.map_err(external).and_then(|batch| self.with_schema(batch)))
+        Some(batch?.map_err(external).and_then(|batch| self.with_schema(&batch)))
     }
 
     /// The same rows under the schema of the plan, which may differ in names of fields only.
-    fn with_schema(&self, batch: RecordBatch) -> Result<RecordBatch> {
+    fn with_schema(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let columns = batch.columns().to_vec();
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(DataFusionError::from)
