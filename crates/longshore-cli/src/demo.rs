@@ -100,9 +100,9 @@ impl Demo {
     async fn all_steps(&mut self, scale: f64) -> Result<(), Failure> {
         let config = self.database().config();
         say(&format!(
-            "Longshore {}: TPC-H at scale factor {scale}, {} threads, {} kernel, in {}",
+            "Longshore {}: TPC-H at scale factor {scale}, {}, {} kernel, in {}",
             env!("CARGO_PKG_VERSION"),
-            config.threads,
+            human::count(config.threads as u64, "thread"),
             config.kernel.unwrap_or_else(Kernel::best),
             self.place.directory().display(),
         ))?;

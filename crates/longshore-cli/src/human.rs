@@ -44,6 +44,12 @@ pub(crate) fn row_rate(rows: u64, seconds: f64) -> String {
     }
 }
 
+/// A number of things: `1 thread`, `2 threads`.
+pub(crate) fn count(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
 /// A number with commas between groups of three digits: `6,001,215`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -140,6 +146,8 @@ mod tests {
         assert_eq!(row_rate(25, 0.001), "25.0 k rows/s");
         assert_eq!(grouped(6_001_215), "6,001,215");
         assert_eq!(grouped(25), "25");
+        assert_eq!(count(1, "row"), "1 row");
+        assert_eq!(count(0, "row"), "0 rows");
         assert_eq!(seconds(0.00321), "3.21 ms");
         assert_eq!(seconds(1.25), "1.25 s");
         assert_eq!(seconds(125.2), "2 min 05 s");

@@ -17,6 +17,8 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
+use crate::human;
+
 /// How the rows of a query are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
@@ -103,8 +105,7 @@ impl Printer {
 
 /// The footer of the formats for people: `(1 row)`, `(42 rows)`.
 fn footer(rows: u64, out: &mut dyn Write) -> io::Result<()> {
-    let plural = if rows == 1 { "" } else { "s" };
-    writeln!(out, "({rows} row{plural})\n")
+    writeln!(out, "({})\n", human::count(rows, "row"))
 }
 
 /// A value that arrow cannot show is an error of the output.

@@ -4,7 +4,7 @@
 //! how rows look (`output`), the prompt (`shell`).
 
 mod failure;
-mod source;
+mod streams;
 
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -25,7 +25,7 @@ use crate::shell::meta::{self, Flow};
 use crate::stats::{self, Stats};
 
 pub(crate) use failure::{Failure, Reason};
-pub(crate) use source::InlineData;
+use streams::{InlineData, PipedOutput};
 
 /// Bytes of results that are gathered before they are written.
 const OUTPUT_BUFFER_BYTES: usize = 256 << 10;
@@ -63,6 +63,7 @@ pub(crate) async fn run(config: Config, options: RunOptions) -> Result<(), Failu
 /// A session with its settings, its output and its costs.
 pub(crate) struct Runner {
     session: Session,
+    output: PipedOutput,
     interrupts: Interrupts,
     stats: Option<Stats>,
     format: Format,
@@ -82,9 +83,11 @@ impl Runner {
         };
         let interrupts = Interrupts::install(false, !interactive).map_err(Reason::Signals)?;
         let mut session = Database::open(config)?.session();
-        session.set_output(io::stdout());
+        let output = PipedOutput::default();
+        session.set_output(output.clone());
         Ok(Self {
             session,
+            output,
             interrupts,
             stats,
             format: options.format,
@@ -216,8 +219,15 @@ impl Runner {
         let interrupts = self.interrupts.clone();
         let _watch = interrupts.watch(Arc::clone(&control));
         let mut display = Display::start(&first_word(sql), Arc::clone(&control));
-        match self.session.execute(sql).await? {
-            Outcome::Done { tag, report } => Ok(Done { tag, report }),
+        let outcome = self.session.execute(sql).await;
+        if self.output.is_broken() {
+            return Err(Reason::BrokenPipe.into());
+        }
+        match outcome? {
+            Outcome::Done { tag, report } => {
+                self.output.flush().map_err(Reason::output)?;
+                Ok(Done { tag, report })
+            }
             Outcome::Rows(rows) => {
                 let rows = self.print(rows, &mut display).await?;
                 let report = Report { rows, bytes_read: control.progress.bytes_done(), ..Report::default() };

@@ -16,6 +16,7 @@ use rustyline::validate::{ValidationContext, ValidationResult};
 use rustyline::{Behavior, CompletionType, Config, Editor};
 use rustyline::{Completer, Helper, Highlighter, Hinter, Validator};
 
+use crate::human;
 use crate::run::{Failure, Reason, Runner, note};
 use crate::script::Script;
 use complete::Names;
@@ -33,9 +34,9 @@ pub(crate) async fn run(runner: &mut Runner) -> Result<(), Failure> {
     if std::io::stderr().is_terminal() {
         let config = runner.database().config();
         note(&format!(
-            "Longshore {}, {} threads, {} kernel. \\? shows help, \\q leaves.",
+            "Longshore {}, {}, {} kernel. \\? shows help, \\q leaves.",
             env!("CARGO_PKG_VERSION"),
-            config.threads,
+            human::count(config.threads as u64, "thread"),
             config.kernel.unwrap_or_else(Kernel::best),
         ));
     }

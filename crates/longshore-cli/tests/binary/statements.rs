@@ -252,14 +252,19 @@ fn a_wrong_kernel_is_refused_with_those_there_are() {
 
 #[test]
 fn a_closed_pipe_ends_the_run_quietly() {
-    let mut child = command(Path::new("."))
-        .args(["--format", "csv", "-c", "SELECT value FROM generate_series(1, 3000000)"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    drop(child.stdout.take());
-    let output = child.wait_with_output().expect("the binary ends");
-    assert_eq!(output.status.code(), Some(141));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    for query in [
+        "SELECT value FROM generate_series(1, 3000000)",
+        "COPY (SELECT value FROM generate_series(1, 3000000)) TO STDOUT",
+    ] {
+        let mut child = command(Path::new("."))
+            .args(["--format", "csv", "-c", query])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("the binary ends");
+        assert_eq!(output.status.code(), Some(141), "{query}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{query}");
+    }
 }
