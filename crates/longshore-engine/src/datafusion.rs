@@ -75,14 +75,14 @@ impl Queries {
             .with_allow_statements(false)
             .verify_plan(&plan)
             .map_err(ours)?;
-        run(&planner, &plan, control).await
+        Box::pin(run(&planner, &plan, control)).await
     }
 
     /// Runs INSERT: all rows are appended, or none. Returns their number.
     pub(crate) async fn insert(&self, statement: Statement, control: &Arc<Control>) -> Result<u64, Error> {
         let planner = self.planner(control);
         let (relation, plan) = insert::target(planner.logical(statement).await?)?;
-        let rows = run(&planner, &plan, control).await?;
+        let rows = Box::pin(run(&planner, &plan, control)).await?;
         insert::append(&relation, rows, control).await
     }
 

@@ -20,7 +20,7 @@ use crate::{Error, sql};
 
 /// What one statement is planned and run with.
 pub(super) struct Planner {
-    pub(super) state: SessionState,
+    pub(super) state: Box<SessionState>,
     catalog: Arc<Catalog>,
     names: Arc<Names>,
 }
@@ -35,7 +35,7 @@ impl Planner {
         state.config_mut().set_extension(Arc::clone(control));
         state.register_relation_planner(Arc::new(files)).expect("the state of a session takes planners of relations");
         state.mark_start_execution();
-        Self { state, catalog, names }
+        Self { state: Box::new(state), catalog, names }
     }
 
     /// The logical plan of `statement`, not optimized.

@@ -10,37 +10,37 @@ use futures::TryStreamExt;
 use longshore_engine::{Config, Database, Error, Outcome, Session};
 
 /// A session of a new database with `threads` workers.
-pub fn session(threads: usize) -> Session {
+pub(crate) fn session(threads: usize) -> Session {
     open(Config { threads, ..Config::default() }).session()
 }
 
 /// A new database.
-pub fn open(config: Config) -> Arc<Database> {
+pub(crate) fn open(config: Config) -> Arc<Database> {
     Database::open(config).expect("the configuration can be met")
 }
 
 /// Runs `sql`; rows come as text, columns separated by `|`, NULL as `-`. A statement without rows gives its tag.
-pub async fn run(session: &mut Session, sql: &str) -> Result<Vec<String>, Error> {
-    match session.execute(sql).await? {
+pub(crate) async fn run(session: &mut Session, sql: &str) -> Result<Vec<String>, Error> {
+    match Box::pin(session.execute(sql)).await? {
         Outcome::Done { tag, .. } => Ok(vec![tag]),
         Outcome::Rows(rows) => Ok(rows.try_collect::<Vec<_>>().await?.iter().flat_map(lines).collect()),
     }
 }
 
 /// Like [`run`], for statements that must succeed.
-pub async fn ok(session: &mut Session, sql: &str) -> Vec<String> {
+pub(crate) async fn ok(session: &mut Session, sql: &str) -> Vec<String> {
     run(session, sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
 /// Like [`ok`], with the rows sorted.
-pub async fn sorted(session: &mut Session, sql: &str) -> Vec<String> {
+pub(crate) async fn sorted(session: &mut Session, sql: &str) -> Vec<String> {
     let mut rows = ok(session, sql).await;
     rows.sort();
     rows
 }
 
 /// Like [`run`], for statements that must fail. Returns the message.
-pub async fn fails(session: &mut Session, sql: &str) -> String {
+pub(crate) async fn fails(session: &mut Session, sql: &str) -> String {
     match run(session, sql).await {
         Ok(rows) => panic!("{sql} should fail, but gave {rows:?}"),
         Err(error) => error.to_string(),
@@ -60,27 +60,27 @@ fn lines(batch: &RecordBatch) -> Vec<String> {
 }
 
 /// A small generator of pseudo-random numbers (xorshift64*).
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    pub fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % end
     }
 
-    pub fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+    pub(crate) fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
         choices[self.below(choices.len() as u64) as usize]
     }
 }
 
 /// Makes the table `t` of `rows` rows whose columns have every type, NULLs, and a share of them in order.
-pub async fn fill(session: &mut Session, rows: usize) {
+pub(crate) async fn fill(session: &mut Session, rows: usize) {
     ok(
         session,
         "CREATE TABLE t (id INTEGER NOT NULL, small SMALLINT, big BIGINT, flag BOOLEAN, r REAL, f DOUBLE PRECISION, \
@@ -102,7 +102,7 @@ pub async fn fill(session: &mut Session, rows: usize) {
 }
 
 /// A predicate over the columns of the table that [`fill`] makes of `rows` rows.
-pub fn predicate(random: &mut Random, rows: usize, depth: usize) -> String {
+pub(crate) fn predicate(random: &mut Random, rows: usize, depth: usize) -> String {
     if depth > 0 && random.below(3) > 0 {
         let left = predicate(random, rows, depth - 1);
         let right = predicate(random, rows, depth - 1);
