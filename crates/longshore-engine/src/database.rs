@@ -25,9 +25,7 @@ impl Database {
     /// When the configuration cannot be met: no threads, or a kernel that this machine lacks.
     pub fn open(config: Config) -> Result<Arc<Self>, Error> {
         if config.threads == 0 {
-            return Err(Error::invalid(
-                "threads must be at least 1; leave the setting out to use all processors",
-            ));
+            return Err(Error::invalid("threads must be at least 1; leave the setting out to use all processors"));
         }
         if let Some(kernel) = config.kernel
             && !kernel.is_available()
@@ -39,12 +37,7 @@ impl Database {
         let memory = Memory::new(config.memory_limit);
         let catalog = Arc::new(Catalog::default());
         let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory));
-        Ok(Arc::new(Self {
-            config,
-            catalog,
-            memory,
-            queries,
-        }))
+        Ok(Arc::new(Self { config, catalog, memory, queries }))
     }
 
     /// A new session; sessions share the tables and nothing else.

@@ -28,10 +28,7 @@ pub enum Outcome {
 impl Outcome {
     /// A statement that moved no rows worth a report.
     pub(crate) fn done(tag: impl Into<String>) -> Self {
-        Self::Done {
-            tag: tag.into(),
-            report: Report::default(),
-        }
+        Self::Done { tag: tag.into(), report: Report::default() }
     }
 }
 
@@ -60,10 +57,7 @@ impl RowStream {
         schema: SchemaRef,
         stream: impl Stream<Item = Result<RecordBatch, Error>> + Send + 'static,
     ) -> Self {
-        Self {
-            schema,
-            stream: Box::pin(stream),
-        }
+        Self { schema, stream: Box::pin(stream) }
     }
 
     /// Rows that are there already.
@@ -88,8 +82,6 @@ impl Stream for RowStream {
 
 impl fmt::Debug for RowStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RowStream")
-            .field("schema", &self.schema)
-            .finish_non_exhaustive()
+        f.debug_struct("RowStream").field("schema", &self.schema).finish_non_exhaustive()
     }
 }

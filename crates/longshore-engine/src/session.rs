@@ -24,11 +24,7 @@ pub(crate) struct Streams {
 
 impl Session {
     pub(crate) fn new(database: Arc<Database>) -> Self {
-        Self {
-            database,
-            control: Arc::new(Control::new()),
-            streams: Streams::default(),
-        }
+        Self { database, control: Arc::new(Control::new()), streams: Streams::default() }
     }
 
     /// The database that the session works on.
@@ -64,15 +60,13 @@ impl Session {
     /// changed nothing.
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome, Error> {
         let control = std::mem::take(&mut self.control);
-        statement::execute(&self.database, &control, &mut self.streams, sql).await
+        Box::pin(statement::execute(&self.database, &control, &mut self.streams, sql)).await
     }
 }
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session")
-            .field("database", &self.database)
-            .finish_non_exhaustive()
+        f.debug_struct("Session").field("database", &self.database).finish_non_exhaustive()
     }
 }
 

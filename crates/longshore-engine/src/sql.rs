@@ -65,11 +65,7 @@ pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
             next.span.start
         )
     } else {
-        format!(
-            "the statement should end before {} at {}",
-            names::shown(&next.token),
-            next.span.start
-        )
+        format!("the statement should end before {} at {}", names::shown(&next.token), next.span.start)
     }))
 }
 

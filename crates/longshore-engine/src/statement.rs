@@ -43,7 +43,7 @@ pub(crate) async fn execute(
         Parsed::Copy(copy) => copy::copy(&context, streams, *copy).await,
         Parsed::Export(export) => export::export(&context, &export).await,
         Parsed::Import(import) => import::import(&context, &import).await,
-        Parsed::Sql(statement) => execute_tree(&context, *statement).await,
+        Parsed::Sql(statement) => Box::pin(execute_tree(&context, *statement)).await,
     }
 }
 

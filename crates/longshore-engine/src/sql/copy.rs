@@ -94,11 +94,7 @@ fn copy(parser: &mut Parser) -> Result<CopyStatement, Error> {
         CopyWhat::Query(query)
     } else {
         let name: ObjectName = parser.parse_object_name(false).map_err(syntax)?;
-        let columns = if parser.consume_token(&Token::LParen) {
-            column_names(parser)?
-        } else {
-            Vec::new()
-        };
+        let columns = if parser.consume_token(&Token::LParen) { column_names(parser)? } else { Vec::new() };
         let name = names::relation(&name)?;
         CopyWhat::Table { name, columns }
     };
@@ -120,9 +116,7 @@ fn place(parser: &mut Parser, what: &CopyWhat) -> Result<CopyPlace, Error> {
     let to = match parser.parse_one_of_keywords(&[Keyword::FROM, Keyword::TO]) {
         Some(Keyword::TO) => true,
         Some(_) if matches!(what, CopyWhat::Query(_)) => {
-            return Err(Error::syntax(
-                "COPY FROM loads a table, not a query; write COPY table FROM 'path'",
-            ));
+            return Err(Error::syntax("COPY FROM loads a table, not a query; write COPY table FROM 'path'"));
         }
         Some(_) => false,
         None => return Err(expected(parser, "FROM or TO")),
@@ -233,7 +227,7 @@ fn old_options(parser: &mut Parser) -> Result<Vec<OptionItem>, Error> {
                 OptionValue::Text(text(parser).ok_or_else(|| expected(parser, "a text in quotes"))?)
             }
             "FORCE" => {
-                name = if parser.parse_keyword(Keyword::QUOTE) {
+                let force = if parser.parse_keyword(Keyword::QUOTE) {
                     "FORCE_QUOTE"
                 } else if parser.parse_keywords(&[Keyword::NOT, Keyword::NULL]) {
                     "FORCE_NOT_NULL"
@@ -241,8 +235,8 @@ fn old_options(parser: &mut Parser) -> Result<Vec<OptionItem>, Error> {
                     "FORCE_NULL"
                 } else {
                     return Err(expected(parser, "QUOTE, NULL or NOT NULL"));
-                }
-                .to_owned();
+                };
+                force.clone_into(&mut name);
                 if parser.consume_token(&Token::Mul) {
                     OptionValue::All
                 } else {
@@ -271,11 +265,7 @@ fn column_names(parser: &mut Parser) -> Result<Vec<String>, Error> {
     while parser.consume_token(&Token::Comma) {
         columns.push(column_name(parser)?);
     }
-    if parser.consume_token(&Token::RParen) {
-        Ok(columns)
-    } else {
-        Err(expected(parser, ", or )"))
-    }
+    if parser.consume_token(&Token::RParen) { Ok(columns) } else { Err(expected(parser, ", or )")) }
 }
 
 fn column_name(parser: &mut Parser) -> Result<String, Error> {
@@ -327,10 +317,7 @@ fn expected(parser: &Parser, what: &str) -> Error {
     Error::syntax(if found.token == Token::EOF {
         format!("syntax error: expected {what}, found {shown}")
     } else {
-        format!(
-            "syntax error at {}: expected {what}, found {shown}",
-            shown_place(found.span.start)
-        )
+        format!("syntax error at {}: expected {what}, found {shown}", shown_place(found.span.start))
     })
 }
 
@@ -351,10 +338,7 @@ mod tests {
     }
 
     fn shown(options: &[OptionItem]) -> Vec<String> {
-        options
-            .iter()
-            .map(|option| format!("{} {:?}", option.name, option.value))
-            .collect()
+        options.iter().map(|option| format!("{} {:?}", option.name, option.value)).collect()
     }
 
     #[test]
@@ -403,14 +387,8 @@ mod tests {
             ("COPY t FROM ''", "the path is empty"),
             ("COPY t FROM 'f' (DELIMITER '|'", "expected , or ), found the end"),
             ("COPY t FROM 'f' (DELIMITER ~)", "line 1, column 28: expected the value"),
-            (
-                "COPY t FROM 'f' ()",
-                "line 1, column 18: expected the name of an option",
-            ),
-            (
-                "COPY t FROM 'f' WITH DELIMITR '|'",
-                "option DELIMITR at line 1, column 22",
-            ),
+            ("COPY t FROM 'f' ()", "line 1, column 18: expected the name of an option"),
+            ("COPY t FROM 'f' WITH DELIMITR '|'", "option DELIMITR at line 1, column 22"),
             ("COPY t FROM 'f' FORCE x", "expected QUOTE, NULL or NOT NULL"),
             ("COPY t FROM PROGRAM 'ls'", "pipe into longshore"),
             ("COPY t TO STDIN", "FROM STDIN"),

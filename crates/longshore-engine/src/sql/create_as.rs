@@ -26,11 +26,7 @@ pub(crate) fn create_table_as(parser: &mut Parser) -> Result<Option<Statement>, 
         return Ok(None);
     };
     let query = parser.parse_query().map_err(syntax)?;
-    let column = |name| ColumnDef {
-        name,
-        data_type: DataType::Unspecified,
-        options: Vec::new(),
-    };
+    let column = |name| ColumnDef { name, data_type: DataType::Unspecified, options: Vec::new() };
     let create = CreateTableBuilder::new(head.name)
         .or_replace(head.or_replace)
         .if_not_exists(head.if_not_exists)
@@ -50,10 +46,5 @@ fn head(parser: &mut Parser) -> Result<Head, ParserError> {
     let columns = parser.parse_comma_separated(Parser::parse_identifier)?;
     parser.expect_token(&Token::RParen)?;
     parser.expect_keyword(Keyword::AS)?;
-    Ok(Head {
-        or_replace,
-        if_not_exists,
-        name,
-        columns,
-    })
+    Ok(Head { or_replace, if_not_exists, name, columns })
 }

@@ -42,33 +42,25 @@ pub(crate) fn identifier(ident: &Ident) -> Result<String, Error> {
 pub(crate) fn relation(name: &ObjectName) -> Result<String, Error> {
     let part = |part: &ObjectNamePart| match part {
         ObjectNamePart::Identifier(ident) => identifier(ident),
-        ObjectNamePart::Function(_) => Err(Error::syntax(format!(
-            "{name} is a function call, where the name of a table is expected"
-        ))),
+        ObjectNamePart::Function(_) => {
+            Err(Error::syntax(format!("{name} is a function call, where the name of a table is expected")))
+        }
     };
     match name.0.as_slice() {
         [only] => part(only),
         [schema, last] if part(schema)? == SCHEMA => part(last),
-        _ => Err(Error::unsupported(format!(
-            "{name}: schemas are not supported yet; there is only the schema {SCHEMA}"
-        ))),
+        _ => {
+            Err(Error::unsupported(format!("{name}: schemas are not supported yet; there is only the schema {SCHEMA}")))
+        }
     }
 }
 
 /// `name` as SQL text that reads back as `name`: quoted unless that is clearly not needed.
 pub(crate) fn quoted(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-        && sqlparser::keywords::ALL_KEYWORDS
-            .binary_search(&name.to_ascii_uppercase().as_str())
-            .is_err();
-    if plain {
-        name.to_owned()
-    } else {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    }
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && sqlparser::keywords::ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_err();
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 /// `text` as an SQL string literal.

@@ -1,7 +1,7 @@
 //! The options of COPY, EXPORT DATABASE and `read_csv`: names, values, defaults.
 //!
 //! Every option has PostgreSQL's name and meaning, except that FORMAT is csv where nothing is said, and for our own:
-//! MODE, TRAILING_DELIMITER, MERGE, THREADS, PIECE_SIZE, SPAN_SIZE and QUOTE NONE. An option that is unknown, given
+//! MODE, `TRAILING_DELIMITER`, MERGE, THREADS, `PIECE_SIZE`, `SPAN_SIZE` and QUOTE NONE. An option that is unknown, given
 //! twice, or without meaning where it stands is refused. Not here: parsing (`sql::copy`), whether named columns exist
 //! (`statement::copy`).
 
@@ -100,17 +100,9 @@ impl Use {
                 "PIECE_SIZE",
                 "SPAN_SIZE",
             ],
-            Self::CopyTo | Self::Export => &[
-                "FORMAT",
-                "DELIMITER",
-                "QUOTE",
-                "ESCAPE",
-                "NULL",
-                "HEADER",
-                "ENCODING",
-                "FORCE_QUOTE",
-                "THREADS",
-            ],
+            Self::CopyTo | Self::Export => {
+                &["FORMAT", "DELIMITER", "QUOTE", "ESCAPE", "NULL", "HEADER", "ENCODING", "FORCE_QUOTE", "THREADS"]
+            }
         }
     }
 }
@@ -181,13 +173,7 @@ impl Options {
             trailing_delimiter: options
                 .choice("TRAILING_DELIMITER", |name| match name {
                     "auto" => Some(TrailingDelimiter::Auto),
-                    name => boolean(name).map(|yes| {
-                        if yes {
-                            TrailingDelimiter::Yes
-                        } else {
-                            TrailingDelimiter::No
-                        }
-                    }),
+                    name => boolean(name).map(|yes| if yes { TrailingDelimiter::Yes } else { TrailingDelimiter::No }),
                 })?
                 .unwrap_or(TrailingDelimiter::Auto),
             mode: options
@@ -237,11 +223,8 @@ impl Options {
     /// The options of a COPY FROM that reads what [`Options::unload`] writes, as SQL.
     pub(crate) fn to_read_back(&self) -> String {
         let byte = |byte: u8| names::literal(&char::from(byte).to_string());
-        let mut text = format!(
-            "FORMAT csv, DELIMITER {}, NULL {}",
-            byte(self.dialect.delimiter()),
-            names::literal(&self.null)
-        );
+        let mut text =
+            format!("FORMAT csv, DELIMITER {}, NULL {}", byte(self.dialect.delimiter()), names::literal(&self.null));
         for (name, value) in [("QUOTE", self.dialect.quote()), ("ESCAPE", self.dialect.escape())] {
             if let Some(value) = value {
                 text = format!("{text}, {name} {}", byte(value));
@@ -261,20 +244,16 @@ impl Options {
 
     /// The columns that options name, with the option's name.
     pub(crate) fn named_columns(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        [
-            ("FORCE_NULL", &self.force_null),
-            ("FORCE_NOT_NULL", &self.force_not_null),
-            ("FORCE_QUOTE", &self.force_quote),
-        ]
-        .into_iter()
-        .flat_map(|(option, columns)| {
-            match columns {
-                ColumnChoice::Names(names) => names.as_slice(),
-                ColumnChoice::None | ColumnChoice::All => &[],
-            }
-            .iter()
-            .map(move |name| (option, name.as_str()))
-        })
+        [("FORCE_NULL", &self.force_null), ("FORCE_NOT_NULL", &self.force_not_null), ("FORCE_QUOTE", &self.force_quote)]
+            .into_iter()
+            .flat_map(|(option, columns)| {
+                match columns {
+                    ColumnChoice::Names(names) => names.as_slice(),
+                    ColumnChoice::None | ColumnChoice::All => &[],
+                }
+                .iter()
+                .map(move |name| (option, name.as_str()))
+            })
     }
 }
 
@@ -282,9 +261,8 @@ fn check_names(items: &[OptionItem], place: Use) -> Result<(), Error> {
     for (index, item) in items.iter().enumerate() {
         let OptionItem { name, at, .. } = item;
         if !place.known().contains(&name.as_str()) {
-            let elsewhere = [Use::CopyFrom, Use::CopyTo]
-                .into_iter()
-                .find(|other| other.known().contains(&name.as_str()));
+            let elsewhere =
+                [Use::CopyFrom, Use::CopyTo].into_iter().find(|other| other.known().contains(&name.as_str()));
             let problem = match elsewhere {
                 Some(other) => format!("has a meaning for {} only", other.name()),
                 None => "is not known".to_owned(),
@@ -336,9 +314,7 @@ fn check_null(null: &str, dialect: &Dialect) -> Result<(), Error> {
     } else {
         return Ok(());
     };
-    Err(Error::invalid(format!(
-        "option NULL: the text {null:?} {problem}; choose another one"
-    )))
+    Err(Error::invalid(format!("option NULL: the text {null:?} {problem}; choose another one")))
 }
 
 fn check_encoding(encoding: &str) -> Result<(), Error> {
@@ -355,11 +331,7 @@ fn check_encoding(encoding: &str) -> Result<(), Error> {
 fn header(options: &Given<'_>, place: Use) -> Result<Header, Error> {
     let Some(item) = options.item("HEADER") else {
         // The files of an export shall speak for themselves.
-        return Ok(if place == Use::Export {
-            Header::Skip
-        } else {
-            Header::None
-        });
+        return Ok(if place == Use::Export { Header::Skip } else { Header::None });
     };
     if item.value == OptionValue::None {
         return Ok(Header::Skip);
@@ -369,10 +341,8 @@ fn header(options: &Given<'_>, place: Use) -> Result<Header, Error> {
         name => boolean(name).map(|yes| if yes { Header::Skip } else { Header::None }),
     })?;
     match (header, place) {
-        (Some(Header::Match), Use::CopyTo | Use::Export) => Err(options.bad(
-            "HEADER",
-            "match compares the names in a file with the table's when it is read; write HEADER true",
-        )),
+        (Some(Header::Match), Use::CopyTo | Use::Export) => Err(options
+            .bad("HEADER", "match compares the names in a file with the table's when it is read; write HEADER true")),
         (header, _) => Ok(header.unwrap_or(Header::None)),
     }
 }
@@ -406,28 +376,20 @@ impl<'a> Given<'a> {
     }
 
     fn bad(&self, name: &str, problem: &str) -> Error {
-        let place = self
-            .item(name)
-            .map_or_else(String::new, |item| format!(" at {}", shown_place(item.at)));
+        let place = self.item(name).map_or_else(String::new, |item| format!(" at {}", shown_place(item.at)));
         Error::invalid(format!("option {name}{place}: {problem}"))
     }
 
     fn word(&self, name: &str) -> Option<&'a str> {
         match self.item(name) {
-            Some(OptionItem {
-                value: OptionValue::Word(word),
-                ..
-            }) => Some(word),
+            Some(OptionItem { value: OptionValue::Word(word), .. }) => Some(word),
             _ => None,
         }
     }
 
     fn plain_text(&self, name: &str) -> Option<&'a str> {
         match self.item(name) {
-            Some(OptionItem {
-                value: OptionValue::Text(text),
-                ..
-            }) => Some(text),
+            Some(OptionItem { value: OptionValue::Text(text), .. }) => Some(text),
             _ => None,
         }
     }
@@ -465,10 +427,7 @@ impl<'a> Given<'a> {
         };
         match read(&text.to_ascii_lowercase()) {
             Some(value) => Ok(Some(value)),
-            None => Err(self.bad(
-                name,
-                &format!("{text:?} is not a value it takes; the values are {}", choices(name)),
-            )),
+            None => Err(self.bad(name, &format!("{text:?} is not a value it takes; the values are {}", choices(name)))),
         }
     }
 

@@ -35,10 +35,7 @@ impl Visitor for Collector {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        let mut scope = Scope {
-            defined: Vec::new(),
-            visible: 0,
-        };
+        let mut scope = Scope { defined: Vec::new(), visible: 0 };
         if let Some(with) = &query.with {
             let names = with.cte_tables.iter().map(|table| names::identifier(&table.alias.name));
             scope.defined = names.map(Result::unwrap_or_default).collect();
@@ -65,10 +62,7 @@ impl Visitor for Collector {
             return ControlFlow::Continue(());
         };
         let defined_here = matches!(relation.0.as_slice(), [ObjectNamePart::Identifier(_)])
-            && self
-                .scopes
-                .iter()
-                .any(|scope| scope.defined[..scope.visible].contains(&name));
+            && self.scopes.iter().any(|scope| scope.defined[..scope.visible].contains(&name));
         if !defined_here {
             self.names.insert(name);
         }
@@ -111,18 +105,9 @@ mod tests {
             reads("WITH RECURSIVE t AS (SELECT 1 UNION ALL SELECT * FROM t) SELECT * FROM t"),
             Vec::<String>::new()
         );
-        assert_eq!(
-            reads("WITH a AS (SELECT 1), b AS (SELECT * FROM a, c) SELECT * FROM b, d"),
-            ["c", "d"]
-        );
-        assert_eq!(
-            reads("SELECT * FROM (WITH t AS (SELECT 1) SELECT * FROM t) x, t"),
-            ["t"]
-        );
-        assert_eq!(
-            reads("WITH a AS (SELECT * FROM (SELECT * FROM b) x), b AS (SELECT 1) SELECT * FROM b"),
-            ["b"]
-        );
+        assert_eq!(reads("WITH a AS (SELECT 1), b AS (SELECT * FROM a, c) SELECT * FROM b, d"), ["c", "d"]);
+        assert_eq!(reads("SELECT * FROM (WITH t AS (SELECT 1) SELECT * FROM t) x, t"), ["t"]);
+        assert_eq!(reads("WITH a AS (SELECT * FROM (SELECT * FROM b) x), b AS (SELECT 1) SELECT * FROM b"), ["b"]);
         assert_eq!(reads("WITH t AS (SELECT 1) SELECT * FROM public.t"), ["t"]);
     }
 }

@@ -79,9 +79,7 @@ fn text_end(bytes: &[u8], at: usize, backslash_escapes: bool) -> usize {
 
 fn line_end(bytes: &[u8], at: usize) -> usize {
     let rest = &bytes[at..];
-    rest.iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(bytes.len(), |length| at + length + 1)
+    rest.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length + 1)
 }
 
 /// The end of the comment that opens at `at`; comments nest.
@@ -156,51 +154,27 @@ mod tests {
             "a$b",
             "é';'",
         ] {
-            assert_eq!(
-                statements(&format!("{inside}; b")),
-                (vec![inside.trim().into()], "b".into()),
-                "{inside}"
-            );
+            assert_eq!(statements(&format!("{inside}; b")), (vec![inside.trim().into()], "b".into()), "{inside}");
         }
     }
 
     #[test]
     fn what_is_open_is_the_rest() {
-        for open in [
-            "'a;",
-            "\"a;",
-            "/* a; /* b */ ;",
-            "$$a;$",
-            "$a$;$b$",
-            "E'\\';",
-            "-- a;",
-            "'",
-            "$",
-            "$a",
-            "/*",
-            "-",
-            "/",
-        ] {
-            assert_eq!(
-                statements(&format!("x; {open}")),
-                (vec!["x".into()], open.trim().into()),
-                "{open}"
-            );
+        for open in
+            ["'a;", "\"a;", "/* a; /* b */ ;", "$$a;$", "$a$;$b$", "E'\\';", "-- a;", "'", "$", "$a", "/*", "-", "/"]
+        {
+            assert_eq!(statements(&format!("x; {open}")), (vec!["x".into()], open.trim().into()), "{open}");
         }
     }
 
     #[test]
     fn any_text_is_split_without_loss() {
-        let parts = [
-            "'", "\"", ";", "$", "$a$", "--", "\n", "/*", "*/", "E'", "\\", "é", "x", " ", "1",
-        ];
+        let parts = ["'", "\"", ";", "$", "$a$", "--", "\n", "/*", "*/", "E'", "\\", "é", "x", " ", "1"];
         let mut state = 1_u64;
         for _ in 0..20_000 {
             let mut sql = String::new();
             for _ in 0..12 {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 sql.push_str(parts[(state >> 33) as usize % parts.len()]);
             }
             let found = split(&sql);

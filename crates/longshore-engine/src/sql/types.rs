@@ -1,7 +1,7 @@
 //! Types as SQL spells them, to the types of columns.
 
 use longshore_storage::ColumnType;
-use sqlparser::ast::{BinaryLength, CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
+use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
@@ -74,9 +74,7 @@ fn float(data_type: &DataType, info: &ExactNumberInfo) -> Result<ColumnType, Err
         ExactNumberInfo::None => Ok(ColumnType::Double),
         ExactNumberInfo::Precision(bits) if (1..=REAL_BITS_MAX).contains(&bits) => Ok(ColumnType::Real),
         ExactNumberInfo::Precision(bits) if (1..=DOUBLE_BITS_MAX).contains(&bits) => Ok(ColumnType::Double),
-        _ => Err(Error::invalid(format!(
-            "{data_type}: FLOAT(n) takes 1 to {DOUBLE_BITS_MAX} bits"
-        ))),
+        _ => Err(Error::invalid(format!("{data_type}: FLOAT(n) takes 1 to {DOUBLE_BITS_MAX} bits"))),
     }
 }
 
@@ -92,22 +90,12 @@ fn decimal(data_type: &DataType, info: &ExactNumberInfo) -> Result<ColumnType, E
         ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
     };
     if !(1..=PRECISION_MAX).contains(&precision) {
-        return Err(Error::invalid(format!(
-            "{data_type}: the precision must be from 1 to {PRECISION_MAX} digits"
-        )));
+        return Err(Error::invalid(format!("{data_type}: the precision must be from 1 to {PRECISION_MAX} digits")));
     }
-    let scale = u8::try_from(scale)
-        .ok()
-        .filter(|scale| u64::from(*scale) <= precision)
-        .ok_or_else(|| {
-            Error::invalid(format!(
-                "{data_type}: the scale must be from 0 to the precision, {precision}"
-            ))
-        })?;
-    Ok(ColumnType::Decimal {
-        precision: precision as u8,
-        scale,
-    })
+    let scale = u8::try_from(scale).ok().filter(|scale| u64::from(*scale) <= precision).ok_or_else(|| {
+        Error::invalid(format!("{data_type}: the scale must be from 0 to the precision, {precision}"))
+    })?;
+    Ok(ColumnType::Decimal { precision: precision as u8, scale })
 }
 
 fn character_length(data_type: &DataType, length: Option<&CharacterLength>) -> Result<Option<u32>, Error> {
@@ -116,18 +104,16 @@ fn character_length(data_type: &DataType, length: Option<&CharacterLength>) -> R
         Some(CharacterLength::IntegerLength { length, unit: None }) if (1..=LENGTH_MAX).contains(length) => {
             Ok(Some(*length as u32))
         }
-        Some(_) => Err(Error::invalid(format!(
-            "{data_type}: the length must be from 1 to {LENGTH_MAX} characters"
-        ))),
+        Some(_) => Err(Error::invalid(format!("{data_type}: the length must be from 1 to {LENGTH_MAX} characters"))),
     }
 }
 
 fn microseconds(data_type: &DataType, precision: Option<u64>) -> Result<(), Error> {
     match precision {
         None | Some(6) => Ok(()),
-        Some(_) => Err(Error::unsupported(format!(
-            "{data_type}: times are kept to the microsecond; leave the precision out"
-        ))),
+        Some(_) => {
+            Err(Error::unsupported(format!("{data_type}: times are kept to the microsecond; leave the precision out")))
+        }
     }
 }
 
@@ -142,8 +128,7 @@ fn refused(data_type: &DataType) -> Error {
         DataType::Float32 => "REAL",
         DataType::Clob(_) | DataType::String(_) | DataType::JSON | DataType::JSONB => "TEXT",
         DataType::Nvarchar(Some(_)) => "VARCHAR(n)",
-        DataType::Blob(_) | DataType::Binary(_) | DataType::Bytes(_) => "BYTEA",
-        DataType::Varbinary(None | Some(BinaryLength::IntegerLength { .. } | BinaryLength::Max)) => "BYTEA",
+        DataType::Blob(_) | DataType::Binary(_) | DataType::Varbinary(_) | DataType::Bytes(_) => "BYTEA",
         DataType::Datetime(_) | DataType::TimestampNtz(_) => "TIMESTAMP",
         DataType::Time(..) => "TIME without a time zone",
         _ => "",
@@ -175,20 +160,8 @@ mod tests {
             ("float", ColumnType::Double),
             ("double precision", ColumnType::Double),
             ("double", ColumnType::Double),
-            (
-                "numeric(38)",
-                ColumnType::Decimal {
-                    precision: 38,
-                    scale: 0,
-                },
-            ),
-            (
-                "decimal(15, 2)",
-                ColumnType::Decimal {
-                    precision: 15,
-                    scale: 2,
-                },
-            ),
+            ("numeric(38)", ColumnType::Decimal { precision: 38, scale: 0 }),
+            ("decimal(15, 2)", ColumnType::Decimal { precision: 15, scale: 2 }),
             ("char", ColumnType::Char(1)),
             ("character(7)", ColumnType::Char(7)),
             ("character varying(7)", ColumnType::Varchar(7)),
@@ -207,13 +180,7 @@ mod tests {
 
     #[test]
     fn a_type_reads_back_from_its_own_spelling() {
-        for text in [
-            "BOOLEAN",
-            "DECIMAL(38,10)",
-            "CHAR(3)",
-            "TIMESTAMP WITH TIME ZONE",
-            "DOUBLE PRECISION",
-        ] {
+        for text in ["BOOLEAN", "DECIMAL(38,10)", "CHAR(3)", "TIMESTAMP WITH TIME ZONE", "DOUBLE PRECISION"] {
             let column_type = parse_column_type(text).unwrap();
             assert_eq!(parse_column_type(&column_type.to_string()).unwrap(), column_type);
         }

@@ -49,10 +49,7 @@ pub(crate) async fn copy(context: &Context<'_>, streams: &mut Streams, copy: Cop
             unload(context, what, target, &options).await?
         }
     };
-    Ok(Outcome::Done {
-        tag: format!("COPY {}", report.rows),
-        report,
-    })
+    Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report })
 }
 
 fn check_format(format: Option<Format>, reads: bool) -> Result<(), Error> {
@@ -83,21 +80,13 @@ async fn load(
         Some(Entry::Table(table)) => table,
         Some(Entry::View(_)) => return Err(Error::invalid(format!("{name} is a view; COPY FROM loads tables only"))),
         None => {
-            return Err(Error::not_found(format!(
-                "table {name} does not exist; create it first"
-            )));
+            return Err(Error::not_found(format!("table {name} does not exist; create it first")));
         }
     };
     let schema = Arc::clone(table.relation.schema());
     let fields = positions(name, &schema, columns)?;
     check_fields(name, &schema, &fields)?;
-    check_named(
-        &options,
-        &fields
-            .iter()
-            .map(|field| schema.columns()[*field].name.as_str())
-            .collect::<Vec<_>>(),
-    )?;
+    check_named(&options, &fields.iter().map(|field| schema.columns()[*field].name.as_str()).collect::<Vec<_>>())?;
     let tuning = options.tuned(context.database.config.tuning());
     blocking::run(context.control, move |control| {
         let source = match input {
@@ -105,12 +94,7 @@ async fn load(
             Input::Stdin(reader) => Source::from_reader("STDIN", reader),
         };
         let loaded = copy_from(source, &table.relation, &fields, &options.csv(), &tuning, control)?;
-        Ok(Report {
-            rows: loaded.rows,
-            bytes_read: loaded.bytes,
-            seconds: loaded.seconds,
-            ..Report::default()
-        })
+        Ok(Report { rows: loaded.rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() })
     })
     .await
 }
@@ -128,12 +112,7 @@ pub(crate) async fn load_file(
         let fields: Vec<usize> = (0..table.relation.schema().columns().len()).collect();
         let source = Source::open(&path)?;
         let loaded = copy_from(source, &table.relation, &fields, &options.csv(), &tuning, control)?;
-        Ok(Report {
-            rows: loaded.rows,
-            bytes_read: loaded.bytes,
-            seconds: loaded.seconds,
-            ..Report::default()
-        })
+        Ok(Report { rows: loaded.rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() })
     })
     .await
 }
@@ -207,11 +186,7 @@ async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: 
 
 fn query_of_view(name: &str, columns: &[String]) -> Result<Box<sqlparser::ast::Query>, Error> {
     let columns: Vec<String> = columns.iter().map(|column| names::quoted(column)).collect();
-    let columns = if columns.is_empty() {
-        "*".to_owned()
-    } else {
-        columns.join(", ")
-    };
+    let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
     match sql::parse(&format!("SELECT {columns} FROM {}", names::quoted(name)))? {
         Parsed::Sql(statement) => match *statement {
             Statement::Query(query) => Ok(query),
@@ -258,12 +233,7 @@ async fn write(
     let unload = options.unload();
     blocking::run(context.control, move |control| {
         let written = unload_csv(batches, &schema, target, &unload, threads, control)?;
-        Ok(Report {
-            rows: written.rows,
-            bytes_written: written.bytes,
-            seconds: written.seconds,
-            ..Report::default()
-        })
+        Ok(Report { rows: written.rows, bytes_written: written.bytes, seconds: written.seconds, ..Report::default() })
     })
     .await
 }
@@ -278,20 +248,12 @@ pub(crate) struct TableBatches {
 
 impl TableBatches {
     pub(crate) fn new(snapshot: Arc<Snapshot>, projection: Vec<usize>) -> Self {
-        Self {
-            snapshot,
-            projection,
-            chunk: 0,
-            row: 0,
-        }
+        Self { snapshot, projection, chunk: 0, row: 0 }
     }
 
     fn schema(&self) -> SchemaRef {
         let arrow = self.snapshot.schema().arrow();
-        let fields = self
-            .projection
-            .iter()
-            .map(|column| Arc::clone(&arrow.fields()[*column]));
+        let fields = self.projection.iter().map(|column| Arc::clone(&arrow.fields()[*column]));
         Arc::new(arrow_schema::Schema::new(fields.collect::<Vec<_>>()))
     }
 }

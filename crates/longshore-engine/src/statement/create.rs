@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use longshore_storage::{Column, ColumnType, Relation, Schema};
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
-use sqlparser::ast::{ColumnDef, ColumnOption, CreateTable, DataType, Statement};
+use sqlparser::ast::{ColumnDef, ColumnOption, CreateTable, DataType, Query, Statement};
 
 use crate::catalog::{Catalog, Entry, Table};
 use crate::sql::{names, types};
@@ -19,69 +19,46 @@ use crate::{Error, Outcome, Report};
 pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> Result<Outcome, Error> {
     refuse_clauses(&create)?;
     let name = names::relation(&create.name)?;
-    let replace = Replace {
-        or_replace: create.or_replace,
-        if_not_exists: create.if_not_exists,
-    };
+    let replace = Replace { or_replace: create.or_replace, if_not_exists: create.if_not_exists };
     if create.or_replace && create.if_not_exists {
-        return Err(Error::invalid(
-            "OR REPLACE and IF NOT EXISTS contradict each other; leave one out",
-        ));
+        return Err(Error::invalid("OR REPLACE and IF NOT EXISTS contradict each other; leave one out"));
     }
     if replace.is_done(&context.database.catalog, &name)? {
         return Ok(Outcome::done("CREATE TABLE"));
     }
-    match &create.query {
-        Some(query) => {
-            refuse::unless_reads_only(query)?;
-            create_as(context, &name, &create, replace).await
-        }
-        None => {
-            let schema = schema(&name, &create.columns)?;
-            let relation = Relation::new(Arc::new(schema), Arc::clone(context.database.memory()));
-            replace.insert(&context.database.catalog, &name, relation.into())?;
-            Ok(Outcome::done("CREATE TABLE"))
-        }
+    if let Some(query) = &create.query {
+        refuse::unless_reads_only(query)?;
+        return create_as(context, &name, &create, query, replace).await;
     }
+    let schema = schema(&name, &create.columns)?;
+    let relation = Relation::new(Arc::new(schema), Arc::clone(context.database.memory()));
+    replace.insert(&context.database.catalog, &name, relation.into())?;
+    Ok(Outcome::done("CREATE TABLE"))
 }
 
 async fn create_as(
     context: &Context<'_>,
     name: &str,
     create: &CreateTable,
+    query: &Query,
     replace: Replace,
 ) -> Result<Outcome, Error> {
-    let Some(query) = &create.query else {
-        return Err(Error::internal("CREATE TABLE AS without a query"));
-    };
-    if create
-        .columns
-        .iter()
-        .any(|column| column.data_type != DataType::Unspecified || !column.options.is_empty())
-    {
+    if create.columns.iter().any(|column| column.data_type != DataType::Unspecified || !column.options.is_empty()) {
         return Err(Error::unsupported(
             "CREATE TABLE ... AS takes names of columns only; their types come from the query, use CAST there",
         ));
     }
     let started = std::time::Instant::now();
     let queries = &context.database.queries;
-    let rows = queries.query(Statement::Query(query.clone()), context.control).await?;
-    let given = create
-        .columns
-        .iter()
-        .map(|column| names::identifier(&column.name))
-        .collect::<Result<Vec<_>, _>>()?;
+    let rows = queries.query(Statement::Query(Box::new(query.clone())), context.control).await?;
+    let given = create.columns.iter().map(|column| names::identifier(&column.name)).collect::<Result<Vec<_>, _>>()?;
     let schema = schema_of_query(name, rows.schema(), given)?;
     let relation = Arc::new(Relation::new(Arc::new(schema), Arc::clone(context.database.memory())));
     let rows = queries.append(rows, &relation, context.control).await?;
     replace.insert(&context.database.catalog, name, relation)?;
     Ok(Outcome::Done {
         tag: format!("SELECT {rows}"),
-        report: Report {
-            rows,
-            seconds: started.elapsed().as_secs_f64(),
-            ..Report::default()
-        },
+        report: Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() },
     })
 }
 
@@ -117,10 +94,7 @@ impl Replace {
 
     /// Enters the table; another session may have been faster.
     fn insert(self, catalog: &Catalog, name: &str, relation: Arc<Relation>) -> Result<(), Error> {
-        let table = Arc::new(Table {
-            name: name.to_owned(),
-            relation,
-        });
+        let table = Arc::new(Table { name: name.to_owned(), relation });
         // What is replaced is freed after the catalog is open to others again.
         let _replaced = catalog.change(|entries| {
             if let Some(existing) = entries.get(name) {
@@ -138,9 +112,7 @@ impl Replace {
 /// The schema of a table with these column definitions.
 pub(crate) fn schema(table: &str, definitions: &[ColumnDef]) -> Result<Schema, Error> {
     if definitions.is_empty() {
-        return Err(Error::invalid(format!(
-            "table {table}: a table must have at least one column"
-        )));
+        return Err(Error::invalid(format!("table {table}: a table must have at least one column")));
     }
     let columns = definitions.iter().map(column).collect::<Result<Vec<_>, _>>()?;
     check_names(table, &columns)?;
@@ -164,9 +136,7 @@ fn column(definition: &ColumnDef) -> Result<Column, Error> {
             }
         };
         if nullable.is_some_and(|earlier| earlier != says) {
-            return Err(Error::invalid(format!(
-                "column {name} is both NULL and NOT NULL; keep one of them"
-            )));
+            return Err(Error::invalid(format!("column {name} is both NULL and NOT NULL; keep one of them")));
         }
         nullable = Some(says);
     }
@@ -241,10 +211,7 @@ pub(crate) fn refuse_clauses(create: &CreateTable) -> Result<(), Error> {
     } else if let Some(constraint) = create.constraints.first() {
         let text = constraint.to_string();
         let known = ["PRIMARY KEY", "UNIQUE", "FOREIGN KEY", "CHECK"];
-        known
-            .into_iter()
-            .find(|name| text.contains(name))
-            .map_or(text.clone(), ToOwned::to_owned)
+        known.into_iter().find(|name| text.contains(name)).map_or(text.clone(), ToOwned::to_owned)
     } else if create.like.is_some() {
         "LIKE".to_owned()
     } else if create.inherits.is_some() {
@@ -258,7 +225,5 @@ pub(crate) fn refuse_clauses(create: &CreateTable) -> Result<(), Error> {
     } else {
         "such a clause".to_owned()
     };
-    Err(Error::unsupported(format!(
-        "CREATE TABLE with {clause} is not supported yet; leave it out"
-    )))
+    Err(Error::unsupported(format!("CREATE TABLE with {clause} is not supported yet; leave it out")))
 }

@@ -19,15 +19,9 @@ pub(crate) fn drop_objects(
     temporary: bool,
 ) -> Result<Outcome, Error> {
     if temporary {
-        return Err(Error::unsupported(
-            "DROP TEMPORARY is not supported: there are no temporary tables",
-        ));
+        return Err(Error::unsupported("DROP TEMPORARY is not supported: there are no temporary tables"));
     }
-    let kind = if object_type == ObjectType::View {
-        "view"
-    } else {
-        "table"
-    };
+    let kind = if object_type == ObjectType::View { "view" } else { "table" };
     let names = names.iter().map(names::relation).collect::<Result<Vec<_>, _>>()?;
     // What is dropped is freed after the catalog is open to others again.
     let _dropped = context.database.catalog.change(|entries| {
@@ -88,30 +82,19 @@ fn drop_dependents(
 /// Names of the views that read `name`.
 fn readers_of(entries: &BTreeMap<String, Entry>, name: &str) -> Vec<String> {
     let reads = |entry: &&Entry| matches!(entry, Entry::View(view) if view.reads.iter().any(|read| read == name));
-    entries
-        .values()
-        .filter(reads)
-        .map(|entry| entry.name().to_owned())
-        .collect()
+    entries.values().filter(reads).map(|entry| entry.name().to_owned()).collect()
 }
 
 /// Empties tables.
 pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Outcome, Error> {
     let refused = match truncate {
         Truncate { identity: Some(_), .. } => "RESTART IDENTITY and CONTINUE IDENTITY",
-        Truncate {
-            cascade: Some(CascadeOption::Cascade),
-            ..
-        } => "CASCADE",
-        Truncate {
-            partitions: Some(_), ..
-        } => "PARTITION",
+        Truncate { cascade: Some(CascadeOption::Cascade), .. } => "CASCADE",
+        Truncate { partitions: Some(_), .. } => "PARTITION",
         _ => "",
     };
     if !refused.is_empty() {
-        return Err(Error::unsupported(format!(
-            "TRUNCATE with {refused} is not supported; leave it out"
-        )));
+        return Err(Error::unsupported(format!("TRUNCATE with {refused} is not supported; leave it out")));
     }
     let mut tables = Vec::new();
     for target in &truncate.table_names {

@@ -64,13 +64,7 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
                 let batches = TableBatches::new(snapshot, columns);
                 copy::unload_table(context, batches, Target::File(path), &options).await?
             }
-            Format::Parquet => {
-                context
-                    .database
-                    .queries
-                    .write_parquet(&table, &path, context.control)
-                    .await?
-            }
+            Format::Parquet => context.database.queries.write_parquet(&table, &path, context.control).await?,
         };
         report.rows += written.rows;
         report.bytes_written += written.bytes_written;
@@ -78,29 +72,18 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
             Format::Csv => options.to_read_back(),
             format => format!("FORMAT {}", format.name()),
         };
-        let _ = writeln!(
-            load,
-            "COPY {} FROM {} ({how});",
-            names::quoted(&table.name),
-            names::literal(&file)
-        );
+        let _ = writeln!(load, "COPY {} FROM {} ({how});", names::quoted(&table.name), names::literal(&file));
     }
     directory.write(LOAD_FILE, &load)?;
     directory.write(SCHEMA_FILE, &schema_sql(&entries))?;
     directory.keep();
     report.seconds = started.elapsed().as_secs_f64();
-    Ok(Outcome::Done {
-        tag: "EXPORT DATABASE".to_owned(),
-        report,
-    })
+    Ok(Outcome::Done { tag: "EXPORT DATABASE".to_owned(), report })
 }
 
 /// Options of CSV make no sense for other formats.
 fn check_options(format: Format, statement: &ExportStatement) -> Result<(), Error> {
-    let other = statement
-        .options
-        .iter()
-        .find(|option| !["FORMAT", "THREADS"].contains(&option.name.as_str()));
+    let other = statement.options.iter().find(|option| !["FORMAT", "THREADS"].contains(&option.name.as_str()));
     match other {
         Some(option) if format != Format::Csv => Err(Error::invalid(format!(
             "option {} has a meaning for FORMAT csv only; the format is {}",
@@ -177,14 +160,17 @@ fn schema_sql(entries: &[Entry]) -> String {
     // A view comes after the views that it reads; there are no cycles.
     while !views.is_empty() {
         let names: BTreeSet<String> = views.iter().map(|view| view.name.clone()).collect();
-        let (ready, waiting): (Vec<_>, Vec<_>) = views
-            .into_iter()
-            .partition(|view| !view.reads.iter().any(|name| names.contains(name)));
+        let (ready, waiting): (Vec<_>, Vec<_>) =
+            views.into_iter().partition(|view| !view.reads.iter().any(|name| names.contains(name)));
         if ready.is_empty() {
-            waiting.iter().for_each(|view| create_view_sql(&mut sql, view));
+            for view in &waiting {
+                create_view_sql(&mut sql, view);
+            }
             break;
         }
-        ready.iter().for_each(|view| create_view_sql(&mut sql, view));
+        for view in &ready {
+            create_view_sql(&mut sql, view);
+        }
         views = waiting;
     }
     sql
@@ -195,29 +181,15 @@ fn create_table_sql(sql: &mut String, name: &str, schema: &Schema) {
     for (index, column) in schema.columns().iter().enumerate() {
         let not_null = if column.nullable { "" } else { " NOT NULL" };
         let comma = if index + 1 < schema.columns().len() { "," } else { "" };
-        let _ = writeln!(
-            sql,
-            "    {} {}{not_null}{comma}",
-            names::quoted(&column.name),
-            column.column_type
-        );
+        let _ = writeln!(sql, "    {} {}{not_null}{comma}", names::quoted(&column.name), column.column_type);
     }
     let _ = writeln!(sql, ");");
 }
 
 fn create_view_sql(sql: &mut String, view: &View) {
     let columns: Vec<String> = view.columns.iter().map(|column| names::quoted(column)).collect();
-    let columns = if columns.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", columns.join(", "))
-    };
-    let _ = writeln!(
-        sql,
-        "CREATE VIEW {}{columns} AS {};",
-        names::quoted(&view.name),
-        view.sql
-    );
+    let columns = if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
+    let _ = writeln!(sql, "CREATE VIEW {}{columns} AS {};", names::quoted(&view.name), view.sql);
 }
 
 /// The directory of an export; removed with all that was written, unless it is kept.
@@ -241,12 +213,7 @@ impl Directory {
                 path.display()
             )));
         }
-        Ok(Self {
-            path: path.to_owned(),
-            is_new,
-            files: Vec::new(),
-            kept: false,
-        })
+        Ok(Self { path: path.to_owned(), is_new, files: Vec::new(), kept: false })
     }
 
     /// The path of a file that is going to be written.
@@ -300,9 +267,6 @@ mod tests {
         assert_eq!(stem("ä"), "%c3%a4");
         let long = "x".repeat(255);
         assert_eq!(stem(&long).len(), FILE_STEM_BYTES_MAX);
-        assert_eq!(
-            stem(&format!("{long}y")),
-            format!("{}%2", "x".repeat(FILE_STEM_BYTES_MAX))
-        );
+        assert_eq!(stem(&format!("{long}y")), format!("{}%2", "x".repeat(FILE_STEM_BYTES_MAX)));
     }
 }

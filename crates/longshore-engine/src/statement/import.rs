@@ -51,10 +51,7 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
         Ok(())
     })?;
     report.seconds = started.elapsed().as_secs_f64();
-    Ok(Outcome::Done {
-        tag: "IMPORT DATABASE".to_owned(),
-        report,
-    })
+    Ok(Outcome::Done { tag: "IMPORT DATABASE".to_owned(), report })
 }
 
 fn check_free(existing: Option<Entry>) -> Result<(), Error> {
@@ -128,9 +125,7 @@ fn table(create: &CreateTable) -> Result<(String, Schema), Error> {
     create::refuse_clauses(create)?;
     let name = names::relation(&create.name)?;
     if create.query.is_some() {
-        return Err(Error::unsupported(format!(
-            "table {name}: CREATE TABLE AS does not belong here"
-        )));
+        return Err(Error::unsupported(format!("table {name}: CREATE TABLE AS does not belong here")));
     }
     let schema = create::schema(&name, &create.columns)?;
     Ok((name, schema))
@@ -161,16 +156,10 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
         };
         let (name, file) = data_file(directory, copy).map_err(|error| in_file(&path, &error))?;
         if !schemas.contains_key(&name) {
-            return Err(Error::not_found(format!(
-                "{}: table {name} is not made by {SCHEMA_FILE}",
-                path.display()
-            )));
+            return Err(Error::not_found(format!("{}: table {name} is not made by {SCHEMA_FILE}", path.display())));
         }
         if files.insert(name.clone(), file).is_some() {
-            return Err(Error::invalid(format!(
-                "{}: table {name} is loaded twice",
-                path.display()
-            )));
+            return Err(Error::invalid(format!("{}: table {name} is loaded twice", path.display())));
         }
     }
     Ok(files)
@@ -192,13 +181,7 @@ fn data_file(directory: &Path, copy: CopyStatement) -> Result<(String, DataFile)
             file.display()
         )));
     }
-    Ok((
-        name,
-        DataFile {
-            path: directory.join(file),
-            options,
-        },
-    ))
+    Ok((name, DataFile { path: directory.join(file), options }))
 }
 
 /// Makes the relation of one table and fills it.
@@ -215,29 +198,15 @@ async fn load(
     }
     let relation = Arc::new(Relation::new(Arc::new(schema), memory));
     if format == Format::Csv {
-        let table = Arc::new(Table {
-            name: name.to_owned(),
-            relation: Arc::clone(&relation),
-        });
+        let table = Arc::new(Table { name: name.to_owned(), relation: Arc::clone(&relation) });
         let report = copy::load_file(context, &table, &file.path, file.options.clone()).await?;
         return Ok((relation, report));
     }
-    let bytes_read = fs::metadata(&file.path)
-        .map_err(|error| Error::io("read", &file.path, &error))?
-        .len();
+    let bytes_read = fs::metadata(&file.path).map_err(|error| Error::io("read", &file.path, &error))?.len();
     let queries = &context.database.queries;
-    let rows = queries
-        .read_parquet(&file.path, relation.schema(), context.control)
-        .await?;
+    let rows = queries.read_parquet(&file.path, relation.schema(), context.control).await?;
     let rows = queries.append(rows, &relation, context.control).await?;
-    Ok((
-        relation,
-        Report {
-            rows,
-            bytes_read,
-            ..Report::default()
-        },
-    ))
+    Ok((relation, Report { rows, bytes_read, ..Report::default() }))
 }
 
 async fn load_native(
@@ -265,11 +234,7 @@ async fn load_native(
                 ),
             ));
         }
-        let report = Report {
-            rows: read.rows,
-            bytes_read: read.bytes_on_disk,
-            ..Report::default()
-        };
+        let report = Report { rows: read.rows, bytes_read: read.bytes_on_disk, ..Report::default() };
         Ok((Arc::new(relation), report))
     })
     .await

@@ -16,9 +16,7 @@ pub(crate) async fn insert(context: &Context<'_>, insert: Insert) -> Result<Outc
     match context.database.catalog.get(&name) {
         None => return Err(Error::not_found(format!("table {name} does not exist"))),
         Some(Entry::View(_)) => {
-            return Err(Error::unsupported(format!(
-                "{name} is a view; rows are inserted into tables only"
-            )));
+            return Err(Error::unsupported(format!("{name} is a view; rows are inserted into tables only")));
         }
         Some(Entry::Table(_)) => {}
     }
@@ -30,11 +28,7 @@ pub(crate) async fn insert(context: &Context<'_>, insert: Insert) -> Result<Outc
     let rows = context.database.queries.insert(statement, context.control).await?;
     Ok(Outcome::Done {
         tag: format!("INSERT 0 {rows}"),
-        report: Report {
-            rows,
-            seconds: started.elapsed().as_secs_f64(),
-            ..Report::default()
-        },
+        report: Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() },
     })
 }
 
@@ -51,7 +45,5 @@ fn refuse_clauses(insert: &Insert) -> Result<(), Error> {
     } else {
         return Ok(());
     };
-    Err(Error::unsupported(format!(
-        "INSERT with {clause} is not supported yet; leave it out"
-    )))
+    Err(Error::unsupported(format!("INSERT with {clause} is not supported yet; leave it out")))
 }

@@ -45,9 +45,7 @@ pub(crate) fn name(statement: &Statement) -> String {
     let text = statement.to_string();
     let words: Vec<&str> = text.split_whitespace().take(2).collect();
     let first = words.first().copied().unwrap_or("the statement").to_ascii_uppercase();
-    let is_verb_of_many = [
-        "CREATE", "ALTER", "DROP", "SHOW", "SET", "START", "RELEASE", "ATTACH", "COMMENT",
-    ];
+    let is_verb_of_many = ["CREATE", "ALTER", "DROP", "SHOW", "SET", "START", "RELEASE", "ATTACH", "COMMENT"];
     match words.get(1) {
         Some(second)
             if is_verb_of_many.contains(&first.as_str()) && second.chars().all(|c| c.is_ascii_alphabetic()) =>

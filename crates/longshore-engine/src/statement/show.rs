@@ -19,25 +19,18 @@ pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result
         None => return Err(Error::not_found(format!("table {name} does not exist"))),
         Some(Entry::Table(table)) => {
             let columns = table.relation.schema().columns().iter();
-            columns
-                .map(|column| (column.name.clone(), column.column_type.to_string(), column.nullable))
-                .collect()
+            columns.map(|column| (column.name.clone(), column.column_type.to_string(), column.nullable)).collect()
         }
         Some(Entry::View(view)) => {
             let schema = view::schema(context, &view).await?;
             let columns = schema.fields().iter();
-            columns
-                .map(|field| (field.name().clone(), shown_type(field.data_type()), field.is_nullable()))
-                .collect()
+            columns.map(|field| (field.name().clone(), shown_type(field.data_type()), field.is_nullable())).collect()
         }
     };
-    rows(vec![
+    rows(&[
         ("column_name", texts(columns.iter().map(|column| column.0.as_str()))),
         ("data_type", texts(columns.iter().map(|column| column.1.as_str()))),
-        (
-            "nullable",
-            Arc::new(columns.iter().map(|column| Some(column.2)).collect::<BooleanArray>()),
-        ),
+        ("nullable", Arc::new(columns.iter().map(|column| Some(column.2)).collect::<BooleanArray>())),
     ])
 }
 
@@ -48,21 +41,15 @@ fn shown_type(data_type: &DataType) -> String {
 
 /// Tables and views: `table_name`, `kind`, and for tables `rows` and `bytes` of memory.
 pub(crate) fn show_tables(context: &Context<'_>, statement: &Statement) -> Result<Outcome, Error> {
-    let options = match statement {
-        Statement::ShowTables { show_options, .. } | Statement::ShowViews { show_options, .. } => show_options,
-        _ => return Err(Error::internal("SHOW TABLES expected")),
+    let (Statement::ShowTables { show_options: options, .. } | Statement::ShowViews { show_options: options, .. }) =
+        statement
+    else {
+        return Err(Error::internal("SHOW TABLES expected"));
     };
-    let none = ShowStatementOptions {
-        show_in: None,
-        starts_with: None,
-        limit: None,
-        limit_from: None,
-        filter_position: None,
-    };
+    let none =
+        ShowStatementOptions { show_in: None, starts_with: None, limit: None, limit_from: None, filter_position: None };
     if *options != none {
-        return Err(Error::unsupported(
-            "SHOW TABLES takes no further words; it shows all tables and views",
-        ));
+        return Err(Error::unsupported("SHOW TABLES takes no further words; it shows all tables and views"));
     }
     let views_only = matches!(statement, Statement::ShowViews { .. });
     let mut entries = context.database.catalog.entries();
@@ -77,26 +64,18 @@ pub(crate) fn show_tables(context: &Context<'_>, statement: &Statement) -> Resul
             }
         })
         .collect();
-    rows(vec![
+    rows(&[
         ("table_name", texts(entries.iter().map(Entry::name))),
         ("kind", texts(entries.iter().map(Entry::kind))),
-        (
-            "rows",
-            Arc::new(sizes.iter().map(|size| size.map(|size| size.0)).collect::<Int64Array>()),
-        ),
-        (
-            "bytes",
-            Arc::new(sizes.iter().map(|size| size.map(|size| size.1)).collect::<Int64Array>()),
-        ),
+        ("rows", Arc::new(sizes.iter().map(|size| size.map(|size| size.0)).collect::<Int64Array>())),
+        ("bytes", Arc::new(sizes.iter().map(|size| size.map(|size| size.1)).collect::<Int64Array>())),
     ])
 }
 
 /// One setting, or `ALL`.
 pub(crate) fn show_setting(context: &Context<'_>, variable: &[Ident]) -> Result<Outcome, Error> {
     let config = context.database.config();
-    let limit = config
-        .memory_limit
-        .map_or_else(|| "none".to_owned(), |bytes| bytes.to_string());
+    let limit = config.memory_limit.map_or_else(|| "none".to_owned(), |bytes| bytes.to_string());
     let settings = [
         ("kernel", config.tuning().kernel.to_string()),
         ("memory_limit", limit),
@@ -104,15 +83,8 @@ pub(crate) fn show_setting(context: &Context<'_>, variable: &[Ident]) -> Result<
         ("threads", config.threads.to_string()),
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
     ];
-    let wanted = variable
-        .iter()
-        .map(|ident| ident.value.to_lowercase())
-        .collect::<Vec<_>>()
-        .join(".");
-    let shown: Vec<_> = settings
-        .iter()
-        .filter(|(name, _)| wanted == "all" || wanted == *name)
-        .collect();
+    let wanted = variable.iter().map(|ident| ident.value.to_lowercase()).collect::<Vec<_>>().join(".");
+    let shown: Vec<_> = settings.iter().filter(|(name, _)| wanted == "all" || wanted == *name).collect();
     if shown.is_empty() {
         let known: Vec<&str> = settings.iter().map(|(name, _)| *name).collect();
         return Err(Error::not_found(format!(
@@ -120,7 +92,7 @@ pub(crate) fn show_setting(context: &Context<'_>, variable: &[Ident]) -> Result<
             known.join(", ")
         )));
     }
-    rows(vec![
+    rows(&[
         ("name", texts(shown.iter().map(|(name, _)| *name))),
         ("setting", texts(shown.iter().map(|(_, setting)| setting.as_str()))),
     ])
@@ -130,10 +102,8 @@ fn texts<'a>(values: impl Iterator<Item = &'a str>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(values))
 }
 
-fn rows(columns: Vec<(&str, ArrayRef)>) -> Result<Outcome, Error> {
-    let fields = columns
-        .iter()
-        .map(|(name, array)| Field::new(*name, array.data_type().clone(), array.is_nullable()));
+fn rows(columns: &[(&str, ArrayRef)]) -> Result<Outcome, Error> {
+    let fields = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), array.is_nullable()));
     let schema = Schema::new(fields.collect::<Vec<_>>());
     let arrays = columns.iter().map(|(_, array)| Arc::clone(array)).collect();
     let batch = RecordBatch::try_new(Arc::new(schema), arrays).map_err(|error| Error::internal(error.to_string()))?;

@@ -1,6 +1,6 @@
 //! CREATE VIEW, and what a view reads.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -77,18 +77,14 @@ pub(crate) async fn schema(context: &Context<'_>, view: &View) -> Result<SchemaR
             schema.fields().len()
         )));
     }
-    let fields = schema
-        .fields()
-        .iter()
-        .enumerate()
-        .map(|(index, field)| match view.columns.get(index) {
-            Some(name) => Arc::new(field.as_ref().clone().with_name(name)),
-            None => Arc::clone(field),
-        });
+    let fields = schema.fields().iter().enumerate().map(|(index, field)| match view.columns.get(index) {
+        Some(name) => Arc::new(field.as_ref().clone().with_name(name)),
+        None => Arc::clone(field),
+    });
     let schema = Schema::new(fields.collect::<Vec<Arc<Field>>>());
-    let mut seen = BTreeMap::new();
+    let mut seen = BTreeSet::new();
     for field in schema.fields() {
-        if seen.insert(field.name(), ()).is_some() {
+        if !seen.insert(field.name()) {
             return Err(Error::invalid(format!(
                 "view {}: two columns have the name {}; name them apart with AS",
                 view.name,
@@ -103,12 +99,12 @@ fn check_replaceable(existing: &Entry, or_replace: bool) -> Result<(), Error> {
     let name = existing.name();
     match existing {
         Entry::View(_) if or_replace => Ok(()),
-        Entry::View(_) => Err(Error::exists(format!(
-            "view {name} exists already; use CREATE OR REPLACE VIEW, or drop it first"
-        ))),
-        Entry::Table(_) => Err(Error::exists(format!(
-            "{name} is a table; choose another name for the view, or drop the table first"
-        ))),
+        Entry::View(_) => {
+            Err(Error::exists(format!("view {name} exists already; use CREATE OR REPLACE VIEW, or drop it first")))
+        }
+        Entry::Table(_) => {
+            Err(Error::exists(format!("{name} is a table; choose another name for the view, or drop the table first")))
+        }
     }
 }
 
@@ -123,9 +119,7 @@ pub(crate) fn refuse_cycle(view: &View, reads_of: impl Fn(&str) -> Option<Vec<St
         // A view that is not there yet cannot have been read by another one.
         if let Some(reads) = reads_of(&name) {
             if name == view.name {
-                return Err(Error::invalid(format!(
-                    "view {name} would read itself; give the new view another name"
-                )));
+                return Err(Error::invalid(format!("view {name} would read itself; give the new view another name")));
             }
             to_visit.extend(reads);
         }
@@ -136,10 +130,7 @@ pub(crate) fn refuse_cycle(view: &View, reads_of: impl Fn(&str) -> Option<Vec<St
 
 /// Refuses whatever goes beyond `CREATE [OR REPLACE] VIEW [IF NOT EXISTS] v [(columns)] AS query`.
 fn refuse_clauses(create: &CreateView) -> Result<(), Error> {
-    let typed = create
-        .columns
-        .iter()
-        .any(|column| column.data_type.is_some() || column.options.is_some());
+    let typed = create.columns.iter().any(|column| column.data_type.is_some() || column.options.is_some());
     let clause = if create.materialized {
         "MATERIALIZED"
     } else if create.temporary {
@@ -161,7 +152,5 @@ fn refuse_clauses(create: &CreateView) -> Result<(), Error> {
     } else {
         return Ok(());
     };
-    Err(Error::unsupported(format!(
-        "CREATE VIEW with {clause} is not supported; leave it out"
-    )))
+    Err(Error::unsupported(format!("CREATE VIEW with {clause} is not supported; leave it out")))
 }

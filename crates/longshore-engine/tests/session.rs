@@ -1,0 +1,218 @@
+//! The session's own interface: tags and reports, streams, cancellation, futures that are dropped.
+
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::StreamExt;
+use longshore_engine::{Config, Database, Error, ErrorKind, Outcome, Session, split};
+
+fn session() -> Session {
+    let config = Config { threads: 2, ..Config::default() };
+    Database::open(config).expect("a database opens").session()
+}
+
+/// The tag of a statement, or the number of its rows.
+async fn run(session: &mut Session, sql: &str) -> Result<String, Error> {
+    match session.execute(sql).await? {
+        Outcome::Done { tag, .. } => Ok(tag),
+        Outcome::Rows(mut rows) => {
+            let mut count = 0;
+            while let Some(batch) = rows.next().await {
+                count += batch?.num_rows();
+            }
+            Ok(format!("{count} rows"))
+        }
+    }
+}
+
+#[tokio::test]
+async fn tags_are_those_of_postgresql() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("t.csv");
+    let file = file.display();
+    let export = directory.path().join("export");
+    let export = export.display();
+    let mut session = session();
+    for (sql, tag) in [
+        ("", ""),
+        ("-- nothing", ""),
+        ("CREATE TABLE t (a int)", "CREATE TABLE"),
+        ("INSERT INTO t VALUES (1), (2);", "INSERT 0 2"),
+        ("SELECT * FROM t", "2 rows"),
+        ("CREATE TABLE u AS SELECT * FROM t WHERE a > 1", "SELECT 1"),
+        ("CREATE VIEW v AS SELECT * FROM t", "CREATE VIEW"),
+        ("SHOW TABLES", "3 rows"),
+        (&format!("COPY t TO '{file}'"), "COPY 2"),
+        (&format!("COPY t FROM '{file}'"), "COPY 2"),
+        ("EXPLAIN SELECT a FROM t", "2 rows"),
+        ("DROP VIEW v", "DROP VIEW"),
+        ("TRUNCATE t", "TRUNCATE TABLE"),
+        (&format!("EXPORT DATABASE '{export}'"), "EXPORT DATABASE"),
+        ("DROP TABLE t, u", "DROP TABLE"),
+        (&format!("IMPORT DATABASE '{export}'"), "IMPORT DATABASE"),
+    ] {
+        assert_eq!(run(&mut session, sql).await.unwrap_or_else(|error| panic!("{sql}: {error}")), tag, "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn reports_count_rows_and_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("t.csv");
+    let mut session = session();
+    run(&mut session, "CREATE TABLE t (a int, b text)").await.unwrap();
+    run(&mut session, "INSERT INTO t VALUES (1, 'x'), (2, 'y')").await.unwrap();
+    let Outcome::Done { report, .. } = session.execute(&format!("COPY t TO '{}'", file.display())).await.unwrap()
+    else {
+        panic!("COPY gives no rows");
+    };
+    assert_eq!((report.rows, report.bytes_written, report.bytes_read), (2, 8, 0));
+    let control = session.control();
+    let sql = format!("COPY t FROM '{}'", file.display());
+    let Outcome::Done { report, .. } = session.execute(&sql).await.unwrap() else {
+        panic!("COPY gives no rows");
+    };
+    assert_eq!((report.rows, report.bytes_written, report.bytes_read), (2, 0, 8));
+    assert_eq!((control.progress.bytes_total(), control.progress.bytes_done()), (8, 8));
+    assert_eq!(session.database().table_names(), ["t"]);
+    assert_eq!(session.database().column_names("t"), ["a", "b"]);
+    assert_eq!(session.database().checksum("t").unwrap().rows, 4);
+}
+
+/// A writer that others can look into.
+#[derive(Clone, Default)]
+struct Sink(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("no test panics with the lock").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn standard_streams_are_those_of_the_session() {
+    let mut session = session();
+    let output = Sink::default();
+    run(&mut session, "CREATE TABLE t (a int, b text)").await.unwrap();
+    session.set_input(&b"1,\"x\ny\"\n2,\n"[..]);
+    session.set_output(output.clone());
+    assert_eq!(run(&mut session, "COPY t FROM STDIN").await.unwrap(), "COPY 2");
+    assert_eq!(run(&mut session, "COPY t TO STDOUT").await.unwrap(), "COPY 2");
+    assert_eq!(run(&mut session, "COPY (SELECT 3) TO STDOUT (HEADER false)").await.unwrap(), "COPY 1");
+    assert_eq!(String::from_utf8(output.0.lock().unwrap().clone()).unwrap(), "1,\"x\ny\"\n2,\n3\n");
+    let error = run(&mut session, "COPY t FROM STDIN").await.unwrap_err();
+    assert!(error.to_string().contains("no standard input"), "{error}");
+}
+
+/// Lines without an end, until someone says stop.
+struct Endless(Arc<AtomicBool>);
+
+impl Read for Endless {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        std::thread::sleep(Duration::from_millis(1));
+        if self.0.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        let line = b"1\n";
+        let whole = bytes.len() / line.len() * line.len();
+        bytes[..whole].copy_from_slice(&line.repeat(whole / line.len()));
+        Ok(whole)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_load_is_cancelled_from_elsewhere() {
+    let mut session = session();
+    run(&mut session, "CREATE TABLE t (a int)").await.unwrap();
+    session.set_input(Endless(Arc::default()));
+    let control = session.control();
+    let watcher = tokio::spawn(async move {
+        while control.progress.rows() == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        control.cancel();
+    });
+    let error = run(&mut session, "COPY t FROM STDIN").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+    watcher.await.unwrap();
+    assert_eq!(session.database().checksum("t").unwrap().rows, 0);
+    assert_eq!(run(&mut session, "SELECT * FROM t").await.unwrap(), "0 rows");
+}
+
+/// Says when it is no longer read.
+struct Watched(Endless, Arc<AtomicBool>);
+
+impl Read for Watched {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.1.store(true, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_is_dropped_stops() {
+    let mut session = session();
+    let stopped = Arc::new(AtomicBool::new(false));
+    run(&mut session, "CREATE TABLE t (a int)").await.unwrap();
+    session.set_input(Watched(Endless(Arc::default()), Arc::clone(&stopped)));
+    let load = tokio::time::timeout(Duration::from_millis(50), run(&mut session, "COPY t FROM STDIN"));
+    assert!(load.await.is_err());
+    for _ in 0..5000 {
+        if stopped.load(Ordering::Relaxed) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert!(stopped.load(Ordering::Relaxed), "the load goes on");
+    assert_eq!(run(&mut session, "SELECT * FROM t").await.unwrap(), "0 rows");
+}
+
+#[tokio::test]
+async fn a_cancelled_control_stops_what_comes_next_only() {
+    let mut session = session();
+    session.control().cancel();
+    let error = run(&mut session, "SELECT * FROM generate_series(1, 10)").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+    assert_eq!(run(&mut session, "SELECT 1").await.unwrap(), "1 rows");
+}
+
+#[tokio::test]
+async fn sessions_share_tables() {
+    let mut one = session();
+    let mut two = one.database().session();
+    run(&mut one, "CREATE TABLE t (a int)").await.unwrap();
+    run(&mut two, "INSERT INTO t VALUES (1)").await.unwrap();
+    assert_eq!(run(&mut one, "SELECT * FROM t").await.unwrap(), "1 rows");
+}
+
+#[tokio::test]
+async fn memory_that_runs_out_is_an_error() {
+    let config = Config { threads: 1, memory_limit: Some(4 << 20), ..Config::default() };
+    let mut session = Database::open(config).unwrap().session();
+    run(&mut session, "CREATE TABLE t (a bigint, b text)").await.unwrap();
+    let text = "1,a text that does not fit into sixteen bytes\n".repeat(400_000);
+    session.set_input(std::io::Cursor::new(text));
+    let error = run(&mut session, "COPY t FROM STDIN").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    assert_eq!(run(&mut session, "SELECT * FROM t").await.unwrap(), "0 rows");
+    assert!(Database::open(Config { threads: 0, ..Config::default() }).is_err());
+}
+
+#[test]
+fn what_split_finds_is_what_executes() {
+    let found = split("CREATE TABLE t (a text); COPY t FROM 'a;b.csv'; SELECT ");
+    assert_eq!(found.statements, ["CREATE TABLE t (a text)", "COPY t FROM 'a;b.csv'"]);
+    assert_eq!(found.rest, "SELECT");
+}
