@@ -114,10 +114,9 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { file, action, error } => write!(f, "{file}: cannot {action}: {error}"),
-            Self::Shrunk { file } => write!(
-                f,
-                "{file}: the file became shorter while it was read; load it again when nothing writes to it"
-            ),
+            Self::Shrunk { file } => {
+                write!(f, "{file}: the file became shorter while it was read; load it again when nothing writes to it")
+            }
             Self::Bad(bad) => bad.fmt(f),
             Self::Unfit { file, problem } => write!(f, "{file}: {problem}"),
             Self::Dialect(error) => error.fmt(f),

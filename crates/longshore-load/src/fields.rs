@@ -6,6 +6,9 @@ use longshore_csv::decode::{Decoder, FieldError, FieldRule, Heap, Target, Validi
 use longshore_csv::{Kernel, Rows};
 use longshore_storage::{ColumnType, PartitionBuffer, Schema, SpareColumn, SpareValues};
 
+use crate::position::bad_value;
+use crate::span::Span;
+use crate::worker::{Pass, Piece};
 use crate::{CsvOptions, LoadError};
 
 /// One field of the file and where its values go.
@@ -23,6 +26,24 @@ pub(crate) struct FieldPlan {
     /// Columns of the buffer that no field goes to: they become NULL.
     absent: Vec<usize>,
     columns: usize,
+}
+
+/// Why rows were not taken.
+pub(crate) enum Refusal {
+    /// A field of them is bad.
+    Value(BadValue),
+    /// Something else stands in the way, such as memory.
+    Other(LoadError),
+}
+
+impl Refusal {
+    /// The error for the user, where the rows are those of `piece`.
+    pub(crate) fn explain(self, pass: &Pass, span: &Span, piece: &Piece<'_>) -> LoadError {
+        match self {
+            Self::Value(bad) => bad_value(pass, span, piece, &bad),
+            Self::Other(error) => error,
+        }
+    }
 }
 
 /// The first bad field of some rows.
@@ -56,17 +77,12 @@ impl FieldPlan {
                     force_null: options.force_null.contains(&definition.name),
                     force_not_null: options.force_not_null.contains(&definition.name),
                 };
-                Field {
-                    position,
-                    column,
-                    decoder: Decoder::with_kernel(rule, &options.dialect, kernel),
-                }
+                Field { position, column, decoder: Decoder::with_kernel(rule, &options.dialect, kernel) }
             })
             .collect();
         fields.sort_by_key(|field| field.position);
-        let absent: Vec<usize> = (0..columns.len())
-            .filter(|column| fields.iter().all(|field| field.column != *column))
-            .collect();
+        let absent: Vec<usize> =
+            (0..columns.len()).filter(|column| fields.iter().all(|field| field.column != *column)).collect();
         if let Some(column) = absent.iter().map(|&c| &columns[c]).find(|column| !column.nullable) {
             return Err(LoadError::Unfit {
                 file: file.to_owned(),
@@ -77,11 +93,7 @@ impl FieldPlan {
                 ),
             });
         }
-        Ok(Self {
-            fields,
-            absent,
-            columns: columns.len(),
-        })
+        Ok(Self { fields, absent, columns: columns.len() })
     }
 
     /// Decodes `rows` behind the rows that `buffer` has.
@@ -100,10 +112,7 @@ impl FieldPlan {
                 Ok(()) => nulls[field.column] = target.validity.nulls(),
                 Err(error) => {
                     rows = rows.truncated(error.row);
-                    bad = Some(BadValue {
-                        position: field.position,
-                        error,
-                    });
+                    bad = Some(BadValue { position: field.position, error });
                 }
             }
         }
@@ -135,11 +144,7 @@ fn target<'a, 'h>(column: &'a mut SpareColumn<'_>, count: usize, heap: &'a mut H
         SpareValues::F64(values) => Values::F64(&mut values[..count]),
         SpareValues::Views(values) => Values::Views(&mut values[..count]),
     };
-    Target {
-        values,
-        validity: Validity::new(column.validity, column.validity_offset),
-        heap,
-    }
+    Target { values, validity: Validity::new(column.validity, column.validity_offset), heap }
 }
 
 fn fill_with_nulls(target: &mut Target<'_, '_>) {

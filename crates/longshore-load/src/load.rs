@@ -8,8 +8,8 @@ use longshore_csv::{Rows, Shape};
 use longshore_storage::{ARENA_BLOCK_BYTES, Append, Arena, CHUNK_ROWS_MAX, Memory, PartitionBuffer, Relation, Schema};
 use std::sync::Arc;
 
-use crate::fields::{BadValue, FieldPlan};
-use crate::position::{bad_record, bad_value};
+use crate::fields::{FieldPlan, Refusal};
+use crate::position::bad_record;
 use crate::span::{Span, Spans};
 use crate::worker::{Cursor, Pass, Piece, Scratch};
 use crate::{Control, CsvOptions, LoadError, Source, Tuning};
@@ -56,10 +56,7 @@ pub fn copy_from(
         dialect: options.dialect,
         kernel: tuning.kernel,
         mode: options.mode,
-        shape: Shape {
-            fields: fields.len(),
-            trailing_delimiter,
-        },
+        shape: Shape { fields: fields.len(), trailing_delimiter },
         piece_bytes: tuning.piece_bytes.max(1),
         columns,
     };
@@ -82,15 +79,11 @@ pub fn copy_from(
         }
         load.work();
     });
-    if let Some(error) = load.failure.into_first() {
+    if let Some(error) = load.failure.take_first() {
         return Err(error);
     }
     let rows = append.commit();
-    Ok(LoadReport {
-        rows,
-        bytes: control.progress.bytes_done(),
-        seconds: begin.elapsed().as_secs_f64(),
-    })
+    Ok(LoadReport { rows, bytes: control.progress.bytes_done(), seconds: begin.elapsed().as_secs_f64() })
 }
 
 /// What the workers of a load share.
@@ -148,16 +141,11 @@ impl Load<'_> {
                 return Ok(buffers);
             };
             self.take(piece.records.rows, bytes_left, &piece, &mut buffers, arena)
-                .map_err(|refusal| match refusal {
-                    Refusal::Value(bad) => bad_value(self.pass, span, &piece, &bad),
-                    Refusal::Other(error) => error,
-                })?;
+                .map_err(|refusal| refusal.explain(self.pass, span, &piece))?;
             if let Some(error) = &piece.records.error {
                 return Err(bad_record(self.pass, span, &piece, error));
             }
-            self.control
-                .progress
-                .add(piece.bytes as u64, piece.records.rows.count() as u64);
+            self.control.progress.add(piece.bytes as u64, piece.records.rows.count() as u64);
         }
     }
 
@@ -187,12 +175,6 @@ impl Load<'_> {
         }
         Ok(())
     }
-}
-
-/// Why rows were not taken.
-enum Refusal {
-    Value(BadValue),
-    Other(LoadError),
 }
 
 /// How many rows the rest of a span has, about: `rows_left` of the current piece, and what its other bytes suggest.
@@ -235,10 +217,6 @@ impl Failure {
     pub(crate) fn take_first(&self) -> Option<LoadError> {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         first.take().map(|(_, error)| error)
-    }
-
-    fn into_first(self) -> Option<LoadError> {
-        self.take_first()
     }
 }
 

@@ -15,35 +15,19 @@ use crate::{BadField, LoadError};
 pub(crate) fn bad_value(pass: &Pass, span: &Span, piece: &Piece<'_>, bad: &BadValue) -> LoadError {
     let column = &pass.columns[bad.position];
     let BadValue { error, .. } = bad;
-    report(
-        pass,
-        span,
-        piece.start,
-        piece.records.rows.text().text(),
-        error.start,
-        error.end,
-        |field| {
-            field.column = Some((column.name.clone(), column.column_type.to_string()));
-            field.reason = error.reason.to_string();
-            field.remedy = error.reason.remedy(&value_type(&column.column_type));
-        },
-    )
+    report(pass, span, piece.start, piece.records.rows.text().text(), error.start, error.end, |field| {
+        field.column = Some((column.name.clone(), column.column_type.to_string()));
+        field.reason = error.reason.to_string();
+        field.remedy = error.reason.remedy(&value_type(&column.column_type));
+    })
 }
 
 /// The error for a misshapen record of a piece.
 pub(crate) fn bad_record(pass: &Pass, span: &Span, piece: &Piece<'_>, error: &ShapeError) -> LoadError {
-    report(
-        pass,
-        span,
-        piece.start,
-        piece.records.rows.text().text(),
-        error.start,
-        error.end,
-        |field| {
-            field.reason = error.kind.reason();
-            field.remedy = error.kind.remedy();
-        },
-    )
+    report(pass, span, piece.start, piece.records.rows.text().text(), error.start, error.end, |field| {
+        field.reason = error.kind.reason();
+        field.remedy = error.kind.remedy();
+    })
 }
 
 /// The error for a quote that is open at the end of the file; the record that holds it begins at or after `start` in
@@ -51,15 +35,7 @@ pub(crate) fn bad_record(pass: &Pass, span: &Span, piece: &Piece<'_>, error: &Sh
 pub(crate) fn unclosed_quote(pass: &Pass, span: &Span, start: usize) -> LoadError {
     let text = &pass.spans.text(span)[start..];
     let quote = position_of_unclosed_quote(&pass.dialect, text).unwrap_or(0) as u32;
-    report(
-        pass,
-        span,
-        start,
-        text,
-        quote,
-        text.len() as u32,
-        explain_unclosed_quote,
-    )
+    report(pass, span, start, text, quote, text.len() as u32, explain_unclosed_quote)
 }
 
 /// The error for a header that begins at `start` of the head of the file `name` and cannot be taken apart.

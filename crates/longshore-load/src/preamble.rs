@@ -35,11 +35,7 @@ pub(crate) fn read(
     options: &CsvOptions,
     tuning: &Tuning,
 ) -> Result<Option<Preamble>, LoadError> {
-    let mut start = if head.starts_with(BYTE_ORDER_MARK) {
-        BYTE_ORDER_MARK.len()
-    } else {
-        0
-    };
+    let mut start = if head.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     if options.header != Header::None {
         let Some(end) = record_end(head, start, at_end, options, tuning) else {
             return Ok(None);
@@ -65,11 +61,7 @@ pub(crate) fn read(
     let sample = &head[start..head.len().min(start + SAMPLE_BYTES)];
     let line_ends = memchr::memchr_iter(b'\n', sample).count();
     let record_bytes = sample.len().div_ceil(line_ends.max(1)).max(1);
-    Ok(Some(Preamble {
-        data_start: start,
-        trailing_delimiter,
-        record_bytes,
-    }))
+    Ok(Some(Preamble { data_start: start, trailing_delimiter, record_bytes }))
 }
 
 /// Just after the record that begins at `start`; `None` when it does not end within the head.
@@ -90,10 +82,7 @@ fn first_fields(text: &[u8], options: &CsvOptions) -> Vec<RawField> {
 
 fn has_trailing_delimiter(text: &[u8], columns: usize, options: &CsvOptions) -> bool {
     let fields = first_fields(text, options);
-    fields.len() == columns + 1
-        && fields
-            .last()
-            .is_some_and(|field| !field.quoted && field.value.is_empty())
+    fields.len() == columns + 1 && fields.last().is_some_and(|field| !field.quoted && field.value.is_empty())
 }
 
 fn check_header(name: &str, text: &[u8], names: &[&str], options: &CsvOptions) -> Result<(), LoadError> {
@@ -105,12 +94,7 @@ fn check_header(name: &str, text: &[u8], names: &[&str], options: &CsvOptions) -
     if may_trail && found.len() == names.len() + 1 && found.last().is_some_and(String::is_empty) {
         found.pop();
     }
-    let unfit = |problem| {
-        Err(LoadError::Unfit {
-            file: name.to_owned(),
-            problem,
-        })
-    };
+    let unfit = |problem| Err(LoadError::Unfit { file: name.to_owned(), problem });
     for (position, expected) in names.iter().enumerate() {
         match found.get(position) {
             Some(actual) if actual == expected => {}

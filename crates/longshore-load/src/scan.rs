@@ -14,9 +14,9 @@ use arrow_schema::SchemaRef;
 use longshore_csv::{Kernel, PADDING, Rows, Shape};
 use longshore_storage::{Arena, Memory, PartitionBuffer, Schema};
 
-use crate::fields::{BadValue, FieldPlan};
+use crate::fields::{FieldPlan, Refusal};
 use crate::load::Failure;
-use crate::position::{bad_record, bad_value};
+use crate::position::bad_record;
 use crate::span::{Span, Spans};
 use crate::worker::{Cursor, Pass, Piece, Scratch};
 use crate::{Control, CsvOptions, LoadError, Source, Tuning};
@@ -88,23 +88,11 @@ impl Columns {
         options: &CsvOptions,
         kernel: Kernel,
     ) -> Result<Self, LoadError> {
-        let columns = positions
-            .iter()
-            .map(|&position| fields.columns()[position].clone())
-            .collect();
+        let columns = positions.iter().map(|&position| fields.columns()[position].clone()).collect();
         let schema = Arc::new(Schema::new(columns));
-        let targets: Vec<_> = positions
-            .iter()
-            .enumerate()
-            .map(|(column, &position)| (position, column))
-            .collect();
+        let targets: Vec<_> = positions.iter().enumerate().map(|(column, &position)| (position, column)).collect();
         let plan = FieldPlan::new(file, &schema, &targets, options, kernel)?;
-        Ok(Self {
-            arrow: schema.arrow(),
-            schema,
-            all: (0..positions.len()).collect(),
-            plan,
-        })
+        Ok(Self { arrow: schema.arrow(), schema, all: (0..positions.len()).collect(), plan })
     }
 
     fn decode(&self, rows: Rows<'_>, arena: &mut Arena) -> Result<RecordBatch, Refusal> {
@@ -123,27 +111,13 @@ impl Columns {
     }
 }
 
-enum Refusal {
-    Value(BadValue),
-    Other(LoadError),
-}
-
 impl CsvScan {
     /// Prepares the scan: reads the head of the file, but decodes no row.
     ///
     /// # Errors
     /// When the file cannot be read or its header does not fit.
     pub fn new(source: Source, request: ScanRequest) -> Result<Arc<Self>, LoadError> {
-        let ScanRequest {
-            schema,
-            projection,
-            filter,
-            limit,
-            options,
-            tuning,
-            memory,
-            control,
-        } = request;
+        let ScanRequest { schema, projection, filter, limit, options, tuning, memory, control } = request;
         let names: Vec<&str> = schema.columns().iter().map(|c| c.name.as_str()).collect();
         let output = Columns::new(&source.name, &schema, &projection, &options, tuning.kernel)?;
         let filter = match filter {
@@ -161,10 +135,7 @@ impl CsvScan {
             dialect: options.dialect,
             kernel: tuning.kernel,
             mode: options.mode,
-            shape: Shape {
-                fields: schema.columns().len(),
-                trailing_delimiter,
-            },
+            shape: Shape { fields: schema.columns().len(), trailing_delimiter },
             piece_bytes: tuning.piece_bytes.max(1),
             columns: schema.columns().to_vec(),
         };
@@ -212,9 +183,7 @@ impl CsvScan {
                 None => Some(self.output.decode(now, arena)?),
                 Some((filter, columns)) => {
                     let batch = columns.decode(now, arena)?;
-                    let keep = filter
-                        .select(&batch)
-                        .map_err(|problem| Refusal::Other(LoadError::Filter(problem)))?;
+                    let keep = filter.select(&batch).map_err(|problem| Refusal::Other(LoadError::Filter(problem)))?;
                     let kept = kept_rows(&keep);
                     match kept.len() {
                         0 => None,
@@ -274,7 +243,7 @@ impl ScanWorker {
         let rows = piece.records.rows;
         let made = scan.batches(rows, &mut self.arena, &mut self.selected, &mut self.ready);
         if let Err(refusal) = made {
-            return fail(explain(&scan.pass, &span, &piece, refusal));
+            return fail(refusal.explain(&scan.pass, &span, &piece));
         }
         if let Some(error) = &piece.records.error {
             return fail(bad_record(&scan.pass, &span, &piece, error));
@@ -304,13 +273,6 @@ impl ScanWorker {
     fn leave(&mut self) -> bool {
         self.left = true;
         self.scan.active.fetch_sub(1, Ordering::AcqRel) == 1
-    }
-}
-
-fn explain(pass: &Pass, span: &Span, piece: &Piece<'_>, refusal: Refusal) -> LoadError {
-    match refusal {
-        Refusal::Value(bad) => bad_value(pass, span, piece, &bad),
-        Refusal::Other(error) => error,
     }
 }
 

@@ -35,11 +35,7 @@ impl Source {
     /// When the file cannot be opened, or is a directory.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
         let name = path.display().to_string();
-        let io_error = |error| LoadError::Io {
-            file: name.clone(),
-            action: "open it",
-            error,
-        };
+        let io_error = |error| LoadError::Io { file: name.clone(), action: "open it", error };
         let file = File::open(path).map_err(io_error)?;
         let metadata = file.metadata().map_err(io_error)?;
         if metadata.is_dir() {
@@ -47,15 +43,9 @@ impl Source {
         }
         let length = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
         // Files of /proc and the like are regular, of length 0, and not empty.
-        let input = if metadata.is_file() && length > 0 {
-            Mapping::new(&file, length).map(Input::Mapped)
-        } else {
-            None
-        };
-        Ok(Self {
-            name,
-            input: input.unwrap_or_else(|| Input::Stream(Box::new(file))),
-        })
+        let input =
+            if metadata.is_file() && length > 0 { Mapping::new(&file, length).map(Input::Mapped) } else { None };
+        Ok(Self { name, input: input.unwrap_or_else(|| Input::Stream(Box::new(file))) })
     }
 
     /// Opens a file to be read through `read` even where it could be mapped: for files that others may cut
@@ -67,21 +57,14 @@ impl Source {
         let name = path.display().to_string();
         match File::open(path) {
             Ok(file) => Ok(Self::from_reader(&name, Box::new(file))),
-            Err(error) => Err(LoadError::Io {
-                file: name,
-                action: "open it",
-                error,
-            }),
+            Err(error) => Err(LoadError::Io { file: name, action: "open it", error }),
         }
     }
 
     /// A source that is read once, from front to back; `name` stands in messages.
     #[must_use]
     pub fn from_reader(name: &str, reader: Box<dyn Read + Send>) -> Self {
-        Self {
-            name: name.to_owned(),
-            input: Input::Stream(reader),
-        }
+        Self { name: name.to_owned(), input: Input::Stream(reader) }
     }
 
     /// Bytes to read, if they are known before.

@@ -348,8 +348,7 @@ impl MappedSpans {
             return None;
         }
         let ahead = self.nominal(index).end;
-        self.mapping
-            .will_need(ahead..ahead.saturating_add(READ_AHEAD_SPANS * self.span_bytes));
+        self.mapping.will_need(ahead..ahead.saturating_add(READ_AHEAD_SPANS * self.span_bytes));
         Some(index)
     }
 
@@ -376,13 +375,7 @@ impl MappedSpans {
 
     fn finish(&self, range: Range<usize>) -> Result<(), LoadError> {
         self.mapping.release(range);
-        if self.mapping.is_whole() {
-            Ok(())
-        } else {
-            Err(LoadError::Shrunk {
-                file: self.name.clone(),
-            })
-        }
+        if self.mapping.is_whole() { Ok(()) } else { Err(LoadError::Shrunk { file: self.name.clone() }) }
     }
 }
 
@@ -398,9 +391,7 @@ fn mapped_span(index: usize, range: Range<usize>, traits: TextTraits) -> Span {
 
 /// Bytes of a span whose records have about `record_bytes` bytes each.
 fn span_bytes_for(record_bytes: usize) -> usize {
-    record_bytes
-        .saturating_mul(SPAN_ROWS)
-        .clamp(SPAN_BYTES_MIN, SPAN_BYTES_MAX)
+    record_bytes.saturating_mul(SPAN_ROWS).clamp(SPAN_BYTES_MIN, SPAN_BYTES_MAX)
 }
 
 fn encode(state: QuoteState) -> u8 {

@@ -76,19 +76,10 @@ where
     let output = Output::open(target)?;
     let unload = Unload {
         batches: Mutex::new((0, batches)),
-        forced: schema
-            .fields()
-            .iter()
-            .map(|f| options.force_quote.contains(f.name()))
-            .collect(),
+        forced: schema.fields().iter().map(|f| options.force_quote.contains(f.name())).collect(),
         options,
         control,
-        turn: Mutex::new(Turn {
-            sequence: 0,
-            offset: 0,
-            rows: 0,
-            failure: None,
-        }),
+        turn: Mutex::new(Turn { sequence: 0, offset: 0, rows: 0, failure: None }),
         next_turn: Condvar::new(),
         output: &output,
     };
@@ -105,11 +96,7 @@ where
         return Err(error);
     }
     output.complete()?;
-    Ok(UnloadReport {
-        rows: turn.rows,
-        bytes: turn.offset,
-        seconds: begin.elapsed().as_secs_f64(),
-    })
+    Ok(UnloadReport { rows: turn.rows, bytes: turn.offset, seconds: begin.elapsed().as_secs_f64() })
 }
 
 fn write_header(out: &mut Vec<u8>, schema: &SchemaRef, options: &UnloadOptions) -> Result<(), LoadError> {
@@ -117,14 +104,8 @@ fn write_header(out: &mut Vec<u8>, schema: &SchemaRef, options: &UnloadOptions) 
         if index > 0 {
             out.push(options.dialect.delimiter());
         }
-        write::text(
-            out,
-            field.name().as_bytes(),
-            &options.dialect,
-            options.null.as_bytes(),
-            false,
-        )
-        .map_err(|error| LoadError::Query(format!("the name of column {}: {error}", field.name())))?;
+        write::text(out, field.name().as_bytes(), &options.dialect, options.null.as_bytes(), false)
+            .map_err(|error| LoadError::Query(format!("the name of column {}: {error}", field.name())))?;
     }
     out.push(b'\n');
     Ok(())
@@ -277,29 +258,16 @@ impl Output {
         let path = match target {
             Target::Writer(writer) => {
                 let name = "standard output".to_owned();
-                return Ok(Self::Writer {
-                    writer: Mutex::new(writer),
-                    name,
-                });
+                return Ok(Self::Writer { writer: Mutex::new(writer), name });
             }
             Target::File(path) => path,
         };
-        let failed = |action, error| LoadError::Io {
-            file: path.display().to_string(),
-            action,
-            error,
-        };
+        let failed = |action, error| LoadError::Io { file: path.display().to_string(), action, error };
         if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             // A pipe or a device; opening a directory for writing fails.
-            let file = File::options()
-                .write(true)
-                .open(&path)
-                .map_err(|e| failed("open it", e))?;
+            let file = File::options().write(true).open(&path).map_err(|e| failed("open it", e))?;
             let name = path.display().to_string();
-            return Ok(Self::Writer {
-                writer: Mutex::new(Box::new(file)),
-                name,
-            });
+            return Ok(Self::Writer { writer: Mutex::new(Box::new(file)), name });
         }
         let partial = partial_name(&path);
         let file = File::create(&partial).map_err(|error| failed("create it", error))?;

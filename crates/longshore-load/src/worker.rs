@@ -52,11 +52,7 @@ pub(crate) struct Piece<'a> {
 impl Cursor {
     /// At the start of `span`.
     pub(crate) fn new(pass: &Pass, span: &Span) -> Self {
-        Self {
-            position: 0,
-            scanner: Scanner::new(pass.kernel, &pass.dialect, span.traits),
-            traits: span.traits,
-        }
+        Self { position: 0, scanner: Scanner::new(pass.kernel, &pass.dialect, span.traits), traits: span.traits }
     }
 
     /// Bytes of the span that were not parsed yet.

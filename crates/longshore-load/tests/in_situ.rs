@@ -42,19 +42,10 @@ fn request(projection: &[usize], filter: Option<i32>, limit: Option<usize>, thre
     ScanRequest {
         schema: schema(&[ColumnType::Integer, ColumnType::Text, ColumnType::Integer]),
         projection: projection.to_vec(),
-        filter: filter.map(|limit| {
-            Arc::new(Below {
-                limit,
-                columns: vec![0],
-            }) as Arc<dyn RowFilter>
-        }),
+        filter: filter.map(|limit| Arc::new(Below { limit, columns: vec![0] }) as Arc<dyn RowFilter>),
         limit,
         options: comma(),
-        tuning: Tuning {
-            span_bytes: Some(10_000),
-            piece_bytes: 3_000,
-            ..Tuning::new(threads)
-        },
+        tuning: Tuning { span_bytes: Some(10_000), piece_bytes: 3_000, ..Tuning::new(threads) },
         memory: Memory::new(None),
         control: Arc::new(Control::new()),
     }
@@ -67,23 +58,15 @@ fn scan(text: &str, request: ScanRequest) -> Result<Vec<RecordBatch>, LoadError>
     let scan = CsvScan::new(Source::open(file.path()).expect("opened"), request)?;
     let workers: Vec<_> = (0..threads).map(|_| scan.worker()).collect();
     let batches: Vec<Result<Vec<RecordBatch>, LoadError>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = workers
-            .into_iter()
-            .map(|worker| scope.spawn(move || worker.collect()))
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("no panic"))
-            .collect()
+        let threads: Vec<_> = workers.into_iter().map(|worker| scope.spawn(move || worker.collect())).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
     Ok(batches.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 fn keys(batches: &[RecordBatch], column: usize) -> Vec<i32> {
-    let mut keys: Vec<i32> = batches
-        .iter()
-        .flat_map(|batch| batch.column(column).as_primitive::<Int32Type>().values().to_vec())
-        .collect();
+    let mut keys: Vec<i32> =
+        batches.iter().flat_map(|batch| batch.column(column).as_primitive::<Int32Type>().values().to_vec()).collect();
     keys.sort_unstable();
     keys
 }
@@ -109,16 +92,10 @@ fn predicates_keep_their_rows() {
         let expected: Vec<i32> = (0..ROWS).filter(|row| row % 1000 < limit).map(|row| row * 2).collect();
         assert_eq!(keys(&batches, 1), expected);
         for batch in &batches {
-            for (text, double) in batch
-                .column(0)
-                .as_string_view()
-                .iter()
-                .zip(batch.column(1).as_primitive::<Int32Type>())
+            for (text, double) in
+                batch.column(0).as_string_view().iter().zip(batch.column(1).as_primitive::<Int32Type>())
             {
-                assert_eq!(
-                    text.expect("a text"),
-                    format!("text, {}", double.expect("a number") / 2)
-                );
+                assert_eq!(text.expect("a text"), format!("text, {}", double.expect("a number") / 2));
             }
         }
     }

@@ -37,14 +37,7 @@ fn treacherous() -> String {
 fn load(path: &Path, schema: &Arc<Schema>, options: &CsvOptions, tuning: &Tuning) -> Result<Relation, LoadError> {
     let relation = Relation::new(Arc::clone(schema), Memory::new(None));
     let fields: Vec<usize> = (0..schema.columns().len()).collect();
-    copy_from(
-        Source::open(path)?,
-        &relation,
-        &fields,
-        options,
-        tuning,
-        &Control::new(),
-    )?;
+    copy_from(Source::open(path)?, &relation, &fields, options, tuning, &Control::new())?;
     Ok(relation)
 }
 
@@ -70,10 +63,7 @@ fn lines_within_quotes_are_never_rows() {
                 .iter()
                 .map(|chunk| {
                     let texts = chunk.array(1, 0, chunk.rows());
-                    let texts = texts
-                        .as_any()
-                        .downcast_ref::<arrow_array::StringViewArray>()
-                        .expect("texts");
+                    let texts = texts.as_any().downcast_ref::<arrow_array::StringViewArray>().expect("texts");
                     texts.iter().flatten().map(|text| text.len() as u64).sum::<u64>()
                 })
                 .sum();
@@ -102,14 +92,8 @@ fn the_line_of_an_error_behind_quoted_lines_is_true() {
 
 #[test]
 fn fast_mode_loads_what_it_may_and_refuses_the_rest() {
-    let fast = CsvOptions {
-        mode: Mode::Fast,
-        ..comma()
-    };
-    let spans = |span_bytes| Tuning {
-        span_bytes: Some(span_bytes),
-        ..Tuning::new(2)
-    };
+    let fast = CsvOptions { mode: Mode::Fast, ..comma() };
+    let spans = |span_bytes| Tuning { span_bytes: Some(span_bytes), ..Tuning::new(2) };
     let mut plain = String::new();
     for row in 0..10_000 {
         writeln!(plain, "{row},\"text, quoted\",{row}").expect("a string takes all");
@@ -143,11 +127,7 @@ fn a_record_may_be_longer_than_pieces_and_spans() {
     let text = format!("1,{long},2\n3,\"{long}\n{long}\",4\n5,z,6\n");
     let file = file(text.as_bytes());
     for span_bytes in [Some(10), Some(1000), Some(300_001), None] {
-        let tuning = Tuning {
-            piece_bytes: 100,
-            span_bytes,
-            ..Tuning::new(2)
-        };
+        let tuning = Tuning { piece_bytes: 100, span_bytes, ..Tuning::new(2) };
         let relation = load(file.path(), &columns(), &comma(), &tuning).expect("a load");
         assert_eq!(relation.snapshot().rows(), 3);
     }
@@ -170,15 +150,8 @@ fn the_memory_limit_ends_a_load() {
     let file = file("1,a text of more than twelve bytes,2\n".repeat(500_000).as_bytes());
     let relation = Relation::new(columns(), Memory::new(Some(4 << 20)));
     let source = Source::open(file.path()).expect("opened");
-    let error = copy_from(
-        source,
-        &relation,
-        &[0, 1, 2],
-        &comma(),
-        &Tuning::new(2),
-        &Control::new(),
-    )
-    .expect_err("an error");
+    let error =
+        copy_from(source, &relation, &[0, 1, 2], &comma(), &Tuning::new(2), &Control::new()).expect_err("an error");
     assert!(error.to_string().contains("--memory-limit"), "{error}");
     assert_eq!(relation.snapshot().rows(), 0);
 }

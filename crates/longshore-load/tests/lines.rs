@@ -39,130 +39,40 @@ fn unquoted() -> CsvOptions {
 }
 
 fn header(options: CsvOptions) -> CsvOptions {
-    CsvOptions {
-        header: Header::Skip,
-        ..options
-    }
+    CsvOptions { header: Header::Skip, ..options }
 }
 
 fn null(text: &str, options: CsvOptions) -> CsvOptions {
-    CsvOptions {
-        null: text.to_owned(),
-        ..options
-    }
+    CsvOptions { null: text.to_owned(), ..options }
 }
 
 loads_to!(nothing, 2, comma(), "", "");
 loads_to!(one_record, 2, comma(), "a,b\n", "\"a\",\"b\"\n");
 loads_to!(no_last_line_end, 2, comma(), "a,b\nc,d", "\"a\",\"b\"\n\"c\",\"d\"\n");
-loads_to!(
-    carriage_returns,
-    2,
-    comma(),
-    "a,b\r\nc,d\r\n",
-    "\"a\",\"b\"\n\"c\",\"d\"\n"
-);
-loads_to!(
-    mixed_line_ends,
-    2,
-    comma(),
-    "a,b\r\nc,d\ne,f",
-    "\"a\",\"b\"\n\"c\",\"d\"\n\"e\",\"f\"\n"
-);
-loads_to!(
-    carriage_return_at_the_end,
-    2,
-    comma(),
-    "a,b\r\nc,d\r",
-    "\"a\",\"b\"\n\"c\",\"d\"\n"
-);
+loads_to!(carriage_returns, 2, comma(), "a,b\r\nc,d\r\n", "\"a\",\"b\"\n\"c\",\"d\"\n");
+loads_to!(mixed_line_ends, 2, comma(), "a,b\r\nc,d\ne,f", "\"a\",\"b\"\n\"c\",\"d\"\n\"e\",\"f\"\n");
+loads_to!(carriage_return_at_the_end, 2, comma(), "a,b\r\nc,d\r", "\"a\",\"b\"\n\"c\",\"d\"\n");
 loads_to!(nulls_and_empty_texts, 3, comma(), ",\"\",x\n", ",\"\",\"x\"\n");
 loads_to!(quoted_delimiter, 2, comma(), "\"a,b\",c\n", "\"a,b\",\"c\"\n");
-loads_to!(
-    quoted_line_end,
-    2,
-    comma(),
-    "\"a\nb\",c\n\"d\r\ne\",f\n",
-    "\"a\nb\",\"c\"\n\"d\r\ne\",\"f\"\n"
-);
-loads_to!(
-    doubled_quotes,
-    2,
-    comma(),
-    "\"a\"\"b\",\"\"\"\"\n",
-    "\"a\"\"b\",\"\"\"\"\n"
-);
+loads_to!(quoted_line_end, 2, comma(), "\"a\nb\",c\n\"d\r\ne\",f\n", "\"a\nb\",\"c\"\n\"d\r\ne\",\"f\"\n");
+loads_to!(doubled_quotes, 2, comma(), "\"a\"\"b\",\"\"\"\"\n", "\"a\"\"b\",\"\"\"\"\n");
 loads_to!(quotes_within_a_field, 1, comma(), "a\"b,c\"d\n", "\"ab,cd\"\n");
 loads_to!(quote_at_the_very_end, 2, comma(), "a,\"b\"", "\"a\",\"b\"\n");
-loads_to!(
-    line_ends_only_in_quotes,
-    1,
-    comma(),
-    "\"\n\n\n\"\n\"\n\"",
-    "\"\n\n\n\"\n\"\n\"\n"
-);
-loads_to!(
-    escape_character,
-    2,
-    escaped(),
-    "\"a\\\"b\",\"c\\\\\"\n",
-    "\"a\"\"b\",\"c\\\"\n"
-);
-loads_to!(
-    escape_that_escapes_nothing,
-    2,
-    escaped(),
-    "\"a\\b\",\\\n",
-    "\"a\\b\",\"\\\"\n"
-);
+loads_to!(line_ends_only_in_quotes, 1, comma(), "\"\n\n\n\"\n\"\n\"", "\"\n\n\n\"\n\"\n\"\n");
+loads_to!(escape_character, 2, escaped(), "\"a\\\"b\",\"c\\\\\"\n", "\"a\"\"b\",\"c\\\"\n");
+loads_to!(escape_that_escapes_nothing, 2, escaped(), "\"a\\b\",\\\n", "\"a\\b\",\"\\\"\n");
 loads_to!(escaped_line_end, 2, escaped(), "\"a\\\nb\",c\n", "\"a\\\nb\",\"c\"\n");
-loads_to!(
-    no_quotes_in_the_dialect,
-    2,
-    unquoted(),
-    "\"a,b\"\n",
-    "\"\"\"a\",\"b\"\"\"\n"
-);
+loads_to!(no_quotes_in_the_dialect, 2, unquoted(), "\"a,b\"\n", "\"\"\"a\",\"b\"\"\"\n");
 loads_to!(header_is_skipped, 2, header(comma()), "x,y\na,b\n", "\"a\",\"b\"\n");
-loads_to!(
-    header_with_a_line_end,
-    2,
-    header(comma()),
-    "\"x\n1\",y\na,b\n",
-    "\"a\",\"b\"\n"
-);
+loads_to!(header_with_a_line_end, 2, header(comma()), "\"x\n1\",y\na,b\n", "\"a\",\"b\"\n");
 loads_to!(header_alone, 2, header(comma()), "x,y", "");
 loads_to!(byte_order_mark, 2, comma(), "\u{feff}a,b\n", "\"a\",\"b\"\n");
-loads_to!(
-    byte_order_mark_and_quote,
-    2,
-    comma(),
-    "\u{feff}\"a\",b\n",
-    "\"a\",\"b\"\n"
-);
+loads_to!(byte_order_mark_and_quote, 2, comma(), "\u{feff}\"a\",b\n", "\"a\",\"b\"\n");
 loads_to!(trailing_delimiters, 2, pipe(), "a|b|\nc||\n", "\"a\",\"b\"\n\"c\",\n");
-loads_to!(
-    trailing_delimiters_and_carriage_returns,
-    2,
-    pipe(),
-    "a|b|\r\nc|d|\r\n",
-    "\"a\",\"b\"\n\"c\",\"d\"\n"
-);
+loads_to!(trailing_delimiters_and_carriage_returns, 2, pipe(), "a|b|\r\nc|d|\r\n", "\"a\",\"b\"\n\"c\",\"d\"\n");
 loads_to!(empty_lines_of_one_column, 1, comma(), "\na\n\n", "\n\"a\"\n\n");
-loads_to!(
-    null_text,
-    2,
-    null("NA", comma()),
-    "NA,\"NA\"\n,x\n",
-    ",\"NA\"\n\"\",\"x\"\n"
-);
-loads_to!(
-    not_ascii,
-    2,
-    comma(),
-    "é,日本語\n\"ü,\",ß\n",
-    "\"é\",\"日本語\"\n\"ü,\",\"ß\"\n"
-);
+loads_to!(null_text, 2, null("NA", comma()), "NA,\"NA\"\n,x\n", ",\"NA\"\n\"\",\"x\"\n");
+loads_to!(not_ascii, 2, comma(), "é,日本語\n\"ü,\",ß\n", "\"é\",\"日本語\"\n\"ü,\",\"ß\"\n");
 loads_to!(
     long_texts,
     2,
@@ -189,14 +99,8 @@ fn typed_values() {
         ColumnType::SmallInt,
         ColumnType::BigInt,
         ColumnType::Double,
-        ColumnType::Decimal {
-            precision: 15,
-            scale: 2,
-        },
-        ColumnType::Decimal {
-            precision: 30,
-            scale: 4,
-        },
+        ColumnType::Decimal { precision: 15, scale: 2 },
+        ColumnType::Decimal { precision: 30, scale: 4 },
         ColumnType::Date,
         ColumnType::Timestamp,
     ];
@@ -204,66 +108,25 @@ fn typed_values() {
                 \"no\",\"32767\",\"-1\",\"1e3\",\"7\",\"1e2\",\"2000-02-29\",\"2001-02-03\"\n";
     let rows = "\"t\",\"-5\",\"9000000000\",\"1.5\",\"12.50\",\"-3.2500\",\"1998-12-01\",\"2001-02-03 04:05:06.7\"\n\
                 ,,,,,,,\n\"f\",\"32767\",\"-1\",\"1000\",\"7.00\",\"100.0000\",\"2000-02-29\",\"2001-02-03 00:00:00\"\n";
-    assert_eq!(
-        expected(text.as_bytes(), &schema(&types), &comma()).as_deref(),
-        Some(rows)
-    );
+    assert_eq!(expected(text.as_bytes(), &schema(&types), &comma()).as_deref(), Some(rows));
     assert_eq!(check(text.as_bytes(), &schema(&types), &comma()), None);
 }
 
-fails_with!(
-    missing_field,
-    texts(3),
-    comma(),
-    "a,b,c\nd,e\n",
-    "FILE: line 2, byte 6",
-    "3",
-    "2"
-);
+fails_with!(missing_field, texts(3), comma(), "a,b,c\nd,e\n", "FILE: line 2, byte 6", "3", "2");
 fails_with!(extra_field, texts(2), comma(), "a,b\nc,d,e\n", "FILE: line 2, byte 4");
 fails_with!(empty_line, texts(2), comma(), "a,b\n\nc,d\n", "line 2, byte 4");
-fails_with!(
-    unclosed_quote,
-    texts(2),
-    comma(),
-    "a,b\nc,\"d\ne,f\n",
-    "line 2, byte 6",
-    "never closed"
-);
-fails_with!(
-    unclosed_quote_within_a_field,
-    texts(1),
-    comma(),
-    "a\nb\"c",
-    "line 2, byte 3",
-    "never closed"
-);
+fails_with!(unclosed_quote, texts(2), comma(), "a,b\nc,\"d\ne,f\n", "line 2, byte 6", "never closed");
+fails_with!(unclosed_quote_within_a_field, texts(1), comma(), "a\nb\"c", "line 2, byte 3", "never closed");
 fails_with!(stray_carriage_return, texts(2), comma(), "a,b\nc\rx,d\n", "line 2");
-fails_with!(
-    trailing_delimiter_missing,
-    texts(2),
-    pipe(),
-    "a|b|\nc|d\n",
-    "line 2, byte 5"
-);
+fails_with!(trailing_delimiter_missing, texts(2), pipe(), "a|b|\nc|d\n", "line 2, byte 5");
 fails_with!(
     trailing_delimiter_not_wanted,
     texts(2),
-    CsvOptions {
-        trailing_delimiter: TrailingDelimiter::No,
-        ..pipe()
-    },
+    CsvOptions { trailing_delimiter: TrailingDelimiter::No, ..pipe() },
     "a|b|\n",
     "line 1, byte 0"
 );
-fails_with!(
-    not_utf8,
-    texts(2),
-    comma(),
-    b"a,b\nc,\xff\xfe\n",
-    "line 2, byte 6",
-    "column c1 TEXT"
-);
+fails_with!(not_utf8, texts(2), comma(), b"a,b\nc,\xff\xfe\n", "line 2, byte 6", "column c1 TEXT");
 fails_with!(
     bad_number_behind_quoted_line_ends,
     schema(&[ColumnType::Text, ColumnType::Integer]),

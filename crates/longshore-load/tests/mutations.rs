@@ -29,10 +29,7 @@ impl Random {
 }
 
 fn lineitem() -> Arc<Schema> {
-    let money = ColumnType::Decimal {
-        precision: 15,
-        scale: 2,
-    };
+    let money = ColumnType::Decimal { precision: 15, scale: 2 };
     schema(&[
         ColumnType::BigInt,
         ColumnType::Integer,
@@ -67,24 +64,9 @@ fn lineitem_text(random: &mut Random, delimiter: char, quoted: bool, rows: usize
             format!("0.{:02}", random.below(9)),
             "ARN"[random.below(3)..].chars().take(1).collect(),
             "OF"[random.below(2)..].chars().take(1).collect(),
-            format!(
-                "199{}-{:02}-{:02}",
-                random.below(9),
-                1 + random.below(12),
-                1 + random.below(28)
-            ),
-            format!(
-                "199{}-{:02}-{:02}",
-                random.below(9),
-                1 + random.below(12),
-                1 + random.below(28)
-            ),
-            format!(
-                "199{}-{:02}-{:02}",
-                random.below(9),
-                1 + random.below(12),
-                1 + random.below(28)
-            ),
+            format!("199{}-{:02}-{:02}", random.below(9), 1 + random.below(12), 1 + random.below(28)),
+            format!("199{}-{:02}-{:02}", random.below(9), 1 + random.below(12), 1 + random.below(28)),
+            format!("199{}-{:02}-{:02}", random.below(9), 1 + random.below(12), 1 + random.below(28)),
             ["DELIVER IN PERSON", "COLLECT COD", "NONE", "TAKE BACK RETURN"][random.below(4)].to_owned(),
             ["TRUCK", "MAIL", "REG AIR", ""][random.below(4)].to_owned(),
             "egular courts above the\n, \"final\" requests"[..random.below(40)].replace('"', "'"),
@@ -129,9 +111,7 @@ fn mutate(random: &mut Random, text: &mut Vec<u8>) {
 }
 
 fn some_machines(random: &mut Random, all: &[Machine]) -> Vec<Machine> {
-    (0..MACHINES_PER_TEXT)
-        .map(|_| all[random.below(all.len())].clone())
-        .collect()
+    (0..MACHINES_PER_TEXT).map(|_| all[random.below(all.len())].clone()).collect()
 }
 
 fn fuzz(seed: u64, texts: usize, schema: &Arc<Schema>, options: &CsvOptions, make: impl Fn(&mut Random) -> Vec<u8>) {
@@ -171,9 +151,7 @@ fn mutated_rows_with_all_fields_quoted() {
 #[test]
 fn random_bytes_of_a_small_alphabet() {
     fuzz(4, 2_000, &texts(2), &comma(), |random| {
-        (0..random.below(200))
-            .map(|_| b"\",\n\rab\"\n"[random.below(8)])
-            .collect()
+        (0..random.below(200)).map(|_| b"\",\n\rab\"\n"[random.below(8)]).collect()
     });
 }
 
@@ -184,26 +162,18 @@ fn random_bytes_with_an_escape_character() {
         ..CsvOptions::new(Dialect::new(b';', Some(b'\''), Some(b'\\')).expect("a dialect"))
     };
     fuzz(5, 2_000, &texts(2), &options, |random| {
-        (0..random.below(200))
-            .map(|_| b"';\n\\ab'\\"[random.below(8)])
-            .collect()
+        (0..random.below(200)).map(|_| b"';\n\\ab'\\"[random.below(8)]).collect()
     });
 }
 
 #[test]
 fn random_bytes() {
-    fuzz(6, 1_000, &texts(1), &comma(), |random| {
-        (0..random.below(100)).map(|_| random.next() as u8).collect()
-    });
+    fuzz(6, 1_000, &texts(1), &comma(), |random| (0..random.below(100)).map(|_| random.next() as u8).collect());
 }
 
 #[test]
 fn random_numbers() {
-    let types = [
-        ColumnType::Integer,
-        ColumnType::Double,
-        ColumnType::Decimal { precision: 6, scale: 3 },
-    ];
+    let types = [ColumnType::Integer, ColumnType::Double, ColumnType::Decimal { precision: 6, scale: 3 }];
     fuzz(7, 2_000, &schema(&types), &comma(), |random| {
         let mut text = Vec::new();
         for _ in 0..random.below(5) {

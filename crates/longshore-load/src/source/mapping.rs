@@ -27,16 +27,8 @@ impl Mapping {
     /// Maps `length` > 0 bytes of `file`; `None` where the system refuses or too many files are mapped already.
     pub(crate) fn new(file: &File, length: usize) -> Option<Self> {
         // SAFETY: a fresh mapping at an address of the kernel's choice, of an open file.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                length,
-                libc::PROT_READ,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                0,
-            )
-        };
+        let address =
+            unsafe { libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
         if address == libc::MAP_FAILED {
             return None;
         }

@@ -50,14 +50,7 @@ impl StreamSpans {
         options: &CsvOptions,
         tuning: &Tuning,
     ) -> Result<(Self, bool), LoadError> {
-        let mut state = State {
-            reader,
-            at_end: false,
-            carry: Vec::new(),
-            offset: 0,
-            lines: 0,
-            sequence: 0,
-        };
+        let mut state = State { reader, at_end: false, carry: Vec::new(), offset: 0, lines: 0, sequence: 0 };
         let mut head_bytes = HEAD_BYTES;
         let preamble = loop {
             state.read_to(head_bytes).map_err(|error| read_error(&name, error))?;
@@ -122,13 +115,7 @@ impl StreamSpans {
         let mut buffer = state.hand_out(length);
         buffer.resize(length + PADDING, 0);
         state.sequence += 1;
-        Ok(Some(Span {
-            sequence,
-            offset,
-            text: SpanText::Owned { buffer, length },
-            traits,
-            lines_before: Some(lines),
-        }))
+        Ok(Some(Span { sequence, offset, text: SpanText::Owned { buffer, length }, traits, lines_before: Some(lines) }))
     }
 
     /// Just after the last unquoted line feed of `text`, which begins where a record begins.
@@ -181,9 +168,5 @@ fn grow(name: &str, bytes: usize) -> Result<usize, LoadError> {
 }
 
 fn read_error(name: &str, error: io::Error) -> LoadError {
-    LoadError::Io {
-        file: name.to_owned(),
-        action: "read it",
-        error,
-    }
+    LoadError::Io { file: name.to_owned(), action: "read it", error }
 }

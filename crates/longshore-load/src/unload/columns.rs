@@ -68,12 +68,7 @@ impl<'a> ColumnText<'a> {
                 array.data_type()
             ))
         })?;
-        Ok(Self {
-            array: array.as_ref(),
-            has_nulls: array.null_count() > 0,
-            forced,
-            values,
-        })
+        Ok(Self { array: array.as_ref(), has_nulls: array.null_count() > 0, forced, values })
     }
 
     /// Appends the value of a row.

@@ -1,11 +1,7 @@
 //! One text, many machines: every test line is loaded by every kernel, with many piece and span sizes, with 1, 2 and 7
 //! workers, from a mapped file and from a stream, and compared with the slow twin: the reference parser, the exact
 //! value parsers and the writers of `longshore-csv`.
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "each test binary uses its share of the harness"
-)]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses its share of the harness")]
 
 use std::io::Write as _;
 use std::path::Path;
@@ -64,19 +60,9 @@ pub fn machines() -> Vec<Machine> {
             for (turn, span_bytes) in SPAN_BYTES.into_iter().enumerate() {
                 let threads = THREADS[(turn + piece_bytes) % THREADS.len()];
                 let stream = (turn + piece_bytes) % 4 == 3;
-                let mode = if (turn + piece_bytes) % 5 == 4 {
-                    Mode::Safe
-                } else {
-                    Mode::Exact
-                };
+                let mode = if (turn + piece_bytes) % 5 == 4 { Mode::Safe } else { Mode::Exact };
                 let merge = [MergeKind::Chunk, MergeKind::Copy, MergeKind::Insert][turn % 3];
-                let tuning = Tuning {
-                    threads,
-                    kernel,
-                    piece_bytes,
-                    span_bytes,
-                    merge,
-                };
+                let tuning = Tuning { threads, kernel, piece_bytes, span_bytes, merge };
                 machines.push(Machine { tuning, mode, stream });
             }
         }
@@ -87,15 +73,8 @@ pub fn machines() -> Vec<Machine> {
 /// Loads `text` on one machine; the rows come back as canonical CSV.
 pub fn load_on(machine: &Machine, file: &Path, schema: &Arc<Schema>, options: &CsvOptions) -> Result<String, String> {
     let relation = Relation::new(Arc::clone(schema), Memory::new(None));
-    let source = if machine.stream {
-        Source::open_unmapped(file)
-    } else {
-        Source::open(file)
-    };
-    let options = CsvOptions {
-        mode: machine.mode,
-        ..options.clone()
-    };
+    let source = if machine.stream { Source::open_unmapped(file) } else { Source::open(file) };
+    let options = CsvOptions { mode: machine.mode, ..options.clone() };
     let fields: Vec<usize> = (0..schema.columns().len()).collect();
     let loaded: Result<LoadReport, LoadError> =
         source.and_then(|source| copy_from(source, &relation, &fields, &options, &machine.tuning, &Control::new()));
@@ -109,28 +88,14 @@ pub fn load_on(machine: &Machine, file: &Path, schema: &Arc<Schema>, options: &C
 pub fn dump(relation: &Relation) -> String {
     let snapshot = relation.snapshot();
     let columns: Vec<usize> = (0..relation.schema().columns().len()).collect();
-    let batches: Vec<_> = snapshot
-        .chunks()
-        .iter()
-        .map(|chunk| Ok::<_, String>(chunk.batch(&columns, 0, chunk.rows())))
-        .collect();
+    let batches: Vec<_> =
+        snapshot.chunks().iter().map(|chunk| Ok::<_, String>(chunk.batch(&columns, 0, chunk.rows()))).collect();
     let (sender, receiver) = std::sync::mpsc::channel();
-    let options = UnloadOptions {
-        dialect: canonical(),
-        null: String::new(),
-        header: false,
-        force_quote: ColumnChoice::All,
-    };
+    let options =
+        UnloadOptions { dialect: canonical(), null: String::new(), header: false, force_quote: ColumnChoice::All };
     let target = Target::Writer(Box::new(Pipe(sender)));
-    unload_csv(
-        batches.into_iter(),
-        &relation.schema().arrow(),
-        target,
-        &options,
-        2,
-        &Control::new(),
-    )
-    .expect("an unload to memory");
+    unload_csv(batches.into_iter(), &relation.schema().arrow(), target, &options, 2, &Control::new())
+        .expect("an unload to memory");
     String::from_utf8(receiver.try_iter().flatten().collect()).expect("UTF-8")
 }
 
@@ -159,10 +124,7 @@ pub fn expected(text: &[u8], schema: &Schema, options: &CsvOptions) -> Option<St
     let skipped = usize::from(options.header != Header::None);
     let mut records = records.into_iter().skip(skipped).peekable();
     let trails = |fields: &[RawField]| {
-        fields.len() == columns.len() + 1
-            && fields
-                .last()
-                .is_some_and(|field| !field.quoted && field.value.is_empty())
+        fields.len() == columns.len() + 1 && fields.last().is_some_and(|field| !field.quoted && field.value.is_empty())
     };
     let trailing = match options.trailing_delimiter {
         TrailingDelimiter::Yes => true,
