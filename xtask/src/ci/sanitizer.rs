@@ -16,6 +16,8 @@ pub(super) fn step() -> Result<Outcome, String> {
     for name in LOW_CRATES {
         test.args(["--package", name]);
     }
+    // Every block of memory an allocation of its exact size: one byte too far is seen.
+    test.args(["--features", "longshore-storage/exact-blocks"]);
     test.arg("--target-dir").arg(target().join("asan"));
     test.env("RUSTC_BOOTSTRAP", "1");
     test.env("RUSTFLAGS", "-Zsanitizer=address");
