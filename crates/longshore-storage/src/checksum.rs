@@ -54,18 +54,13 @@ pub fn checksum(snapshot: &Snapshot, threads: usize) -> Checksum {
         sum
     };
     let sum = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.clamp(1, chunks.len().max(1)))
-            .map(|_| scope.spawn(work))
-            .collect();
+        let workers: Vec<_> = (0..threads.clamp(1, chunks.len().max(1))).map(|_| scope.spawn(work)).collect();
         workers
             .into_iter()
             .map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
             .fold(0, u128::wrapping_add)
     });
-    Checksum {
-        rows: snapshot.rows(),
-        sum,
-    }
+    Checksum { rows: snapshot.rows(), sum }
 }
 
 type Word = [u8; 8];
@@ -132,17 +127,13 @@ impl CanonicalRows {
             Values::F32(values) => scatter(words, stride, &values[of], |value| {
                 [u64::from(if value.is_nan() { f32::NAN } else { value }.to_bits())]
             }),
-            Values::F64(values) => scatter(words, stride, &values[of], |value| {
-                [if value.is_nan() { f64::NAN } else { value }.to_bits()]
-            }),
+            Values::F64(values) => {
+                scatter(words, stride, &values[of], |value| [if value.is_nan() { f64::NAN } else { value }.to_bits()]);
+            }
             Values::Views(views) => scatter(words, stride, &views[of], |view| {
                 let bytes = view.to_le_bytes();
                 let value = value_bytes(&bytes, chunk.heap());
-                let rest = if value.len() <= INLINE_BYTES_MAX {
-                    (view >> 64) as u64
-                } else {
-                    xxh3_64(value)
-                };
+                let rest = if value.len() <= INLINE_BYTES_MAX { (view >> 64) as u64 } else { xxh3_64(value) };
                 [view as u64, rest]
             }),
         }

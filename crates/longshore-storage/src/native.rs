@@ -75,11 +75,6 @@ pub struct NativeReport {
 
 impl NativeReport {
     fn new(rows: u64, bytes_on_disk: u64, bytes_in_memory: usize, time: Duration) -> NativeReport {
-        NativeReport {
-            rows,
-            bytes_on_disk,
-            bytes_in_memory: bytes_in_memory as u64,
-            seconds: time.as_secs_f64(),
-        }
+        NativeReport { rows, bytes_on_disk, bytes_in_memory: bytes_in_memory as u64, seconds: time.as_secs_f64() }
     }
 }

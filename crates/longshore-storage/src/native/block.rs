@@ -4,7 +4,6 @@
 //! - A block holds the values of one column of one chunk, as sections one behind the other.
 //! - Its sections, in order: validity bits, if some but not all rows are NULL; then by encoding
 //!   - `Null`: none, every row is NULL
-//!   - `Bits`: a bit per row
 //!   - `Integers`: the planes of the residuals
 //!   - `Text`: the planes of the lengths, the short values, and in any number of pieces the long values
 //!   - `Dictionary`: the planes of the codes, then of its entries what `Text` has of all rows
@@ -19,7 +18,7 @@ use crate::types::{Column, ColumnType, Physical};
 use crate::view::INLINE_BYTES_MAX;
 
 use super::integer::IntegerCode;
-use super::plane::plane_widths;
+use super::plane::{is_width, plane_bytes};
 use super::section::Section;
 use super::text::{DICTIONARY_ENTRIES_MAX, PIECE_BYTES};
 use super::wire::{Malformed, Reader, Writer};
@@ -29,9 +28,7 @@ use super::wire::{Malformed, Reader, Writer};
 pub(super) enum Encoding {
     /// Every row is NULL.
     Null,
-    /// A bit per row.
-    Bits,
-    /// Whole numbers, or floats by their bits.
+    /// Whole numbers, booleans as 0 and 1, floats by their bits.
     Integers(IntegerCode),
     /// One text per row.
     Text {
@@ -42,18 +39,18 @@ pub(super) enum Encoding {
     Dictionary {
         /// Number of texts.
         entries: u32,
-        /// Bytes per code.
+        /// Bits per code.
         code_width: u8,
         /// Code of the lengths.
         lengths: IntegerCode,
     },
 }
 
-/// Lengths are stored in at most this many bytes.
-const LENGTH_WIDTH_MAX: u8 = 4;
+/// Lengths are stored in at most this many bits.
+const LENGTH_WIDTH_MAX: u8 = 32;
 
-/// Codes are stored in at most this many bytes.
-const CODE_WIDTH_MAX: u8 = 2;
+/// Codes are stored in at most this many bits.
+const CODE_WIDTH_MAX: u8 = 16;
 
 impl Encoding {
     /// Whether blocks with this encoding have long values.
@@ -64,21 +61,16 @@ impl Encoding {
     fn write(&self, writer: &mut Writer) {
         match self {
             Encoding::Null => writer.u8(0),
-            Encoding::Bits => writer.u8(1),
             Encoding::Integers(code) => {
-                writer.u8(2);
+                writer.u8(1);
                 code.write(writer);
             }
             Encoding::Text { lengths } => {
-                writer.u8(3);
+                writer.u8(2);
                 lengths.write(writer);
             }
-            Encoding::Dictionary {
-                entries,
-                code_width,
-                lengths,
-            } => {
-                writer.u8(4);
+            Encoding::Dictionary { entries, code_width, lengths } => {
+                writer.u8(3);
                 writer.u32(*entries);
                 writer.u8(*code_width);
                 lengths.write(writer);
@@ -91,14 +83,10 @@ impl Encoding {
         let tag = reader.u8()?;
         Ok(match (tag, physical) {
             (0, _) => Encoding::Null,
-            (1, Physical::U8) => Encoding::Bits,
-            (2, Physical::I16 | Physical::I32 | Physical::I64 | Physical::I128 | Physical::F32 | Physical::F64) => {
-                Encoding::Integers(IntegerCode::read(reader, physical.width() as u8)?)
-            }
-            (3, Physical::View) => Encoding::Text {
-                lengths: IntegerCode::read(reader, LENGTH_WIDTH_MAX)?,
-            },
-            (4, Physical::View) => Encoding::Dictionary {
+            (1, Physical::View) => return Err(Malformed::new("numbers in a column of text")),
+            (1, _) => Encoding::Integers(IntegerCode::read(reader, 8 * physical.width() as u8)?),
+            (2, Physical::View) => Encoding::Text { lengths: IntegerCode::read(reader, LENGTH_WIDTH_MAX)? },
+            (3, Physical::View) => Encoding::Dictionary {
                 entries: reader.u32()?,
                 code_width: reader.u8()?,
                 lengths: IntegerCode::read(reader, LENGTH_WIDTH_MAX)?,
@@ -176,15 +164,7 @@ impl Block {
             max: bound(flags & 2 != 0)?,
             exact: flags & 4 != 0,
         };
-        Ok(Block {
-            offset,
-            bytes,
-            checksum,
-            encoding,
-            sections,
-            pieces,
-            statistics,
-        })
+        Ok(Block { offset, bytes, checksum, encoding, sections, pieces, statistics })
     }
 
     /// Whether the first section has validity bits.
@@ -194,10 +174,7 @@ impl Block {
 
     /// Bytes of the chunk's heap that the block fills.
     pub(super) fn heap_bytes(&self) -> u64 {
-        self.pieces
-            .iter()
-            .map(|piece| piece.raw_bytes)
-            .fold(0, u64::saturating_add)
+        self.pieces.iter().map(|piece| piece.raw_bytes).fold(0, u64::saturating_add)
     }
 
     /// Checks everything that can be checked without the block's bytes; afterwards the lengths of the sections may be
@@ -205,23 +182,18 @@ impl Block {
     pub(super) fn verify(&self, column: &Column, rows: u32) -> Result<(), Malformed> {
         let nulls = self.statistics.null_count;
         if nulls > u64::from(rows) || (nulls == u64::from(rows)) != (self.encoding == Encoding::Null) {
-            return Err(Malformed::new(format!(
-                "{nulls} of {rows} rows cannot be NULL in this encoding"
-            )));
+            return Err(Malformed::new(format!("{nulls} of {rows} rows cannot be NULL in this encoding")));
         }
         if nulls > 0 && !column.nullable {
-            return Err(Malformed::new(format!(
-                "{nulls} rows are NULL but the column is NOT NULL"
-            )));
+            return Err(Malformed::new(format!("{nulls} rows are NULL but the column is NOT NULL")));
         }
-        if let Encoding::Dictionary {
-            entries, code_width, ..
-        } = self.encoding
-            && (entries == 0 || entries as usize > DICTIONARY_ENTRIES_MAX || code_width > CODE_WIDTH_MAX)
+        if let Encoding::Dictionary { entries, code_width, .. } = self.encoding
+            && (entries == 0
+                || entries as usize > DICTIONARY_ENTRIES_MAX
+                || code_width > CODE_WIDTH_MAX
+                || !is_width(code_width))
         {
-            return Err(Malformed::new(format!(
-                "a dictionary of {entries} entries, {code_width} bytes per code"
-            )));
+            return Err(Malformed::new(format!("a dictionary of {entries} entries, {code_width} bits per code")));
         }
         let extents = self.extents();
         if extents.len() != self.sections.len() || !self.pieces.is_empty() && !self.encoding.is_text() {
@@ -249,10 +221,7 @@ impl Block {
             stored_bytes = stored_bytes.saturating_add(section.stored_bytes);
         }
         if stored_bytes != self.bytes {
-            return Err(Malformed::new(format!(
-                "sections of {stored_bytes} bytes in a block of {}",
-                self.bytes
-            )));
+            return Err(Malformed::new(format!("sections of {stored_bytes} bytes in a block of {}", self.bytes)));
         }
         Ok(())
     }
@@ -260,8 +229,7 @@ impl Block {
     /// What the sections before the pieces must have.
     fn extents(&self) -> Vec<Extent> {
         let rows = self.statistics.row_count;
-        let planes =
-            |width: u8, count: u64| plane_widths(width).map(move |plane| Extent::Exactly(count * u64::from(plane)));
+        let planes = |width: u8, count: u64| plane_bytes(width, count).map(Extent::Exactly);
         let mut extents = Vec::new();
         if self.has_validity() {
             extents.push(Extent::Exactly(rows.div_ceil(8)));
@@ -272,14 +240,9 @@ impl Block {
         };
         match &self.encoding {
             Encoding::Null => {}
-            Encoding::Bits => extents.push(Extent::Exactly(rows.div_ceil(8))),
             Encoding::Integers(code) => extents.extend(planes(code.width, rows)),
             Encoding::Text { lengths } => texts(lengths, rows, &mut extents),
-            Encoding::Dictionary {
-                entries,
-                code_width,
-                lengths,
-            } => {
+            Encoding::Dictionary { entries, code_width, lengths } => {
                 extents.extend(planes(*code_width, rows));
                 texts(lengths, u64::from(*entries), &mut extents);
             }
@@ -291,10 +254,7 @@ impl Block {
 fn read_sections(reader: &mut Reader<'_>, count: usize) -> Result<Vec<Section>, Malformed> {
     let mut sections = reader.vec(count, 16, "sections")?;
     for _ in 0..count {
-        sections.push(Section {
-            raw_bytes: reader.u64()?,
-            stored_bytes: reader.u64()?,
-        });
+        sections.push(Section { raw_bytes: reader.u64()?, stored_bytes: reader.u64()? });
     }
     Ok(sections)
 }
@@ -320,10 +280,7 @@ fn read_bound(reader: &mut Reader<'_>, column: ColumnType) -> Result<Value, Malf
             Physical::F32 | Physical::F64 => Value::Float(f64::from_bits(reader.u64()?)),
             Physical::View => {
                 let text = std::str::from_utf8(reader.bytes()?);
-                Value::Text(
-                    text.map_err(|_| Malformed::new("a bound of the column is not UTF-8"))?
-                        .to_owned(),
-                )
+                Value::Text(text.map_err(|_| Malformed::new("a bound of the column is not UTF-8"))?.to_owned())
             }
             _ => Value::Integer(reader.u64()? as i64),
         },

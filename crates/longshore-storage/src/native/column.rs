@@ -29,12 +29,7 @@ pub(super) fn encode(chunk: &Chunk, column: usize, writer: &mut SectionWriter) -
         if let Some(validity) = validity {
             writer.push(&validity[..chunk.rows().div_ceil(8)]);
         }
-        encode_values(
-            chunk.values(column).slice(0, chunk.rows()),
-            validity,
-            chunk.heap(),
-            writer,
-        )
+        encode_values(chunk.values(column).slice(0, chunk.rows()), validity, chunk.heap(), writer)
     };
     let (sections, pieces) = writer.take_sections();
     let bytes = &writer.bytes()[start..];
@@ -51,10 +46,7 @@ pub(super) fn encode(chunk: &Chunk, column: usize, writer: &mut SectionWriter) -
 
 fn encode_values(values: Values<'_>, validity: Option<&[u8]>, heap: &[u8], writer: &mut SectionWriter) -> Encoding {
     match values {
-        Values::U8(values) => {
-            writer.push(&pack_bits(values));
-            Encoding::Bits
-        }
+        Values::U8(values) => encode_integers(values, validity, writer),
         Values::I16(values) => encode_integers(values, validity, writer),
         Values::I32(values) => encode_integers(values, validity, writer),
         Values::I64(values) => encode_integers(values, validity, writer),
@@ -73,22 +65,13 @@ fn encode_values(values: Values<'_>, validity: Option<&[u8]>, heap: &[u8], write
                 code_width: dictionary.write_codes(writer),
                 lengths: text::encode(dictionary.entries(), heap, writer),
             },
-            None => Encoding::Text {
-                lengths: text::encode(views, heap, writer),
-            },
+            None => Encoding::Text { lengths: text::encode(views, heap, writer) },
         },
     }
 }
 
 fn encode_integers<T: Integer>(values: &[T], validity: Option<&[u8]>, writer: &mut SectionWriter) -> Encoding {
     Encoding::Integers(integer::encode(values, validity, |section| writer.push(section)))
-}
-
-fn pack_bits(values: &[u8]) -> Vec<u8> {
-    values
-        .chunks(8)
-        .map(|values| values.iter().rev().fold(0, |bits, value| bits << 1 | value & 1))
-        .collect()
 }
 
 /// Where a block is decoded from: its bytes and the worker's memory for sections that have to be unpacked.
@@ -129,20 +112,20 @@ pub(super) fn decode(
         set_bits_beyond(validity, rows);
         let nulls: u32 = validity.iter().map(|byte| byte.count_zeros()).sum();
         if u64::from(nulls) != block.statistics.null_count {
-            return Err(Malformed::new(format!(
-                "{nulls} rows are NULL where {} are due",
-                block.statistics.null_count
-            )));
+            return Err(Malformed::new(format!("{nulls} rows are NULL where {} are due", block.statistics.null_count)));
         }
     }
     match (&mut column.values, &block.encoding) {
-        (SpareValues::U8(out), Encoding::Bits) => {
-            unpack_bits(sections.next().ok_or_else(missing)?.bytes(), out);
+        (SpareValues::U8(out), Encoding::Integers(code)) => {
+            let values = decode_integers(code, &mut sections, out)?;
+            if values.iter().any(|value| *value > 1) {
+                return Err(Malformed::new("a boolean is neither true nor false"));
+            }
         }
-        (SpareValues::I16(out), Encoding::Integers(code)) => decode_integers(code, &mut sections, out)?,
-        (SpareValues::I32(out), Encoding::Integers(code)) => decode_integers(code, &mut sections, out)?,
-        (SpareValues::I64(out), Encoding::Integers(code)) => decode_integers(code, &mut sections, out)?,
-        (SpareValues::I128(out), Encoding::Integers(code)) => decode_integers(code, &mut sections, out)?,
+        (SpareValues::I16(out), Encoding::Integers(code)) => _ = decode_integers(code, &mut sections, out)?,
+        (SpareValues::I32(out), Encoding::Integers(code)) => _ = decode_integers(code, &mut sections, out)?,
+        (SpareValues::I64(out), Encoding::Integers(code)) => _ = decode_integers(code, &mut sections, out)?,
+        (SpareValues::I128(out), Encoding::Integers(code)) => _ = decode_integers(code, &mut sections, out)?,
         (SpareValues::F32(out), Encoding::Integers(code)) => {
             decode_integers::<i32>(code, &mut sections, bits_of_f32(out))?;
         }
@@ -153,14 +136,7 @@ pub(super) fn decode(
             let long = Long { block, bytes, heap };
             decode_texts(lengths, &mut sections, long, utf8, out)?;
         }
-        (
-            SpareValues::Views(out),
-            Encoding::Dictionary {
-                entries,
-                code_width,
-                lengths,
-            },
-        ) => {
+        (SpareValues::Views(out), Encoding::Dictionary { entries, code_width, lengths }) => {
             let codes = Planes::new(*code_width, rows, &mut sections.by_ref().map(Unpacked::bytes));
             let codes = codes.ok_or_else(missing)?;
             let long = Long { block, bytes, heap };
@@ -195,14 +171,13 @@ fn missing() -> Malformed {
     Malformed::new("a section is missing")
 }
 
-fn decode_integers<'a, T: Integer>(
+fn decode_integers<'a, 'out, T: Integer>(
     code: &IntegerCode,
     sections: &mut impl Iterator<Item = Unpacked<'a>>,
-    out: &mut [MaybeUninit<T>],
-) -> Result<(), Malformed> {
+    out: &'out mut [MaybeUninit<T>],
+) -> Result<&'out [T], Malformed> {
     let planes = Planes::new(code.width, out.len(), &mut sections.map(Unpacked::bytes));
-    integer::decode(code, &planes.ok_or_else(missing)?, out);
-    Ok(())
+    Ok(integer::decode(code, &planes.ok_or_else(missing)?, out))
 }
 
 /// The long values of a block and the heap they go into.
@@ -221,10 +196,7 @@ impl<'h> Long<'_, 'h, '_> {
         let start = heap.used;
         heap.used += block.heap_bytes() as usize;
         let room = &mut heap.bytes[start..heap.used];
-        Ok((
-            start,
-            unpack_pieces(&block.pieces, &bytes[sections_bytes as usize..], room)?,
-        ))
+        Ok((start, unpack_pieces(&block.pieces, &bytes[sections_bytes as usize..], room)?))
     }
 }
 
@@ -239,23 +211,8 @@ fn decode_texts<'a, 'out>(
     let planes = planes.ok_or_else(missing)?;
     let short = sections.next().ok_or_else(missing)?;
     let (long_at, long) = long.unpack()?;
-    let values = text::Values {
-        lengths: *lengths,
-        planes,
-        short,
-        long,
-        long_at: long_at as u32,
-        utf8,
-    };
+    let values = text::Values { lengths: *lengths, planes, short, long, long_at: long_at as u32, utf8 };
     values.decode(out)
-}
-
-fn unpack_bits(bits: &[u8], out: &mut [MaybeUninit<u8>]) {
-    for (slots, bits) in out.chunks_mut(8).zip(bits) {
-        for (bit, slot) in slots.iter_mut().enumerate() {
-            slot.write(bits >> bit & 1);
-        }
-    }
 }
 
 /// Sets the bits of the rows that do not exist.

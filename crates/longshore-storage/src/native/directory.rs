@@ -43,12 +43,8 @@ pub(super) struct Unverified(Directory);
 impl Directory {
     /// About what the rows take in memory.
     pub(super) fn bytes_in_memory(&self) -> usize {
-        let row_bytes: usize = self
-            .schema
-            .columns()
-            .iter()
-            .map(|column| column.column_type.physical().width() + 1)
-            .sum();
+        let row_bytes: usize =
+            self.schema.columns().iter().map(|column| column.column_type.physical().width() + 1).sum();
         let chunk_bytes = |chunk: &ChunkEntry| chunk.rows as usize * row_bytes + chunk.heap_bytes() as usize;
         self.chunks.iter().map(chunk_bytes).sum()
     }
@@ -93,10 +89,7 @@ impl Directory {
         if reader.remaining() > 0 {
             return Err(Malformed::new(format!("{} bytes too many", reader.remaining())));
         }
-        Ok(Unverified(Directory {
-            schema: Schema::new(columns),
-            chunks,
-        }))
+        Ok(Unverified(Directory { schema: Schema::new(columns), chunks }))
     }
 }
 
@@ -109,28 +102,17 @@ impl Unverified {
         for (number, chunk) in directory.chunks.iter().enumerate() {
             let in_directory = |malformed| (Place::Directory, malformed);
             if chunk.rows == 0 || chunk.rows as usize > CHUNK_ROWS_MAX {
-                return Err(in_directory(Malformed::new(format!(
-                    "chunk {number} has {} rows",
-                    chunk.rows
-                ))));
+                return Err(in_directory(Malformed::new(format!("chunk {number} has {} rows", chunk.rows))));
             }
             for (column, block) in directory.schema.columns().iter().zip(&chunk.blocks) {
-                block.verify(column, chunk.rows).map_err(|malformed| {
-                    (
-                        Place::Block {
-                            chunk: number,
-                            column: column.name.clone(),
-                        },
-                        malformed,
-                    )
-                })?;
+                block
+                    .verify(column, chunk.rows)
+                    .map_err(|malformed| (Place::Block { chunk: number, column: column.name.clone() }, malformed))?;
                 extents.push((block.offset, block.bytes));
             }
             let heap_bytes = chunk.heap_bytes();
             if heap_bytes > HEAP_BYTES_MAX as u64 {
-                return Err(in_directory(Malformed::new(format!(
-                    "chunk {number} has {heap_bytes} bytes of text"
-                ))));
+                return Err(in_directory(Malformed::new(format!("chunk {number} has {heap_bytes} bytes of text"))));
             }
         }
         // Empty blocks lie where a block ends, so they sort in front of the one that begins there.
@@ -142,10 +124,7 @@ impl Unverified {
             },
         );
         if end != Some(blocks_end) {
-            return Err((
-                Place::Directory,
-                Malformed::new("the blocks do not fill the file exactly"),
-            ));
+            return Err((Place::Directory, Malformed::new("the blocks do not fill the file exactly")));
         }
         Ok(directory)
     }
@@ -186,10 +165,9 @@ fn read_type(reader: &mut Reader<'_>) -> Result<ColumnType, Malformed> {
         (3, 0) => ColumnType::BigInt,
         (4, 0) => ColumnType::Real,
         (5, 0) => ColumnType::Double,
-        (6, _) if matches!(parameter >> 8, 1..=38) && parameter & 0xFF <= parameter >> 8 => ColumnType::Decimal {
-            precision: (parameter >> 8) as u8,
-            scale: parameter as u8,
-        },
+        (6, _) if matches!(parameter >> 8, 1..=38) && parameter & 0xFF <= parameter >> 8 => {
+            ColumnType::Decimal { precision: (parameter >> 8) as u8, scale: parameter as u8 }
+        }
         (7, length) => ColumnType::Char(length),
         (8, length) => ColumnType::Varchar(length),
         (9, 0) => ColumnType::Text,
@@ -212,14 +190,8 @@ fn read_column(reader: &mut Reader<'_>) -> Result<Column, Malformed> {
         0 => false,
         1 => true,
         other => {
-            return Err(Malformed::new(format!(
-                "column {name} is neither nullable nor not: {other}"
-            )));
+            return Err(Malformed::new(format!("column {name} is neither nullable nor not: {other}")));
         }
     };
-    Ok(Column {
-        name,
-        column_type,
-        nullable,
-    })
+    Ok(Column { name, column_type, nullable })
 }

@@ -86,19 +86,11 @@ impl fmt::Display for Place {
 
 impl NativeError {
     pub(super) fn io(file: &Path, action: &'static str, source: io::Error) -> NativeError {
-        NativeError::Io {
-            file: file.to_owned(),
-            action,
-            source,
-        }
+        NativeError::Io { file: file.to_owned(), action, source }
     }
 
     pub(super) fn damaged(file: &Path, place: Place, reason: impl Into<String>) -> NativeError {
-        NativeError::Damaged {
-            file: file.to_owned(),
-            place,
-            reason: reason.into(),
-        }
+        NativeError::Damaged { file: file.to_owned(), place, reason: reason.into() }
     }
 
     pub(super) fn malformed(file: &Path, place: Place, malformed: Malformed) -> NativeError {
@@ -106,10 +98,7 @@ impl NativeError {
     }
 
     pub(super) fn out_of_memory(file: &Path, source: OutOfMemory) -> NativeError {
-        NativeError::OutOfMemory {
-            file: file.to_owned(),
-            source,
-        }
+        NativeError::OutOfMemory { file: file.to_owned(), source }
     }
 
     pub(super) fn cancelled(file: &Path) -> NativeError {

@@ -1,25 +1,22 @@
-//! Stores a list of integers in as few whole bytes per value as its range, its step or its slope allows.
+//! Stores a list of integers in as few bits per value as its range, its step or its slope allows.
 //!
-//! Two shapes, chosen per block by the fewer bytes:
+//! Two shapes, chosen per block by the fewer bits:
 //!
 //! * **frame**: `value = base + residual * step`. The step is the greatest common divisor of the distances to the
 //!   least value: timestamps of whole seconds, prices of whole units and doubles with few digits lose their zeros.
 //! * **slope**: `value = previous + slope + residual`, from `base` on, for lists without nulls. Sorted keys shrink
-//!   to a byte, and a sequence with one stride to nothing.
+//!   to a few bits, and a sequence with one stride to nothing.
 //!
 //! Residuals are split into planes (`plane`). Arithmetic wraps at the width of the type, so any code read from a
 //! file decodes to *some* values; that they are the right ones is what the checksum of the block says.
 //!
-//! Floats take the same way as integers of the same width by their bits, booleans do not (`column`).
+//! Floats take the same way as integers of the same width, by their bits (`column`).
 
-#![allow(
-    clippy::inline_always,
-    reason = "what is not inlined is not compiled for the instruction set of its caller"
-)]
+#![allow(clippy::inline_always, reason = "what is not inlined is not compiled for the instruction set of its caller")]
 
 use std::mem::MaybeUninit;
 
-use super::plane::{BATCH_ROWS, Integer, Planes, plane_widths, split, width_of};
+use super::plane::{BATCH_ROWS, Integer, Planes, is_width, split, width_of};
 use super::wire::{Malformed, Reader, Writer};
 
 /// How the residuals become values.
@@ -44,7 +41,7 @@ pub(super) struct IntegerCode {
     pub(super) base: i128,
     /// Frame or slope.
     pub(super) shape: Shape,
-    /// Bytes per residual.
+    /// Bits per residual.
     pub(super) width: u8,
 }
 
@@ -61,7 +58,7 @@ impl IntegerCode {
         writer.i128(parameter);
     }
 
-    /// Reads the code of integers of at most `width_max` bytes.
+    /// Reads the code of integers of at most `width_max` bits.
     pub(super) fn read(reader: &mut Reader<'_>, width_max: u8) -> Result<IntegerCode, Malformed> {
         let (tag, width, base, parameter) = (reader.u8()?, reader.u8()?, reader.i128()?, reader.i128()?);
         let shape = match tag {
@@ -69,10 +66,8 @@ impl IntegerCode {
             1 => Shape::Slope { slope: parameter },
             _ => return Err(Malformed::new(format!("{tag} is not an integer encoding"))),
         };
-        if width > width_max {
-            return Err(Malformed::new(format!(
-                "residuals of {width} bytes in a column of {width_max} bytes"
-            )));
+        if width > width_max || !is_width(width) {
+            return Err(Malformed::new(format!("residuals of {width} bits where values have {width_max}")));
         }
         Ok(IntegerCode { base, shape, width })
     }
@@ -82,7 +77,7 @@ impl IntegerCode {
 ///
 /// `validity` has one bit per value, if some are null: the nulls are left out of the choice and come back as any
 /// value. There must be at least one that is not null.
-pub(super) fn encode<T: Integer>(values: &[T], validity: Option<&[u8]>, mut section: impl FnMut(&[u8])) -> IntegerCode {
+pub(super) fn encode<T: Integer>(values: &[T], validity: Option<&[u8]>, section: impl FnMut(&[u8])) -> IntegerCode {
     let code = choose(values, validity);
     let mut residuals: Vec<T> = match code.shape {
         Shape::Frame { step } => frame_residuals(values, T::truncate(code.base), step),
@@ -95,19 +90,16 @@ pub(super) fn encode<T: Integer>(values: &[T], validity: Option<&[u8]>, mut sect
             }
         }
     }
-    let mut plane = Vec::new();
-    let mut shift_bits = 0;
-    for width in plane_widths(code.width) {
-        plane.clear();
-        split(&residuals, width, shift_bits, &mut plane);
-        section(&plane);
-        shift_bits += 8 * u32::from(width);
-    }
+    split(&residuals, code.width, section);
     code
 }
 
 /// Joins the planes of `code` into `out`, with the widest vectors the machine has.
-pub(super) fn decode<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &mut [MaybeUninit<T>]) {
+pub(super) fn decode<'out, T: Integer>(
+    code: &IntegerCode,
+    planes: &Planes<'_>,
+    out: &'out mut [MaybeUninit<T>],
+) -> &'out [T] {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")
@@ -123,36 +115,50 @@ pub(super) fn decode<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &
             return unsafe { decode_avx2(code, planes, out) };
         }
     }
-    decode_inline(code, planes, out);
+    decode_inline(code, planes, out)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-fn decode_avx512<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &mut [MaybeUninit<T>]) {
-    decode_inline(code, planes, out);
+fn decode_avx512<'out, T: Integer>(
+    code: &IntegerCode,
+    planes: &Planes<'_>,
+    out: &'out mut [MaybeUninit<T>],
+) -> &'out [T] {
+    decode_inline(code, planes, out)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn decode_avx2<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &mut [MaybeUninit<T>]) {
-    decode_inline(code, planes, out);
+fn decode_avx2<'out, T: Integer>(
+    code: &IntegerCode,
+    planes: &Planes<'_>,
+    out: &'out mut [MaybeUninit<T>],
+) -> &'out [T] {
+    decode_inline(code, planes, out)
 }
 
 #[inline(always)]
-fn decode_inline<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &mut [MaybeUninit<T>]) {
+fn decode_inline<'out, T: Integer>(
+    code: &IntegerCode,
+    planes: &Planes<'_>,
+    out: &'out mut [MaybeUninit<T>],
+) -> &'out [T] {
     let mut reader = IntegerReader::new(code, planes);
     for batch in out.chunks_mut(BATCH_ROWS) {
         reader.read(batch);
     }
+    // SAFETY: the reader has filled batch after batch, to the last slot.
+    unsafe { out.assume_init_ref() }
 }
 
-/// Reads a list of integers from its start, some at a time.
+/// Reads a list of integers from its start, a batch at a time.
 pub(super) struct IntegerReader<'a, T> {
     planes: &'a Planes<'a>,
     shape: Shape,
     /// The base of a frame; of a slope, what the next value would be without its residual.
     base: T,
-    row: usize,
+    batch: usize,
     residuals: [T; BATCH_ROWS],
 }
 
@@ -161,21 +167,15 @@ impl<'a, T: Integer> IntegerReader<'a, T> {
     #[inline(always)]
     pub(super) fn new(code: &IntegerCode, planes: &'a Planes<'a>) -> IntegerReader<'a, T> {
         let base = T::truncate(code.base);
-        IntegerReader {
-            planes,
-            shape: code.shape,
-            base,
-            row: 0,
-            residuals: [T::default(); BATCH_ROWS],
-        }
+        IntegerReader { planes, shape: code.shape, base, batch: 0, residuals: [T::default(); BATCH_ROWS] }
     }
 
-    /// Fills `out`, of at most `BATCH_ROWS` slots, with the next values, which must exist.
+    /// Fills `out` with the next `BATCH_ROWS` values, or those that are left.
     #[inline(always)]
     pub(super) fn read<'out>(&mut self, out: &'out mut [MaybeUninit<T>]) -> &'out [T] {
         let residuals = &mut self.residuals[..out.len()];
-        self.planes.join(self.row, residuals);
-        self.row += out.len();
+        self.planes.join(self.batch, residuals);
+        self.batch += 1;
         let base = self.base;
         match self.shape {
             Shape::Frame { step: 1 } => fill(out, residuals, |residual| base.add(residual)),
@@ -220,12 +220,8 @@ pub(super) fn is_valid(validity: &[u8], row: usize) -> bool {
 fn choose<T: Integer>(values: &[T], validity: Option<&[u8]>) -> IntegerCode {
     let (least, greatest) = bounds(values, validity);
     let range = greatest.sub(least).unsigned();
-    let frame = IntegerCode {
-        base: least.widen(),
-        shape: Shape::Frame { step: 1 },
-        width: width_of(range),
-    };
-    if frame.width <= 1 {
+    let frame = IntegerCode { base: least.widen(), shape: Shape::Frame { step: 1 }, width: width_of(range) };
+    if frame.width == 0 {
         return frame;
     }
     if validity.is_none()
@@ -236,11 +232,7 @@ fn choose<T: Integer>(values: &[T], validity: Option<&[u8]>) -> IntegerCode {
     let step = u64::try_from(range).map_or(1, |_| common_step(values, validity, least));
     let stepped = width_of(range / u128::from(step.max(1)));
     if stepped < frame.width {
-        return IntegerCode {
-            shape: Shape::Frame { step: i128::from(step) },
-            width: stepped,
-            ..frame
-        };
+        return IntegerCode { shape: Shape::Frame { step: i128::from(step) }, width: stepped, ..frame };
     }
     frame
 }
@@ -250,11 +242,7 @@ fn bounds<T: Integer>(values: &[T], validity: Option<&[u8]>) -> (T, T) {
     let Some(validity) = validity else {
         return values.iter().copied().fold((values[0], values[0]), fold);
     };
-    let mut valid = values
-        .iter()
-        .enumerate()
-        .filter(|(row, _)| is_valid(validity, *row))
-        .map(|(_, value)| *value);
+    let mut valid = values.iter().enumerate().filter(|(row, _)| is_valid(validity, *row)).map(|(_, value)| *value);
     let first = valid.next().expect("a block of nulls alone is not encoded");
     valid.fold((first, first), fold)
 }
@@ -262,7 +250,7 @@ fn bounds<T: Integer>(values: &[T], validity: Option<&[u8]>) -> (T, T) {
 /// The slope of `values`, whose distance from least to greatest is `range`.
 fn choose_slope<T: Integer>(values: &[T], range: u128) -> Option<IntegerCode> {
     // Differences must neither overflow the type nor, between themselves, its unsigned twin.
-    if range >> (8 * u32::from(T::BYTES) - 2) != 0 {
+    if range >> (T::BITS - 2) != 0 {
         return None;
     }
     let difference = |pair: &[T; 2]| pair[1].sub(pair[0]);
@@ -309,10 +297,7 @@ fn frame_residuals<T: Integer>(values: &[T], base: T, step: i128) -> Vec<T> {
     }
     // `choose` gives steps only to distances of 64 bits; the distance of a null, which is masked out, may be longer.
     let step = step as u64;
-    values
-        .iter()
-        .map(|value| T::truncate(i128::from(value.sub(base).high(0) / step)))
-        .collect()
+    values.iter().map(|value| T::truncate(i128::from(value.sub(base).high(0) / step))).collect()
 }
 
 fn slope_residuals<T: Integer>(values: &[T], slope: T) -> Vec<T> {
@@ -337,7 +322,7 @@ mod tests {
         let mut writer = Writer::default();
         code.write(&mut writer);
         let bytes = writer.into_bytes();
-        assert_eq!(IntegerCode::read(&mut Reader::new(&bytes), T::BYTES), Ok(code));
+        assert_eq!(IntegerCode::read(&mut Reader::new(&bytes), T::BITS), Ok(code));
 
         let planes = Planes::new(code.width, values.len(), &mut sections.iter().map(Vec::as_slice))
             .expect("the planes have the lengths of the code");
@@ -376,18 +361,16 @@ mod tests {
     }
 
     #[test]
-    fn sorted_keys_take_one_byte() {
+    fn sorted_keys_take_a_few_bits() {
         let values: Vec<i32> = (0..60_000).map(|i| (i / 7) * 32 + i % 7).collect();
-        assert_eq!(round_trip(&values, None).width, 1);
+        assert_eq!(round_trip(&values, None).width, 8);
     }
 
     #[test]
     fn whole_seconds_lose_their_microseconds() {
-        let values: Vec<i64> = (0..5000)
-            .map(|i| 1_600_000_000_000_000 + (i * 7919 % 86_400) * 1_000_000)
-            .collect();
+        let values: Vec<i64> = (0..5000).map(|i| 1_600_000_000_000_000 + (i * 7919 % 86_400) * 1_000_000).collect();
         let code = round_trip(&values, None);
-        assert_eq!((code.width, code.shape), (3, Shape::Frame { step: 1_000_000 }));
+        assert_eq!((code.width, code.shape), (20, Shape::Frame { step: 1_000_000 }));
     }
 
     #[test]
@@ -407,10 +390,10 @@ mod tests {
     fn nulls_do_not_widen_a_block() {
         let mut values = vec![1_000_000_i32; 100];
         values[3] = 0;
-        values[50] = 1_000_100;
+        (values[50], values[51]) = (1_000_100, 1_000_001);
         let mut validity = vec![0xFF_u8; 13];
         validity[0] &= !(1 << 3);
-        assert_eq!(round_trip(&values, Some(&validity)).width, 1);
+        assert_eq!(round_trip(&values, Some(&validity)).width, 8);
     }
 
     #[test]
@@ -420,6 +403,6 @@ mod tests {
         let mut validity = vec![0xFF_u8; 13];
         validity[0] &= !(1 << 3);
         let code = round_trip(&values, Some(&validity));
-        assert_eq!((code.width, code.shape), (1, Shape::Frame { step: 1000 }));
+        assert_eq!((code.width, code.shape), (8, Shape::Frame { step: 1000 }));
     }
 }

@@ -63,13 +63,9 @@ pub fn read(
 
 /// Reads and checks header, trailer and directory; returns the directory and the length of the file.
 fn read_directory(file: &File, path: &Path) -> Result<(Directory, u64), NativeError> {
-    let file_bytes = file
-        .metadata()
-        .map_err(|error| NativeError::io(path, "read the file's length", error))?
-        .len();
+    let file_bytes = file.metadata().map_err(|error| NativeError::io(path, "read the file's length", error))?.len();
     let read = |offset: u64, bytes: &mut [u8], place: Place| {
-        file.read_exact_at(bytes, offset)
-            .map_err(|error| read_error(path, place, error))
+        file.read_exact_at(bytes, offset).map_err(|error| read_error(path, place, error))
     };
     let mut header = [0; HEADER_BYTES];
     let header = &mut header[..HEADER_BYTES.min(file_bytes as usize)];
@@ -85,16 +81,10 @@ fn read_directory(file: &File, path: &Path) -> Result<(Directory, u64), NativeEr
     let mut fields = Reader::new(&header[MAGIC.len()..]);
     let version = fields.u32().map_err(in_header)?;
     if version != VERSION {
-        return Err(NativeError::Version {
-            file: path.to_owned(),
-            found: version,
-            supported: VERSION,
-        });
+        return Err(NativeError::Version { file: path.to_owned(), found: version, supported: VERSION });
     }
     if fields.u32().map_err(in_header)? != 0 {
-        return Err(in_trailer(
-            "the header has bytes that mean nothing in this version".to_owned(),
-        ));
+        return Err(in_trailer("the header has bytes that mean nothing in this version".to_owned()));
     }
 
     let mut trailer = [0; TRAILER_BYTES];
@@ -106,9 +96,7 @@ fn read_directory(file: &File, path: &Path) -> Result<(Directory, u64), NativeEr
     let mut fields = Reader::new(fields);
     let mut field = || fields.u64().map_err(in_header);
     let (directory_at, directory_bytes, checksum) = (field()?, field()?, field()?);
-    let end = directory_at
-        .checked_add(directory_bytes)
-        .and_then(|end| end.checked_add(TRAILER_BYTES as u64));
+    let end = directory_at.checked_add(directory_bytes).and_then(|end| end.checked_add(TRAILER_BYTES as u64));
     if directory_at < HEADER_BYTES as u64 || end != Some(file_bytes) {
         return Err(in_trailer(format!(
             "a directory of {directory_bytes} bytes at {directory_at} does not end a file of {file_bytes} bytes"
@@ -118,11 +106,7 @@ fn read_directory(file: &File, path: &Path) -> Result<(Directory, u64), NativeEr
     let mut directory = vec![0; directory_bytes as usize];
     read(directory_at, &mut directory, Place::Directory)?;
     if xxh3_64(&directory) != checksum {
-        return Err(NativeError::damaged(
-            path,
-            Place::Directory,
-            "the checksum does not match",
-        ));
+        return Err(NativeError::damaged(path, Place::Directory, "the checksum does not match"));
     }
     let directory = Directory::parse(&directory)
         .map_err(|malformed| (Place::Directory, malformed))
@@ -161,10 +145,8 @@ impl Reload<'_> {
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.work(append))).collect();
             // All are joined, then the first error counts.
-            let results: Vec<_> = workers
-                .into_iter()
-                .map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
-                .collect();
+            let results: Vec<_> =
+                workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect();
             results.into_iter().collect()
         })
     }
@@ -186,11 +168,7 @@ impl Reload<'_> {
                     .merge(number as u64, vec![buffer])
                     .map_err(|error| NativeError::out_of_memory(self.path, error))?;
                 let bytes = chunk.blocks.iter().map(|block| block.bytes).sum();
-                if (self.control)(bytes) {
-                    Ok(())
-                } else {
-                    Err(NativeError::cancelled(self.path))
-                }
+                if (self.control)(bytes) { Ok(()) } else { Err(NativeError::cancelled(self.path)) }
             });
             if let Err(error) = read {
                 self.stop.store(true, Ordering::Relaxed);
@@ -225,39 +203,17 @@ impl Worker {
         let mut spare = buffer.spare(rows);
         let columns = reload.schema.columns();
         for ((definition, block), column) in columns.iter().zip(&chunk.blocks).zip(&mut spare.columns) {
-            let place = || Place::Block {
-                chunk: number,
-                column: definition.name.clone(),
-            };
-            let bytes = self
-                .read_block(reload.file, block)
-                .map_err(|error| read_error(reload.path, place(), error))?;
+            let place = || Place::Block { chunk: number, column: definition.name.clone() };
+            let bytes = self.read_block(reload.file, block).map_err(|error| read_error(reload.path, place(), error))?;
             if xxh3_64(bytes) != block.checksum {
-                return Err(NativeError::damaged(
-                    reload.path,
-                    place(),
-                    "the checksum does not match",
-                ));
+                return Err(NativeError::damaged(reload.path, place(), "the checksum does not match"));
             }
-            let stored = Stored {
-                block,
-                bytes: &self.stored,
-                scratch: &mut self.scratch,
-            };
-            column::decode(
-                stored,
-                column,
-                &mut spare.heap,
-                definition.column_type != ColumnType::Bytea,
-            )
-            .map_err(|malformed| NativeError::malformed(reload.path, place(), malformed))?;
+            let stored = Stored { block, bytes: &self.stored, scratch: &mut self.scratch };
+            column::decode(stored, column, &mut spare.heap, definition.column_type != ColumnType::Bytea)
+                .map_err(|malformed| NativeError::malformed(reload.path, place(), malformed))?;
         }
         let heap_used = spare.heap.used;
-        let nulls: Vec<usize> = chunk
-            .blocks
-            .iter()
-            .map(|block| block.statistics.null_count as usize)
-            .collect();
+        let nulls: Vec<usize> = chunk.blocks.iter().map(|block| block.statistics.null_count as usize).collect();
         // SAFETY: decoding has filled every slot of every column, the heap up to `heap_used` with what the views point
         // to, and the validity bits, in which it has counted these nulls.
         unsafe { buffer.advance(rows, &nulls, heap_used) };

@@ -100,10 +100,7 @@ impl SectionWriter {
         } else {
             self.bytes.extend_from_slice(raw);
         }
-        Section {
-            raw_bytes: raw.len() as u64,
-            stored_bytes: stored as u64,
-        }
+        Section { raw_bytes: raw.len() as u64, stored_bytes: stored as u64 }
     }
 
     /// The number of bytes in `packed`, if compressing `raw` into it paid.
@@ -156,10 +153,7 @@ pub(super) fn unpack<'a>(
             if scratch.len() < scratch_at + raw + SLACK_BYTES {
                 scratch.resize(scratch_at + raw + SLACK_BYTES, 0);
             }
-            expand(
-                &block[block_at..block_at + stored],
-                &mut scratch[scratch_at..scratch_at + raw],
-            )?;
+            expand(&block[block_at..block_at + stored], &mut scratch[scratch_at..scratch_at + raw])?;
             places.push((true, scratch_at, raw));
             scratch_at += raw;
         } else {
@@ -204,10 +198,7 @@ pub(super) fn unpack_pieces<'a>(
 fn expand(packed: &[u8], raw: &mut [u8]) -> Result<(), Malformed> {
     match decompress_into(packed, raw) {
         Ok(len) if len == raw.len() => Ok(()),
-        Ok(len) => Err(Malformed::new(format!(
-            "a section of {} bytes decompresses to {len}",
-            raw.len()
-        ))),
+        Ok(len) => Err(Malformed::new(format!("a section of {} bytes decompresses to {len}", raw.len()))),
         Err(error) => Err(Malformed::new(format!("a section does not decompress: {error}"))),
     }
 }
@@ -221,9 +212,7 @@ mod tests {
     #[test]
     fn sections_come_back_plain_and_packed() {
         let repeated = b"the slyly regular deposits sleep. ".repeat(100);
-        let random: Vec<u8> = (0..700_u32)
-            .flat_map(|i| xxh3_64(&i.to_le_bytes()).to_le_bytes())
-            .collect();
+        let random: Vec<u8> = (0..700_u32).flat_map(|i| xxh3_64(&i.to_le_bytes()).to_le_bytes()).collect();
         let all: [&[u8]; 5] = [&repeated, b"", b"short", &random, &repeated[..2000]];
         let mut writer = SectionWriter::new();
         for raw in all {
@@ -251,16 +240,10 @@ mod tests {
 
     #[test]
     fn broken_lz4_is_refused() {
-        let sections = [Section {
-            raw_bytes: 1000,
-            stored_bytes: 20,
-        }];
+        let sections = [Section { raw_bytes: 1000, stored_bytes: 20 }];
         for byte in 0..=255_u8 {
             let block = [byte; 20 + SLACK_BYTES];
-            assert!(
-                unpack(&sections, &block, &mut Vec::new()).is_err(),
-                "filled with {byte}"
-            );
+            assert!(unpack(&sections, &block, &mut Vec::new()).is_err(), "filled with {byte}");
         }
     }
 }

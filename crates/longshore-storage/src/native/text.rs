@@ -21,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::view;
 
 use super::integer::{self, IntegerCode, IntegerReader};
-use super::plane::{BATCH_ROWS, Planes, plane_widths, split, width_of};
+use super::plane::{BATCH_ROWS, Planes, split, width_of};
 use super::section::{SectionWriter, Unpacked};
 use super::wire::Malformed;
 
@@ -32,7 +32,7 @@ pub(super) const PIECE_BYTES: usize = 128 << 10;
 /// A dictionary pays when a value occurs this many times on average.
 const REPETITION_MIN: usize = 8;
 
-/// Codes of a dictionary have at most two bytes.
+/// Codes of a dictionary have at most 16 bits.
 pub(super) const DICTIONARY_ENTRIES_MAX: usize = 1 << 16;
 
 /// Distinct values and the code of each row.
@@ -86,11 +86,7 @@ impl Dictionary {
     /// Writes the codes and says how wide they are.
     pub(super) fn write_codes(&self, writer: &mut SectionWriter) -> u8 {
         let width = width_of(self.entries.len() as u128 - 1);
-        let mut plane = Vec::new();
-        for plane_width in plane_widths(width) {
-            split(&self.codes, plane_width, 0, &mut plane);
-            writer.push(&plane);
-        }
+        split(&self.codes, width, |plane| writer.push(plane));
         width
     }
 }
@@ -103,11 +99,7 @@ fn is_long(view: u128) -> bool {
 /// The text of the view whose bytes are `view`, which lies there or in `heap`.
 pub(crate) fn value_bytes<'a>(view: &'a [u8; 16], heap: &'a [u8]) -> &'a [u8] {
     let bits = u128::from_le_bytes(*view);
-    if is_long(bits) {
-        &heap[view::offset(bits)..][..view::length(bits)]
-    } else {
-        &view[4..4 + view::length(bits)]
-    }
+    if is_long(bits) { &heap[view::offset(bits)..][..view::length(bits)] } else { &view[4..4 + view::length(bits)] }
 }
 
 fn hash(view: u128, heap: &[u8]) -> u64 {
@@ -176,36 +168,28 @@ impl Values<'_> {
     /// `check`: whether values may begin inside a character of the section, which is UTF-8 as a whole.
     fn rebuild<'out>(&self, out: &'out mut [MaybeUninit<u128>], check: bool) -> Result<&'out [u128], Malformed> {
         let beyond = || Malformed::new("the values are longer than their bytes");
-        let (mut short_at, mut long_at) = (0, 0);
         let (short, short_len) = (self.short.padded(), self.short.bytes().len());
+        let (mut short_at, mut long_at) = (0, 0);
         let mut lengths = [MaybeUninit::uninit(); BATCH_ROWS];
         let mut reader = IntegerReader::<u32>::new(&self.lengths, &self.planes);
         let mut inside_a_character = false;
         for out in out.chunks_mut(BATCH_ROWS) {
             let lengths = reader.read(&mut lengths[..out.len()]);
             for (slot, &length) in out.iter_mut().zip(lengths) {
-                let (view, first) = if length as usize <= view::INLINE_BYTES_MAX {
-                    let bytes: &[u8; 16] = short.get(short_at..).and_then(<[u8]>::first_chunk).ok_or_else(beyond)?;
-                    short_at += length as usize;
-                    let kept = (1_u128 << (8 * length)) - 1;
-                    let value = u128::from_le_bytes(*bytes) & kept;
-                    (u128::from(length) | value << 32, value as u8)
-                } else {
-                    let prefix: &[u8; 4] = self
-                        .long
-                        .get(long_at..)
-                        .and_then(<[u8]>::first_chunk)
-                        .ok_or_else(beyond)?;
-                    let offset = self.long_at.wrapping_add(long_at as u32);
-                    long_at += length as usize;
-                    let prefix_bits = u128::from(u32::from_le_bytes(*prefix));
-                    (
-                        u128::from(length) | prefix_bits << 32 | u128::from(offset) << 96,
-                        prefix[0],
-                    )
-                };
-                inside_a_character |= first & 0xC0 == 0x80;
-                slot.write(view);
+                // Short and long values come in no order that could be predicted, so nothing is decided by a branch.
+                let is_long = length as usize > view::INLINE_BYTES_MAX;
+                let (source, at) = if is_long { (self.long, long_at) } else { (short, short_at) };
+                let start: &[u8; view::INLINE_BYTES_MAX] =
+                    source.get(at..).and_then(<[u8]>::first_chunk).ok_or_else(beyond)?;
+                let (first, rest) = split_start(start);
+                let (first_mask, rest_mask) = KEPT[(length as usize).min(view::INLINE_BYTES_MAX + 1)];
+                let offset = u64::from(self.long_at.wrapping_add(long_at as u32)) << 32;
+                let high = rest & rest_mask | if is_long { offset } else { 0 };
+                let low = u64::from(length) | u64::from(first & first_mask) << 32;
+                slot.write(u128::from(low) | u128::from(high) << 64);
+                inside_a_character |= first & first_mask & 0xC0 == 0x80;
+                long_at += if is_long { length as usize } else { 0 };
+                short_at += if is_long { 0 } else { length as usize };
             }
         }
         if short_at != short_len || long_at != self.long.len() {
@@ -219,6 +203,26 @@ impl Values<'_> {
     }
 }
 
+/// The first 4 and the next 8 bytes of a value.
+fn split_start(start: &[u8; view::INLINE_BYTES_MAX]) -> (u32, u64) {
+    let (first, rest) = start.split_first_chunk::<4>().expect("12 are more than 4");
+    let rest = rest.first_chunk::<8>().expect("12 are 4 and 8");
+    (u32::from_le_bytes(*first), u64::from_le_bytes(*rest))
+}
+
+/// By the length of a value: the bits of its first 4 and its next 8 bytes that its view keeps. The last entry is that of
+/// all long values, whose views keep the first 4 bytes.
+const KEPT: [(u32, u64); view::INLINE_BYTES_MAX + 2] = {
+    let mut kept = [(u32::MAX, 0); view::INLINE_BYTES_MAX + 2];
+    let mut length = 0;
+    while length <= view::INLINE_BYTES_MAX {
+        let bits = (1_u128 << (8 * length)) - 1;
+        kept[length] = (bits as u32, (bits >> 32) as u64);
+        length += 1;
+    }
+    kept
+};
+
 /// Looks every code up in `table`, which holds the views of a dictionary.
 pub(super) fn decode_codes(
     planes: &Planes<'_>,
@@ -228,7 +232,7 @@ pub(super) fn decode_codes(
     let mut codes = [0_u32; BATCH_ROWS];
     for (batch, out) in out.chunks_mut(BATCH_ROWS).enumerate() {
         let codes = &mut codes[..out.len()];
-        planes.join(batch * BATCH_ROWS, codes);
+        planes.join(batch, codes);
         for (slot, &code) in out.iter_mut().zip(&*codes) {
             let view = table
                 .get(code as usize)

@@ -44,12 +44,7 @@ pub fn write(
     let chunks = unload.write_chunks(threads)?;
     let bytes_on_disk = unload.write_frame(&chunks)?;
     partial.publish()?;
-    Ok(NativeReport::new(
-        snapshot.rows(),
-        bytes_on_disk,
-        snapshot.bytes(),
-        begun.elapsed(),
-    ))
+    Ok(NativeReport::new(snapshot.rows(), bytes_on_disk, snapshot.bytes(), begun.elapsed()))
 }
 
 /// What the workers share.
@@ -70,10 +65,7 @@ impl Unload<'_> {
         let threads = threads.clamp(1, self.snapshot.chunks().len().max(1));
         let results: Vec<_> = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.work())).collect();
-            workers
-                .into_iter()
-                .map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
-                .collect()
+            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
         });
         let mut entries = Vec::with_capacity(self.snapshot.chunks().len());
         for result in results {
@@ -107,9 +99,7 @@ impl Unload<'_> {
         let chunk = &self.snapshot.chunks()[number];
         writer.clear();
         let columns = self.snapshot.schema().columns().len();
-        let mut blocks: Vec<_> = (0..columns)
-            .map(|column| column::encode(chunk, column, writer))
-            .collect();
+        let mut blocks: Vec<_> = (0..columns).map(|column| column::encode(chunk, column, writer)).collect();
         let bytes = writer.bytes().len() as u64;
         let start = self.end.fetch_add(bytes, Ordering::Relaxed);
         self.write_at(writer.bytes(), start)?;
@@ -119,10 +109,7 @@ impl Unload<'_> {
         if !(self.control)(bytes) {
             return Err(NativeError::cancelled(self.path));
         }
-        Ok(ChunkEntry {
-            rows: chunk.rows() as u32,
-            blocks,
-        })
+        Ok(ChunkEntry { rows: chunk.rows() as u32, blocks })
     }
 
     /// Writes header, directory and trailer; returns the length of the file.
@@ -146,9 +133,7 @@ impl Unload<'_> {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), NativeError> {
-        self.file
-            .write_all_at(bytes, offset)
-            .map_err(|error| NativeError::io(self.path, "write the file", error))
+        self.file.write_all_at(bytes, offset).map_err(|error| NativeError::io(self.path, "write the file", error))
     }
 }
 
@@ -175,9 +160,7 @@ impl<'a> Partial<'a> {
         fs::rename(&self.name, self.path).map_err(failed("rename the finished file"))?;
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(failed("write the file's folder to disk"))
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("write the file's folder to disk"))
     }
 }
 
