@@ -193,6 +193,9 @@ async fn integer_overflow_is_an_error() {
         "SELECT -b - 2 FROM i",
         "SELECT 9223372036854775807 + 1",
         "SELECT s * s * s * s * s * s FROM i",
+        "SELECT sum(b) FROM i, generate_series(1, 2)",
+        "SELECT s, sum(b) FROM i, generate_series(1, 2) GROUP BY s",
+        "SELECT sum(b) OVER (ORDER BY s ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM i WHERE b > 0",
     ] {
         let message = fails(&mut session, sql).await;
         assert!(message.to_lowercase().contains("overflow"), "{sql}: {message}");
@@ -204,6 +207,18 @@ async fn integer_overflow_is_an_error() {
     assert_eq!(ok(&mut session, "SELECT 1 + 2 * 3 - -4 LIMIT 2 - 1").await, ["11"]);
     assert_eq!(ok(&mut session, "SELECT count(*) FROM i GROUP BY a + 1 - 1 HAVING count(*) + 1 > 1").await, ["1", "1"]);
     assert_eq!(ok(&mut session, "SELECT DATE '2020-01-31' + 1, 0.1 + 0.2, 7 / 2, 7 % 4").await, ["2020-02-01|0.3|3|3"]);
+    assert_eq!(ok(&mut session, "SELECT sum(b), sum(b - 5) FROM i WHERE a IS NULL").await, ["5|0"]);
+    assert_eq!(
+        sorted(&mut session, "SELECT s, sum(b), sum(a), sum(DISTINCT b) FROM i GROUP BY s").await,
+        ["2|5|-|5", "32767|9223372036854775807|2147483647|9223372036854775807"]
+    );
+    assert_eq!(ok(&mut session, "SELECT sum(x) FROM (SELECT b AS x FROM i UNION ALL SELECT -b FROM i)").await, ["0"]);
+    assert_eq!(
+        ok(&mut session, "SELECT sum(b) OVER (ORDER BY a NULLS FIRST) FROM (SELECT 1 a, 2 b UNION ALL SELECT 2, 3)")
+            .await,
+        ["2", "5"]
+    );
+    assert_eq!(ok(&mut session, "SELECT sum(b) FROM i WHERE a < 0").await, ["-"]);
     assert!(fails(&mut session, "SELECT 1 / 0").await.contains("division by zero"));
 }
 

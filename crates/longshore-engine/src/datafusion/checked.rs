@@ -2,7 +2,9 @@
 //!
 //! `+`, `-`, `*` and negation of integers are replaced by functions that compute the same but report an overflow, as
 //! PostgreSQL does. This is done before types are coerced; names of columns stay as they were. Left as they are:
-//! division, which is checked already, other types, and `sum` of BIGINT, which still wraps around beyond 64 bits.
+//! division, which is checked already, and other types. `sum` is checked likewise (`sum`).
+
+mod sum;
 
 use std::sync::Arc;
 
@@ -19,6 +21,8 @@ use datafusion::logical_expr::{
     ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::physical_expr_common::datum::apply;
+
+pub(super) use sum::CheckedSum;
 
 /// Puts checked functions in the place of integer operators.
 #[derive(Debug)]

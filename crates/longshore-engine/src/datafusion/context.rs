@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use datafusion::common::Result;
 use datafusion::common::config::Dialect;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::AggregateUDF;
 use datafusion::prelude::SessionConfig;
 use longshore_storage::Memory;
 
-use super::checked::CheckedArithmetic;
+use super::checked::{CheckedArithmetic, CheckedSum};
 use super::memory::SharedPool;
 use crate::Config;
 
@@ -37,7 +39,10 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         .with_runtime_env(runtime(config, memory))
         .with_default_features()
         .build();
-    state.register_function_rewrite(Arc::new(CheckedArithmetic::new())).expect("the state of a session takes rewrites");
+    let checked: Result<()> = state
+        .register_function_rewrite(Arc::new(CheckedArithmetic::new()))
+        .and_then(|()| state.register_udaf(Arc::new(AggregateUDF::new_from_impl(CheckedSum::new()))).map(|_| ()));
+    checked.expect("the state of a session takes functions");
     state
 }
 

@@ -81,3 +81,106 @@ impl Morsels {
         before.min(rows)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::{Int32Array, RecordBatch, StringViewArray};
+    use datafusion::common::ScalarValue;
+    use datafusion::logical_expr::Operator;
+    use datafusion::physical_expr::PhysicalExpr;
+    use datafusion::physical_expr::expressions::{BinaryExpr, Column as Reference, Literal};
+    use longshore_storage::{Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema};
+
+    use super::*;
+    use crate::datafusion::predicate::Predicate;
+    use crate::datafusion::pushdown::Projection;
+
+    /// Three chunks of 40,000 rows; the columns count the rows, as a number and as a text of six digits.
+    fn relation() -> Relation {
+        let columns = vec![Column::new("n", ColumnType::Integer, false), Column::new("s", ColumnType::Text, false)];
+        let schema = Arc::new(Schema::new(columns));
+        let memory = Memory::new(None);
+        let relation = Relation::new(Arc::clone(&schema), Arc::clone(&memory));
+        let mut arena = Arena::new(memory, 2 << 20);
+        let append = relation.begin_append(MergeKind::Chunk);
+        for chunk in 0..3 {
+            let rows = chunk * 40_000..(chunk + 1) * 40_000;
+            let numbers = Int32Array::from_iter_values(rows.clone());
+            let texts = StringViewArray::from_iter_values(rows.map(|row| format!("{row:06}")));
+            let batch = RecordBatch::try_new(schema.arrow(), vec![Arc::new(numbers), Arc::new(texts)]);
+            let batch = batch.expect("the columns fit the schema");
+            let buffers = PartitionBuffer::from_batch(&schema, &batch, &mut arena).expect("the rows fit");
+            append.merge(chunk as u64, buffers).expect("there is memory");
+        }
+        assert_eq!(append.commit(), 120_000);
+        relation
+    }
+
+    fn compare(column: (&str, usize), operator: Operator, value: ScalarValue) -> Arc<dyn PhysicalExpr> {
+        let column = Arc::new(Reference::new(column.0, column.1));
+        Arc::new(BinaryExpr::new(column, operator, Arc::new(Literal::new(value))))
+    }
+
+    fn source(predicate: Option<Arc<dyn PhysicalExpr>>, fetch: Option<usize>) -> RelationSource {
+        let snapshot = relation().snapshot();
+        let table = snapshot.schema().arrow();
+        let projection = Projection::new(&table, None).expect("all columns exist");
+        let mut source = RelationSource::new("t".into(), snapshot, Arc::clone(&table), projection, fetch, 2);
+        source.predicate = predicate.map(|expr| Arc::new(Predicate::new([expr], &table).expect("the column exists")));
+        source
+    }
+
+    fn chunks(morsels: &Morsels) -> Vec<usize> {
+        let mut chunks = Vec::new();
+        while let Some(morsel) = morsels.take() {
+            assert!(morsel.rows > 0 && morsel.offset + morsel.rows <= morsel.chunk.rows());
+            chunks.push(morsel.chunk_index);
+        }
+        chunks.dedup();
+        chunks
+    }
+
+    #[test]
+    fn chunks_that_cannot_match_are_left_out() {
+        let int = |value| ScalarValue::Int32(Some(value));
+        let text = |value: &str| ScalarValue::Utf8View(Some(value.to_owned()));
+        for (predicate, expected) in [
+            (compare(("n", 0), Operator::Lt, int(40_000)), vec![0]),
+            (compare(("n", 0), Operator::GtEq, int(79_999)), vec![1, 2]),
+            (compare(("n", 0), Operator::Eq, int(80_000)), vec![2]),
+            (compare(("n", 0), Operator::Eq, int(120_000)), vec![]),
+            (compare(("n", 0), Operator::NotEq, int(5)), vec![0, 1, 2]),
+            (compare(("n", 0), Operator::Gt, ScalarValue::Int32(None)), vec![]),
+            (compare(("s", 1), Operator::Lt, text("0300")), vec![0]),
+            (compare(("s", 1), Operator::Gt, text("0900")), vec![2]),
+        ] {
+            let shown = predicate.to_string();
+            let found = chunks(&Morsels::new(&source(Some(predicate), None)));
+            assert_eq!(found, expected, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_limit_without_a_predicate_takes_the_first_rows_only() {
+        let rows = |fetch| {
+            let morsels = Morsels::new(&source(None, fetch));
+            let mut rows = 0;
+            while let Some(morsel) = morsels.take() {
+                rows += morsel.rows;
+            }
+            rows
+        };
+        assert_eq!(rows(None), 120_000);
+        assert_eq!(rows(Some(3)), 3);
+        assert_eq!(rows(Some(40_001)), 40_001);
+        assert_eq!(rows(Some(1_000_000)), 120_000);
+    }
+
+    #[test]
+    fn a_limit_is_shared_by_the_workers() {
+        let wide = compare(("n", 0), Operator::GtEq, ScalarValue::Int32(Some(0)));
+        let morsels = Morsels::new(&source(Some(wide), Some(10)));
+        assert_eq!([morsels.grant(7), morsels.grant(7), morsels.grant(7)], [7, 3, 0]);
+        assert!(morsels.take().is_none());
+    }
+}
