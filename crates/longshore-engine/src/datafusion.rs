@@ -4,6 +4,7 @@
 //! optimizes and runs it over our scans of relations ([`scan`]) and of files ([`in_situ`]), which take projections,
 //! simple predicates and limits. Not here: statements other than queries and INSERT (`statement`).
 
+mod casts;
 mod checked;
 mod context;
 mod errors;
@@ -51,14 +52,7 @@ pub(crate) struct Queries {
 impl Queries {
     /// Queries over `catalog` with the threads and the memory of `config`.
     pub(crate) fn new(config: &Config, catalog: Arc<Catalog>, memory: Arc<Memory>) -> Self {
-        Self {
-            state: context::state(config, &memory),
-            files: Files {
-                catalog,
-                memory,
-                tuning: config.tuning(),
-            },
-        }
+        Self { state: context::state(config, &memory), files: Files { catalog, memory, tuning: config.tuning() } }
     }
 
     fn planner(&self, control: &Arc<Control>) -> Planner {

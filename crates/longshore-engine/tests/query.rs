@@ -223,6 +223,21 @@ async fn integer_overflow_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn casts_mean_what_they_mean_in_postgresql() {
+    let mut session = session(1);
+    ok(&mut session, "CREATE TABLE c (b BYTEA, i INTEGER, d DECIMAL(5,1))").await;
+    ok(&mut session, "INSERT INTO c VALUES ('\\x00ff', 2.5, 0.25), ('ab', -2.5, -0.25), (NULL, 1.49, NULL)").await;
+    assert_eq!(
+        ok(&mut session, "SELECT CAST(b AS TEXT), i, d FROM c").await,
+        ["\\x00ff|3|0.3", "\\x6162|-3|-0.3", "-|1|-"]
+    );
+    assert_eq!(ok(&mut session, "SELECT count(*) FROM c WHERE b = '\\x6162'::bytea").await, ["1"]);
+    assert_eq!(ok(&mut session, "SELECT 1.5::int, -0.5::smallint, 0.49::bigint, '12'::int").await, ["2|-1|0|12"]);
+    assert!(fails(&mut session, "INSERT INTO c (b) VALUES ('\\x0')").await.contains("odd number"));
+    assert!(fails(&mut session, "SELECT 3000000000.0::int").await.contains("3000000000"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn errors_speak_of_what_the_user_wrote() {
     let mut session = session(1);
     ok(&mut session, "CREATE TABLE e (a INTEGER)").await;

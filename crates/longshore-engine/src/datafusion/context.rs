@@ -11,6 +11,7 @@ use datafusion::logical_expr::AggregateUDF;
 use datafusion::prelude::SessionConfig;
 use longshore_storage::Memory;
 
+use super::casts::PostgresCasts;
 use super::checked::{CheckedArithmetic, CheckedSum};
 use super::memory::SharedPool;
 use crate::Config;
@@ -41,6 +42,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         .build();
     let checked: Result<()> = state
         .register_function_rewrite(Arc::new(CheckedArithmetic::new()))
+        .and_then(|()| state.register_function_rewrite(Arc::new(PostgresCasts::new())))
         .and_then(|()| state.register_udaf(Arc::new(AggregateUDF::new_from_impl(CheckedSum::new()))).map(|_| ()));
     checked.expect("the state of a session takes functions");
     state
