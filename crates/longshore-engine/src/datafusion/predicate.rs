@@ -5,6 +5,8 @@
 //! The conjuncts run cheapest first, and each sees only what the ones before it left once few rows are left.
 //! Not here: skipping whole chunks (`prune`), how predicates reach a scan (`pushdown`).
 
+mod digits;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -19,6 +21,9 @@ use datafusion::physical_expr::expressions::{
     BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
 };
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
+
+use digits::Comparison;
+pub(super) use digits::Digits;
 
 /// A later conjunct sees only the rows that are left once fewer than one in this many are.
 const NARROW_RATIO: usize = 8;
@@ -39,7 +44,18 @@ struct Conjunct {
     /// The columns of the table that it reads, in the order of `schema`.
     columns: Vec<usize>,
     schema: SchemaRef,
+    /// The same on stored digits, where it can be so evaluated.
+    digits: Option<Comparison>,
     cost: usize,
+}
+
+/// Where a predicate finds the values of the rows that it is evaluated on.
+pub(super) trait Values {
+    /// A column of the table.
+    fn array(&mut self, column: usize) -> ArrayRef;
+
+    /// The digits of a decimal column, if it is stored as 64-bit integers.
+    fn digits(&self, column: usize) -> Option<Digits<'_>>;
 }
 
 /// Which rows of a batch a predicate keeps.
@@ -72,20 +88,13 @@ impl Predicate {
         self.conjuncts.iter().map(|conjunct| &conjunct.whole)
     }
 
-    /// Evaluates the predicate on `rows` rows; `column` gives the values of a column of the table.
-    pub(super) fn select(&self, rows: usize, mut column: impl FnMut(usize) -> ArrayRef) -> Result<Selection> {
+    /// Evaluates the predicate on `rows` rows.
+    pub(super) fn select(&self, rows: usize, values: &mut impl Values) -> Result<Selection> {
         let mut selected: Option<BooleanArray> = None;
         let mut left = rows;
         for conjunct in &self.conjuncts {
-            let arrays = conjunct.columns.iter().map(|&index| column(index)).collect();
-            let options = RecordBatchOptions::new().with_row_count(Some(rows));
-            let batch = RecordBatch::try_new_with_options(Arc::clone(&conjunct.schema), arrays, &options)?;
-            let value = match &selected {
-                Some(mask) if left * NARROW_RATIO < rows => conjunct.local.evaluate_selection(&batch, mask)?,
-                _ => conjunct.local.evaluate(&batch)?,
-            };
-            let array = value.into_array(rows)?;
-            let mask = without_nulls(as_boolean_array(&array)?);
+            let few = selected.as_ref().filter(|_| left * NARROW_RATIO < rows);
+            let mask = conjunct.evaluate(rows, few, values)?;
             let mask = match &selected {
                 Some(before) => and(before, &mask)?,
                 None => mask,
@@ -122,8 +131,26 @@ impl Conjunct {
         columns.sort_unstable();
         let schema: SchemaRef = Arc::new(table.project(&columns)?);
         let local = reassign_expr_columns(Arc::clone(&whole), &schema)?;
+        let digits = Comparison::of(whole.as_ref(), |index| table.field(index).data_type().clone());
         let cost = cost(&whole, table);
-        Ok(Self { whole, local, columns, schema, cost })
+        Ok(Self { whole, local, columns, schema, digits, cost })
+    }
+
+    /// Which of `rows` rows satisfy it, without nulls; rows that are not among the `few` need not be looked at.
+    fn evaluate(&self, rows: usize, few: Option<&BooleanArray>, values: &mut impl Values) -> Result<BooleanArray> {
+        if let Some(comparison) = &self.digits
+            && let Some(digits) = values.digits(comparison.column)
+        {
+            return Ok(comparison.evaluate(&digits));
+        }
+        let arrays = self.columns.iter().map(|&column| values.array(column)).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?;
+        let value = match few {
+            Some(mask) => self.local.evaluate_selection(&batch, mask)?,
+            None => self.local.evaluate(&batch)?,
+        };
+        Ok(without_nulls(as_boolean_array(&value.into_array(rows)?)?))
     }
 }
 

@@ -11,10 +11,10 @@ use datafusion::common::Result;
 use datafusion::execution::RecordBatchStream;
 use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures::Stream;
-use longshore_storage::Chunk;
+use longshore_storage::{Chunk, Values as Stored};
 
 use super::morsels::{Morsel, Morsels};
-use super::predicate::{Predicate, Selection};
+use super::predicate::{Digits, Predicate, Selection, Values};
 use super::prune::Pruner;
 use super::pushdown::Projection;
 use super::scan::RelationSource;
@@ -100,7 +100,7 @@ impl ScanStream {
     fn filter(&mut self, morsel: &Morsel) -> Result<Option<RecordBatch>> {
         let mut columns = Columns { chunk: &morsel.chunk, offset: morsel.offset, rows: morsel.rows, read: Vec::new() };
         let selection = match &self.predicate {
-            Some(predicate) => predicate.select(morsel.rows, |index| columns.get(index))?,
+            Some(predicate) => predicate.select(morsel.rows, &mut columns)?,
             None => Selection::All,
         };
         match selection {
@@ -157,8 +157,8 @@ struct Columns<'a> {
     read: Vec<(usize, ArrayRef)>,
 }
 
-impl Columns<'_> {
-    fn get(&mut self, index: usize) -> ArrayRef {
+impl Values for Columns<'_> {
+    fn array(&mut self, index: usize) -> ArrayRef {
         if let Some((_, array)) = self.read.iter().find(|(column, _)| *column == index) {
             return Arc::clone(array);
         }
@@ -167,8 +167,20 @@ impl Columns<'_> {
         array
     }
 
+    fn digits(&self, index: usize) -> Option<Digits<'_>> {
+        match self.chunk.values(index) {
+            Stored::I64(values) => Some(Digits {
+                values: &values[self.offset..self.offset + self.rows],
+                valid: self.chunk.validity(index).map(|bits| (bits, self.offset)),
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl Columns<'_> {
     fn batch(&mut self, projection: &Projection) -> Result<RecordBatch> {
-        let arrays = projection.columns.iter().map(|&index| self.get(index)).collect();
+        let arrays = projection.columns.iter().map(|&index| self.array(index)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         let schema = Arc::clone(&projection.schema);
         Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
-use datafusion::arrow::array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
@@ -30,7 +30,7 @@ use longshore_load::{Control, CsvScan, RowFilter, ScanRequest, ScanWorker, Sourc
 use super::CsvTable;
 use crate::Error;
 use crate::datafusion::errors::external;
-use crate::datafusion::predicate::{Predicate, Selection};
+use crate::datafusion::predicate::{Digits, Predicate, Selection, Values};
 use crate::datafusion::pushdown::{Offer, Projection};
 
 /// A limit without a predicate up to this many rows is left to one worker, so that the first rows are returned.
@@ -251,17 +251,30 @@ impl RowFilter for Filter {
 
     fn select(&self, batch: &RecordBatch) -> Result<BooleanArray, String> {
         let rows = batch.num_rows();
-        let columns = self.predicate.columns();
-        let column = |index| {
-            let position = columns.binary_search(&index).expect("the batch has every column of the predicate");
-            Arc::clone(batch.column(position))
-        };
-        match self.predicate.select(rows, column) {
+        let mut values = Fields { columns: self.predicate.columns(), batch };
+        match self.predicate.select(rows, &mut values) {
             Ok(Selection::Some(mask)) => Ok(mask),
             Ok(Selection::All) => Ok(BooleanArray::from(vec![true; rows])),
             Ok(Selection::None) => Ok(BooleanArray::from(vec![false; rows])),
             Err(error) => Err(error.strip_backtrace()),
         }
+    }
+}
+
+/// The columns of a predicate in the batch that the parser has made of them.
+struct Fields<'a> {
+    columns: &'a [usize],
+    batch: &'a RecordBatch,
+}
+
+impl Values for Fields<'_> {
+    fn array(&mut self, column: usize) -> ArrayRef {
+        let position = self.columns.binary_search(&column).expect("the batch has every column of the predicate");
+        Arc::clone(self.batch.column(position))
+    }
+
+    fn digits(&self, _column: usize) -> Option<Digits<'_>> {
+        None
     }
 }
 
