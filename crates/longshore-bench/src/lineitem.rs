@@ -1,0 +1,87 @@
+//! Lineitem as a relation: its schema, and the one way in which workloads load it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use longshore_load::{Control, CsvOptions, Dialect, Source, Tuning, copy_from};
+use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+
+use crate::Failure;
+use crate::facts::{COLUMNS, Facts};
+use crate::text::{Lineitem, Text};
+
+/// The types of the specification, decimals with this precision (18 digits or fewer are stored in 64 bits).
+pub(crate) fn schema(precision: u8) -> Arc<Schema> {
+    let decimal = ColumnType::Decimal { precision, scale: 2 };
+    let columns = [
+        ("l_orderkey", ColumnType::BigInt),
+        ("l_partkey", ColumnType::Integer),
+        ("l_suppkey", ColumnType::Integer),
+        ("l_linenumber", ColumnType::Integer),
+        ("l_quantity", decimal),
+        ("l_extendedprice", decimal),
+        ("l_discount", decimal),
+        ("l_tax", decimal),
+        ("l_returnflag", ColumnType::Char(1)),
+        ("l_linestatus", ColumnType::Char(1)),
+        ("l_shipdate", ColumnType::Date),
+        ("l_commitdate", ColumnType::Date),
+        ("l_receiptdate", ColumnType::Date),
+        ("l_shipinstruct", ColumnType::Char(25)),
+        ("l_shipmode", ColumnType::Char(10)),
+        ("l_comment", ColumnType::Varchar(44)),
+    ];
+    Arc::new(Schema::new(columns.map(|(name, kind)| Column::new(name, kind, false)).to_vec()))
+}
+
+/// The precision that the specification's money has.
+pub(crate) const DECIMAL_PRECISION: u8 = 15;
+
+/// How the text of a dialect is read.
+pub(crate) fn options(text: Text) -> CsvOptions {
+    let dialect = Dialect::new(text.delimiter(), Some(b'"'), None).expect("the dialect is a valid one");
+    CsvOptions::new(dialect)
+}
+
+/// A file loaded into a fresh relation.
+pub(crate) struct Loaded {
+    /// The relation.
+    pub(crate) relation: Relation,
+    /// How long the load took.
+    pub(crate) time: Duration,
+}
+
+/// Loads a file into a fresh relation whose blocks come from `memory`.
+///
+/// # Errors
+///
+/// When the load fails.
+pub(crate) fn load(
+    path: &Path,
+    text: Text,
+    precision: u8,
+    tuning: &Tuning,
+    memory: &Arc<Memory>,
+) -> Result<Loaded, Failure> {
+    let relation = Relation::new(schema(precision), Arc::clone(memory));
+    let fields: Vec<usize> = (0..COLUMNS).collect();
+    let started = Instant::now();
+    let source = Source::open(path)?;
+    copy_from(source, &relation, &fields, &options(text), tuning, &Control::new())?;
+    let time = started.elapsed();
+    Ok(Loaded { relation, time })
+}
+
+/// Loads, checks the relation against the facts, and returns the time of the load alone. The relation is dropped, so
+/// that no load finds the blocks of another one warm.
+///
+/// # Errors
+///
+/// When the load fails or the relation is wrong.
+pub(crate) fn timed_load(file: &Lineitem, text: Text, precision: u8, tuning: &Tuning) -> Result<Duration, Failure> {
+    let memory = Memory::with_free_bytes_max(None, 0);
+    let loaded = load(&file.path, text, precision, tuning, &memory)?;
+    file.facts.check(&Facts::of_snapshot(&loaded.relation.snapshot())?)?;
+    Ok(loaded.time)
+}

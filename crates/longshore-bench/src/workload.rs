@@ -1,0 +1,80 @@
+//! The workloads, by name.
+
+mod decode;
+mod in_situ;
+mod load;
+mod memory;
+mod queries;
+mod scan;
+mod unload;
+
+use std::path::PathBuf;
+
+use crate::measure::Measured;
+use crate::{Failure, Settings};
+
+/// What to measure.
+#[derive(clap::Subcommand, Clone, Debug)]
+pub(crate) enum Workload {
+    /// Marks and quote survey per kernel, in the cache and from memory (GB/s)
+    Scan,
+    /// Values per type, fast decoder against exact twin (ns per value)
+    Decode,
+    /// Lineitem into a relation: by merge kind, threads, piece size, dialect and decimal width (GB/s)
+    Load,
+    /// Lineitem read in place by an aggregate that touches every column (GB/s)
+    InSitu,
+    /// The relation as CSV and in the native format (GB/s of what is written)
+    Unload,
+    /// The native copy loaded again, against the CSV load
+    Reload,
+    /// Peak memory of a load, in a process of its own
+    Memory,
+    /// The 22 queries of TPC-H (ms)
+    Queries,
+    /// All of them
+    All,
+    /// One load, for `memory`
+    #[command(hide = true)]
+    LoadChild {
+        /// The file to load.
+        path: PathBuf,
+    },
+}
+
+/// Takes the name of a workload, the title of a table, and its rows.
+pub(crate) type Report<'a> = dyn FnMut(&'static str, &str, &[Measured]) -> Result<(), Failure> + 'a;
+
+impl Workload {
+    /// Runs the workload and reports its tables.
+    ///
+    /// # Errors
+    ///
+    /// A wrong answer, or whatever kept the workload from running.
+    pub(crate) fn run(&self, settings: &Settings, report: &mut Report<'_>) -> Result<(), Failure> {
+        match self {
+            Workload::Scan => report("scan", "Scan", &scan::run(settings)?),
+            Workload::Decode => report("decode", "Decode", &decode::run(settings)?),
+            Workload::Load => load::run(settings, report),
+            Workload::InSitu => report("in-situ", "In-situ aggregate over every column", &in_situ::run(settings)?),
+            Workload::Unload => report("unload", "Unload", &unload::unload(settings)?),
+            Workload::Reload => report("reload", "Reload", &unload::reload(settings)?),
+            Workload::Memory => report("memory", "Peak memory of a load", &memory::run(settings)?),
+            Workload::Queries => report("queries", "TPC-H", &queries::run(settings)?),
+            Workload::LoadChild { path } => memory::child(settings, path),
+            Workload::All => {
+                let all = [
+                    Workload::Scan,
+                    Workload::Decode,
+                    Workload::Load,
+                    Workload::InSitu,
+                    Workload::Unload,
+                    Workload::Reload,
+                    Workload::Memory,
+                    Workload::Queries,
+                ];
+                all.iter().try_for_each(|workload| workload.run(settings, report))
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Lineitem into a relation: the experiments of Instant Loading on the load itself.
+//!
+//! By merge kind (Table 1), by threads, by piece size (Figure 13), by dialect, and by the width that decimals are
+//! stored in. Every relation is checked against the generator's sums.
+
+use longshore_load::{Kernel, PIECE_BYTES_DEFAULT, Tuning};
+use longshore_storage::MergeKind;
+
+use super::Report;
+use crate::lineitem::{DECIMAL_PRECISION, timed_load};
+use crate::measure::{Amount, Case, measure};
+use crate::text::{Lineitem, Text, lineitem};
+use crate::{Failure, Settings};
+
+/// Figure 13 goes from far below a cache to far above.
+const PIECE_BYTES: [usize; 8] = [4 << 10, 16 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20];
+
+/// A precision whose decimals are stored in 128 bits.
+const WIDE_PRECISION: u8 = 19;
+
+pub(super) fn run(settings: &Settings, report: &mut Report<'_>) -> Result<(), Failure> {
+    let plain = lineitem(&settings.data, settings.scale, Text::Plain)?;
+    let quoted = lineitem(&settings.data, settings.scale, Text::Quoted)?;
+    let crlf = lineitem(&settings.data, settings.scale, Text::Crlf)?;
+
+    let mut cases = Vec::new();
+    for threads in settings.thread_counts() {
+        for (file, text) in [(&plain, Text::Plain), (&quoted, Text::Quoted), (&crlf, Text::Crlf)] {
+            let name = format!("{}, {threads} threads", text.name());
+            cases.push(case(name, file, text, DECIMAL_PRECISION, Tuning::new(threads)));
+        }
+        let name = format!("plain, 128-bit decimals, {threads} threads");
+        cases.push(case(name, &plain, Text::Plain, WIDE_PRECISION, Tuning::new(threads)));
+    }
+    report("load", "Load by threads, dialect and decimal width", &measure(cases, settings)?)?;
+
+    let mut cases = Vec::new();
+    for (merge, name) in [(MergeKind::Insert, "insert"), (MergeKind::Copy, "copy"), (MergeKind::Chunk, "chunk")] {
+        for threads in settings.thread_counts() {
+            let tuning = Tuning { merge, ..Tuning::new(threads) };
+            cases.push(case(format!("{name}, {threads} threads"), &plain, Text::Plain, DECIMAL_PRECISION, tuning));
+        }
+    }
+    report("load-merge", "Load by merge kind (Table 1)", &measure(cases, settings)?)?;
+
+    let mut cases = Vec::new();
+    for piece_bytes in PIECE_BYTES {
+        let tuning = Tuning { piece_bytes, ..Tuning::new(settings.threads) };
+        let default = if piece_bytes == PIECE_BYTES_DEFAULT { ", the default" } else { "" };
+        let name = format!("{} KiB{default}", piece_bytes >> 10);
+        cases.push(case(name, &plain, Text::Plain, DECIMAL_PRECISION, tuning));
+    }
+    report("load-piece", "Load by piece size (Figure 13)", &measure(cases, settings)?)?;
+
+    let mut cases = Vec::new();
+    for kernel in Kernel::available() {
+        let tuning = Tuning { kernel, ..Tuning::new(settings.threads) };
+        cases.push(case(kernel.to_string(), &plain, Text::Plain, DECIMAL_PRECISION, tuning));
+    }
+    report("load-kernel", "Load by scan kernel", &measure(cases, settings)?)
+}
+
+fn case(name: String, file: &Lineitem, text: Text, precision: u8, tuning: Tuning) -> Case<'_> {
+    Case::new(name, Amount::Bytes(file.bytes), move || timed_load(file, text, precision, &tuning))
+}

@@ -1,0 +1,75 @@
+//! Every workload, tiny: a benchmark that nobody runs has stopped working.
+
+use std::process::Command;
+
+/// Runs a workload on a few thousand rows and returns what it prints.
+fn tiny(workload: &str, more: &[&str]) -> String {
+    let data = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_longshore-bench"))
+        .args([workload, "--scale", "0.001", "--runs", "1", "--threads", "2"])
+        .arg("--data")
+        .arg(data.path())
+        .args(more)
+        .output()
+        .expect("the binary starts");
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{workload} failed:\n{said}\n{errors}");
+    said.into_owned()
+}
+
+#[test]
+fn scan() {
+    assert!(tiny("scan", &[]).contains("scan quoted portable L2"));
+}
+
+#[test]
+fn decode() {
+    assert!(tiny("decode", &[]).contains("fast"));
+}
+
+#[test]
+fn load() {
+    let said = tiny("load", &[]);
+    for table in ["Table 1", "Figure 13", "decimal width", "scan kernel"] {
+        assert!(said.contains(table), "{table} is missing:\n{said}");
+    }
+}
+
+#[test]
+fn in_situ() {
+    assert!(tiny("in-situ", &[]).contains("quoted, 2 threads"));
+}
+
+#[test]
+fn unload() {
+    assert!(tiny("unload", &[]).contains("native file"));
+}
+
+#[test]
+fn reload() {
+    assert!(tiny("reload", &[]).contains("x as fast as the CSV load"));
+}
+
+#[test]
+fn memory() {
+    assert!(tiny("memory", &[]).contains("x relation"));
+}
+
+#[test]
+fn queries() {
+    let said = tiny("queries", &[]);
+    assert!(said.contains("q22") && said.contains("total"), "{said}");
+}
+
+#[test]
+fn results_are_recorded_only_when_asked() {
+    let records = tempfile::tempdir().expect("a temporary folder");
+    let folder = records.path().to_str().expect("a path of text");
+    tiny("in-situ", &["--only", "plain, 1"]);
+    assert_eq!(std::fs::read_dir(folder).expect("it is there").count(), 0);
+    tiny("in-situ", &["--only", "plain, 1", "--record", folder]);
+    let files: Vec<_> = std::fs::read_dir(folder).expect("it is there").collect();
+    let record = std::fs::read_to_string(files[0].as_ref().expect("it is there").path()).expect("it is text");
+    assert_eq!(record.lines().count(), 1);
+    assert!(record.contains("\"workload\":\"in-situ\""), "{record}");
+}
