@@ -90,13 +90,15 @@ struct Bar {
     started: Instant,
     /// Counters fall when a statement turns to its next file; the rates start anew then.
     bytes_before: u64,
+    total_known: bool,
 }
 
 impl Bar {
     fn new(label: &str, started: Instant) -> Self {
-        let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        line.set_prefix(label.to_owned());
-        Self { line, started, bytes_before: 0 }
+        let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+            .with_style(style(false))
+            .with_prefix(label.to_owned());
+        Self { line, started, bytes_before: 0, total_known: false }
     }
 
     fn show(&mut self, progress: &Progress) {
@@ -105,12 +107,16 @@ impl Bar {
             self.started = Instant::now();
         }
         self.bytes_before = done;
-        if total > 0 {
+        if self.total_known != (total > 0) {
+            self.total_known = total > 0;
+            self.line.set_style(style(self.total_known));
+        }
+        if self.total_known {
             self.line.set_length(total);
             self.line.set_position(done.min(total));
         }
-        self.line.set_style(style(total > 0));
         self.line.set_message(message(total, done, rows, self.started.elapsed()));
+        self.line.tick();
     }
 }
 

@@ -131,7 +131,7 @@ fn a_session() {
     shell.type_in("AS lines\r");
     shell.type_in("FROM trips;\r");
     let shown = shell.wait_for("(1 row)");
-    assert!(shown.contains(" lines "), "{shown:?}");
+    assert!(shown.contains(" lines\r\n"), "{shown:?}");
     shell.wait_for(PROMPT);
 
     let shown = shell.enter("\\timing");
