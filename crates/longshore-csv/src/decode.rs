@@ -9,12 +9,13 @@
 //!
 //! Not here: finding the fields (`scan`, `record`), and placing an error in its file (`longshore-load`).
 
+mod block;
 mod boolean;
 mod bytea;
 mod column;
 mod date;
 mod decimal;
-mod digits;
+mod tier;
 pub mod exact;
 mod float;
 mod integer;
@@ -49,16 +50,16 @@ pub enum ValueType {
     Float64,
     /// Decimal of up to 18 digits, stored as `i64` times 10 to the power of minus `scale`.
     Decimal64 {
-        /// Digits in all, 1 to 18.
+        /// Tier in all, 1 to 18.
         precision: u8,
-        /// Digits behind the point, at most `precision`.
+        /// Tier behind the point, at most `precision`.
         scale: u8,
     },
     /// Decimal of up to 38 digits, stored as `i128`.
     Decimal128 {
-        /// Digits in all, 1 to 38.
+        /// Tier in all, 1 to 38.
         precision: u8,
-        /// Digits behind the point, at most `precision`.
+        /// Tier behind the point, at most `precision`.
         scale: u8,
     },
     /// Days since 1970-01-01 as `i32`.

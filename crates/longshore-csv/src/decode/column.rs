@@ -4,11 +4,16 @@
 //! the NULL text is no value of the type, so that a field goes straight to the fast path of its type, and
 //! NULL is looked for only where that refuses. The general variant first strips one pair of quotes and
 //! compares with the NULL text.
+//!
+//! Integers, decimals and dates are tried in blocks of rows: the bytes of every field are collected in arrays,
+//! over which the arithmetic then runs in plain loops that compilers turn into vector instructions. Rows that a
+//! block refuses are done one by one.
 
 use std::mem::MaybeUninit;
 
+use super::block::Collected;
 use super::{FieldError, FieldRule, Heap, Reason, Target, Validity, ValueType, Values, quoted};
-use crate::{Dialect, Rows};
+use crate::{Dialect, Padded, Rows};
 
 /// How any field of a type is read.
 pub(crate) trait Exact: Copy {
@@ -35,7 +40,38 @@ pub(crate) trait Conversion: Exact {
     /// `len` plus [`crate::PADDING`] bytes can be read at `field`, and the CPU runs the conversion's
     /// instructions.
     unsafe fn fast(self, field: *const u8, len: usize, heap: &mut Heap<'_>) -> Option<Self::Value>;
+
+    /// Whether [`Conversion::block`] is worth trying, with or without instructions that shift each lane of a vector by
+    /// a count of its own.
+    #[inline(always)]
+    fn has_blocks(self, _lane_shifts: bool) -> bool {
+        false
+    }
+
+    /// [`Conversion::fast`] for [`BLOCK_ROWS`] fields at once, `content` giving address and length of each, and
+    /// `collected` being scratch.
+    /// Returns a bit for each row that it leaves to `fast`; their slots then hold anything.
+    ///
+    /// # Safety
+    ///
+    /// As [`Conversion::fast`], for each field.
+    #[inline(always)]
+    unsafe fn block(
+        self,
+        collected: &mut Collected,
+        content: impl Fn(usize) -> (*const u8, usize),
+        slots: &mut [MaybeUninit<Self::Value>; BLOCK_ROWS],
+    ) -> u64 {
+        let _ = (collected, content, slots);
+        u64::MAX
+    }
 }
+
+/// Rows of a block: as many as a word has bits.
+pub(crate) const BLOCK_ROWS: usize = 64;
+
+/// Blocks that are not tried after one of which most rows were refused.
+const BLOCKS_SKIPPED: usize = 15;
 
 /// What all columns of a rule share.
 #[derive(Debug, Clone)]
@@ -57,11 +93,9 @@ impl Settings {
         raw.len() == null.len() && self.null_is_plain && raw == null
     }
 
-    /// Whether the raw field may be NULL, allowed or not.
-    #[inline(always)]
-    pub(crate) fn may_be_null(&self, raw: &[u8]) -> bool {
-        let null = &*self.rule.null_text;
-        raw.len() == null.len() && !self.rule.force_not_null && raw == null
+    /// Length of the unquoted fields that may be NULL, allowed or not; `usize::MAX` if none may.
+    pub(crate) fn null_len(&self) -> usize {
+        if self.rule.force_not_null { usize::MAX } else { self.rule.null_text.len() }
     }
 
     /// What the field `raw` means, slowly: `None` if it is NULL.
@@ -89,7 +123,7 @@ impl Settings {
 /// The fields of one column.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
-    text: &'a [u8],
+    text: Padded<'a>,
     marks: &'a [u32],
     stride: usize,
     count: usize,
@@ -100,13 +134,10 @@ impl<'a> Fields<'a> {
     pub(crate) fn new(rows: &Rows<'a>, column: usize) -> Fields<'a> {
         assert!(column < rows.fields(), "column {column} of rows of {} fields", rows.fields());
         let (marks, stride) = rows.raw_marks();
-        let count = rows.count();
-        if count == 0 {
-            return Fields { text: rows.text().text(), marks: &[], stride, count };
-        }
-        let marks = &marks[column..];
-        assert!((count - 1) * stride + 1 < marks.len(), "marks for {count} rows");
-        Fields { text: rows.text().text(), marks, stride, count }
+        let (text, count) = (rows.text(), rows.count());
+        let marks = if count == 0 { &[] } else { &marks[column..] };
+        assert!(count == 0 || (count - 1) * stride + 1 < marks.len(), "too few marks for {count} rows");
+        Fields { text, marks, stride, count }
     }
 
     /// Number of rows.
@@ -121,23 +152,24 @@ impl<'a> Fields<'a> {
     ///
     /// `row` is less than the number of rows.
     #[inline(always)]
-    pub(crate) unsafe fn bounds(&self, row: usize) -> (u32, u32) {
+    unsafe fn bounds(&self, row: usize) -> (u32, u32) {
         let at = row * self.stride;
         // SAFETY: `new` checked that the marks reach to the last row.
         unsafe { (self.marks.get_unchecked(at).wrapping_add(1), *self.marks.get_unchecked(at + 1)) }
     }
 
-    /// The raw field of `row`.
+    /// Address and length of the raw field of `row`. [`crate::PADDING`] bytes behind it can be read.
     ///
     /// # Safety
     ///
     /// `row` is less than the number of rows.
     #[inline(always)]
-    pub(crate) unsafe fn raw(&self, row: usize) -> &'a [u8] {
-        // SAFETY: as the caller promises. Marks are ascending positions within the text, none twice.
+    pub(crate) unsafe fn at(&self, row: usize) -> (*const u8, usize) {
+        // SAFETY: as the caller promises. Fields lie within the text, which is part of a longer buffer, and do
+        // not end before they start.
         unsafe {
             let (start, end) = self.bounds(row);
-            self.text.get_unchecked(start as usize..end as usize)
+            (self.text.buffer().as_ptr().add(start as usize), end.wrapping_sub(start) as usize)
         }
     }
 
@@ -151,13 +183,14 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Reads one column. `GENERAL` is the variant for text that holds quotes and for a NULL text that is a value.
+/// Reads one column. `GENERAL` is the variant for text that holds quotes and for a NULL text that is a value;
+/// `LANE_SHIFTS` is what [`Conversion::has_blocks`] wants to know of the instructions that it is compiled for.
 ///
 /// # Safety
 ///
 /// The CPU runs the conversion's instructions.
 #[inline(always)]
-pub(crate) unsafe fn decode<C: Conversion, const GENERAL: bool>(
+pub(crate) unsafe fn decode<C: Conversion, const GENERAL: bool, const LANE_SHIFTS: bool>(
     settings: &Settings,
     rows: &Rows<'_>,
     column: usize,
@@ -167,58 +200,107 @@ pub(crate) unsafe fn decode<C: Conversion, const GENERAL: bool>(
     let fields = Fields::new(rows, column);
     let slots = slots_of::<C>(&mut target.values, fields.count());
     let (heap, validity) = (&mut *target.heap, &mut target.validity);
-    let quote = if GENERAL && rows.traits().quotes { settings.dialect.quote() } else { None };
+    // Without quotes in the text, no field begins with a line end.
+    let quote = settings.dialect.quote().unwrap_or(b'\n');
+    let null_first = GENERAL && settings.null_first;
+    // SAFETY: only called for rows that exist.
+    let raw = |row| unsafe { fields.at(row) };
+    let content = |row| {
+        let raw = raw(row);
+        if !GENERAL {
+            return raw;
+        }
+        // SAFETY: it is a field.
+        unsafe { strip_pair(raw, quote) }
+    };
     let mut scratch = Vec::new();
-    for (row, slot) in slots.iter_mut().enumerate() {
-        // SAFETY: there is a slot per row.
-        let raw = unsafe { fields.raw(row) };
-        let content = if GENERAL { strip_pair(raw, quote) } else { raw };
-        let fast = if GENERAL && settings.null_first && content == &*settings.rule.null_text {
-            None
-        } else {
-            // SAFETY: a field of the text has `PADDING` readable bytes behind it.
-            unsafe { conversion.fast(content.as_ptr(), content.len(), heap) }
-        };
-        let value = match fast {
-            Some(value) => value,
-            None => rest(settings, conversion, raw, row, heap, validity, &mut scratch)
-                .map_err(|reason| fields.error(row, reason))?,
-        };
-        slot.write(value);
+    let mut collected = Collected::new();
+    let mut skipped = if conversion.has_blocks(LANE_SHIFTS) && !null_first { 0 } else { usize::MAX };
+    let mut strips = false;
+    let mut first = 0;
+    for slots in slots.chunks_mut(BLOCK_ROWS) {
+        // Rows that have to be looked at one by one: a bit each.
+        let mut refused = u64::MAX >> (BLOCK_ROWS - slots.len());
+        if skipped > 0 {
+            skipped -= 1;
+        } else if let Ok(slots) = slots.try_into() {
+            // SAFETY: there is a row for every slot, and padding behind the text.
+            refused = unsafe {
+                if GENERAL && strips {
+                    conversion.block(&mut collected, |row| content(first + row), slots)
+                } else {
+                    conversion.block(&mut collected, |row| raw(first + row), slots)
+                }
+            };
+            if refused.count_ones() as usize > BLOCK_ROWS / 2 {
+                // Perhaps because they are quoted; after that, because they are of another form.
+                skipped = if GENERAL && !strips { 0 } else { BLOCKS_SKIPPED };
+                strips = !strips;
+            }
+        }
+        while refused != 0 {
+            let within = refused.trailing_zeros() as usize;
+            refused &= refused - 1;
+            let row = first + within;
+            let (field, len) = content(row);
+            // SAFETY: the field can be read, and has `PADDING` readable bytes behind it.
+            let fast = unsafe {
+                if null_first && std::slice::from_raw_parts(field, len) == &*settings.rule.null_text {
+                    None
+                } else {
+                    conversion.fast(field, len, heap)
+                }
+            };
+            let value = match fast {
+                Some(value) => value,
+                // SAFETY: it is a field.
+                None => unsafe { rest(settings, conversion, raw(row), row, heap, validity, &mut scratch) }
+                    .map_err(|reason| fields.error(row, reason))?,
+            };
+            slots[within].write(value);
+        }
+        first += slots.len();
     }
     Ok(())
 }
 
 /// The slots of `rows` rows.
-pub(crate) fn slots_of<'t, C: Exact>(
-    values: &'t mut Values<'_>,
-    rows: usize,
-) -> &'t mut [MaybeUninit<C::Value>] {
+pub(crate) fn slots_of<'t, C: Exact>(values: &'t mut Values<'_>, rows: usize) -> &'t mut [MaybeUninit<C::Value>] {
     let slots = C::slots(values).expect("the target's slots are of the column's type");
     assert!(slots.len() == rows, "{} slots for {rows} rows", slots.len());
     slots
 }
 
-/// `raw` without a pair of quotes around it. What is left may hold further quotes, which no fast path takes.
+/// A raw field without its first and last byte, if the first is a quote. A field ends outside quotes, so then it holds
+/// a second one: if that is not the last byte, it is left, and no fast path takes it.
+///
+/// # Safety
+///
+/// The field, and the byte behind it, can be read.
 #[inline(always)]
-fn strip_pair(raw: &[u8], quote: Option<u8>) -> &[u8] {
-    match (quote, raw) {
-        (Some(quote), [first, content @ .., last]) if *first == quote && *last == quote => content,
-        _ => raw,
-    }
+unsafe fn strip_pair((field, len): (*const u8, usize), quote: u8) -> (*const u8, usize) {
+    // SAFETY: as the caller promises.
+    let pair = usize::from(unsafe { *field } == quote) & usize::from(len >= 2);
+    (field.wrapping_add(pair), len - 2 * pair)
 }
 
 /// What the fast path has refused: NULL, or something for the exact path.
+///
+/// # Safety
+///
+/// `raw` is address and length of a field that can be read.
 #[inline(always)]
-pub(crate) fn rest<C: Exact>(
+pub(crate) unsafe fn rest<C: Exact>(
     settings: &Settings,
     conversion: C,
-    raw: &[u8],
+    raw: (*const u8, usize),
     row: usize,
     heap: &mut Heap<'_>,
     validity: &mut Validity<'_>,
     scratch: &mut Vec<u8>,
 ) -> Result<C::Value, Reason> {
+    // SAFETY: as the caller promises.
+    let raw = unsafe { std::slice::from_raw_parts(raw.0, raw.1) };
     if settings.is_plain_null(raw) {
         validity.clear(row);
         return Ok(C::Value::default());
@@ -242,10 +324,10 @@ pub(crate) fn decode_slowly<C: Exact>(
     let mut scratch = Vec::new();
     for (row, slot) in slots.iter_mut().enumerate() {
         // SAFETY: there is a slot per row.
-        let raw = unsafe { fields.raw(row) };
-        let value = rest(settings, conversion, raw, row, target.heap, &mut target.validity, &mut scratch)
-            .map_err(|reason| fields.error(row, reason))?;
-        slot.write(value);
+        let raw = unsafe { fields.at(row) };
+        // SAFETY: it is a field.
+        let value = unsafe { rest(settings, conversion, raw, row, target.heap, &mut target.validity, &mut scratch) };
+        slot.write(value.map_err(|reason| fields.error(row, reason))?);
     }
     Ok(())
 }

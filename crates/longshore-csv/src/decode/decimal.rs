@@ -5,9 +5,10 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::column::{Conversion, Exact};
-use super::digits::{Digits, TEXT_BYTES_MAX, long_whole};
+use super::block::{self, Collected};
+use super::column::{BLOCK_ROWS, Conversion, Exact};
 use super::exact::POWERS_OF_TEN;
+use super::tier::{TEXT_BYTES_MAX, Tier, long_whole};
 use super::{Heap, Reason, ValueType, Values, exact};
 
 /// Precision and scale with the limits that follow from them.
@@ -44,7 +45,7 @@ impl Form {
     ///
     /// As [`Conversion::fast`].
     #[inline(always)]
-    unsafe fn short<D: Digits>(self, field: *const u8, len: usize) -> Option<Scaled> {
+    unsafe fn short<T: Tier>(self, field: *const u8, len: usize) -> Option<Scaled> {
         let scale = usize::from(self.scale);
         // SAFETY: the padding makes the first byte of an empty field readable, and one byte more behind a sign.
         // A point is looked for only within the field.
@@ -56,18 +57,18 @@ impl Form {
                 return None;
             }
             if len > scale + 1 && *text.add(len - 1 - scale) == b'.' {
-                let digits = D::pointed(text, len, scale)?;
+                let digits = T::pointed(text, len, scale)?;
                 return (digits < self.limit).then_some(Scaled { negative, digits, missing: 0 });
             }
-            if let Some(digits) = D::whole(text, len) {
+            if let Some(digits) = T::whole(text, len) {
                 return (digits < self.whole_limit).then_some(Scaled { negative, digits, missing: scale });
             }
-            let point = D::point(text, len);
+            let point = T::point(text, len);
             let missing = (scale + point + 1).checked_sub(len)?;
             if len < 2 || point == len {
                 return None;
             }
-            let digits = D::pointed(text, len, len - 1 - point)?;
+            let digits = T::pointed(text, len, len - 1 - point)?;
             let limit = power(self.precision.checked_sub(missing as u8)?);
             (digits < limit).then_some(Scaled { negative, digits, missing })
         }
@@ -79,7 +80,7 @@ impl Form {
     ///
     /// As [`Conversion::fast`].
     #[inline(always)]
-    unsafe fn long<D: Digits>(self, field: *const u8, len: usize) -> Option<i128> {
+    unsafe fn long<T: Tier>(self, field: *const u8, len: usize) -> Option<i128> {
         let scale = usize::from(self.scale);
         // SAFETY: as in `short`; both parts lie within the field.
         unsafe {
@@ -89,8 +90,8 @@ impl Form {
             if *text.add(point) != b'.' {
                 return None;
             }
-            let fraction = if scale == 0 { 0 } else { long_whole::<D>(text.add(point + 1), scale)? };
-            let whole = long_whole::<D>(text, point)?;
+            let fraction = if scale == 0 { 0 } else { long_whole::<T>(text.add(point + 1), scale)? };
+            let whole = long_whole::<T>(text, point)?;
             let number = whole.checked_mul(POWERS_OF_TEN[scale] as u128)?.checked_add(fraction)?;
             if number >= POWERS_OF_TEN[usize::from(self.precision)] as u128 {
                 return None;
@@ -102,9 +103,9 @@ impl Form {
 
 /// The conversion to decimals of up to 18 digits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Decimal64<D>(Form, PhantomData<D>);
+pub(crate) struct Decimal64<T>(Form, PhantomData<T>);
 
-impl<D: Digits> Exact for Decimal64<D> {
+impl<T: Tier> Exact for Decimal64<T> {
     type Value = i64;
 
     fn new(value_type: ValueType) -> Self {
@@ -121,15 +122,31 @@ impl<D: Digits> Exact for Decimal64<D> {
     }
 }
 
-impl<D: Digits> Conversion for Decimal64<D> {
+impl<T: Tier> Conversion for Decimal64<T> {
+    #[inline(always)]
+    fn has_blocks(self, lane_shifts: bool) -> bool {
+        lane_shifts && self.0.scale <= block::SCALE_MAX
+    }
+
+    #[inline(always)]
+    unsafe fn block(
+        self,
+        collected: &mut Collected,
+        content: impl Fn(usize) -> (*const u8, usize),
+        slots: &mut [MaybeUninit<i64>; BLOCK_ROWS],
+    ) -> u64 {
+        // SAFETY: as the caller promises; the scale was checked.
+        unsafe { block::decimals(collected, content, slots, self.0.scale, self.0.limit as i64, |number| number) }
+    }
+
     #[inline(always)]
     unsafe fn fast(self, field: *const u8, len: usize, _: &mut Heap<'_>) -> Option<i64> {
         // SAFETY: as the caller promises.
         unsafe {
             if len > TEXT_BYTES_MAX + 1 {
-                return self.0.long::<D>(field, len).and_then(|wide| i64::try_from(wide).ok());
+                return self.0.long::<T>(field, len).and_then(|wide| i64::try_from(wide).ok());
             }
-            let Scaled { negative, digits, missing } = self.0.short::<D>(field, len)?;
+            let Scaled { negative, digits, missing } = self.0.short::<T>(field, len)?;
             let number = digits as i64 * POWERS_OF_TEN[missing] as i64;
             Some(if negative { -number } else { number })
         }
@@ -138,9 +155,9 @@ impl<D: Digits> Conversion for Decimal64<D> {
 
 /// The conversion to decimals of up to 38 digits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Decimal128<D>(Form, PhantomData<D>);
+pub(crate) struct Decimal128<T>(Form, PhantomData<T>);
 
-impl<D: Digits> Exact for Decimal128<D> {
+impl<T: Tier> Exact for Decimal128<T> {
     type Value = i128;
 
     fn new(value_type: ValueType) -> Self {
@@ -157,15 +174,31 @@ impl<D: Digits> Exact for Decimal128<D> {
     }
 }
 
-impl<D: Digits> Conversion for Decimal128<D> {
+impl<T: Tier> Conversion for Decimal128<T> {
+    #[inline(always)]
+    fn has_blocks(self, lane_shifts: bool) -> bool {
+        lane_shifts && self.0.scale <= block::SCALE_MAX
+    }
+
+    #[inline(always)]
+    unsafe fn block(
+        self,
+        collected: &mut Collected,
+        content: impl Fn(usize) -> (*const u8, usize),
+        slots: &mut [MaybeUninit<i128>; BLOCK_ROWS],
+    ) -> u64 {
+        // SAFETY: as the caller promises; the scale was checked.
+        unsafe { block::decimals(collected, content, slots, self.0.scale, self.0.limit as i64, i128::from) }
+    }
+
     #[inline(always)]
     unsafe fn fast(self, field: *const u8, len: usize, _: &mut Heap<'_>) -> Option<i128> {
         // SAFETY: as the caller promises.
         unsafe {
             if len > TEXT_BYTES_MAX + 1 {
-                return self.0.long::<D>(field, len);
+                return self.0.long::<T>(field, len);
             }
-            let Scaled { negative, digits, missing } = self.0.short::<D>(field, len)?;
+            let Scaled { negative, digits, missing } = self.0.short::<T>(field, len)?;
             let number = i128::from(digits) * POWERS_OF_TEN[missing];
             Some(if negative { -number } else { number })
         }

@@ -10,8 +10,8 @@ mod string;
 
 pub(crate) use moment::MICROSECONDS_PER_DAY;
 pub use moment::{DATE_MAX, DATE_MIN, civil_from_days, date, days_from_civil, time, timestamp, timestamptz};
-pub use number::{decimal64, decimal128, float32, float64, int16, int32, int64};
 pub(crate) use number::POWERS_OF_TEN;
+pub use number::{decimal64, decimal128, float32, float64, int16, int32, int64};
 pub use string::{boolean, bytea, character, text, uuid, varchar};
 
 use super::{Due, Reason};

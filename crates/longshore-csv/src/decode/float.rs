@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::str::FromStr;
 
 use super::column::{Conversion, Exact};
-use super::digits::{Digits, TEXT_BYTES_MAX};
+use super::tier::{TEXT_BYTES_MAX, Tier};
 use super::{Heap, Reason, ValueType, Values, exact};
 
 const POWERS: [f64; TEXT_BYTES_MAX] =
@@ -21,7 +21,7 @@ const POWERS: [f64; TEXT_BYTES_MAX] =
 ///
 /// As [`Conversion::fast`].
 #[inline(always)]
-unsafe fn short<D: Digits>(field: *const u8, len: usize) -> Option<f64> {
+unsafe fn short<T: Tier>(field: *const u8, len: usize) -> Option<f64> {
     // SAFETY: the padding makes the first byte of an empty field readable, and one byte more behind a sign.
     unsafe {
         let negative = *field == b'-';
@@ -30,11 +30,11 @@ unsafe fn short<D: Digits>(field: *const u8, len: usize) -> Option<f64> {
         if len.wrapping_sub(1) >= TEXT_BYTES_MAX {
             return None;
         }
-        let point = D::point(text, len);
+        let point = T::point(text, len);
         let (digits, fraction) = if point == len {
-            (D::whole(text, len)?, 0)
+            (T::whole(text, len)?, 0)
         } else if len > 1 {
-            (D::pointed(text, len, len - 1 - point)?, len - 1 - point)
+            (T::pointed(text, len, len - 1 - point)?, len - 1 - point)
         } else {
             return None;
         };
@@ -47,16 +47,16 @@ unsafe fn short<D: Digits>(field: *const u8, len: usize) -> Option<f64> {
 }
 
 /// The number in a field of nothing but the bytes of finite numbers.
-fn parsed<T: FromStr>(field: &[u8]) -> Option<T> {
+fn parsed<F: FromStr>(field: &[u8]) -> Option<F> {
     let plain = field.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E'));
     if plain { std::str::from_utf8(field).ok()?.parse().ok() } else { None }
 }
 
 /// The conversion to double precision.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Float64<D>(PhantomData<D>);
+pub(crate) struct Float64<T>(PhantomData<T>);
 
-impl<D: Digits> Exact for Float64<D> {
+impl<T: Tier> Exact for Float64<T> {
     type Value = f64;
 
     fn new(_: ValueType) -> Self {
@@ -72,11 +72,11 @@ impl<D: Digits> Exact for Float64<D> {
     }
 }
 
-impl<D: Digits> Conversion for Float64<D> {
+impl<T: Tier> Conversion for Float64<T> {
     #[inline(always)]
     unsafe fn fast(self, field: *const u8, len: usize, _: &mut Heap<'_>) -> Option<f64> {
         // SAFETY: as the caller promises; the field can be read.
-        let (short, field) = unsafe { (short::<D>(field, len), std::slice::from_raw_parts(field, len)) };
+        let (short, field) = unsafe { (short::<T>(field, len), std::slice::from_raw_parts(field, len)) };
         // Zero may be an underflow here, which the exact path tells.
         short.or_else(|| parsed::<f64>(field).filter(|number| number.is_normal()))
     }
@@ -84,9 +84,9 @@ impl<D: Digits> Conversion for Float64<D> {
 
 /// The conversion to single precision.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Float32<D>(PhantomData<D>);
+pub(crate) struct Float32<T>(PhantomData<T>);
 
-impl<D: Digits> Exact for Float32<D> {
+impl<T: Tier> Exact for Float32<T> {
     type Value = f32;
 
     fn new(_: ValueType) -> Self {
@@ -102,11 +102,11 @@ impl<D: Digits> Exact for Float32<D> {
     }
 }
 
-impl<D: Digits> Conversion for Float32<D> {
+impl<T: Tier> Conversion for Float32<T> {
     #[inline(always)]
     unsafe fn fast(self, field: *const u8, len: usize, _: &mut Heap<'_>) -> Option<f32> {
         // SAFETY: as the caller promises; the field can be read.
-        let (short, field) = unsafe { (short::<D>(field, len), std::slice::from_raw_parts(field, len)) };
+        let (short, field) = unsafe { (short::<T>(field, len), std::slice::from_raw_parts(field, len)) };
         // The double is the nearest one, so rounding it again is right unless it lies halfway between two
         // singles, where the decimal may lie to either side.
         let halfway = |number: f64| number.to_bits() & 0x1FFF_FFFF == 0x1000_0000;

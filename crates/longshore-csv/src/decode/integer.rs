@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::column::{Conversion, Exact};
-use super::digits::{Digits, TEXT_BYTES_MAX, long_whole};
+use super::block::{self, Collected};
+use super::column::{BLOCK_ROWS, Conversion, Exact};
+use super::tier::{TEXT_BYTES_MAX, Tier, long_whole};
 use super::{Heap, Reason, ValueType, Values, exact};
 
 /// The number in `field` if it is an optional minus sign and 1 to 19 digits that 64 bits hold.
@@ -13,16 +14,16 @@ use super::{Heap, Reason, ValueType, Values, exact};
 ///
 /// As [`Conversion::fast`].
 #[inline(always)]
-unsafe fn integer<D: Digits>(field: *const u8, len: usize) -> Option<i64> {
+unsafe fn integer<T: Tier>(field: *const u8, len: usize) -> Option<i64> {
     // SAFETY: the padding makes the first byte of an empty field readable, and one byte more behind a sign.
     unsafe {
         let negative = *field == b'-';
         let digits = field.add(usize::from(negative));
         let count = len.wrapping_sub(usize::from(negative));
         let number = if count.wrapping_sub(1) < TEXT_BYTES_MAX {
-            D::whole(digits, count)?
+            T::whole(digits, count)?
         } else if count <= 19 {
-            u64::try_from(long_whole::<D>(digits, count)?).ok()?
+            u64::try_from(long_whole::<T>(digits, count)?).ok()?
         } else {
             return None;
         };
@@ -36,9 +37,9 @@ macro_rules! integers {
     ($($name:ident, $value:ty, $slots:ident, $exact:path;)*) => {$(
         /// The conversion to this width.
         #[derive(Debug, Clone, Copy)]
-        pub(crate) struct $name<D>(PhantomData<D>);
+        pub(crate) struct $name<T>(PhantomData<T>);
 
-        impl<D: Digits> Exact for $name<D> {
+        impl<T: Tier> Exact for $name<T> {
             type Value = $value;
 
             fn new(_: ValueType) -> Self {
@@ -54,11 +55,28 @@ macro_rules! integers {
             }
         }
 
-        impl<D: Digits> Conversion for $name<D> {
+        impl<T: Tier> Conversion for $name<T> {
             #[inline(always)]
             unsafe fn fast(self, field: *const u8, len: usize, _: &mut Heap<'_>) -> Option<$value> {
                 // SAFETY: as the caller promises.
-                <$value>::try_from(unsafe { integer::<D>(field, len) }?).ok()
+                <$value>::try_from(unsafe { integer::<T>(field, len) }?).ok()
+            }
+
+            #[inline(always)]
+            fn has_blocks(self, lane_shifts: bool) -> bool {
+                lane_shifts
+            }
+
+            #[inline(always)]
+            unsafe fn block(
+                self,
+                collected: &mut Collected,
+                content: impl Fn(usize) -> (*const u8, usize),
+                slots: &mut [MaybeUninit<$value>; BLOCK_ROWS],
+            ) -> u64 {
+                let range = (i64::from(<$value>::MIN), i64::from(<$value>::MAX));
+                // SAFETY: as the caller promises.
+                unsafe { block::integers(collected, content, slots, range, |number| number as $value) }
             }
         }
     )*};

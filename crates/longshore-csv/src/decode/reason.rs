@@ -149,7 +149,9 @@ impl Reason {
             Reason::Offset => "write the offset as +HH:MM".to_owned(),
             Reason::UnwantedOffset => "declare the column TIMESTAMP WITH TIME ZONE, or cut the offset".to_owned(),
             Reason::Boolean => "write true or false, or declare the column TEXT".to_owned(),
-            Reason::NotHexadecimal => "write the bytes in hexadecimal behind \\x, or declare the column TEXT".to_owned(),
+            Reason::NotHexadecimal => {
+                "write the bytes in hexadecimal behind \\x, or declare the column TEXT".to_owned()
+            }
             Reason::TooLong { .. } => "raise the length of the type, or declare the column TEXT".to_owned(),
             Reason::InvalidUtf8 { .. } => {
                 "convert the file to UTF-8 (iconv -f LATIN1 -t UTF-8), or declare the column BYTEA in \\x form"
@@ -174,9 +176,7 @@ fn syntax_remedy(value_type: &ValueType) -> String {
         ValueType::TimestampTz => "write timestamps as YYYY-MM-DD HH:MM:SS.ffffff+HH:MM, or declare the column TEXT",
         ValueType::Uuid => "write UUIDs as 8-4-4-4-12 hexadecimal digits, or declare the column TEXT",
         ValueType::Bytea => "write an even number of hexadecimal digits behind \\x, or declare the column TEXT",
-        ValueType::Boolean | ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => {
-            "declare the column TEXT"
-        }
+        ValueType::Boolean | ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => "declare the column TEXT",
     }
     .to_owned()
 }

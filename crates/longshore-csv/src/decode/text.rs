@@ -6,42 +6,46 @@
 
 use std::mem::MaybeUninit;
 
+use super::block::word;
 use super::column::{Exact, Fields, Settings, rest, slots_of};
-use super::digits::Digits;
-use super::target::{VIEW_INLINE_BYTES_MAX, long_view};
-use super::{Column, FieldError, Heap, Reason, Target, ValueType, Values, exact};
+use super::target::VIEW_INLINE_BYTES_MAX;
+use super::tier::{Loops, Tier};
+use super::{Column, FieldError, Heap, Reason, Target, Validity, ValueType, Values, exact};
 use crate::{PADDING, Rows};
 
 /// Rows behind a long string that are treated as if they were long.
 const LONG_ROWS: usize = 64;
 
-/// By length, the bytes of a view that hold the string.
-static MASKS: [u128; VIEW_INLINE_BYTES_MAX + 1] = {
-    let mut masks = [0; VIEW_INLINE_BYTES_MAX + 1];
+/// By length, the bytes of a string that its view holds; of a long one, the first four.
+static MASKS: [u128; VIEW_INLINE_BYTES_MAX + 2] = {
+    let mut masks = [0; VIEW_INLINE_BYTES_MAX + 2];
     let mut len = 0;
     while len <= VIEW_INLINE_BYTES_MAX {
         masks[len] = (1 << (8 * len)) - 1;
         len += 1;
     }
+    masks[len] = 0xFFFF_FFFF;
     masks
 };
 
 /// A type of text.
 pub(crate) trait TextKind: Exact<Value = u128> {
-    /// How many of the `len` bytes at `field`, which are UTF-8, to keep; `None` leaves it to `exact`.
-    ///
-    /// # Safety
-    ///
-    /// The bytes can be read.
-    unsafe fn fitting(self, field: *const u8, len: usize) -> Option<usize>;
+    /// Most bytes that need no look at their number of characters.
+    fn bytes_max(self) -> usize;
+
+    /// Whether there is a limit.
+    const IS_LIMITED: bool;
+
+    /// Whether trailing blanks have to be cut.
+    const CUTS_BLANKS: bool;
 }
 
 /// The functions for text without and with quotes.
-pub(super) fn choose<D: Digits>(value_type: ValueType) -> (Column, Column) {
+pub(super) fn choose<T: Loops>(value_type: ValueType) -> (Column, Column) {
     match value_type {
-        ValueType::Varchar(_) => (D::text_column::<Varchar, false>(), D::text_column::<Varchar, true>()),
-        ValueType::Char(_) => (D::text_column::<Char, false>(), D::text_column::<Char, true>()),
-        _ => (D::text_column::<Text, false>(), D::text_column::<Text, true>()),
+        ValueType::Varchar(_) => (T::text_column::<Varchar, false>(), T::text_column::<Varchar, true>()),
+        ValueType::Char(_) => (T::text_column::<Char, false>(), T::text_column::<Char, true>()),
+        _ => (T::text_column::<Text, false>(), T::text_column::<Text, true>()),
     }
 }
 
@@ -49,9 +53,9 @@ pub(super) fn choose<D: Digits>(value_type: ValueType) -> (Column, Column) {
 ///
 /// # Safety
 ///
-/// The CPU runs the instructions of `D`.
+/// The CPU runs the instructions of `T`.
 #[inline(always)]
-pub(crate) unsafe fn decode<D: Digits, K: TextKind, const QUOTES: bool>(
+pub(crate) unsafe fn decode<T: Tier, K: TextKind, const QUOTES: bool>(
     settings: &Settings,
     rows: &Rows<'_>,
     column: usize,
@@ -61,162 +65,213 @@ pub(crate) unsafe fn decode<D: Digits, K: TextKind, const QUOTES: bool>(
     let fields = Fields::new(rows, column);
     let slots = slots_of::<K>(&mut target.values, fields.count());
     let (heap, validity) = (&mut *target.heap, &mut target.validity);
-    let non_ascii = rows.traits().non_ascii;
+    let glance = Glance::new::<K, QUOTES>(settings, kind, rows);
     let mut scratch = Vec::new();
     let mut long_rows = 0_usize;
     for (row, slot) in slots.iter_mut().enumerate() {
         // SAFETY: there is a slot per row.
-        let raw = unsafe { fields.raw(row) };
-        // SAFETY: as the caller promises; the padding is behind the field.
-        let plain = unsafe { plain_content::<D, K, QUOTES>(settings, kind, raw, non_ascii) };
-        let Some(content) = plain else {
-            let value = rest(settings, kind, raw, row, heap, validity, &mut scratch);
+        let raw = unsafe { fields.at(row) };
+        // SAFETY: the field can be read, and has `PADDING` readable bytes behind it.
+        let Some((content, len)) = (unsafe { glance.content::<T, K, QUOTES>(raw) }) else {
+            // SAFETY: as above.
+            let value = unsafe { long_or_rest(settings, kind, raw, row, heap, validity, &mut scratch) };
             slot.write(value.map_err(|reason| fields.error(row, reason))?);
             continue;
         };
-        let long = content.len() > VIEW_INLINE_BYTES_MAX;
-        // SAFETY: the padding is behind the field.
-        slot.write(unsafe {
-            if long || long_rows > 0 {
-                long_rows = if long { LONG_ROWS } else { long_rows - 1 };
-                any_view(content, heap)
+        // SAFETY: as above, and no plain content is longer than a block.
+        unsafe {
+            if len > VIEW_INLINE_BYTES_MAX || long_rows > 0 {
+                long_rows = if len > VIEW_INLINE_BYTES_MAX { LONG_ROWS } else { long_rows - 1 };
+                any_view::<T>(slot.as_mut_ptr(), content, len, heap);
             } else {
-                short_view(content)
+                T::store_view(slot.as_mut_ptr(), content, *MASKS.get_unchecked(len), len as u64, 0);
             }
-        });
+        }
     }
     Ok(())
 }
 
-/// What to keep of a field that is neither NULL nor escaped, too long or not UTF-8.
+/// What decides at a glance whether a field can be taken as it is.
+struct Glance {
+    quote: u8,
+    escape: Option<u8>,
+    non_ascii: bool,
+    /// Length of raw fields that may be NULL, less one, wrapping.
+    null_len_less_one: usize,
+    /// Length of the NULL text, and whether it may be quoted.
+    null_len: usize,
+    force_null: bool,
+    /// The first eight bytes of the NULL text, if it has so many, and a mask of these.
+    null_word: u64,
+    null_mask: u64,
+    /// Most bytes of a raw field that may fit the type and a block of [`PADDING`].
+    raw_bytes_max: usize,
+    /// Most bytes of a content that fits the type.
+    bytes_max: usize,
+}
+
+impl Glance {
+    fn new<K: TextKind, const QUOTES: bool>(settings: &Settings, kind: K, rows: &Rows<'_>) -> Glance {
+        let rule = &settings.rule;
+        let around = if QUOTES { 2 } else { 0 };
+        let mut null = [0; 8];
+        let null_len = rule.null_text.len().min(null.len());
+        null[..null_len].copy_from_slice(&rule.null_text[..null_len]);
+        Glance {
+            quote: settings.dialect.quote().unwrap_or_default(),
+            escape: settings.dialect.escape(),
+            non_ascii: rows.traits().non_ascii,
+            null_len_less_one: settings.null_len().wrapping_sub(1),
+            null_len: rule.null_text.len(),
+            force_null: rule.force_null,
+            null_word: u64::from_le_bytes(null),
+            null_mask: if null_len == 0 { 0 } else { u64::MAX >> (64 - 8 * null_len) },
+            raw_bytes_max: kind.bytes_max().saturating_add(around).min(PADDING),
+            bytes_max: kind.bytes_max(),
+        }
+    }
+
+    /// Address and length of the content of a field that is, for sure, not NULL, escaped, too long or no UTF-8.
+    ///
+    /// # Safety
+    ///
+    /// The field and [`PADDING`] bytes behind it can be read; the CPU runs the instructions of `T`.
+    #[inline(always)]
+    unsafe fn content<T: Tier, K: TextKind, const QUOTES: bool>(
+        &self,
+        (raw, raw_len): (*const u8, usize),
+    ) -> Option<(*const u8, usize)> {
+        // An empty field wraps to a very long one: it is NULL by default.
+        let less_one = raw_len.wrapping_sub(1);
+        if less_one >= self.raw_bytes_max {
+            return None;
+        }
+        let (mut content, mut len) = (raw, raw_len);
+        // SAFETY: as the caller promises; a field of up to 64 bytes is part of 64 that can be read.
+        unsafe {
+            if less_one == self.null_len_less_one && self.looks_null(raw) {
+                return None;
+            }
+            if QUOTES {
+                let within = u64::MAX >> (PADDING - raw_len);
+                let quotes = T::equal(raw, self.quote) & within;
+                // Equal to no bit of a single byte.
+                let pair = quotes == (1 << less_one) + 1;
+                if quotes != 0 && !pair {
+                    return None;
+                }
+                if let Some(escape) = self.escape
+                    && pair
+                    && T::equal(raw, escape) & within != 0
+                {
+                    return None;
+                }
+                content = raw.add(usize::from(pair));
+                len = raw_len - 2 * usize::from(pair);
+                if K::IS_LIMITED && len > self.bytes_max {
+                    return None;
+                }
+                if self.force_null && pair && len == self.null_len && self.looks_null(content) {
+                    return None;
+                }
+            }
+            if K::CUTS_BLANKS && len > 0 && *content.add(len - 1) == b' ' {
+                return None;
+            }
+            if self.non_ascii && len > 0 && T::high(content) << (PADDING - len) != 0 {
+                let content = std::slice::from_raw_parts(content, len);
+                if simdutf8::basic::from_utf8(content).is_err() {
+                    return None;
+                }
+            }
+        }
+        Some((content, len))
+    }
+
+    /// Whether a content as long as the NULL text begins as it does.
+    ///
+    /// # Safety
+    ///
+    /// Eight bytes can be read at `content`.
+    #[inline(always)]
+    unsafe fn looks_null(&self, content: *const u8) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe { word(content) & self.null_mask == self.null_word }
+    }
+}
+
+/// Stores the view of a string of up to [`PADDING`] bytes, which is copied to the heap, but kept there only if it is
+/// long.
 ///
 /// # Safety
 ///
-/// [`PADDING`] bytes can be read behind `raw`; the CPU runs the instructions of `D`.
+/// [`PADDING`] bytes can be read at `content`, and a view stored at `slot`; the CPU runs the instructions of `T`.
 #[inline(always)]
-unsafe fn plain_content<'r, D: Digits, K: TextKind, const QUOTES: bool>(
+unsafe fn any_view<T: Tier>(slot: *mut u128, content: *const u8, len: usize, heap: &mut Heap<'_>) {
+    let offset = heap.used();
+    let to = heap.reserve(PADDING);
+    // SAFETY: the heap has room for as much as is copied, and being borrowed mutably does not overlap the text.
+    unsafe {
+        std::ptr::copy_nonoverlapping(content, to, PADDING);
+        let is_long = usize::from(len > VIEW_INLINE_BYTES_MAX);
+        heap.keep(len * is_long);
+        let mask = *MASKS.get_unchecked(len.min(VIEW_INLINE_BYTES_MAX + 1));
+        // The buffer index of a long one is 0.
+        T::store_view(slot, content, mask, len as u64, ((offset * is_long) as u64) << 32);
+    }
+}
+
+/// What a glance has refused: NULL, a long string, or something for the exact path.
+///
+/// # Safety
+///
+/// `raw` is address and length of a field that can be read.
+#[inline(never)]
+unsafe fn long_or_rest<K: TextKind>(
     settings: &Settings,
     kind: K,
-    raw: &'r [u8],
-    non_ascii: bool,
-) -> Option<&'r [u8]> {
-    if settings.may_be_null(raw) {
-        return None;
-    }
-    let mut content = raw;
-    if QUOTES {
+    raw: (*const u8, usize),
+    row: usize,
+    heap: &mut Heap<'_>,
+    validity: &mut Validity<'_>,
+    scratch: &mut Vec<u8>,
+) -> Result<u128, Reason> {
+    if raw.1 > PADDING || K::CUTS_BLANKS {
         // SAFETY: as the caller promises.
-        let quoted = unsafe { has_pair::<D>(settings, raw)? };
-        if quoted {
-            content = &raw[1..raw.len() - 1];
-            if settings.rule.force_null && content == &*settings.rule.null_text {
+        let raw = unsafe { std::slice::from_raw_parts(raw.0, raw.1) };
+        if let Some(content) = plain_content(settings, kind, raw) {
+            return Ok(heap.view(content));
+        }
+    }
+    // SAFETY: as the caller promises.
+    unsafe { rest(settings, kind, raw, row, heap, validity, scratch) }
+}
+
+/// The content of a field of any length that is neither NULL, perhaps, nor escaped, too long or no UTF-8.
+fn plain_content<'r, K: TextKind>(settings: &Settings, kind: K, raw: &'r [u8]) -> Option<&'r [u8]> {
+    let mut content = raw;
+    if let Some(quote) = settings.dialect.quote()
+        && let [first, inner @ .., last] = raw
+    {
+        if *first == quote && *last == quote {
+            content = inner;
+            if settings.dialect.escape().is_some_and(|escape| inner.contains(&escape)) {
                 return None;
             }
         }
+        if content.contains(&quote) {
+            return None;
+        }
     }
-    // SAFETY: as the caller promises.
-    if non_ascii && unsafe { !is_ascii::<D>(content) } && simdutf8::basic::from_utf8(content).is_err() {
+    if content.len() == settings.rule.null_text.len() || simdutf8::basic::from_utf8(content).is_err() {
         return None;
     }
-    // SAFETY: the content can be read.
-    let len = unsafe { kind.fitting(content.as_ptr(), content.len())? };
-    content.get(..len)
-}
-
-/// Whether quotes stand around the field, if that is all there are; `None` if there are others, or escapes.
-///
-/// # Safety
-///
-/// As [`plain_content`].
-#[inline(always)]
-unsafe fn has_pair<D: Digits>(settings: &Settings, raw: &[u8]) -> Option<bool> {
-    let Some(quote) = settings.dialect.quote() else { return Some(false) };
-    let len = raw.len();
-    if len > PADDING {
-        return has_pair_far(settings, raw, quote);
+    while K::CUTS_BLANKS
+        && let [rest @ .., b' '] = content
+    {
+        content = rest;
     }
-    if len == 0 {
-        return Some(false);
-    }
-    // SAFETY: as the caller promises, 64 bytes can be read at every field's start.
-    unsafe {
-        let within = u64::MAX >> (64 - len);
-        let quotes = D::equal(raw.as_ptr(), quote) & within;
-        if quotes == 0 {
-            return Some(false);
-        }
-        let escapes = match settings.dialect.escape() {
-            Some(escape) => D::equal(raw.as_ptr(), escape) & within,
-            None => 0,
-        };
-        (len >= 2 && quotes == 1 | 1 << (len - 1) && escapes == 0).then_some(true)
-    }
-}
-
-/// [`has_pair`] for long fields.
-#[inline(never)]
-fn has_pair_far(settings: &Settings, raw: &[u8], quote: u8) -> Option<bool> {
-    let escape = settings.dialect.escape().unwrap_or(quote);
-    let [first, content @ .., last] = raw else { return None };
-    let ends = (*first == quote, *last == quote);
-    let inner_quote = content.iter().fold(false, |any, byte| any | (*byte == quote));
-    if ends == (false, false) && !inner_quote {
-        return Some(false);
-    }
-    let inner_escape = content.iter().fold(false, |any, byte| any | (*byte == escape));
-    (ends == (true, true) && !inner_quote && !inner_escape).then_some(true)
-}
-
-/// Whether all bytes are below 0x80.
-///
-/// # Safety
-///
-/// As [`plain_content`].
-#[inline(always)]
-unsafe fn is_ascii<D: Digits>(content: &[u8]) -> bool {
-    if content.is_empty() {
-        return true;
-    }
-    // SAFETY: as the caller promises.
-    content.len() <= PADDING && unsafe { D::high(content.as_ptr()) } << (PADDING - content.len()) == 0
-}
-
-/// The view of a string that it holds whole.
-///
-/// # Safety
-///
-/// 16 bytes can be read at the start of `content`, which has at most [`VIEW_INLINE_BYTES_MAX`].
-#[inline(always)]
-unsafe fn short_view(content: &[u8]) -> u128 {
-    // SAFETY: as the caller promises.
-    let (bytes, mask) = unsafe {
-        (content.as_ptr().cast::<u128>().read_unaligned(), *MASKS.get_unchecked(content.len()))
-    };
-    (u128::from_le(bytes) & mask) << 32 | content.len() as u128
-}
-
-/// The view of a string of any length, copied to the heap, where it is kept if it is long.
-///
-/// # Safety
-///
-/// [`PADDING`] bytes can be read at the start of `content`.
-#[inline(always)]
-unsafe fn any_view(content: &[u8], heap: &mut Heap<'_>) -> u128 {
-    let len = content.len();
-    let offset = heap.used();
-    // SAFETY: the heap has room for as much as is copied, and `&mut` so does not overlap the text.
-    unsafe {
-        let to = heap.reserve(len.max(PADDING));
-        std::ptr::copy_nonoverlapping(content.as_ptr(), to, PADDING);
-        if len > PADDING {
-            std::ptr::copy_nonoverlapping(content.as_ptr().add(PADDING), to.add(PADDING), len - PADDING);
-        }
-        let bytes = u128::from_le(content.as_ptr().cast::<u128>().read_unaligned());
-        let short = (bytes & *MASKS.get_unchecked(len.min(VIEW_INLINE_BYTES_MAX))) << 32 | len as u128;
-        let long = len > VIEW_INLINE_BYTES_MAX;
-        heap.keep(if long { len } else { 0 });
-        if long { long_view(len, bytes as u32, offset) } else { short }
-    }
+    (content.len() <= kind.bytes_max()).then_some(content)
 }
 
 macro_rules! text_exact {
@@ -246,9 +301,11 @@ pub(crate) struct Text;
 text_exact!(Text, |_value_type| Text, |self, content| exact::text(content));
 
 impl TextKind for Text {
-    #[inline(always)]
-    unsafe fn fitting(self, _: *const u8, len: usize) -> Option<usize> {
-        Some(len)
+    const IS_LIMITED: bool = false;
+    const CUTS_BLANKS: bool = false;
+
+    fn bytes_max(self) -> usize {
+        usize::MAX
     }
 }
 
@@ -266,10 +323,12 @@ text_exact!(
 );
 
 impl TextKind for Varchar {
-    #[inline(always)]
-    unsafe fn fitting(self, _: *const u8, len: usize) -> Option<usize> {
-        // No more characters than bytes.
-        (len <= self.0 as usize).then_some(len)
+    const IS_LIMITED: bool = true;
+    const CUTS_BLANKS: bool = false;
+
+    fn bytes_max(self) -> usize {
+        // There are no more characters than bytes.
+        self.0 as usize
     }
 }
 
@@ -287,12 +346,11 @@ text_exact!(
 );
 
 impl TextKind for Char {
-    #[inline(always)]
-    unsafe fn fitting(self, field: *const u8, mut len: usize) -> Option<usize> {
-        // SAFETY: as the caller promises.
-        while len > 0 && unsafe { *field.add(len - 1) } == b' ' {
-            len -= 1;
-        }
-        (len <= self.0 as usize).then_some(len)
+    const IS_LIMITED: bool = true;
+    const CUTS_BLANKS: bool = true;
+
+    fn bytes_max(self) -> usize {
+        // There are no more characters than bytes.
+        self.0 as usize
     }
 }

@@ -4,8 +4,8 @@ use std::mem::MaybeUninit;
 
 use super::column::{Conversion, Exact};
 use super::date::ten_bytes;
-use super::digits::{eight_digits, is_eight_digits};
 use super::exact::MICROSECONDS_PER_DAY;
+use super::tier::{eight_digits, is_eight_digits};
 use super::{Heap, Reason, ValueType, Values, exact};
 
 const CLOCK: u64 = u64::from_le_bytes(*b"00:00:00");

@@ -5,16 +5,16 @@ use super::bytea::Bytea;
 use super::column::{self, Conversion, Settings};
 use super::date::Date;
 use super::decimal::{Decimal64, Decimal128};
-use super::digits::{Digits, Portable};
 use super::float::{Float32, Float64};
 use super::integer::{Int16, Int32, Int64};
+use super::tier::{Loops, Portable};
 use super::time::{Time, Timestamp, TimestampTz};
 use super::uuid::Uuid;
 use super::{Column, FieldRule, ValueType, exact, text};
 use crate::{Dialect, Kernel};
 
 #[cfg(target_arch = "x86_64")]
-use super::digits::Avx2;
+use super::tier::{Avx2, Avx512};
 
 impl Settings {
     pub(super) fn new(rule: FieldRule, dialect: &Dialect) -> Settings {
@@ -49,34 +49,36 @@ fn is_value(text: &[u8], value_type: ValueType) -> bool {
 pub(super) fn choose(rule: &FieldRule, dialect: &Dialect, kernel: Kernel) -> (Column, Column) {
     match kernel {
         #[cfg(target_arch = "x86_64")]
-        Kernel::Avx512 | Kernel::Avx2 => of_type::<Avx2>(rule, dialect),
+        Kernel::Avx512 => of_type::<Avx512>(rule, dialect),
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx2 => of_type::<Avx2>(rule, dialect),
         _ => of_type::<Portable>(rule, dialect),
     }
 }
 
-fn of_type<D: Digits>(rule: &FieldRule, dialect: &Dialect) -> (Column, Column) {
+fn of_type<T: Loops>(rule: &FieldRule, dialect: &Dialect) -> (Column, Column) {
     match rule.value_type {
-        ValueType::Boolean => of_conversion::<D, Boolean>(rule, dialect),
-        ValueType::Int16 => of_conversion::<D, Int16<D>>(rule, dialect),
-        ValueType::Int32 => of_conversion::<D, Int32<D>>(rule, dialect),
-        ValueType::Int64 => of_conversion::<D, Int64<D>>(rule, dialect),
-        ValueType::Float32 => of_conversion::<D, Float32<D>>(rule, dialect),
-        ValueType::Float64 => of_conversion::<D, Float64<D>>(rule, dialect),
-        ValueType::Decimal64 { .. } => of_conversion::<D, Decimal64<D>>(rule, dialect),
-        ValueType::Decimal128 { .. } => of_conversion::<D, Decimal128<D>>(rule, dialect),
-        ValueType::Date => of_conversion::<D, Date>(rule, dialect),
-        ValueType::Time => of_conversion::<D, Time>(rule, dialect),
-        ValueType::Timestamp => of_conversion::<D, Timestamp>(rule, dialect),
-        ValueType::TimestampTz => of_conversion::<D, TimestampTz>(rule, dialect),
-        ValueType::Uuid => of_conversion::<D, Uuid>(rule, dialect),
-        ValueType::Bytea => of_conversion::<D, Bytea>(rule, dialect),
-        ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => text::choose::<D>(rule.value_type),
+        ValueType::Boolean => of_conversion::<T, Boolean>(rule, dialect),
+        ValueType::Int16 => of_conversion::<T, Int16<T>>(rule, dialect),
+        ValueType::Int32 => of_conversion::<T, Int32<T>>(rule, dialect),
+        ValueType::Int64 => of_conversion::<T, Int64<T>>(rule, dialect),
+        ValueType::Float32 => of_conversion::<T, Float32<T>>(rule, dialect),
+        ValueType::Float64 => of_conversion::<T, Float64<T>>(rule, dialect),
+        ValueType::Decimal64 { .. } => of_conversion::<T, Decimal64<T>>(rule, dialect),
+        ValueType::Decimal128 { .. } => of_conversion::<T, Decimal128<T>>(rule, dialect),
+        ValueType::Date => of_conversion::<T, Date>(rule, dialect),
+        ValueType::Time => of_conversion::<T, Time>(rule, dialect),
+        ValueType::Timestamp => of_conversion::<T, Timestamp>(rule, dialect),
+        ValueType::TimestampTz => of_conversion::<T, TimestampTz>(rule, dialect),
+        ValueType::Uuid => of_conversion::<T, Uuid>(rule, dialect),
+        ValueType::Bytea => of_conversion::<T, Bytea>(rule, dialect),
+        ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => text::choose::<T>(rule.value_type),
     }
 }
 
-fn of_conversion<D: Digits, C: Conversion>(rule: &FieldRule, dialect: &Dialect) -> (Column, Column) {
-    let general = D::column::<C, true>();
-    let plain = if is_value(&rule.null_text, rule.value_type) { general } else { D::column::<C, false>() };
+fn of_conversion<T: Loops, C: Conversion>(rule: &FieldRule, dialect: &Dialect) -> (Column, Column) {
+    let general = T::column::<C, true>();
+    let plain = if is_value(&rule.null_text, rule.value_type) { general } else { T::column::<C, false>() };
     // Behind a backslash, as escape, only a quote or a further backslash is special: neither is part of a value.
     let escape = dialect.escape().filter(|escape| *escape != b'\\');
     let quoted = if dialect.quote().into_iter().chain(escape).any(may_stand_in_value) {

@@ -1,5 +1,6 @@
 //! Booleans, integers, decimals and floats.
 
+use std::fmt::{Display, LowerExp};
 use std::io::Write;
 
 use super::pair;
@@ -91,14 +92,7 @@ fn long_digits(buffer: &mut [u8; DIGITS_MAX], mut number: u128) -> usize {
 /// Appends the shortest decimal that is read as the same number, or `NaN`, `Infinity` or `-Infinity`.
 pub fn float64(out: &mut Vec<u8>, value: f64) {
     if value.is_finite() {
-        // Without an exponent, very large and very small numbers would have hundreds of digits.
-        let magnitude = value.abs();
-        let written = if magnitude != 0.0 && !(1e-5..1e16).contains(&magnitude) {
-            write!(out, "{value:e}")
-        } else {
-            write!(out, "{value}")
-        };
-        written.expect("writing to memory does not fail");
+        finite(out, value, value == 0.0 || (1e-5..1e16).contains(&value.abs()));
     } else {
         not_finite(out, value.is_nan(), value.is_sign_negative());
     }
@@ -107,16 +101,17 @@ pub fn float64(out: &mut Vec<u8>, value: f64) {
 /// [`float64`] in single precision.
 pub fn float32(out: &mut Vec<u8>, value: f32) {
     if value.is_finite() {
-        let magnitude = value.abs();
-        let written = if magnitude != 0.0 && !(1e-5..1e7).contains(&magnitude) {
-            write!(out, "{value:e}")
-        } else {
-            write!(out, "{value}")
-        };
-        written.expect("writing to memory does not fail");
+        finite(out, value, value == 0.0 || (1e-5..1e7).contains(&value.abs()));
     } else {
         not_finite(out, value.is_nan(), value.is_sign_negative());
     }
+}
+
+/// Appends a number, with an exponent if it is not `handy`: very large and very small ones would have hundreds of
+/// digits.
+fn finite<F: Display + LowerExp>(out: &mut Vec<u8>, value: F, handy: bool) {
+    let written = if handy { write!(out, "{value}") } else { write!(out, "{value:e}") };
+    written.expect("writing to memory does not fail");
 }
 
 fn not_finite(out: &mut Vec<u8>, is_nan: bool, is_negative: bool) {
@@ -183,8 +178,22 @@ mod tests {
     #[test]
     fn floats_are_read_back() {
         let doubles = [
-            0.0, -0.0, 1.0, 0.1, 123_456.789, 1e15, 1e16, 1e-5, 1e-6, f64::MAX, f64::MIN, f64::MIN_POSITIVE,
-            f64::from_bits(1), f64::INFINITY, f64::NEG_INFINITY, f64::EPSILON,
+            0.0,
+            -0.0,
+            1.0,
+            0.1,
+            123_456.789,
+            1e15,
+            1e16,
+            1e-5,
+            1e-6,
+            f64::MAX,
+            f64::MIN,
+            f64::MIN_POSITIVE,
+            f64::from_bits(1),
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::EPSILON,
         ];
         for value in doubles {
             let text = written(|out| float64(out, value));
@@ -192,8 +201,7 @@ mod tests {
             assert_eq!(read.to_bits(), value.to_bits(), "{text}");
             assert!(text.len() <= 24, "{text}");
         }
-        let singles =
-            [0.0, -0.0, 0.1, 16_777_216.0, f32::MAX, f32::MIN_POSITIVE, f32::from_bits(1), f32::NEG_INFINITY];
+        let singles = [0.0, -0.0, 0.1, 16_777_216.0, f32::MAX, f32::MIN_POSITIVE, f32::from_bits(1), f32::NEG_INFINITY];
         for value in singles {
             let text = written(|out| float32(out, value));
             let read = exact::float32(text.as_bytes()).unwrap();

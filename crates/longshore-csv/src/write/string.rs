@@ -12,7 +12,9 @@ pub struct Unquotable;
 
 impl fmt::Display for Unquotable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the value must be quoted, but there is no quote character; set QUOTE, or another DELIMITER or NULL")
+        f.write_str(
+            "the value must be quoted, but there is no quote character; set QUOTE, or another DELIMITER or NULL",
+        )
     }
 }
 

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "every test file uses a part of this")]
 
+pub(crate) mod seeds;
+
 use std::mem::MaybeUninit;
 
 use longshore_csv::decode::exact;
@@ -48,11 +50,7 @@ impl Random {
 pub(crate) fn expected(rule: &FieldRule, content: &[u8], quoted: bool) -> Result<Cell, Reason> {
     let may_be_null = if quoted { rule.force_null } else { !rule.force_not_null };
     if may_be_null && content == &*rule.null_text {
-        return if rule.nullable {
-            Ok(Cell::Null)
-        } else {
-            Err(Reason::Null)
-        };
+        return if rule.nullable { Ok(Cell::Null) } else { Err(Reason::Null) };
     }
     match rule.value_type {
         ValueType::Boolean => exact::boolean(content).map(|value| Cell::Number(value.into())),
@@ -107,11 +105,7 @@ fn decode_good(decoder: &Decoder, rows: Rows<'_>, column: usize) -> (Vec<Cell>, 
             let mut slots = vec![MaybeUninit::new($zero); count];
             let mut heap = Heap::new(&mut memory, USED);
             let validity = Validity::new(&mut bits, 3);
-            let mut target = Target {
-                values: Values::$variant(&mut slots),
-                validity,
-                heap: &mut heap,
-            };
+            let mut target = Target { values: Values::$variant(&mut slots), validity, heap: &mut heap };
             if let Err(bad) = decoder.decode(&rows, column, &mut target) {
                 assert_eq!((bad.start, bad.end), rows.field(bad.row, column));
                 error = Some((bad.row, bad.reason));
@@ -166,10 +160,7 @@ fn viewed(view: u128, heap: &[MaybeUninit<u8>]) -> Vec<u8> {
     let bytes = view.to_le_bytes();
     let len = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
     if len <= 12 {
-        assert!(
-            bytes[4 + len..].iter().all(|byte| *byte == 0),
-            "bytes behind an inline string"
-        );
+        assert!(bytes[4 + len..].iter().all(|byte| *byte == 0), "bytes behind an inline string");
         return bytes[4..4 + len].to_vec();
     }
     assert_eq!(&bytes[8..12], [0; 4], "the buffer index");
@@ -212,21 +203,14 @@ impl Field {
     pub(crate) fn quoted(content: &[u8], dialect: &Dialect) -> Field {
         let mut raw = Vec::new();
         longshore_csv::write::text(&mut raw, content, dialect, b"", true).unwrap();
-        Field {
-            raw,
-            content: content.to_vec(),
-            quoted: true,
-        }
+        Field { raw, content: content.to_vec(), quoted: true }
     }
 }
 
 /// Decodes the fields by every kernel, in the first and in the last column, and compares with the exact twins.
 /// Returns how many are values.
 pub(crate) fn check(rule: &FieldRule, dialect: &Dialect, fields: &[Field]) -> usize {
-    let expected: Vec<_> = fields
-        .iter()
-        .map(|field| expected(rule, &field.content, field.quoted))
-        .collect();
+    let expected: Vec<_> = fields.iter().map(|field| expected(rule, &field.content, field.quoted)).collect();
     for kernel in Kernel::available() {
         for first in [true, false] {
             // A carriage return at the end of a line would not belong to the field.
@@ -251,23 +235,14 @@ pub(crate) fn check(rule: &FieldRule, dialect: &Dialect, fields: &[Field]) -> us
             let padded = Padded::new(&text, len);
             let mut marks = Marks::new();
             Scanner::new(kernel, dialect, traits).scan(padded, &mut marks);
-            let shape = Shape {
-                fields: 2,
-                trailing_delimiter: false,
-            };
+            let shape = Shape { fields: 2, trailing_delimiter: false };
             let records = Rows::new(padded, &mut marks, shape, traits, dialect);
             assert_eq!((records.error, records.consumed), (None, len));
             assert_eq!(records.rows.count(), fields.len());
             let decoder = Decoder::with_kernel(rule.clone(), dialect, kernel);
             let cells = decode(&decoder, records.rows, usize::from(!first));
             for ((cell, expected), field) in cells.iter().zip(&expected).zip(fields) {
-                assert_eq!(
-                    cell,
-                    expected,
-                    "{kernel}, {:?}, field {:?}",
-                    rule,
-                    field.raw.escape_ascii().to_string()
-                );
+                assert_eq!(cell, expected, "{kernel}, {:?}, field {:?}", rule, field.raw.escape_ascii().to_string());
             }
             assert_eq!(cells.len(), fields.len());
         }

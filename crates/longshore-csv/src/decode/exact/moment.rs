@@ -30,8 +30,7 @@ pub const fn civil_from_days(days: i32) -> (i32, u32, u32) {
     let days = days as i64 + 719_468;
     let cycle = days.div_euclid(146_097);
     let day_of_cycle = days.rem_euclid(146_097);
-    let year_of_cycle =
-        (day_of_cycle - day_of_cycle / 1_460 + day_of_cycle / 36_524 - day_of_cycle / 146_096) / 365;
+    let year_of_cycle = (day_of_cycle - day_of_cycle / 1_460 + day_of_cycle / 36_524 - day_of_cycle / 146_096) / 365;
     let day_of_year = day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = (day_of_year - (153 * month_from_march + 2) / 5 + 1) as u32;

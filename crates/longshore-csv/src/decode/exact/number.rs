@@ -1,5 +1,8 @@
 //! Integers, decimals and floats.
 
+use std::fmt::Debug;
+use std::str::FromStr;
+
 use super::{Due, Reader, Reason, trim};
 
 /// `POWERS_OF_TEN[n]` is 10 to the power of `n`; 38 is the last that 128 bits hold with a sign.
@@ -157,7 +160,9 @@ pub fn decimal64(bytes: &[u8], precision: u8, scale: u8) -> Result<i64, Reason> 
 /// What a float's text says, before it is rounded.
 enum Float<'a> {
     Nan,
-    Infinity { negative: bool },
+    Infinity {
+        negative: bool,
+    },
     /// The text, which Rust's `FromStr` reads too, and whether it is zero.
     Finite(&'a str, bool),
 }
@@ -180,6 +185,11 @@ fn float(bytes: &[u8]) -> Result<Float<'_>, Reason> {
     Ok(Float::Finite(text, written.is_zero()))
 }
 
+/// What Rust makes of a number whose syntax was checked.
+fn parse<F: FromStr<Err: Debug>>(text: &str) -> F {
+    text.parse().expect("Rust reads what `Written` reads")
+}
+
 /// A double precision number, `NaN`, or `Infinity` with an optional sign; rounded to nearest.
 ///
 /// # Errors
@@ -190,7 +200,7 @@ pub fn float64(bytes: &[u8]) -> Result<f64, Reason> {
         Float::Nan => Ok(f64::NAN),
         Float::Infinity { negative } => Ok(if negative { f64::NEG_INFINITY } else { f64::INFINITY }),
         Float::Finite(text, zero) => {
-            let number: f64 = text.parse().expect("the number's syntax was checked");
+            let number = parse::<f64>(text);
             if number.is_infinite() {
                 Err(Reason::OutOfRange)
             } else if number == 0.0 && !zero {
@@ -212,7 +222,7 @@ pub fn float32(bytes: &[u8]) -> Result<f32, Reason> {
         Float::Nan => Ok(f32::NAN),
         Float::Infinity { negative } => Ok(if negative { f32::NEG_INFINITY } else { f32::INFINITY }),
         Float::Finite(text, zero) => {
-            let number: f32 = text.parse().expect("the number's syntax was checked");
+            let number = parse::<f32>(text);
             if number.is_infinite() {
                 Err(Reason::OutOfRange)
             } else if number == 0.0 && !zero {

@@ -1,32 +1,31 @@
-//! Decides how runs of digits become integers: the arithmetic under the numeric fast paths.
+//! Decides which instructions the column loops are compiled for, and the arithmetic that depends on them.
 //!
-//! Digits are moved to the right end of a register, so that zeros fill the left, checked all at once, and
+//! Tier are moved to the right end of a register, so that zeros fill the left, checked all at once, and
 //! summed in pairs: 16 digits, 8 numbers below 100, 4 below 10^4, 2 below 10^8. The paper (3.4) validates by
 //! `pcmpistrm` ranges and then sums digit by digit; checking and summing 8 or 16 at a time is shorter.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod portable;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx512::Avx512;
 pub(crate) use portable::{Portable, eight_digits, is_eight_digits};
 
-use super::Column;
-use super::column::Conversion;
-use super::text::TextKind;
+use super::column::{self, Conversion};
+use super::text::{self, TextKind};
+use super::{Column, FieldError, Settings, Target};
+use crate::Rows;
 
-/// Most digits that [`Digits::whole`] and its siblings take, as bytes of text.
+/// Most digits that [`Tier::whole`] and its siblings take, as bytes of text.
 pub(crate) const TEXT_BYTES_MAX: usize = 16;
 
-/// Instructions that loops are compiled for, with the digit arithmetic they allow.
-pub(crate) trait Digits: Copy {
-    /// The loop over a column of a type of fixed size; the caller makes sure that the CPU runs it.
-    fn column<C: Conversion, const GENERAL: bool>() -> Column;
-
-    /// The loop over a column of text.
-    fn text_column<K: TextKind, const QUOTES: bool>() -> Column;
-
+/// Instructions, by the arithmetic that they make fast.
+pub(crate) trait Tier: Copy {
     /// The number that `len` digits mean; `None` if any is no digit.
     ///
     /// # Safety
@@ -63,15 +62,72 @@ pub(crate) trait Digits: Copy {
     ///
     /// 64 bytes can be read at `text`; the CPU runs the instructions.
     unsafe fn high(text: *const u8) -> u64;
+
+    /// Stores a view: the 12 bytes at `content` that `mask` keeps, behind 4 bytes of zeros, or-ed with the words `low`
+    /// and `high`.
+    ///
+    /// # Safety
+    ///
+    /// 16 bytes can be read at `content` and stored at `slot`; the CPU runs the instructions.
+    unsafe fn store_view(slot: *mut u128, content: *const u8, mask: u128, low: u64, high: u64);
 }
+
+/// Column loops compiled for a tier.
+pub(crate) trait Loops: Tier {
+    /// The loop over a column of a type of fixed size; the caller makes sure that the CPU runs it.
+    fn column<C: Conversion, const GENERAL: bool>() -> Column;
+
+    /// The loop over a column of text.
+    fn text_column<K: TextKind, const QUOTES: bool>() -> Column;
+}
+
+macro_rules! loops {
+    ($tier:ty, lane_shifts: $lane_shifts:literal $(, $features:literal)?) => {
+        impl Loops for $tier {
+            fn column<C: Conversion, const GENERAL: bool>() -> Column {
+                $(#[target_feature(enable = $features)])?
+                unsafe fn run<C: Conversion, const GENERAL: bool>(
+                    settings: &Settings,
+                    rows: &Rows<'_>,
+                    column: usize,
+                    target: &mut Target<'_, '_>,
+                ) -> Result<(), FieldError> {
+                    // SAFETY: this function enables every instruction that is needed.
+                    unsafe { column::decode::<C, GENERAL, $lane_shifts>(settings, rows, column, target) }
+                }
+                run::<C, GENERAL>
+            }
+
+            fn text_column<K: TextKind, const QUOTES: bool>() -> Column {
+                $(#[target_feature(enable = $features)])?
+                unsafe fn run<K: TextKind, const QUOTES: bool>(
+                    settings: &Settings,
+                    rows: &Rows<'_>,
+                    column: usize,
+                    target: &mut Target<'_, '_>,
+                ) -> Result<(), FieldError> {
+                    // SAFETY: this function enables every instruction that is needed.
+                    unsafe { text::decode::<$tier, K, QUOTES>(settings, rows, column, target) }
+                }
+                run::<K, QUOTES>
+            }
+        }
+    };
+}
+
+loops!(Portable, lane_shifts: false);
+#[cfg(target_arch = "x86_64")]
+loops!(Avx2, lane_shifts: true, "avx2,bmi1,bmi2,lzcnt,popcnt");
+#[cfg(target_arch = "x86_64")]
+loops!(Avx512, lane_shifts: true, "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt");
 
 /// The number of up to 38 digits; `None` if there are none, more, or other bytes.
 ///
 /// # Safety
 ///
-/// `len` plus `len` plus 16 bytes can be read at `field`; the CPU runs the instructions of `D`.
+/// `len` plus `len` plus 16 bytes can be read at `field`; the CPU runs the instructions of `T`.
 #[inline(always)]
-pub(crate) unsafe fn long_whole<D: Digits>(field: *const u8, len: usize) -> Option<u128> {
+pub(crate) unsafe fn long_whole<T: Tier>(field: *const u8, len: usize) -> Option<u128> {
     if len == 0 || len > 38 {
         return None;
     }
@@ -81,7 +137,7 @@ pub(crate) unsafe fn long_whole<D: Digits>(field: *const u8, len: usize) -> Opti
     let mut part = (len - 1) % TEXT_BYTES_MAX + 1;
     while at < len {
         // SAFETY: parts lie within the field.
-        let digits = unsafe { D::whole(field.add(at), part) }?;
+        let digits = unsafe { T::whole(field.add(at), part) }?;
         number = number * 10_u128.pow(16) + u128::from(digits);
         at += part;
         part = TEXT_BYTES_MAX;
@@ -93,7 +149,7 @@ pub(crate) unsafe fn long_whole<D: Digits>(field: *const u8, len: usize) -> Opti
 mod tests {
     use super::*;
 
-    fn check<D: Digits>() {
+    fn check<T: Tier>() {
         let digits = b"9876543210123456";
         for len in 1..=TEXT_BYTES_MAX {
             let mut text = [b'7'; 80];
@@ -101,15 +157,15 @@ mod tests {
             let expected: u64 = std::str::from_utf8(&digits[..len]).unwrap().parse().unwrap();
             // SAFETY: the text is long enough and the caller checked the CPU.
             unsafe {
-                assert_eq!(D::whole(text.as_ptr(), len), Some(expected), "{len} digits");
-                assert_eq!(D::point(text.as_ptr(), len), len);
+                assert_eq!(T::whole(text.as_ptr(), len), Some(expected), "{len} digits");
+                assert_eq!(T::point(text.as_ptr(), len), len);
             }
             for at in 0..len {
                 for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
                     let mut wrong = text;
                     wrong[at] = byte;
                     // SAFETY: as above.
-                    assert_eq!(unsafe { D::whole(wrong.as_ptr(), len) }, None, "{byte} at {at} of {len}");
+                    assert_eq!(unsafe { T::whole(wrong.as_ptr(), len) }, None, "{byte} at {at} of {len}");
                 }
             }
             for fraction in 0..len {
@@ -123,15 +179,15 @@ mod tests {
                 let expected: u64 = std::str::from_utf8(&digits[..len - 1]).unwrap().parse().unwrap();
                 // SAFETY: as above.
                 unsafe {
-                    assert_eq!(D::pointed(pointed.as_ptr(), len, fraction), Some(expected), "{fraction} of {len}");
-                    assert_eq!(D::point(pointed.as_ptr(), len), at);
+                    assert_eq!(T::pointed(pointed.as_ptr(), len, fraction), Some(expected), "{fraction} of {len}");
+                    assert_eq!(T::point(pointed.as_ptr(), len), at);
                 }
                 for other in (0..len).filter(|other| *other != at) {
                     for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
                         let mut wrong = pointed;
                         wrong[other] = byte;
                         // SAFETY: as above.
-                        assert_eq!(unsafe { D::pointed(wrong.as_ptr(), len, fraction) }, None);
+                        assert_eq!(unsafe { T::pointed(wrong.as_ptr(), len, fraction) }, None);
                     }
                 }
             }
@@ -148,6 +204,9 @@ mod tests {
     fn avx2_arithmetic_is_exact() {
         if crate::Kernel::Avx2.is_available() {
             check::<Avx2>();
+        }
+        if crate::Kernel::Avx512.is_available() {
+            check::<Avx512>();
         }
     }
 

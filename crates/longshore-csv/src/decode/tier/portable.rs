@@ -1,10 +1,8 @@
 //! Eight digits at a time in a 64-bit word: for every CPU.
 
-use super::Digits;
-use crate::decode::column::{self, Conversion};
-use crate::decode::text::{self, TextKind};
-use crate::decode::{Column, FieldError, Settings, Target};
-use crate::Rows;
+#![allow(clippy::cast_ptr_alignment, reason = "all loads and stores are unaligned ones")]
+
+use super::Tier;
 
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
@@ -42,33 +40,7 @@ unsafe fn aligned(field: *const u8, len: usize) -> u64 {
     (word ^ ZEROS) << (64 - 8 * len)
 }
 
-impl Digits for Portable {
-    fn column<C: Conversion, const GENERAL: bool>() -> Column {
-        unsafe fn run<C: Conversion, const GENERAL: bool>(
-            settings: &Settings,
-            rows: &Rows<'_>,
-            column: usize,
-            target: &mut Target<'_, '_>,
-        ) -> Result<(), FieldError> {
-            // SAFETY: every CPU runs this.
-            unsafe { column::decode::<C, GENERAL>(settings, rows, column, target) }
-        }
-        run::<C, GENERAL>
-    }
-
-    fn text_column<K: TextKind, const QUOTES: bool>() -> Column {
-        unsafe fn run<K: TextKind, const QUOTES: bool>(
-            settings: &Settings,
-            rows: &Rows<'_>,
-            column: usize,
-            target: &mut Target<'_, '_>,
-        ) -> Result<(), FieldError> {
-            // SAFETY: every CPU runs this.
-            unsafe { text::decode::<Portable, K, QUOTES>(settings, rows, column, target) }
-        }
-        run::<K, QUOTES>
-    }
-
+impl Tier for Portable {
     #[inline(always)]
     unsafe fn whole(field: *const u8, len: usize) -> Option<u64> {
         // SAFETY: `len` is 1 to 16, and 16 bytes can be read.
@@ -122,6 +94,15 @@ impl Digits for Portable {
                 let differs = word ^ pattern;
                 !((differs & !HIGH).wrapping_add(!HIGH) | differs) & HIGH
             })
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store_view(slot: *mut u128, content: *const u8, mask: u128, low: u64, high: u64) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let bytes = u128::from_le(content.cast::<u128>().read_unaligned()) & mask;
+            slot.write(bytes << 32 | u128::from(low) | u128::from(high) << 64);
         }
     }
 

@@ -5,17 +5,17 @@
 //! 0 0 0 0 0 0 0 0 0 1 2 3 4 5 6 7    after the shuffle for (2, 8)
 //! ```
 
+#![allow(clippy::cast_ptr_alignment, reason = "all loads and stores are unaligned ones")]
+
 use std::arch::x86_64::{
-    __m128i, __m256i, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_madd_epi16, _mm_maddubs_epi16,
-    _mm_movemask_epi8, _mm_packus_epi32, _mm_set1_epi8, _mm_set1_epi16, _mm_set1_epi32, _mm_setzero_si128,
-    _mm_shuffle_epi8, _mm_sub_epi8, _mm_subs_epu8, _mm_testz_si128,
+    __m128i, __m256i, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_madd_epi16,
+    _mm_maddubs_epi16, _mm_movemask_epi8, _mm_or_si128, _mm_packus_epi32, _mm_set_epi64x, _mm_set1_epi8,
+    _mm_set1_epi16, _mm_set1_epi32, _mm_setzero_si128, _mm_shuffle_epi8, _mm_slli_si128, _mm_storeu_si128,
+    _mm_sub_epi8, _mm_subs_epu8, _mm_testz_si128, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
+    _mm256_set1_epi8,
 };
 
-use super::{Digits, TEXT_BYTES_MAX};
-use crate::Rows;
-use crate::decode::column::{self, Conversion};
-use crate::decode::text::{self, TextKind};
-use crate::decode::{Column, FieldError, Settings, Target};
+use super::{TEXT_BYTES_MAX, Tier};
 
 /// x86-64 with AVX2 and BMI: [`crate::Kernel::Avx2`] and better.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ static SHUFFLES: [[[u8; 16]; TEXT_BYTES_MAX + 1]; TEXT_BYTES_MAX + 1] = {
         while len <= TEXT_BYTES_MAX {
             let mut digit = 0;
             while digit < len {
-                // Digits counted from the last; the point is skipped.
+                // Tier counted from the last; the point is skipped.
                 let behind = digit + (form > 0 && digit + 1 >= form) as usize;
                 if behind < len {
                     shuffles[form][len][15 - digit] = (len - 1 - behind) as u8;
@@ -44,6 +44,10 @@ static SHUFFLES: [[[u8; 16]; TEXT_BYTES_MAX + 1]; TEXT_BYTES_MAX + 1] = {
     }
     shuffles
 };
+
+/// Two weights of 16 bits: of the more significant number, in the lower half, and of the other one.
+const PAIR_WEIGHTS: i32 = 100 + (1 << 16);
+const FOUR_WEIGHTS: i32 = 10_000 + (1 << 16);
 
 impl Avx2 {
     /// The number of the digits that `form` picks.
@@ -60,10 +64,10 @@ impl Avx2 {
             let text = _mm_sub_epi8(_mm_loadu_si128(field.cast::<__m128i>()), _mm_set1_epi8(b'0' as i8));
             let digits = _mm_shuffle_epi8(text, shuffle);
             let over = _mm_subs_epu8(digits, _mm_set1_epi8(9));
-            let pairs = _mm_maddubs_epi16(digits, _mm_set1_epi16(10 | 1 << 8));
-            let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(100 | 1 << 16));
+            let pairs = _mm_maddubs_epi16(digits, _mm_set1_epi16(i16::from_le_bytes([10, 1])));
+            let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(PAIR_WEIGHTS));
             let fours = _mm_packus_epi32(fours, _mm_setzero_si128());
-            let eights = _mm_madd_epi16(fours, _mm_set1_epi32(10_000 | 1 << 16));
+            let eights = _mm_madd_epi16(fours, _mm_set1_epi32(FOUR_WEIGHTS));
             let eights = _mm_cvtsi128_si64(eights) as u64;
             let number = (eights & 0xFFFF_FFFF) * 100_000_000 + (eights >> 32);
             if _mm_testz_si128(over, over) == 1 { Some(number) } else { None }
@@ -71,35 +75,7 @@ impl Avx2 {
     }
 }
 
-impl Digits for Avx2 {
-    fn column<C: Conversion, const GENERAL: bool>() -> Column {
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn run<C: Conversion, const GENERAL: bool>(
-            settings: &Settings,
-            rows: &Rows<'_>,
-            column: usize,
-            target: &mut Target<'_, '_>,
-        ) -> Result<(), FieldError> {
-            // SAFETY: this function enables every instruction that is needed.
-            unsafe { column::decode::<C, GENERAL>(settings, rows, column, target) }
-        }
-        run::<C, GENERAL>
-    }
-
-    fn text_column<K: TextKind, const QUOTES: bool>() -> Column {
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn run<K: TextKind, const QUOTES: bool>(
-            settings: &Settings,
-            rows: &Rows<'_>,
-            column: usize,
-            target: &mut Target<'_, '_>,
-        ) -> Result<(), FieldError> {
-            // SAFETY: this function enables every instruction that is needed.
-            unsafe { text::decode::<Avx2, K, QUOTES>(settings, rows, column, target) }
-        }
-        run::<K, QUOTES>
-    }
-
+impl Tier for Avx2 {
     #[inline(always)]
     unsafe fn whole(field: *const u8, len: usize) -> Option<u64> {
         // SAFETY: as the caller promises.
@@ -140,6 +116,18 @@ impl Digits for Avx2 {
             let low = _mm256_loadu_si256(text.cast::<__m256i>());
             let high = _mm256_loadu_si256(text.add(32).cast::<__m256i>());
             bits(low, high)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store_view(slot: *mut u128, content: *const u8, mask: u128, low: u64, high: u64) {
+        // SAFETY: as the caller promises; the mask is a value of 16 bytes.
+        unsafe {
+            let mask = _mm_loadu_si128((&raw const mask).cast::<__m128i>());
+            let bytes = _mm_and_si128(_mm_loadu_si128(content.cast::<__m128i>()), mask);
+            let rest = _mm_set_epi64x(high as i64, low as i64);
+            let view = _mm_or_si128(_mm_slli_si128::<4>(bytes), rest);
+            _mm_storeu_si128(slot.cast::<__m128i>(), view);
         }
     }
 }
