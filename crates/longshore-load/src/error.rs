@@ -70,9 +70,11 @@ impl fmt::Display for BadField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: line {}, byte {}", self.file, self.line, self.byte)?;
         if let Some((name, column_type)) = &self.column {
-            write!(f, ", column {name} {column_type}")?;
+            let value = Excerpt(&self.value);
+            write!(f, ", column {name} {column_type}: {value} is not valid ({})", self.reason)?;
+        } else {
+            write!(f, ": {}: {}", Excerpt(&self.value), self.reason)?;
         }
-        write!(f, ": {} {}", Excerpt(&self.value), self.reason)?;
         if !self.remedy.is_empty() {
             write!(f, "; {}", self.remedy)?;
         }
