@@ -10,6 +10,7 @@ mod context;
 mod errors;
 mod in_situ;
 mod insert;
+mod interruptible;
 mod memory;
 mod morsels;
 mod names;
@@ -21,8 +22,8 @@ mod pushdown;
 mod scan;
 mod scan_stream;
 mod statistics;
-mod stream;
 mod table;
+mod workers;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -42,17 +43,24 @@ use crate::{Config, Error, Report, RowStream};
 use errors::ours;
 use in_situ::Files;
 use plan::Planner;
+use workers::Workers;
 
 /// Plans and runs queries over the tables, views and files that a database knows.
 pub(crate) struct Queries {
     state: SessionState,
     files: Files,
+    workers: Arc<Workers>,
 }
 
 impl Queries {
     /// Queries over `catalog` with the threads and the memory of `config`.
-    pub(crate) fn new(config: &Config, catalog: Arc<Catalog>, memory: Arc<Memory>) -> Self {
-        Self { state: context::state(config, &memory), files: Files { catalog, memory, tuning: config.tuning() } }
+    ///
+    /// # Errors
+    /// When the system does not give the threads.
+    pub(crate) fn new(config: &Config, catalog: Arc<Catalog>, memory: Arc<Memory>) -> Result<Self, Error> {
+        let state = context::state(config, &memory);
+        let files = Files { catalog, memory, tuning: config.tuning() };
+        Ok(Self { state, files, workers: Workers::start(config.threads)? })
     }
 
     fn planner(&self, control: &Arc<Control>) -> Planner {
@@ -69,14 +77,20 @@ impl Queries {
             .with_allow_statements(false)
             .verify_plan(&plan)
             .map_err(ours)?;
-        Box::pin(run(&planner, &plan, control)).await
+        Box::pin(self.run(&planner, &plan, control)).await
     }
 
-    /// Runs INSERT: all rows are appended, or none. Returns their number.
-    pub(crate) async fn insert(&self, statement: Statement, control: &Arc<Control>) -> Result<u64, Error> {
+    /// Runs the INSERT `statement`, whose target is `table`: all rows are appended, or none. Returns their number.
+    pub(crate) async fn insert(
+        &self,
+        statement: Statement,
+        table: &Table,
+        control: &Arc<Control>,
+    ) -> Result<u64, Error> {
         let planner = self.planner(control);
-        let (relation, plan) = insert::target(planner.logical(statement).await?)?;
-        let rows = Box::pin(run(&planner, &plan, control)).await?;
+        planner.insert_into(table);
+        let (relation, plan) = insert::target(planner.insert(statement).await?)?;
+        let rows = Box::pin(self.run(&planner, &plan, control)).await?;
         insert::append(&relation, rows, control).await
     }
 
@@ -122,11 +136,11 @@ impl Queries {
     ) -> Result<RowStream, Error> {
         parquet::read(path, schema, self.files.tuning.threads, control).await
     }
-}
 
-/// Optimizes `plan` and starts it.
-async fn run(planner: &Planner, plan: &LogicalPlan, control: &Arc<Control>) -> Result<RowStream, Error> {
-    let physical = planner.state.create_physical_plan(plan).await.map_err(ours)?;
-    let batches = execute_stream(physical, planner.state.task_ctx()).map_err(ours)?;
-    Ok(stream::rows(batches, control))
+    /// Optimizes `plan` and starts it.
+    async fn run(&self, planner: &Planner, plan: &LogicalPlan, control: &Arc<Control>) -> Result<RowStream, Error> {
+        let physical = planner.state.create_physical_plan(plan).await.map_err(ours)?;
+        let batches = execute_stream(physical, planner.state.task_ctx()).map_err(ours)?;
+        Ok(self.workers.rows(batches, control))
+    }
 }

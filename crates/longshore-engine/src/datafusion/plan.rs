@@ -10,12 +10,13 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::parser::Statement as Parsed;
 use futures::future::BoxFuture;
 use longshore_load::Control;
-use sqlparser::ast::Statement;
+use sqlparser::ast::{Statement, TableObject};
 
 use super::errors::ours;
 use super::in_situ::Files;
 use super::names::{Names, OneSchema};
-use crate::catalog::{Catalog, Entry, View};
+use super::table::RelationTable;
+use crate::catalog::{Catalog, Entry, Table, View};
 use crate::{Error, sql};
 
 /// What one statement is planned and run with.
@@ -38,9 +39,25 @@ impl Planner {
         Self { state: Box::new(state), catalog, names }
     }
 
+    /// The logical plan of an INSERT, not optimized.
+    pub(super) async fn insert(&self, statement: Statement) -> Result<LogicalPlan, Error> {
+        if let Statement::Insert(insert) = &statement
+            && let TableObject::TableName(name) = &insert.table
+            && let Some(table) = self.catalog.table(&sql::names::relation(name)?)
+        {
+            self.names.define(&table.name, Arc::new(RelationTable::for_insert(&table)));
+        }
+        self.logical(statement).await
+    }
+
     /// The logical plan of `statement`, not optimized.
     pub(super) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
         self.plan(statement, &mut Vec::new()).await
+    }
+
+    /// Makes `table` the target of an INSERT.
+    pub(super) fn insert_into(&self, table: &Table) {
+        self.names.define(&table.name, Arc::new(RelationTable::target(table)));
     }
 
     /// Plans `statement`; `open` names the views that it is part of.

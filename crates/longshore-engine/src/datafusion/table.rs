@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
 use datafusion::datasource::TableType;
@@ -34,6 +34,23 @@ impl RelationTable {
             snapshot: table.relation.snapshot(),
             schema: table.relation.schema().arrow(),
         }
+    }
+
+    /// The same as the target of an INSERT: it takes NULL everywhere, because NOT NULL is checked when rows are
+    /// appended, with a message that names the column.
+    pub(super) fn target(table: &Table) -> Self {
+        let target = Self::new(table);
+        let fields = target.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+        Self { schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())), ..target }
+    }
+
+    /// The same table with columns that may be NULL as far as the planner can tell, so that NOT NULL is checked where
+    /// rows are taken in.
+    pub(super) fn for_insert(table: &Table) -> Self {
+        let mut provider = Self::new(table);
+        let fields = provider.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+        provider.schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        provider
     }
 
     /// Where INSERT appends.

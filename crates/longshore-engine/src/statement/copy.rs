@@ -10,10 +10,10 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use futures::StreamExt;
 use longshore_load::{Source, Target, copy_from, unload_csv};
-use longshore_storage::{Schema, Snapshot};
+use longshore_storage::{Relation, Schema, Snapshot};
 use sqlparser::ast::Statement;
 
-use crate::catalog::{Entry, Table};
+use crate::catalog::Entry;
 use crate::session::Streams;
 use crate::sql::copy::{CopyPlace, CopyStatement, CopyWhat};
 use crate::sql::options::{Format, Options, Use};
@@ -87,31 +87,34 @@ async fn load(
     let fields = positions(name, &schema, columns)?;
     check_fields(name, &schema, &fields)?;
     check_named(&options, &fields.iter().map(|field| schema.columns()[*field].name.as_str()).collect::<Vec<_>>())?;
+    run_load(context, Arc::clone(&table.relation), fields, input, options).await
+}
+
+/// Loads the file `path` into all columns of `relation`, for IMPORT DATABASE.
+pub(crate) async fn load_file(
+    context: &Context<'_>,
+    relation: &Arc<Relation>,
+    path: &Path,
+    options: Options,
+) -> Result<Report, Error> {
+    let fields = (0..relation.schema().columns().len()).collect();
+    run_load(context, Arc::clone(relation), fields, Input::File(path.to_owned()), options).await
+}
+
+async fn run_load(
+    context: &Context<'_>,
+    relation: Arc<Relation>,
+    fields: Vec<usize>,
+    input: Input,
+    options: Options,
+) -> Result<Report, Error> {
     let tuning = options.tuned(context.database.config.tuning());
     blocking::run(context.control, move |control| {
         let source = match input {
             Input::File(path) => Source::open(&path)?,
             Input::Stdin(reader) => Source::from_reader("STDIN", reader),
         };
-        let loaded = copy_from(source, &table.relation, &fields, &options.csv(), &tuning, control)?;
-        Ok(Report { rows: loaded.rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() })
-    })
-    .await
-}
-
-/// Loads the file `path` into all columns of `table`, for IMPORT DATABASE.
-pub(crate) async fn load_file(
-    context: &Context<'_>,
-    table: &Arc<Table>,
-    path: &Path,
-    options: Options,
-) -> Result<Report, Error> {
-    let (table, path) = (Arc::clone(table), path.to_owned());
-    let tuning = options.tuned(context.database.config.tuning());
-    blocking::run(context.control, move |control| {
-        let fields: Vec<usize> = (0..table.relation.schema().columns().len()).collect();
-        let source = Source::open(&path)?;
-        let loaded = copy_from(source, &table.relation, &fields, &options.csv(), &tuning, control)?;
+        let loaded = copy_from(source, &relation, &fields, &options.csv(), &tuning, control)?;
         Ok(Report { rows: loaded.rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() })
     })
     .await

@@ -198,8 +198,7 @@ async fn load(
     }
     let relation = Arc::new(Relation::new(Arc::new(schema), memory));
     if format == Format::Csv {
-        let table = Arc::new(Table { name: name.to_owned(), relation: Arc::clone(&relation) });
-        let report = copy::load_file(context, &table, &file.path, file.options.clone()).await?;
+        let report = copy::load_file(context, &relation, &file.path, file.options.clone()).await?;
         return Ok((relation, report));
     }
     let bytes_read = fs::metadata(&file.path).map_err(|error| Error::io("read", &file.path, &error))?.len();

@@ -13,19 +13,19 @@ pub(crate) async fn insert(context: &Context<'_>, insert: Insert) -> Result<Outc
         return Err(Error::unsupported("INSERT INTO takes the name of a table"));
     };
     let name = names::relation(name)?;
-    match context.database.catalog.get(&name) {
+    let table = match context.database.catalog.get(&name) {
         None => return Err(Error::not_found(format!("table {name} does not exist"))),
         Some(Entry::View(_)) => {
             return Err(Error::unsupported(format!("{name} is a view; rows are inserted into tables only")));
         }
-        Some(Entry::Table(_)) => {}
-    }
+        Some(Entry::Table(table)) => table,
+    };
     if let Some(source) = &insert.source {
         refuse::unless_reads_only(source)?;
     }
     let started = std::time::Instant::now();
     let statement = Statement::Insert(insert);
-    let rows = context.database.queries.insert(statement, context.control).await?;
+    let rows = context.database.queries.insert(statement, &table, context.control).await?;
     Ok(Outcome::Done {
         tag: format!("INSERT 0 {rows}"),
         report: Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() },
