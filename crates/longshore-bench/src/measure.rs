@@ -104,23 +104,27 @@ pub(crate) fn measure(mut cases: Vec<Case<'_>>, settings: &Settings) -> Result<V
 /// A table of cases, in Markdown.
 pub(crate) fn table(title: &str, rows: &[Measured]) -> String {
     let width = rows.iter().map(|row| row.case.chars().count()).max().unwrap_or(0).max(4);
+    let noted = rows.iter().any(|row| !row.note.is_empty());
+    let note = |text: &str| if noted { format!(" {text} |") } else { String::new() };
     let mut lines = vec![
         format!("### {title}\n"),
-        format!("| {:width$} | {:>10} | {:>10} | {:>8} | {:8} |", "case", "best ms", "median ms", "rate", "unit"),
-        format!("|{:-<w$}|-----------:|-----------:|---------:|----------|", "", w = width + 2),
+        format!("| {:width$} | {:>10} | {:>10} | {:>8} | {:8} |", "case", "best ms", "median ms", "rate", "unit")
+            + &note("note"),
+        format!("|{:-<w$}|-----------:|-----------:|---------:|----------|", "", w = width + 2) + &note("---"),
     ];
     for row in rows {
-        let note = if row.note.is_empty() { String::new() } else { format!(" {}", row.note) };
-        lines.push(format!(
-            "| {:width$} | {:>10.3} | {:>10.3} | {:>8.2} | {:8} |{note}",
-            row.case,
-            row.best.as_secs_f64() * 1e3,
-            row.median.as_secs_f64() * 1e3,
-            row.rate,
-            row.unit,
-        ));
+        let (best, median) = (row.best.as_secs_f64() * 1e3, row.median.as_secs_f64() * 1e3);
+        lines.push(
+            format!("| {:width$} | {best:>10.3} | {median:>10.3} | {:>8.2} | {:8} |", row.case, row.rate, row.unit)
+                + &note(&row.note),
+        );
     }
     lines.join("\n") + "\n"
+}
+
+/// "1 thread", "2 threads".
+pub(crate) fn threads_of(count: usize) -> String {
+    if count == 1 { "1 thread".to_owned() } else { format!("{count} threads") }
 }
 
 #[cfg(test)]

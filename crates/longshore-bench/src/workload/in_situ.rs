@@ -11,7 +11,7 @@ use longshore_storage::Memory;
 
 use crate::facts::{COLUMNS, Facts};
 use crate::lineitem::{DECIMAL_PRECISION, options, schema};
-use crate::measure::{Amount, Case, Measured, measure};
+use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::text::{Lineitem, Text, lineitem};
 use crate::{Failure, Settings};
 
@@ -21,7 +21,7 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let mut cases = Vec::new();
     for threads in settings.thread_counts() {
         for (file, text) in [(&plain, Text::Plain), (&quoted, Text::Quoted)] {
-            let name = format!("{}, {threads} threads", text.name());
+            let name = format!("{}, {}", text.name(), threads_of(threads));
             cases.push(Case::new(name, Amount::Bytes(file.bytes), move || aggregate(file, text, threads)));
         }
     }

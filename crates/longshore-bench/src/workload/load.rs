@@ -8,7 +8,7 @@ use longshore_storage::MergeKind;
 
 use super::Report;
 use crate::lineitem::{DECIMAL_PRECISION, timed_load};
-use crate::measure::{Amount, Case, measure};
+use crate::measure::{Amount, Case, measure, threads_of};
 use crate::text::{Lineitem, Text, lineitem};
 use crate::{Failure, Settings};
 
@@ -26,10 +26,10 @@ pub(super) fn run(settings: &Settings, report: &mut Report<'_>) -> Result<(), Fa
     let mut cases = Vec::new();
     for threads in settings.thread_counts() {
         for (file, text) in [(&plain, Text::Plain), (&quoted, Text::Quoted), (&crlf, Text::Crlf)] {
-            let name = format!("{}, {threads} threads", text.name());
+            let name = format!("{}, {}", text.name(), threads_of(threads));
             cases.push(case(name, file, text, DECIMAL_PRECISION, Tuning::new(threads)));
         }
-        let name = format!("plain, 128-bit decimals, {threads} threads");
+        let name = format!("plain, 128-bit decimals, {}", threads_of(threads));
         cases.push(case(name, &plain, Text::Plain, WIDE_PRECISION, Tuning::new(threads)));
     }
     report("load", "Load by threads, dialect and decimal width", &measure(cases, settings)?)?;
@@ -38,7 +38,13 @@ pub(super) fn run(settings: &Settings, report: &mut Report<'_>) -> Result<(), Fa
     for (merge, name) in [(MergeKind::Insert, "insert"), (MergeKind::Copy, "copy"), (MergeKind::Chunk, "chunk")] {
         for threads in settings.thread_counts() {
             let tuning = Tuning { merge, ..Tuning::new(threads) };
-            cases.push(case(format!("{name}, {threads} threads"), &plain, Text::Plain, DECIMAL_PRECISION, tuning));
+            cases.push(case(
+                format!("{name}, {}", threads_of(threads)),
+                &plain,
+                Text::Plain,
+                DECIMAL_PRECISION,
+                tuning,
+            ));
         }
     }
     report("load-merge", "Load by merge kind (Table 1)", &measure(cases, settings)?)?;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::facts::Facts;
 use crate::lineitem::{DECIMAL_PRECISION, load};
-use crate::measure::{Amount, Case, Measured, measure};
+use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::text::{Text, lineitem};
 use crate::{Failure, Settings};
 
@@ -30,7 +30,7 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let mut notes = Vec::new();
     let mut measured = Vec::new();
     for threads in settings.thread_counts() {
-        let case = Case::new(format!("{threads} threads"), Amount::Bytes(file.bytes), || {
+        let case = Case::new(threads_of(threads), Amount::Bytes(file.bytes), || {
             let said = spawn(settings, &file.path, threads)?;
             let found = Facts::from_json(&said["facts"]).ok_or("the child said nothing")?;
             file.facts.check(&found)?;
@@ -46,14 +46,14 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     Ok(measured)
 }
 
+/// Says whether the load kept what Longshore promises: at most 1.25 times the relation and 64 MiB.
 fn note(said: &Value) -> String {
     let mib = |name: &str| said[name].as_f64().unwrap_or_default() / MIB;
+    let (relation, peak) = (mib("relation"), mib("peak"));
     format!(
-        "relation {:.0} MiB, peak {:.0} MiB = {:.3} x relation + {:.0} MiB over 1.25 x; with mapped file {:.0} MiB",
-        mib("relation"),
-        mib("peak"),
-        mib("peak") / mib("relation"),
-        (mib("peak") - 1.25 * mib("relation")).max(0.0),
+        "relation {relation:.0} MiB, peak {peak:.0} MiB = {:.2} x relation; 1.25 x + 64 MiB {}; with mapped file {:.0} MiB",
+        peak / relation,
+        if peak <= 1.25 * relation + 64.0 { "kept" } else { "missed" },
         mib("high_water"),
     )
 }

@@ -83,7 +83,7 @@ impl Sample {
     }
 
     fn marks_in(&self, pieces: &[(usize, usize)]) -> usize {
-        let lines = |&(start, end): &(usize, usize)| self.buffer[start..end].iter().filter(|&&b| b == b'\n').count();
+        let lines = |&(start, end): &(usize, usize)| self.buffer[start..end].split(|&byte| byte == b'\n').count() - 1;
         pieces.iter().map(lines).sum::<usize>() * marks_per_line(self.text)
     }
 

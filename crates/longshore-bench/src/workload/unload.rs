@@ -16,7 +16,7 @@ use longshore_storage::{Memory, Relation, Snapshot, native};
 
 use crate::facts::COLUMNS;
 use crate::lineitem::{DECIMAL_PRECISION, load, options, timed_load};
-use crate::measure::{Amount, Case, Measured, measure};
+use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::text::{Lineitem, Text, lineitem};
 use crate::{Failure, Settings};
 
@@ -69,14 +69,16 @@ pub(super) fn unload(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let mut cases = Vec::new();
     for threads in settings.thread_counts() {
         let (loaded, csv, native_path) = (&loaded, &csv, &native_path);
-        cases.push(Case::new(format!("CSV file, {threads} threads"), Amount::Bytes(csv_bytes), move || {
+        cases.push(Case::new(format!("CSV file, {}", threads_of(threads)), Amount::Bytes(csv_bytes), move || {
             Ok(write_csv(loaded, Target::File(csv.clone()), threads)?.1)
         }));
-        cases.push(Case::new(format!("CSV to nowhere, {threads} threads"), Amount::Bytes(csv_bytes), move || {
-            Ok(write_csv(loaded, Target::Writer(Box::new(std::io::sink())), threads)?.1)
-        }));
+        cases.push(Case::new(
+            format!("CSV to nowhere, {}", threads_of(threads)),
+            Amount::Bytes(csv_bytes),
+            move || Ok(write_csv(loaded, Target::Writer(Box::new(std::io::sink())), threads)?.1),
+        ));
         let name =
-            format!("native file ({:.3} of the text), {threads} threads", ratio(native_bytes, loaded.file.bytes));
+            format!("native file ({:.3} of the text), {}", ratio(native_bytes, loaded.file.bytes), threads_of(threads));
         cases.push(Case::new(name, Amount::Bytes(native_bytes), move || {
             Ok(write_native(loaded, native_path, threads)?.1)
         }));
@@ -95,14 +97,20 @@ pub(super) fn reload(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let mut cases = Vec::new();
     for threads in settings.thread_counts() {
         let (loaded, path) = (&loaded, &path);
-        cases.push(Case::new(format!("CSV load, {threads} threads"), Amount::Bytes(loaded.file.bytes), move || {
-            timed_load(&loaded.file, Text::Plain, DECIMAL_PRECISION, &Tuning::new(threads))
-        }));
-        cases.push(Case::new(format!("native load, {threads} threads"), Amount::Bytes(native_bytes), move || {
-            let (relation, time) = read_native(path, threads)?;
-            same_rows(relation.snapshot().rows(), loaded.file.facts.rows())?;
-            Ok(time)
-        }));
+        cases.push(Case::new(
+            format!("CSV load, {}", threads_of(threads)),
+            Amount::Bytes(loaded.file.bytes),
+            move || timed_load(&loaded.file, Text::Plain, DECIMAL_PRECISION, &Tuning::new(threads)),
+        ));
+        cases.push(Case::new(
+            format!("native load, {}", threads_of(threads)),
+            Amount::Bytes(native_bytes),
+            move || {
+                let (relation, time) = read_native(path, threads)?;
+                same_rows(relation.snapshot().rows(), loaded.file.facts.rows())?;
+                Ok(time)
+            },
+        ));
     }
     let mut measured = measure(cases, settings)?;
     for pair in measured.chunks_exact_mut(2) {
