@@ -1,7 +1,6 @@
 //! Booleans, integers, decimals and floats.
 
-use std::fmt::{Display, LowerExp};
-use std::io::Write;
+use std::fmt::{self, Display, LowerExp, Write as _};
 
 use super::pair;
 
@@ -110,8 +109,19 @@ pub fn float32(out: &mut Vec<u8>, value: f32) {
 /// Appends a number, with an exponent if it is not `handy`: very large and very small ones would have hundreds of
 /// digits.
 fn finite<F: Display + LowerExp>(out: &mut Vec<u8>, value: F, handy: bool) {
+    let mut out = Appended(out);
     let written = if handy { write!(out, "{value}") } else { write!(out, "{value:e}") };
     written.expect("writing to memory does not fail");
+}
+
+/// Formatted text goes to the end of bytes, without `std::io`.
+struct Appended<'a>(&'a mut Vec<u8>);
+
+impl fmt::Write for Appended<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
 }
 
 fn not_finite(out: &mut Vec<u8>, is_nan: bool, is_negative: bool) {
