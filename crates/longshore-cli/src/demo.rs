@@ -182,9 +182,9 @@ impl Demo {
             bytes += self.text_bytes_of(sql);
             seconds += done.seconds;
             say(&format!(
-                "  {number:<4}{:>10}  {:>7} rows  {}",
+                "  {number:<4}{:>10}{:>14}  {}",
                 human::seconds(done.seconds),
-                done.report.rows,
+                human::count(done.report.rows, "row"),
                 report::title(sql)
             ))?;
         }

@@ -26,7 +26,7 @@ pub(crate) fn rate(bytes_done: u64, seconds: f64) -> String {
         return String::from("-");
     }
     let per_second = bytes_done as f64 / seconds;
-    if per_second >= 1e7 { format!("{:.2} GB/s", per_second / 1e9) } else { format!("{}/s", bytes(per_second as u64)) }
+    if per_second >= 1e8 { format!("{:.2} GB/s", per_second / 1e9) } else { format!("{}/s", bytes(per_second as u64)) }
 }
 
 /// Rows per second: `19.6 M rows/s`.

@@ -1,6 +1,8 @@
 //! The demonstration, end to end at a small scale.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 
 use crate::run::{command, longshore_in};
 
@@ -52,6 +54,30 @@ fn a_temporary_directory_is_removed() {
         .output()
         .expect("the binary runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let left: Vec<_> = fs::read_dir(directory.path()).expect("the directory").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn an_interruption_leaves_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut child = command(directory.path())
+        .env("TMPDIR", directory.path())
+        .args(["demo", "--scale", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    // The first line comes when the directory is there and signals are heard.
+    let mut first = String::new();
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    out.read_line(&mut first).expect("a line");
+    assert!(first.starts_with("Longshore"), "{first}");
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(killed.success());
+    let output = child.wait_with_output().expect("the binary ends");
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "error: interrupted\n");
     let left: Vec<_> = fs::read_dir(directory.path()).expect("the directory").collect();
     assert!(left.is_empty(), "{left:?}");
 }
