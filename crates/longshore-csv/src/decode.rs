@@ -15,7 +15,6 @@ mod bytea;
 mod column;
 mod date;
 mod decimal;
-mod tier;
 pub mod exact;
 mod float;
 mod integer;
@@ -23,6 +22,7 @@ mod quoted;
 mod reason;
 mod target;
 mod text;
+mod tier;
 mod time;
 mod uuid;
 mod variants;
@@ -210,6 +210,8 @@ impl Decoder {
     }
 
     /// Reads field `column` of every row into the slots of `target`, one per row, whose validity bits are 1.
+    ///
+    /// The rows' traits must be true of their text: without `non_ascii`, text is not checked to be UTF-8.
     ///
     /// # Errors
     ///
