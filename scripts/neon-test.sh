@@ -6,12 +6,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(rustc-web libstd-rust-web-dev:arm64 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
+packages=(rustc-web libstd-rust-web-dev:arm64 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+    libc6:arm64 libgcc-s1:arm64)
 std=/usr/lib/rustlib/aarch64-unknown-linux-gnu/lib
 rustc=/usr/bin/rustc
 
 installed() {
-    [ -x "$rustc" ] && [ -d "$std" ] && command -v aarch64-linux-gnu-gcc qemu-aarch64-static > /dev/null
+    [ -x "$rustc" ] && [ -d "$std" ] && [ -e /lib/ld-linux-aarch64.so.1 ] &&
+        command -v aarch64-linux-gnu-gcc > /dev/null && command -v qemu-aarch64-static > /dev/null
 }
 
 if ! installed; then
@@ -34,7 +36,9 @@ export RUSTC="$rustc" RUSTUP_TOOLCHAIN="${RUSTUP_TOOLCHAIN:-}"
 [ -n "$RUSTUP_TOOLCHAIN" ] || unset RUSTUP_TOOLCHAIN
 unset RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
-export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64-static -L /usr/aarch64-linux-gnu"
+# Without -L /usr/aarch64-linux-gnu: that folder's older loader would be paired with the libc of libc6:arm64, and the
+# first new thread would hang.
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=qemu-aarch64-static
 # Tests that push gigabytes through the scan may take a smaller share where instructions are emulated.
 export LONGSHORE_TEST_EMULATED=1
 "$rustc" --version

@@ -7,7 +7,6 @@
 mod absence;
 mod demo;
 mod fuzz;
-mod kernels;
 mod neon;
 mod sanitizer;
 
@@ -48,11 +47,10 @@ const STEPS: &[Step] = &[
     step("clippy", "lints, warnings denied", true, clippy),
     step("test", "all tests of the workspace", true, test),
     step("doc", "documentation, warnings denied", false, doc),
-    step("kernels", "low crates under each kernel of this machine", false, kernels::step),
     step("asan", "low crates under AddressSanitizer", false, sanitizer::step),
     step("neon", "low crates on emulated ARM", false, neon::step),
     step("fuzz", "each fuzz target for a while", false, fuzz::step),
-    step("demo", "the demo at scale 0.01", false, demo::step),
+    step("demo", "the demo at scale 0.01 under each kernel of this machine", false, demo::step),
 ];
 
 /// Runs the steps that the arguments ask for.

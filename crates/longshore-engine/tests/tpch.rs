@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow_array::RecordBatch;
 use futures::TryStreamExt as _;
-use longshore_engine::{Config, Database, Outcome, Session, split};
+use longshore_engine::{Config, Database, Kernel, Outcome, Session, split};
 
 /// The scale factor of the committed answers.
 const SCALE: f64 = 0.05;
@@ -29,32 +29,36 @@ const TPCH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/tpch");
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers() {
-    let mut session = loaded().await;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (table, text) in tpch_text::tables(SCALE) {
+        fs::write(folder.path().join(table), text).expect("the text is written");
+    }
     let mut wrong = Vec::new();
-    for number in 1..=22 {
-        let name = format!("q{number:02}");
-        let sql = read(&format!("queries/{name}.sql"));
-        let answer = Answer::parse(&read(&format!("answers/{name}.csv")));
-        let found = query(&mut session, &sql).await;
-        if let Err(difference) = answer.check(&found, &order_by(&sql)) {
-            wrong.push(format!("{name}: {difference}"));
+    for kernel in [None, Some(Kernel::Portable)] {
+        let mut session = loaded(folder.path(), kernel).await;
+        for number in 1..=22 {
+            let name = format!("q{number:02}");
+            let sql = read(&format!("queries/{name}.sql"));
+            let answer = Answer::parse(&read(&format!("answers/{name}.csv")));
+            let found = query(&mut session, &sql).await;
+            if let Err(difference) = answer.check(&found, &order_by(&sql)) {
+                wrong.push(format!("{name}, kernel {kernel:?}: {difference}"));
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A session over the eight tables.
-async fn loaded() -> Session {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let database = Database::open(Config { threads: 2, ..Config::default() }).expect("the configuration is valid");
+/// A session over the eight tables, loaded from the text in `folder` by one kernel.
+async fn loaded(folder: &Path, kernel: Option<Kernel>) -> Session {
+    let config = Config { threads: 2, kernel, ..Config::default() };
+    let database = Database::open(config).expect("the configuration is valid");
     let mut session = database.session();
     for statement in split(&read("schema.sql")).statements {
         session.execute(&statement).await.expect("the table is made");
     }
-    for (table, text) in tpch_text::tables(SCALE) {
-        let path = folder.path().join(table);
-        fs::write(&path, text).expect("the text is written");
-        let copy = format!("COPY {table} FROM '{}' (FORMAT csv, DELIMITER '|')", path.display());
+    for table in database.table_names() {
+        let copy = format!("COPY {table} FROM '{}' (FORMAT csv, DELIMITER '|')", folder.join(&table).display());
         session.execute(&copy).await.unwrap_or_else(|error| panic!("{copy}: {error}"));
     }
     session
