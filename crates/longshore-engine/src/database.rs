@@ -36,7 +36,7 @@ impl Database {
         }
         let memory = Memory::new(config.memory_limit);
         let catalog = Arc::new(Catalog::default());
-        let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory));
+        let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory))?;
         Ok(Arc::new(Self { config, catalog, memory, queries }))
     }
 

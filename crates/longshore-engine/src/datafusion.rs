@@ -32,7 +32,6 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::execute_stream;
 use longshore_load::Control;
 use longshore_storage::{Memory, Relation, Schema};
 use sqlparser::ast::{Query, Statement};
@@ -42,14 +41,15 @@ use crate::catalog::{Catalog, Table};
 use crate::{Config, Error, Report, RowStream};
 use errors::ours;
 use in_situ::Files;
+use interruptible::interruptible;
 use plan::Planner;
-use workers::Workers;
+use workers::Pool;
 
 /// Plans and runs queries over the tables, views and files that a database knows.
 pub(crate) struct Queries {
     state: SessionState,
     files: Files,
-    workers: Arc<Workers>,
+    pool: Pool,
 }
 
 impl Queries {
@@ -60,7 +60,7 @@ impl Queries {
     pub(crate) fn new(config: &Config, catalog: Arc<Catalog>, memory: Arc<Memory>) -> Result<Self, Error> {
         let state = context::state(config, &memory);
         let files = Files { catalog, memory, tuning: config.tuning() };
-        Ok(Self { state, files, workers: Workers::start(config.threads)? })
+        Ok(Self { state, files, pool: Pool::start(config.threads)? })
     }
 
     fn planner(&self, control: &Arc<Control>) -> Planner {
@@ -89,7 +89,7 @@ impl Queries {
     ) -> Result<u64, Error> {
         let planner = self.planner(control);
         planner.insert_into(table);
-        let (relation, plan) = insert::target(planner.insert(statement).await?)?;
+        let (relation, plan) = insert::target(planner.logical(statement).await?)?;
         let rows = Box::pin(self.run(&planner, &plan, control)).await?;
         insert::append(&relation, rows, control).await
     }
@@ -140,7 +140,7 @@ impl Queries {
     /// Optimizes `plan` and starts it.
     async fn run(&self, planner: &Planner, plan: &LogicalPlan, control: &Arc<Control>) -> Result<RowStream, Error> {
         let physical = planner.state.create_physical_plan(plan).await.map_err(ours)?;
-        let batches = execute_stream(physical, planner.state.task_ctx()).map_err(ours)?;
-        Ok(self.workers.rows(batches, control))
+        let physical = interruptible(physical).map_err(ours)?;
+        self.pool.workers()?.run(physical, planner.state.task_ctx(), control)
     }
 }

@@ -141,9 +141,9 @@ async fn insert_is_all_or_nothing() {
         ("INSERT INTO n (b) VALUES ('x')", "NOT NULL"),
         ("INSERT INTO n VALUES (2, 'four', 1, NULL)", "VARCHAR(3)"),
         ("INSERT INTO n (a, c) VALUES (2, 32768)", "32768"),
-        ("INSERT INTO n (a, c) SELECT i, i FROM generate_series(1, 40000) AS g(i)", "32768"),
+        ("INSERT INTO n (a, c) SELECT i, i + 0 FROM generate_series(1, 40000) AS g(i)", "Int16"),
         ("INSERT INTO n (a, d) VALUES (2, '2021-02-29')", "2021-02-29"),
-        ("INSERT INTO n (a) VALUES (1, 2)", "Column count"),
+        ("INSERT INTO n (a) VALUES (1, 2)", "2 values"),
         ("INSERT INTO n (a, z) VALUES (1, 2)", "z"),
         ("INSERT INTO nowhere VALUES (1)", "nowhere does not exist"),
     ] {
@@ -265,8 +265,8 @@ async fn a_cancelled_query_ends_soon_and_the_session_goes_on() {
     let error = run(&mut session, sql).await.expect_err("it would take hours");
     canceller.await.expect("the canceller ends");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert_eq!(ok(&mut session, "SELECT count(*) FROM generate_series(1, 10)").await, ["10"]);
     assert!(started.elapsed().as_secs() < 20);
-    assert_eq!(ok(&mut session, "SELECT 1").await, ["1"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -279,7 +279,7 @@ async fn queries_heed_the_memory_limit() {
         Ok(rows) => assert_eq!(rows, ["1|1"]),
         Err(error) => assert_eq!(error.kind(), ErrorKind::Memory, "{error}"),
     }
-    let sql = "SELECT count(*) FROM (SELECT array_agg(i) AS a FROM generate_series(1, 20000000) AS g(i))";
+    let sql = "SELECT max(array_length(a)) FROM (SELECT array_agg(i) AS a FROM generate_series(1, 20000000) AS g(i))";
     let error = run(&mut session, sql).await.expect_err("an array of 160 MB");
     assert!(error.kind() == ErrorKind::Memory && error.to_string().contains("--memory-limit"), "{error}");
 }

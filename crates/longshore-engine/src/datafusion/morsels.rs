@@ -150,7 +150,6 @@ mod tests {
             (compare(("n", 0), Operator::Eq, int(80_000)), vec![2]),
             (compare(("n", 0), Operator::Eq, int(120_000)), vec![]),
             (compare(("n", 0), Operator::NotEq, int(5)), vec![0, 1, 2]),
-            (compare(("n", 0), Operator::Gt, ScalarValue::Int32(None)), vec![]),
             (compare(("s", 1), Operator::Lt, text("0300")), vec![0]),
             (compare(("s", 1), Operator::Gt, text("0900")), vec![2]),
         ] {

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::parser::Statement as Parsed;
 use futures::future::BoxFuture;
 use longshore_load::Control;
-use sqlparser::ast::{Statement, TableObject};
+use sqlparser::ast::Statement;
 
 use super::errors::ours;
 use super::in_situ::Files;
@@ -37,17 +37,6 @@ impl Planner {
         state.register_relation_planner(Arc::new(files)).expect("the state of a session takes planners of relations");
         state.mark_start_execution();
         Self { state: Box::new(state), catalog, names }
-    }
-
-    /// The logical plan of an INSERT, not optimized.
-    pub(super) async fn insert(&self, statement: Statement) -> Result<LogicalPlan, Error> {
-        if let Statement::Insert(insert) = &statement
-            && let TableObject::TableName(name) = &insert.table
-            && let Some(table) = self.catalog.table(&sql::names::relation(name)?)
-        {
-            self.names.define(&table.name, Arc::new(RelationTable::for_insert(&table)));
-        }
-        self.logical(statement).await
     }
 
     /// The logical plan of `statement`, not optimized.

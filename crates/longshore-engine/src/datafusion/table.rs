@@ -44,15 +44,6 @@ impl RelationTable {
         Self { schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())), ..target }
     }
 
-    /// The same table with columns that may be NULL as far as the planner can tell, so that NOT NULL is checked where
-    /// rows are taken in.
-    pub(super) fn for_insert(table: &Table) -> Self {
-        let mut provider = Self::new(table);
-        let fields = provider.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
-        provider.schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        provider
-    }
-
     /// Where INSERT appends.
     pub(super) fn relation(&self) -> &Arc<Relation> {
         &self.relation

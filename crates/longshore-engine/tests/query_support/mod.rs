@@ -94,9 +94,9 @@ pub(crate) async fn fill(session: &mut Session, rows: usize) {
          i / 16.0, CASE WHEN i % 5 > 0 THEN (i - 300) / 100.0 END, i * 1.001, \
          CASE WHEN i % 13 > 0 THEN 'c' || (i % 50) END, CASE WHEN i % 17 > 0 THEN 'value number ' || (i % 211) END, \
          'row ' || i, CASE WHEN i % 19 > 0 THEN DATE '1995-01-01' + CAST(i / 64 AS INTEGER) END, \
-         TIME '00:00:01' + (i % 3600) * INTERVAL '1 second', TIMESTAMP '2001-02-03 04:05:06' + i * INTERVAL '1 minute', \
-         CASE WHEN i % 23 > 0 THEN TIMESTAMP '2001-02-03 04:05:06' + i * INTERVAL '1 minute' END \
-         FROM generate_series(1, {rows}) AS g(i)"
+         CAST(to_timestamp_seconds(i % 3600 + 1) AS TIME), to_timestamp_seconds(981173106 + i * 60), \
+         CASE WHEN i % 23 > 0 THEN to_timestamp_seconds(981173106 + i * 60) END \
+         FROM generate_series(1, {rows}) AS g(i) ORDER BY i"
     );
     assert_eq!(ok(session, &insert).await, [format!("INSERT 0 {rows}")]);
 }
