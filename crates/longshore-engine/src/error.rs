@@ -99,7 +99,7 @@ impl From<LoadError> for Error {
         let kind = match &error {
             LoadError::Io { .. } | LoadError::Shrunk { .. } => ErrorKind::Io,
             LoadError::Bad(_) | LoadError::Unfit { .. } | LoadError::Filter(_) | LoadError::Query(_) => ErrorKind::Data,
-            LoadError::Dialect(_) => ErrorKind::Invalid,
+            LoadError::Dialect(_) | LoadError::Options(_) => ErrorKind::Invalid,
             LoadError::OutOfMemory(_) => ErrorKind::Memory,
             LoadError::Cancelled => ErrorKind::Cancelled,
         };

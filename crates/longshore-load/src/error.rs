@@ -37,6 +37,8 @@ pub enum LoadError {
     },
     /// The options contradict each other.
     Dialect(DialectError),
+    /// An option has a value that cannot work.
+    Options(String),
     /// The memory limit was reached.
     OutOfMemory(OutOfMemory),
     /// The statement was cancelled.
@@ -124,7 +126,7 @@ impl fmt::Display for LoadError {
             Self::Dialect(error) => error.fmt(f),
             Self::OutOfMemory(error) => error.fmt(f),
             Self::Cancelled => f.write_str("the statement was cancelled"),
-            Self::Filter(problem) | Self::Query(problem) => f.write_str(problem),
+            Self::Options(problem) | Self::Filter(problem) | Self::Query(problem) => f.write_str(problem),
         }
     }
 }

@@ -9,6 +9,7 @@ use longshore_storage::{ARENA_BLOCK_BYTES, Append, Arena, CHUNK_ROWS_MAX, Memory
 use std::sync::Arc;
 
 use crate::fields::{FieldPlan, Refusal};
+use crate::options::check_null;
 use crate::position::bad_record;
 use crate::span::{Span, Spans};
 use crate::worker::{Cursor, Pass, Piece, Scratch};
@@ -45,6 +46,7 @@ pub fn copy_from(
     control: &Control,
 ) -> Result<LoadReport, LoadError> {
     let begin = Instant::now();
+    check_null(&options.dialect, &options.null)?;
     let schema = relation.schema();
     let columns: Vec<_> = fields.iter().map(|&column| schema.columns()[column].clone()).collect();
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();

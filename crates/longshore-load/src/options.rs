@@ -3,6 +3,8 @@
 use longshore_csv::{Dialect, Kernel};
 use longshore_storage::MergeKind;
 
+use crate::LoadError;
+
 /// Bytes of a piece when nothing else is said: it stays in a core's second-level cache together with its marks
 /// and the column slices that it is decoded into (measured by `longshore-bench load`).
 pub const PIECE_BYTES_DEFAULT: usize = 128 << 10;
@@ -39,6 +41,19 @@ impl CsvOptions {
             force_not_null: ColumnChoice::None,
             mode: Mode::Exact,
         }
+    }
+}
+
+/// Refuses a null text that could not be told from the structure of the text around it, as PostgreSQL does.
+pub(crate) fn check_null(dialect: &Dialect, null: &str) -> Result<(), LoadError> {
+    let special = [Some(dialect.delimiter()), dialect.quote(), Some(b'\n'), Some(b'\r')];
+    match null.bytes().find(|byte| special.contains(&Some(*byte))) {
+        None => Ok(()),
+        Some(byte) => Err(LoadError::Options(format!(
+            "the NULL text {null:?} contains {:?}, which has a meaning of its own; choose another NULL text, or \
+             another DELIMITER or QUOTE",
+            char::from(byte)
+        ))),
     }
 }
 

@@ -16,9 +16,10 @@ use longshore_storage::{Arena, Memory, PartitionBuffer, Schema};
 
 use crate::fields::{FieldPlan, Refusal};
 use crate::load::Failure;
+use crate::options::check_null;
 use crate::position::bad_record;
 use crate::span::{Span, Spans};
-use crate::worker::{Cursor, Pass, Piece, Scratch};
+use crate::worker::{Cursor, Pass, Scratch};
 use crate::{Control, CsvOptions, LoadError, Source, Tuning};
 
 /// Rows of a batch at most: what DataFusion's operators are tuned for.
@@ -118,6 +119,7 @@ impl CsvScan {
     /// When the file cannot be read or its header does not fit.
     pub fn new(source: Source, request: ScanRequest) -> Result<Arc<Self>, LoadError> {
         let ScanRequest { schema, projection, filter, limit, options, tuning, memory, control } = request;
+        check_null(&options.dialect, &options.null)?;
         let names: Vec<&str> = schema.columns().iter().map(|c| c.name.as_str()).collect();
         let output = Columns::new(&source.name, &schema, &projection, &options, tuning.kernel)?;
         let filter = match filter {

@@ -13,6 +13,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use longshore_csv::{Dialect, write};
 
+use crate::options::check_null;
 use crate::{ColumnChoice, Control, LoadError};
 
 mod columns;
@@ -69,6 +70,7 @@ where
     E: std::fmt::Display,
 {
     let begin = Instant::now();
+    check_null(&options.dialect, &options.null)?;
     let mut header = Vec::new();
     if options.header {
         write_header(&mut header, schema, options)?;
@@ -172,7 +174,7 @@ where
             .iter()
             .zip(batch.schema_ref().fields())
             .zip(&self.forced)
-            .map(|((array, field), &forced)| ColumnText::new(array, field.name(), forced))
+            .map(|((array, field), &forced)| ColumnText::new(array, field.name(), forced, dialect, null))
             .collect::<Result<Vec<_>, _>>()?;
         for row in 0..batch.num_rows() {
             for (index, column) in columns.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The text of one column of a batch, value by value.
 //!
-//! Numbers, dates and the like are written straight to the output unless a special character of the dialect or the
-//! null text could be mistaken for part of them; then they go the way of texts, which are quoted where needed.
+//! Texts are quoted where needed as they are written. Everything else is written as it is, and looked at again only
+//! where the dialect or the null text makes it possible that quotes are needed.
 
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
@@ -13,19 +13,19 @@ use arrow_array::{
     StringArray, StringViewArray,
 };
 use arrow_schema::{DataType, TimeUnit};
+use longshore_csv::decode::ValueType;
 use longshore_csv::write::Unquotable;
 use longshore_csv::{Dialect, write};
 
 use crate::LoadError;
-
-/// The bytes that numbers, booleans, dates and times are made of.
-const PLAIN_BYTES: &[u8] = b"0123456789+-.:eE tfNaInity";
 
 /// One column of a batch, ready to be written row by row.
 pub(super) struct ColumnText<'a> {
     array: &'a dyn Array,
     has_nulls: bool,
     forced: bool,
+    /// Whether the values never need quotes.
+    safe: bool,
     values: Values<'a>,
 }
 
@@ -61,14 +61,21 @@ enum Values<'a> {
 
 impl<'a> ColumnText<'a> {
     /// Prepares the column `name`; `forced` quotes every value.
-    pub(super) fn new(array: &'a ArrayRef, name: &str, forced: bool) -> Result<Self, LoadError> {
+    pub(super) fn new(
+        array: &'a ArrayRef,
+        name: &str,
+        forced: bool,
+        dialect: &Dialect,
+        null: &[u8],
+    ) -> Result<Self, LoadError> {
         let values = values(array).ok_or_else(|| {
             LoadError::Query(format!(
                 "column {name}: values of type {} have no CSV text here; cast the column to TEXT in the query",
                 array.data_type()
             ))
         })?;
-        Ok(Self { array: array.as_ref(), has_nulls: array.null_count() > 0, forced, values })
+        let safe = !forced && values.value_type().is_some_and(|values| write::is_safe(values, dialect, null));
+        Ok(Self { array: array.as_ref(), has_nulls: array.null_count() > 0, forced, safe, values })
     }
 
     /// Appends the value of a row.
@@ -96,23 +103,12 @@ impl<'a> ColumnText<'a> {
             Values::Text(texts) => write::text(out, texts.value(row).as_bytes(), dialect, null, forced),
             Values::LargeText(texts) => write::text(out, texts.value(row).as_bytes(), dialect, null, forced),
             Values::TextView(texts) => write::text(out, texts.value(row).as_bytes(), dialect, null, forced),
-            Values::Bytes(_) | Values::LargeBytes(_) | Values::BytesView(_) => {
-                self.write_as_text(row, out, dialect, null)
-            }
-            _ if forced || !is_plain(dialect, null) => self.write_as_text(row, out, dialect, null),
             _ => {
+                let start = out.len();
                 self.write_plain(row, out);
-                Ok(())
+                if self.safe { Ok(()) } else { write::protect(out, start, dialect, null, forced) }
             }
         }
-    }
-
-    /// The value as text, quoted where a text of the same characters would be.
-    #[cold]
-    fn write_as_text(&self, row: usize, out: &mut Vec<u8>, dialect: &Dialect, null: &[u8]) -> Result<(), Unquotable> {
-        let mut text = Vec::new();
-        self.write_plain(row, &mut text);
-        write::text(out, &text, dialect, null, self.forced)
     }
 
     /// The value as it is.
@@ -149,11 +145,28 @@ impl<'a> ColumnText<'a> {
     }
 }
 
-/// Whether the text of a number can never need quotes.
-fn is_plain(dialect: &Dialect, null: &[u8]) -> bool {
-    let special = |byte: u8| PLAIN_BYTES.contains(&byte);
-    let null_is_apart = null.is_empty() || !null.iter().all(|&byte| special(byte));
-    null_is_apart && !special(dialect.delimiter()) && !dialect.quote().is_some_and(special)
+impl Values<'_> {
+    /// The type that these values are written like; `None` for texts and NULL.
+    fn value_type(&self) -> Option<ValueType> {
+        Some(match self {
+            Self::Null | Self::Text(_) | Self::LargeText(_) | Self::TextView(_) => return None,
+            Self::Boolean(_) => ValueType::Boolean,
+            Self::Int8(_)
+            | Self::Int16(_)
+            | Self::Int32(_)
+            | Self::Int64(_)
+            | Self::UInt8(_)
+            | Self::UInt16(_)
+            | Self::UInt32(_)
+            | Self::UInt64(_) => ValueType::Int64,
+            Self::Float32(_) | Self::Float64(_) => ValueType::Float64,
+            Self::Decimal128(..) => ValueType::Decimal128 { precision: 38, scale: 0 },
+            Self::Date(_) => ValueType::Date,
+            Self::Time(_) => ValueType::Time,
+            Self::Timestamp { .. } => ValueType::TimestampTz,
+            Self::Bytes(_) | Self::LargeBytes(_) | Self::BytesView(_) => ValueType::Bytea,
+        })
+    }
 }
 
 fn to_microseconds(value: i64, unit: TimeUnit) -> i64 {
