@@ -6,6 +6,7 @@
 
 pub(crate) mod copy;
 mod create_as;
+mod depth;
 pub(crate) mod dialect;
 pub(crate) mod names;
 pub(crate) mod options;
@@ -15,10 +16,10 @@ pub(crate) mod types;
 
 use sqlparser::ast;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::Error;
-use copy::{CopyStatement, ExportStatement, ImportStatement};
+use copy::{CopyStatement, CopyWhat, ExportStatement, ImportStatement};
 use dialect::LongshoreDialect;
 
 /// One statement, parsed.
@@ -38,14 +39,35 @@ pub(crate) enum Parsed {
 
 /// Parses exactly one statement, with or without a semicolon behind it.
 pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
-    let mut parser = Parser::new(&LongshoreDialect).try_with_sql(sql).map_err(syntax)?;
+    depth::with_stack(sql, || parse_tame(sql))
+}
+
+fn parse_tame(sql: &str) -> Result<Parsed, Error> {
+    let tokens = Tokenizer::new(&LongshoreDialect, sql).tokenize_with_location();
+    let tokens = tokens.map_err(|error| syntax(error.into()))?;
+    depth::check_tokens(&tokens)?;
+    let mut parser = Parser::new(&LongshoreDialect).with_tokens_with_locations(tokens);
+    let mut parsed = parse_one(&mut parser)?;
+    match &mut parsed {
+        Parsed::Sql(statement) => depth::tame(statement.as_mut())?,
+        Parsed::Copy(copy) => {
+            if let CopyWhat::Query(query) = &mut copy.what {
+                depth::tame(query.as_mut())?;
+            }
+        }
+        Parsed::Empty | Parsed::Export(_) | Parsed::Import(_) => {}
+    }
+    Ok(parsed)
+}
+
+fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
     while parser.consume_token(&Token::SemiColon) {}
     if parser.peek_token_ref().token == Token::EOF {
         return Ok(Parsed::Empty);
     }
-    let parsed = if let Some(parsed) = copy::own_statement(&mut parser)? {
+    let parsed = if let Some(parsed) = copy::own_statement(parser)? {
         parsed
-    } else if let Some(create) = create_as::create_table_as(&mut parser)? {
+    } else if let Some(create) = create_as::create_table_as(parser)? {
         Parsed::Sql(Box::new(create))
     } else {
         Parsed::Sql(Box::new(parser.parse_statement().map_err(syntax)?))
