@@ -8,14 +8,16 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use harness::{comma, schema};
+use harness::{comma, schema, share};
 use longshore_load::{Control, CsvOptions, LoadError, Mode, Source, Tuning, copy_from};
 use longshore_storage::{ColumnType, Memory, Relation, Schema};
 
 /// Real rows of the file with the treacherous field.
 const ROWS: u64 = 848;
-/// Lines within the quoted fields that look like rows.
-const DECOYS_PER_ROW: usize = 1400;
+/// Lines within each quoted field that look like rows.
+fn decoys_per_row() -> usize {
+    share(1400)
+}
 
 fn columns() -> Arc<Schema> {
     schema(&[ColumnType::Integer, ColumnType::Text, ColumnType::Integer])
@@ -26,7 +28,7 @@ fn treacherous() -> String {
     let mut text = String::with_capacity(42 << 20);
     for row in 0..ROWS {
         write!(text, "{row},\"").expect("a string takes all");
-        for decoy in 0..DECOYS_PER_ROW {
+        for decoy in 0..decoys_per_row() {
             writeln!(text, "{decoy},this is not a row of its own,{row}").expect("a string takes all");
         }
         writeln!(text, "\",{row}").expect("a string takes all");
@@ -50,7 +52,7 @@ fn file(text: &[u8]) -> tempfile::NamedTempFile {
 #[test]
 fn lines_within_quotes_are_never_rows() {
     let text = treacherous();
-    assert!(text.len() > 40 << 20);
+    assert!(text.len() > share(40 << 20));
     let file = file(text.as_bytes());
     for threads in [1, 2, 7] {
         for mode in [Mode::Exact, Mode::Safe] {
@@ -76,7 +78,7 @@ fn lines_within_quotes_are_never_rows() {
 #[test]
 fn the_line_of_an_error_behind_quoted_lines_is_true() {
     let mut text = treacherous();
-    let line = ROWS * (DECOYS_PER_ROW as u64 + 1) + 1;
+    let line = ROWS * (decoys_per_row() as u64 + 1) + 1;
     let byte = text.len() + 2;
     text.push_str("1,ok,no number\n2,x,3\n");
     let byte = byte + 3;

@@ -5,7 +5,7 @@ mod harness;
 
 use std::sync::Arc;
 
-use harness::{Machine, check_on, comma, machines, pipe, schema, texts};
+use harness::{Machine, check_on, comma, machines, pipe, schema, share, texts};
 use longshore_load::{CsvOptions, Dialect, Header};
 use longshore_storage::{ColumnType, Schema};
 
@@ -117,7 +117,7 @@ fn some_machines(random: &mut Random, all: &[Machine]) -> Vec<Machine> {
 fn fuzz(seed: u64, texts: usize, schema: &Arc<Schema>, options: &CsvOptions, make: impl Fn(&mut Random) -> Vec<u8>) {
     let all = machines();
     let mut random = Random(seed);
-    for _ in 0..texts {
+    for _ in 0..share(texts) {
         let mut text = make(&mut random);
         mutate(&mut random, &mut text);
         check_on(&some_machines(&mut random, &all), &text, schema, options);

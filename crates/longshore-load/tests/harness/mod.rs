@@ -23,6 +23,11 @@ pub const SPAN_BYTES: [Option<usize>; 5] = [Some(1), Some(3), Some(64), Some(257
 /// Workers.
 pub const THREADS: [usize; 3] = [1, 2, 7];
 
+/// That much of a test's work, or a small share of it where instructions are emulated.
+pub fn share(work: usize) -> usize {
+    if std::env::var_os("LONGSHORE_TEST_EMULATED").is_some() { work.div_ceil(50) } else { work }
+}
+
 /// PostgreSQL's CSV.
 pub fn comma() -> CsvOptions {
     CsvOptions::new(Dialect::new(b',', Some(b'"'), None).expect("a dialect"))
