@@ -16,11 +16,7 @@ pub struct Config {
 impl Default for Config {
     /// All processors, no memory limit, the best kernel.
     fn default() -> Self {
-        Self {
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
-            memory_limit: None,
-            kernel: None,
-        }
+        Self { threads: std::thread::available_parallelism().map_or(1, usize::from), memory_limit: None, kernel: None }
     }
 }
 

@@ -5,6 +5,8 @@
 //! twice, or without meaning where it stands is refused. Not here: parsing (`sql::copy`), whether named columns exist
 //! (`statement::copy`).
 
+mod given;
+
 use longshore_load::{ColumnChoice, CsvOptions, Dialect, Header, Mode, TrailingDelimiter, Tuning, UnloadOptions};
 use longshore_storage::MergeKind;
 use sqlparser::tokenizer::Location;
@@ -12,6 +14,7 @@ use sqlparser::tokenizer::Location;
 use crate::Error;
 use crate::sql::copy::shown_place;
 use crate::sql::names;
+use given::{Given, boolean};
 
 /// Workers, at most.
 const THREADS_MAX: usize = 1024;
@@ -353,115 +356,5 @@ fn format_error(options: &Given<'_>, error: Error) -> Error {
             "option FORMAT: PostgreSQL's {format} format is not supported; use FORMAT csv, on both sides"
         )),
         _ => error,
-    }
-}
-
-/// A truth value as options take it.
-fn boolean(name: &str) -> Option<bool> {
-    match name {
-        "true" | "on" | "1" => Some(true),
-        "false" | "off" | "0" => Some(false),
-        _ => None,
-    }
-}
-
-/// The options that were given, by name.
-struct Given<'a> {
-    items: &'a [OptionItem],
-}
-
-impl<'a> Given<'a> {
-    fn item(&self, name: &str) -> Option<&'a OptionItem> {
-        self.items.iter().find(|item| item.name == name)
-    }
-
-    fn bad(&self, name: &str, problem: &str) -> Error {
-        let place = self.item(name).map_or_else(String::new, |item| format!(" at {}", shown_place(item.at)));
-        Error::invalid(format!("option {name}{place}: {problem}"))
-    }
-
-    fn word(&self, name: &str) -> Option<&'a str> {
-        match self.item(name) {
-            Some(OptionItem { value: OptionValue::Word(word), .. }) => Some(word),
-            _ => None,
-        }
-    }
-
-    fn plain_text(&self, name: &str) -> Option<&'a str> {
-        match self.item(name) {
-            Some(OptionItem { value: OptionValue::Text(text), .. }) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn text(&self, name: &str) -> Result<Option<String>, Error> {
-        match self.item(name).map(|item| &item.value) {
-            None => Ok(None),
-            Some(OptionValue::Text(text) | OptionValue::Word(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(self.bad(name, "a text in quotes is expected")),
-        }
-    }
-
-    /// A single character of one byte.
-    fn byte(&self, name: &str) -> Result<Option<u8>, Error> {
-        match self.item(name).map(|item| &item.value) {
-            None => Ok(None),
-            Some(OptionValue::Text(text)) if text.len() == 1 => Ok(Some(text.as_bytes()[0])),
-            Some(OptionValue::Text(text)) if text.starts_with('\\') => Err(self.bad(
-                name,
-                &format!("one character of one byte is expected, found {text:?}; with backslashes write E'{text}'"),
-            )),
-            Some(OptionValue::Text(text)) => {
-                Err(self.bad(name, &format!("one character of one byte is expected, found {text:?}")))
-            }
-            Some(_) => Err(self.bad(name, "one character in single quotes is expected")),
-        }
-    }
-
-    /// One of several words, in quotes or not; case does not matter.
-    fn choice<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Error> {
-        let text = match self.item(name).map(|item| &item.value) {
-            None => return Ok(None),
-            Some(OptionValue::Text(text) | OptionValue::Word(text) | OptionValue::Number(text)) => text,
-            Some(_) => return Err(self.bad(name, &format!("a value is expected: {}", choices(name)))),
-        };
-        match read(&text.to_ascii_lowercase()) {
-            Some(value) => Ok(Some(value)),
-            None => Err(self.bad(name, &format!("{text:?} is not a value it takes; the values are {}", choices(name)))),
-        }
-    }
-
-    /// A number from 1 to `max`.
-    fn number(&self, name: &str, max: usize) -> Result<Option<usize>, Error> {
-        let number = match self.item(name).map(|item| &item.value) {
-            None => return Ok(None),
-            Some(OptionValue::Number(digits) | OptionValue::Text(digits)) => digits.parse::<usize>().ok(),
-            Some(_) => None,
-        };
-        match number {
-            Some(number) if (1..=max).contains(&number) => Ok(Some(number)),
-            _ => Err(self.bad(name, &format!("a number from 1 to {max} is expected"))),
-        }
-    }
-
-    fn columns(&self, name: &str) -> Result<ColumnChoice, Error> {
-        match self.item(name).map(|item| &item.value) {
-            None => Ok(ColumnChoice::None),
-            Some(OptionValue::All) => Ok(ColumnChoice::All),
-            Some(OptionValue::Names(names)) => Ok(ColumnChoice::Names(names.clone())),
-            Some(_) => Err(self.bad(name, "columns in parentheses or * are expected, as in (a, b)")),
-        }
-    }
-}
-
-/// The values of an option that takes one of several words.
-fn choices(name: &str) -> &'static str {
-    match name {
-        "FORMAT" => "csv, native, parquet",
-        "MODE" => "exact, fast, safe",
-        "MERGE" => "chunk, copy, insert",
-        "TRAILING_DELIMITER" => "auto, true, false",
-        "HEADER" => "true, false, match",
-        _ => "true, false",
     }
 }
