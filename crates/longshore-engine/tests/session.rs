@@ -216,3 +216,26 @@ fn what_split_finds_is_what_executes() {
     assert_eq!(found.statements, ["CREATE TABLE t (a text)", "COPY t FROM 'a;b.csv'"]);
     assert_eq!(found.rest, "SELECT");
 }
+
+/// Several chunks, every kind of storage, NULL and long texts.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_exported_is_what_is_imported() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut session = session();
+    let create = "CREATE TABLE t AS SELECT i, CAST(i % 2 = 0 AS boolean) AS b, CAST(i % 100 AS smallint) AS s, \
+        CASE WHEN i % 7 > 0 THEN 'a, \"text\" of row ' || i END AS x, CAST(i / 3.0 AS decimal(30,5)) AS d, \
+        CAST(i / 3.0 AS double precision) AS f, DATE '2020-01-01' + CAST(i % 1000 AS integer) AS t \
+        FROM generate_series(1, 200000) AS g(i)";
+    assert_eq!(run(&mut session, create).await.unwrap(), "SELECT 200000");
+    let expected = session.database().checksum("t").unwrap();
+    for (format, options) in [("native", ""), ("csv", ", DELIMITER '|', FORCE_QUOTE *"), ("parquet", "")] {
+        let path = directory.path().join(format);
+        let path = path.display();
+        let export = format!("EXPORT DATABASE '{path}' (FORMAT {format}{options})");
+        run(&mut session, &export).await.unwrap_or_else(|error| panic!("{export}: {error}"));
+        let mut other = crate::session();
+        let import = format!("IMPORT DATABASE '{path}'");
+        run(&mut other, &import).await.unwrap_or_else(|error| panic!("{import}: {error}"));
+        assert_eq!(other.database().checksum("t").unwrap(), expected, "{format}");
+    }
+}
