@@ -10,6 +10,7 @@ mod context;
 mod errors;
 mod in_situ;
 mod insert;
+mod intake;
 mod interruptible;
 mod memory;
 mod morsels;
@@ -31,7 +32,7 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
 use longshore_load::Control;
 use longshore_storage::{Memory, Relation, Schema};
 use sqlparser::ast::{Query, Statement};
@@ -41,7 +42,6 @@ use crate::catalog::{Catalog, Table};
 use crate::{Config, Error, Report, RowStream};
 use errors::ours;
 use in_situ::Files;
-use interruptible::interruptible;
 use plan::Planner;
 use workers::Pool;
 
@@ -77,7 +77,8 @@ impl Queries {
             .with_allow_statements(false)
             .verify_plan(&plan)
             .map_err(ours)?;
-        Box::pin(self.run(&planner, &plan, control)).await
+        let physical = Box::pin(planner.physical(&plan)).await?;
+        self.run(&planner, physical, control)
     }
 
     /// Runs the INSERT `statement`, whose target is `table`: all rows are appended, or none. Returns their number.
@@ -90,7 +91,8 @@ impl Queries {
         let planner = self.planner(control);
         planner.insert_into(table);
         let (relation, plan) = insert::target(planner.logical(statement).await?)?;
-        let rows = Box::pin(self.run(&planner, &plan, control)).await?;
+        let physical = Box::pin(planner.physical_insert(&plan)).await?;
+        let rows = self.run(&planner, physical, control)?;
         insert::append(&relation, rows, control).await
     }
 
@@ -137,10 +139,8 @@ impl Queries {
         parquet::read(path, schema, self.files.tuning.threads, control).await
     }
 
-    /// Optimizes `plan` and starts it.
-    async fn run(&self, planner: &Planner, plan: &LogicalPlan, control: &Arc<Control>) -> Result<RowStream, Error> {
-        let physical = planner.state.create_physical_plan(plan).await.map_err(ours)?;
-        let physical = interruptible(physical).map_err(ours)?;
-        self.pool.workers()?.run(physical, planner.state.task_ctx(), control)
+    /// Starts `plan`.
+    fn run(&self, planner: &Planner, plan: Arc<dyn ExecutionPlan>, control: &Arc<Control>) -> Result<RowStream, Error> {
+        self.pool.workers()?.run(plan, planner.state.task_ctx(), control)
     }
 }

@@ -158,6 +158,22 @@ async fn insert_is_all_or_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn insert_and_create_as_keep_the_order_that_is_asked_for() {
+    let mut session = session(4);
+    let numbers = "SELECT 100000 - i AS n, i FROM generate_series(1, 100000) AS g(i)";
+    ok(&mut session, "CREATE TABLE o (n BIGINT, i INTEGER, x TEXT)").await;
+    ok(&mut session, &format!("INSERT INTO o (n, i) {numbers} ORDER BY n")).await;
+    assert_eq!(ok(&mut session, "SELECT n, i, x FROM o LIMIT 2").await, ["0|100000|-", "1|99999|-"]);
+    ok(&mut session, "TRUNCATE o").await;
+    ok(&mut session, &format!("INSERT INTO o (i, n) SELECT i + 0.4, n FROM ({numbers}) ORDER BY n DESC LIMIT 70000"))
+        .await;
+    assert_eq!(ok(&mut session, "SELECT n, i FROM o LIMIT 2").await, ["99999|1", "99998|2"]);
+    assert_eq!(ok(&mut session, "SELECT count(*), min(n) FROM o").await, ["70000|30000"]);
+    ok(&mut session, &format!("CREATE TABLE p AS {numbers} ORDER BY n")).await;
+    assert_eq!(ok(&mut session, "SELECT n, i FROM p LIMIT 2").await, ["0|100000", "1|99999"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn views_are_planned_anew_and_may_read_views() {
     let mut session = session(2);
     ok(&mut session, "CREATE TABLE b (a INTEGER, s TEXT)").await;

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use datafusion::catalog::CatalogProviderList;
-use datafusion::common::TableReference;
+use datafusion::common::{DFSchema, TableReference};
 use datafusion::datasource::ViewTable;
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection};
+use datafusion::physical_expr::projection::ProjectionExpr;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::sql::parser::Statement as Parsed;
 use futures::future::BoxFuture;
 use longshore_load::Control;
@@ -14,6 +17,7 @@ use sqlparser::ast::Statement;
 
 use super::errors::ours;
 use super::in_situ::Files;
+use super::interruptible::interruptible;
 use super::names::{Names, OneSchema};
 use super::table::RelationTable;
 use crate::catalog::{Catalog, Entry, Table, View};
@@ -47,6 +51,42 @@ impl Planner {
     /// Makes `table` the target of an INSERT.
     pub(super) fn insert_into(&self, table: &Table) {
         self.names.define(&table.name, Arc::new(RelationTable::target(table)));
+    }
+
+    /// How `plan` is to be run.
+    pub(super) async fn physical(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
+        let physical = self.state.create_physical_plan(plan).await.map_err(ours)?;
+        interruptible(physical).map_err(ours)
+    }
+
+    /// How the rows of an INSERT are to be made, in the order that its query asks for.
+    ///
+    /// The planner of INSERT puts a projection to the columns of the table above the query, and the optimizer takes
+    /// the order of what is below a projection for unimportant; so the query is optimized by itself.
+    pub(super) async fn physical_insert(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
+        match plan {
+            LogicalPlan::Projection(Projection { expr, input, .. })
+                if matches!(**input, LogicalPlan::Sort(_) | LogicalPlan::Limit(_)) =>
+            {
+                let query = self.physical(input).await?;
+                self.project(expr, input.schema(), query).map_err(ours)
+            }
+            _ => self.physical(plan).await,
+        }
+    }
+
+    fn project(
+        &self,
+        exprs: &[Expr],
+        schema: &DFSchema,
+        input: Arc<dyn ExecutionPlan>,
+    ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+        let exprs = exprs.iter().map(|expr| {
+            let name = expr.schema_name().to_string();
+            Ok(ProjectionExpr::new(self.state.create_physical_expr(expr.clone().unalias(), schema)?, name))
+        });
+        let exprs = exprs.collect::<datafusion::common::Result<Vec<_>>>()?;
+        Ok(Arc::new(ProjectionExec::try_new(exprs, input)?))
     }
 
     /// Plans `statement`; `open` names the views that it is part of.
