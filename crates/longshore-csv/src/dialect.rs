@@ -20,11 +20,7 @@ pub struct Dialect {
 impl Default for Dialect {
     /// Comma, double quote, quotes escaped by doubling.
     fn default() -> Dialect {
-        Dialect {
-            delimiter: b',',
-            quote: Some(b'"'),
-            escape: None,
-        }
+        Dialect { delimiter: b',', quote: Some(b'"'), escape: None }
     }
 }
 
@@ -48,11 +44,7 @@ impl Dialect {
         }
         match (quote, escape) {
             (None, Some(byte)) => Err(DialectError::EscapeWithoutQuote { byte }),
-            _ => Ok(Dialect {
-                delimiter,
-                quote,
-                escape,
-            }),
+            _ => Ok(Dialect { delimiter, quote, escape }),
         }
     }
 
@@ -112,16 +104,12 @@ impl fmt::Display for DialectError {
                 "{option} cannot be '{}'; choose an ASCII character other than NUL and the line ends",
                 byte.escape_ascii()
             ),
-            DialectError::Shared { option, other, byte } => write!(
-                f,
-                "{option} and {other} are both '{}'; choose different characters",
-                byte.escape_ascii()
-            ),
-            DialectError::EscapeWithoutQuote { byte } => write!(
-                f,
-                "ESCAPE '{}' has no effect without QUOTE; set QUOTE or leave ESCAPE out",
-                byte.escape_ascii()
-            ),
+            DialectError::Shared { option, other, byte } => {
+                write!(f, "{option} and {other} are both '{}'; choose different characters", byte.escape_ascii())
+            }
+            DialectError::EscapeWithoutQuote { byte } => {
+                write!(f, "ESCAPE '{}' has no effect without QUOTE; set QUOTE or leave ESCAPE out", byte.escape_ascii())
+            }
         }
     }
 }
@@ -147,13 +135,7 @@ mod tests {
     #[test]
     fn bytes_without_a_possible_role_are_refused() {
         for byte in [0, b'\n', b'\r', 0x80, 0xFF] {
-            assert_eq!(
-                Dialect::new(byte, None, None),
-                Err(DialectError::Unusable {
-                    option: "DELIMITER",
-                    byte
-                })
-            );
+            assert_eq!(Dialect::new(byte, None, None), Err(DialectError::Unusable { option: "DELIMITER", byte }));
         }
         let error = Dialect::new(b',', Some(b'\n'), None).unwrap_err();
         assert_eq!(
@@ -165,17 +147,10 @@ mod tests {
     #[test]
     fn roles_do_not_share_a_byte() {
         let error = Dialect::new(b',', Some(b'"'), Some(b',')).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "ESCAPE and DELIMITER are both ','; choose different characters"
-        );
+        assert_eq!(error.to_string(), "ESCAPE and DELIMITER are both ','; choose different characters");
         assert!(matches!(
             Dialect::new(b'"', Some(b'"'), None),
-            Err(DialectError::Shared {
-                option: "QUOTE",
-                other: "DELIMITER",
-                byte: b'"'
-            })
+            Err(DialectError::Shared { option: "QUOTE", other: "DELIMITER", byte: b'"' })
         ));
     }
 

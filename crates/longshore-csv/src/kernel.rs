@@ -24,21 +24,12 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel, fastest first.
-    pub const ALL: [Kernel; 5] = [
-        Kernel::Avx512,
-        Kernel::Avx2,
-        Kernel::Sse42,
-        Kernel::Neon,
-        Kernel::Portable,
-    ];
+    pub const ALL: [Kernel; 5] = [Kernel::Avx512, Kernel::Avx2, Kernel::Sse42, Kernel::Neon, Kernel::Portable];
 
     /// The fastest kernel that this CPU runs.
     #[must_use]
     pub fn best() -> Kernel {
-        Kernel::ALL
-            .into_iter()
-            .find(|kernel| kernel.is_available())
-            .unwrap_or(Kernel::Portable)
+        Kernel::ALL.into_iter().find(|kernel| kernel.is_available()).unwrap_or(Kernel::Portable)
     }
 
     /// The kernels that this CPU runs, fastest first.
@@ -96,10 +87,7 @@ impl Kernel {
 
     /// Panics unless the CPU runs the kernel: every call into a kernel rests on this check.
     pub(crate) fn assert_available(self) {
-        assert!(
-            self.is_available(),
-            "this CPU does not run the kernel {self}; check Kernel::is_available first"
-        );
+        assert!(self.is_available(), "this CPU does not run the kernel {self}; check Kernel::is_available first");
     }
 }
 
@@ -192,10 +180,7 @@ mod tests {
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
         let error = "AVX".parse::<Kernel>().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "there is no kernel \"AVX\"; choose one of avx512, avx2, sse42, neon, portable"
-        );
+        assert_eq!(error.to_string(), "there is no kernel \"AVX\"; choose one of avx512, avx2, sse42, neon, portable");
     }
 
     #[test]

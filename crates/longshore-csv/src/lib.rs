@@ -19,10 +19,7 @@
     clippy::inline_always,
     reason = "the parts of a kernel must be inlined into the function that enables its CPU features"
 )]
-#![allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "a Dialect is passed by reference, whatever it grows to"
-)]
+#![allow(clippy::trivially_copy_pass_by_ref, reason = "a Dialect is passed by reference, whatever it grows to")]
 
 pub mod decode;
 pub mod dialect;
@@ -34,9 +31,7 @@ pub mod reference;
 pub mod scan;
 pub mod write;
 
-pub use decode::{
-    Decoder, Due, FieldError, FieldRule, Heap, Reason, Slot, Target, Validity, ValueType, Values,
-};
+pub use decode::{Decoder, Due, FieldError, FieldRule, Heap, Reason, Slot, Target, Validity, ValueType, Values};
 pub use dialect::{Dialect, DialectError};
 pub use kernel::{Kernel, KernelError};
 pub use padded::{PADDING, Padded};

@@ -54,11 +54,7 @@ impl QuoteState {
 
 impl TextTraits {
     /// What a text may hold that nothing is known of.
-    pub const ALL: TextTraits = TextTraits {
-        quotes: true,
-        carriage_returns: true,
-        non_ascii: true,
-    };
+    pub const ALL: TextTraits = TextTraits { quotes: true, carriage_returns: true, non_ascii: true };
 }
 
 impl BitOr for TextTraits {
@@ -95,10 +91,7 @@ impl Survey {
     /// The survey of no text.
     #[must_use]
     pub fn identity() -> Survey {
-        Survey {
-            traits: TextTraits::default(),
-            after: QuoteState::ALL,
-        }
+        Survey { traits: TextTraits::default(), after: QuoteState::ALL }
     }
 
     /// The state behind the stretch, given the one before it.
@@ -110,10 +103,7 @@ impl Survey {
     /// The survey of this stretch and the `next` one together.
     #[must_use]
     pub fn then(&self, next: &Survey) -> Survey {
-        Survey {
-            traits: self.traits | next.traits,
-            after: self.after.map(|state| next.after(state)),
-        }
+        Survey { traits: self.traits | next.traits, after: self.after.map(|state| next.after(state)) }
     }
 }
 
@@ -161,9 +151,7 @@ pub fn record_start(kernel: Kernel, dialect: &Dialect, text: &[u8], state: Quote
 pub fn record_start_fast(dialect: &Dialect, text: &[u8], previous: Option<u8>) -> Option<usize> {
     let before = |at: usize| if at == 0 { previous } else { Some(text[at - 1]) };
     let is_escaped = |at| dialect.escape().is_some_and(|escape| before(at) == Some(escape));
-    (0..text.len())
-        .find(|&at| text[at] == b'\n' && !is_escaped(at))
-        .map(|at| at + 1)
+    (0..text.len()).find(|&at| text[at] == b'\n' && !is_escaped(at)).map(|at| at + 1)
 }
 
 /// Position of the quote that is still open at the end of a text that begins outside quotes: what to name when a file

@@ -63,29 +63,12 @@ impl<'a> Rows<'a> {
         assert_eq!(marks.text_bytes(), text.len(), "the marks are those of another text");
         let (line_ends, carriage_returns) = (marks.line_ends(), marks.carriage_returns());
         let (positions, trimmed) = marks.parts();
-        let scanned = Scanned {
-            text: text.text(),
-            positions,
-            shape,
-            trim: carriage_returns > 0,
-        };
-        let mut error = if scanned.is_rectangular(line_ends) {
-            None
-        } else {
-            scanned.first_misshapen()
-        };
+        let scanned = Scanned { text: text.text(), positions, shape, trim: carriage_returns > 0 };
+        let mut error = if scanned.is_rectangular(line_ends) { None } else { scanned.first_misshapen() };
         let mut count = error.map_or(line_ends, |error| error.row);
         let stride = shape.marks();
-        let mut rows = Rows {
-            text,
-            marks: &positions[..=count * stride],
-            stride,
-            count,
-            shape,
-            selected: false,
-            traits,
-            dialect,
-        };
+        let mut rows =
+            Rows { text, marks: &positions[..=count * stride], stride, count, shape, selected: false, traits, dialect };
         if scanned.trim {
             let in_line_ends = scanned.copy_trimmed(count, trimmed);
             if in_line_ends < carriage_returns {
@@ -93,12 +76,7 @@ impl<'a> Rows<'a> {
                 error = scanned.first_stray(count, error, dialect).or(error);
                 count = error.map_or(line_ends, |error| error.row);
             }
-            rows = Rows {
-                marks: trimmed,
-                stride: stride + 1,
-                count,
-                ..rows
-            };
+            rows = Rows { marks: trimmed, stride: stride + 1, count, ..rows };
         }
         let consumed = scanned.start(count) as usize;
         Records { rows, consumed, error }
@@ -153,18 +131,10 @@ impl<'a> Rows<'a> {
     #[must_use]
     #[inline(always)]
     pub fn field(&self, row: usize, column: usize) -> (u32, u32) {
-        assert!(
-            row < self.count && column < self.shape.fields,
-            "no field at row {row}, column {column}"
-        );
+        assert!(row < self.count && column < self.shape.fields, "no field at row {row}, column {column}");
         let at = row * self.stride + column;
         // SAFETY: `new` and `select` see to it that a row has a mark before its first field and one behind each.
-        unsafe {
-            (
-                self.marks.get_unchecked(at).wrapping_add(1),
-                *self.marks.get_unchecked(at + 1),
-            )
-        }
+        unsafe { (self.marks.get_unchecked(at).wrapping_add(1), *self.marks.get_unchecked(at + 1)) }
     }
 
     /// Start and end of a record, line end excluded.
@@ -176,10 +146,7 @@ impl<'a> Rows<'a> {
     pub fn record(&self, row: usize) -> (u32, u32) {
         assert!(row < self.count, "no row {row}");
         let first = row * self.stride;
-        (
-            self.marks[first].wrapping_add(1),
-            self.marks[first + self.shape.marks()],
-        )
+        (self.marks[first].wrapping_add(1), self.marks[first + self.shape.marks()])
     }
 
     /// The first `count` rows.
@@ -198,11 +165,7 @@ impl<'a> Rows<'a> {
     /// If there are fewer.
     #[must_use]
     pub fn split_at(self, count: usize) -> (Rows<'a>, Rows<'a>) {
-        let rest = Rows {
-            marks: &self.marks[count * self.stride..],
-            count: self.count - count,
-            ..self
-        };
+        let rest = Rows { marks: &self.marks[count * self.stride..], count: self.count - count, ..self };
         (self.truncated(count), rest)
     }
 
@@ -224,13 +187,7 @@ impl<'a> Rows<'a> {
             let first = row * self.stride;
             marks.extend_from_slice(&self.marks[first..=first + width]);
         }
-        Rows {
-            marks,
-            stride: width + 1,
-            count: rows.len(),
-            selected: true,
-            ..self
-        }
+        Rows { marks, stride: width + 1, count: rows.len(), selected: true, ..self }
     }
 
     /// Bytes that the fields of all rows take at most, together.
@@ -238,10 +195,7 @@ impl<'a> Rows<'a> {
     pub fn text_bytes(&self) -> usize {
         let bytes = |start: u32, end: u32| (end - start) as usize;
         if self.selected {
-            (0..self.count)
-                .map(|row| self.record(row))
-                .map(|(start, end)| bytes(start, end))
-                .sum()
+            (0..self.count).map(|row| self.record(row)).map(|(start, end)| bytes(start, end)).sum()
         } else if let Some(last) = self.count.checked_sub(1) {
             bytes(self.record(0).0, self.record(last).1)
         } else {
@@ -279,9 +233,7 @@ impl Scanned<'_> {
                 self.is_line_end(last) && record[stride - 2] + 1 == self.trimmed(last)
             })
         } else {
-            marks
-                .chunks_exact(stride)
-                .all(|record| self.is_line_end(record[stride - 1]))
+            marks.chunks_exact(stride).all(|record| self.is_line_end(record[stride - 1]))
         }
     }
 
@@ -334,12 +286,7 @@ impl Scanned<'_> {
         })? as u32;
         let kind = ShapeErrorKind::StrayCarriageReturn { at };
         match (0..count).find(|&row| at < self.line_end(row)) {
-            Some(row) => Some(ShapeError {
-                row,
-                start: self.start(row),
-                end: self.trimmed(self.line_end(row)),
-                kind,
-            }),
+            Some(row) => Some(ShapeError { row, start: self.start(row), end: self.trimmed(self.line_end(row)), kind }),
             None => misshapen.map(|error| ShapeError { kind, ..error }),
         }
     }

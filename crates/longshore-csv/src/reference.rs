@@ -45,10 +45,7 @@ impl fmt::Display for ReferenceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReferenceError::StrayCarriageReturn(at) => {
-                write!(
-                    f,
-                    "the carriage return at byte {at} is neither quoted nor part of a line end"
-                )
+                write!(f, "the carriage return at byte {at} is neither quoted nor part of a line end")
             }
             ReferenceError::UnterminatedQuote(at) => write!(f, "the quote at byte {at} is never closed"),
         }
@@ -123,10 +120,7 @@ mod tests {
     fn values(text: &str, dialect: &Dialect) -> Vec<Vec<String>> {
         let text_of = |field: &RawField| String::from_utf8(field.value.clone()).unwrap();
         let records = records(text.as_bytes(), dialect).unwrap();
-        records
-            .iter()
-            .map(|record| record.fields.iter().map(text_of).collect())
-            .collect()
+        records.iter().map(|record| record.fields.iter().map(text_of).collect()).collect()
     }
 
     #[test]

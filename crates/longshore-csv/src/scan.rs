@@ -60,10 +60,7 @@ impl Scanner {
                 (true, true, true) => simd::scan::<EscapedQuotes, true>,
             }
         });
-        Scanner {
-            dialect: *dialect,
-            scan,
-        }
+        Scanner { dialect: *dialect, scan }
     }
 
     /// Replaces `marks` by those of `text`, which begins at a record start, outside quotes.
@@ -151,10 +148,7 @@ impl Marks {
     /// Starts over for a text of `text_bytes`. Marks go to the returned address: one per byte of text and the slack of
     /// [`block::Block::flatten`] have room there.
     fn begin(&mut self, text_bytes: usize) -> *mut u32 {
-        assert!(
-            text_bytes <= TEXT_BYTES_MAX,
-            "a text of {text_bytes} bytes is too long to scan at once"
-        );
+        assert!(text_bytes <= TEXT_BYTES_MAX, "a text of {text_bytes} bytes is too long to scan at once");
         self.text_bytes = text_bytes;
         self.positions.clear();
         // Not zeroed, and mostly never touched: pages of memory come with the marks that need them.

@@ -23,12 +23,7 @@ fn step(dialect: &Dialect, state: QuoteState, byte: u8) -> QuoteState {
 }
 
 fn shapes() -> impl Iterator<Item = Shape> {
-    (1..=4).flat_map(|fields| {
-        [false, true].map(|trailing_delimiter| Shape {
-            fields,
-            trailing_delimiter,
-        })
-    })
+    (1..=4).flat_map(|fields| [false, true].map(|trailing_delimiter| Shape { fields, trailing_delimiter }))
 }
 
 #[test]
@@ -38,14 +33,7 @@ fn soup_of_every_length_around_block_edges() {
         for round in 0..4 {
             let text = random.soup(len);
             for dialect in &dialects() {
-                check(
-                    &text,
-                    dialect,
-                    Shape {
-                        fields: 1 + round % 3,
-                        trailing_delimiter: round == 3,
-                    },
-                );
+                check(&text, dialect, Shape { fields: 1 + round % 3, trailing_delimiter: round == 3 });
             }
         }
     }
@@ -63,23 +51,13 @@ fn tables() {
             }
         }
     }
-    assert!(
-        rows > 10_000,
-        "the tables are meant to be well-formed mostly, {rows} rows were"
-    );
+    assert!(rows > 10_000, "the tables are meant to be well-formed mostly, {rows} rows were");
 }
 
 #[test]
 fn a_text_of_marks_only() {
     for len in [0, 1, 63, 64, 65, 128, 1000] {
-        let outcome = check(
-            &b"\n".repeat(len),
-            &Dialect::default(),
-            Shape {
-                fields: 1,
-                trailing_delimiter: false,
-            },
-        );
+        let outcome = check(&b"\n".repeat(len), &Dialect::default(), Shape { fields: 1, trailing_delimiter: false });
         assert_eq!(outcome.rows.len(), len);
     }
 }
@@ -105,10 +83,7 @@ fn marks_are_unquoted_delimiters_and_line_ends() {
                 let buffer = padded(&text);
                 Scanner::new(kernel, dialect, TextTraits::ALL).scan(Padded::new(&buffer, text.len()), &mut marks);
                 assert_eq!(marks.positions(), positions, "kernel {kernel}, {dialect:?}");
-                assert_eq!(
-                    (marks.line_ends(), marks.carriage_returns()),
-                    (line_ends, carriage_returns)
-                );
+                assert_eq!((marks.line_ends(), marks.carriage_returns()), (line_ends, carriage_returns));
                 assert_eq!(marks.end_state(), state, "kernel {kernel}, {dialect:?}");
             }
         }
@@ -187,11 +162,7 @@ fn records_start_behind_the_first_unquoted_line_end() {
                 });
                 for kernel in Kernel::available() {
                     let found = record_start(kernel, dialect, &text, state);
-                    assert_eq!(
-                        found,
-                        naive.map(|at| at + 1),
-                        "kernel {kernel}, {dialect:?}, from {state:?}"
-                    );
+                    assert_eq!(found, naive.map(|at| at + 1), "kernel {kernel}, {dialect:?}, from {state:?}");
                 }
             }
         }

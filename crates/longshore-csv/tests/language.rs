@@ -18,10 +18,8 @@ macro_rules! parses_to {
         #[test]
         fn $name() {
             let (rows, dialect): (&[&[&str]], Dialect) = (&$rows, $dialect);
-            let shape = Shape {
-                fields: rows.first().map_or(1, |row| row.len()),
-                trailing_delimiter: $trailing_delimiter,
-            };
+            let shape =
+                Shape { fields: rows.first().map_or(1, |row| row.len()), trailing_delimiter: $trailing_delimiter };
             assert_eq!(values($text.as_bytes(), &dialect, shape), rows);
             if !$trailing_delimiter {
                 let twin: Vec<Vec<Vec<u8>>> = records($text.as_bytes(), &dialect)
@@ -29,10 +27,8 @@ macro_rules! parses_to {
                     .into_iter()
                     .map(|record| record.fields.into_iter().map(|field| field.value).collect())
                     .collect();
-                let rows: Vec<Vec<Vec<u8>>> = rows
-                    .iter()
-                    .map(|row| row.iter().map(|value| value.as_bytes().to_vec()).collect())
-                    .collect();
+                let rows: Vec<Vec<Vec<u8>>> =
+                    rows.iter().map(|row| row.iter().map(|value| value.as_bytes().to_vec()).collect()).collect();
                 assert_eq!(twin, rows);
             }
         }
@@ -99,48 +95,22 @@ parses_to!(empty_quotes_in_mid_field, "a\"\"b,c\n", [&["ab", "c"]]);
 parses_to!(text_behind_quotes, "\"a\"b\"c\",d\n", [&["abc", "d"]]);
 
 parses_to!(crlf, "a,b\r\nc,d\r\n", [&["a", "b"], &["c", "d"]]);
-parses_to!(
-    mixed_line_ends,
-    "a,b\r\nc,d\ne,f\r\n",
-    [&["a", "b"], &["c", "d"], &["e", "f"]]
-);
+parses_to!(mixed_line_ends, "a,b\r\nc,d\ne,f\r\n", [&["a", "b"], &["c", "d"], &["e", "f"]]);
 parses_to!(crlf_behind_an_empty_field, "a,\r\n,\r\n", [&["a", ""], &["", ""]]);
 parses_to!(crlf_behind_quotes, "a,\"b\"\r\n", [&["a", "b"]]);
 parses_to!(crlf_alone, "\r\n\r\n", [&[""], &[""]]);
 
 parses_to!(escaped_quote, backslash(), "\"a\\\"b\",c\n", [&["a\"b", "c"]]);
 parses_to!(escaped_escape, backslash(), "\"a\\\\\",c\n", [&["a\\", "c"]]);
-parses_to!(
-    escaped_escape_and_quote,
-    backslash(),
-    "\"a\\\\\\\",\",c\n",
-    [&["a\\\",", "c"]]
-);
-parses_to!(
-    escape_before_another_byte,
-    backslash(),
-    "\"\\n\\,\\\n\",c\n",
-    [&["\\n\\,\\\n", "c"]]
-);
+parses_to!(escaped_escape_and_quote, backslash(), "\"a\\\\\\\",\",c\n", [&["a\\\",", "c"]]);
+parses_to!(escape_before_another_byte, backslash(), "\"\\n\\,\\\n\",c\n", [&["\\n\\,\\\n", "c"]]);
 parses_to!(escape_outside_quotes, backslash(), "\\,\\\"a,\"\n", [&["\\", "\\a,"]]);
 parses_to!(doubling_under_an_escape, backslash(), "\"a\"\"b\",c\n", [&["ab", "c"]]);
 
 parses_to!(no_quotes, pipe(), "\"a|b\"\n", [&["\"a", "b\""]]);
 parses_to!(commas_between_pipes, pipe(), "a,b|c,d\n", [&["a,b", "c,d"]]);
-parses_to!(
-    trailing_delimiter,
-    pipe(),
-    true,
-    "a|b|\nc||\n",
-    [&["a", "b"], &["c", ""]]
-);
-parses_to!(
-    trailing_delimiter_crlf,
-    pipe(),
-    true,
-    "a|b|\r\n||\r\n",
-    [&["a", "b"], &["", ""]]
-);
+parses_to!(trailing_delimiter, pipe(), true, "a|b|\nc||\n", [&["a", "b"], &["c", ""]]);
+parses_to!(trailing_delimiter_crlf, pipe(), true, "a|b|\r\n||\r\n", [&["a", "b"], &["", ""]]);
 parses_to!(trailing_delimiter_one_field, pipe(), true, "a|\n|\n", [&["a"], &[""]]);
 
 fails!(too_few, "a,b\nc\n", row 1, 4..5, missing(1));
@@ -168,19 +138,8 @@ fails!(carriage_return_behind_trailing, true, "a,b,\r\r\n", row 0, 0..5, stray(4
 fn an_incomplete_record_is_left_for_later() {
     for tail in ["", "c", "c,d", "c,d,e", "c,\"d\n", "c,d\r", "c\r,d", "c,d\r\"\n"] {
         let text = format!("a,b\r\n{tail}");
-        let outcome = check(
-            text.as_bytes(),
-            &Dialect::default(),
-            Shape {
-                fields: 2,
-                trailing_delimiter: false,
-            },
-        );
-        assert_eq!(
-            (outcome.rows.len(), outcome.consumed, outcome.error),
-            (1, 5, None),
-            "{tail:?}"
-        );
+        let outcome = check(text.as_bytes(), &Dialect::default(), Shape { fields: 2, trailing_delimiter: false });
+        assert_eq!((outcome.rows.len(), outcome.consumed, outcome.error), (1, 5, None), "{tail:?}");
     }
 }
 
@@ -191,9 +150,5 @@ fn errors_read_as_sentences() {
     assert!(extra(3).remedy().contains("TRAILING_DELIMITER true"));
     assert!(!extra(4).remedy().contains("TRAILING_DELIMITER"));
     assert_eq!(stray(0).remedy(), r"quote the field, or end every line with \n or \r\n");
-    assert!(
-        ShapeErrorKind::TrailingDelimiterMissing
-            .remedy()
-            .contains("TRAILING_DELIMITER false")
-    );
+    assert!(ShapeErrorKind::TrailingDelimiterMissing.remedy().contains("TRAILING_DELIMITER false"));
 }

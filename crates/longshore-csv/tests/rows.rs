@@ -15,10 +15,7 @@ fn with_rows(text: &str, fields: usize, examine: impl Fn(Rows<'_>)) {
         let padded = Padded::new(&buffer, text.len());
         let mut marks = Marks::new();
         Scanner::new(kernel, &dialect, TextTraits::ALL).scan(padded, &mut marks);
-        let shape = Shape {
-            fields,
-            trailing_delimiter: false,
-        };
+        let shape = Shape { fields, trailing_delimiter: false };
         let records = Rows::new(padded, &mut marks, shape, TextTraits::ALL, &dialect);
         assert_eq!(records.error, None);
         examine(records.rows);
@@ -28,16 +25,11 @@ fn with_rows(text: &str, fields: usize, examine: impl Fn(Rows<'_>)) {
 /// The records as text.
 fn record_texts<'a>(rows: &Rows<'a>) -> Vec<&'a str> {
     let texts = (0..rows.count()).map(|row| rows.record(row));
-    texts
-        .map(|(start, end)| str::from_utf8(&rows.text().text()[start as usize..end as usize]).unwrap())
-        .collect()
+    texts.map(|(start, end)| str::from_utf8(&rows.text().text()[start as usize..end as usize]).unwrap()).collect()
 }
 
-const TEXTS: [&str; 3] = [
-    "aa,b\nc,\n\"d\n\",e\n,f\n",
-    "aa,b\r\nc,\r\n\"d\n\",e\r\n,f\r\n",
-    "aa,b\nc,\r\n\"d\n\",e\n,f\r\n",
-];
+const TEXTS: [&str; 3] =
+    ["aa,b\nc,\n\"d\n\",e\n,f\n", "aa,b\r\nc,\r\n\"d\n\",e\r\n,f\r\n", "aa,b\nc,\r\n\"d\n\",e\n,f\r\n"];
 
 #[test]
 fn records_exclude_line_ends() {
@@ -101,16 +93,7 @@ fn a_field_beyond_the_last_is_a_bug() {
 #[should_panic(expected = "the marks are those of another text")]
 fn marks_of_another_text_are_a_bug() {
     let buffer = padded(b"a\n");
-    let shape = Shape {
-        fields: 1,
-        trailing_delimiter: false,
-    };
+    let shape = Shape { fields: 1, trailing_delimiter: false };
     let dialect = Dialect::default();
-    let _ = Rows::new(
-        Padded::new(&buffer, 2),
-        &mut Marks::new(),
-        shape,
-        TextTraits::ALL,
-        &dialect,
-    );
+    let _ = Rows::new(Padded::new(&buffer, 2), &mut Marks::new(), shape, TextTraits::ALL, &dialect);
 }

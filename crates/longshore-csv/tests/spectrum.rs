@@ -22,14 +22,7 @@ fn rows(name: &str, fields: usize) -> Vec<Vec<String>> {
     if !text.ends_with(b"\n") {
         text.push(b'\n');
     }
-    values(
-        &text,
-        &Dialect::default(),
-        Shape {
-            fields,
-            trailing_delimiter: false,
-        },
-    )
+    values(&text, &Dialect::default(), Shape { fields, trailing_delimiter: false })
 }
 
 fn check(name: &str, fields: usize) {
@@ -75,17 +68,6 @@ spectrum! {
 #[test]
 fn location_coordinates() {
     let rows = rows("location_coordinates", 4);
-    assert_eq!(
-        rows[0],
-        ["Contact Phone Number", "Location Coordinates", "Cities", "Counties"]
-    );
-    assert_eq!(
-        rows[1],
-        [
-            "2095257564",
-            "37\u{FFFD}36'37.8N 121\u{FFFD}2'17.9W",
-            "Modesto",
-            "Stanislaus"
-        ]
-    );
+    assert_eq!(rows[0], ["Contact Phone Number", "Location Coordinates", "Cities", "Counties"]);
+    assert_eq!(rows[1], ["2095257564", "37\u{FFFD}36'37.8N 121\u{FFFD}2'17.9W", "Modesto", "Stanislaus"]);
 }

@@ -39,11 +39,7 @@ impl Arena {
     /// soon let go of).
     #[must_use]
     pub fn new(memory: Arc<Memory>, block_bytes: usize) -> Arena {
-        Arena {
-            memory,
-            block_bytes,
-            open: Vec::new(),
-        }
+        Arena { memory, block_bytes, open: Vec::new() }
     }
 
     /// The accounting that the arena's blocks belong to.
@@ -70,11 +66,7 @@ impl Arena {
             }
         }
         let block = Arc::new(self.block(bytes)?);
-        let region = Region {
-            start: block.mapping().start(),
-            bytes,
-            block: Arc::clone(&block),
-        };
+        let region = Region { start: block.mapping().start(), bytes, block: Arc::clone(&block) };
         if self.open.len() == OPEN_BLOCKS_MAX
             && let Some(fullest) = (0..self.open.len()).min_by_key(|&at| self.open[at].room())
         {
@@ -86,20 +78,12 @@ impl Arena {
 
     /// A new block of which the first `bytes` are taken: of the usual size, or smaller when memory is short.
     fn block(&mut self, bytes: usize) -> Result<Block, OutOfMemory> {
-        let usual = if cfg!(feature = "exact-blocks") {
-            bytes
-        } else {
-            bytes.max(self.block_bytes)
-        };
+        let usual = if cfg!(feature = "exact-blocks") { bytes } else { bytes.max(self.block_bytes) };
         let mapping = self.memory.map(usual).or_else(|_| {
             self.open.retain(|block| Arc::strong_count(block) > 1);
             self.memory.map(usual).or_else(|_| self.memory.map(bytes))
         })?;
-        Ok(Block {
-            mapping: Some(mapping),
-            memory: Arc::clone(&self.memory),
-            next: AtomicUsize::new(bytes),
-        })
+        Ok(Block { mapping: Some(mapping), memory: Arc::clone(&self.memory), next: AtomicUsize::new(bytes) })
     }
 }
 
@@ -140,18 +124,11 @@ impl Block {
             if end > self.mapping().bytes() {
                 return None;
             }
-            match self
-                .next
-                .compare_exchange(next, end, Ordering::AcqRel, Ordering::Acquire)
-            {
+            match self.next.compare_exchange(next, end, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => {
                     // SAFETY: `start` lies within the mapping.
                     let start = unsafe { self.mapping().start().add(start) };
-                    return Some(Region {
-                        block: Arc::clone(self),
-                        start,
-                        bytes,
-                    });
+                    return Some(Region { block: Arc::clone(self), start, bytes });
                 }
                 Err(now) => next = now,
             }
@@ -240,10 +217,7 @@ impl Region {
         let (end, new_end) = (start + self.bytes, start + bytes);
         // Fails when the region is not the last; then nothing changes. Release: what was written to the rest happens
         // before the arena's thread gives it out again.
-        let _ = self
-            .block
-            .next
-            .compare_exchange(end, new_end, Ordering::AcqRel, Ordering::Relaxed);
+        let _ = self.block.next.compare_exchange(end, new_end, Ordering::AcqRel, Ordering::Relaxed);
     }
 
     /// Values `from..from + count`, taken as an array of `T`, for writing.

@@ -129,10 +129,7 @@ impl PartitionBuffer {
         heap_bytes: usize,
         arena: &mut Arena,
     ) -> Result<PartitionBuffer, OutOfMemory> {
-        assert!(
-            rows <= CHUNK_ROWS_MAX,
-            "a chunk has at most {CHUNK_ROWS_MAX} rows, not {rows}"
-        );
+        assert!(rows <= CHUNK_ROWS_MAX, "a chunk has at most {CHUNK_ROWS_MAX} rows, not {rows}");
         let heap_bytes = heap_bytes.min(HEAP_BYTES_MAX);
         let mut columns = Vec::with_capacity(schema.columns().len());
         for column in schema.columns() {
@@ -171,10 +168,7 @@ impl PartitionBuffer {
     /// Does without gathering minimum and maximum: the statistics of all rows there will be are known already.
     #[must_use]
     pub(crate) fn with_statistics(self, known: Vec<ColumnStatistics>) -> PartitionBuffer {
-        PartitionBuffer {
-            known: Some(known),
-            ..self.without_bounds()
-        }
+        PartitionBuffer { known: Some(known), ..self.without_bounds() }
     }
 
     /// The schema.
@@ -214,12 +208,7 @@ impl PartitionBuffer {
     ///
     /// When there are not as many left.
     pub fn spare(&mut self, rows: usize) -> Spare<'_> {
-        assert!(
-            rows <= self.capacity - self.rows,
-            "{rows} rows do not fit behind {} of {}",
-            self.rows,
-            self.capacity
-        );
+        assert!(rows <= self.capacity - self.rows, "{rows} rows do not fit behind {} of {}", self.rows, self.capacity);
         let filled = self.rows;
         let columns = self
             .columns
@@ -230,10 +219,7 @@ impl PartitionBuffer {
                 validity_offset: filled % 8,
             })
             .collect();
-        let heap = SpareHeap {
-            bytes: self.heap.spare(0, self.heap_bytes),
-            used: self.heap_used,
-        };
+        let heap = SpareHeap { bytes: self.heap.spare(0, self.heap_bytes), used: self.heap_used };
         Spare { columns, heap }
     }
 
@@ -255,10 +241,7 @@ impl PartitionBuffer {
     pub unsafe fn advance(&mut self, rows: usize, nulls: &[usize], heap_used: usize) {
         assert!(rows <= self.capacity - self.rows, "no more rows than were spared");
         assert_eq!(nulls.len(), self.columns.len(), "one count per column");
-        assert!(
-            (self.heap_used..=self.heap_bytes).contains(&heap_used),
-            "the heap only grows"
-        );
+        assert!((self.heap_used..=self.heap_bytes).contains(&heap_used), "the heap only grows");
         for (column, &nulls) in self.columns.iter_mut().zip(nulls) {
             assert!(nulls <= rows, "no more NULLs than rows");
             // SAFETY: the caller has written the values, and `spare` the validity bits.
@@ -279,28 +262,19 @@ impl PartitionBuffer {
         self.heap.shrink(self.heap_used);
         let rows = self.rows;
         let mut known = self.known.take().map(Vec::into_iter);
-        let columns = self
-            .columns
-            .iter()
-            .zip(self.schema.columns())
-            .map(|(column, described)| {
-                // SAFETY: `advance` was told that the values are written, `spare` wrote the validity bits, and with the
-                // buffer gone nobody writes them again.
-                let (values, validity) = unsafe {
-                    let validity = (column.nulls > 0).then(|| column.validity.buffer(rows.div_ceil(8)));
-                    (column.values.buffer(rows * column.physical.width()), validity)
-                };
-                let statistics = known.as_mut().and_then(Iterator::next).unwrap_or_else(|| {
-                    column
-                        .bounds
-                        .statistics(described.column_type, rows as u64, column.nulls as u64)
-                });
-                ChunkColumn {
-                    values,
-                    validity,
-                    statistics,
-                }
-            });
+        let columns = self.columns.iter().zip(self.schema.columns()).map(|(column, described)| {
+            // SAFETY: `advance` was told that the values are written, `spare` wrote the validity bits, and with the
+            // buffer gone nobody writes them again.
+            let (values, validity) = unsafe {
+                let validity = (column.nulls > 0).then(|| column.validity.buffer(rows.div_ceil(8)));
+                (column.values.buffer(rows * column.physical.width()), validity)
+            };
+            let statistics = known
+                .as_mut()
+                .and_then(Iterator::next)
+                .unwrap_or_else(|| column.bounds.statistics(described.column_type, rows as u64, column.nulls as u64));
+            ChunkColumn { values, validity, statistics }
+        });
         let columns = columns.collect();
         // SAFETY: as for the values.
         let heap = unsafe { self.heap.buffer(self.heap_used) };

@@ -80,10 +80,7 @@ impl<'a> Values<'a> {
 
 impl fmt::Debug for Chunk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Chunk")
-            .field("rows", &self.rows)
-            .field("bytes", &self.bytes())
-            .finish_non_exhaustive()
+        f.debug_struct("Chunk").field("rows", &self.rows).field("bytes", &self.bytes()).finish_non_exhaustive()
     }
 }
 
@@ -99,12 +96,7 @@ impl Chunk {
         columns: Vec<ChunkColumn>,
         heap: Buffer,
     ) -> Chunk {
-        Chunk {
-            schema,
-            rows,
-            columns,
-            heap: Arc::new([heap]),
-        }
+        Chunk { schema, rows, columns, heap: Arc::new([heap]) }
     }
 
     /// The schema.
@@ -124,11 +116,7 @@ impl Chunk {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let validity_bytes = |column: &ChunkColumn| column.validity.as_ref().map_or(0, Buffer::len);
-        let columns: usize = self
-            .columns
-            .iter()
-            .map(|column| column.values.len() + validity_bytes(column))
-            .sum();
+        let columns: usize = self.columns.iter().map(|column| column.values.len() + validity_bytes(column)).sum();
         columns + self.heap().len()
     }
 

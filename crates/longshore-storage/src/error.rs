@@ -104,46 +104,21 @@ impl fmt::Display for AppendError {
             AppendError::ColumnCount { expected, found } => {
                 write!(f, "a row has {found} values, but the table has {expected} columns")
             }
-            AppendError::Type {
-                column,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "column {column}: found a value of type {found} where {expected} is due; cast it"
-                )
+            AppendError::Type { column, expected, found } => {
+                write!(f, "column {column}: found a value of type {found} where {expected} is due; cast it")
             }
             AppendError::Null { column, .. } => {
                 write!(f, "column {column}: the value is NULL but the column is NOT NULL")
             }
-            AppendError::TooLong {
-                column,
-                column_type,
-                value,
-                length,
-                ..
-            } => write!(
+            AppendError::TooLong { column, column_type, value, length, .. } => write!(
                 f,
                 "column {column} {column_type}: \"{value}\" is too long ({length} characters); shorten it or widen the column"
             ),
-            AppendError::Invalid {
-                column,
-                column_type,
-                value,
-                ..
-            } => {
-                write!(
-                    f,
-                    "column {column} {column_type}: \"{value}\" is not a valid value or out of range"
-                )
+            AppendError::Invalid { column, column_type, value, .. } => {
+                write!(f, "column {column} {column_type}: \"{value}\" is not a valid value or out of range")
             }
             AppendError::RowTooLarge { bytes, .. } => {
-                write!(
-                    f,
-                    "a row has {bytes} bytes of text; at most {} fit",
-                    crate::buffer::HEAP_BYTES_MAX
-                )
+                write!(f, "a row has {bytes} bytes of text; at most {} fit", crate::buffer::HEAP_BYTES_MAX)
             }
         }
     }

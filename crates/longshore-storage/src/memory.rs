@@ -43,10 +43,7 @@ struct State {
 
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memory")
-            .field("limit", &self.limit)
-            .field("used", &self.used())
-            .finish_non_exhaustive()
+        f.debug_struct("Memory").field("limit", &self.limit).field("used", &self.used()).finish_non_exhaustive()
     }
 }
 
@@ -60,11 +57,7 @@ impl Memory {
     /// The same, with a choice of how many bytes of freed blocks may wait for reuse.
     #[must_use]
     pub fn with_free_bytes_max(limit: Option<usize>, free_bytes_max: usize) -> Arc<Memory> {
-        Arc::new(Memory {
-            limit,
-            free_bytes_max,
-            state: Mutex::default(),
-        })
+        Arc::new(Memory { limit, free_bytes_max, state: Mutex::default() })
     }
 
     /// Bytes in use.
@@ -94,21 +87,14 @@ impl Memory {
     /// A mapping of at least `bytes`, and at most twice as many.
     pub(crate) fn map(&self, bytes: usize) -> Result<Mapping, OutOfMemory> {
         if bytes > isize::MAX as usize / 4 {
-            return Err(OutOfMemory {
-                wanted: bytes,
-                used: self.used(),
-                limit: self.limit,
-            });
+            return Err(OutOfMemory { wanted: bytes, used: self.used(), limit: self.limit });
         }
         let bytes = Mapping::round(bytes);
         let mut dropped = Vec::new();
         {
             let mut state = self.state();
             // The most recently freed is the likeliest to be in a cache.
-            let found = state
-                .free
-                .iter()
-                .rposition(|free| (bytes..=2 * bytes).contains(&free.bytes()));
+            let found = state.free.iter().rposition(|free| (bytes..=2 * bytes).contains(&free.bytes()));
             if let Some(found) = found {
                 let bytes = state.free[found].bytes();
                 if self.limit.is_none_or(|limit| state.used + bytes <= limit) {
@@ -120,11 +106,7 @@ impl Memory {
             if let Some(limit) = self.limit {
                 let wanted = state.used.saturating_add(bytes);
                 if wanted > limit {
-                    return Err(OutOfMemory {
-                        wanted: bytes,
-                        used: state.used,
-                        limit: Some(limit),
-                    });
+                    return Err(OutOfMemory { wanted: bytes, used: state.used, limit: Some(limit) });
                 }
                 state.release_free(limit - wanted, &mut dropped);
             }
@@ -135,11 +117,7 @@ impl Memory {
         Mapping::new(bytes).ok_or_else(|| {
             let mut state = self.state();
             state.used -= bytes;
-            OutOfMemory {
-                wanted: bytes,
-                used: state.used,
-                limit: None,
-            }
+            OutOfMemory { wanted: bytes, used: state.used, limit: None }
         })
     }
 
@@ -149,10 +127,7 @@ impl Memory {
         let mut dropped = Vec::new();
         let mut state = self.state();
         state.used -= bytes;
-        let room = self
-            .limit
-            .map_or(usize::MAX, |limit| limit - state.used)
-            .min(self.free_bytes_max);
+        let room = self.limit.map_or(usize::MAX, |limit| limit - state.used).min(self.free_bytes_max);
         if bytes > room || cfg!(feature = "exact-blocks") {
             dropped.push(mapping);
         } else {
@@ -220,11 +195,7 @@ impl Mapping {
 #[cfg(not(feature = "exact-blocks"))]
 impl Mapping {
     fn round(bytes: usize) -> usize {
-        let unit = if bytes < HUGE_PAGE_BYTES {
-            SMALL_PAGE_BYTES
-        } else {
-            HUGE_PAGE_BYTES
-        };
+        let unit = if bytes < HUGE_PAGE_BYTES { SMALL_PAGE_BYTES } else { HUGE_PAGE_BYTES };
         bytes.max(1).next_multiple_of(unit)
     }
 
@@ -246,11 +217,7 @@ impl Mapping {
             return None;
         }
         let raw = raw.cast::<u8>();
-        let lead = if slack == 0 {
-            0
-        } else {
-            raw.align_offset(HUGE_PAGE_BYTES)
-        };
+        let lead = if slack == 0 { 0 } else { raw.align_offset(HUGE_PAGE_BYTES) };
         let start = raw.wrapping_add(lead);
         // SAFETY: the ranges are parts of the mapping made above: an unused lead, the block, an unused rest.
         unsafe {
@@ -266,10 +233,7 @@ impl Mapping {
                 libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE);
             }
         }
-        Some(Mapping {
-            start: NonNull::new(start)?,
-            bytes: AtomicUsize::new(bytes),
-        })
+        Some(Mapping { start: NonNull::new(start)?, bytes: AtomicUsize::new(bytes) })
     }
 
     /// Gives the bytes from about `keep` on back to the operating system; says how many.
@@ -280,11 +244,7 @@ impl Mapping {
     pub(crate) unsafe fn trim(&self, keep: usize) -> usize {
         let bytes = self.bytes();
         // A block of huge pages keeps whole ones.
-        let unit = if bytes < HUGE_PAGE_BYTES {
-            SMALL_PAGE_BYTES
-        } else {
-            HUGE_PAGE_BYTES
-        };
+        let unit = if bytes < HUGE_PAGE_BYTES { SMALL_PAGE_BYTES } else { HUGE_PAGE_BYTES };
         let keep = keep.max(1).next_multiple_of(unit);
         if keep >= bytes {
             return 0;
@@ -321,10 +281,7 @@ mod exact {
             let layout = Layout::from_size_align(bytes, ALIGN).ok()?;
             // SAFETY: `round` made the size at least 1.
             let start = NonNull::new(unsafe { alloc(layout) })?;
-            Some(Mapping {
-                start,
-                bytes: AtomicUsize::new(bytes),
-            })
+            Some(Mapping { start, bytes: AtomicUsize::new(bytes) })
         }
 
         /// A heap allocation keeps its size.
@@ -356,12 +313,7 @@ mod tests {
     #[test]
     fn sizes_are_rounded_to_pages() {
         let memory = Memory::new(None);
-        for (wanted, given) in [
-            (1, 64 << 10),
-            (65 << 10, 128 << 10),
-            (2 * MIB, 2 * MIB),
-            (2 * MIB + 1, 4 * MIB),
-        ] {
+        for (wanted, given) in [(1, 64 << 10), (65 << 10, 128 << 10), (2 * MIB, 2 * MIB), (2 * MIB + 1, 4 * MIB)] {
             assert_eq!(memory.map(wanted).expect("no limit").bytes(), given);
         }
     }
@@ -409,14 +361,7 @@ mod tests {
         let other = memory.map(2 * MIB).expect("within the limit");
         assert_eq!(memory.state().free_bytes, 0);
         let error = memory.map(6 * MIB).err();
-        assert_eq!(
-            error,
-            Some(OutOfMemory {
-                wanted: 6 * MIB,
-                used: 4 * MIB,
-                limit: Some(8 * MIB)
-            })
-        );
+        assert_eq!(error, Some(OutOfMemory { wanted: 6 * MIB, used: 4 * MIB, limit: Some(8 * MIB) }));
         memory.unmap(small);
         memory.unmap(other);
     }

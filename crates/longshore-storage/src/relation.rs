@@ -71,10 +71,7 @@ impl fmt::Debug for Relation {
 
 impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Snapshot")
-            .field("chunks", &self.chunks.len())
-            .field("rows", &self.rows)
-            .finish_non_exhaustive()
+        f.debug_struct("Snapshot").field("chunks", &self.chunks.len()).field("rows", &self.rows).finish_non_exhaustive()
     }
 }
 
@@ -138,9 +135,7 @@ impl Relation {
 
     fn idle_writer(&self) -> MutexGuard<'_, Writer> {
         let writer = self.lock_writer();
-        self.writer_idle
-            .wait_while(writer, |writer| writer.busy)
-            .unwrap_or_else(PoisonError::into_inner)
+        self.writer_idle.wait_while(writer, |writer| writer.busy).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_writer(&self) -> MutexGuard<'_, Writer> {

@@ -89,11 +89,7 @@ impl ColumnStatistics {
 /// The one of two bounds that is `wanted` than the other; none when one is unknown.
 fn pick(ours: Option<Value>, theirs: Option<&Value>, wanted: Ordering) -> Option<Value> {
     let (ours, theirs) = (ours?, theirs?);
-    Some(if theirs.partial_cmp(&ours) == Some(wanted) {
-        theirs.clone()
-    } else {
-        ours
-    })
+    Some(if theirs.partial_cmp(&ours) == Some(wanted) { theirs.clone() } else { ours })
 }
 
 #[cfg(test)]

@@ -143,10 +143,7 @@ impl ColumnType {
             DataType::Int8 | DataType::UInt8 | DataType::Int16 => ColumnType::SmallInt,
             DataType::UInt16 | DataType::Int32 => ColumnType::Integer,
             DataType::UInt32 | DataType::Int64 => ColumnType::BigInt,
-            DataType::UInt64 => ColumnType::Decimal {
-                precision: 20,
-                scale: 0,
-            },
+            DataType::UInt64 => ColumnType::Decimal { precision: 20, scale: 0 },
             DataType::Float16 | DataType::Float32 => ColumnType::Real,
             DataType::Float64 => ColumnType::Double,
             DataType::Decimal32(precision, scale)
@@ -157,10 +154,7 @@ impl ColumnType {
                 if *precision > DECIMAL_PRECISION_MAX || scale > *precision {
                     return None;
                 }
-                ColumnType::Decimal {
-                    precision: *precision,
-                    scale,
-                }
+                ColumnType::Decimal { precision: *precision, scale }
             }
             DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ColumnType::Text,
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
@@ -215,11 +209,7 @@ impl Column {
     /// A column.
     #[must_use]
     pub fn new(name: impl Into<String>, column_type: ColumnType, nullable: bool) -> Column {
-        Column {
-            name: name.into(),
-            column_type,
-            nullable,
-        }
+        Column { name: name.into(), column_type, nullable }
     }
 }
 
@@ -246,10 +236,7 @@ impl Schema {
             .iter()
             .map(|column| Field::new(&column.name, column.column_type.arrow(), column.nullable))
             .collect();
-        Schema {
-            columns,
-            arrow: Arc::new(arrow_schema::Schema::new(fields)),
-        }
+        Schema { columns, arrow: Arc::new(arrow_schema::Schema::new(fields)) }
     }
 
     /// The columns, in order.
@@ -282,20 +269,8 @@ mod tests {
         (ColumnType::BigInt, "BIGINT"),
         (ColumnType::Real, "REAL"),
         (ColumnType::Double, "DOUBLE PRECISION"),
-        (
-            ColumnType::Decimal {
-                precision: 18,
-                scale: 2,
-            },
-            "DECIMAL(18,2)",
-        ),
-        (
-            ColumnType::Decimal {
-                precision: 19,
-                scale: 0,
-            },
-            "DECIMAL(19,0)",
-        ),
+        (ColumnType::Decimal { precision: 18, scale: 2 }, "DECIMAL(18,2)"),
+        (ColumnType::Decimal { precision: 19, scale: 0 }, "DECIMAL(19,0)"),
         (ColumnType::Char(10), "CHAR(10)"),
         (ColumnType::Varchar(44), "VARCHAR(44)"),
         (ColumnType::Text, "TEXT"),
@@ -339,14 +314,8 @@ mod tests {
             (DataType::Decimal128(10, -2), None),
             (DataType::Null, Some(ColumnType::Text)),
             (DataType::Date64, Some(ColumnType::Timestamp)),
-            (
-                DataType::Timestamp(TimeUnit::Nanosecond, Some("+02:00".into())),
-                Some(ColumnType::TimestampTz),
-            ),
-            (
-                DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::LargeUtf8)),
-                Some(ColumnType::Text),
-            ),
+            (DataType::Timestamp(TimeUnit::Nanosecond, Some("+02:00".into())), Some(ColumnType::TimestampTz)),
+            (DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::LargeUtf8)), Some(ColumnType::Text)),
             (DataType::Duration(TimeUnit::Second), None),
         ] {
             assert_eq!(ColumnType::from_arrow(&data_type), expected, "{data_type}");
@@ -368,13 +337,7 @@ mod tests {
         assert_eq!(schema.index_of("b"), Some(1));
         assert_eq!(schema.index_of("B"), None);
         let arrow = schema.arrow();
-        assert_eq!(
-            arrow.field(0).data_type(),
-            &DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
-        );
-        assert_eq!(
-            (arrow.field(0).is_nullable(), arrow.field(1).is_nullable()),
-            (false, true)
-        );
+        assert_eq!(arrow.field(0).data_type(), &DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())));
+        assert_eq!((arrow.field(0).is_nullable(), arrow.field(1).is_nullable()), (false, true));
     }
 }

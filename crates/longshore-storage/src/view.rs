@@ -24,11 +24,7 @@ pub(crate) fn moved(view: u128, offset: usize) -> u128 {
 /// Bytes that texts need in a heap: those of the long ones.
 pub(crate) fn heap_bytes(views: &[u128]) -> usize {
     let bytes = |&view: &u128| {
-        if length(view) > INLINE_BYTES_MAX {
-            length(view)
-        } else {
-            0
-        }
+        if length(view) > INLINE_BYTES_MAX { length(view) } else { 0 }
     };
     views.iter().map(bytes).sum()
 }

@@ -35,16 +35,12 @@ fn fill(buffer: &mut PartitionBuffer, rows: &[(Option<i32>, Option<String>)], be
     let mut spare = buffer.spare(rows.len() + beyond);
     let mut nulls = [0; 2];
     let offset = spare.columns[0].validity_offset;
-    let SpareValues::I32(numbers) = &mut spare.columns[0].values else {
-        panic!("integers have 32 bits")
-    };
+    let SpareValues::I32(numbers) = &mut spare.columns[0].values else { panic!("integers have 32 bits") };
     assert_eq!(numbers.len(), rows.len() + beyond);
     for (slot, (number, _)) in numbers.iter_mut().zip(rows) {
         slot.write(number.unwrap_or(0));
     }
-    let SpareValues::Views(views) = &mut spare.columns[1].values else {
-        panic!("texts are stored as views")
-    };
+    let SpareValues::Views(views) = &mut spare.columns[1].values else { panic!("texts are stored as views") };
     for (slot, (_, text)) in views.iter_mut().zip(rows) {
         let text = text.as_deref().unwrap_or("").as_bytes();
         slot.write(view(text, spare.heap.used));
@@ -80,20 +76,12 @@ fn random_rows(random: &mut Random, count: usize) -> Vec<(Option<i32>, Option<St
 }
 
 fn check(chunk: &Chunk, model: &[(Option<i32>, Option<String>)]) {
-    for (offset, len) in [
-        (0, model.len()),
-        (3, model.len() - 5),
-        (8, 1),
-        (9, 0),
-        (model.len() - 1, 1),
-    ] {
+    for (offset, len) in [(0, model.len()), (3, model.len() - 5), (8, 1), (9, 0), (model.len() - 1, 1)] {
         let (numbers, texts) = (chunk.array(0, offset, len), chunk.array(1, offset, len));
         numbers.to_data().validate_full().expect("a valid array");
         texts.to_data().validate_full().expect("a valid array");
         for (row, (number, text)) in model[offset..offset + len].iter().enumerate() {
-            let found = numbers
-                .is_valid(row)
-                .then(|| numbers.as_primitive::<Int32Type>().value(row));
+            let found = numbers.is_valid(row).then(|| numbers.as_primitive::<Int32Type>().value(row));
             assert_eq!(found, *number, "row {row} from {offset}");
             let found = texts.is_valid(row).then(|| texts.as_string_view().value(row));
             assert_eq!(found, text.as_deref(), "row {row} from {offset}");
@@ -101,14 +89,8 @@ fn check(chunk: &Chunk, model: &[(Option<i32>, Option<String>)]) {
     }
     let numbers = model.iter().filter_map(|(number, _)| *number);
     let statistics = chunk.statistics(0);
-    assert_eq!(
-        statistics.min,
-        numbers.clone().min().map(|value| Value::Integer(value.into()))
-    );
-    assert_eq!(
-        statistics.max,
-        numbers.clone().max().map(|value| Value::Integer(value.into()))
-    );
+    assert_eq!(statistics.min, numbers.clone().min().map(|value| Value::Integer(value.into())));
+    assert_eq!(statistics.max, numbers.clone().max().map(|value| Value::Integer(value.into())));
     assert_eq!(statistics.null_count, (model.len() - numbers.count()) as u64);
 }
 
@@ -135,9 +117,7 @@ fn rows_come_piece_by_piece() {
 fn a_buffer_can_be_filled_to_the_brim() {
     let mut arena = Arena::new(Memory::new(None), 2 << 20);
     let mut buffer = PartitionBuffer::with_capacity(&schema(), 21, 26, &mut arena).expect("no limit");
-    let rows: Vec<_> = (0..21)
-        .map(|at| (None, (at > 18).then(|| "thirteenbytes".to_owned())))
-        .collect();
+    let rows: Vec<_> = (0..21).map(|at| (None, (at > 18).then(|| "thirteenbytes".to_owned()))).collect();
     fill(&mut buffer, &rows[..20], 1);
     fill(&mut buffer, &rows[20..], 0);
     assert_eq!((buffer.heap_room(), buffer.capacity()), (0, buffer.rows()));
@@ -149,14 +129,7 @@ fn a_buffer_can_be_filled_to_the_brim() {
 fn a_chunk_says_what_it_holds() {
     let mut arena = Arena::new(Memory::new(None), 2 << 20);
     let mut buffer = PartitionBuffer::with_capacity(&schema(), 100, 100, &mut arena).expect("no limit");
-    fill(
-        &mut buffer,
-        &[
-            (Some(1), Some("a".to_owned())),
-            (None, Some("a text for the heap".to_owned())),
-        ],
-        0,
-    );
+    fill(&mut buffer, &[(Some(1), Some("a".to_owned())), (None, Some("a text for the heap".to_owned()))], 0);
     let chunk = buffer.seal();
     assert_eq!((chunk.rows(), chunk.heap()), (2, &b"a text for the heap"[..]));
     assert_eq!((chunk.validity(0), chunk.validity(1)), (Some(&[0xFD][..]), None));
@@ -170,10 +143,7 @@ fn bounds_can_be_done_without() {
     let mut buffer = buffer.without_bounds();
     fill(&mut buffer, &[(Some(1), None), (None, None)], 0);
     let chunk = buffer.seal();
-    assert_eq!(
-        (chunk.statistics(0).min.clone(), chunk.statistics(0).null_count),
-        (None, 1)
-    );
+    assert_eq!((chunk.statistics(0).min.clone(), chunk.statistics(0).null_count), (None, 1));
 }
 
 #[test]
@@ -181,18 +151,12 @@ fn all_types_come_back_from_any_offset() {
     let schema = all_types();
     let mut arena = Arena::new(Memory::new(None), 2 << 20);
     let rows = Random(11).rows(&schema, 0, 300);
-    let mut sealed: Vec<Chunk> = buffers(&schema, &rows, &mut arena)
-        .into_iter()
-        .map(PartitionBuffer::seal)
-        .collect();
+    let mut sealed: Vec<Chunk> = buffers(&schema, &rows, &mut arena).into_iter().map(PartitionBuffer::seal).collect();
     let chunk = sealed.remove(0);
     let projection: Vec<usize> = (0..schema.columns().len()).collect();
     for (offset, len) in [(0, 300), (1, 299), (7, 64), (8, 65), (63, 2), (299, 1), (300, 0)] {
         let found = chunk.batch(&projection, offset, len);
-        assert!(
-            rows_of(&schema, &found) == rows[offset..offset + len],
-            "rows {offset} and {len} more"
-        );
+        assert!(rows_of(&schema, &found) == rows[offset..offset + len], "rows {offset} and {len} more");
         assert_eq!(found, batch(&schema, &rows).slice(offset, len));
     }
 }

@@ -52,18 +52,9 @@ fn merge_shuffled(
 fn check_statistics(snapshot: &Snapshot, rows: &[Row]) {
     for (at, column) in snapshot.schema().columns().iter().enumerate() {
         let statistics = snapshot.statistics(at);
-        let values: Vec<&Cell> = rows
-            .iter()
-            .map(|row| &row[at])
-            .filter(|cell| **cell != Cell::Null)
-            .collect();
+        let values: Vec<&Cell> = rows.iter().map(|row| &row[at]).filter(|cell| **cell != Cell::Null).collect();
         assert_eq!(statistics.row_count, rows.len() as u64);
-        assert_eq!(
-            statistics.null_count,
-            (rows.len() - values.len()) as u64,
-            "{}",
-            column.name
-        );
+        assert_eq!(statistics.null_count, (rows.len() - values.len()) as u64, "{}", column.name);
         let value = |cell: &Cell| match cell.clone() {
             Cell::Null => unreachable!(),
             Cell::Boolean(value) => Value::Boolean(value),
@@ -75,16 +66,8 @@ fn check_statistics(snapshot: &Snapshot, rows: &[Row]) {
         };
         let values: Vec<Value> = values.into_iter().map(value).collect();
         let (min, max) = (statistics.min, statistics.max);
-        assert!(
-            values.iter().all(|value| min.as_ref().is_none_or(|min| min <= value)),
-            "{} {min:?}",
-            column.name
-        );
-        assert!(
-            values.iter().all(|value| max.as_ref().is_none_or(|max| max >= value)),
-            "{} {max:?}",
-            column.name
-        );
+        assert!(values.iter().all(|value| min.as_ref().is_none_or(|min| min <= value)), "{} {min:?}", column.name);
+        assert!(values.iter().all(|value| max.as_ref().is_none_or(|max| max >= value)), "{} {max:?}", column.name);
         if statistics.exact {
             assert!(values.contains(&min.expect("a minimum")) && values.contains(&max.expect("a maximum")));
         }
@@ -105,10 +88,7 @@ fn appends_of_every_kind_add_up_to_the_model() {
             let append = relation.begin_append(kind);
             let before = relation.snapshot();
             merge_shuffled(&append, relation.memory(), &pieces, 3, &mut random, &schema);
-            assert!(
-                Arc::ptr_eq(&before, &relation.snapshot()),
-                "nothing is visible before the commit"
-            );
+            assert!(Arc::ptr_eq(&before, &relation.snapshot()), "nothing is visible before the commit");
             let added: usize = pieces.iter().map(Vec::len).sum();
             if random.below(4) == 0 {
                 drop(append);
@@ -160,11 +140,7 @@ fn large_appends_are_equal_whatever_the_merge() {
 fn many_small_appends_make_few_chunks() {
     let schema = id_and_text();
     let chunk_and_more = CHUNK_ROWS_MAX as i64 + 1000;
-    for (kind, count) in [
-        (MergeKind::Copy, chunk_and_more),
-        (MergeKind::Chunk, 5000),
-        (MergeKind::Insert, 5000),
-    ] {
+    for (kind, count) in [(MergeKind::Copy, chunk_and_more), (MergeKind::Chunk, 5000), (MergeKind::Insert, 5000)] {
         let relation = relation(&schema);
         let mut random = Random(7);
         let mut model = Vec::new();
@@ -172,9 +148,7 @@ fn many_small_appends_make_few_chunks() {
         for id in 0..count {
             let rows = random.rows(&schema, id, 1);
             let append = relation.begin_append(kind);
-            append
-                .merge(0, buffers(&schema, &rows, &mut arena))
-                .expect("memory is enough");
+            append.merge(0, buffers(&schema, &rows, &mut arena)).expect("memory is enough");
             assert_eq!(append.commit(), 1);
             model.extend(rows);
         }
@@ -182,11 +156,7 @@ fn many_small_appends_make_few_chunks() {
         assert_eq!(snapshot.chunks().len(), model.len().div_ceil(CHUNK_ROWS_MAX));
         assert!(rows_in(&snapshot) == model);
         check_statistics(&snapshot, &model);
-        assert!(
-            relation.memory().used() < 16 << 20,
-            "{} bytes are used",
-            relation.memory().used()
-        );
+        assert!(relation.memory().used() < 16 << 20, "{} bytes are used", relation.memory().used());
     }
 }
 
@@ -200,9 +170,7 @@ fn sequences_may_leave_gaps_and_be_empty() {
         let append = relation.begin_append(kind);
         let mut merge = |sequence, first_id, count| {
             let rows = random.rows(&schema, first_id, count);
-            append
-                .merge(sequence, buffers(&schema, &rows, &mut arena))
-                .expect("memory is enough");
+            append.merge(sequence, buffers(&schema, &rows, &mut arena)).expect("memory is enough");
         };
         merge(5, 3, 2);
         merge(0, 0, 1);
@@ -251,9 +219,7 @@ fn a_batch_may_be_larger_than_a_chunk() {
     let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
     let buffers = longshore_storage::PartitionBuffer::from_batch(&schema, &batch(&schema, &rows), &mut arena);
     let append = relation.begin_append(MergeKind::Chunk);
-    append
-        .merge(0, buffers.expect("rows of the schema"))
-        .expect("memory is enough");
+    append.merge(0, buffers.expect("rows of the schema")).expect("memory is enough");
     assert_eq!(append.commit(), rows.len() as u64);
     assert!(rows_in(&relation.snapshot()) == rows);
 }

@@ -34,12 +34,7 @@ impl Sample {
     fn read(&self, bytes: &[u8]) -> Result<Relation, NativeError> {
         let path = self.path();
         // Written in place: file systems take their time to replace a file that was truncated.
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .expect("the file is opened");
+        let file = File::options().write(true).create(true).truncate(false).open(&path).expect("the file is opened");
         file.write_all_at(bytes, 0).expect("the file is written");
         file.set_len(bytes.len() as u64).expect("the file is cut");
         reload(&path, 1).map(|(relation, _)| relation)
@@ -89,10 +84,7 @@ fn every_changed_byte_is_noticed() {
         for change in [0x01, 0x80, 0xFF] {
             bytes[at] ^= change;
             let error = sample.read(&bytes).expect_err("the change is noticed");
-            assert!(
-                !matches!(error, NativeError::Io { .. } | NativeError::OutOfMemory { .. }),
-                "byte {at}: {error}"
-            );
+            assert!(!matches!(error, NativeError::Io { .. } | NativeError::OutOfMemory { .. }), "byte {at}: {error}");
             bytes[at] ^= change;
         }
     }
@@ -103,13 +95,8 @@ fn every_changed_byte_is_noticed() {
 fn every_missing_end_is_noticed() {
     let sample = Sample::small();
     for len in 0..sample.bytes.len() {
-        let error = sample
-            .read(&sample.bytes[..len])
-            .expect_err("the missing end is noticed");
-        assert!(
-            matches!(error, NativeError::Damaged { .. } | NativeError::Foreign { .. }),
-            "{len} bytes: {error}"
-        );
+        let error = sample.read(&sample.bytes[..len]).expect_err("the missing end is noticed");
+        assert!(matches!(error, NativeError::Damaged { .. } | NativeError::Foreign { .. }), "{len} bytes: {error}");
     }
 }
 
@@ -129,29 +116,15 @@ fn added_bytes_are_noticed() {
 #[test]
 fn the_message_names_file_block_and_remedy() {
     let schema = every_type();
-    let sample = Sample::of(&relation_of(
-        &schema,
-        &[random_batch(9000, 1, 4), random_batch(20, 2, 4)],
-    ));
+    let sample = Sample::of(&relation_of(&schema, &[random_batch(9000, 1, 4), random_batch(20, 2, 4)]));
     let (offset, _, _) = *sample.blocks().iter().rev().nth(3).expect("there are blocks");
     let mut bytes = sample.bytes.clone();
     bytes[offset] ^= 1;
     let error = sample.read(&bytes).expect_err("the change is noticed");
-    let NativeError::Damaged {
-        place: Place::Block { chunk: 1, column },
-        ..
-    } = &error
-    else {
-        panic!("{error}")
-    };
+    let NativeError::Damaged { place: Place::Block { chunk: 1, column }, .. } = &error else { panic!("{error}") };
     assert!(schema.index_of(column).is_some());
     let text = error.to_string();
-    for part in [
-        "changed.native",
-        "chunk 1, column c",
-        "the checksum does not match",
-        "export the data again",
-    ] {
+    for part in ["changed.native", "chunk 1, column c", "the checksum does not match", "export the data again"] {
         assert!(text.contains(part), "{part:?} is not in {text:?}");
     }
 }
@@ -162,34 +135,14 @@ fn another_version_is_named() {
     let mut bytes = sample.bytes.clone();
     bytes[8] = 2;
     let error = sample.read(&bytes).expect_err("the version is unknown");
-    assert!(
-        matches!(
-            error,
-            NativeError::Version {
-                found: 2,
-                supported: native::VERSION,
-                ..
-            }
-        ),
-        "{error}"
-    );
-    assert!(
-        error
-            .to_string()
-            .contains("version 2 of the native format, this program reads version 1"),
-        "{error}"
-    );
+    assert!(matches!(error, NativeError::Version { found: 2, supported: native::VERSION, .. }), "{error}");
+    assert!(error.to_string().contains("version 2 of the native format, this program reads version 1"), "{error}");
 }
 
 #[test]
 fn other_files_are_foreign() {
     let sample = Sample::small();
-    for bytes in [
-        &b"PAR1"[..],
-        b"",
-        b"1|155190|7706|1|17|21168.23|0.04|0.02|N|O|1996-03-13|",
-        &[0; 4096],
-    ] {
+    for bytes in [&b"PAR1"[..], b"", b"1|155190|7706|1|17|21168.23|0.04|0.02|N|O|1996-03-13|", &[0; 4096]] {
         let error = sample.read(bytes).expect_err("this is not a native file");
         assert!(matches!(error, NativeError::Foreign { .. }), "{error}");
     }
@@ -205,11 +158,7 @@ fn a_missing_file_and_a_folder_are_errors() {
     let relation = texts(["a"]);
     unload(&folder.path().join("no/such/folder"), &relation, 1).expect_err("there is no folder to write to");
     unload(folder.path(), &relation, 1).expect_err("a folder is not replaced");
-    assert_eq!(
-        fs::read_dir(folder.path()).expect("the folder exists").count(),
-        0,
-        "nothing is left"
-    );
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder exists").count(), 0, "nothing is left");
 }
 
 #[test]
@@ -258,10 +207,7 @@ fn forged_blocks_are_values_or_errors() {
                     read += 1;
                     visit(&relation);
                 }
-                Err(NativeError::Damaged {
-                    place: Place::Block { .. },
-                    ..
-                }) => refused += 1,
+                Err(NativeError::Damaged { place: Place::Block { .. }, .. }) => refused += 1,
                 Err(error) => panic!("{error}"),
             }
         }

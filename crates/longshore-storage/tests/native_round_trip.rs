@@ -56,12 +56,7 @@ fn a_relation_without_rows() {
 fn columns_of_nulls_alone() {
     let schema = every_type();
     let nullable = Arc::new(Schema::new(schema.columns()[..schema.columns().len() - 1].to_vec()));
-    let columns = nullable
-        .arrow()
-        .fields()
-        .iter()
-        .map(|field| new_null_array(field.data_type(), 100))
-        .collect();
+    let columns = nullable.arrow().fields().iter().map(|field| new_null_array(field.data_type(), 100)).collect();
     let batch = RecordBatch::try_new(nullable.arrow(), columns).expect("the arrays are those of the schema");
     assert_comes_back(&relation_of(&nullable, &[batch]));
 }
@@ -81,16 +76,8 @@ fn extreme_integers() {
     let array = Int16Array::from(vec![i16::MIN, i16::MAX]);
     assert_comes_back(&of_column(ColumnType::SmallInt, Arc::new(array) as ArrayRef));
     let limit = 10_i128.pow(38) - 1;
-    let array = Decimal128Array::from(vec![-limit, limit, 0])
-        .with_precision_and_scale(38, 0)
-        .expect("it fits");
-    assert_comes_back(&of_column(
-        ColumnType::Decimal {
-            precision: 38,
-            scale: 0,
-        },
-        Arc::new(array) as ArrayRef,
-    ));
+    let array = Decimal128Array::from(vec![-limit, limit, 0]).with_precision_and_scale(38, 0).expect("it fits");
+    assert_comes_back(&of_column(ColumnType::Decimal { precision: 38, scale: 0 }, Arc::new(array) as ArrayRef));
 }
 
 #[test]
@@ -103,20 +90,8 @@ fn sorted_and_stepped_integers() {
 
 #[test]
 fn special_floats() {
-    let values = [
-        0.0,
-        -0.0,
-        f64::NAN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::MIN_POSITIVE,
-        f64::MAX,
-        5e-324,
-    ];
-    let relation = of_column(
-        ColumnType::Double,
-        Arc::new(Float64Array::from(values.to_vec())) as ArrayRef,
-    );
+    let values = [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, f64::MAX, 5e-324];
+    let relation = of_column(ColumnType::Double, Arc::new(Float64Array::from(values.to_vec())) as ArrayRef);
     let folder = tempfile::tempdir().expect("a folder for the file");
     let path = folder.path().join("relation.native");
     unload(&path, &relation, 1).expect("the file is written");
@@ -159,9 +134,7 @@ fn long_texts() {
 fn dictionaries_of_every_width() {
     for distinct in [1, 2, 255, 256, 257, 5000] {
         assert_comes_back(&texts((0..60_000).map(|i| format!("{}", i * 31 % distinct))));
-        assert_comes_back(&texts(
-            (0..60_000).map(|i| format!("a value of more than 12 bytes, {}", i * 31 % distinct)),
-        ));
+        assert_comes_back(&texts((0..60_000).map(|i| format!("a value of more than 12 bytes, {}", i * 31 % distinct))));
     }
 }
 
@@ -186,9 +159,8 @@ fn bytes_that_are_not_text() {
 
 #[test]
 fn compression_pays_where_there_is_something_to_find() {
-    let report = assert_comes_back(&texts(
-        (0..60_000).map(|i| format!("the {i}th of the slyly regular requests sleeps")),
-    ));
+    let report =
+        assert_comes_back(&texts((0..60_000).map(|i| format!("the {i}th of the slyly regular requests sleeps"))));
     assert!(report.bytes_on_disk * 2 < report.bytes_in_memory, "{report:?}");
 }
 
@@ -203,10 +175,7 @@ fn the_checksum_ignores_order_and_chunks_but_nothing_else() {
     assert_ne!(whole.sum, missing.sum);
     let twice = [batch.clone(), batch.clone()];
     assert_ne!(checksum(&relation_of(&schema, &twice).snapshot(), 1).sum, 0);
-    assert_ne!(
-        whole.sum,
-        checksum(&relation_of(&schema, &[random_batch(1000, 6, 4)]).snapshot(), 1).sum
-    );
+    assert_ne!(whole.sum, checksum(&relation_of(&schema, &[random_batch(1000, 6, 4)]).snapshot(), 1).sum);
 }
 
 #[test]
@@ -242,10 +211,7 @@ fn progress_is_told_and_cancelling_leaves_nothing() {
     let count = |bytes| read.fetch_add(bytes, Ordering::Relaxed) < u64::MAX;
     native::read(&path, 2, &memory, &count).expect("the file is read");
     assert_eq!(read.into_inner(), written);
-    assert!(matches!(
-        native::read(&path, 2, &memory, &|_| false),
-        Err(NativeError::Cancelled { .. })
-    ));
+    assert!(matches!(native::read(&path, 2, &memory, &|_| false), Err(NativeError::Cancelled { .. })));
     assert_eq!(memory.used(), 0, "nothing is kept");
 }
 

@@ -40,9 +40,7 @@ fn a_snapshot_outlives_later_appends_and_the_relation() {
         append(&relation, kind, 0, 100).expect("memory is enough");
         let snapshot = relation.snapshot();
         let before = rows_in(&snapshot);
-        let statistics: Vec<_> = (0..schema.columns().len())
-            .map(|column| snapshot.statistics(column))
-            .collect();
+        let statistics: Vec<_> = (0..schema.columns().len()).map(|column| snapshot.statistics(column)).collect();
         for at in 1..60 {
             append(&relation, KINDS[at % 3], at as i64 * 100, 100).expect("memory is enough");
         }
@@ -68,10 +66,7 @@ fn readers_and_an_append_do_not_disturb_each_other() {
                 while !done.load(Ordering::Relaxed) {
                     let snapshot = relation.snapshot();
                     let rows = rows_in(&snapshot);
-                    let whole = rows
-                        .iter()
-                        .enumerate()
-                        .all(|(at, row)| row[0] == support::Cell::Integer(at as i64));
+                    let whole = rows.iter().enumerate().all(|(at, row)| row[0] == support::Cell::Integer(at as i64));
                     assert!(whole && rows.len().is_multiple_of(40));
                 }
             });
@@ -82,17 +77,10 @@ fn readers_and_an_append_do_not_disturb_each_other() {
                 let doomed = relation.begin_append(MergeKind::Copy);
                 let rows = Random(1).rows(&schema, -1000, 90);
                 let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
-                doomed
-                    .merge(0, buffers(&schema, &rows, &mut arena))
-                    .expect("memory is enough");
+                doomed.merge(0, buffers(&schema, &rows, &mut arena)).expect("memory is enough");
             }
-            append(
-                &relation,
-                [MergeKind::Copy, MergeKind::Insert][at % 2],
-                at as i64 * 40,
-                40,
-            )
-            .expect("memory is enough");
+            append(&relation, [MergeKind::Copy, MergeKind::Insert][at % 2], at as i64 * 40, 40)
+                .expect("memory is enough");
         }
         done.store(true, Ordering::Relaxed);
     });
@@ -114,9 +102,7 @@ fn a_dropped_append_returns_its_memory() {
                 let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
                 let doomed = relation.begin_append(kind);
                 for sequence in [0, 1, 2, 4] {
-                    doomed
-                        .merge(sequence, buffers(&schema, &rows, &mut arena))
-                        .expect("memory is enough");
+                    doomed.merge(sequence, buffers(&schema, &rows, &mut arena)).expect("memory is enough");
                 }
                 assert!(relation.memory().used() > used);
             }
@@ -144,10 +130,7 @@ fn copied_rows_take_about_the_memory_they_need() {
     let relation = relation(&id_and_text());
     append(&relation, MergeKind::Copy, 0, 6 * CHUNK_ROWS_MAX).expect("memory is enough");
     let (used, bytes) = (relation.memory().used(), relation.snapshot().bytes());
-    assert!(
-        used <= bytes + bytes / 4 + (4 << 20),
-        "{used} bytes are used for {bytes}"
-    );
+    assert!(used <= bytes + bytes / 4 + (4 << 20), "{used} bytes are used for {bytes}");
 }
 
 #[test]
@@ -155,11 +138,7 @@ fn a_small_relation_takes_little() {
     for kind in KINDS {
         let relation = relation(&id_and_text());
         append(&relation, kind, 0, 5).expect("memory is enough");
-        assert!(
-            relation.memory().used() <= 128 << 10,
-            "{kind:?}: {} bytes",
-            relation.memory().used()
-        );
+        assert!(relation.memory().used() <= 128 << 10, "{kind:?}: {} bytes", relation.memory().used());
     }
 }
 
@@ -182,10 +161,7 @@ fn the_limit_stops_an_append_and_spares_the_relation() {
             }
         });
         let message = failed.expect("8 MiB do not hold 1.6 million rows");
-        assert!(
-            message.contains("--memory-limit") && message.contains("8388608"),
-            "{message}"
-        );
+        assert!(message.contains("--memory-limit") && message.contains("8388608"), "{message}");
         drop((doomed, arena));
         assert_eq!(memory.used(), used, "{kind:?}");
         assert!(memory.peak() <= 8 << 20);

@@ -75,11 +75,7 @@ impl ShapeErrorKind {
     #[must_use]
     pub fn reason(&self) -> String {
         let fields = |count: usize| {
-            if count == 1 {
-                "1 field".to_owned()
-            } else {
-                format!("{count} fields")
-            }
+            if count == 1 { "1 field".to_owned() } else { format!("{count} fields") }
         };
         match *self {
             ShapeErrorKind::MissingFields { expected, found } | ShapeErrorKind::ExtraFields { expected, found } => {

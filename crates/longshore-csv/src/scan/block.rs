@@ -139,30 +139,18 @@ pub(crate) mod tests {
             // SAFETY: the array is 64 bytes long; the caller vouches for the features.
             let block = unsafe { B::load(bytes.as_ptr()) };
             let mask = |test: &dyn Fn(u8) -> bool| {
-                (0..BLOCK_BYTES)
-                    .filter(|&i| test(bytes[i]))
-                    .fold(0, |mask, i| mask | 1_u64 << i)
+                (0..BLOCK_BYTES).filter(|&i| test(bytes[i])).fold(0, |mask, i| mask | 1_u64 << i)
             };
             for wanted in [b'"', b',', b'|', b'\n', b'\r', 0, 0x7F, 0x80, 0xFF] {
                 assert_eq!(block.eq(wanted), mask(&|byte| byte == wanted));
-                assert_eq!(
-                    block.eq_either(wanted, b','),
-                    mask(&|byte| byte == wanted || byte == b',')
-                );
+                assert_eq!(block.eq_either(wanted, b','), mask(&|byte| byte == wanted || byte == b','));
             }
             assert_eq!(block.high_bits(), mask(&|byte| byte >= 0x80));
             // SAFETY: as above.
             let other = unsafe { B::load([round as u8; BLOCK_BYTES].as_ptr()) };
             assert_eq!(block.or(other).high_bits(), mask(&|byte| (byte | round as u8) >= 0x80));
 
-            let bits = [
-                0,
-                u64::MAX,
-                next(),
-                next() & next(),
-                next() & next() & next(),
-                1 << (round % 64),
-            ][round % 6];
+            let bits = [0, u64::MAX, next(), next() & next(), next() & next() & next(), 1 << (round % 64)][round % 6];
             let naive = (0..64).fold(0, |all, i| all | u64::from((bits << (63 - i)).count_ones() & 1) << i);
             assert_eq!(block.prefix_xor(bits), naive);
 

@@ -131,11 +131,8 @@ pub(crate) unsafe fn survey_blocks<B: Block, T: Transitions>(dialect: &Dialect, 
         quotes |= transitions.follow(last, low_bits(rest.len()));
         carriage_returns |= last.eq(b'\r');
     }
-    let traits = TextTraits {
-        quotes: quotes != 0,
-        carriage_returns: carriage_returns != 0,
-        non_ascii: all.high_bits() != 0,
-    };
+    let traits =
+        TextTraits { quotes: quotes != 0, carriage_returns: carriage_returns != 0, non_ascii: all.high_bits() != 0 };
     Survey::new(traits, transitions.after())
 }
 

@@ -39,12 +39,7 @@ impl NeonBlock {
         // SAFETY: a block exists only where the CPU has the features.
         unsafe {
             let splat = vdupq_n_u8(byte);
-            NeonBlock([
-                vceqq_u8(a, splat),
-                vceqq_u8(b, splat),
-                vceqq_u8(c, splat),
-                vceqq_u8(d, splat),
-            ])
+            NeonBlock([vceqq_u8(a, splat), vceqq_u8(b, splat), vceqq_u8(c, splat), vceqq_u8(d, splat)])
         }
     }
 }
@@ -53,14 +48,7 @@ impl Block for NeonBlock {
     #[inline(always)]
     unsafe fn load(text: *const u8) -> NeonBlock {
         // SAFETY: the caller vouches for 64 readable bytes and the features.
-        unsafe {
-            NeonBlock([
-                vld1q_u8(text),
-                vld1q_u8(text.add(16)),
-                vld1q_u8(text.add(32)),
-                vld1q_u8(text.add(48)),
-            ])
-        }
+        unsafe { NeonBlock([vld1q_u8(text), vld1q_u8(text.add(16)), vld1q_u8(text.add(32)), vld1q_u8(text.add(48))]) }
     }
 
     #[inline(always)]
@@ -79,13 +67,7 @@ impl Block for NeonBlock {
         // SAFETY: a block exists only where the CPU has the features.
         unsafe {
             let high = vdupq_n_u8(0x80);
-            NeonBlock([
-                vcgeq_u8(a, high),
-                vcgeq_u8(b, high),
-                vcgeq_u8(c, high),
-                vcgeq_u8(d, high),
-            ])
-            .mask()
+            NeonBlock([vcgeq_u8(a, high), vcgeq_u8(b, high), vcgeq_u8(c, high), vcgeq_u8(d, high)]).mask()
         }
     }
 
@@ -93,14 +75,7 @@ impl Block for NeonBlock {
     fn or(self, other: NeonBlock) -> NeonBlock {
         let (a, b) = (self.0, other.0);
         // SAFETY: a block exists only where the CPU has the features.
-        unsafe {
-            NeonBlock([
-                vorrq_u8(a[0], b[0]),
-                vorrq_u8(a[1], b[1]),
-                vorrq_u8(a[2], b[2]),
-                vorrq_u8(a[3], b[3]),
-            ])
-        }
+        unsafe { NeonBlock([vorrq_u8(a[0], b[0]), vorrq_u8(a[1], b[1]), vorrq_u8(a[2], b[2]), vorrq_u8(a[3], b[3])]) }
     }
 
     #[inline(always)]

@@ -15,10 +15,7 @@ impl PortableBlock {
     fn gather(self, word_mask: impl Fn(u64) -> u64) -> u64 {
         // The product moves bit 8 * i to bit 56 + i; no two of its terms meet, so nothing carries.
         let bits = |word| (word_mask(word) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        self.0
-            .iter()
-            .enumerate()
-            .fold(0, |mask, (index, &word)| mask | bits(word) << (index * 8))
+        self.0.iter().enumerate().fold(0, |mask, (index, &word)| mask | bits(word) << (index * 8))
     }
 }
 

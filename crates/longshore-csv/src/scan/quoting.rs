@@ -85,10 +85,7 @@ pub(crate) struct DoubledQuotes {
 impl Quoting for DoubledQuotes {
     fn new(dialect: &Dialect, state: QuoteState) -> DoubledQuotes {
         let quote = dialect.quote().expect("a dialect that quotes");
-        DoubledQuotes {
-            quote,
-            carry: carry_of(state),
-        }
+        DoubledQuotes { quote, carry: carry_of(state) }
     }
 
     #[inline(always)]
@@ -99,11 +96,7 @@ impl Quoting for DoubledQuotes {
     }
 
     fn state(&self) -> QuoteState {
-        if self.carry == 0 {
-            QuoteState::Outside
-        } else {
-            QuoteState::Inside
-        }
+        if self.carry == 0 { QuoteState::Outside } else { QuoteState::Inside }
     }
 }
 
@@ -122,10 +115,7 @@ impl Parity {
 
 impl Transitions for Parity {
     fn new(dialect: &Dialect) -> Parity {
-        Parity {
-            quote: dialect.quote().expect("a dialect that quotes"),
-            quotes: 0,
-        }
+        Parity { quote: dialect.quote().expect("a dialect that quotes"), quotes: 0 }
     }
 
     #[inline(always)]
@@ -138,11 +128,7 @@ impl Transitions for Parity {
     fn after(self) -> [QuoteState; 3] {
         use QuoteState::{Inside, Outside};
         // Nothing is ever escaped where quotes are doubled; as a start it reads as inside.
-        if self.is_odd() {
-            [Inside, Outside, Outside]
-        } else {
-            [Outside, Inside, Inside]
-        }
+        if self.is_odd() { [Inside, Outside, Outside] } else { [Outside, Inside, Inside] }
     }
 }
 

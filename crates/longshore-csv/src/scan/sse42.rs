@@ -24,14 +24,8 @@ impl Sse42Block {
     fn mask(self) -> u64 {
         let [a, b, c, d] = self.0;
         // SAFETY: a block exists only where the CPU has the features.
-        let quarters = unsafe {
-            [
-                _mm_movemask_epi8(a),
-                _mm_movemask_epi8(b),
-                _mm_movemask_epi8(c),
-                _mm_movemask_epi8(d),
-            ]
-        };
+        let quarters =
+            unsafe { [_mm_movemask_epi8(a), _mm_movemask_epi8(b), _mm_movemask_epi8(c), _mm_movemask_epi8(d)] };
         let [a, b, c, d] = quarters.map(|quarter| u64::from(quarter.cast_unsigned()));
         a | b << 16 | c << 32 | d << 48
     }

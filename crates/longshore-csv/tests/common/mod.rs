@@ -68,14 +68,10 @@ impl Random {
     /// Bytes out of the special ones of all [`dialects`] and some without meaning.
     pub(crate) fn soup(&mut self, len: usize) -> Vec<u8> {
         let alphabet = "\",\\|\n\r aé";
-        let mut soup: Vec<u8> = (0..len)
-            .map(|_| alphabet.as_bytes()[self.below(alphabet.len())])
-            .collect();
+        let mut soup: Vec<u8> = (0..len).map(|_| alphabet.as_bytes()[self.below(alphabet.len())]).collect();
         if self.once_in(3) {
             // Whole blocks without any special byte, or with one of them only.
-            soup.iter_mut()
-                .filter(|_| !self.once_in(50))
-                .for_each(|byte| *byte = b'x');
+            soup.iter_mut().filter(|_| !self.once_in(50)).for_each(|byte| *byte = b'x');
         } else if self.once_in(2) {
             // With fewer line ends and quotes, structures get longer.
             let (rare, instead) = ([b'\n', b'"', b'\r'][self.below(3)], b'x');
@@ -159,11 +155,7 @@ fn forgiving(text: &[u8], dialect: &Dialect) -> (Vec<RawRecord>, Vec<usize>) {
 /// The outcome that the slow twin expects.
 pub(crate) fn expected(text: &[u8], dialect: &Dialect, shape: Shape) -> Outcome {
     let (records, strays) = forgiving(text, dialect);
-    let mut outcome = Outcome {
-        rows: Vec::new(),
-        consumed: 0,
-        error: None,
-    };
+    let mut outcome = Outcome { rows: Vec::new(), consumed: 0, error: None };
     for (row, record) in records.iter().enumerate() {
         let line_end = if text[record.end..].starts_with(b"\n") {
             1
@@ -172,30 +164,16 @@ pub(crate) fn expected(text: &[u8], dialect: &Dialect, shape: Shape) -> Outcome 
         } else {
             break;
         };
-        let spans: Spans = record
-            .fields
-            .iter()
-            .map(|field| (field.start as u32, field.end as u32))
-            .collect();
+        let spans: Spans = record.fields.iter().map(|field| (field.start as u32, field.end as u32)).collect();
         let last_is_empty = spans.last().is_some_and(|(start, end)| start == end);
-        let found = if shape.trailing_delimiter && last_is_empty {
-            spans.len() - 1
-        } else {
-            spans.len()
-        };
+        let found = if shape.trailing_delimiter && last_is_empty { spans.len() - 1 } else { spans.len() };
         let stray = strays.iter().find(|at| (record.start..record.end).contains(at));
         let kind = if let Some(&at) = stray {
             ShapeErrorKind::StrayCarriageReturn { at: at as u32 }
         } else if found < shape.fields {
-            ShapeErrorKind::MissingFields {
-                expected: shape.fields,
-                found,
-            }
+            ShapeErrorKind::MissingFields { expected: shape.fields, found }
         } else if found > shape.fields {
-            ShapeErrorKind::ExtraFields {
-                expected: shape.fields,
-                found,
-            }
+            ShapeErrorKind::ExtraFields { expected: shape.fields, found }
         } else if shape.trailing_delimiter && !last_is_empty {
             ShapeErrorKind::TrailingDelimiterMissing
         } else {
@@ -203,12 +181,7 @@ pub(crate) fn expected(text: &[u8], dialect: &Dialect, shape: Shape) -> Outcome 
             outcome.consumed = record.end + line_end;
             continue;
         };
-        outcome.error = Some(ShapeError {
-            row,
-            start: record.start as u32,
-            end: record.end as u32,
-            kind,
-        });
+        outcome.error = Some(ShapeError { row, start: record.start as u32, end: record.end as u32, kind });
         break;
     }
     outcome
@@ -223,11 +196,7 @@ pub(crate) fn scanned(kernel: Kernel, text: &[u8], dialect: &Dialect, traits: Te
     let records = Rows::new(text, &mut marks, shape, traits, dialect);
     let rows = records.rows;
     let spans = |row| (0..rows.fields()).map(|column| rows.field(row, column)).collect();
-    Outcome {
-        rows: (0..rows.count()).map(spans).collect(),
-        consumed: records.consumed,
-        error: records.error,
-    }
+    Outcome { rows: (0..rows.count()).map(spans).collect(), consumed: records.consumed, error: records.error }
 }
 
 /// Checks that every kernel, knowing what the text holds and not knowing it, finds what the slow twin finds.
@@ -253,10 +222,7 @@ pub(crate) fn values(text: &[u8], dialect: &Dialect, shape: Shape) -> Vec<Vec<St
     assert_eq!((outcome.error, outcome.consumed), (None, text.len()));
     let value = |&(start, end): &(u32, u32)| {
         let field = records(&text[start as usize..end as usize], dialect).unwrap();
-        let value = field
-            .into_iter()
-            .next()
-            .map_or_else(Vec::new, |record| record.fields[0].value.clone());
+        let value = field.into_iter().next().map_or_else(Vec::new, |record| record.fields[0].value.clone());
         String::from_utf8(value).unwrap()
     };
     outcome.rows.iter().map(|row| row.iter().map(value).collect()).collect()

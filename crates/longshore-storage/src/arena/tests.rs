@@ -46,11 +46,7 @@ fn the_rest_of_the_last_region_is_used_again() {
     assert_eq!(start(&next), start(&last) + 64);
     last.shrink(5);
     let after = arena.allocate(64).expect("no limit");
-    assert_eq!(
-        start(&after),
-        start(&next) + 64,
-        "a region that is not the last keeps its rest"
-    );
+    assert_eq!(start(&after), start(&next) + 64, "a region that is not the last keeps its rest");
     drop(first);
 }
 
@@ -115,14 +111,7 @@ fn short_memory_makes_small_blocks() {
     let second = arena.allocate(2 * MIB).expect("a block of its own fits");
     assert_eq!(memory.used(), 8 * MIB);
     let error = arena.allocate(2 * MIB).expect_err("beyond the limit");
-    assert_eq!(
-        error,
-        OutOfMemory {
-            wanted: 2 * MIB,
-            used: 8 * MIB,
-            limit: Some(8 * MIB)
-        }
-    );
+    assert_eq!(error, OutOfMemory { wanted: 2 * MIB, used: 8 * MIB, limit: Some(8 * MIB) });
     drop((first, second));
     arena.allocate(7 * MIB).expect("idle blocks make room");
 }
@@ -140,11 +129,7 @@ fn regions_may_shrink_in_other_threads() {
                 let bytes = unsafe { region.values::<u8>(0, 1000) };
                 assert!(bytes.iter().all(|&byte| byte == round as u8));
             });
-            arena
-                .allocate(100)
-                .expect("no limit")
-                .as_uninit()
-                .fill(MaybeUninit::new(0xEE));
+            arena.allocate(100).expect("no limit").as_uninit().fill(MaybeUninit::new(0xEE));
             if round % 64 == 0 {
                 shrink.join().expect("no other thread wrote to the region");
             }

@@ -76,14 +76,7 @@ impl PartitionBuffer {
         let mut nulls = Vec::with_capacity(schema.columns().len());
         let Spare { columns, mut heap } = self.spare(count);
         for ((column, target), array) in schema.columns().iter().zip(columns).zip(batch.columns()) {
-            nulls.push(
-                Source {
-                    column,
-                    array,
-                    rows: rows.clone(),
-                }
-                .write(target, &mut heap)?,
-            );
+            nulls.push(Source { column, array, rows: rows.clone() }.write(target, &mut heap)?);
         }
         let heap_used = heap.used;
         // SAFETY: `Source::write` has written every value of these rows, valid by the rules of Arrow arrays, views
@@ -139,10 +132,7 @@ impl Texts<'_> {
     fn of(array: &ArrayRef) -> Option<Texts<'_>> {
         let strings = array.as_string_view_opt().map(|array| &array.views()[..]);
         let views = strings.or_else(|| array.as_binary_view_opt().map(|array| &array.views()[..]))?;
-        Some(Texts {
-            views,
-            nulls: array.nulls(),
-        })
+        Some(Texts { views, nulls: array.nulls() })
     }
 
     fn heap_bytes(&self, rows: Range<usize>) -> usize {
@@ -167,11 +157,7 @@ struct Source<'a> {
 impl Source<'_> {
     /// Writes the rows to their slots; says how many are NULL.
     fn write(&self, target: SpareColumn<'_>, heap: &mut SpareHeap<'_>) -> Result<usize, AppendError> {
-        let SpareColumn {
-            values,
-            validity,
-            validity_offset,
-        } = target;
+        let SpareColumn { values, validity, validity_offset } = target;
         let nulls = self.write_validity(validity, validity_offset)?;
         match (values, self.column.column_type) {
             (SpareValues::U8(slots), _) => {
@@ -184,14 +170,8 @@ impl Source<'_> {
             (SpareValues::I64(slots), ColumnType::Decimal { precision, .. }) => {
                 let values = self.array.as_primitive::<Decimal128Type>().values();
                 let limit = 10_i64.pow(precision.into());
-                let narrow = |value: i128| {
-                    i64::try_from(value)
-                        .ok()
-                        .filter(|value| (1 - limit..limit).contains(value))
-                };
-                self.fill(slots, |row| {
-                    narrow(values[row]).ok_or_else(|| self.invalid_decimal(row))
-                })?;
+                let narrow = |value: i128| i64::try_from(value).ok().filter(|value| (1 - limit..limit).contains(value));
+                self.fill(slots, |row| narrow(values[row]).ok_or_else(|| self.invalid_decimal(row)))?;
             }
             (SpareValues::I64(slots), ColumnType::Time) => self.copy::<Time64MicrosecondType>(slots)?,
             (SpareValues::I64(slots), ColumnType::Timestamp | ColumnType::TimestampTz) => {
@@ -200,20 +180,15 @@ impl Source<'_> {
             (SpareValues::I64(slots), _) => self.copy::<Int64Type>(slots)?,
             (SpareValues::I128(slots), column_type) => {
                 let values = self.array.as_primitive::<Decimal128Type>().values();
-                let precision = if let ColumnType::Decimal { precision, .. } = column_type {
-                    precision
-                } else {
-                    38
-                };
+                let precision = if let ColumnType::Decimal { precision, .. } = column_type { precision } else { 38 };
                 let limit = 10_i128.pow(precision.into());
                 let fits = |value: i128| (1 - limit..limit).contains(&value);
-                self.fill(slots, |row| {
-                    if fits(values[row]) {
-                        Ok(values[row])
-                    } else {
-                        Err(self.invalid_decimal(row))
-                    }
-                })?;
+                self.fill(
+                    slots,
+                    |row| {
+                        if fits(values[row]) { Ok(values[row]) } else { Err(self.invalid_decimal(row)) }
+                    },
+                )?;
             }
             (SpareValues::F32(slots), _) => self.copy::<Float32Type>(slots)?,
             (SpareValues::F64(slots), _) => self.copy::<Float64Type>(slots)?,
@@ -231,9 +206,7 @@ impl Source<'_> {
             }
             (SpareValues::Views(slots), _) => {
                 let values = self.array.as_string_view();
-                self.fill(slots, |row| {
-                    Ok(push(heap, self.fitted(row, values.value(row))?.as_bytes()))
-                })?;
+                self.fill(slots, |row| Ok(push(heap, self.fitted(row, values.value(row))?.as_bytes())))?;
             }
         }
         Ok(nulls)
@@ -245,10 +218,7 @@ impl Source<'_> {
         let mut count = 0;
         for row in self.rows.clone().filter(|&row| nulls.is_null(row)) {
             if !self.column.nullable {
-                return Err(AppendError::Null {
-                    column: self.column.name.clone(),
-                    row,
-                });
+                return Err(AppendError::Null { column: self.column.name.clone(), row });
             }
             let bit = offset + row - self.rows.start;
             bits[bit / 8] &= !(1 << (bit % 8));
@@ -324,11 +294,7 @@ impl Source<'_> {
 
     fn invalid_decimal(&self, row: usize) -> AppendError {
         let value = self.array.as_primitive::<Decimal128Type>().value(row);
-        let scale = if let ColumnType::Decimal { scale, .. } = self.column.column_type {
-            scale
-        } else {
-            0
-        };
+        let scale = if let ColumnType::Decimal { scale, .. } = self.column.column_type { scale } else { 0 };
         self.invalid(row, &decimal_text(value, scale.into()))
     }
 }

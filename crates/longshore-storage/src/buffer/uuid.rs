@@ -11,11 +11,7 @@ pub(super) fn canonical(text: &[u8]) -> Option<[u8; UUID_BYTES]> {
     };
     let mut stored: [u8; UUID_BYTES] = bare.try_into().ok()?;
     for (at, byte) in stored.iter_mut().enumerate() {
-        let fits = if matches!(at, 8 | 13 | 18 | 23) {
-            *byte == b'-'
-        } else {
-            byte.is_ascii_hexdigit()
-        };
+        let fits = if matches!(at, 8 | 13 | 18 | 23) { *byte == b'-' } else { byte.is_ascii_hexdigit() };
         if !fits {
             return None;
         }
@@ -33,14 +29,8 @@ mod tests {
     #[test]
     fn case_and_braces_do_not_matter() {
         assert_eq!(canonical(STORED).as_ref(), Some(STORED));
-        assert_eq!(
-            canonical(b"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11").as_ref(),
-            Some(STORED)
-        );
-        assert_eq!(
-            canonical(b"{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380A11}").as_ref(),
-            Some(STORED)
-        );
+        assert_eq!(canonical(b"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11").as_ref(), Some(STORED));
+        assert_eq!(canonical(b"{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380A11}").as_ref(), Some(STORED));
     }
 
     #[test]

@@ -29,12 +29,7 @@ impl Chunk {
     /// When there is no such column, or not as many rows.
     #[must_use]
     pub fn array(&self, column: usize, offset: usize, len: usize) -> ArrayRef {
-        assert!(
-            offset + len <= self.rows,
-            "rows {offset} to {} of {}",
-            offset + len,
-            self.rows
-        );
+        assert!(offset + len <= self.rows, "rows {offset} to {} of {}", offset + len, self.rows);
         let nulls = self.nulls(column, offset, len);
         let column_type = self.schema.columns()[column].column_type;
         match column_type {
@@ -77,22 +72,14 @@ impl Chunk {
     /// When there is no such column, or not as many rows.
     #[must_use]
     pub fn batch(&self, projection: &[usize], offset: usize, len: usize) -> RecordBatch {
-        assert!(
-            offset + len <= self.rows,
-            "rows {offset} to {} of {}",
-            offset + len,
-            self.rows
-        );
+        assert!(offset + len <= self.rows, "rows {offset} to {} of {}", offset + len, self.rows);
         let schema = self.schema.arrow();
         let schema = if projection.iter().copied().eq(0..schema.fields().len()) {
             schema
         } else {
             Arc::new(schema.project(projection).expect("the columns exist"))
         };
-        let arrays = projection
-            .iter()
-            .map(|&column| self.array(column, offset, len))
-            .collect();
+        let arrays = projection.iter().map(|&column| self.array(column, offset, len)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(len));
         RecordBatch::try_new_with_options(schema, arrays, &options).expect("the arrays have the types of the schema")
     }

@@ -60,10 +60,7 @@ enum Next {
 
 impl fmt::Debug for Append<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Append")
-            .field("kind", &self.kind)
-            .field("rows", &self.lock().rows)
-            .finish_non_exhaustive()
+        f.debug_struct("Append").field("kind", &self.kind).field("rows", &self.lock().rows).finish_non_exhaustive()
     }
 }
 
@@ -80,12 +77,7 @@ impl<'r> Append<'r> {
             arena: Arena::new(Arc::clone(relation.memory()), ARENA_BLOCK_BYTES),
             failed: None,
         };
-        Append {
-            relation,
-            kind,
-            state: Mutex::new(state),
-            copied: Condvar::new(),
-        }
+        Append { relation, kind, state: Mutex::new(state), copied: Condvar::new() }
     }
 
     /// Adds the rows of some buffers, in their order. Threads may call this side by side; sequence numbers count from 0
@@ -102,11 +94,7 @@ impl<'r> Append<'r> {
     pub fn merge(&self, sequence: u64, buffers: Vec<PartitionBuffer>) -> Result<(), OutOfMemory> {
         let mut chunks = Vec::with_capacity(buffers.len());
         for buffer in buffers.into_iter().filter(|buffer| buffer.rows() > 0) {
-            assert_eq!(
-                buffer.schema(),
-                self.relation.schema(),
-                "a buffer has the schema of its relation"
-            );
+            assert_eq!(buffer.schema(), self.relation.schema(), "a buffer has the schema of its relation");
             chunks.push(Arc::new(buffer.seal()));
         }
         let mut guard = self.lock();
@@ -116,10 +104,7 @@ impl<'r> Append<'r> {
         }
         state.rows += chunks.iter().map(|chunk| chunk.rows() as u64).sum::<u64>();
         let before = state.waiting.insert(sequence, chunks);
-        assert!(
-            before.is_none() && sequence >= state.next,
-            "sequence {sequence} was merged before"
-        );
+        assert!(before.is_none() && sequence >= state.next, "sequence {sequence} was merged before");
         if self.kind == MergeKind::Chunk {
             return Ok(());
         }
@@ -138,10 +123,7 @@ impl<'r> Append<'r> {
     #[must_use = "the number of rows is what there is to report"]
     pub fn commit(self) -> u64 {
         let mut state = self.lock();
-        assert_eq!(
-            state.failed, None,
-            "an append of which a merge failed cannot be committed"
-        );
+        assert_eq!(state.failed, None, "an append of which a merge failed cannot be committed");
         let mut loose: Vec<Arc<Chunk>> = std::mem::take(&mut state.waiting).into_values().flatten().collect();
         let is_small = state.rows < ROWS_WORTH_A_CHUNK
             && loose.iter().map(|chunk| chunk.bytes()).sum::<usize>() < BYTES_WORTH_A_CHUNK;
@@ -177,11 +159,7 @@ impl<'r> Append<'r> {
         }
         let is_last = loose.is_empty();
         chunks.extend(loose);
-        let open = state
-            .destinations
-            .last()
-            .filter(|last| is_last && last.rows() < CHUNK_ROWS_MAX)
-            .cloned();
+        let open = state.destinations.last().filter(|last| is_last && last.rows() < CHUNK_ROWS_MAX).cloned();
         self.relation.publish(chunks);
         self.relation.lock_writer().open = open;
     }

@@ -113,21 +113,14 @@ impl Task {
 
     /// Counts and bounds of the rows.
     fn summary(&self, heap_end: usize) -> Vec<Copied> {
-        assert_eq!(
-            heap_end,
-            self.heap_at + self.heap_bytes,
-            "the texts take what was reserved for them"
-        );
+        assert_eq!(heap_end, self.heap_at + self.heap_bytes, "the texts take what was reserved for them");
         let columns = self.source.schema().columns().iter().enumerate();
         let copied = columns.map(|(column, described)| {
             let validity = self.source.validity(column).map(|bits| (bits, self.from));
             let count_valid = |(bits, from)| UnalignedBitChunk::new(bits, from, self.count).count_ones();
             let mut bounds = Bounds::new(described.column_type.physical());
             bounds.add(self.values(column), validity);
-            Copied {
-                nulls: self.count - validity.map_or(self.count, count_valid),
-                bounds,
-            }
+            Copied { nulls: self.count - validity.map_or(self.count, count_valid), bounds }
         });
         copied.collect()
     }

@@ -107,11 +107,7 @@ impl Destination {
     pub(super) fn may_take(&self, source: &Chunk, from: usize) -> (usize, usize) {
         let count = (source.rows() - from).min(CHUNK_ROWS_MAX - self.rows);
         let heap_bytes = heap_bytes_of(source, from, count);
-        if self.heap_used + heap_bytes > HEAP_BYTES_MAX {
-            (0, 0)
-        } else {
-            (count, heap_bytes)
-        }
+        if self.heap_used + heap_bytes > HEAP_BYTES_MAX { (0, 0) } else { (count, heap_bytes) }
     }
 
     /// Whether there is room for so much without growing.
@@ -147,15 +143,8 @@ impl Destination {
     /// Gives the rows of the source from row `from` on a range of their own; there must be room.
     pub(super) fn reserve(&mut self, source: Arc<Chunk>, from: usize, count: usize, heap_bytes: usize) -> Task {
         assert!(self.has_room(count, heap_bytes), "room is made first");
-        let task = Task {
-            source,
-            from,
-            count,
-            space: self.space.clone(),
-            to: self.rows,
-            heap_at: self.heap_used,
-            heap_bytes,
-        };
+        let task =
+            Task { source, from, count, space: self.space.clone(), to: self.rows, heap_at: self.heap_used, heap_bytes };
         self.rows += count;
         self.heap_used += heap_bytes;
         self.copiers += 1;
@@ -198,11 +187,7 @@ impl Destination {
             let values = unsafe { values.buffer(rows * column_type.physical().width()) };
             let validity = (column.nulls > 0).then(|| Buffer::from(&column.validity[..rows.div_ceil(8)]));
             let statistics = column.bounds.statistics(column_type, rows as u64, column.nulls as u64);
-            ChunkColumn {
-                values,
-                validity,
-                statistics,
-            }
+            ChunkColumn { values, validity, statistics }
         });
         let columns = columns.collect();
         // SAFETY: as for the values.
@@ -214,20 +199,12 @@ impl Destination {
 
 /// Rows that a destination gets room for when it must take so many.
 fn roomy_rows(rows: usize) -> usize {
-    if rows >= ROWS_OF_A_LARGE_APPEND {
-        CHUNK_ROWS_MAX
-    } else {
-        rows.next_power_of_two().max(ROWS_MIN)
-    }
+    if rows >= ROWS_OF_A_LARGE_APPEND { CHUNK_ROWS_MAX } else { rows.next_power_of_two().max(ROWS_MIN) }
 }
 
 /// Heap bytes that a destination gets room for when it must take so many, and more are expected.
 fn roomy_heap_bytes(needed: usize, expected: usize) -> usize {
-    if needed == 0 {
-        0
-    } else {
-        needed.max(expected).clamp(HEAP_BYTES_MIN, HEAP_BYTES_MAX)
-    }
+    if needed == 0 { 0 } else { needed.max(expected).clamp(HEAP_BYTES_MIN, HEAP_BYTES_MAX) }
 }
 
 /// Bytes of the long texts of some rows.
@@ -255,32 +232,19 @@ fn copy_bytes(from: &Region, to: &Region, bytes: usize) {
 impl Space {
     fn new(schema: &Schema, rows: usize, heap_bytes: usize, arena: &mut Arena) -> Result<Space, OutOfMemory> {
         let column_bytes = |width: usize| (rows * width + COLUMN_SLACK_BYTES).next_multiple_of(64);
-        let columns = schema
-            .columns()
-            .iter()
-            .map(|column| column_bytes(column.column_type.physical().width()));
+        let columns = schema.columns().iter().map(|column| column_bytes(column.column_type.physical().width()));
         let bytes = columns.sum::<usize>() + heap_bytes;
         if bytes >= OWN_BLOCK_BYTES_MAX {
-            return Ok(Space {
-                values: Space::values(schema, rows, arena)?,
-                heap: Space::heap(heap_bytes, arena)?,
-            });
+            return Ok(Space { values: Space::values(schema, rows, arena)?, heap: Space::heap(heap_bytes, arena)? });
         }
         // A block of its own, of just the size: small relations are many.
         let arena = &mut Arena::new(Arc::clone(arena.memory()), bytes);
-        Ok(Space {
-            values: Space::values(schema, rows, arena)?,
-            heap: Space::heap(heap_bytes, arena)?,
-        })
+        Ok(Space { values: Space::values(schema, rows, arena)?, heap: Space::heap(heap_bytes, arena)? })
     }
 
     fn values(schema: &Schema, rows: usize, arena: &mut Arena) -> Result<Arc<[Region]>, OutOfMemory> {
         let bytes = |width: usize| rows * width + COLUMN_SLACK_BYTES;
-        schema
-            .columns()
-            .iter()
-            .map(|column| arena.allocate(bytes(column.column_type.physical().width())))
-            .collect()
+        schema.columns().iter().map(|column| arena.allocate(bytes(column.column_type.physical().width()))).collect()
     }
 
     fn heap(bytes: usize, arena: &mut Arena) -> Result<Arc<Region>, OutOfMemory> {

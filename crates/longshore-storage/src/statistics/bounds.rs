@@ -35,23 +35,12 @@ pub(crate) enum Bounds {
 impl Bounds {
     pub(crate) fn new(physical: Physical) -> Bounds {
         match physical {
-            Physical::U8 | Physical::I16 | Physical::I32 | Physical::I64 => Bounds::Integer {
-                min: i64::MAX,
-                max: i64::MIN,
-            },
-            Physical::I128 => Bounds::Wide {
-                min: i128::MAX,
-                max: i128::MIN,
-            },
-            Physical::F32 | Physical::F64 => Bounds::Float {
-                min: f64::INFINITY,
-                max: f64::NEG_INFINITY,
-                nan: false,
-            },
-            Physical::View => Bounds::Prefix {
-                min: u32::MAX,
-                max: u32::MIN,
-            },
+            Physical::U8 | Physical::I16 | Physical::I32 | Physical::I64 => {
+                Bounds::Integer { min: i64::MAX, max: i64::MIN }
+            }
+            Physical::I128 => Bounds::Wide { min: i128::MAX, max: i128::MIN },
+            Physical::F32 | Physical::F64 => Bounds::Float { min: f64::INFINITY, max: f64::NEG_INFINITY, nan: false },
+            Physical::View => Bounds::Prefix { min: u32::MAX, max: u32::MIN },
         }
     }
 
@@ -71,11 +60,7 @@ impl Bounds {
             }
             Values::F32(values) => {
                 let Extremes { min, max, nan } = extremes(values, validity);
-                Bounds::Float {
-                    min: min.into(),
-                    max: max.into(),
-                    nan,
-                }
+                Bounds::Float { min: min.into(), max: max.into(), nan }
             }
             Values::F64(values) => {
                 let Extremes { min, max, nan } = extremes(values, validity);
@@ -98,14 +83,7 @@ impl Bounds {
             (Bounds::Wide { min, max }, Bounds::Wide { min: low, max: high }) => {
                 (*min, *max) = ((*min).min(low), (*max).max(high));
             }
-            (
-                Bounds::Float { min, max, nan },
-                Bounds::Float {
-                    min: low,
-                    max: high,
-                    nan: also,
-                },
-            ) => {
+            (Bounds::Float { min, max, nan }, Bounds::Float { min: low, max: high, nan: also }) => {
                 (*min, *max) = ((*min).min(low), (*max).max(high));
                 *nan |= also;
             }
@@ -118,11 +96,7 @@ impl Bounds {
 
     /// What the bounds say of a column with these counts.
     pub(crate) fn statistics(&self, column_type: ColumnType, row_count: u64, null_count: u64) -> ColumnStatistics {
-        let unknown = ColumnStatistics {
-            row_count,
-            null_count,
-            ..ColumnStatistics::default()
-        };
+        let unknown = ColumnStatistics { row_count, null_count, ..ColumnStatistics::default() };
         if null_count == row_count {
             return unknown;
         }
@@ -143,24 +117,14 @@ impl Bounds {
                 let max = if max == 0.0 { 0.0 } else { max };
                 (Some(Value::Float(min)), Some(Value::Float(max)), exact)
             }
-            Bounds::Prefix { min, max } if column_type == ColumnType::Bytea => (
-                Some(Value::Bytes(start(min))),
-                bytes_above(start(max)).map(Value::Bytes),
-                false,
-            ),
-            Bounds::Prefix { min, max } => (
-                Some(Value::Text(text_start(min))),
-                text_above(text_start(max)).map(Value::Text),
-                false,
-            ),
+            Bounds::Prefix { min, max } if column_type == ColumnType::Bytea => {
+                (Some(Value::Bytes(start(min))), bytes_above(start(max)).map(Value::Bytes), false)
+            }
+            Bounds::Prefix { min, max } => {
+                (Some(Value::Text(text_start(min))), text_above(text_start(max)).map(Value::Text), false)
+            }
         };
-        ColumnStatistics {
-            row_count,
-            null_count,
-            min,
-            max,
-            exact,
-        }
+        ColumnStatistics { row_count, null_count, min, max, exact }
     }
 }
 
@@ -212,10 +176,7 @@ fn integer<T: PartialOrd + Into<i64>>(extremes: Extremes<T>) -> Bounds {
         // The narrow type's own extremes would be bounds that no value has.
         return Bounds::new(Physical::I64);
     }
-    Bounds::Integer {
-        min: extremes.min.into(),
-        max: extremes.max.into(),
-    }
+    Bounds::Integer { min: extremes.min.into(), max: extremes.max.into() }
 }
 
 #[cfg(test)]

@@ -3,10 +3,7 @@
 //! One loop is compiled for each instruction set; that makes it about 0.1 ns per number in cache. Rows with NULLs are
 //! taken 64 at a time under the mask of their validity bits.
 
-#![allow(
-    clippy::inline_always,
-    reason = "the loops are compiled anew for each instruction set"
-)]
+#![allow(clippy::inline_always, reason = "the loops are compiled anew for each instruction set")]
 
 /// The least and the greatest key of some values, NaN aside.
 pub(super) struct Extremes<T> {
@@ -134,11 +131,7 @@ const LANES: usize = 16;
 
 #[inline(always)]
 pub(super) fn extremes_inline<T: Lane>(values: &[T], validity: Option<(&[u8], usize)>) -> Extremes<T::Key> {
-    let mut lanes = Lanes::<T> {
-        min: [T::HIGHEST; LANES],
-        max: [T::LOWEST; LANES],
-        nan: [0; LANES],
-    };
+    let mut lanes = Lanes::<T> { min: [T::HIGHEST; LANES], max: [T::LOWEST; LANES], nan: [0; LANES] };
     match validity {
         None => lanes.add(values),
         Some((bits, offset)) => {

@@ -22,14 +22,8 @@ pub(crate) fn every_type() -> Arc<Schema> {
         ColumnType::BigInt,
         ColumnType::Real,
         ColumnType::Double,
-        ColumnType::Decimal {
-            precision: 15,
-            scale: 2,
-        },
-        ColumnType::Decimal {
-            precision: 38,
-            scale: 10,
-        },
+        ColumnType::Decimal { precision: 15, scale: 2 },
+        ColumnType::Decimal { precision: 38, scale: 10 },
         ColumnType::Char(10),
         ColumnType::Varchar(44),
         ColumnType::Text,
@@ -40,11 +34,8 @@ pub(crate) fn every_type() -> Arc<Schema> {
         ColumnType::Uuid,
         ColumnType::Bytea,
     ];
-    let mut columns: Vec<Column> = types
-        .iter()
-        .enumerate()
-        .map(|(n, column_type)| Column::new(format!("c{n}"), *column_type, true))
-        .collect();
+    let mut columns: Vec<Column> =
+        types.iter().enumerate().map(|(n, column_type)| Column::new(format!("c{n}"), *column_type, true)).collect();
     columns.push(Column::new("key", ColumnType::BigInt, false));
     Arc::new(Schema::new(columns))
 }
@@ -67,18 +58,12 @@ impl Random {
 
     /// `None` once in `one_in` times, never if that is 0.
     fn nullable<T>(&mut self, one_in: u64, value: T) -> Option<T> {
-        if one_in > 0 && self.below(one_in) == 0 {
-            None
-        } else {
-            Some(value)
-        }
+        if one_in > 0 && self.below(one_in) == 0 { None } else { Some(value) }
     }
 
     pub(crate) fn text(&mut self, len_max: u64) -> String {
         const CHARACTERS: [char; 8] = ['a', 'e', ' ', 'ß', '京', 'z', '9', '🦀'];
-        (0..self.below(len_max + 1))
-            .map(|_| CHARACTERS[self.below(8) as usize])
-            .collect()
+        (0..self.below(len_max + 1)).map(|_| CHARACTERS[self.below(8) as usize]).collect()
     }
 }
 
@@ -105,28 +90,16 @@ pub(crate) fn random_batch(rows: usize, seed: u64, null_one_in: u64) -> RecordBa
     columns.push(Arc::new(column!(Int64Array, |r, _| r.next() as i64 >> r.below(64))));
     columns.push(Arc::new(column!(Float32Array, |r, _| r.below(1000) as f32 / 8.0)));
     columns.push(Arc::new(column!(Float64Array, |r, _| r.next() as f64 / 3.0)));
-    let decimal = column!(Decimal128Array, |r, _| i128::from(r.next()) % (decimal_max + 1)
-        - decimal_max / 2);
+    let decimal = column!(Decimal128Array, |r, _| i128::from(r.next()) % (decimal_max + 1) - decimal_max / 2);
     columns.push(Arc::new(decimal.with_precision_and_scale(15, 2).expect("it fits")));
-    let wide = column!(Decimal128Array, |r, _| (i128::from(r.next() as i64) << 40)
-        / i128::from(1 + r.below(1 << 40)));
+    let wide = column!(Decimal128Array, |r, _| (i128::from(r.next() as i64) << 40) / i128::from(1 + r.below(1 << 40)));
     columns.push(Arc::new(wide.with_precision_and_scale(38, 10).expect("it fits")));
-    columns.push(Arc::new(column!(StringViewArray, |r, _| [
-        "AIR", "MAIL", "", "DELIVER"
-    ][r.below(4) as usize])));
-    columns.push(Arc::new(column!(StringViewArray, |r, _| format!(
-        "value no. {:>5} of many",
-        r.below(1000)
-    ))));
+    columns.push(Arc::new(column!(StringViewArray, |r, _| ["AIR", "MAIL", "", "DELIVER"][r.below(4) as usize])));
+    columns.push(Arc::new(column!(StringViewArray, |r, _| format!("value no. {:>5} of many", r.below(1000)))));
     columns.push(Arc::new(column!(StringViewArray, |r, _| r.text(20))));
     columns.push(Arc::new(column!(Date32Array, |r, _| r.below(20_000) as i32)));
-    columns.push(Arc::new(column!(
-        Time64MicrosecondArray,
-        |r, _| r.below(86_400_000_000) as i64
-    )));
-    columns.push(Arc::new(column!(TimestampMicrosecondArray, |r, _| r.below(1 << 31)
-        as i64
-        * 1_000_000)));
+    columns.push(Arc::new(column!(Time64MicrosecondArray, |r, _| r.below(86_400_000_000) as i64)));
+    columns.push(Arc::new(column!(TimestampMicrosecondArray, |r, _| r.below(1 << 31) as i64 * 1_000_000)));
     let zoned = column!(TimestampMicrosecondArray, |r, row| row as i64 * 60_000_000);
     columns.push(Arc::new(zoned.with_timezone("UTC")));
     columns.push(Arc::new(column!(StringViewArray, |r, _| {
@@ -140,10 +113,7 @@ pub(crate) fn random_batch(rows: usize, seed: u64, null_one_in: u64) -> RecordBa
             b & 0xFFFF_FFFF_FFFF
         )
     })));
-    columns.push(Arc::new(column!(BinaryViewArray, |r, _| r
-        .next()
-        .to_le_bytes()
-        .repeat(r.below(5) as usize))));
+    columns.push(Arc::new(column!(BinaryViewArray, |r, _| r.next().to_le_bytes().repeat(r.below(5) as usize))));
     columns.push(Arc::new((0..rows as i64).map(Some).collect::<Int64Array>()));
     RecordBatch::try_new(every_type().arrow(), columns).expect("the arrays are those of the schema")
 }
@@ -158,20 +128,14 @@ pub(crate) fn relation_of(schema: &Arc<Schema>, batches: &[RecordBatch]) -> Rela
         let buffers = PartitionBuffer::from_batch(schema, batch, &mut arena).expect("the batch fits");
         append.merge(sequence as u64, buffers).expect("memory is not limited");
     }
-    assert_eq!(
-        append.commit(),
-        batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>()
-    );
+    assert_eq!(append.commit(), batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>());
     relation
 }
 
 /// A relation of one text column.
 pub(crate) fn texts(values: impl IntoIterator<Item = impl AsRef<str>>) -> Relation {
     let schema = Arc::new(Schema::new(vec![Column::new("text", ColumnType::Text, true)]));
-    let array: StringViewArray = values
-        .into_iter()
-        .map(|value| Some(value.as_ref().to_owned()))
-        .collect();
+    let array: StringViewArray = values.into_iter().map(|value| Some(value.as_ref().to_owned())).collect();
     let batch = RecordBatch::try_new(schema.arrow(), vec![Arc::new(array)]).expect("the array is that of the schema");
     relation_of(&schema, &[batch])
 }
@@ -196,18 +160,11 @@ pub(crate) fn assert_comes_back(relation: &Relation) -> NativeReport {
         let (again, read) = reload(&path, threads).expect("the file is read");
         assert_same(relation, &again);
         let on_disk = path.metadata().expect("the file exists").len();
-        assert_eq!(
-            (written.rows, written.bytes_on_disk),
-            (relation.snapshot().rows(), on_disk)
-        );
+        assert_eq!((written.rows, written.bytes_on_disk), (relation.snapshot().rows(), on_disk));
         assert_eq!((read.rows, read.bytes_on_disk), (written.rows, on_disk));
         last = Some(written);
     }
-    assert_eq!(
-        std::fs::read_dir(folder.path()).expect("the folder exists").count(),
-        1,
-        "nothing else is left"
-    );
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder exists").count(), 1, "nothing else is left");
     last.expect("three rounds were made")
 }
 

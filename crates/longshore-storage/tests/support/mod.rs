@@ -34,14 +34,8 @@ pub(crate) fn all_types() -> Arc<Schema> {
         ColumnType::BigInt,
         ColumnType::Real,
         ColumnType::Double,
-        ColumnType::Decimal {
-            precision: 15,
-            scale: 2,
-        },
-        ColumnType::Decimal {
-            precision: 38,
-            scale: 10,
-        },
+        ColumnType::Decimal { precision: 15, scale: 2 },
+        ColumnType::Decimal { precision: 38, scale: 10 },
         ColumnType::Char(3),
         ColumnType::Varchar(40),
         ColumnType::Text,
@@ -52,11 +46,8 @@ pub(crate) fn all_types() -> Arc<Schema> {
         ColumnType::Uuid,
         ColumnType::Bytea,
     ];
-    let mut columns: Vec<Column> = types
-        .iter()
-        .enumerate()
-        .map(|(at, &column_type)| Column::new(format!("c{at}"), column_type, true))
-        .collect();
+    let mut columns: Vec<Column> =
+        types.iter().enumerate().map(|(at, &column_type)| Column::new(format!("c{at}"), column_type, true)).collect();
     columns.push(Column::new("id", ColumnType::BigInt, false));
     Arc::new(Schema::new(columns))
 }
@@ -125,8 +116,7 @@ impl Random {
     /// Rows whose ids count from `first_id`.
     pub(crate) fn rows(&mut self, schema: &Schema, first_id: i64, count: usize) -> Vec<Row> {
         let ids = first_id..first_id + count as i64;
-        ids.map(|id| schema.columns().iter().map(|column| self.cell(column, id)).collect())
-            .collect()
+        ids.map(|id| schema.columns().iter().map(|column| self.cell(column, id)).collect()).collect()
     }
 }
 
@@ -205,9 +195,7 @@ fn array(column_type: ColumnType, at: usize, rows: &[Row]) -> ArrayRef {
 /// Rows as a batch of the schema's Arrow types.
 pub(crate) fn batch(schema: &Schema, rows: &[Row]) -> RecordBatch {
     let columns = schema.columns().iter().enumerate();
-    let arrays = columns
-        .map(|(at, column)| array(column.column_type, at, rows))
-        .collect();
+    let arrays = columns.map(|(at, column)| array(column.column_type, at, rows)).collect();
     RecordBatch::try_new(schema.arrow(), arrays).expect("a batch of the schema")
 }
 
@@ -239,12 +227,7 @@ fn cell(column_type: ColumnType, array: &ArrayRef, row: usize) -> Cell {
 pub(crate) fn rows_of(schema: &Schema, batch: &RecordBatch) -> Vec<Row> {
     assert_eq!(batch.schema(), schema.arrow());
     let columns: Vec<_> = schema.columns().iter().zip(batch.columns()).collect();
-    let row = |row| {
-        columns
-            .iter()
-            .map(|(column, array)| cell(column.column_type, array, row))
-            .collect()
-    };
+    let row = |row| columns.iter().map(|(column, array)| cell(column.column_type, array, row)).collect();
     (0..batch.num_rows()).map(row).collect()
 }
 
@@ -268,13 +251,10 @@ pub(crate) fn rows_in(snapshot: &Snapshot) -> Vec<Row> {
 /// The ids that a snapshot shows, from its column of that name.
 pub(crate) fn ids_in(snapshot: &Snapshot) -> Vec<i64> {
     let id = snapshot.schema().index_of("id").expect("there is an id");
-    let ids = snapshot.chunks().iter().flat_map(|chunk| {
-        chunk
-            .array(id, 0, chunk.rows())
-            .as_primitive::<Int64Type>()
-            .values()
-            .to_vec()
-    });
+    let ids = snapshot
+        .chunks()
+        .iter()
+        .flat_map(|chunk| chunk.array(id, 0, chunk.rows()).as_primitive::<Int64Type>().values().to_vec());
     ids.collect()
 }
 

@@ -30,9 +30,7 @@ fn stored(column_type: ColumnType, nullable: bool, array: ArrayRef) -> Result<Ar
 
 fn stored_text(column_type: ColumnType, text: &str) -> Result<String, String> {
     let array = stored(column_type, true, Arc::new(StringViewArray::from(vec![text])));
-    array
-        .map(|array| array.as_string_view().value(0).to_owned())
-        .map_err(|error| error.to_string())
+    array.map(|array| array.as_string_view().value(0).to_owned()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -54,10 +52,7 @@ fn varchar_loses_only_blanks_that_are_too_many() {
     assert!(stored_text(ColumnType::Varchar(3), "äöüß").is_err());
     let long = "x".repeat(100);
     let message = stored_text(ColumnType::Varchar(3), &long).unwrap_err();
-    assert!(
-        message.contains(&format!("\"{}...\"", "x".repeat(40))) && message.contains("100 characters"),
-        "{message}"
-    );
+    assert!(message.contains(&format!("\"{}...\"", "x".repeat(40))) && message.contains("100 characters"), "{message}");
     assert_eq!(stored_text(ColumnType::Text, &long), Ok(long));
 }
 
@@ -67,21 +62,14 @@ fn a_uuid_is_stored_in_lower_case() {
         stored_text(ColumnType::Uuid, "{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11}"),
         Ok("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11".to_owned())
     );
-    assert!(
-        stored_text(ColumnType::Uuid, "none")
-            .unwrap_err()
-            .contains("column c UUID: \"none\" is not")
-    );
+    assert!(stored_text(ColumnType::Uuid, "none").unwrap_err().contains("column c UUID: \"none\" is not"));
 }
 
 #[test]
 fn decimals_have_no_more_digits_than_their_type() {
-    for (precision, largest) in [
-        (4, 9999_i128),
-        (18, 10_i128.pow(18) - 1),
-        (19, 10_i128.pow(19) - 1),
-        (38, 10_i128.pow(38) - 1),
-    ] {
+    for (precision, largest) in
+        [(4, 9999_i128), (18, 10_i128.pow(18) - 1), (19, 10_i128.pow(19) - 1), (38, 10_i128.pow(38) - 1)]
+    {
         let column_type = ColumnType::Decimal { precision, scale: 2 };
         let decimals = |values: Vec<Option<i128>>| -> ArrayRef {
             let array = Decimal128Array::from(values);
@@ -103,50 +91,25 @@ fn decimals_have_no_more_digits_than_their_type() {
 #[test]
 fn null_is_refused_where_the_column_is_not_null() {
     let array: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), Some(2), None]));
-    assert_eq!(
-        stored(ColumnType::Integer, true, Arc::clone(&array))
-            .unwrap()
-            .null_count(),
-        1
-    );
+    assert_eq!(stored(ColumnType::Integer, true, Arc::clone(&array)).unwrap().null_count(), 1);
     let error = stored(ColumnType::Integer, false, array).unwrap_err();
-    assert_eq!(
-        error,
-        AppendError::Null {
-            column: "c".to_owned(),
-            row: 2
-        }
-    );
-    assert_eq!(
-        error.to_string(),
-        "column c: the value is NULL but the column is NOT NULL"
-    );
+    assert_eq!(error, AppendError::Null { column: "c".to_owned(), row: 2 });
+    assert_eq!(error.to_string(), "column c: the value is NULL but the column is NOT NULL");
 }
 
 #[test]
 fn values_behind_nulls_do_not_matter() {
     let nulls = NullBuffer::from(vec![false, true]);
     let array = Decimal128Array::new(vec![i128::MAX, 5].into(), Some(nulls.clone()));
-    let column_type = ColumnType::Decimal {
-        precision: 10,
-        scale: 2,
-    };
-    assert_eq!(
-        stored(column_type, true, Arc::new(array.with_data_type(column_type.arrow())))
-            .unwrap()
-            .null_count(),
-        1
-    );
+    let column_type = ColumnType::Decimal { precision: 10, scale: 2 };
+    assert_eq!(stored(column_type, true, Arc::new(array.with_data_type(column_type.arrow()))).unwrap().null_count(), 1);
     // A long text that is not there, in a heap too small for it.
     let mut builder = StringViewBuilder::new();
     builder.append_value("x".repeat(5000));
     builder.append_value("short");
     let texts = builder.finish();
-    let array: ArrayRef = Arc::new(StringViewArray::new(
-        texts.views().clone(),
-        texts.data_buffers().to_vec(),
-        Some(nulls),
-    ));
+    let array: ArrayRef =
+        Arc::new(StringViewArray::new(texts.views().clone(), texts.data_buffers().to_vec(), Some(nulls)));
     let mut arena = arena();
     let mut buffer = PartitionBuffer::with_capacity(&schema(ColumnType::Text, true), 2, 0, &mut arena).unwrap();
     assert_eq!(buffer.append_batch(&batch(Arc::clone(&array)), 0..2), Ok(2));
@@ -158,10 +121,7 @@ fn values_behind_nulls_do_not_matter() {
 fn a_batch_of_other_columns_is_refused() {
     let array: ArrayRef = Arc::new(Int64Array::from(vec![1]));
     let error = stored(ColumnType::Integer, true, Arc::clone(&array)).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "column c: found a value of type Int64 where Int32 is due; cast it"
-    );
+    assert_eq!(error.to_string(), "column c: found a value of type Int64 where Int32 is due; cast it");
     let two = Arc::new(Schema::new(vec![
         Column::new("a", ColumnType::BigInt, true),
         Column::new("b", ColumnType::BigInt, true),
@@ -172,9 +132,7 @@ fn a_batch_of_other_columns_is_refused() {
 
 #[test]
 fn a_buffer_takes_what_fits() {
-    let texts: Vec<String> = (0..10)
-        .map(|at| format!("a text of some length, number {at}"))
-        .collect();
+    let texts: Vec<String> = (0..10).map(|at| format!("a text of some length, number {at}")).collect();
     let array: ArrayRef = Arc::new(StringViewArray::from_iter_values(&texts));
     let bytes = texts[0].len();
     let mut arena = arena();
@@ -190,16 +148,9 @@ fn a_buffer_takes_what_fits() {
 
 #[test]
 fn an_error_leaves_the_buffer_as_it_was() {
-    let good: ArrayRef = Arc::new(StringViewArray::from(vec![
-        Some("a"),
-        None,
-        Some("twelve bytes and more"),
-    ]));
-    let bad: ArrayRef = Arc::new(StringViewArray::from(vec![
-        None,
-        Some("also more than twelve"),
-        Some(&*"x".repeat(31)),
-    ]));
+    let good: ArrayRef = Arc::new(StringViewArray::from(vec![Some("a"), None, Some("twelve bytes and more")]));
+    let bad: ArrayRef =
+        Arc::new(StringViewArray::from(vec![None, Some("also more than twelve"), Some(&*"x".repeat(31))]));
     let mut arena = arena();
     let mut buffer =
         PartitionBuffer::with_capacity(&schema(ColumnType::Varchar(30), true), 9, 300, &mut arena).unwrap();
@@ -214,11 +165,7 @@ fn an_error_leaves_the_buffer_as_it_was() {
 
 #[test]
 fn bytes_go_there_and_back() {
-    let array: ArrayRef = Arc::new(BinaryViewArray::from_iter([
-        Some(&b"\xFF\0"[..]),
-        None,
-        Some(&[7; 100]),
-        Some(b""),
-    ]));
+    let array: ArrayRef =
+        Arc::new(BinaryViewArray::from_iter([Some(&b"\xFF\0"[..]), None, Some(&[7; 100]), Some(b"")]));
     assert_eq!(&stored(ColumnType::Bytea, true, Arc::clone(&array)).unwrap(), &array);
 }

@@ -60,10 +60,7 @@ fn every_instruction_set_finds_the_same() {
                 if std::arch::is_x86_feature_detected!("avx2") {
                     // SAFETY: the feature it needs is there.
                     let middle = unsafe { extremes_avx2(&$values, validity) };
-                    assert_eq!(
-                        (plain.min, plain.max, plain.nan),
-                        (middle.min, middle.max, middle.nan)
-                    );
+                    assert_eq!((plain.min, plain.max, plain.nan), (middle.min, middle.max, middle.nan));
                 }
             }};
         }
@@ -134,23 +131,11 @@ fn text_bounds(column_type: ColumnType, texts: &[&[u8]]) -> (Option<Value>, Opti
 #[test]
 fn texts_are_bounded_by_whole_characters() {
     let text = |text: &str| Some(Value::Text(text.to_owned()));
-    assert_eq!(
-        text_bounds(ColumnType::Text, &[b"b", b"abcdef", b"ab"]),
-        (text("ab"), text("c"))
-    );
-    assert_eq!(
-        text_bounds(ColumnType::Text, &["abcé".as_bytes()]),
-        (text("abc"), text("abd"))
-    );
+    assert_eq!(text_bounds(ColumnType::Text, &[b"b", b"abcdef", b"ab"]), (text("ab"), text("c")));
+    assert_eq!(text_bounds(ColumnType::Text, &["abcé".as_bytes()]), (text("abc"), text("abd")));
     assert_eq!(text_bounds(ColumnType::Text, &[b""]), (text(""), None));
-    assert_eq!(
-        text_bounds(ColumnType::Text, &["\u{D7FF}x".as_bytes()]).1,
-        text("\u{D7FF}y")
-    );
-    assert_eq!(
-        text_bounds(ColumnType::Text, &["\u{D7FF}".as_bytes()]).1,
-        text("\u{E000}")
-    );
+    assert_eq!(text_bounds(ColumnType::Text, &["\u{D7FF}x".as_bytes()]).1, text("\u{D7FF}y"));
+    assert_eq!(text_bounds(ColumnType::Text, &["\u{D7FF}".as_bytes()]).1, text("\u{E000}"));
     assert_eq!(text_bounds(ColumnType::Text, &["a\u{10FFFF}".as_bytes()]).1, text("b"));
     assert_eq!(text_bounds(ColumnType::Text, &["\u{10FFFF}".as_bytes()]).1, None);
 }
@@ -162,12 +147,6 @@ fn bytes_are_bounded_by_bytes() {
         text_bounds(ColumnType::Bytea, &[b"\xFF\x01\xFF\xFF\xFF"]),
         (bytes(b"\xFF\x01\xFF\xFF"), bytes(b"\xFF\x02"))
     );
-    assert_eq!(
-        text_bounds(ColumnType::Bytea, &[b"\xFF\xFF"]),
-        (bytes(b"\xFF\xFF"), None)
-    );
-    assert_eq!(
-        text_bounds(ColumnType::Bytea, &[b"\0", b"\x07\0"]),
-        (bytes(b""), bytes(b"\x08"))
-    );
+    assert_eq!(text_bounds(ColumnType::Bytea, &[b"\xFF\xFF"]), (bytes(b"\xFF\xFF"), None));
+    assert_eq!(text_bounds(ColumnType::Bytea, &[b"\0", b"\x07\0"]), (bytes(b""), bytes(b"\x08")));
 }
