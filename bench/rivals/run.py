@@ -4,10 +4,10 @@
     cargo build --release
     bench/rivals/run.py --longshore target/release/longshore
 
-Rivals are installed from PyPI into target/rivals-venv, at the versions of requirements.txt. Every load runs in a
-process of its own; the repetitions of all engines are interleaved, so that a slow minute of the machine falls on all
-of them; facts (row count, sums, least and greatest dates, lengths) are compared before a time counts. An engine that
-fails is reported and does not stop the others.
+Rivals are installed from PyPI into target/rivals-venv, at the versions of requirements.txt. Every engine runs in a
+process of its own with several loads, of which the best counts; the repetitions of all engines are interleaved, so
+that a slow minute of the machine falls on all of them; facts (row count, sums, least and greatest dates, lengths) are
+compared before a time counts. An engine that fails is reported and does not stop the others.
 """
 
 import argparse
@@ -28,7 +28,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--longshore", metavar="PATH", help="the release binary; without it only rivals are measured")
     parser.add_argument("--scale", default="1", help="TPC-H scale factor (lineitem has 760 MB at 1, the default)")
-    parser.add_argument("--runs", type=int, default=5, help="loads per engine and dialect (default 5)")
+    parser.add_argument("--runs", type=int, default=5, help="processes per engine and dialect (default 5)")
+    parser.add_argument("--loads", type=int, default=3, help="loads per process; the best counts (default 3)")
     parser.add_argument("--dialect", choices=["plain", "quoted", "both"], default="both")
     parser.add_argument("--only", metavar="NAME", action="append", help="only this rival; may be repeated")
     parser.add_argument("--data", type=pathlib.Path, default=ROOT / "target" / "bench-data", help="where the text lies")
@@ -55,9 +56,9 @@ def inside_venv(folder: pathlib.Path) -> None:
     os.execv(python, [python, __file__, *sys.argv[1:]])
 
 
-def load(engine: str, dialect: str, file: dict, binary: str) -> float:
-    """Seconds of one load; raises where it fails or its facts are wrong."""
-    command = [sys.executable, HERE / "worker.py", engine, file["path"], dialect, str(THREADS), binary]
+def load(engine: str, dialect: str, file: dict, loads: int, binary: str) -> float:
+    """Seconds of the best of some loads in one process; raises where it fails or its facts are wrong."""
+    command = [sys.executable, HERE / "worker.py", engine, file["path"], dialect, str(THREADS), str(loads), binary]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     if done.returncode != 0:
         lines = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()
@@ -69,7 +70,7 @@ def load(engine: str, dialect: str, file: dict, binary: str) -> float:
     return said["seconds"]
 
 
-def measure(engines: list[str], dialect: str, file: dict, runs: int, binary: str) -> tuple[dict, dict]:
+def measure(engines: list[str], dialect: str, file: dict, runs: int, loads: int, binary: str) -> tuple[dict, dict]:
     """Times and failures per engine, interleaved."""
     times: dict[str, list[float]] = {engine: [] for engine in engines}
     failures: dict[str, str] = {}
@@ -79,7 +80,7 @@ def measure(engines: list[str], dialect: str, file: dict, runs: int, binary: str
                 continue
             warm(file["path"])
             try:
-                seconds = load(engine, dialect, file, binary)
+                seconds = load(engine, dialect, file, loads, binary)
             except (RuntimeError, ValueError, subprocess.SubprocessError) as error:
                 failures[engine] = str(error)
                 continue
@@ -132,7 +133,7 @@ def main() -> int:
     files = text.prepare(chosen.data, chosen.scale)
     failed = False
     for dialect in ["plain", "quoted"] if chosen.dialect == "both" else [chosen.dialect]:
-        times, failures = measure(names, dialect, files[dialect], chosen.runs, binary)
+        times, failures = measure(names, dialect, files[dialect], chosen.runs, chosen.loads, binary)
         report(dialect, files[dialect], times, failures)
         failed |= "Longshore" in failures
         if chosen.record:
