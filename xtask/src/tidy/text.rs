@@ -31,8 +31,7 @@ const RULES: &[Rule] = &[
     (Scope::Everywhere, concat!("TO", "DO"), "do it, or describe the limit in a sentence"),
     (Scope::Everywhere, concat!("/wo", "rk/"), "a path relative to the repository"),
     (Scope::Everywhere, concat!("/ro", "ot/"), "a path relative to the repository or to $HOME"),
-    (Scope::Everywhere, concat!("/tmp/", "plan"), "the fact itself: nobody else has that file"),
-    (Scope::Everywhere, concat!("/tmp/", "target"), "a path relative to the repository"),
+    (Scope::Everywhere, concat!("/t", "mp/"), "a temporary folder that the program or test makes"),
     (Scope::Everywhere, concat!("<<<<", "<<< "), "the merged text"),
 ];
 
