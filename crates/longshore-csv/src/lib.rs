@@ -10,6 +10,8 @@
 //!    ([`record`]).
 //! 5. A decoder per column turns fields into values, a column at a time ([`decode`]).
 //!
+//! Texts of other formats are rewritten as rows of this one, and enter at step 5 ([`mod@format`]).
+//!
 //! [`mod@write`] is the way back. [`mod@reference`] is a slow and obvious parser of the same language, which the tests
 //! compare every kernel with.
 //!
@@ -23,6 +25,7 @@
 
 pub mod decode;
 pub mod dialect;
+pub mod format;
 pub mod kernel;
 pub mod padded;
 pub mod prefix;
@@ -33,6 +36,7 @@ pub mod write;
 
 pub use decode::{Decoder, Due, FieldError, FieldRule, Heap, Reason, Slot, Target, Validity, ValueType, Values};
 pub use dialect::{Dialect, DialectError};
+pub use format::{Defect, DefectKind, FirstRecord, Missing, RecordFormat, RowText};
 pub use kernel::{Kernel, KernelError};
 pub use padded::{PADDING, Padded};
 pub use prefix::{QuoteState, Survey, TextTraits, record_start, record_start_fast, survey, unclosed_quote};

@@ -82,6 +82,24 @@ impl<'a> Rows<'a> {
         Records { rows, consumed, error }
     }
 
+    /// Rows whose marks are known without a scan: each mark ends a field, and the one behind it begins after it.
+    ///
+    /// # Panics
+    /// If the marks are not those of whole rows, or go beyond the text.
+    pub(crate) fn from_marks(
+        text: Padded<'a>,
+        marks: &'a [u32],
+        shape: Shape,
+        traits: TextTraits,
+        dialect: &'a Dialect,
+    ) -> Rows<'a> {
+        let stride = shape.marks();
+        assert!(!marks.is_empty() && (marks.len() - 1).is_multiple_of(stride), "the marks are those of whole rows");
+        assert!(marks.len() == 1 || (marks[marks.len() - 1] as usize) < text.len(), "the marks lie within the text");
+        debug_assert!(marks[1..].is_sorted());
+        Rows { text, marks, stride, count: (marks.len() - 1) / stride, shape, selected: false, traits, dialect }
+    }
+
     /// Number of rows.
     #[must_use]
     #[inline]

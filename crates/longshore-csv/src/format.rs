@@ -1,0 +1,104 @@
+//! What any text format must do to be loaded: cut its text into records, and rewrite these as plain rows.
+//!
+//! The SIMD scan reads one language, that of [`crate::Dialect`]. Every other format implements [`RecordFormat`]: it
+//! turns a stretch of text into a [`RowText`], which the same decoders read, so that types, NULL and errors are the
+//! same for all formats. Not here: the formats themselves (`longshore-format`).
+
+mod row_text;
+
+use std::fmt;
+
+pub use row_text::{Missing, RowText};
+
+/// A text format that is read record by record.
+pub trait RecordFormat: fmt::Debug + Send + Sync {
+    /// How many bytes at the start of `text`, which begins where a record begins, are whole records. With `at_end` no
+    /// text follows, and all of it counts. Called by one worker at a time with a text of some megabytes, so it should
+    /// look no closer than it must: where a line end always ends a record, the last one tells.
+    fn complete(&self, text: &[u8], at_end: bool) -> usize;
+
+    /// Rewrites the records of `text`, which is what [`RecordFormat::complete`] cut off or a rest of it that begins
+    /// where a record begins, as rows, until the text ends or `rows` [is full](RowText::is_full). Returns the bytes
+    /// taken; at least one record is, if there is any.
+    ///
+    /// A record that cannot be rewritten is put into `defects` and left out of `rows`; the ones behind it are read
+    /// all the same.
+    fn read(&self, text: &[u8], rows: &mut RowText, defects: &mut Vec<Defect>) -> usize;
+
+    /// The first record of `text` taken apart, where the format has records that may be a header; `None` where it has
+    /// none or no record is complete. With `at_end` no text follows.
+    fn first_record(&self, text: &[u8], at_end: bool) -> Option<FirstRecord>;
+}
+
+/// The first record of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstRecord {
+    /// Bytes it takes, with what stands before it (comments) and its line end.
+    pub bytes: usize,
+    /// The contents of its fields, quotes and escapes taken away.
+    pub fields: Vec<Vec<u8>>,
+}
+
+/// A record that is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defect {
+    /// How many rows of the same call stand before it.
+    pub row: usize,
+    /// Its first byte in the text.
+    pub start: u32,
+    /// The byte behind its last one, line end excluded.
+    pub end: u32,
+    /// What is wrong.
+    pub kind: DefectKind,
+    /// What is wrong, as a part of a sentence.
+    pub reason: String,
+    /// What the user can do.
+    pub remedy: String,
+}
+
+/// The kinds of defects that users tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DefectKind {
+    /// A value that is not one of its column's type.
+    Value,
+    /// NULL where none may be.
+    Null,
+    /// Too few fields.
+    MissingFields,
+    /// Too many fields.
+    ExtraFields,
+    /// A quote that is never closed, or stands where none may.
+    Quote,
+    /// A carriage return that is not part of a line end.
+    LineEnd,
+    /// Bytes that are not text in the encoding of the file.
+    Encoding,
+    /// Longer than a record may be.
+    TooLong,
+    /// Not of the format at all: no JSON object, a line that a pattern does not match.
+    Syntax,
+}
+
+impl DefectKind {
+    /// The name that users see.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            DefectKind::Value => "value",
+            DefectKind::Null => "null",
+            DefectKind::MissingFields => "missing fields",
+            DefectKind::ExtraFields => "extra fields",
+            DefectKind::Quote => "quote",
+            DefectKind::LineEnd => "line end",
+            DefectKind::Encoding => "encoding",
+            DefectKind::TooLong => "too long",
+            DefectKind::Syntax => "syntax",
+        }
+    }
+}
+
+impl fmt::Display for DefectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,277 @@
+//! Rows in the plainest language: what every format but plain CSV is rewritten to.
+//!
+//! The text is CSV with a control character between fields and double quotes, so that NULL texts, forced NULLs and quoting mean what they mean
+//! everywhere; it comes with its marks, so that it is never scanned. Beside each field stands where its original is.
+
+use std::sync::LazyLock;
+
+use crate::{Dialect, PADDING, Padded, Rows, Shape, TextTraits};
+
+/// The language that formats are rewritten to.
+static PLAIN: LazyLock<Dialect> =
+    LazyLock::new(|| Dialect::new(DELIMITER, Some(QUOTE), None).expect("ASCII characters with a role each"));
+
+/// The unit separator of ASCII: no NULL text holds it, and hardly any field does.
+const DELIMITER: u8 = 0x1F;
+const QUOTE: u8 = b'"';
+
+/// What a field becomes that its record lacks or that is null without a text of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// The text to put there.
+    pub text: Box<[u8]>,
+    /// Whether it is a value whatever it looks like; otherwise it is NULL where it is the NULL text.
+    pub quoted: bool,
+}
+
+/// Rows under construction; made once and reused.
+#[derive(Debug)]
+pub struct RowText {
+    text: Vec<u8>,
+    /// The sentinel, then the end of each field.
+    marks: Vec<u32>,
+    /// Start of each field in the original.
+    origins: Vec<u32>,
+    /// Start and end of each record in the original.
+    records: Vec<(u32, u32)>,
+    missing: Vec<Missing>,
+    bytes_max: usize,
+    has_quotes: bool,
+}
+
+impl RowText {
+    /// No rows of as many fields as `missing` has, full with about `bytes_max` bytes of text.
+    ///
+    /// # Panics
+    /// If there is no field.
+    #[must_use]
+    pub fn new(missing: Vec<Missing>, bytes_max: usize) -> RowText {
+        assert!(!missing.is_empty(), "a row has at least one field");
+        RowText {
+            text: Vec::new(),
+            marks: vec![u32::MAX],
+            origins: Vec::new(),
+            records: Vec::new(),
+            missing,
+            bytes_max,
+            has_quotes: false,
+        }
+    }
+
+    /// Fields of every row.
+    #[must_use]
+    #[inline]
+    pub fn fields(&self) -> usize {
+        self.missing.len()
+    }
+
+    /// Number of finished rows.
+    #[must_use]
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether no further record should be begun.
+    #[must_use]
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.text.len() >= self.bytes_max
+    }
+
+    /// Fields that the record under construction has so far.
+    #[must_use]
+    #[inline]
+    pub fn fields_begun(&self) -> usize {
+        self.origins.len() - self.count() * self.fields()
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.marks.truncate(1);
+        self.origins.clear();
+        self.records.clear();
+        self.has_quotes = false;
+    }
+
+    /// Appends a field as if it stood in CSV without quotes, so that it may be NULL.
+    #[inline]
+    pub fn push_bare(&mut self, content: &[u8], origin: u32) {
+        if content.iter().any(|byte| matches!(*byte, QUOTE | DELIMITER | b'\n' | b'\r')) {
+            // No NULL text of this language holds one of these, so that quoting the field does not change what it is.
+            self.push_quoted(content, origin);
+        } else {
+            self.text.extend_from_slice(content);
+            self.finish_field(origin);
+        }
+    }
+
+    /// Appends a field that is a value whatever it looks like.
+    #[inline]
+    pub fn push_quoted(&mut self, content: &[u8], origin: u32) {
+        self.open_quoted();
+        self.extend_quoted(content);
+        self.close_quoted(origin);
+    }
+
+    /// Begins a field like [`RowText::push_quoted`] whose content comes in parts.
+    #[inline]
+    pub fn open_quoted(&mut self) {
+        self.has_quotes = true;
+        self.text.push(QUOTE);
+    }
+
+    /// Appends to the content of the field that [`RowText::open_quoted`] began.
+    #[inline]
+    pub fn extend_quoted(&mut self, mut content: &[u8]) {
+        while let Some(quote) = memchr::memchr(QUOTE, content) {
+            self.text.extend_from_slice(&content[..=quote]);
+            self.text.push(QUOTE);
+            content = &content[quote + 1..];
+        }
+        self.text.extend_from_slice(content);
+    }
+
+    /// Ends the field that [`RowText::open_quoted`] began.
+    #[inline]
+    pub fn close_quoted(&mut self, origin: u32) {
+        self.text.push(QUOTE);
+        self.finish_field(origin);
+    }
+
+    /// Appends what a field is that the record lacks.
+    #[inline]
+    pub fn push_missing(&mut self, origin: u32) {
+        let field = self.fields_begun();
+        let missing = std::mem::take(&mut self.missing[field]);
+        if missing.quoted {
+            self.push_quoted(&missing.text, origin);
+        } else {
+            self.push_bare(&missing.text, origin);
+        }
+        self.missing[field] = missing;
+    }
+
+    #[inline]
+    fn finish_field(&mut self, origin: u32) {
+        debug_assert!(self.fields_begun() < self.fields(), "a record has {} fields", self.fields());
+        self.marks.push(self.text.len() as u32);
+        self.origins.push(origin);
+        self.text.push(DELIMITER);
+    }
+
+    /// Ends the record, which stands at `start..end` of the original, line end excluded.
+    ///
+    /// # Panics
+    /// If it lacks fields or has too many.
+    #[inline]
+    pub fn end_record(&mut self, start: u32, end: u32) {
+        assert_eq!(self.fields_begun(), self.fields(), "a record has as many fields as are due");
+        if let Some(last) = self.text.last_mut() {
+            *last = b'\n';
+        }
+        self.records.push((start, end));
+    }
+
+    /// Takes back the fields of the record under construction.
+    pub fn cancel_record(&mut self) {
+        let whole = self.count() * self.fields();
+        self.marks.truncate(1 + whole);
+        self.origins.truncate(whole);
+        let kept = if whole == 0 { 0 } else { self.marks[whole] as usize + 1 };
+        self.text.truncate(kept);
+    }
+
+    /// The finished rows. [`RowText::clear`] comes before the next ones.
+    ///
+    /// # Panics
+    /// If a record is under construction.
+    #[must_use]
+    pub fn rows(&mut self) -> Rows<'_> {
+        assert_eq!(self.fields_begun(), 0, "no record is under construction");
+        let traits = TextTraits { quotes: self.has_quotes, carriage_returns: false, non_ascii: !self.text.is_ascii() };
+        let length = self.marks.last().map_or(0, |mark| mark.wrapping_add(1) as usize);
+        self.text.resize(length + PADDING, 0);
+        let text = Padded::new(&self.text, length);
+        let shape = Shape { fields: self.missing.len(), trailing_delimiter: false };
+        Rows::from_marks(text, &self.marks, shape, traits, &PLAIN)
+    }
+
+    /// Where the original of a row stands.
+    #[must_use]
+    pub fn record_origin(&self, row: usize) -> (u32, u32) {
+        self.records[row]
+    }
+
+    /// Where the original of a field begins.
+    #[must_use]
+    pub fn field_origin(&self, row: usize, column: usize) -> u32 {
+        self.origins[row * self.fields() + column]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference;
+
+    fn fields(count: usize) -> RowText {
+        RowText::new(vec![Missing::default(); count], 1 << 16)
+    }
+
+    /// The rows as the slow parser of CSV reads their text: content and whether it was quoted.
+    fn read(rows: &mut RowText) -> Vec<Vec<(String, bool)>> {
+        let rows = rows.rows();
+        let text = rows.text().text();
+        let records = reference::records(text, rows.dialect()).expect("well-formed text");
+        for (row, record) in records.iter().enumerate() {
+            for (column, field) in record.fields.iter().enumerate() {
+                assert_eq!(rows.field(row, column), (field.start as u32, field.end as u32), "row {row}, {column}");
+            }
+        }
+        let field = |field: &reference::RawField| (String::from_utf8_lossy(&field.value).into_owned(), field.quoted);
+        records.iter().map(|record| record.fields.iter().map(field).collect()).collect()
+    }
+
+    #[test]
+    fn rows_are_what_the_reference_parser_reads() {
+        let mut rows = fields(2);
+        rows.push_bare(b"1", 10);
+        rows.push_quoted(b"a\x1f\"b\"\n", 12);
+        rows.end_record(10, 30);
+        rows.push_bare(b"", 31);
+        rows.push_bare(b"5\" pipe", 32);
+        rows.end_record(31, 39);
+        let expected = [[("1", false), ("a\u{1f}\"b\"\n", true)], [("", false), ("5\" pipe", true)]];
+        let expected: Vec<Vec<(String, bool)>> =
+            expected.iter().map(|row| row.iter().map(|(text, quoted)| ((*text).to_owned(), *quoted)).collect()).collect();
+        assert_eq!(read(&mut rows), expected);
+        assert_eq!((rows.record_origin(1), rows.field_origin(1, 1)), ((31, 39), 32));
+    }
+
+    #[test]
+    fn a_cancelled_record_leaves_nothing() {
+        let mut rows = fields(2);
+        rows.push_bare(b"x", 0);
+        rows.cancel_record();
+        rows.push_bare(b"1", 5);
+        rows.push_bare(b"2", 7);
+        rows.end_record(5, 8);
+        rows.push_quoted(b"y", 9);
+        rows.cancel_record();
+        assert_eq!(read(&mut rows), [[("1".to_owned(), false), ("2".to_owned(), false)]]);
+    }
+
+    #[test]
+    fn missing_fields_become_what_was_asked_for() {
+        let missing = [("", false), ("n/a", true)].map(|(text, quoted)| Missing { text: text.as_bytes().into(), quoted });
+        let mut rows = RowText::new(missing.to_vec(), 1 << 16);
+        rows.push_missing(0);
+        rows.push_missing(0);
+        rows.end_record(0, 0);
+        assert_eq!(read(&mut rows), [[(String::new(), false), ("n/a".to_owned(), true)]]);
+        rows.clear();
+        assert_eq!(rows.rows().count(), 0);
+    }
+}

@@ -1,0 +1,4 @@
+//! Text formats beside plain CSV, and telling what a text is from looking at it.
+//!
+//! Each format is a [`longshore_csv::RecordFormat`]: it rewrites its records as plain rows, which the decoders of
+//! `longshore-csv` read. What this crate never does: read or write files, start threads.

@@ -1,0 +1,3 @@
+//! Finds and opens texts: patterns of paths, folders, compressed, encoded and remote files.
+//!
+//! What comes out is a [`longshore_load::Source`] per file. Not here: records, fields, types.
