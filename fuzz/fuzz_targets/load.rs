@@ -9,13 +9,13 @@ use libfuzzer_sys::fuzz_target;
 use longshore_csv::decode::exact;
 use longshore_csv::reference::{self, RawField};
 use longshore_fuzz::Choices;
-use longshore_load::{Control, CsvOptions, Kernel, LoadError, Mode, Source, TrailingDelimiter, Tuning, copy_from};
+use longshore_load::{Control, TextOptions, Kernel, LoadError, Mode, Source, TrailingDelimiter, Tuning, copy_from};
 use longshore_storage::checksum::checksum;
 use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema};
 
 fuzz_target!(|input: &[u8]| {
     let mut choices = Choices::new(input);
-    let mut options = CsvOptions::new(choices.dialect());
+    let mut options = TextOptions::new(choices.dialect());
     options.trailing_delimiter =
         choices.pick(&[TrailingDelimiter::No, TrailingDelimiter::Auto, TrailingDelimiter::Yes]);
     let mut tuning = Tuning::new(1 + choices.below(3));
@@ -27,7 +27,7 @@ fuzz_target!(|input: &[u8]| {
     let text = choices.rest();
 
     let plain = Tuning { kernel: Kernel::Portable, piece_bytes: 1 << 20, span_bytes: None, ..Tuning::new(1) };
-    let safe = CsvOptions { mode: Mode::Safe, ..options.clone() };
+    let safe = TextOptions { mode: Mode::Safe, ..options.clone() };
     let right = load(stream(text), &safe, &plain);
     let found = if way.is_multiple_of(8) {
         load_mapped(text, &options, &tuning)
@@ -50,7 +50,7 @@ struct Loaded {
 }
 
 /// Rows and checksum, or the message of the error; its kind is part of the message.
-fn load(source: Source, options: &CsvOptions, tuning: &Tuning) -> Result<Loaded, String> {
+fn load(source: Source, options: &TextOptions, tuning: &Tuning) -> Result<Loaded, String> {
     let columns = vec![
         Column::new("number", ColumnType::Integer, false),
         Column::new("text", ColumnType::Varchar(20), true),
@@ -77,7 +77,7 @@ fn stream(text: &[u8]) -> Source {
 }
 
 /// The same through a mapped file, under the name that the stream has.
-fn load_mapped(text: &[u8], options: &CsvOptions, tuning: &Tuning) -> Result<Loaded, String> {
+fn load_mapped(text: &[u8], options: &TextOptions, tuning: &Tuning) -> Result<Loaded, String> {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(text).expect("the file takes the text");
     let source = Source::open(file.path()).expect("the file is there");
@@ -85,7 +85,7 @@ fn load_mapped(text: &[u8], options: &CsvOptions, tuning: &Tuning) -> Result<Loa
 }
 
 /// Whether the load took the text if and only if the twins do.
-fn against_twins(text: &[u8], options: &CsvOptions, loaded: Option<u64>) {
+fn against_twins(text: &[u8], options: &TextOptions, loaded: Option<u64>) {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let right = reference::records(text, &options.dialect).ok().filter(|records| {
         records.iter().all(|record| match record.fields.as_slice() {

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use libfuzzer_sys::fuzz_target;
 use longshore_csv::Dialect;
 use longshore_fuzz::Choices;
-use longshore_load::{Control, CsvOptions, Source, Tuning, copy_from};
+use longshore_load::{Control, TextOptions, Source, Tuning, copy_from};
 use longshore_storage::checksum::{Checksum, checksum};
 use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema, native};
 use xxhash_rust::xxh3::xxh3_64;
@@ -62,7 +62,7 @@ static FILE: LazyLock<(Vec<u8>, Checksum)> = LazyLock::new(|| {
     ];
     let fields: Vec<usize> = (0..columns.len()).collect();
     let relation = Relation::new(Arc::new(Schema::new(columns)), Memory::new(None));
-    let options = CsvOptions::new(Dialect::default());
+    let options = TextOptions::new(Dialect::default());
     for rows in [0..200_u32, 200..260] {
         let text: String = rows.map(line).collect();
         let source = Source::from_reader("text", Box::new(Cursor::new(text.into_bytes())));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use longshore_load::{Control, CsvOptions, Dialect, Source, Tuning, copy_from};
+use longshore_load::{Control, Dialect, Source, TextOptions, Tuning, copy_from};
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 
 use crate::Failure;
@@ -39,9 +39,9 @@ pub(crate) fn schema(precision: u8) -> Arc<Schema> {
 pub(crate) const DECIMAL_PRECISION: u8 = 15;
 
 /// How the text of a dialect is read.
-pub(crate) fn options(text: Text) -> CsvOptions {
+pub(crate) fn options(text: Text) -> TextOptions {
     let dialect = Dialect::new(text.delimiter(), Some(b'"'), None).expect("the dialect is a valid one");
-    CsvOptions::new(dialect)
+    TextOptions::new(dialect)
 }
 
 /// A file loaded into a fresh relation.

@@ -9,7 +9,7 @@ use longshore_storage::{ColumnType, PartitionBuffer, Schema, SpareColumn, SpareV
 use crate::position::bad_value;
 use crate::span::Span;
 use crate::worker::{Pass, Piece};
-use crate::{CsvOptions, LoadError};
+use crate::{LoadError, TextOptions};
 
 /// One field of the file and where its values go.
 pub(crate) struct Field {
@@ -62,7 +62,7 @@ impl FieldPlan {
         file: &str,
         schema: &Schema,
         targets: &[(usize, usize)],
-        options: &CsvOptions,
+        options: &TextOptions,
         kernel: Kernel,
     ) -> Result<Self, LoadError> {
         let columns = schema.columns();

@@ -2,7 +2,7 @@
 //!
 //! The way of a load (Instant Loading, 3.2): a [`Source`] is cut into spans; each worker claims a span, scans and
 //! decodes it piece by piece into partition buffers, and hands them to the relation's append, which merges them in
-//! the order of the file. The same machinery feeds queries over files ([`CsvScan`]). [`unload_csv`] is the way back.
+//! the order of the file. The same machinery feeds queries over files ([`TextScan`]). [`unload_csv`] is the way back.
 //!
 //! The result is the same for every kernel, thread count, piece size and span size. Not here: SQL, DataFusion, tokio.
 
@@ -23,7 +23,7 @@ pub use control::{Control, Progress};
 pub use error::{BadField, LoadError};
 pub use load::{LoadReport, copy_from};
 pub use longshore_csv::{Dialect, DialectError, Kernel};
-pub use options::{ColumnChoice, CsvOptions, Header, Mode, PIECE_BYTES_DEFAULT, TrailingDelimiter, Tuning};
-pub use scan::{CsvScan, RowFilter, ScanRequest, ScanWorker};
+pub use options::{ColumnChoice, Header, Mode, PIECE_BYTES_DEFAULT, TextOptions, TrailingDelimiter, Tuning};
+pub use scan::{RowFilter, ScanRequest, ScanWorker, TextScan};
 pub use source::Source;
 pub use unload::{Target, UnloadOptions, UnloadReport, unload_csv};

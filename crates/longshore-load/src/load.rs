@@ -13,7 +13,7 @@ use crate::options::check_null;
 use crate::position::bad_record;
 use crate::span::{Span, Spans};
 use crate::worker::{Cursor, Pass, Piece, Scratch};
-use crate::{Control, CsvOptions, LoadError, Source, Tuning};
+use crate::{Control, LoadError, Source, TextOptions, Tuning};
 
 /// Room that a partition buffer gets beyond the estimate of its rows: one part in this many.
 const ESTIMATE_SLACK: usize = 64;
@@ -41,7 +41,7 @@ pub fn copy_from(
     source: Source,
     relation: &Relation,
     fields: &[usize],
-    options: &CsvOptions,
+    options: &TextOptions,
     tuning: &Tuning,
     control: &Control,
 ) -> Result<LoadReport, LoadError> {

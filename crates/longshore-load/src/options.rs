@@ -11,7 +11,7 @@ pub const PIECE_BYTES_DEFAULT: usize = 128 << 10;
 
 /// How the text of a file is to be read. Every option has PostgreSQL's meaning unless it says otherwise.
 #[derive(Clone, Debug)]
-pub struct CsvOptions {
+pub struct TextOptions {
     /// Delimiter, quote and escape.
     pub dialect: Dialect,
     /// The unquoted text that stands for NULL.
@@ -28,7 +28,7 @@ pub struct CsvOptions {
     pub mode: Mode,
 }
 
-impl CsvOptions {
+impl TextOptions {
     /// PostgreSQL's defaults for CSV with the given dialect.
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {

@@ -5,7 +5,7 @@ use longshore_csv::{QuoteState, record_start};
 
 use crate::position::malformed;
 use crate::source::BYTE_ORDER_MARK;
-use crate::{CsvOptions, Header, LoadError, TrailingDelimiter, Tuning};
+use crate::{Header, LoadError, TextOptions, TrailingDelimiter, Tuning};
 
 /// Bytes of the head that the estimate of a record's length is taken from.
 const SAMPLE_BYTES: usize = 256 << 10;
@@ -32,7 +32,7 @@ pub(crate) fn read(
     head: &[u8],
     at_end: bool,
     names: &[&str],
-    options: &CsvOptions,
+    options: &TextOptions,
     tuning: &Tuning,
 ) -> Result<Option<Preamble>, LoadError> {
     let mut start = if head.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
@@ -65,14 +65,14 @@ pub(crate) fn read(
 }
 
 /// Just after the record that begins at `start`; `None` when it does not end within the head.
-fn record_end(head: &[u8], start: usize, at_end: bool, options: &CsvOptions, tuning: &Tuning) -> Option<usize> {
+fn record_end(head: &[u8], start: usize, at_end: bool, options: &TextOptions, tuning: &Tuning) -> Option<usize> {
     record_start(tuning.kernel, &options.dialect, &head[start..], QuoteState::Outside)
         .map(|length| start + length)
         .or(at_end.then_some(head.len()))
 }
 
 /// The fields of the first record in `text`; none when it is malformed, which the load itself will report.
-fn first_fields(text: &[u8], options: &CsvOptions) -> Vec<RawField> {
+fn first_fields(text: &[u8], options: &TextOptions) -> Vec<RawField> {
     reference::records(text, &options.dialect)
         .ok()
         .and_then(|records| records.into_iter().next())
@@ -80,12 +80,12 @@ fn first_fields(text: &[u8], options: &CsvOptions) -> Vec<RawField> {
         .unwrap_or_default()
 }
 
-fn has_trailing_delimiter(text: &[u8], columns: usize, options: &CsvOptions) -> bool {
+fn has_trailing_delimiter(text: &[u8], columns: usize, options: &TextOptions) -> bool {
     let fields = first_fields(text, options);
     fields.len() == columns + 1 && fields.last().is_some_and(|field| !field.quoted && field.value.is_empty())
 }
 
-fn check_header(name: &str, text: &[u8], names: &[&str], options: &CsvOptions) -> Result<(), LoadError> {
+fn check_header(name: &str, text: &[u8], names: &[&str], options: &TextOptions) -> Result<(), LoadError> {
     let mut found: Vec<String> = first_fields(text, options)
         .into_iter()
         .map(|field| String::from_utf8_lossy(&field.value).into_owned())

@@ -20,7 +20,7 @@ use crate::options::check_null;
 use crate::position::bad_record;
 use crate::span::{Span, Spans};
 use crate::worker::{Cursor, Pass, Scratch};
-use crate::{Control, CsvOptions, LoadError, Source, Tuning};
+use crate::{Control, LoadError, Source, TextOptions, Tuning};
 
 /// Rows of a batch at most: what DataFusion's operators are tuned for.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -39,7 +39,7 @@ pub trait RowFilter: Send + Sync {
     fn select(&self, batch: &RecordBatch) -> Result<BooleanArray, String>;
 }
 
-/// What a [`CsvScan`] shall read.
+/// What a [`TextScan`] shall read.
 pub struct ScanRequest {
     /// Name and type of every field of the file.
     pub schema: Arc<Schema>,
@@ -50,7 +50,7 @@ pub struct ScanRequest {
     /// Each worker returns no more rows than this.
     pub limit: Option<usize>,
     /// How the text is to be read.
-    pub options: CsvOptions,
+    pub options: TextOptions,
     /// How the machine is used.
     pub tuning: Tuning,
     /// Where batches take their memory from.
@@ -60,7 +60,7 @@ pub struct ScanRequest {
 }
 
 /// One pass over a file, shared by workers.
-pub struct CsvScan {
+pub struct TextScan {
     pass: Pass,
     output: Columns,
     filter: Option<(Arc<dyn RowFilter>, Columns)>,
@@ -86,7 +86,7 @@ impl Columns {
         file: &str,
         fields: &Schema,
         positions: &[usize],
-        options: &CsvOptions,
+        options: &TextOptions,
         kernel: Kernel,
     ) -> Result<Self, LoadError> {
         let columns = positions.iter().map(|&position| fields.columns()[position].clone()).collect();
@@ -112,7 +112,7 @@ impl Columns {
     }
 }
 
-impl CsvScan {
+impl TextScan {
     /// Prepares the scan: reads the head of the file, but decodes no row.
     ///
     /// # Errors
@@ -210,7 +210,7 @@ fn kept_rows(keep: &BooleanArray) -> Vec<u32> {
 
 /// Batches of the spans that one worker claims.
 pub struct ScanWorker {
-    scan: Arc<CsvScan>,
+    scan: Arc<TextScan>,
     arena: Arena,
     scratch: Scratch,
     /// Marks of the rows that passed the filter.

@@ -21,7 +21,7 @@ use longshore_csv::{Dialect, Kernel, QuoteState, TextTraits, record_start, recor
 use longshore_storage::CHUNK_ROWS_MAX;
 
 use crate::source::Mapping;
-use crate::{Control, CsvOptions, LoadError, Mode, Source, Tuning};
+use crate::{Control, LoadError, Mode, Source, TextOptions, Tuning};
 
 mod stream;
 
@@ -71,7 +71,7 @@ impl Spans {
     pub(crate) fn new(
         source: Source,
         names: &[&str],
-        options: &CsvOptions,
+        options: &TextOptions,
         tuning: &Tuning,
     ) -> Result<(Self, bool), LoadError> {
         let Source { name, input } = source;
@@ -210,7 +210,7 @@ impl MappedSpans {
         name: String,
         mapping: Mapping,
         preamble: &crate::preamble::Preamble,
-        options: &CsvOptions,
+        options: &TextOptions,
         tuning: &Tuning,
     ) -> Self {
         let data_start = preamble.data_start;

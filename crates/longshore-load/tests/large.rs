@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use harness::{comma, schema, share};
-use longshore_load::{Control, CsvOptions, LoadError, Mode, Source, Tuning, copy_from};
+use longshore_load::{Control, LoadError, Mode, Source, TextOptions, Tuning, copy_from};
 use longshore_storage::{ColumnType, Memory, Relation, Schema};
 
 /// Real rows of the file with the treacherous field.
@@ -36,7 +36,7 @@ fn treacherous() -> String {
     text
 }
 
-fn load(path: &Path, schema: &Arc<Schema>, options: &CsvOptions, tuning: &Tuning) -> Result<Relation, LoadError> {
+fn load(path: &Path, schema: &Arc<Schema>, options: &TextOptions, tuning: &Tuning) -> Result<Relation, LoadError> {
     let relation = Relation::new(Arc::clone(schema), Memory::new(None));
     let fields: Vec<usize> = (0..schema.columns().len()).collect();
     copy_from(Source::open(path)?, &relation, &fields, options, tuning, &Control::new())?;
@@ -56,7 +56,7 @@ fn lines_within_quotes_are_never_rows() {
     let file = file(text.as_bytes());
     for threads in [1, 2, 7] {
         for mode in [Mode::Exact, Mode::Safe] {
-            let options = CsvOptions { mode, ..comma() };
+            let options = TextOptions { mode, ..comma() };
             let relation = load(file.path(), &columns(), &options, &Tuning::new(threads)).expect("a load");
             let snapshot = relation.snapshot();
             assert_eq!(snapshot.rows(), ROWS);
@@ -94,7 +94,7 @@ fn the_line_of_an_error_behind_quoted_lines_is_true() {
 
 #[test]
 fn fast_mode_loads_what_it_may_and_refuses_the_rest() {
-    let fast = CsvOptions { mode: Mode::Fast, ..comma() };
+    let fast = TextOptions { mode: Mode::Fast, ..comma() };
     let spans = |span_bytes| Tuning { span_bytes: Some(span_bytes), ..Tuning::new(2) };
     let mut plain = String::new();
     for row in 0..10_000 {

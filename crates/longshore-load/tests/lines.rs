@@ -3,7 +3,7 @@
 mod harness;
 
 use harness::{check, comma, expected, pipe, schema, texts};
-use longshore_load::{ColumnChoice, CsvOptions, Dialect, Header, TrailingDelimiter};
+use longshore_load::{ColumnChoice, Dialect, Header, TextOptions, TrailingDelimiter};
 use longshore_storage::ColumnType;
 
 /// A test that loads a text into text columns and expects rows in canonical CSV (every value quoted, NULL empty).
@@ -30,20 +30,20 @@ macro_rules! fails_with {
     };
 }
 
-fn escaped() -> CsvOptions {
-    CsvOptions::new(Dialect::new(b',', Some(b'"'), Some(b'\\')).expect("a dialect"))
+fn escaped() -> TextOptions {
+    TextOptions::new(Dialect::new(b',', Some(b'"'), Some(b'\\')).expect("a dialect"))
 }
 
-fn unquoted() -> CsvOptions {
-    CsvOptions::new(Dialect::new(b',', None, None).expect("a dialect"))
+fn unquoted() -> TextOptions {
+    TextOptions::new(Dialect::new(b',', None, None).expect("a dialect"))
 }
 
-fn header(options: CsvOptions) -> CsvOptions {
-    CsvOptions { header: Header::Skip, ..options }
+fn header(options: TextOptions) -> TextOptions {
+    TextOptions { header: Header::Skip, ..options }
 }
 
-fn null(text: &str, options: CsvOptions) -> CsvOptions {
-    CsvOptions { null: text.to_owned(), ..options }
+fn null(text: &str, options: TextOptions) -> TextOptions {
+    TextOptions { null: text.to_owned(), ..options }
 }
 
 loads_to!(nothing, 2, comma(), "", "");
@@ -83,7 +83,7 @@ loads_to!(
 loads_to!(
     force_null_and_not_null,
     2,
-    CsvOptions {
+    TextOptions {
         force_null: ColumnChoice::Names(vec!["c0".to_owned()]),
         force_not_null: ColumnChoice::Names(vec!["c1".to_owned()]),
         ..comma()
@@ -122,7 +122,7 @@ fails_with!(trailing_delimiter_missing, texts(2), pipe(), "a|b|\nc|d\n", "line 2
 fails_with!(
     trailing_delimiter_not_wanted,
     texts(2),
-    CsvOptions { trailing_delimiter: TrailingDelimiter::No, ..pipe() },
+    TextOptions { trailing_delimiter: TrailingDelimiter::No, ..pipe() },
     "a|b|\n",
     "line 1, byte 0"
 );

@@ -6,7 +6,7 @@ mod harness;
 use std::sync::Arc;
 
 use harness::{Machine, check_on, comma, machines, pipe, schema, share, texts};
-use longshore_load::{CsvOptions, Dialect, Header};
+use longshore_load::{Dialect, Header, TextOptions};
 use longshore_storage::{ColumnType, Schema};
 
 /// Machines that each text is tried on.
@@ -114,7 +114,7 @@ fn some_machines(random: &mut Random, all: &[Machine]) -> Vec<Machine> {
     (0..MACHINES_PER_TEXT).map(|_| all[random.below(all.len())].clone()).collect()
 }
 
-fn fuzz(seed: u64, texts: usize, schema: &Arc<Schema>, options: &CsvOptions, make: impl Fn(&mut Random) -> Vec<u8>) {
+fn fuzz(seed: u64, texts: usize, schema: &Arc<Schema>, options: &TextOptions, make: impl Fn(&mut Random) -> Vec<u8>) {
     let all = machines();
     let mut random = Random(seed);
     for _ in 0..share(texts) {
@@ -157,9 +157,9 @@ fn random_bytes_of_a_small_alphabet() {
 
 #[test]
 fn random_bytes_with_an_escape_character() {
-    let options = CsvOptions {
+    let options = TextOptions {
         header: Header::Skip,
-        ..CsvOptions::new(Dialect::new(b';', Some(b'\''), Some(b'\\')).expect("a dialect"))
+        ..TextOptions::new(Dialect::new(b';', Some(b'\''), Some(b'\\')).expect("a dialect"))
     };
     fuzz(5, 2_000, &texts(2), &options, |random| {
         (0..random.below(200)).map(|_| b"';\n\\ab'\\"[random.below(8)]).collect()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use harness::{comma, dump, schema};
 use longshore_load::{
-    ColumnChoice, Control, CsvOptions, Dialect, Header, LoadError, Source, Target, Tuning, UnloadOptions, copy_from,
+    ColumnChoice, Control, Dialect, Header, LoadError, Source, Target, TextOptions, Tuning, UnloadOptions, copy_from,
     unload_csv,
 };
 use longshore_storage::{ColumnType, Memory, Relation, Schema};
@@ -35,7 +35,7 @@ fn columns() -> Arc<Schema> {
     ])
 }
 
-fn load(text: &[u8], options: &CsvOptions) -> Relation {
+fn load(text: &[u8], options: &TextOptions) -> Relation {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(text).expect("written");
     let relation = Relation::new(columns(), Memory::new(None));
@@ -83,7 +83,7 @@ fn every_dialect_is_read_back() {
                         continue;
                     }
                 };
-                let read = CsvOptions { null: null.to_owned(), header: Header::Match, ..CsvOptions::new(dialect) };
+                let read = TextOptions { null: null.to_owned(), header: Header::Match, ..TextOptions::new(dialect) };
                 let again = load(&text, &read);
                 assert_eq!(dump(&again), rows, "{dialect:?} {null:?}\n{}", text.escape_ascii());
             }

@@ -244,8 +244,10 @@ mod tests {
         rows.push_bare(b"5\" pipe", 32);
         rows.end_record(31, 39);
         let expected = [[("1", false), ("a\u{1f}\"b\"\n", true)], [("", false), ("5\" pipe", true)]];
-        let expected: Vec<Vec<(String, bool)>> =
-            expected.iter().map(|row| row.iter().map(|(text, quoted)| ((*text).to_owned(), *quoted)).collect()).collect();
+        let expected: Vec<Vec<(String, bool)>> = expected
+            .iter()
+            .map(|row| row.iter().map(|(text, quoted)| ((*text).to_owned(), *quoted)).collect())
+            .collect();
         assert_eq!(read(&mut rows), expected);
         assert_eq!((rows.record_origin(1), rows.field_origin(1, 1)), ((31, 39), 32));
     }
@@ -265,7 +267,8 @@ mod tests {
 
     #[test]
     fn missing_fields_become_what_was_asked_for() {
-        let missing = [("", false), ("n/a", true)].map(|(text, quoted)| Missing { text: text.as_bytes().into(), quoted });
+        let missing =
+            [("", false), ("n/a", true)].map(|(text, quoted)| Missing { text: text.as_bytes().into(), quoted });
         let mut rows = RowText::new(missing.to_vec(), 1 << 16);
         rows.push_missing(0);
         rows.push_missing(0);

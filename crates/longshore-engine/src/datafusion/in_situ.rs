@@ -21,7 +21,7 @@ use datafusion::datasource::{TableType, provider_as_source};
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
 use datafusion::physical_plan::ExecutionPlan;
-use longshore_load::{CsvOptions, Tuning};
+use longshore_load::{TextOptions, Tuning};
 use longshore_storage::{Column, Memory, Schema};
 use sqlparser::ast::{ObjectName, ObjectNamePart, TableAlias, TableFactor};
 
@@ -181,7 +181,7 @@ pub(super) struct CsvTable {
     path: PathBuf,
     schema: Arc<Schema>,
     arrow: SchemaRef,
-    options: CsvOptions,
+    options: TextOptions,
     tuning: Tuning,
     memory: Arc<Memory>,
 }

@@ -7,7 +7,7 @@
 
 mod given;
 
-use longshore_load::{ColumnChoice, CsvOptions, Dialect, Header, Mode, TrailingDelimiter, Tuning, UnloadOptions};
+use longshore_load::{ColumnChoice, Dialect, Header, Mode, TextOptions, TrailingDelimiter, Tuning, UnloadOptions};
 use longshore_storage::MergeKind;
 use sqlparser::tokenizer::Location;
 
@@ -202,8 +202,8 @@ impl Options {
     }
 
     /// How to read text.
-    pub(crate) fn csv(&self) -> CsvOptions {
-        let mut csv = CsvOptions::new(self.dialect);
+    pub(crate) fn csv(&self) -> TextOptions {
+        let mut csv = TextOptions::new(self.dialect);
         csv.null.clone_from(&self.null);
         csv.header = self.header;
         csv.trailing_delimiter = self.trailing_delimiter;

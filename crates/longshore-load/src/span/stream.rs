@@ -10,7 +10,7 @@ use longshore_csv::{Dialect, Kernel, PADDING, QuoteState, record_start, survey};
 
 use super::{SPAN_BYTES_MIN, Span, SpanText, span_bytes_for};
 use crate::worker::RECORD_BYTES_MAX;
-use crate::{Control, CsvOptions, LoadError, Tuning};
+use crate::{Control, LoadError, TextOptions, Tuning};
 
 /// Bytes that the preamble is first looked for in.
 const HEAD_BYTES: usize = 64 << 10;
@@ -47,7 +47,7 @@ impl StreamSpans {
         name: String,
         reader: Box<dyn Read + Send>,
         names: &[&str],
-        options: &CsvOptions,
+        options: &TextOptions,
         tuning: &Tuning,
     ) -> Result<(Self, bool), LoadError> {
         let mut state = State { reader, at_end: false, carry: Vec::new(), offset: 0, lines: 0, sequence: 0 };

@@ -11,7 +11,7 @@ use longshore_csv::decode::exact;
 use longshore_csv::reference::{self, RawField};
 use longshore_csv::write;
 use longshore_load::{
-    ColumnChoice, Control, CsvOptions, Dialect, Header, Kernel, LoadError, LoadReport, Mode, Source, Target,
+    ColumnChoice, Control, Dialect, Header, Kernel, LoadError, LoadReport, Mode, Source, Target, TextOptions,
     TrailingDelimiter, Tuning, UnloadOptions, copy_from, unload_csv,
 };
 use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema};
@@ -29,13 +29,13 @@ pub fn share(work: usize) -> usize {
 }
 
 /// PostgreSQL's CSV.
-pub fn comma() -> CsvOptions {
-    CsvOptions::new(Dialect::new(b',', Some(b'"'), None).expect("a dialect"))
+pub fn comma() -> TextOptions {
+    TextOptions::new(Dialect::new(b',', Some(b'"'), None).expect("a dialect"))
 }
 
 /// dbgen's files: no quotes are due, but they are looked for.
-pub fn pipe() -> CsvOptions {
-    CsvOptions::new(Dialect::new(b'|', Some(b'"'), None).expect("a dialect"))
+pub fn pipe() -> TextOptions {
+    TextOptions::new(Dialect::new(b'|', Some(b'"'), None).expect("a dialect"))
 }
 
 /// Columns `c0`, `c1`, ... of these types, all nullable.
@@ -76,10 +76,10 @@ pub fn machines() -> Vec<Machine> {
 }
 
 /// Loads `text` on one machine; the rows come back as canonical CSV.
-pub fn load_on(machine: &Machine, file: &Path, schema: &Arc<Schema>, options: &CsvOptions) -> Result<String, String> {
+pub fn load_on(machine: &Machine, file: &Path, schema: &Arc<Schema>, options: &TextOptions) -> Result<String, String> {
     let relation = Relation::new(Arc::clone(schema), Memory::new(None));
     let source = if machine.stream { Source::open_unmapped(file) } else { Source::open(file) };
-    let options = CsvOptions { mode: machine.mode, ..options.clone() };
+    let options = TextOptions { mode: machine.mode, ..options.clone() };
     let fields: Vec<usize> = (0..schema.columns().len()).collect();
     let loaded: Result<LoadReport, LoadError> =
         source.and_then(|source| copy_from(source, &relation, &fields, &options, &machine.tuning, &Control::new()));
@@ -122,7 +122,7 @@ fn canonical() -> Dialect {
 }
 
 /// What the slow twin makes of `text`: canonical CSV, or `None` where there must be an error.
-pub fn expected(text: &[u8], schema: &Schema, options: &CsvOptions) -> Option<String> {
+pub fn expected(text: &[u8], schema: &Schema, options: &TextOptions) -> Option<String> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let records = reference::records(text, &options.dialect).ok()?;
     let columns = schema.columns();
@@ -166,7 +166,7 @@ pub fn expected(text: &[u8], schema: &Schema, options: &CsvOptions) -> Option<St
     Some(String::from_utf8(out).expect("values are UTF-8"))
 }
 
-fn is_null(field: &RawField, column: &Column, options: &CsvOptions) -> bool {
+fn is_null(field: &RawField, column: &Column, options: &TextOptions) -> bool {
     let matches = field.value == options.null.as_bytes();
     if field.quoted {
         matches && options.force_null.contains(&column.name)
@@ -200,12 +200,12 @@ fn canonical_value(value: &[u8], column_type: &ColumnType) -> Option<Vec<u8>> {
 
 /// Loads `text` on every machine and compares: all must agree with the slow twin, and where that has no answer, all
 /// must fail with the same message. Returns that message.
-pub fn check(text: &[u8], schema: &Arc<Schema>, options: &CsvOptions) -> Option<String> {
+pub fn check(text: &[u8], schema: &Arc<Schema>, options: &TextOptions) -> Option<String> {
     check_on(&machines(), text, schema, options)
 }
 
 /// As [`check`], on the given machines.
-pub fn check_on(machines: &[Machine], text: &[u8], schema: &Arc<Schema>, options: &CsvOptions) -> Option<String> {
+pub fn check_on(machines: &[Machine], text: &[u8], schema: &Arc<Schema>, options: &TextOptions) -> Option<String> {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(text).expect("written");
     let expected = expected(text, schema, options);

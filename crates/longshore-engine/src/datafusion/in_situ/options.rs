@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use longshore_load::{CsvOptions, Tuning};
+use longshore_load::{TextOptions, Tuning};
 use longshore_storage::{Column, Schema};
 use sqlparser::ast::{
     DictionaryField, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, Spanned, TableFunctionArgs, Value,
@@ -76,7 +76,7 @@ impl ReadCsv {
     }
 
     /// How the text is to be read.
-    pub(super) fn csv(&self) -> CsvOptions {
+    pub(super) fn csv(&self) -> TextOptions {
         self.options.csv()
     }
 

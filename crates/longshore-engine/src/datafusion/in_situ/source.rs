@@ -25,7 +25,7 @@ use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, Push
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::{DisplayFormatType, EmptyRecordBatchStream};
 use futures::Stream;
-use longshore_load::{Control, CsvScan, RowFilter, ScanRequest, ScanWorker, Source};
+use longshore_load::{Control, RowFilter, ScanRequest, ScanWorker, Source, TextScan};
 
 use super::CsvTable;
 use crate::Error;
@@ -55,13 +55,13 @@ struct Described {
     path: std::path::PathBuf,
     schema: Arc<longshore_storage::Schema>,
     arrow: SchemaRef,
-    options: longshore_load::CsvOptions,
+    options: longshore_load::TextOptions,
     tuning: longshore_load::Tuning,
     memory: Arc<longshore_storage::Memory>,
 }
 
 /// What the workers of one execution share: the pass over the file, begun by the first of them.
-struct Pass(OnceLock<Result<Arc<CsvScan>, Error>>);
+struct Pass(OnceLock<Result<Arc<TextScan>, Error>>);
 
 impl CsvSource {
     pub(super) fn new(table: &CsvTable, projection: Projection, fetch: Option<usize>) -> Self {
@@ -86,7 +86,7 @@ impl CsvSource {
         self.predicate.is_none() && self.fetch.is_some_and(|fetch| fetch <= SERIAL_ROWS_MAX)
     }
 
-    fn begin(&self, control: Arc<Control>) -> Result<Arc<CsvScan>, Error> {
+    fn begin(&self, control: Arc<Control>) -> Result<Arc<TextScan>, Error> {
         let table = &self.table;
         let source = Source::open(&table.path)?;
         let mut tuning = table.tuning.clone();
@@ -107,7 +107,7 @@ impl CsvSource {
             memory: Arc::clone(&table.memory),
             control,
         };
-        Ok(CsvScan::new(source, request)?)
+        Ok(TextScan::new(source, request)?)
     }
 }
 
