@@ -143,7 +143,7 @@ impl FieldRule {
     }
 }
 
-/// A field that is not valid: the first of its column.
+/// A field that is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldError {
     /// Row within the rows that were decoded.
@@ -159,7 +159,10 @@ pub struct FieldError {
 /// Reads one column: a specialised loop.
 ///
 /// Unsafe to call unless the CPU runs the instructions of the tier that it is compiled for.
-type Column = unsafe fn(&Settings, &Rows<'_>, usize, &mut Target<'_, '_>) -> Result<(), FieldError>;
+type Column = unsafe fn(&Settings, &Rows<'_>, usize, &mut Target<'_, '_>, &mut Bad<'_>) -> Result<(), FieldError>;
+
+/// Is told of every bad field, and says by an error that the column ends with it.
+type Bad<'e> = dyn FnMut(FieldError) -> Result<(), FieldError> + 'e;
 
 /// Reads the fields of one column by a rule. Cheap to clone; shared between threads.
 #[derive(Debug, Clone)]
@@ -222,8 +225,41 @@ impl Decoder {
     /// If there is no such column, the target's slots are not one per row or of another type, or its heap has
     /// not the room that [`Heap`] asks for.
     pub fn decode(&self, rows: &Rows<'_>, column: usize, target: &mut Target<'_, '_>) -> Result<(), FieldError> {
+        self.read(rows, column, target, &mut Err)
+    }
+
+    /// [`Decoder::decode`] that goes on behind bad fields, which it appends to `errors` in the order of their rows.
+    ///
+    /// The slot of a bad field gets its type's default (zero, or the empty string) and its validity bit stays 1, even if
+    /// the field is a NULL that is not allowed, so that all slots hold values that the rows' owner may drop or keep.
+    ///
+    /// # Panics
+    ///
+    /// As [`Decoder::decode`].
+    pub fn decode_lenient(
+        &self,
+        rows: &Rows<'_>,
+        column: usize,
+        target: &mut Target<'_, '_>,
+        errors: &mut Vec<FieldError>,
+    ) {
+        let mut keep = |error| {
+            errors.push(error);
+            Ok(())
+        };
+        let end = self.read(rows, column, target, &mut keep);
+        debug_assert!(end.is_ok(), "nothing ends the column");
+    }
+
+    fn read(
+        &self,
+        rows: &Rows<'_>,
+        column: usize,
+        target: &mut Target<'_, '_>,
+        bad: &mut Bad<'_>,
+    ) -> Result<(), FieldError> {
         let read = if rows.traits().quotes { self.quoted } else { self.plain };
         // SAFETY: `with_kernel` chose a function whose instructions the CPU runs.
-        unsafe { read(&self.settings, rows, column, target) }
+        unsafe { read(&self.settings, rows, column, target, bad) }
     }
 }

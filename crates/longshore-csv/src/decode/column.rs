@@ -12,7 +12,7 @@
 use std::mem::MaybeUninit;
 
 use super::block::Collected;
-use super::{FieldError, FieldRule, Heap, Reason, Target, Validity, ValueType, Values, quoted};
+use super::{Bad, FieldError, FieldRule, Heap, Reason, Target, Validity, ValueType, Values, quoted};
 use crate::{Dialect, Padded, Rows};
 
 /// How any field of a type is read.
@@ -173,13 +173,15 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The error of `row`.
+    /// Reports that the field of `row` is bad; returns what its slot gets if that does not end the column.
     #[cold]
-    pub(crate) fn error(&self, row: usize, reason: Reason) -> FieldError {
+    #[inline(never)]
+    pub(crate) fn refuse<V: Default>(&self, row: usize, reason: Reason, bad: &mut Bad<'_>) -> Result<V, FieldError> {
         assert!(row < self.count);
         // SAFETY: just checked.
         let (start, end) = unsafe { self.bounds(row) };
-        FieldError { row, start, end, reason }
+        bad(FieldError { row, start, end, reason })?;
+        Ok(V::default())
     }
 }
 
@@ -195,6 +197,7 @@ pub(crate) unsafe fn decode<C: Conversion, const GENERAL: bool, const LANE_SHIFT
     rows: &Rows<'_>,
     column: usize,
     target: &mut Target<'_, '_>,
+    bad: &mut Bad<'_>,
 ) -> Result<(), FieldError> {
     let conversion = C::new(settings.rule.value_type);
     let fields = Fields::new(rows, column);
@@ -254,8 +257,10 @@ pub(crate) unsafe fn decode<C: Conversion, const GENERAL: bool, const LANE_SHIFT
             let value = match fast {
                 Some(value) => value,
                 // SAFETY: it is a field.
-                None => unsafe { rest(settings, conversion, raw(row), row, heap, validity, &mut scratch) }
-                    .map_err(|reason| fields.error(row, reason))?,
+                None => match unsafe { rest(settings, conversion, raw(row), row, heap, validity, &mut scratch) } {
+                    Ok(value) => value,
+                    Err(reason) => fields.refuse(row, reason, bad)?,
+                },
             };
             slots[within].write(value);
         }
@@ -317,6 +322,7 @@ pub(crate) fn decode_slowly<C: Exact>(
     rows: &Rows<'_>,
     column: usize,
     target: &mut Target<'_, '_>,
+    bad: &mut Bad<'_>,
 ) -> Result<(), FieldError> {
     let conversion = C::new(settings.rule.value_type);
     let fields = Fields::new(rows, column);
@@ -327,7 +333,7 @@ pub(crate) fn decode_slowly<C: Exact>(
         let raw = unsafe { fields.at(row) };
         // SAFETY: it is a field.
         let value = unsafe { rest(settings, conversion, raw, row, target.heap, &mut target.validity, &mut scratch) };
-        slot.write(value.map_err(|reason| fields.error(row, reason))?);
+        slot.write(value.or_else(|reason| fields.refuse(row, reason, bad))?);
     }
     Ok(())
 }

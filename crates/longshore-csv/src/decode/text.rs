@@ -10,7 +10,7 @@ use super::block::word;
 use super::column::{Exact, Fields, Settings, rest, slots_of};
 use super::target::VIEW_INLINE_BYTES_MAX;
 use super::tier::{Loops, Tier};
-use super::{Column, FieldError, Heap, Reason, Target, Validity, ValueType, Values, exact};
+use super::{Bad, Column, FieldError, Heap, Reason, Target, Validity, ValueType, Values, exact};
 use crate::{PADDING, Rows};
 
 /// Rows behind a long string that are treated as if they were long.
@@ -60,6 +60,7 @@ pub(crate) unsafe fn decode<T: Tier, K: TextKind, const QUOTES: bool>(
     rows: &Rows<'_>,
     column: usize,
     target: &mut Target<'_, '_>,
+    bad: &mut Bad<'_>,
 ) -> Result<(), FieldError> {
     let kind = K::new(settings.rule.value_type);
     let fields = Fields::new(rows, column);
@@ -75,7 +76,7 @@ pub(crate) unsafe fn decode<T: Tier, K: TextKind, const QUOTES: bool>(
         let Some((content, len)) = (unsafe { glance.content::<T, K, QUOTES>(raw) }) else {
             // SAFETY: as above.
             let value = unsafe { long_or_rest(settings, kind, raw, row, heap, validity, &mut scratch) };
-            slot.write(value.map_err(|reason| fields.error(row, reason))?);
+            slot.write(value.or_else(|reason| fields.refuse(row, reason, bad))?);
             continue;
         };
         // SAFETY: as above, and no plain content is longer than a block.

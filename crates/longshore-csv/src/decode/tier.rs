@@ -18,7 +18,7 @@ pub(crate) use portable::{Portable, eight_digits, is_eight_digits};
 
 use super::column::{self, Conversion};
 use super::text::{self, TextKind};
-use super::{Column, FieldError, Settings, Target};
+use super::{Bad, Column, FieldError, Settings, Target};
 use crate::Rows;
 
 /// Most digits that [`Tier::whole`] and its siblings take, as bytes of text.
@@ -91,9 +91,10 @@ macro_rules! loops {
                     rows: &Rows<'_>,
                     column: usize,
                     target: &mut Target<'_, '_>,
+                    bad: &mut Bad<'_>,
                 ) -> Result<(), FieldError> {
                     // SAFETY: this function enables every instruction that is needed.
-                    unsafe { column::decode::<C, GENERAL, $lane_shifts>(settings, rows, column, target) }
+                    unsafe { column::decode::<C, GENERAL, $lane_shifts>(settings, rows, column, target, bad) }
                 }
                 run::<C, GENERAL>
             }
@@ -105,9 +106,10 @@ macro_rules! loops {
                     rows: &Rows<'_>,
                     column: usize,
                     target: &mut Target<'_, '_>,
+                    bad: &mut Bad<'_>,
                 ) -> Result<(), FieldError> {
                     // SAFETY: this function enables every instruction that is needed.
-                    unsafe { text::decode::<$tier, K, QUOTES>(settings, rows, column, target) }
+                    unsafe { text::decode::<$tier, K, QUOTES>(settings, rows, column, target, bad) }
                 }
                 run::<K, QUOTES>
             }

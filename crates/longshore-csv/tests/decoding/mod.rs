@@ -9,8 +9,8 @@ use std::mem::MaybeUninit;
 use longshore_csv::decode::exact;
 use longshore_csv::reference;
 use longshore_csv::{
-    Decoder, Dialect, FieldRule, Heap, Kernel, Marks, PADDING, Padded, Reason, Rows, Scanner, Shape, Target, Validity,
-    ValueType, Values, survey,
+    Decoder, Dialect, FieldError, FieldRule, Heap, Kernel, Marks, PADDING, Padded, Reason, Rows, Scanner, Shape,
+    Target, Validity, ValueType, Values, survey,
 };
 
 /// A decoded field.
@@ -80,38 +80,70 @@ pub(crate) fn expected(rule: &FieldRule, content: &[u8], quoted: bool) -> Result
 
 /// Decodes a column of rows that may hold bad fields: after each of them, decoding goes on with the next row. No
 /// more than some rows are decoded at once, or those behind a bad field would be allocated for again and again.
+/// Lenient decoding of the same rows must give the same.
 pub(crate) fn decode(decoder: &Decoder, rows: Rows<'_>, column: usize) -> Vec<Result<Cell, Reason>> {
     let mut cells = Vec::new();
     let mut rest = rows;
     while !rest.is_empty() {
         let some = rest.truncated(rest.count().min(100));
-        let (good, error) = decode_good(decoder, some, column);
-        cells.extend(good.into_iter().map(Ok));
-        cells.extend(error.map(|(_, reason)| Err(reason)));
-        rest = rest.split_at(error.map_or(some.count(), |(row, _)| row + 1)).1;
+        let (mut good, errors) = decode_once(decoder, some, column, false);
+        if let Some((row, reason)) = errors.first() {
+            good.truncate(*row);
+            cells.extend(good.into_iter().map(Ok));
+            cells.push(Err(*reason));
+        } else {
+            cells.extend(good.into_iter().map(Ok));
+        }
+        rest = rest.split_at(errors.first().map_or(some.count(), |(row, _)| row + 1)).1;
+    }
+    assert!(decode_leniently(decoder, rows, column) == cells, "lenient decoding of {:?}", decoder.rule());
+    cells
+}
+
+/// Decodes a column in one go.
+fn decode_leniently(decoder: &Decoder, rows: Rows<'_>, column: usize) -> Vec<Result<Cell, Reason>> {
+    let (cells, errors) = decode_once(decoder, rows, column, true);
+    assert!(errors.is_sorted_by_key(|(row, _)| *row));
+    let mut cells: Vec<_> = cells.into_iter().map(Ok).collect();
+    for (row, reason) in errors {
+        let cell = cells[row].as_ref().expect("one error per row");
+        assert!(is_zero(cell), "the slot of a bad field holds {cell:?}");
+        cells[row] = Err(reason);
     }
     cells
 }
 
-/// The cells up to the first bad field.
-fn decode_good(decoder: &Decoder, rows: Rows<'_>, column: usize) -> (Vec<Cell>, Option<(usize, Reason)>) {
+/// Whether a cell is what stands in the slots of NULLs and bad fields.
+fn is_zero(cell: &Cell) -> bool {
+    match cell {
+        Cell::Number(number) => *number == 0,
+        Cell::Bits(bits) => *bits == 0,
+        Cell::Bytes(bytes) => bytes.is_empty(),
+        Cell::Null => false,
+    }
+}
+
+/// The cells, only those before the first bad field being of use if decoding was not lenient; rows and reasons of the
+/// bad ones.
+fn decode_once(decoder: &Decoder, rows: Rows<'_>, column: usize, lenient: bool) -> (Vec<Cell>, Vec<(usize, Reason)>) {
     const USED: usize = 5;
     let count = rows.count();
     let mut bits = vec![0xFF_u8; count / 8 + 2];
     let mut memory = vec![MaybeUninit::<u8>::uninit(); USED + rows.text_bytes() + PADDING];
-    let (mut error, mut nulls) = (None, 0);
+    let (mut errors, mut nulls) = (Vec::new(), 0);
     macro_rules! slots {
         ($variant:ident, $zero:expr, |$value:ident, $heap:ident| $cell:expr) => {{
             let mut slots = vec![MaybeUninit::new($zero); count];
             let mut heap = Heap::new(&mut memory, USED);
             let validity = Validity::new(&mut bits, 3);
             let mut target = Target { values: Values::$variant(&mut slots), validity, heap: &mut heap };
-            if let Err(bad) = decoder.decode(&rows, column, &mut target) {
-                assert_eq!((bad.start, bad.end), rows.field(bad.row, column));
-                error = Some((bad.row, bad.reason));
+            if lenient {
+                decoder.decode_lenient(&rows, column, &mut target, &mut errors);
+            } else {
+                errors.extend(decoder.decode(&rows, column, &mut target).err());
             }
             nulls += target.validity.nulls();
-            let good = error.map_or(count, |(row, _)| row);
+            let good = if lenient { count } else { errors.first().map_or(count, |error| error.row) };
             let $heap = &memory;
             slots[..good]
                 .iter()
@@ -140,19 +172,17 @@ fn decode_good(decoder: &Decoder, rows: Rows<'_>, column: usize) -> (Vec<Cell>, 
     let mut cleared = 0;
     for (row, cell) in cells.iter_mut().enumerate() {
         if bits[(row + 3) / 8] & 1 << ((row + 3) % 8) == 0 {
-            let zero = match cell {
-                Cell::Number(number) => *number == 0,
-                Cell::Bits(bits) => *bits == 0,
-                Cell::Bytes(bytes) => bytes.is_empty(),
-                Cell::Null => unreachable!(),
-            };
-            assert!(zero, "the slot of a NULL holds {cell:?}");
+            assert!(is_zero(cell), "the slot of a NULL holds {cell:?}");
             *cell = Cell::Null;
             cleared += 1;
         }
     }
     assert_eq!(cleared, nulls);
-    (cells, error)
+    let reason = |error: &FieldError| {
+        assert_eq!((error.start, error.end), rows.field(error.row, column));
+        (error.row, error.reason)
+    };
+    (cells, errors.iter().map(reason).collect())
 }
 
 /// The bytes of a view, whose form is checked.
