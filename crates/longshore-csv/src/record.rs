@@ -3,9 +3,10 @@
 //! Columns can be decoded one after the other if the fields of a column stand at a fixed stride in the list of marks.
 //! That holds if every record has the same number of fields, which one look at each line end proves: the marks form
 //! rows of `F` fields if and only if every `F`-th mark is a line end and no other is. Only when that fails is the list
-//! walked record by record, to find the first one to blame.
+//! walked record by record, to find the first one to blame, or all of them and the good ones between.
 //! Not here: which fields a table wants, and in which file and line a bad record stands (`longshore-load`).
 
+mod lenient;
 mod shape;
 
 pub use shape::{Shape, ShapeError, ShapeErrorKind};

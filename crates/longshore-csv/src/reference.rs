@@ -54,14 +54,33 @@ impl fmt::Display for ReferenceError {
 
 impl Error for ReferenceError {}
 
+/// A record that cannot be taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenRecord {
+    /// Position of its first byte.
+    pub start: usize,
+    /// Position behind its last byte, line end excluded; the end of the text if a quote stays open.
+    pub end: usize,
+    /// What is wrong, in the order of the text; at least one. Only the last one can be an open quote.
+    pub errors: Vec<ReferenceError>,
+}
+
 /// All records of a text that begins at a record start; the last one may lack its line end.
 ///
 /// # Errors
 /// If a carriage return is stray or a quote stays open; the first of these in the text.
 pub fn records(text: &[u8], dialect: &Dialect) -> Result<Vec<RawRecord>, ReferenceError> {
+    let records = lenient_records(text, dialect).into_iter();
+    records.map(|record| record.map_err(|broken| broken.errors[0])).collect()
+}
+
+/// As [`records`], with what is wrong in place of each record that cannot be taken apart.
+#[must_use]
+pub fn lenient_records(text: &[u8], dialect: &Dialect) -> Vec<Result<RawRecord, BrokenRecord>> {
     let mut records = Vec::new();
     let mut record = RawRecord::default();
     let mut field = RawField::default();
+    let mut errors = Vec::new();
     let mut open_quote = None;
     let mut at = 0;
     while at < text.len() {
@@ -90,27 +109,30 @@ pub fn records(text: &[u8], dialect: &Dialect) -> Result<Vec<RawRecord>, Referen
             field.end = at;
             record.end = at;
             record.fields.push(take(&mut field));
-            records.push(take(&mut record));
+            records.push(whole_or_broken(take(&mut record), take(&mut errors)));
             at += usize::from(byte == b'\r');
             field.start = at + 1;
             record.start = at + 1;
-        } else if byte == b'\r' {
-            return Err(ReferenceError::StrayCarriageReturn(at));
         } else {
+            if byte == b'\r' {
+                errors.push(ReferenceError::StrayCarriageReturn(at));
+            }
             field.value.push(byte);
         }
         at += 1;
     }
-    if let Some(at) = open_quote {
-        return Err(ReferenceError::UnterminatedQuote(at));
-    }
+    errors.extend(open_quote.map(ReferenceError::UnterminatedQuote));
     if record.start < text.len() {
         field.end = text.len();
         record.end = text.len();
         record.fields.push(field);
-        records.push(record);
+        records.push(whole_or_broken(record, errors));
     }
-    Ok(records)
+    records
+}
+
+fn whole_or_broken(record: RawRecord, errors: Vec<ReferenceError>) -> Result<RawRecord, BrokenRecord> {
+    if errors.is_empty() { Ok(record) } else { Err(BrokenRecord { start: record.start, end: record.end, errors }) }
 }
 
 #[cfg(test)]
@@ -156,5 +178,17 @@ mod tests {
         assert_eq!(error(b"a\rb\n"), ReferenceError::StrayCarriageReturn(1));
         assert_eq!(error(b"a\r\r\n"), ReferenceError::StrayCarriageReturn(1));
         assert_eq!(error(b"a,\"b\"\"\n"), ReferenceError::UnterminatedQuote(2));
+    }
+
+    #[test]
+    fn broken_records_stand_among_the_others() {
+        let text = b"a\rb,\rc\nd\r\n\re,\"f\n";
+        let records = lenient_records(text, &Dialect::default());
+        let broken = |start, end, errors| Err(BrokenRecord { start, end, errors });
+        let strays = [1, 4].map(ReferenceError::StrayCarriageReturn).to_vec();
+        assert_eq!(records[0], broken(0, 6, strays));
+        assert_eq!(records[1].as_ref().map(|record| (record.start, record.end)), Ok((7, 8)));
+        let last = vec![ReferenceError::StrayCarriageReturn(10), ReferenceError::UnterminatedQuote(13)];
+        assert_eq!(records[2..], [broken(10, 16, last)]);
     }
 }

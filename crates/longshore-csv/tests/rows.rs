@@ -5,7 +5,7 @@
 mod common;
 
 use common::padded;
-use longshore_csv::{Dialect, Kernel, Marks, Padded, Rows, Scanner, Shape, TextTraits};
+use longshore_csv::{Dialect, Kernel, Marks, Padded, Rows, Scanner, Shape, ShapeErrorKind, TextTraits};
 
 /// Calls `examine` with the rows of a text, once per kernel.
 fn with_rows(text: &str, fields: usize, examine: impl Fn(Rows<'_>)) {
@@ -96,4 +96,43 @@ fn marks_of_another_text_are_a_bug() {
     let shape = Shape { fields: 1, trailing_delimiter: false };
     let dialect = Dialect::default();
     let _ = Rows::new(Padded::new(&buffer, 2), &mut Marks::new(), shape, TextTraits::ALL, &dialect);
+}
+
+/// The good records of a text of two fields per record and the bad ones, by every kernel.
+fn check_lenient(text: &str, good: &[&str], bad: &[(usize, &str, ShapeErrorKind)]) {
+    let dialect = Dialect::default();
+    for kernel in Kernel::available() {
+        let buffer = padded(text.as_bytes());
+        let padded = Padded::new(&buffer, text.len());
+        let mut marks = Marks::new();
+        Scanner::new(kernel, &dialect, TextTraits::ALL).scan(padded, &mut marks);
+        let shape = Shape { fields: 2, trailing_delimiter: false };
+        let mut errors = Vec::new();
+        let records = Rows::lenient(padded, &mut marks, shape, TextTraits::ALL, &dialect, &mut errors);
+        assert_eq!(record_texts(&records.rows), good);
+        let found: Vec<_> = errors
+            .iter()
+            .map(|error| (error.row, &text[error.start as usize..error.end as usize], error.kind))
+            .collect();
+        assert_eq!(found, bad);
+    }
+}
+
+#[test]
+fn bad_records_are_left_out() {
+    let missing = |found| ShapeErrorKind::MissingFields { expected: 2, found };
+    let extra = |found| ShapeErrorKind::ExtraFields { expected: 2, found };
+    check_lenient(
+        "a,b\nc\n\nd,\"e\n1,2,3\n\"\r\nf,g,h\n",
+        &["a,b", "d,\"e\n1,2,3\n\""],
+        &[(1, "c", missing(1)), (1, "", missing(1)), (2, "f,g,h", extra(3))],
+    );
+    check_lenient(
+        "a\rb,c\nd,\"e\r\"\r\n\"f\r\",g\rh,i,\nj,k\r\nl",
+        &["d,\"e\r\"", "j,k"],
+        &[
+            (0, "a\rb,c", ShapeErrorKind::StrayCarriageReturn { at: 1 }),
+            (1, "\"f\r\",g\rh,i,", ShapeErrorKind::StrayCarriageReturn { at: 20 }),
+        ],
+    );
 }

@@ -34,7 +34,7 @@ impl Shape {
 /// A record of another shape than is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeError {
-    /// Its row, counted from the start of the text.
+    /// How many rows of the shape that is due stand before it in the text.
     pub row: usize,
     /// Its first byte.
     pub start: u32,

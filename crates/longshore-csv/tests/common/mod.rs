@@ -13,7 +13,7 @@ use longshore_csv::{
 /// Fields of a row: start and end.
 pub(crate) type Spans = Vec<(u32, u32)>;
 
-/// What [`Rows::new`] is to find in a text.
+/// What [`Rows::new`] and [`Rows::lenient`] are to find in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) rows: Vec<Spans>,
@@ -152,11 +152,30 @@ fn forgiving(text: &[u8], dialect: &Dialect) -> (Vec<RawRecord>, Vec<usize>) {
     }
 }
 
-/// The outcome that the slow twin expects.
+/// The outcome that the slow twin expects of [`Rows::new`]: what stands before the first misshapen record.
 pub(crate) fn expected(text: &[u8], dialect: &Dialect, shape: Shape) -> Outcome {
+    let Lenient { mut rows, mut consumed, errors } = expected_of_all(text, dialect, shape);
+    let error = errors.first().copied();
+    if let Some(error) = error {
+        rows.truncate(error.row);
+        consumed = error.start as usize;
+    }
+    Outcome { rows, consumed, error }
+}
+
+/// What [`Rows::lenient`] is to find in a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lenient {
+    pub(crate) rows: Vec<Spans>,
+    pub(crate) consumed: usize,
+    pub(crate) errors: Vec<ShapeError>,
+}
+
+/// The outcome that the slow twin expects of [`Rows::lenient`].
+pub(crate) fn expected_of_all(text: &[u8], dialect: &Dialect, shape: Shape) -> Lenient {
     let (records, strays) = forgiving(text, dialect);
-    let mut outcome = Outcome { rows: Vec::new(), consumed: 0, error: None };
-    for (row, record) in records.iter().enumerate() {
+    let mut outcome = Lenient::default();
+    for record in &records {
         let line_end = if text[record.end..].starts_with(b"\n") {
             1
         } else if text[record.end..].starts_with(b"\r\n") {
@@ -164,6 +183,7 @@ pub(crate) fn expected(text: &[u8], dialect: &Dialect, shape: Shape) -> Outcome 
         } else {
             break;
         };
+        outcome.consumed = record.end + line_end;
         let spans: Spans = record.fields.iter().map(|field| (field.start as u32, field.end as u32)).collect();
         let last_is_empty = spans.last().is_some_and(|(start, end)| start == end);
         let found = if shape.trailing_delimiter && last_is_empty { spans.len() - 1 } else { spans.len() };
@@ -178,11 +198,10 @@ pub(crate) fn expected(text: &[u8], dialect: &Dialect, shape: Shape) -> Outcome 
             ShapeErrorKind::TrailingDelimiterMissing
         } else {
             outcome.rows.push(spans[..shape.fields].to_vec());
-            outcome.consumed = record.end + line_end;
             continue;
         };
-        outcome.error = Some(ShapeError { row, start: record.start as u32, end: record.end as u32, kind });
-        break;
+        let row = outcome.rows.len();
+        outcome.errors.push(ShapeError { row, start: record.start as u32, end: record.end as u32, kind });
     }
     outcome
 }
@@ -199,6 +218,26 @@ pub(crate) fn scanned(kernel: Kernel, text: &[u8], dialect: &Dialect, traits: Te
     Outcome { rows: (0..rows.count()).map(spans).collect(), consumed: records.consumed, error: records.error }
 }
 
+/// The outcome of a scan that goes on behind misshapen records.
+pub(crate) fn scanned_leniently(
+    kernel: Kernel,
+    text: &[u8],
+    dialect: &Dialect,
+    traits: TextTraits,
+    shape: Shape,
+) -> Lenient {
+    let buffer = padded(text);
+    let text = Padded::new(&buffer, text.len());
+    let mut marks = Marks::new();
+    Scanner::new(kernel, dialect, traits).scan(text, &mut marks);
+    let mut errors = Vec::new();
+    let records = Rows::lenient(text, &mut marks, shape, traits, dialect, &mut errors);
+    assert_eq!(records.error, None);
+    let rows = records.rows;
+    let spans = |row| (0..rows.fields()).map(|column| rows.field(row, column)).collect();
+    Lenient { rows: (0..rows.count()).map(spans).collect(), consumed: records.consumed, errors }
+}
+
 /// Checks that every kernel, knowing what the text holds and not knowing it, finds what the slow twin finds.
 pub(crate) fn check(text: &[u8], dialect: &Dialect, shape: Shape) -> Outcome {
     let expected = expected(text, dialect, shape);
@@ -209,6 +248,12 @@ pub(crate) fn check(text: &[u8], dialect: &Dialect, shape: Shape) -> Outcome {
                 outcome,
                 expected,
                 "kernel {kernel}, {dialect:?}, {shape:?}, {traits:?}, text {:?}",
+                text.escape_ascii().to_string()
+            );
+            assert_eq!(
+                scanned_leniently(kernel, text, dialect, traits, shape),
+                expected_of_all(text, dialect, shape),
+                "leniently, kernel {kernel}, {dialect:?}, {shape:?}, {traits:?}, text {:?}",
                 text.escape_ascii().to_string()
             );
         }
