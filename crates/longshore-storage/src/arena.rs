@@ -135,8 +135,8 @@ impl Block {
         }
     }
 
-    /// Ends the filling of a block: what nobody has used goes back to the operating system. A block without regions is
-    /// simply dropped (and recycled whole).
+    /// Ends the filling of a block: what nobody has used goes back to the free list. A block without regions is simply
+    /// dropped (and goes there whole).
     fn close(self: Arc<Block>) {
         if Arc::strong_count(&self) == 1 {
             return;
@@ -145,8 +145,9 @@ impl Block {
         // SAFETY: regions end at or before `used`, and with `next` at the end of the mapping nothing is cut from the
         // rest; a region that shrinks now can lower `next` only if it reaches to the very end, and then there is no
         // rest. The arena closes each block once.
-        let trimmed = unsafe { self.mapping().trim(used) };
-        self.memory.trimmed(trimmed);
+        if let Some(rest) = unsafe { self.mapping().trim(used) } {
+            self.memory.unmap(rest);
+        }
     }
 }
 
