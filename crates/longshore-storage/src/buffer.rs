@@ -19,6 +19,7 @@ use crate::statistics::bounds::Bounds;
 use crate::types::{Physical, Schema};
 
 mod batch;
+mod reject;
 mod uuid;
 
 /// The most bytes that a heap of long texts may have, because views hold their offsets in 31 bits.

@@ -32,13 +32,20 @@ fn view(text: &[u8], offset: usize) -> u128 {
 
 /// Appends rows as a parser does; `None` is NULL. Clears bits beyond them, as a parser that stops early may have.
 fn fill(buffer: &mut PartitionBuffer, rows: &[(Option<i32>, Option<String>)], beyond: usize) {
+    fill_without(buffer, rows, beyond, &[]);
+}
+
+/// The same, but of the rows `rejected` nothing is to be kept; their numbers are not even written.
+fn fill_without(buffer: &mut PartitionBuffer, rows: &[(Option<i32>, Option<String>)], beyond: usize, rejected: &[u32]) {
     let mut spare = buffer.spare(rows.len() + beyond);
     let mut nulls = [0; 2];
     let offset = spare.columns[0].validity_offset;
     let SpareValues::I32(numbers) = &mut spare.columns[0].values else { panic!("integers have 32 bits") };
     assert_eq!(numbers.len(), rows.len() + beyond);
-    for (slot, (number, _)) in numbers.iter_mut().zip(rows) {
-        slot.write(number.unwrap_or(0));
+    for (row, (slot, (number, _))) in numbers.iter_mut().zip(rows).enumerate() {
+        if !rejected.contains(&(row as u32)) {
+            slot.write(number.unwrap_or(0));
+        }
     }
     let SpareValues::Views(views) = &mut spare.columns[1].values else { panic!("texts are stored as views") };
     for (slot, (_, text)) in views.iter_mut().zip(rows) {
@@ -65,8 +72,8 @@ fn fill(buffer: &mut PartitionBuffer, rows: &[(Option<i32>, Option<String>)], be
         spare.columns[0].validity[bit / 8] &= !(1 << (bit % 8));
     }
     let heap_used = spare.heap.used;
-    // SAFETY: values, views and heap were written above, and the NULLs among the rows counted.
-    unsafe { buffer.advance(rows.len(), &nulls, heap_used) };
+    // SAFETY: values of rows that are kept, views and heap were written above, and the NULLs among the rows counted.
+    unsafe { buffer.advance_without(rows.len(), rejected, &nulls, heap_used) };
 }
 
 fn random_rows(random: &mut Random, count: usize) -> Vec<(Option<i32>, Option<String>)> {
@@ -107,6 +114,28 @@ fn rows_come_piece_by_piece() {
             let beyond = random.below(20).min(buffer.capacity() - buffer.rows() - count);
             fill(&mut buffer, &rows, beyond);
             model.extend(rows);
+        }
+        assert_eq!(buffer.rows(), model.len());
+        check(&buffer.seal(), &model);
+    }
+}
+
+#[test]
+fn rejected_rows_leave_no_trace() {
+    let mut arena = Arena::new(Memory::new(None), 2 << 20);
+    for seed in 0..60 {
+        let mut random = Random(seed);
+        let mut buffer = PartitionBuffer::with_capacity(&schema(), 700, 80_000, &mut arena).expect("no limit");
+        let mut model = Vec::new();
+        while model.len() < 500 {
+            let count = random.below([3, 20, 100][seed as usize % 3]);
+            let rows = random_rows(&mut random, count);
+            let chances = [1, 2, 4, 50][random.below(4)];
+            let rejected: Vec<u32> = (0..count as u32).filter(|_| random.below(chances) == 0).collect();
+            let beyond = random.below(20).min(buffer.capacity() - buffer.rows() - count);
+            fill_without(&mut buffer, &rows, beyond, &rejected);
+            let kept = rows.into_iter().enumerate().filter(|(row, _)| !rejected.contains(&(*row as u32)));
+            model.extend(kept.map(|(_, row)| row));
         }
         assert_eq!(buffer.rows(), model.len());
         check(&buffer.seal(), &model);
