@@ -22,7 +22,7 @@ pub use arena::{ARENA_BLOCK_BYTES, Arena, Region};
 pub use buffer::{HEAP_BYTES_MAX, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues};
 pub use chunk::{CHUNK_ROWS_MAX, Chunk, Values};
 pub use error::{AppendError, OutOfMemory};
-pub use memory::Memory;
+pub use memory::{Memory, Reservation};
 pub use relation::{Append, MergeKind, Relation, Snapshot};
 pub use statistics::{ColumnStatistics, Value};
 pub use types::{Column, ColumnType, Physical, Schema};

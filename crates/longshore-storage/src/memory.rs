@@ -16,11 +16,13 @@ use crate::error::OutOfMemory;
 
 mod free;
 mod mapping;
+mod reservation;
 
 use free::FreeList;
 #[cfg(all(test, not(feature = "exact-blocks")))]
 pub(crate) use mapping::HUGE_PAGE_BYTES;
 pub(crate) use mapping::Mapping;
+pub use reservation::Reservation;
 
 /// Without a limit, freed blocks of up to one part in this many of the machine's memory wait for reuse.
 const FREE_SHARE: usize = 2;
