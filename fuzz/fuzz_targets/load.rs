@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use longshore_csv::decode::exact;
 use longshore_csv::reference::{self, RawField};
 use longshore_fuzz::Choices;
-use longshore_load::{Control, TextOptions, Kernel, LoadError, Mode, Source, TrailingDelimiter, Tuning, copy_from};
+use longshore_load::{Control, TextOptions, Kernel, LoadError, Mode, Source, TrailingDelimiter, Tuning, copy_from, InputFile};
 use longshore_storage::checksum::checksum;
 use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema};
 
@@ -57,7 +57,7 @@ fn load(source: Source, options: &TextOptions, tuning: &Tuning) -> Result<Loaded
         Column::new("money", ColumnType::Decimal { precision: 7, scale: 2 }, true),
     ];
     let relation = Relation::new(Arc::new(Schema::new(columns)), Memory::new(None));
-    let result = copy_from(source, &relation, &[0, 1, 2], options, tuning, &Control::new());
+    let result = copy_from(vec![InputFile::opened(source, &[0, 1, 2])], &relation, options, tuning, &Control::new());
     let snapshot = relation.snapshot();
     match result {
         Ok(report) => {

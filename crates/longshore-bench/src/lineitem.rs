@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use longshore_load::{Control, Dialect, Source, TextOptions, Tuning, copy_from};
+use longshore_load::{Control, Dialect, InputFile, Source, TextOptions, Tuning, copy_from};
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 
 use crate::Failure;
@@ -38,10 +38,14 @@ pub(crate) fn schema(precision: u8) -> Arc<Schema> {
 /// The precision that the specification's money has.
 pub(crate) const DECIMAL_PRECISION: u8 = 15;
 
-/// How the text of a dialect is read.
+/// How a text is read.
 pub(crate) fn options(text: Text) -> TextOptions {
-    let dialect = Dialect::new(text.delimiter(), Some(b'"'), None).expect("the dialect is a valid one");
-    TextOptions::new(dialect)
+    TextOptions::new(dialect(text))
+}
+
+/// The dialect of a text.
+pub(crate) fn dialect(text: Text) -> Dialect {
+    Dialect::new(text.delimiter(), Some(b'"'), None).expect("the dialect is a valid one")
 }
 
 /// A file loaded into a fresh relation.
@@ -67,8 +71,8 @@ pub(crate) fn load(
     let relation = Relation::new(schema(precision), Arc::clone(memory));
     let fields: Vec<usize> = (0..COLUMNS).collect();
     let started = Instant::now();
-    let source = Source::open(path)?;
-    copy_from(source, &relation, &fields, &options(text), tuning, &Control::new())?;
+    let file = InputFile::opened(Source::open(path)?, &fields);
+    copy_from(vec![file], &relation, &options(text), tuning, &Control::new())?;
     let time = started.elapsed();
     Ok(Loaded { relation, time })
 }

@@ -10,6 +10,8 @@ use std::fmt;
 
 pub use row_text::{Missing, RowText};
 
+use crate::{ShapeError, ShapeErrorKind};
+
 /// A text format that is read record by record.
 pub trait RecordFormat: fmt::Debug + Send + Sync {
     /// How many bytes at the start of `text`, which begins where a record begins, are whole records. With `at_end` no
@@ -19,7 +21,7 @@ pub trait RecordFormat: fmt::Debug + Send + Sync {
 
     /// Rewrites the records of `text`, which is what [`RecordFormat::complete`] cut off or a rest of it that begins
     /// where a record begins, as rows, until the text ends or `rows` [is full](RowText::is_full). Returns the bytes
-    /// taken; at least one record is, if there is any.
+    /// taken: at least one record, or all where there is none.
     ///
     /// A record that cannot be rewritten is put into `defects` and left out of `rows`; the ones behind it are read
     /// all the same.
@@ -54,6 +56,26 @@ pub struct Defect {
     pub reason: String,
     /// What the user can do.
     pub remedy: String,
+}
+
+impl From<ShapeError> for Defect {
+    fn from(error: ShapeError) -> Defect {
+        let kind = match error.kind {
+            ShapeErrorKind::ExtraFields { .. } => DefectKind::ExtraFields,
+            ShapeErrorKind::MissingFields { .. } | ShapeErrorKind::TrailingDelimiterMissing => {
+                DefectKind::MissingFields
+            }
+            ShapeErrorKind::StrayCarriageReturn { .. } => DefectKind::LineEnd,
+        };
+        Defect {
+            row: error.row,
+            start: error.start,
+            end: error.end,
+            kind,
+            reason: error.kind.reason(),
+            remedy: error.kind.remedy(),
+        }
+    }
 }
 
 /// The kinds of defects that users tell apart.

@@ -2,14 +2,20 @@
 //!
 //! Joins the words of the two crates below: `longshore-storage` knows column types, `longshore-csv` value types.
 
-use longshore_csv::decode::{Decoder, FieldError, FieldRule, Heap, Target, Validity, ValueType, Values};
-use longshore_csv::{Kernel, Rows};
-use longshore_storage::{ColumnType, PartitionBuffer, Schema, SpareColumn, SpareValues};
+use std::mem::MaybeUninit;
+use std::sync::Arc;
 
+use longshore_csv::decode::{Decoder, FieldError, FieldRule, Heap, Target, Validity, ValueType, Values};
+use longshore_csv::{Dialect, Kernel, Missing, RowText, Rows};
+use longshore_storage::{Arena, Column, ColumnType, Memory, PartitionBuffer, Schema, SpareColumn, SpareValues};
+
+use crate::files::{Output, Work};
 use crate::position::bad_value;
-use crate::span::Span;
-use crate::worker::{Pass, Piece};
-use crate::{LoadError, TextOptions};
+use crate::worker::Piece;
+use crate::{Fill, InputFile, LoadError, TextOptions};
+
+/// Bytes of the block that a constant is tried in.
+const CHECK_BLOCK_BYTES: usize = 64 << 10;
 
 /// One field of the file and where its values go.
 pub(crate) struct Field {
@@ -23,9 +29,19 @@ pub(crate) struct Field {
 /// The fields to decode, in the order of the file.
 pub(crate) struct FieldPlan {
     fields: Vec<Field>,
-    /// Columns of the buffer that no field goes to: they become NULL.
-    absent: Vec<usize>,
+    /// Columns of the buffer that no field goes to, and what goes there.
+    fillers: Vec<(usize, Filler)>,
     columns: usize,
+}
+
+/// What goes into a column that no field goes to.
+enum Filler {
+    Null,
+    Constant {
+        decoder: Box<Decoder>,
+        /// One row of one field: the text of the value.
+        text: RowText,
+    },
 }
 
 /// Why rows were not taken.
@@ -38,9 +54,9 @@ pub(crate) enum Refusal {
 
 impl Refusal {
     /// The error for the user, where the rows are those of `piece`.
-    pub(crate) fn explain(self, pass: &Pass, span: &Span, piece: &Piece<'_>) -> LoadError {
+    pub(crate) fn explain(self, work: &Work, piece: &Piece<'_>) -> LoadError {
         match self {
-            Self::Value(bad) => bad_value(pass, span, piece, &bad),
+            Self::Value(bad) => bad_value(work, piece, &bad),
             Self::Other(error) => error,
         }
     }
@@ -54,46 +70,45 @@ pub(crate) struct BadValue {
 }
 
 impl FieldPlan {
-    /// Plans to fill buffers of `schema`: `targets` holds (position in the file, column of the schema) pairs.
+    /// Plans to fill buffers of `output`'s schema from the file `input`.
     ///
     /// # Errors
-    /// When a column that may not be NULL gets no field.
+    /// When a column that may not be NULL gets no field, or a constant is no value of its column.
     pub(crate) fn new(
         file: &str,
-        schema: &Schema,
-        targets: &[(usize, usize)],
+        output: &Output,
+        input: &InputFile,
         options: &TextOptions,
         kernel: Kernel,
     ) -> Result<Self, LoadError> {
-        let columns = schema.columns();
-        let mut fields: Vec<Field> = targets
-            .iter()
-            .map(|&(position, column)| {
-                let definition = &columns[column];
-                let rule = FieldRule {
-                    value_type: value_type(&definition.column_type),
-                    nullable: definition.nullable,
-                    null_text: options.null.as_bytes().into(),
-                    force_null: options.force_null.contains(&definition.name),
-                    force_not_null: options.force_not_null.contains(&definition.name),
-                };
-                Field { position, column, decoder: Decoder::with_kernel(rule, &options.dialect, kernel) }
-            })
-            .collect();
-        fields.sort_by_key(|field| field.position);
-        let absent: Vec<usize> =
-            (0..columns.len()).filter(|column| fields.iter().all(|field| field.column != *column)).collect();
-        if let Some(column) = absent.iter().map(|&c| &columns[c]).find(|column| !column.nullable) {
-            return Err(LoadError::Unfit {
-                file: file.to_owned(),
-                problem: format!(
-                    "column \"{}\" is NOT NULL but the list of columns leaves it out; name it in the list, \
-                     or drop the constraint",
-                    column.name
-                ),
-            });
+        let dialect = options.row_dialect();
+        let mut plan = Self { fields: Vec::new(), fillers: Vec::new(), columns: output.columns.len() };
+        for (column, (&place, definition)) in output.columns.iter().zip(output.schema.columns()).enumerate() {
+            let is_target = |field: &Option<crate::FieldTarget>| field.as_ref().is_some_and(|t| t.column == place);
+            if let Some(position) = input.fields.iter().position(is_target) {
+                let decoder = Decoder::with_kernel(rule(definition, options), dialect, kernel);
+                plan.fields.push(Field { position, column, decoder });
+                continue;
+            }
+            let fill = input.fills.iter().find(|(filled, _)| *filled == place).map(|(_, fill)| fill);
+            let filler = match fill {
+                Some(Fill::Constant(text)) => constant(file, definition, text, kernel)?,
+                None | Some(Fill::Null) if definition.nullable => Filler::Null,
+                None | Some(Fill::Null) => return Err(not_null(file, definition)),
+            };
+            plan.fillers.push((column, filler));
         }
-        Ok(Self { fields, absent, columns: columns.len() })
+        plan.fields.sort_by_key(|field| field.position);
+        Ok(plan)
+    }
+
+    /// Bytes of heap that constants need at most in each call of [`FieldPlan::decode`].
+    pub(crate) fn constant_bytes(&self) -> usize {
+        let bytes = |(_, filler): &(usize, Filler)| match filler {
+            Filler::Null => 0,
+            Filler::Constant { text, .. } => text.rows().text_bytes(),
+        };
+        self.fillers.iter().map(bytes).sum()
     }
 
     /// Decodes `rows` behind the rows that `buffer` has.
@@ -119,13 +134,12 @@ impl FieldPlan {
         if let Some(bad) = bad {
             return Err(bad);
         }
-        for &column in &self.absent {
-            let mut target = target(&mut spare.columns[column], count, &mut heap);
-            fill_with_nulls(&mut target);
-            nulls[column] = count;
+        for (column, filler) in &self.fillers {
+            filler.fill(&mut spare.columns[*column], count, &mut heap);
+            nulls[*column] = if matches!(filler, Filler::Null) { count } else { 0 };
         }
         let heap_used = heap.used();
-        // SAFETY: every column was filled for `count` rows, by its decoder or with NULLs, and the heap up to
+        // SAFETY: every column was filled for `count` rows, by its decoder or its filler, and the heap up to
         // `heap_used`; the decoders check UTF-8 and make views that point into the heap.
         unsafe { buffer.advance(count, &nulls, heap_used) };
         Ok(())
@@ -147,25 +161,100 @@ fn target<'a, 'h>(column: &'a mut SpareColumn<'_>, count: usize, heap: &'a mut H
     Target { values, validity: Validity::new(column.validity, column.validity_offset), heap }
 }
 
-fn fill_with_nulls(target: &mut Target<'_, '_>) {
-    fn zero<T: Default + Copy>(values: &mut [std::mem::MaybeUninit<T>]) -> usize {
-        for value in values.iter_mut() {
-            value.write(T::default());
+impl Filler {
+    /// Fills the next `count` slots of a column.
+    fn fill(&self, column: &mut SpareColumn<'_>, count: usize, heap: &mut Heap<'_>) {
+        if count == 0 {
+            return;
         }
-        values.len()
+        match self {
+            Self::Null => {
+                repeat_first(&mut column.values, count, true);
+                let mut validity = Validity::new(column.validity, column.validity_offset);
+                for row in 0..count {
+                    validity.clear(row);
+                }
+            }
+            Self::Constant { decoder, text } => {
+                let mut target = target(column, 1, heap);
+                decoder.decode(&text.rows(), 0, &mut target).expect("it was decoded when the load was planned");
+                repeat_first(&mut column.values, count, false);
+            }
+        }
     }
-    let count = match &mut target.values {
-        Values::U8(values) => zero(values),
-        Values::I16(values) => zero(values),
-        Values::I32(values) => zero(values),
-        Values::I64(values) => zero(values),
-        Values::I128(values) => zero(values),
-        Values::F32(values) => zero(values),
-        Values::F64(values) => zero(values),
-        Values::Views(values) => zero(values),
-    };
-    for row in 0..count {
-        target.validity.clear(row);
+}
+
+/// Sets the first `count` slots to what the first one holds, or to zero.
+fn repeat_first(values: &mut SpareValues<'_>, count: usize, zero: bool) {
+    fn repeat<T: Copy + Default>(slots: &mut [MaybeUninit<T>], zero: bool) {
+        if zero {
+            slots[0].write(T::default());
+        }
+        let first = slots[0];
+        slots.fill(first);
+    }
+    match values {
+        SpareValues::U8(slots) => repeat(&mut slots[..count], zero),
+        SpareValues::I16(slots) => repeat(&mut slots[..count], zero),
+        SpareValues::I32(slots) => repeat(&mut slots[..count], zero),
+        SpareValues::I64(slots) => repeat(&mut slots[..count], zero),
+        SpareValues::I128(slots) => repeat(&mut slots[..count], zero),
+        SpareValues::F32(slots) => repeat(&mut slots[..count], zero),
+        SpareValues::F64(slots) => repeat(&mut slots[..count], zero),
+        SpareValues::Views(slots) => repeat(&mut slots[..count], zero),
+    }
+}
+
+/// How the fields of a column are read.
+fn rule(column: &Column, options: &TextOptions) -> FieldRule {
+    FieldRule {
+        value_type: value_type(&column.column_type),
+        nullable: column.nullable,
+        null_text: options.null.as_bytes().into(),
+        force_null: options.force_null.contains(&column.name),
+        force_not_null: options.force_not_null.contains(&column.name),
+    }
+}
+
+/// The filler for the value of `text`, which is never NULL.
+fn constant(file: &str, column: &Column, text: &str, kernel: Kernel) -> Result<Filler, LoadError> {
+    let dialect: &Dialect = RowText::dialect();
+    let rule = FieldRule { force_not_null: true, ..FieldRule::new(value_type(&column.column_type)) };
+    let decoder = Box::new(Decoder::with_kernel(rule, dialect, kernel));
+    let mut row = RowText::new(vec![Missing::default()], 0);
+    row.push_quoted(text.as_bytes(), 0);
+    row.end_record(0, 0);
+    row.seal();
+    let heap_bytes = row.rows().text_bytes() + longshore_csv::PADDING;
+    let schema = Arc::new(Schema::new(vec![column.clone()]));
+    let mut arena = Arena::new(Memory::new(None), CHECK_BLOCK_BYTES);
+    let mut trial = PartitionBuffer::with_capacity(&schema, 1, heap_bytes, &mut arena)?;
+    let mut spare = trial.spare(1);
+    let mut heap = Heap::new(spare.heap.bytes, spare.heap.used);
+    let mut target = target(&mut spare.columns[0], 1, &mut heap);
+    match decoder.decode(&row.rows(), 0, &mut target) {
+        Ok(()) => Ok(Filler::Constant { decoder, text: row }),
+        Err(error) => Err(LoadError::Unfit {
+            file: file.to_owned(),
+            problem: format!(
+                "column {} {}: the value {text:?} for the whole file is not valid ({}); {}",
+                column.name,
+                column.column_type,
+                error.reason,
+                error.reason.remedy(&value_type(&column.column_type))
+            ),
+        }),
+    }
+}
+
+fn not_null(file: &str, column: &Column) -> LoadError {
+    LoadError::Unfit {
+        file: file.to_owned(),
+        problem: format!(
+            "column \"{}\" is NOT NULL but the list of columns leaves it out; name it in the list, \
+             or drop the constraint",
+            column.name
+        ),
     }
 }
 

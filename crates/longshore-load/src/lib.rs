@@ -1,6 +1,6 @@
 //! Joins text and relations: sources, spans, workers, order, merge, errors, and the way back.
 //!
-//! The way of a load (Instant Loading, 3.2): a [`Source`] is cut into spans; each worker claims a span, scans and
+//! The way of a load (Instant Loading, 3.2): each [`Source`] is cut into spans; each worker claims a span, scans and
 //! decodes it piece by piece into partition buffers, and hands them to the relation's append, which merges them in
 //! the order of the file. The same machinery feeds queries over files ([`TextScan`]). [`unload_csv`] is the way back.
 //!
@@ -9,6 +9,8 @@
 mod control;
 mod error;
 mod fields;
+mod files;
+mod input;
 mod load;
 mod options;
 mod position;
@@ -21,6 +23,7 @@ mod worker;
 
 pub use control::{Control, Progress};
 pub use error::{BadField, LoadError};
+pub use input::{FieldTarget, Fill, InputFile, TextFormat};
 pub use load::{LoadReport, copy_from};
 pub use longshore_csv::{Dialect, DialectError, Kernel};
 pub use options::{ColumnChoice, Header, Mode, PIECE_BYTES_DEFAULT, TextOptions, TrailingDelimiter, Tuning};

@@ -4,16 +4,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use longshore_csv::{Rows, Shape};
+use longshore_csv::Rows;
 use longshore_storage::{ARENA_BLOCK_BYTES, Append, Arena, CHUNK_ROWS_MAX, Memory, PartitionBuffer, Relation, Schema};
 use std::sync::Arc;
 
 use crate::fields::{FieldPlan, Refusal};
-use crate::options::check_null;
+use crate::files::{Files, Output, Work};
 use crate::position::bad_record;
-use crate::span::{Span, Spans};
 use crate::worker::{Cursor, Pass, Piece, Scratch};
-use crate::{Control, LoadError, Source, TextOptions, Tuning};
+use crate::{Control, InputFile, LoadError, TextOptions, Tuning};
 
 /// Room that a partition buffer gets beyond the estimate of its rows: one part in this many.
 const ESTIMATE_SLACK: usize = 64;
@@ -31,50 +30,26 @@ pub struct LoadReport {
     pub seconds: f64,
 }
 
-/// Loads `source` into `relation`: all of it, or nothing.
-///
-/// `fields[i]` is the column of the relation that the i-th field of the file goes to; columns not named become NULL.
+/// Loads files into `relation`, in their order: all of them, or nothing.
 ///
 /// # Errors
-/// The first bad field in the order of the file, whatever the thread count.
+/// The first bad field in the order of the files, whatever the thread count.
 pub fn copy_from(
-    source: Source,
+    inputs: Vec<InputFile>,
     relation: &Relation,
-    fields: &[usize],
     options: &TextOptions,
     tuning: &Tuning,
     control: &Control,
 ) -> Result<LoadReport, LoadError> {
     let begin = Instant::now();
-    check_null(&options.dialect, &options.null)?;
     let schema = relation.schema();
-    let columns: Vec<_> = fields.iter().map(|&column| schema.columns()[column].clone()).collect();
-    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    let targets: Vec<_> = fields.iter().copied().enumerate().collect();
-    let plan = FieldPlan::new(&source.name, schema, &targets, options, tuning.kernel)?;
-    let (spans, trailing_delimiter) = Spans::new(source, &names, options, tuning)?;
-    let pass = Pass {
-        spans,
-        dialect: options.dialect,
-        kernel: tuning.kernel,
-        mode: options.mode,
-        shape: Shape { fields: fields.len(), trailing_delimiter },
-        piece_bytes: tuning.piece_bytes.max(1),
-        columns,
-    };
-    control.progress.start(pass.spans.bytes_total());
-    control.progress.add(pass.spans.preamble_bytes(), 0);
+    let output = Output { schema: Arc::clone(schema), columns: (0..schema.columns().len()).collect() };
+    let files = Files::new(inputs, Arc::clone(schema), vec![output], options.clone(), tuning.clone(), control)?;
+    let pass = Pass { files, kernel: tuning.kernel, mode: options.mode, piece_bytes: tuning.piece_bytes.max(1) };
     let append = relation.begin_append(tuning.merge);
-    let load = Load {
-        pass: &pass,
-        plan: &plan,
-        schema,
-        memory: relation.memory(),
-        append: &append,
-        control,
-        failure: Failure::default(),
-    };
-    let threads = tuning.threads.clamp(1, pass.spans.count_max().max(1));
+    let load =
+        Load { pass: &pass, schema, memory: relation.memory(), append: &append, control, failure: Failure::default() };
+    let threads = tuning.threads.clamp(1, pass.files.span_count_max().max(1));
     std::thread::scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|| load.work());
@@ -91,7 +66,6 @@ pub fn copy_from(
 /// What the workers of a load share.
 struct Load<'a> {
     pass: &'a Pass,
-    plan: &'a FieldPlan,
     schema: &'a Arc<Schema>,
     memory: &'a Arc<Memory>,
     append: &'a Append<'a>,
@@ -102,52 +76,53 @@ struct Load<'a> {
 impl Load<'_> {
     /// Takes spans until there is none left or one before them failed.
     fn work(&self) {
-        let _stop_on_panic = StopOnPanic(&self.pass.spans);
+        let _stop_on_panic = StopOnPanic(&self.pass.files);
         let mut arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
         let mut scratch = Scratch::default();
         while !self.failure.exists() {
-            let span = match self.pass.spans.claim(self.control) {
-                Ok(Some(span)) => span,
+            let work = match self.pass.files.claim(self.control) {
+                Ok(Some(work)) => work,
                 Ok(None) => return,
                 Err((sequence, error)) => return self.fail(sequence, error),
             };
-            let filled = self.fill(&span, &mut arena, &mut scratch);
-            let sound = self.pass.spans.finish(&span);
+            let filled = self.fill(&work, &mut arena, &mut scratch);
+            let sound = work.finish();
             let merged = sound
                 .and(filled)
-                .and_then(|buffers| self.append.merge(span.sequence, buffers).map_err(LoadError::from));
+                .and_then(|buffers| self.append.merge(work.sequence, buffers).map_err(LoadError::from));
             if let Err(error) = merged {
-                return self.fail(span.sequence, error);
+                return self.fail(work.sequence, error);
             }
         }
     }
 
     fn fail(&self, sequence: u64, error: LoadError) {
         self.failure.record(sequence, error);
-        self.pass.spans.stop();
+        self.pass.files.stop();
     }
 
     /// Parses a span into partition buffers.
-    fn fill(&self, span: &Span, arena: &mut Arena, scratch: &mut Scratch) -> Result<Vec<PartitionBuffer>, LoadError> {
+    fn fill(&self, work: &Work, arena: &mut Arena, scratch: &mut Scratch) -> Result<Vec<PartitionBuffer>, LoadError> {
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
-        let mut cursor = Cursor::new(self.pass, span);
+        let mut cursor = Cursor::new(self.pass, work, scratch);
         loop {
             if self.control.is_cancelled() {
                 return Err(LoadError::Cancelled);
             }
-            if self.failure.is_before(span.sequence) {
+            if self.failure.is_before(work.sequence) {
                 return Ok(Vec::new());
             }
-            let bytes_left = cursor.bytes_left(self.pass, span);
-            let Some(piece) = cursor.next(self.pass, span, scratch)? else {
+            let bytes_left = cursor.bytes_left(work);
+            let Some(piece) = cursor.next(self.pass, work, scratch)? else {
                 return Ok(buffers);
             };
-            self.take(piece.records.rows, bytes_left, &piece, &mut buffers, arena)
-                .map_err(|refusal| refusal.explain(self.pass, span, &piece))?;
-            if let Some(error) = &piece.records.error {
-                return Err(bad_record(self.pass, span, &piece, error));
+            let rows = piece.sound_rows();
+            self.take(rows, &work.file.plans[0], bytes_left, &piece, &mut buffers, arena)
+                .map_err(|refusal| refusal.explain(work, &piece))?;
+            if let Some(defect) = piece.defects.first() {
+                return Err(bad_record(work, &piece, defect));
             }
-            self.control.progress.add(piece.bytes as u64, piece.records.rows.count() as u64);
+            self.control.progress.add(piece.bytes as u64, rows.count() as u64);
         }
     }
 
@@ -155,16 +130,22 @@ impl Load<'_> {
     fn take(
         &self,
         mut rows: Rows<'_>,
+        plan: &FieldPlan,
         bytes_left: usize,
         piece: &Piece<'_>,
         buffers: &mut Vec<PartitionBuffer>,
         arena: &mut Arena,
     ) -> Result<(), Refusal> {
         while !rows.is_empty() {
-            let room = buffers.last().map_or(0, |buffer| buffer.capacity() - buffer.rows());
+            let heap_due = rows.text_bytes() + plan.constant_bytes() + HEAP_SLACK;
+            let room = match buffers.last() {
+                Some(buffer) if buffer.heap_room() >= heap_due => buffer.capacity() - buffer.rows(),
+                _ => 0,
+            };
             if room == 0 {
                 let estimate = estimate_rows(rows.count(), piece, bytes_left);
-                let heap_bytes = bytes_left + HEAP_SLACK;
+                let pieces = bytes_left / piece.bytes.max(1) + 1;
+                let heap_bytes = heap_due.max(bytes_left + HEAP_SLACK + pieces * plan.constant_bytes());
                 let buffer = PartitionBuffer::with_capacity(self.schema, estimate, heap_bytes, arena)
                     .map_err(|error| Refusal::Other(error.into()))?;
                 buffers.push(buffer);
@@ -172,7 +153,7 @@ impl Load<'_> {
             }
             let (fitting, rest) = rows.split_at(room.min(rows.count()));
             let buffer = buffers.last_mut().expect("there is room in it");
-            self.plan.decode(fitting, buffer).map_err(Refusal::Value)?;
+            plan.decode(fitting, buffer).map_err(Refusal::Value)?;
             rows = rest;
         }
         Ok(())
@@ -181,7 +162,7 @@ impl Load<'_> {
 
 /// How many rows the rest of a span has, about: `rows_left` of the current piece, and what its other bytes suggest.
 fn estimate_rows(rows_left: usize, piece: &Piece<'_>, bytes_left: usize) -> usize {
-    let piece_rows = piece.records.rows.count().max(1);
+    let piece_rows = piece.rows.count().max(1);
     let behind = bytes_left.saturating_sub(piece.bytes);
     let later = behind.saturating_mul(piece_rows) / piece.bytes.max(1);
     let estimate = rows_left + later + later / ESTIMATE_SLACK + usize::from(behind > 0);
@@ -223,7 +204,7 @@ impl Failure {
 }
 
 /// Frees workers that wait for this one's span when it panics, so that the panic is seen.
-pub(crate) struct StopOnPanic<'a>(pub(crate) &'a Spans);
+pub(crate) struct StopOnPanic<'a>(pub(crate) &'a Files);
 
 impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {

@@ -1,9 +1,9 @@
 //! What the user says about a file, and how the machine shall be used for it.
 
-use longshore_csv::{Dialect, Kernel};
+use longshore_csv::{Dialect, Kernel, RowText};
 use longshore_storage::MergeKind;
 
-use crate::LoadError;
+use crate::{LoadError, TextFormat};
 
 /// Bytes of a piece when nothing else is said: it stays in a core's second-level cache together with its marks
 /// and the column slices that it is decoded into (measured by `longshore-bench load`).
@@ -12,8 +12,10 @@ pub const PIECE_BYTES_DEFAULT: usize = 128 << 10;
 /// How the text of a file is to be read. Every option has PostgreSQL's meaning unless it says otherwise.
 #[derive(Clone, Debug)]
 pub struct TextOptions {
-    /// Delimiter, quote and escape.
-    pub dialect: Dialect,
+    /// The language of the text.
+    pub format: TextFormat,
+    /// Lines before the header or the first record that are not data.
+    pub skip_lines: u64,
     /// The unquoted text that stands for NULL.
     pub null: String,
     /// What to do with the first record.
@@ -32,8 +34,23 @@ impl TextOptions {
     /// PostgreSQL's defaults for CSV with the given dialect.
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
+        Self::of(TextFormat::Csv(dialect))
+    }
+
+    /// The dialect of the rows that the decoders get.
+    pub(crate) fn row_dialect(&self) -> &Dialect {
+        match &self.format {
+            TextFormat::Csv(dialect) => dialect,
+            TextFormat::Other(_) => RowText::dialect(),
+        }
+    }
+
+    /// PostgreSQL's defaults for a text of the given format.
+    #[must_use]
+    pub fn of(format: TextFormat) -> Self {
         Self {
-            dialect,
+            format,
+            skip_lines: 0,
             null: String::new(),
             header: Header::None,
             trailing_delimiter: TrailingDelimiter::Auto,

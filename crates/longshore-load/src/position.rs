@@ -4,38 +4,42 @@
 
 use longshore_csv::reference::ReferenceError;
 use longshore_csv::unclosed_quote as position_of_unclosed_quote;
-use longshore_csv::{ShapeError, ShapeErrorKind};
+use longshore_csv::{Defect, Dialect, ShapeErrorKind};
 
 use crate::fields::{BadValue, value_type};
-use crate::span::Span;
-use crate::worker::{Pass, Piece};
+use crate::files::Work;
+use crate::worker::Piece;
 use crate::{BadField, LoadError};
 
 /// The error for a bad field of a piece.
-pub(crate) fn bad_value(pass: &Pass, span: &Span, piece: &Piece<'_>, bad: &BadValue) -> LoadError {
-    let column = &pass.columns[bad.position];
-    let BadValue { error, .. } = bad;
-    report(pass, span, piece.start, piece.records.rows.text().text(), error.start, error.end, |field| {
-        field.column = Some((column.name.clone(), column.column_type.to_string()));
-        field.reason = error.reason.to_string();
-        field.remedy = error.reason.remedy(&value_type(&column.column_type));
-    })
+pub(crate) fn bad_value(work: &Work, piece: &Piece<'_>, bad: &BadValue) -> LoadError {
+    let BadValue { position, error } = bad;
+    let column = work.file.fields[*position].as_ref().expect("only fields with a column are decoded");
+    let value = &piece.rows.text().text()[error.start as usize..error.end as usize];
+    let mut field = report(work, piece.start + piece.origin(error.start), value);
+    field.column = Some((column.name.clone(), column.column_type.to_string()));
+    field.reason = error.reason.to_string();
+    field.remedy = error.reason.remedy(&value_type(&column.column_type));
+    LoadError::Bad(Box::new(field))
 }
 
-/// The error for a misshapen record of a piece.
-pub(crate) fn bad_record(pass: &Pass, span: &Span, piece: &Piece<'_>, error: &ShapeError) -> LoadError {
-    report(pass, span, piece.start, piece.records.rows.text().text(), error.start, error.end, |field| {
-        field.reason = error.kind.reason();
-        field.remedy = error.kind.remedy();
-    })
+/// The error for a record of a piece that is none.
+pub(crate) fn bad_record(work: &Work, piece: &Piece<'_>, defect: &Defect) -> LoadError {
+    let (start, end) = (piece.start + defect.start as usize, piece.start + defect.end as usize);
+    let mut field = report(work, start, &work.text()[start..end]);
+    field.reason.clone_from(&defect.reason);
+    field.remedy.clone_from(&defect.remedy);
+    LoadError::Bad(Box::new(field))
 }
 
 /// The error for a quote that is open at the end of the file; the record that holds it begins at or after `start` in
 /// the span.
-pub(crate) fn unclosed_quote(pass: &Pass, span: &Span, start: usize) -> LoadError {
-    let text = &pass.spans.text(span)[start..];
-    let quote = position_of_unclosed_quote(&pass.dialect, text).unwrap_or(0) as u32;
-    report(pass, span, start, text, quote, text.len() as u32, explain_unclosed_quote)
+pub(crate) fn unclosed_quote(work: &Work, dialect: &Dialect, start: usize) -> LoadError {
+    let text = &work.text()[start..];
+    let quote = position_of_unclosed_quote(dialect, text).unwrap_or(0);
+    let mut field = report(work, start + quote, &text[quote..]);
+    explain_unclosed_quote(&mut field);
+    LoadError::Bad(Box::new(field))
 }
 
 /// The error for a header that begins at `start` of the head of the file `name` and cannot be taken apart.
@@ -69,26 +73,16 @@ fn explain_unclosed_quote(field: &mut BadField) {
     "close it, or set QUOTE to another character or NONE".clone_into(&mut field.remedy);
 }
 
-/// An error about `text[from..to]`, where `text` begins at `start` in the span.
-fn report(
-    pass: &Pass,
-    span: &Span,
-    start: usize,
-    text: &[u8],
-    from: u32,
-    to: u32,
-    describe: impl FnOnce(&mut BadField),
-) -> LoadError {
-    let byte = span.offset + (start + from as usize) as u64;
-    let mut field = BadField {
-        file: pass.spans.name().to_owned(),
-        line: pass.spans.lines_before(span, byte) + 1,
+/// An error about `value`, which begins at `start` in the span.
+fn report(work: &Work, start: usize, value: &[u8]) -> BadField {
+    let byte = work.span.offset + start as u64;
+    BadField {
+        file: work.file.name.clone(),
+        line: work.file.spans.lines_before(&work.span, byte) + 1,
         byte,
         column: None,
-        value: text[from as usize..to as usize].to_vec(),
+        value: value.to_vec(),
         reason: String::new(),
         remedy: String::new(),
-    };
-    describe(&mut field);
-    LoadError::Bad(Box::new(field))
+    }
 }

@@ -1,11 +1,12 @@
 //! What the head of a file decides for all of it: byte order mark, header, trailing delimiter, bytes per record.
 
-use longshore_csv::reference::{self, RawField};
-use longshore_csv::{QuoteState, record_start};
+use longshore_csv::{Dialect, FirstRecord, QuoteState, record_start, reference};
+use longshore_storage::Column;
 
 use crate::position::malformed;
 use crate::source::BYTE_ORDER_MARK;
-use crate::{Header, LoadError, TextOptions, TrailingDelimiter, Tuning};
+use crate::span::Surroundings;
+use crate::{Header, LoadError, TextFormat, TextOptions, TrailingDelimiter, Tuning};
 
 /// Bytes of the head that the estimate of a record's length is taken from.
 const SAMPLE_BYTES: usize = 256 << 10;
@@ -31,31 +32,32 @@ pub(crate) fn read(
     name: &str,
     head: &[u8],
     at_end: bool,
-    names: &[&str],
-    options: &TextOptions,
-    tuning: &Tuning,
+    fields: &[Option<Column>],
+    surroundings: &Surroundings<'_>,
 ) -> Result<Option<Preamble>, LoadError> {
-    let mut start = if head.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let Surroundings { options, tuning, .. } = *surroundings;
+    let mark = if head.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let Some(mut start) = after_lines(head, mark, options.skip_lines, at_end) else {
+        return Ok(None);
+    };
     if options.header != Header::None {
-        let Some(end) = record_end(head, start, at_end, options, tuning) else {
+        let Some(record) = first_record(name, head, start, at_end, options, tuning)? else {
             return Ok(None);
         };
-        if let Err(error) = reference::records(&head[start..end], &options.dialect) {
-            return Err(malformed(name, head, start, error));
-        }
         if options.header == Header::Match {
-            check_header(name, &head[start..end], names, options)?;
+            let line = memchr::memchr_iter(b'\n', &head[..start]).count() + 1;
+            check_header(name, line, &record.fields, fields, options)?;
         }
-        start = end;
+        start += record.bytes;
     }
-    let trailing_delimiter = match options.trailing_delimiter {
-        TrailingDelimiter::Yes => true,
-        TrailingDelimiter::No => false,
-        TrailingDelimiter::Auto => {
-            let Some(end) = record_end(head, start, at_end, options, tuning) else {
+    let trailing_delimiter = match (&options.format, options.trailing_delimiter) {
+        (TextFormat::Other(_), _) | (_, TrailingDelimiter::No) => false,
+        (TextFormat::Csv(_), TrailingDelimiter::Yes) => true,
+        (TextFormat::Csv(dialect), TrailingDelimiter::Auto) => {
+            let Some(end) = record_end(head, start, at_end, dialect, tuning) else {
                 return Ok(None);
             };
-            has_trailing_delimiter(&head[start..end], names.len(), options)
+            has_trailing_delimiter(&head[start..end], fields.len(), dialect)
         }
     };
     let sample = &head[start..head.len().min(start + SAMPLE_BYTES)];
@@ -64,63 +66,103 @@ pub(crate) fn read(
     Ok(Some(Preamble { data_start: start, trailing_delimiter, record_bytes }))
 }
 
+/// Where the text begins behind `lines` lines from `start` on; `None` when they do not end within the head.
+fn after_lines(head: &[u8], start: usize, lines: u64, at_end: bool) -> Option<usize> {
+    let mut position = start;
+    for _ in 0..lines {
+        match memchr::memchr(b'\n', &head[position..]) {
+            Some(line_end) => position += line_end + 1,
+            None if at_end => return Some(head.len()),
+            None => return None,
+        }
+    }
+    Some(position)
+}
+
+/// The record that begins at `start`, taken apart; `None` when it does not end within the head. At the end of the file
+/// an empty one.
+fn first_record(
+    name: &str,
+    head: &[u8],
+    start: usize,
+    at_end: bool,
+    options: &TextOptions,
+    tuning: &Tuning,
+) -> Result<Option<FirstRecord>, LoadError> {
+    match &options.format {
+        TextFormat::Csv(dialect) => {
+            let Some(end) = record_end(head, start, at_end, dialect, tuning) else {
+                return Ok(None);
+            };
+            let records =
+                reference::records(&head[start..end], dialect).map_err(|error| malformed(name, head, start, error))?;
+            let fields = records.into_iter().next().map(|record| record.fields).unwrap_or_default();
+            let fields = fields.into_iter().map(|field| field.value).collect();
+            Ok(Some(FirstRecord { bytes: end - start, fields }))
+        }
+        TextFormat::Other(format) => Ok(format
+            .first_record(&head[start..], at_end)
+            .or_else(|| at_end.then(|| FirstRecord { bytes: head.len() - start, fields: Vec::new() }))),
+    }
+}
+
 /// Just after the record that begins at `start`; `None` when it does not end within the head.
-fn record_end(head: &[u8], start: usize, at_end: bool, options: &TextOptions, tuning: &Tuning) -> Option<usize> {
-    record_start(tuning.kernel, &options.dialect, &head[start..], QuoteState::Outside)
+fn record_end(head: &[u8], start: usize, at_end: bool, dialect: &Dialect, tuning: &Tuning) -> Option<usize> {
+    record_start(tuning.kernel, dialect, &head[start..], QuoteState::Outside)
         .map(|length| start + length)
         .or(at_end.then_some(head.len()))
 }
 
-/// The fields of the first record in `text`; none when it is malformed, which the load itself will report.
-fn first_fields(text: &[u8], options: &TextOptions) -> Vec<RawField> {
-    reference::records(text, &options.dialect)
-        .ok()
-        .and_then(|records| records.into_iter().next())
-        .map(|record| record.fields)
-        .unwrap_or_default()
+/// Whether the first record in `text` has one more field than is due, and that is empty. A malformed record has not;
+/// the load itself will report it.
+fn has_trailing_delimiter(text: &[u8], fields_due: usize, dialect: &Dialect) -> bool {
+    let records = reference::records(text, dialect).unwrap_or_default();
+    records.first().is_some_and(|record| {
+        let last_is_empty = record.fields.last().is_some_and(|field| !field.quoted && field.value.is_empty());
+        record.fields.len() == fields_due + 1 && last_is_empty
+    })
 }
 
-fn has_trailing_delimiter(text: &[u8], columns: usize, options: &TextOptions) -> bool {
-    let fields = first_fields(text, options);
-    fields.len() == columns + 1 && fields.last().is_some_and(|field| !field.quoted && field.value.is_empty())
-}
-
-fn check_header(name: &str, text: &[u8], names: &[&str], options: &TextOptions) -> Result<(), LoadError> {
-    let mut found: Vec<String> = first_fields(text, options)
-        .into_iter()
-        .map(|field| String::from_utf8_lossy(&field.value).into_owned())
-        .collect();
+fn check_header(
+    name: &str,
+    line: usize,
+    found: &[Vec<u8>],
+    columns: &[Option<Column>],
+    options: &TextOptions,
+) -> Result<(), LoadError> {
+    let mut found: Vec<String> = found.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect();
     let may_trail = options.trailing_delimiter != TrailingDelimiter::No;
-    if may_trail && found.len() == names.len() + 1 && found.last().is_some_and(String::is_empty) {
+    if may_trail && found.len() == columns.len() + 1 && found.last().is_some_and(String::is_empty) {
         found.pop();
     }
     let unfit = |problem| Err(LoadError::Unfit { file: name.to_owned(), problem });
-    for (position, expected) in names.iter().enumerate() {
+    for (position, expected) in columns.iter().enumerate() {
+        let Some(expected) = expected.as_ref().map(|column| &column.name) else { continue };
         match found.get(position) {
             Some(actual) if actual == expected => {}
             Some(actual) => {
                 return unfit(format!(
-                    "line 1: the header names field {} \"{actual}\" where column \"{expected}\" is due; \
+                    "line {line}: the header names field {} \"{actual}\" where column \"{expected}\" is due; \
                      list the columns in the order of the file, or set HEADER true to skip the header",
                     position + 1
                 ));
             }
             None => {
                 return unfit(format!(
-                    "line 1: the header has {} fields where {} columns are due; \
+                    "line {line}: the header has {} fields where {} columns are due; \
                      list the columns of the file, or check the delimiter",
                     found.len(),
-                    names.len()
+                    columns.len()
                 ));
             }
         }
     }
-    if found.len() > names.len() {
+    if found.len() > columns.len() {
         return unfit(format!(
-            "line 1: the header has {} fields where {} columns are due; \
+            "line {line}: the header has {} fields where {} columns are due; \
              list the columns of the file, or check the delimiter",
             found.len(),
-            names.len()
+            columns.len()
         ));
     }
     Ok(())

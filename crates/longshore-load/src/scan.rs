@@ -10,17 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow_schema::SchemaRef;
-use longshore_csv::{Kernel, PADDING, Rows, Shape};
+use longshore_csv::{PADDING, Rows};
 use longshore_storage::{Arena, Memory, PartitionBuffer, Schema};
 
 use crate::fields::{FieldPlan, Refusal};
+use crate::files::{Files, Output, Work};
 use crate::load::Failure;
-use crate::options::check_null;
 use crate::position::bad_record;
-use crate::span::{Span, Spans};
 use crate::worker::{Cursor, Pass, Scratch};
-use crate::{Control, LoadError, Source, TextOptions, Tuning};
+use crate::{Control, InputFile, LoadError, TextOptions, Tuning};
 
 /// Rows of a batch at most: what DataFusion's operators are tuned for.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -29,7 +27,7 @@ const BLOCK_BYTES: usize = 2 << 20;
 
 /// A predicate evaluated on some columns before the others are decoded.
 pub trait RowFilter: Send + Sync {
-    /// The fields that the predicate reads, as positions in the file.
+    /// The columns that the predicate reads, as positions in the schema of the scan.
     fn columns(&self) -> &[usize];
 
     /// Which rows to keep; a null counts as no.
@@ -41,9 +39,9 @@ pub trait RowFilter: Send + Sync {
 
 /// What a [`TextScan`] shall read.
 pub struct ScanRequest {
-    /// Name and type of every field of the file.
+    /// Name and type of every column; the files say which of their fields goes where.
     pub schema: Arc<Schema>,
-    /// The fields to return, as positions in the file, in this order.
+    /// The columns to return, in this order.
     pub projection: Vec<usize>,
     /// Rows to keep.
     pub filter: Option<Arc<dyn RowFilter>>,
@@ -59,11 +57,10 @@ pub struct ScanRequest {
     pub control: Arc<Control>,
 }
 
-/// One pass over a file, shared by workers.
+/// One pass over files, shared by workers.
 pub struct TextScan {
     pass: Pass,
-    output: Columns,
-    filter: Option<(Arc<dyn RowFilter>, Columns)>,
+    filter: Option<Arc<dyn RowFilter>>,
     limit: usize,
     memory: Arc<Memory>,
     control: Arc<Control>,
@@ -73,77 +70,46 @@ pub struct TextScan {
     active: AtomicUsize,
 }
 
-/// Some fields of the file, decoded together.
-struct Columns {
-    schema: Arc<Schema>,
-    arrow: SchemaRef,
-    all: Vec<usize>,
-    plan: FieldPlan,
-}
+/// Place of the columns to return among the pass's outputs.
+const RETURNED: usize = 0;
+/// Place of the columns that the filter reads.
+const FILTERED: usize = 1;
 
-impl Columns {
-    fn new(
-        file: &str,
-        fields: &Schema,
-        positions: &[usize],
-        options: &TextOptions,
-        kernel: Kernel,
-    ) -> Result<Self, LoadError> {
-        let columns = positions.iter().map(|&position| fields.columns()[position].clone()).collect();
-        let schema = Arc::new(Schema::new(columns));
-        let targets: Vec<_> = positions.iter().enumerate().map(|(column, &position)| (position, column)).collect();
-        let plan = FieldPlan::new(file, &schema, &targets, options, kernel)?;
-        Ok(Self { arrow: schema.arrow(), schema, all: (0..positions.len()).collect(), plan })
+impl Output {
+    fn of(schema: &Schema, columns: &[usize]) -> Self {
+        let selected = columns.iter().map(|&column| schema.columns()[column].clone()).collect();
+        Self { schema: Arc::new(Schema::new(selected)), columns: columns.to_vec() }
     }
 
-    fn decode(&self, rows: Rows<'_>, arena: &mut Arena) -> Result<RecordBatch, Refusal> {
+    fn decode(&self, plan: &FieldPlan, rows: Rows<'_>, arena: &mut Arena) -> Result<RecordBatch, Refusal> {
         let count = rows.count();
-        if self.all.is_empty() {
+        if self.columns.is_empty() {
             let options = RecordBatchOptions::new().with_row_count(Some(count));
-            let batch = RecordBatch::try_new_with_options(Arc::clone(&self.arrow), vec![], &options);
+            let batch = RecordBatch::try_new_with_options(self.schema.arrow(), vec![], &options);
             return Ok(batch.expect("a batch without columns fits a schema without columns"));
         }
-        let heap_bytes = rows.text_bytes() + PADDING;
+        let heap_bytes = rows.text_bytes() + plan.constant_bytes() + PADDING;
         let buffer = PartitionBuffer::with_capacity(&self.schema, count, heap_bytes, arena)
             .map_err(|error| Refusal::Other(error.into()))?;
         let mut buffer = buffer.without_bounds();
-        self.plan.decode(rows, &mut buffer).map_err(Refusal::Value)?;
-        Ok(buffer.seal().batch(&self.all, 0, count))
+        plan.decode(rows, &mut buffer).map_err(Refusal::Value)?;
+        Ok(buffer.seal().batch(&(0..self.columns.len()).collect::<Vec<_>>(), 0, count))
     }
 }
 
 impl TextScan {
-    /// Prepares the scan: reads the head of the file, but decodes no row.
+    /// Prepares the scan: opens the first file, but decodes no row.
     ///
     /// # Errors
     /// When the file cannot be read or its header does not fit.
-    pub fn new(source: Source, request: ScanRequest) -> Result<Arc<Self>, LoadError> {
+    pub fn new(inputs: Vec<InputFile>, request: ScanRequest) -> Result<Arc<Self>, LoadError> {
         let ScanRequest { schema, projection, filter, limit, options, tuning, memory, control } = request;
-        check_null(&options.dialect, &options.null)?;
-        let names: Vec<&str> = schema.columns().iter().map(|c| c.name.as_str()).collect();
-        let output = Columns::new(&source.name, &schema, &projection, &options, tuning.kernel)?;
-        let filter = match filter {
-            Some(filter) => {
-                let columns = Columns::new(&source.name, &schema, filter.columns(), &options, tuning.kernel)?;
-                Some((filter, columns))
-            }
-            None => None,
-        };
-        let (spans, trailing_delimiter) = Spans::new(source, &names, &options, &tuning)?;
-        control.progress.start(spans.bytes_total());
-        control.progress.add(spans.preamble_bytes(), 0);
-        let pass = Pass {
-            spans,
-            dialect: options.dialect,
-            kernel: tuning.kernel,
-            mode: options.mode,
-            shape: Shape { fields: schema.columns().len(), trailing_delimiter },
-            piece_bytes: tuning.piece_bytes.max(1),
-            columns: schema.columns().to_vec(),
-        };
+        let mut outputs = vec![Output::of(&schema, &projection)];
+        outputs.extend(filter.as_ref().map(|filter| Output::of(&schema, filter.columns())));
+        let (kernel, mode, piece_bytes) = (tuning.kernel, options.mode, tuning.piece_bytes.max(1));
+        let files = Files::new(inputs, schema, outputs, options, tuning, &control)?;
         Ok(Arc::new(Self {
-            pass,
-            output,
+            pass: Pass { files, kernel, mode, piece_bytes },
             filter,
             limit: limit.unwrap_or(usize::MAX),
             memory,
@@ -162,7 +128,7 @@ impl TextScan {
             scan: Arc::clone(self),
             scratch: Scratch::default(),
             selected: Vec::new(),
-            span: None,
+            work: None,
             ready: VecDeque::new(),
             rows_left: self.limit,
             exhausted: false,
@@ -174,6 +140,7 @@ impl TextScan {
     fn batches(
         &self,
         mut rows: Rows<'_>,
+        plans: &[FieldPlan],
         arena: &mut Arena,
         selected: &mut Vec<u32>,
         ready: &mut VecDeque<RecordBatch>,
@@ -181,16 +148,17 @@ impl TextScan {
         while !rows.is_empty() {
             let (now, later) = rows.split_at(rows.count().min(BATCH_ROWS_MAX));
             rows = later;
+            let returned = self.pass.files.output(RETURNED);
             let batch = match &self.filter {
-                None => Some(self.output.decode(now, arena)?),
-                Some((filter, columns)) => {
-                    let batch = columns.decode(now, arena)?;
+                None => Some(returned.decode(&plans[RETURNED], now, arena)?),
+                Some(filter) => {
+                    let batch = self.pass.files.output(FILTERED).decode(&plans[FILTERED], now, arena)?;
                     let keep = filter.select(&batch).map_err(|problem| Refusal::Other(LoadError::Filter(problem)))?;
                     let kept = kept_rows(&keep);
                     match kept.len() {
                         0 => None,
-                        all if all == now.count() => Some(self.output.decode(now, arena)?),
-                        _ => Some(self.output.decode(now.select(&kept, selected), arena)?),
+                        all if all == now.count() => Some(returned.decode(&plans[RETURNED], now, arena)?),
+                        _ => Some(returned.decode(&plans[RETURNED], now.select(&kept, selected), arena)?),
                     }
                 }
             };
@@ -215,7 +183,7 @@ pub struct ScanWorker {
     scratch: Scratch,
     /// Marks of the rows that passed the filter.
     selected: Vec<u32>,
-    span: Option<(Span, Cursor)>,
+    work: Option<(Work, Cursor)>,
     ready: VecDeque<RecordBatch>,
     rows_left: usize,
     /// No more batches will become ready.
@@ -227,31 +195,29 @@ pub struct ScanWorker {
 impl ScanWorker {
     /// Parses on until a batch is ready or nothing is left.
     fn advance(&mut self) -> Result<(), (u64, LoadError)> {
-        let Some((span, mut cursor)) = self.span.take() else {
+        let Some((work, mut cursor)) = self.work.take() else {
             return self.claim();
         };
         let scan = &*self.scan;
-        let fail = |error| Err((span.sequence, error));
+        let fail = |error| Err((work.sequence, error));
         if scan.control.is_cancelled() {
             return fail(LoadError::Cancelled);
         }
-        let piece = match cursor.next(&scan.pass, &span, &mut self.scratch) {
+        let piece = match cursor.next(&scan.pass, &work, &mut self.scratch) {
             Ok(Some(piece)) => piece,
-            Ok(None) => {
-                return scan.pass.spans.finish(&span).map_err(|error| (span.sequence, error));
-            }
+            Ok(None) => return work.finish().map_err(|error| (work.sequence, error)),
             Err(error) => return fail(error),
         };
-        let rows = piece.records.rows;
-        let made = scan.batches(rows, &mut self.arena, &mut self.selected, &mut self.ready);
+        let rows = piece.sound_rows();
+        let made = scan.batches(rows, &work.file.plans, &mut self.arena, &mut self.selected, &mut self.ready);
         if let Err(refusal) = made {
-            return fail(refusal.explain(&scan.pass, &span, &piece));
+            return fail(refusal.explain(&work, &piece));
         }
-        if let Some(error) = &piece.records.error {
-            return fail(bad_record(&scan.pass, &span, &piece, error));
+        if let Some(defect) = piece.defects.first() {
+            return fail(bad_record(&work, &piece, defect));
         }
         scan.control.progress.add(piece.bytes as u64, rows.count() as u64);
-        self.span = Some((span, cursor));
+        self.work = Some((work, cursor));
         Ok(())
     }
 
@@ -261,10 +227,10 @@ impl ScanWorker {
             self.exhausted = true;
             return Ok(());
         }
-        match scan.pass.spans.claim(&scan.control)? {
-            Some(span) => {
-                let cursor = Cursor::new(&scan.pass, &span);
-                self.span = Some((span, cursor));
+        match scan.pass.files.claim(&scan.control)? {
+            Some(work) => {
+                let cursor = Cursor::new(&scan.pass, &work, &mut self.scratch);
+                self.work = Some((work, cursor));
             }
             None => self.exhausted = true,
         }
@@ -295,7 +261,7 @@ impl Iterator for ScanWorker {
                 }
             } else if let Err((sequence, error)) = self.advance() {
                 self.scan.failure.record(sequence, error);
-                self.scan.pass.spans.stop();
+                self.scan.pass.files.stop();
                 self.exhausted = true;
             }
         }
@@ -309,7 +275,7 @@ impl Drop for ScanWorker {
             self.leave();
         }
         if std::thread::panicking() {
-            self.scan.pass.spans.stop();
+            self.scan.pass.files.stop();
         }
     }
 }

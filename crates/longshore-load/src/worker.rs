@@ -2,26 +2,21 @@
 //!
 //! Not here: what becomes of the rows (`load` puts them into partition buffers, `scan` makes batches of them).
 
-use longshore_csv::{Dialect, Kernel, Marks, PADDING, Padded, Records, Rows, Scanner, Shape, TextTraits};
-use longshore_storage::Column;
+use longshore_csv::{Defect, Dialect, Kernel, Marks, PADDING, Padded, RowText, Rows, Scanner, TextTraits};
 
+use crate::files::{Files, Language, Work};
 use crate::position::unclosed_quote;
-use crate::span::{Span, Spans};
 use crate::{LoadError, Mode};
 
 /// A record longer than this is refused: it is more likely a quote that was never closed than data.
 pub(crate) const RECORD_BYTES_MAX: usize = 1 << 30;
 
-/// What is common to all workers of a pass over a source.
+/// What is common to all workers of a pass over some files.
 pub(crate) struct Pass {
-    pub(crate) spans: Spans,
-    pub(crate) dialect: Dialect,
+    pub(crate) files: Files,
     pub(crate) kernel: Kernel,
     pub(crate) mode: Mode,
-    pub(crate) shape: Shape,
     pub(crate) piece_bytes: usize,
-    /// What each field of the file is, for messages.
-    pub(crate) columns: Vec<Column>,
 }
 
 /// What a worker keeps from piece to piece, so that nothing is allocated per piece.
@@ -30,34 +25,71 @@ pub(crate) struct Scratch {
     marks: Marks,
     /// A copy of the last piece of a text that has no padding or no last line end.
     tail: Vec<u8>,
+    /// The rewritten rows of formats other than CSV.
+    row_text: Option<RowText>,
 }
 
 /// How far the parse of one span is.
 pub(crate) struct Cursor {
     position: usize,
-    scanner: Scanner,
-    traits: TextTraits,
+    reader: Reader,
+}
+
+enum Reader {
+    Csv { scanner: Scanner, traits: TextTraits },
+    Other,
 }
 
 /// Complete records of a piece.
 pub(crate) struct Piece<'a> {
-    /// Records; positions count from `start`.
-    pub(crate) records: Records<'a>,
     /// Where the piece begins in its span.
     pub(crate) start: usize,
     /// Bytes that the records take.
     pub(crate) bytes: usize,
+    pub(crate) rows: Rows<'a>,
+    /// Records that are none, in their order. Plain CSV has at most one, and no rows behind it.
+    pub(crate) defects: Vec<Defect>,
+    /// The rows, if they were rewritten and do not stand in the piece itself.
+    rewritten: Option<&'a RowText>,
+}
+
+impl<'a> Piece<'a> {
+    /// The rows before the first defect.
+    pub(crate) fn sound_rows(&self) -> Rows<'a> {
+        self.defects.first().map_or(self.rows, |defect| self.rows.truncated(defect.row))
+    }
+
+    /// Where the field that stands at `start` in the rows' text begins in the piece.
+    pub(crate) fn origin(&self, start: u32) -> usize {
+        match self.rewritten {
+            None => start as usize,
+            Some(rows) => {
+                let (row, column) = rows.locate(start);
+                rows.field_origin(row, column) as usize
+            }
+        }
+    }
 }
 
 impl Cursor {
-    /// At the start of `span`.
-    pub(crate) fn new(pass: &Pass, span: &Span) -> Self {
-        Self { position: 0, scanner: Scanner::new(pass.kernel, &pass.dialect, span.traits), traits: span.traits }
+    /// At the start of the span.
+    pub(crate) fn new(pass: &Pass, work: &Work, scratch: &mut Scratch) -> Self {
+        let traits = work.span.traits;
+        let reader = match &work.file.language {
+            Language::Csv { dialect, .. } => {
+                Reader::Csv { scanner: Scanner::new(pass.kernel, dialect, traits), traits }
+            }
+            Language::Other { .. } => {
+                scratch.row_text = work.file.row_text(pass.piece_bytes);
+                Reader::Other
+            }
+        };
+        Self { position: 0, reader }
     }
 
     /// Bytes of the span that were not parsed yet.
-    pub(crate) fn bytes_left(&self, pass: &Pass, span: &Span) -> usize {
-        pass.spans.text(span).len() - self.position
+    pub(crate) fn bytes_left(&self, work: &Work) -> usize {
+        work.text().len() - self.position
     }
 
     /// The next records; `None` at the end of the span.
@@ -67,44 +99,71 @@ impl Cursor {
     /// where it may not.
     pub(crate) fn next<'a>(
         &mut self,
-        pass: &'a Pass,
-        span: &'a Span,
+        pass: &Pass,
+        work: &'a Work,
         scratch: &'a mut Scratch,
     ) -> Result<Option<Piece<'a>>, LoadError> {
-        let text = pass.spans.text(span);
         let start = self.position;
-        let mut length = pass.piece_bytes.min(text.len() - start);
-        if length == 0 {
+        if start == work.text().len() {
             return Ok(None);
         }
-        loop {
-            let at_end = start + length == text.len();
-            stage_tail(pass, span, start, length, at_end, &mut scratch.tail);
-            let padded = padded(pass, span, start, length, &scratch.tail);
-            self.scanner.scan(padded, &mut scratch.marks);
-            if scratch.marks.line_ends() > 0 {
-                break;
+        let piece = match (&self.reader, &work.file.language) {
+            (Reader::Csv { scanner, traits }, Language::Csv { dialect, shape }) => {
+                let length = scan(scanner, dialect, pass, work, start, scratch)?;
+                let Scratch { marks, tail, .. } = scratch;
+                let records = Rows::new(padded(work, start, length, tail), marks, *shape, *traits, dialect);
+                let defects = records.error.into_iter().map(Defect::from).collect();
+                let bytes = records.consumed.min(length);
+                Piece { start, bytes, rows: records.rows, defects, rewritten: None }
             }
-            if at_end {
-                return Err(unfinished(pass, span, start));
+            (_, Language::Other { format, .. }) => {
+                let rows = scratch.row_text.as_mut().expect("the cursor made it");
+                let mut defects = Vec::new();
+                rows.clear();
+                let bytes = format.read(&work.text()[start..], rows, &mut defects);
+                assert!(bytes > 0, "{format:?} takes at least one record, or all of the text");
+                rows.seal();
+                Piece { start, bytes, rows: rows.rows(), defects, rewritten: Some(rows) }
             }
-            length = length.saturating_mul(2).min(text.len() - start);
-            if length > RECORD_BYTES_MAX {
-                return Err(record_too_long(pass.spans.name()));
-            }
+            (Reader::Other, Language::Csv { .. }) => unreachable!("the cursor is that of this file"),
+        };
+        self.position += piece.bytes;
+        Ok(Some(piece))
+    }
+}
+
+/// Finds the marks of a piece from `start` on in which at least one record ends; returns its length.
+fn scan(
+    scanner: &Scanner,
+    dialect: &Dialect,
+    pass: &Pass,
+    work: &Work,
+    start: usize,
+    scratch: &mut Scratch,
+) -> Result<usize, LoadError> {
+    let text = work.text();
+    let mut length = pass.piece_bytes.min(text.len() - start);
+    loop {
+        let at_end = start + length == text.len();
+        stage_tail(work, start, length, at_end, &mut scratch.tail);
+        scanner.scan(padded(work, start, length, &scratch.tail), &mut scratch.marks);
+        if scratch.marks.line_ends() > 0 {
+            return Ok(length);
         }
-        let padded = padded(pass, span, start, length, &scratch.tail);
-        let records = Rows::new(padded, &mut scratch.marks, pass.shape, self.traits, &pass.dialect);
-        let bytes = records.consumed.min(length);
-        self.position += bytes;
-        Ok(Some(Piece { records, start, bytes }))
+        if at_end {
+            return Err(unfinished(pass, work, dialect, start));
+        }
+        length = length.saturating_mul(2).min(text.len() - start);
+        if length > RECORD_BYTES_MAX {
+            return Err(record_too_long(&work.file.name));
+        }
     }
 }
 
 /// Copies the piece to `tail` if it cannot be parsed where it stands: when it lacks the file's last line end, or when
 /// too few bytes behind it can be read. Otherwise leaves `tail` empty.
-fn stage_tail(pass: &Pass, span: &Span, start: usize, length: usize, at_end: bool, tail: &mut Vec<u8>) {
-    let readable = &pass.spans.readable(span)[start..];
+fn stage_tail(work: &Work, start: usize, length: usize, at_end: bool, tail: &mut Vec<u8>) {
+    let readable = &work.readable()[start..];
     let lacks_line_end = at_end && readable[length - 1] != b'\n';
     tail.clear();
     if lacks_line_end || readable.len() < length + PADDING {
@@ -117,27 +176,27 @@ fn stage_tail(pass: &Pass, span: &Span, start: usize, length: usize, at_end: boo
 }
 
 /// The text of a piece with readable bytes behind it, after [`stage_tail`].
-fn padded<'a>(pass: &'a Pass, span: &'a Span, start: usize, length: usize, tail: &'a [u8]) -> Padded<'a> {
+fn padded<'a>(work: &'a Work, start: usize, length: usize, tail: &'a [u8]) -> Padded<'a> {
     if tail.is_empty() {
-        Padded::new(&pass.spans.readable(span)[start..], length)
+        Padded::new(&work.readable()[start..], length)
     } else {
         Padded::new(tail, tail.len() - PADDING)
     }
 }
 
 /// Why a span ends within a record.
-fn unfinished(pass: &Pass, span: &Span, start: usize) -> LoadError {
-    let end = span.offset + pass.spans.text(span).len() as u64;
-    if pass.mode == Mode::Fast && end < pass.spans.bytes_total() {
+fn unfinished(pass: &Pass, work: &Work, dialect: &Dialect, start: usize) -> LoadError {
+    let end = work.span.offset + work.text().len() as u64;
+    if pass.mode == Mode::Fast && end < work.file.spans.bytes_total() {
         LoadError::Unfit {
-            file: pass.spans.name().to_owned(),
+            file: work.file.name.clone(),
             problem: format!(
                 "MODE fast split the file at byte {end}, inside a quoted field with an unescaped line break; \
                  use MODE exact"
             ),
         }
     } else {
-        unclosed_quote(pass, span, start)
+        unclosed_quote(work, dialect, start)
     }
 }
 

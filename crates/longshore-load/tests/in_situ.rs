@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{BooleanArray, RecordBatch};
 use harness::{comma, schema};
-use longshore_load::{Control, LoadError, RowFilter, ScanRequest, Source, TextScan, Tuning};
+use longshore_load::{Control, InputFile, LoadError, RowFilter, ScanRequest, Source, TextScan, Tuning};
 use longshore_storage::{ColumnType, Memory};
 
 const ROWS: i32 = 30_000;
@@ -55,7 +55,7 @@ fn scan(text: &str, request: ScanRequest) -> Result<Vec<RecordBatch>, LoadError>
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(text.as_bytes()).expect("written");
     let threads = request.tuning.threads;
-    let scan = TextScan::new(Source::open(file.path()).expect("opened"), request)?;
+    let scan = TextScan::new(vec![InputFile::opened(Source::open(file.path()).expect("opened"), &[0, 1, 2])], request)?;
     let workers: Vec<_> = (0..threads).map(|_| scan.worker()).collect();
     let batches: Vec<Result<Vec<RecordBatch>, LoadError>> = std::thread::scope(|scope| {
         let threads: Vec<_> = workers.into_iter().map(|worker| scope.spawn(move || worker.collect())).collect();
@@ -128,7 +128,8 @@ fn memory_is_bounded_by_what_the_query_holds() {
     let memory = Arc::clone(&request.memory);
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(text().repeat(20).as_bytes()).expect("written");
-    let scan = TextScan::new(Source::open(file.path()).expect("opened"), request).expect("a scan");
+    let scan = TextScan::new(vec![InputFile::opened(Source::open(file.path()).expect("opened"), &[0, 1, 2])], request)
+        .expect("a scan");
     let rows: usize = scan.worker().map(|batch| batch.expect("a batch").num_rows()).sum();
     assert_eq!(rows, 20 * ROWS as usize);
     assert!(memory.peak() <= 16 << 20, "{} bytes", memory.peak());

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use harness::{comma, schema, share};
-use longshore_load::{Control, LoadError, Mode, Source, TextOptions, Tuning, copy_from};
+use longshore_load::{Control, InputFile, LoadError, Mode, Source, TextOptions, Tuning, copy_from};
 use longshore_storage::{ColumnType, Memory, Relation, Schema};
 
 /// Real rows of the file with the treacherous field.
@@ -39,7 +39,7 @@ fn treacherous() -> String {
 fn load(path: &Path, schema: &Arc<Schema>, options: &TextOptions, tuning: &Tuning) -> Result<Relation, LoadError> {
     let relation = Relation::new(Arc::clone(schema), Memory::new(None));
     let fields: Vec<usize> = (0..schema.columns().len()).collect();
-    copy_from(Source::open(path)?, &relation, &fields, options, tuning, &Control::new())?;
+    copy_from(vec![InputFile::opened(Source::open(path)?, &fields)], &relation, options, tuning, &Control::new())?;
     Ok(relation)
 }
 
@@ -118,7 +118,8 @@ fn a_file_that_shrinks_is_an_error() {
     file.as_file().set_len(row.len() as u64 * 1000).expect("truncated");
     let relation = Relation::new(columns(), Memory::new(None));
     let tuning = Tuning::new(2);
-    let error = copy_from(source, &relation, &[0, 1, 2], &comma(), &tuning, &Control::new()).expect_err("an error");
+    let error = copy_from(vec![InputFile::opened(source, &[0, 1, 2])], &relation, &comma(), &tuning, &Control::new())
+        .expect_err("an error");
     assert!(error.to_string().contains("became shorter"), "{error}");
     assert_eq!(relation.snapshot().rows(), 0);
 }
@@ -142,7 +143,8 @@ fn a_cancelled_load_keeps_nothing() {
     let control = Control::new();
     control.cancel();
     let source = Source::open(file.path()).expect("opened");
-    let error = copy_from(source, &relation, &[0, 1, 2], &comma(), &Tuning::new(2), &control).expect_err("an error");
+    let error = copy_from(vec![InputFile::opened(source, &[0, 1, 2])], &relation, &comma(), &Tuning::new(2), &control)
+        .expect_err("an error");
     assert!(matches!(error, LoadError::Cancelled));
     assert_eq!(relation.snapshot().rows(), 0);
 }
@@ -153,7 +155,8 @@ fn the_memory_limit_ends_a_load() {
     let relation = Relation::new(columns(), Memory::new(Some(4 << 20)));
     let source = Source::open(file.path()).expect("opened");
     let error =
-        copy_from(source, &relation, &[0, 1, 2], &comma(), &Tuning::new(2), &Control::new()).expect_err("an error");
+        copy_from(vec![InputFile::opened(source, &[0, 1, 2])], &relation, &comma(), &Tuning::new(2), &Control::new())
+            .expect_err("an error");
     assert!(error.to_string().contains("--memory-limit"), "{error}");
     assert_eq!(relation.snapshot().rows(), 0);
 }
@@ -163,6 +166,7 @@ fn columns_left_out_become_null() {
     let file = file(b"7,8\n9,10\n");
     let relation = Relation::new(columns(), Memory::new(None));
     let source = Source::open(file.path()).expect("opened");
-    copy_from(source, &relation, &[2, 0], &comma(), &Tuning::new(2), &Control::new()).expect("a load");
+    copy_from(vec![InputFile::opened(source, &[2, 0])], &relation, &comma(), &Tuning::new(2), &Control::new())
+        .expect("a load");
     assert_eq!(harness::dump(&relation), "\"8\",,\"7\"\n\"10\",,\"9\"\n");
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use harness::{comma, dump, schema};
 use longshore_load::{
-    ColumnChoice, Control, Dialect, Header, LoadError, Source, Target, TextOptions, Tuning, UnloadOptions, copy_from,
-    unload_csv,
+    ColumnChoice, Control, Dialect, Header, InputFile, LoadError, Source, Target, TextOptions, Tuning, UnloadOptions,
+    copy_from, unload_csv,
 };
 use longshore_storage::{ColumnType, Memory, Relation, Schema};
 
@@ -41,7 +41,8 @@ fn load(text: &[u8], options: &TextOptions) -> Relation {
     let relation = Relation::new(columns(), Memory::new(None));
     let source = Source::open(file.path()).expect("opened");
     let fields: Vec<usize> = (0..relation.schema().columns().len()).collect();
-    copy_from(source, &relation, &fields, options, &Tuning::new(2), &Control::new()).expect("a load");
+    copy_from(vec![InputFile::opened(source, &fields)], &relation, options, &Tuning::new(2), &Control::new())
+        .expect("a load");
     relation
 }
 
@@ -95,7 +96,7 @@ fn every_dialect_is_read_back() {
 fn the_text_of_many_rows_is_in_order_for_any_number_of_workers() {
     let text: String = (0..20_000).fold(String::new(), |text, row| text + &format!("t,{row},,,,,,,x,\n"));
     let relation = load(text.as_bytes(), &comma());
-    let plain = UnloadOptions { header: false, ..options(comma().dialect, "") };
+    let plain = UnloadOptions { header: false, ..options(Dialect::default(), "") };
     for threads in [1, 2, 7] {
         assert_eq!(unload(&relation, &plain, threads).expect("an unload"), text.as_bytes());
     }
@@ -116,7 +117,7 @@ fn a_failed_unload_leaves_the_file_that_was_there() {
     std::fs::write(&path, "before").expect("written");
     let failing = std::iter::once(Err("no more rows"));
     let target = Target::File(path.clone());
-    let error = unload_csv(failing, &columns().arrow(), target, &options(comma().dialect, ""), 2, &Control::new())
+    let error = unload_csv(failing, &columns().arrow(), target, &options(Dialect::default(), ""), 2, &Control::new())
         .expect_err("an error");
     assert_eq!(error.to_string(), "no more rows");
     assert_eq!(std::fs::read(&path).expect("read"), b"before");

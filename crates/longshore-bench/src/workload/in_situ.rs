@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use longshore_load::{Control, ScanRequest, Source, TextScan, Tuning};
+use longshore_load::{Control, InputFile, ScanRequest, Source, TextScan, Tuning};
 use longshore_storage::Memory;
 
 use crate::facts::{COLUMNS, Facts};
@@ -40,7 +40,8 @@ fn aggregate(file: &Lineitem, text: Text, threads: usize) -> Result<Duration, Fa
         memory: Memory::new(None),
         control: Arc::new(Control::new()),
     };
-    let scan = TextScan::new(Source::open(&file.path)?, request)?;
+    let fields: Vec<usize> = (0..COLUMNS).collect();
+    let scan = TextScan::new(vec![InputFile::opened(Source::open(&file.path)?, &fields)], request)?;
     let found = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|_| {

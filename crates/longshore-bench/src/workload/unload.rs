@@ -15,7 +15,7 @@ use longshore_storage::checksum::{self, Checksum};
 use longshore_storage::{Memory, Relation, Snapshot, native};
 
 use crate::facts::COLUMNS;
-use crate::lineitem::{DECIMAL_PRECISION, load, options, timed_load};
+use crate::lineitem::{DECIMAL_PRECISION, dialect, load, timed_load};
 use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::text::{Lineitem, Text, lineitem};
 use crate::{Failure, Settings};
@@ -141,9 +141,12 @@ fn batches(snapshot: &Snapshot) -> impl Iterator<Item = Result<RecordBatch, Stri
 
 fn write_csv(loaded: &Loaded, target: Target, threads: usize) -> Result<(u64, Duration), Failure> {
     let snapshot = loaded.relation.snapshot();
-    let text = options(Text::Plain);
-    let options =
-        UnloadOptions { dialect: text.dialect, null: text.null, header: false, force_quote: ColumnChoice::None };
+    let options = UnloadOptions {
+        dialect: dialect(Text::Plain),
+        null: String::new(),
+        header: false,
+        force_quote: ColumnChoice::None,
+    };
     let started = Instant::now();
     let schema = loaded.relation.schema().arrow();
     let report = unload_csv(batches(&snapshot), &schema, target, &options, threads, &Control::new())?;

@@ -37,6 +37,7 @@ pub struct RowText {
     missing: Vec<Missing>,
     bytes_max: usize,
     has_quotes: bool,
+    traits: TextTraits,
 }
 
 impl RowText {
@@ -55,6 +56,7 @@ impl RowText {
             missing,
             bytes_max,
             has_quotes: false,
+            traits: TextTraits::default(),
         }
     }
 
@@ -183,19 +185,46 @@ impl RowText {
         self.text.truncate(kept);
     }
 
-    /// The finished rows. [`RowText::clear`] comes before the next ones.
+    /// Makes the rows ready to be read; [`RowText::clear`] comes before the next ones.
     ///
     /// # Panics
     /// If a record is under construction.
-    #[must_use]
-    pub fn rows(&mut self) -> Rows<'_> {
+    pub fn seal(&mut self) {
         assert_eq!(self.fields_begun(), 0, "no record is under construction");
-        let traits = TextTraits { quotes: self.has_quotes, carriage_returns: false, non_ascii: !self.text.is_ascii() };
-        let length = self.marks.last().map_or(0, |mark| mark.wrapping_add(1) as usize);
-        self.text.resize(length + PADDING, 0);
-        let text = Padded::new(&self.text, length);
+        self.text.resize(self.text_bytes() + PADDING, 0);
+        self.traits = TextTraits { quotes: self.has_quotes, carriage_returns: false, non_ascii: !self.text.is_ascii() };
+    }
+
+    /// The rows, after [`RowText::seal`].
+    ///
+    /// # Panics
+    /// If they are not sealed.
+    #[must_use]
+    pub fn rows(&self) -> Rows<'_> {
+        let text = Padded::new(&self.text, self.text_bytes());
         let shape = Shape { fields: self.missing.len(), trailing_delimiter: false };
-        Rows::from_marks(text, &self.marks, shape, traits, &PLAIN)
+        Rows::from_marks(text, &self.marks, shape, self.traits, &PLAIN)
+    }
+
+    fn text_bytes(&self) -> usize {
+        self.marks.last().map_or(0, |mark| mark.wrapping_add(1) as usize)
+    }
+
+    /// The language that the rows are in.
+    #[must_use]
+    pub fn dialect() -> &'static Dialect {
+        &PLAIN
+    }
+
+    /// The row and the column of the field that begins at `start` in the rows' text.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn locate(&self, start: u32) -> (usize, usize) {
+        let field = self.marks[1..].partition_point(|mark| *mark < start);
+        assert!(field < self.origins.len(), "no field begins at {start}");
+        (field / self.fields(), field % self.fields())
     }
 
     /// Where the original of a row stands.
@@ -222,6 +251,7 @@ mod tests {
 
     /// The rows as the slow parser of CSV reads their text: content and whether it was quoted.
     fn read(rows: &mut RowText) -> Vec<Vec<(String, bool)>> {
+        rows.seal();
         let rows = rows.rows();
         let text = rows.text().text();
         let records = reference::records(text, rows.dialect()).expect("well-formed text");
@@ -250,6 +280,9 @@ mod tests {
             .collect();
         assert_eq!(read(&mut rows), expected);
         assert_eq!((rows.record_origin(1), rows.field_origin(1, 1)), ((31, 39), 32));
+        for (row, column) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            assert_eq!(rows.locate(rows.rows().field(row, column).0), (row, column));
+        }
     }
 
     #[test]
@@ -275,6 +308,7 @@ mod tests {
         rows.end_record(0, 0);
         assert_eq!(read(&mut rows), [[(String::new(), false), ("n/a".to_owned(), true)]]);
         rows.clear();
+        rows.seal();
         assert_eq!(rows.rows().count(), 0);
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use futures::StreamExt;
-use longshore_load::{Source, Target, copy_from, unload_csv};
+use longshore_load::{InputFile, Source, Target, copy_from, unload_csv};
 use longshore_storage::{Relation, Schema, Snapshot};
 use sqlparser::ast::Statement;
 
@@ -114,7 +114,7 @@ async fn run_load(
             Input::File(path) => Source::open(&path)?,
             Input::Stdin(reader) => Source::from_reader("STDIN", reader),
         };
-        let loaded = copy_from(source, &relation, &fields, &options.csv(), &tuning, control)?;
+        let loaded = copy_from(vec![InputFile::opened(source, &fields)], &relation, &options.csv(), &tuning, control)?;
         Ok(Report { rows: loaded.rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() })
     })
     .await

@@ -6,24 +6,22 @@
 use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
-use longshore_csv::{Dialect, Kernel, PADDING, QuoteState, record_start, survey};
+use longshore_csv::PADDING;
+use longshore_storage::Column;
 
-use super::{SPAN_BYTES_MIN, Span, SpanText, span_bytes_for};
-use crate::worker::RECORD_BYTES_MAX;
-use crate::{Control, LoadError, TextOptions, Tuning};
+use super::splitter::{Splitter, grow};
+use super::{SPAN_BYTES_MIN, Span, SpanText, Surroundings, span_bytes_for};
+use crate::{Control, LoadError};
 
 /// Bytes that the preamble is first looked for in.
 const HEAD_BYTES: usize = 64 << 10;
-/// Bytes at the end of what was read in which the last line end is first looked for.
-const TAIL_BYTES: usize = 16 << 10;
 /// A span of a stream is no larger than this unless a record is: every worker holds one in memory.
 const STREAM_SPAN_BYTES_MAX: usize = 8 << 20;
 
 /// The spans of a stream.
 pub(crate) struct StreamSpans {
     name: String,
-    kernel: Kernel,
-    dialect: Dialect,
+    splitter: Splitter,
     span_bytes: usize,
     preamble_bytes: u64,
     state: Mutex<State>,
@@ -46,15 +44,15 @@ impl StreamSpans {
     pub(super) fn new(
         name: String,
         reader: Box<dyn Read + Send>,
-        names: &[&str],
-        options: &TextOptions,
-        tuning: &Tuning,
+        fields: &[Option<Column>],
+        surroundings: &Surroundings<'_>,
     ) -> Result<(Self, bool), LoadError> {
+        let Surroundings { options, tuning, .. } = *surroundings;
         let mut state = State { reader, at_end: false, carry: Vec::new(), offset: 0, lines: 0, sequence: 0 };
         let mut head_bytes = HEAD_BYTES;
         let preamble = loop {
             state.read_to(head_bytes).map_err(|error| read_error(&name, error))?;
-            let found = crate::preamble::read(&name, &state.carry, state.at_end, names, options, tuning)?;
+            let found = crate::preamble::read(&name, &state.carry, state.at_end, fields, surroundings)?;
             if let Some(preamble) = found {
                 break preamble;
             }
@@ -66,8 +64,7 @@ impl StreamSpans {
             .unwrap_or_else(|| span_bytes_for(preamble.record_bytes).clamp(SPAN_BYTES_MIN, STREAM_SPAN_BYTES_MAX));
         let spans = Self {
             name,
-            kernel: tuning.kernel,
-            dialect: options.dialect,
+            splitter: Splitter::new(&options.format, tuning.kernel),
             span_bytes: span_bytes.max(1),
             preamble_bytes: preamble.data_start as u64,
             state: Mutex::new(state),
@@ -75,8 +72,8 @@ impl StreamSpans {
         Ok((spans, preamble.trailing_delimiter))
     }
 
-    pub(super) fn name(&self) -> &str {
-        &self.name
+    pub(super) fn handed_out(&self) -> u64 {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).sequence
     }
 
     pub(super) fn preamble_bytes(&self) -> u64 {
@@ -96,10 +93,8 @@ impl StreamSpans {
             if let Err(error) = state.read_to(wanted) {
                 return fail(read_error(&self.name, error));
             }
-            if state.at_end {
-                break state.carry.len();
-            }
-            if let Some(length) = self.last_record_end(&state.carry) {
+            let length = self.splitter.complete(&state.carry, state.at_end);
+            if length > 0 || state.at_end {
                 break length;
             }
             match grow(&self.name, state.carry.len().max(wanted)) {
@@ -110,31 +105,12 @@ impl StreamSpans {
         if length == 0 {
             return Ok(None);
         }
-        let traits = survey(self.kernel, &self.dialect, &state.carry[..length]).traits;
+        let traits = self.splitter.traits(&state.carry[..length]);
         let (offset, lines) = (state.offset, state.lines);
         let mut buffer = state.hand_out(length);
         buffer.resize(length + PADDING, 0);
         state.sequence += 1;
         Ok(Some(Span { sequence, offset, text: SpanText::Owned { buffer, length }, traits, lines_before: Some(lines) }))
-    }
-
-    /// Just after the last unquoted line feed of `text`, which begins where a record begins.
-    fn last_record_end(&self, text: &[u8]) -> Option<usize> {
-        let mut tail_bytes = TAIL_BYTES;
-        loop {
-            let mut position = text.len().saturating_sub(tail_bytes);
-            let mut state = survey(self.kernel, &self.dialect, &text[..position]).after(QuoteState::Outside);
-            let mut last = None;
-            while let Some(length) = record_start(self.kernel, &self.dialect, &text[position..], state) {
-                position += length;
-                state = QuoteState::Outside;
-                last = Some(position);
-            }
-            if last.is_some() || tail_bytes >= text.len() {
-                return last;
-            }
-            tail_bytes *= 4;
-        }
     }
 }
 
@@ -158,13 +134,6 @@ impl State {
         self.lines += memchr::memchr_iter(b'\n', &taken).count() as u64;
         taken
     }
-}
-
-fn grow(name: &str, bytes: usize) -> Result<usize, LoadError> {
-    if bytes >= RECORD_BYTES_MAX {
-        return Err(crate::worker::record_too_long(name));
-    }
-    Ok((bytes * 4).min(RECORD_BYTES_MAX))
 }
 
 fn read_error(name: &str, error: io::Error) -> LoadError {

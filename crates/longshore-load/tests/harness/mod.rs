@@ -11,8 +11,8 @@ use longshore_csv::decode::exact;
 use longshore_csv::reference::{self, RawField};
 use longshore_csv::write;
 use longshore_load::{
-    ColumnChoice, Control, Dialect, Header, Kernel, LoadError, LoadReport, Mode, Source, Target, TextOptions,
-    TrailingDelimiter, Tuning, UnloadOptions, copy_from, unload_csv,
+    ColumnChoice, Control, Dialect, Header, InputFile, Kernel, LoadError, LoadReport, Mode, Source, Target, TextFormat,
+    TextOptions, TrailingDelimiter, Tuning, UnloadOptions, copy_from, unload_csv,
 };
 use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema};
 
@@ -81,8 +81,9 @@ pub fn load_on(machine: &Machine, file: &Path, schema: &Arc<Schema>, options: &T
     let source = if machine.stream { Source::open_unmapped(file) } else { Source::open(file) };
     let options = TextOptions { mode: machine.mode, ..options.clone() };
     let fields: Vec<usize> = (0..schema.columns().len()).collect();
-    let loaded: Result<LoadReport, LoadError> =
-        source.and_then(|source| copy_from(source, &relation, &fields, &options, &machine.tuning, &Control::new()));
+    let loaded: Result<LoadReport, LoadError> = source.and_then(|source| {
+        copy_from(vec![InputFile::opened(source, &fields)], &relation, &options, &machine.tuning, &Control::new())
+    });
     let message = |error: LoadError| error.to_string().replace(&file.display().to_string(), "FILE");
     let report = loaded.map_err(message)?;
     assert_eq!(report.rows, relation.snapshot().rows(), "rows of the report");
@@ -124,7 +125,8 @@ fn canonical() -> Dialect {
 /// What the slow twin makes of `text`: canonical CSV, or `None` where there must be an error.
 pub fn expected(text: &[u8], schema: &Schema, options: &TextOptions) -> Option<String> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let records = reference::records(text, &options.dialect).ok()?;
+    let TextFormat::Csv(dialect) = &options.format else { unreachable!("the twin reads CSV") };
+    let records = reference::records(text, dialect).ok()?;
     let columns = schema.columns();
     let skipped = usize::from(options.header != Header::None);
     let mut records = records.into_iter().skip(skipped).peekable();

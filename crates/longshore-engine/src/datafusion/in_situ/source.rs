@@ -25,7 +25,7 @@ use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, Push
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::{DisplayFormatType, EmptyRecordBatchStream};
 use futures::Stream;
-use longshore_load::{Control, RowFilter, ScanRequest, ScanWorker, Source, TextScan};
+use longshore_load::{Control, InputFile, RowFilter, ScanRequest, ScanWorker, Source, TextScan};
 
 use super::CsvTable;
 use crate::Error;
@@ -88,7 +88,10 @@ impl CsvSource {
 
     fn begin(&self, control: Arc<Control>) -> Result<Arc<TextScan>, Error> {
         let table = &self.table;
-        let source = Source::open(&table.path)?;
+        let path = table.path.clone();
+        let fields: Vec<usize> = (0..table.schema.columns().len()).collect();
+        let mut input = InputFile::new(&path.display().to_string(), move || Source::open(&path), &fields);
+        input.bytes = std::fs::metadata(&table.path).ok().map(|found| found.len());
         let mut tuning = table.tuning.clone();
         if self.is_serial() {
             tuning.threads = 1;
@@ -107,7 +110,7 @@ impl CsvSource {
             memory: Arc::clone(&table.memory),
             control,
         };
-        Ok(TextScan::new(source, request)?)
+        Ok(TextScan::new(vec![input], request)?)
     }
 }
 

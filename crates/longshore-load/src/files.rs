@@ -1,0 +1,263 @@
+//! Goes through the files of a load or a scan: one sequence of spans over all of them, in their order.
+//!
+//! A file is opened when its turn comes; while one is read, another thread opens the next few, since opening may mean
+//! to wait for a server or to decompress. Not here: spans within a file (`span`).
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use longshore_csv::{Dialect, Missing, RecordFormat, RowText, Shape};
+use longshore_storage::{Column, Schema};
+
+use crate::fields::FieldPlan;
+use crate::options::check_null;
+use crate::span::{Span, Spans, Surroundings};
+use crate::{Control, InputFile, LoadError, Source, TextFormat, TextOptions, Tuning};
+
+/// Files that are open before their turn, at most.
+const FILES_AHEAD_MAX: usize = 4;
+
+/// All files of a pass.
+pub(crate) struct Files {
+    plan: FilesPlan,
+    count: usize,
+    /// No more spans shall be claimed, and workers shall no longer wait for each other.
+    stopped: Arc<AtomicBool>,
+    state: Mutex<State>,
+}
+
+/// What is the same for all files.
+struct FilesPlan {
+    /// The columns of the relation, or of the scan.
+    schema: Arc<Schema>,
+    /// The columns that are decoded together.
+    outputs: Vec<Output>,
+    options: TextOptions,
+    tuning: Tuning,
+}
+
+/// Columns that are decoded together.
+pub(crate) struct Output {
+    /// These columns alone.
+    pub(crate) schema: Arc<Schema>,
+    /// Their places in the whole schema.
+    pub(crate) columns: Vec<usize>,
+}
+
+struct State {
+    queue: Queue,
+    current: Option<Arc<OpenFile>>,
+    /// Number of the current file's first span.
+    sequence_base: u64,
+}
+
+/// The files whose turn has not come.
+enum Queue {
+    /// The only one.
+    Single(Option<Box<InputFile>>),
+    /// Several, opened by another thread.
+    Ahead(Receiver<(InputFile, Result<Source, LoadError>)>),
+}
+
+/// A file that is being read.
+pub(crate) struct OpenFile {
+    pub(crate) name: String,
+    pub(crate) spans: Spans,
+    pub(crate) language: Language,
+    /// A plan per output.
+    pub(crate) plans: Vec<FieldPlan>,
+    /// What each field is, for messages.
+    pub(crate) fields: Vec<Option<Column>>,
+}
+
+/// How the records of a file are read.
+pub(crate) enum Language {
+    Csv { dialect: Dialect, shape: Shape },
+    Other { format: Arc<dyn RecordFormat>, missing: Vec<Missing> },
+}
+
+/// A span that a worker claimed.
+pub(crate) struct Work {
+    pub(crate) file: Arc<OpenFile>,
+    pub(crate) span: Span,
+    /// Position in the order of all files, from 0 without gaps.
+    pub(crate) sequence: u64,
+}
+
+impl Files {
+    /// Prepares to read `inputs` and opens the first.
+    ///
+    /// # Errors
+    /// When the options contradict each other, or the first file cannot be opened or does not fit.
+    pub(crate) fn new(
+        inputs: Vec<InputFile>,
+        schema: Arc<Schema>,
+        outputs: Vec<Output>,
+        options: TextOptions,
+        tuning: Tuning,
+        control: &Control,
+    ) -> Result<Self, LoadError> {
+        check_null(options.row_dialect(), &options.null)?;
+        let bytes: Option<u64> = inputs.iter().map(|input| input.bytes).sum();
+        control.progress.start(bytes.unwrap_or(0));
+        let count = inputs.len();
+        let plan = FilesPlan { schema, outputs, options, tuning };
+        let state = State { queue: Queue::new(inputs), current: None, sequence_base: 0 };
+        let files = Self { plan, count, stopped: Arc::default(), state: Mutex::new(state) };
+        {
+            let mut state = files.state();
+            files.open_next(&mut state, control)?;
+        }
+        Ok(files)
+    }
+
+    /// The columns that are decoded together, for [`OpenFile::plans`] of the same index.
+    pub(crate) fn output(&self, index: usize) -> &Output {
+        &self.plan.outputs[index]
+    }
+
+    /// Claims the next span; `None` when there is none, or the work was stopped.
+    pub(crate) fn claim(&self, control: &Control) -> Result<Option<Work>, (u64, LoadError)> {
+        while !self.stopped.load(Ordering::Acquire) {
+            let (file, base) = {
+                let state = self.state();
+                match &state.current {
+                    Some(file) => (Arc::clone(file), state.sequence_base),
+                    None => return Ok(None),
+                }
+            };
+            let claimed = file.spans.claim(control).map_err(|(sequence, error)| (base + sequence, error))?;
+            if let Some(span) = claimed {
+                let sequence = base + span.sequence;
+                return Ok(Some(Work { file, span, sequence }));
+            }
+            let mut state = self.state();
+            // Another worker may have gone on to the next file meanwhile.
+            if state.current.as_ref().is_some_and(|current| Arc::ptr_eq(current, &file)) {
+                state.sequence_base += file.spans.handed_out();
+                let sequence = state.sequence_base;
+                self.open_next(&mut state, control).map_err(|error| (sequence, error))?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Stops workers that wait for others, and hands out nothing more; called when a worker fails or panics.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+    }
+
+    /// How many spans there are at most.
+    pub(crate) fn span_count_max(&self) -> usize {
+        let state = self.state();
+        match &state.current {
+            Some(file) if self.count == 1 => file.spans.count_max(),
+            Some(_) => usize::MAX,
+            None => 0,
+        }
+    }
+
+    fn open_next(&self, state: &mut State, control: &Control) -> Result<(), LoadError> {
+        state.current = None;
+        if let Some((input, source)) = state.queue.next() {
+            let file = self.open(&input, source?)?;
+            control.progress.add(file.spans.preamble_bytes(), 0);
+            state.current = Some(Arc::new(file));
+        }
+        Ok(())
+    }
+
+    fn open(&self, input: &InputFile, source: Source) -> Result<OpenFile, LoadError> {
+        let FilesPlan { schema, outputs, options, tuning } = &self.plan;
+        let name = source.name.clone();
+        let column = |target: &crate::FieldTarget| schema.columns()[target.column].clone();
+        let fields: Vec<Option<Column>> = input.fields.iter().map(|target| target.as_ref().map(column)).collect();
+        let plans = outputs
+            .iter()
+            .map(|output| FieldPlan::new(&name, output, input, options, tuning.kernel))
+            .collect::<Result<_, _>>()?;
+        let surroundings = Surroundings { options, tuning, files: self.count, stopped: &self.stopped };
+        let (spans, trailing_delimiter) = Spans::new(source, &fields, &surroundings)?;
+        let language = match &options.format {
+            TextFormat::Csv(dialect) => {
+                Language::Csv { dialect: *dialect, shape: Shape { fields: fields.len(), trailing_delimiter } }
+            }
+            TextFormat::Other(format) => {
+                let missing = input.fields.iter().map(|target| missing(target.as_ref(), options)).collect();
+                Language::Other { format: Arc::clone(format), missing }
+            }
+        };
+        Ok(OpenFile { name, spans, language, plans, fields })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a field is where a record lacks it.
+fn missing(target: Option<&crate::FieldTarget>, options: &TextOptions) -> Missing {
+    match target.and_then(|target| target.default.as_ref()) {
+        Some(default) => Missing { text: default.as_bytes().into(), quoted: true },
+        None => Missing { text: options.null.as_bytes().into(), quoted: false },
+    }
+}
+
+impl Queue {
+    fn new(mut inputs: Vec<InputFile>) -> Self {
+        if inputs.len() <= 1 {
+            return Self::Single(inputs.pop().map(Box::new));
+        }
+        let (sender, receiver) = sync_channel(FILES_AHEAD_MAX);
+        // Ends with its work, or when nobody receives any more.
+        std::thread::spawn(move || {
+            for input in inputs {
+                let source = input.open();
+                let failed = source.is_err();
+                if sender.send((input, source)).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        Self::Ahead(receiver)
+    }
+
+    fn next(&mut self) -> Option<(InputFile, Result<Source, LoadError>)> {
+        match self {
+            Self::Single(input) => input.take().map(|input| {
+                let source = input.open();
+                (*input, source)
+            }),
+            Self::Ahead(receiver) => receiver.recv().ok(),
+        }
+    }
+}
+
+impl OpenFile {
+    /// The language in which the decoders get the rows.
+    pub(crate) fn row_text(&self, piece_bytes: usize) -> Option<RowText> {
+        match &self.language {
+            Language::Csv { .. } => None,
+            Language::Other { missing, .. } => Some(RowText::new(missing.clone(), piece_bytes)),
+        }
+    }
+}
+
+impl Work {
+    /// The text of the span.
+    pub(crate) fn text(&self) -> &[u8] {
+        self.file.spans.text(&self.span)
+    }
+
+    /// The text of the span and all that may be read behind it.
+    pub(crate) fn readable(&self) -> &[u8] {
+        self.file.spans.readable(&self.span)
+    }
+
+    /// To be called when the rows were taken or the span failed: gives its memory back and checks that the file is
+    /// still whole.
+    pub(crate) fn finish(&self) -> Result<(), LoadError> {
+        self.file.spans.finish(&self.span)
+    }
+}

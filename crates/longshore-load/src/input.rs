@@ -1,0 +1,113 @@
+//! What a load or a scan reads: files, and what each of their fields is to the columns.
+//!
+//! Not here: finding files (`longshore-source`), opening them in time (`files`).
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use longshore_csv::{Dialect, RecordFormat};
+use std::sync::Arc;
+
+use crate::{LoadError, Source};
+
+/// The language of a text.
+#[derive(Clone, Debug)]
+pub enum TextFormat {
+    /// Delimited, with single-byte delimiter, quote and escape: what the SIMD scan reads.
+    Csv(Dialect),
+    /// Anything else, record by record. Split serially, read in parallel.
+    Other(Arc<dyn RecordFormat>),
+}
+
+type Opener = Box<dyn Fn() -> Result<Source, LoadError> + Send + Sync>;
+
+/// One file of a load or a scan.
+pub struct InputFile {
+    name: String,
+    open: Opener,
+    /// What becomes of each field, in the order of the file; `None` reads over it, unchecked.
+    pub fields: Vec<Option<FieldTarget>>,
+    /// What goes into columns that no field goes to; where nothing is said, NULL.
+    pub fills: Vec<(usize, Fill)>,
+    /// Bytes to read, if they are known before it is opened; for the progress display.
+    pub bytes: Option<u64>,
+}
+
+/// Where a field goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldTarget {
+    /// The column of the relation, or of the scan's schema.
+    pub column: usize,
+    /// The text of the value that the column takes where a record lacks the field; otherwise it is NULL there.
+    /// Formats that allow such records only.
+    pub default: Option<String>,
+}
+
+impl FieldTarget {
+    /// The column, NULL where the field is lacking.
+    #[must_use]
+    pub fn new(column: usize) -> Self {
+        Self { column, default: None }
+    }
+}
+
+/// What goes into a column that no field of a file goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// NULL in every row.
+    Null,
+    /// The value of this text in every row.
+    Constant(String),
+}
+
+impl InputFile {
+    /// A file that `open` opens, as often as it is read; its i-th field goes to column `fields[i]`.
+    #[must_use]
+    pub fn new(
+        name: &str,
+        open: impl Fn() -> Result<Source, LoadError> + Send + Sync + 'static,
+        fields: &[usize],
+    ) -> Self {
+        let fields = fields.iter().map(|&column| Some(FieldTarget::new(column))).collect();
+        Self { name: name.to_owned(), open: Box::new(open), fields, fills: Vec::new(), bytes: None }
+    }
+
+    /// A source that is open already and can be read once; its i-th field goes to column `fields[i]`.
+    #[must_use]
+    pub fn opened(source: Source, fields: &[usize]) -> Self {
+        let name = source.name.clone();
+        let bytes = source.bytes_total();
+        let source = Mutex::new(Some(source));
+        let open = {
+            let name = name.clone();
+            move || {
+                let source = source.lock().unwrap_or_else(PoisonError::into_inner).take();
+                source.ok_or_else(|| LoadError::Unfit {
+                    file: name.clone(),
+                    problem: "it can be read only once; save it to a file first".to_owned(),
+                })
+            }
+        };
+        Self { bytes, ..Self::new(&name, open, fields) }
+    }
+
+    /// As the user named it; stands in messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// When that fails, or it is open already and was read.
+    pub fn open(&self) -> Result<Source, LoadError> {
+        (self.open)()
+    }
+}
+
+impl fmt::Debug for InputFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InputFile").field("name", &self.name).field("fields", &self.fields).finish_non_exhaustive()
+    }
+}
