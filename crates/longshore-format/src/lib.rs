@@ -2,3 +2,7 @@
 //!
 //! Each format is a [`longshore_csv::RecordFormat`]: it rewrites its records as plain rows, which the decoders of
 //! `longshore-csv` read. What this crate never does: read or write files, start threads.
+
+pub mod delimited;
+
+pub use delimited::{Delimited, DelimitedError, DelimitedOptions};

@@ -1,0 +1,293 @@
+//! Rewrites records as rows.
+//!
+//! A record that holds no special byte, as a search over many records at once tells, is cut at its delimiters and
+//! copied as it is. The others are taken apart field by field.
+
+use longshore_csv::{Defect, DefectKind, RowText, ShapeErrorKind};
+use memchr::{memchr, memchr2, memchr3};
+
+use super::field::{Ending, RawField, is_blank};
+use super::{Delimited, LongRecords, NulBytes, ShortRecords, StrayQuotes};
+
+/// How far ahead special bytes are looked for.
+const AHEAD_BYTES: usize = 1 << 15;
+
+/// Up to where a text is known to be free of some bytes.
+struct Ahead {
+    /// Nothing of them stands before it, from the last text asked about on.
+    free: usize,
+    /// Whether one of them stands there.
+    found: bool,
+}
+
+impl Ahead {
+    const NOTHING: Ahead = Ahead { free: 0, found: false };
+
+    /// Whether `find` finds nothing in `text[start..end]`.
+    fn is_free(&mut self, text: &[u8], start: usize, end: usize, find: impl Fn(&[u8]) -> Option<usize>) -> bool {
+        if self.free < start {
+            *self = Ahead { free: start, found: false };
+        }
+        while !self.found && self.free < end {
+            let stop = (self.free + AHEAD_BYTES).min(text.len());
+            match find(&text[self.free..stop]) {
+                Some(offset) => *self = Ahead { free: self.free + offset, found: true },
+                None => self.free = stop,
+            }
+        }
+        self.free >= end
+    }
+}
+
+/// What may be wrong with a record, the gravest first.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "any of them may be together")]
+struct Faults {
+    stray_return: bool,
+    unclosed: bool,
+    stray_quote: bool,
+    nul: bool,
+}
+
+/// Where records are read from and what they are put into.
+struct Reader<'a> {
+    format: &'a Delimited,
+    text: &'a [u8],
+    rows: &'a mut RowText,
+    defects: &'a mut Vec<Defect>,
+    /// Rows that were there before.
+    first_row: usize,
+}
+
+impl Delimited {
+    /// Reads records until the text ends or the rows are full.
+    pub(super) fn read_records(&self, text: &[u8], rows: &mut RowText, defects: &mut Vec<Defect>) -> usize {
+        let first_row = rows.count();
+        let mut reader = Reader { format: self, text, rows, defects, first_row };
+        let (mut special, mut unclean) = (Ahead::NOTHING, Ahead::NOTHING);
+        let mut at = 0;
+        loop {
+            at = self.behind_ignored(text, at);
+            if at == text.len() {
+                return at;
+            }
+            let (end, next) = self.line(text, at);
+            let is_plain = special.is_free(text, at, end, |text| self.special(text));
+            if is_plain && end - at <= self.options.record_bytes_max {
+                let is_clean = unclean.is_free(text, at, end, |text| memchr2(b'"', 0x1F, text));
+                reader.plain_record(at, end, is_clean);
+                at = next;
+            } else {
+                at = reader.record(at);
+            }
+            if reader.rows.is_full() {
+                return at;
+            }
+        }
+    }
+
+    /// The first byte for which a record has to be looked at field by field.
+    fn special(&self, text: &[u8]) -> Option<usize> {
+        match *self.specials {
+            [a] => memchr(a, text),
+            [a, b] => memchr2(a, b, text),
+            [a, b, c] => memchr3(a, b, c, text),
+            _ => text.iter().position(|byte| self.specials.contains(byte)),
+        }
+    }
+
+    /// Whether nothing stands in a field that has this text.
+    fn is_empty(&self, raw: &[u8]) -> bool {
+        let raw = if self.options.trim { trimmed(raw) } else { raw };
+        raw.is_empty() || self.options.nul == NulBytes::Strip && raw.iter().all(|byte| *byte == 0)
+    }
+
+    /// The next delimiter.
+    fn delimiter_in(&self, text: &[u8]) -> Option<usize> {
+        let (offset, anchor) = self.anchor;
+        let mut at = offset;
+        loop {
+            at += memchr(anchor, text.get(at..)?)?;
+            if text[at - offset..].starts_with(&self.delimiter) {
+                return Some(at - offset);
+            }
+            at += 1;
+        }
+    }
+
+    /// Appends a field.
+    fn push(&self, text: &[u8], field: &RawField, rows: &mut RowText) {
+        let raw = self.trimmed(text, field);
+        let origin = field.start as u32;
+        let strip = self.options.nul == NulBytes::Strip && memchr(0, raw).is_some();
+        if !strip && !field.escaped && !field.quoted {
+            rows.push_bare(raw, origin);
+        } else if !strip && field.quoted && !field.stray_quote && field.unclosed.is_none() {
+            if !field.escaped {
+                rows.push_quoted(&raw[1..raw.len() - 1], origin);
+            } else if self.quote == Some(b'"')
+                && self.escape.is_none()
+                && self.options.stray_quotes != StrayQuotes::Literal
+            {
+                rows.push_verbatim(raw, origin);
+            } else {
+                rows.open_quoted();
+                self.content(raw, field, &mut |part| rows.extend_quoted(part));
+                rows.close_quoted(origin);
+            }
+        } else if field.quoted || field.escaped {
+            if !field.quoted && self.options.null_texts.iter().any(|null| **null == *raw) {
+                rows.push_bare(raw, origin);
+                return;
+            }
+            rows.open_quoted();
+            self.content(raw, field, &mut |part| {
+                if strip {
+                    part.split(|byte| *byte == 0).for_each(|part| rows.extend_quoted(part));
+                } else {
+                    rows.extend_quoted(part);
+                }
+            });
+            rows.close_quoted(origin);
+        } else {
+            let kept: Vec<u8> = raw.iter().copied().filter(|byte| *byte != 0).collect();
+            rows.push_bare(&kept, origin);
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// Reads a record in which nothing is special but delimiters.
+    fn plain_record(&mut self, start: usize, end: usize, is_clean: bool) {
+        let Reader { format, text, ref mut rows, .. } = *self;
+        if let [delimiter] = *format.delimiter
+            && is_clean
+            && !format.options.trim
+            && rows.push_record(&text[start..end], delimiter, start as u32).is_ok()
+        {
+            return;
+        }
+        let due = rows.fields();
+        let mut from = start;
+        let mut found = 0;
+        let mut ends_empty = false;
+        loop {
+            let delimiter = format.delimiter_in(&text[from..end]);
+            let to = delimiter.map_or(end, |offset| from + offset);
+            let raw = &text[from..to];
+            if found >= due {
+                ends_empty = format.is_empty(raw);
+            } else {
+                let raw = if format.options.trim { trimmed(raw) } else { raw };
+                if is_clean {
+                    rows.push_clean(raw, from as u32);
+                } else {
+                    rows.push_bare(raw, from as u32);
+                }
+            }
+            found += 1;
+            if delimiter.is_none() {
+                break;
+            }
+            from = to + format.delimiter.len();
+        }
+        self.finish(start, end, found, ends_empty);
+    }
+
+    /// Reads the record at `start` field by field, and returns what is behind it.
+    fn record(&mut self, start: usize) -> usize {
+        let (format, text) = (self.format, self.text);
+        let options = &format.options;
+        let due = self.rows.fields();
+        let mut faults = Faults::default();
+        let mut found = 0;
+        let mut at = start;
+        loop {
+            let field = format.field(text, at, true);
+            faults.stray_return |= field.stray_return;
+            faults.unclosed |= field.unclosed.is_some();
+            faults.stray_quote |= field.stray_quote && options.stray_quotes == StrayQuotes::Error;
+            faults.nul |= options.nul == NulBytes::Error && memchr(0, &text[field.start..field.end]).is_some();
+            if found < due && !faults.unclosed {
+                format.push(text, &field, self.rows);
+            }
+            found += 1;
+            at = field.next;
+            if field.ending != Ending::Delimiter {
+                let ends_empty = format.is_empty(&text[field.start..field.end]);
+                match self.fault(field.end - start, faults) {
+                    Some((kind, reason, remedy)) => self.reject(start, field.end, kind, reason, remedy.to_owned()),
+                    None => self.finish(start, field.end, found, ends_empty),
+                }
+                return at;
+            }
+        }
+    }
+
+    /// What is wrong with a record of `bytes` whatever the number of its fields: reason and remedy.
+    fn fault(&self, bytes: usize, faults: Faults) -> Option<(DefectKind, String, &'static str)> {
+        let bytes_max = self.format.options.record_bytes_max;
+        if bytes > bytes_max {
+            let reason = format!("takes {bytes} bytes where {bytes_max} are the most");
+            Some((DefectKind::TooLong, reason, "check QUOTE and ESCAPE, or raise the limit"))
+        } else if faults.stray_return {
+            let kind = ShapeErrorKind::StrayCarriageReturn { at: 0 };
+            Some((DefectKind::LineEnd, kind.reason(), "quote the field, or let a \\r end a line as well"))
+        } else if faults.unclosed {
+            let reason = "opens a quote that is never closed".to_owned();
+            Some((DefectKind::Quote, reason, "close it, or set QUOTE to another character or NONE"))
+        } else if faults.stray_quote {
+            let reason = "has a quote inside an unquoted field, or text behind a quoted one".to_owned();
+            Some((DefectKind::Quote, reason, "double quotes or escape them, or let stray quotes be literal"))
+        } else if faults.nul {
+            let reason = "holds a NUL byte".to_owned();
+            Some((DefectKind::Encoding, reason, "let NUL bytes be kept or stripped, or check the encoding"))
+        } else {
+            None
+        }
+    }
+
+    /// Ends a record that has no fault but perhaps the number of its fields, the last of which may be empty.
+    fn finish(&mut self, start: usize, end: usize, mut found: usize, ends_empty: bool) {
+        let options = &self.format.options;
+        let expected = self.rows.fields();
+        if options.trailing_delimiter && ends_empty && found == expected + 1 {
+            found = expected;
+        }
+        if found < expected && options.short_records == ShortRecords::Reject {
+            let kind = ShapeErrorKind::MissingFields { expected, found };
+            let remedy = format!("{}, or let short records be padded", kind.remedy());
+            self.reject(start, end, DefectKind::MissingFields, kind.reason(), remedy);
+        } else if found > expected && options.long_records == LongRecords::Reject {
+            let kind = ShapeErrorKind::ExtraFields { expected, found };
+            let remedy = format!("{}, or let long records be truncated", kind.remedy());
+            self.reject(start, end, DefectKind::ExtraFields, kind.reason(), remedy);
+        } else {
+            while self.rows.fields_begun() < expected {
+                self.rows.push_missing(end as u32);
+            }
+            self.rows.end_record(start as u32, end as u32);
+        }
+    }
+
+    fn reject(&mut self, start: usize, end: usize, kind: DefectKind, reason: String, remedy: String) {
+        self.rows.cancel_record();
+        let row = self.rows.count() - self.first_row;
+        self.defects.push(Defect { row, start: start as u32, end: end as u32, kind, reason, remedy });
+    }
+}
+
+/// The bytes without the blanks around them.
+fn trimmed(mut raw: &[u8]) -> &[u8] {
+    while let [first, rest @ ..] = raw
+        && is_blank(*first)
+    {
+        raw = rest;
+    }
+    while let [rest @ .., last] = raw
+        && is_blank(*last)
+    {
+        raw = rest;
+    }
+    raw
+}
