@@ -43,4 +43,4 @@ export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=qemu-aarch64-static
 export LONGSHORE_TEST_EMULATED=1
 "$rustc" --version
 exec cargo test --locked --target aarch64-unknown-linux-gnu --target-dir "${CARGO_TARGET_DIR:-target}/neon" \
-    --lib --tests -p longshore-csv -p longshore-storage -p longshore-load "$@"
+    --lib --tests -p longshore-csv -p longshore-storage -p longshore-format -p longshore-load "$@"

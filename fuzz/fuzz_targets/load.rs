@@ -9,7 +9,9 @@ use libfuzzer_sys::fuzz_target;
 use longshore_csv::decode::exact;
 use longshore_csv::reference::{self, RawField};
 use longshore_fuzz::Choices;
-use longshore_load::{Control, TextOptions, Kernel, LoadError, Mode, Source, TrailingDelimiter, Tuning, copy_from, InputFile};
+use longshore_load::{
+    Control, InputFile, Kernel, LoadError, Mode, Source, TextOptions, TrailingDelimiter, Tuning, copy_from,
+};
 use longshore_storage::checksum::checksum;
 use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema};
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use libfuzzer_sys::fuzz_target;
 use longshore_csv::Dialect;
 use longshore_fuzz::Choices;
-use longshore_load::{Control, TextOptions, Source, Tuning, copy_from, InputFile};
+use longshore_load::{Control, InputFile, Source, TextOptions, Tuning, copy_from};
 use longshore_storage::checksum::{Checksum, checksum};
 use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema, native};
 use xxhash_rust::xxh3::xxh3_64;
@@ -67,7 +67,8 @@ static FILE: LazyLock<(Vec<u8>, Checksum)> = LazyLock::new(|| {
         let text: String = rows.map(line).collect();
         let source = Source::from_reader("text", Box::new(Cursor::new(text.into_bytes())));
         let tuning = Tuning { merge: MergeKind::Chunk, ..Tuning::new(1) };
-        copy_from(vec![InputFile::opened(source, &fields)], &relation, &options, &tuning, &Control::new()).expect("the text is right");
+        copy_from(vec![InputFile::opened(source, &fields)], &relation, &options, &tuning, &Control::new())
+            .expect("the text is right");
     }
     let snapshot = relation.snapshot();
     let folder = tempfile::tempdir().expect("a temporary folder");

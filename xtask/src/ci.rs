@@ -24,7 +24,7 @@ pub(crate) enum Outcome {
 }
 
 /// The crates below the engine: they build without DataFusion, in seconds.
-pub(crate) const LOW_CRATES: [&str; 3] = ["longshore-csv", "longshore-storage", "longshore-load"];
+pub(crate) const LOW_CRATES: [&str; 4] = ["longshore-csv", "longshore-storage", "longshore-format", "longshore-load"];
 
 type Run = fn() -> Result<Outcome, String>;
 

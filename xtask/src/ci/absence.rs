@@ -19,6 +19,12 @@ const DEPENDENCIES: &[(&str, &str, &str)] = &[
     ("longshore-storage", "tokio", "longshore-engine"),
     ("longshore-storage", "sqlparser", "longshore-engine"),
     ("longshore-storage", "longshore-csv", "longshore-load"),
+    ("longshore-format", "datafusion", "longshore-engine"),
+    ("longshore-format", "tokio", "longshore-engine"),
+    ("longshore-format", "longshore-storage", "longshore-load"),
+    ("longshore-source", "datafusion", "longshore-engine"),
+    ("longshore-source", "sqlparser", "longshore-engine"),
+    ("longshore-source", "longshore-format", "longshore-engine"),
     ("longshore-load", "datafusion", "longshore-engine"),
     ("longshore-load", "tokio", "longshore-engine"),
     ("longshore-load", "sqlparser", "longshore-engine"),
@@ -28,6 +34,11 @@ const DEPENDENCIES: &[(&str, &str, &str)] = &[
 const SOURCES: &[(&str, &[&str], &str)] = &[
     (
         "crates/longshore-csv/src/",
+        &["std::fs", "std::io", "std::thread", "std::net", "std::process"],
+        "does no I/O and starts no threads",
+    ),
+    (
+        "crates/longshore-format/src/",
         &["std::fs", "std::io", "std::thread", "std::net", "std::process"],
         "does no I/O and starts no threads",
     ),
