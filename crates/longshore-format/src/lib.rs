@@ -4,5 +4,6 @@
 //! `longshore-csv` read. What this crate never does: read or write files, start threads.
 
 pub mod delimited;
+pub mod sniff;
 
 pub use delimited::{Delimited, DelimitedError, DelimitedOptions};

@@ -1,0 +1,95 @@
+//! Tells from a sample what a text is: its format, its dialect, whether it has a header, and what its columns may be.
+//!
+//! Six steps, a file each: `family` (JSON, PostgreSQL's text format, fixed width, or fields between delimiters),
+//! `candidates` (the dialects worth a try), `score` (how consistent the records of each are: the measure of van den
+//! Burg, Nazábal and Sutton, "Wrangling messy CSV files by detecting row and type patterns", 2019, of row patterns times
+//! cell types, with clean cells for known types), `refine` (what stands before the header, comments, trailing
+//! delimiters, decimal commas), `header`, and `columns`.
+//!
+//! What the user says ([`Given`]) is kept, and narrows the search. A sample only suggests: types are checked over the
+//! whole file by `longshore-load`, and a dialect that does not fit later is an error there, never a wrong value. Not
+//! here: encodings, compression, reading files.
+
+mod candidates;
+mod columns;
+mod family;
+mod given;
+mod header;
+mod names;
+mod parse;
+mod refine;
+mod score;
+mod sniffed;
+pub mod types;
+
+pub use given::{Given, QuoteChoice};
+pub use names::{normalized, unique};
+pub use sniffed::{Column, Family, Found, LineEnd, Sniffed};
+
+use parse::{LineBreaks, Style};
+use types::Reading;
+
+/// Bytes of a sample that are looked at; more of it are of no use.
+pub const SAMPLE_BYTES: usize = 256 << 10;
+
+/// Tells what the text that begins with `sample` is. With `at_end` nothing follows the sample.
+///
+/// Always finds something: a text without any structure has lines of one field.
+#[must_use]
+pub fn sniff(sample: &[u8], at_end: bool, given: &Given) -> Sniffed {
+    let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
+    let (sample, at_end) =
+        if sample.len() > SAMPLE_BYTES { (&sample[..SAMPLE_BYTES], false) } else { (sample, at_end) };
+    let breaks = LineBreaks::of(sample);
+    let named = given.delimiter.is_none() && given.skip_lines.is_none();
+    let excel = candidates::excel_separator(sample).filter(|_| named);
+    let skipped = parse::behind_lines(sample, given.skip_lines.unwrap_or(usize::from(excel.is_some())), breaks);
+    // What stands behind `sep=` is as good as given.
+    let named = Given { delimiter: excel.map(|byte| vec![byte]), ..given.clone() };
+    let given_here = if excel.is_some() { &named } else { given };
+    let (family, widths) = family::detect(&sample[skipped..], at_end, given_here, breaks);
+    let mut sniffed = Sniffed::new(family, breaks, given);
+    match sniffed.family.value {
+        Family::JsonLines | Family::JsonArray => return sniffed,
+        Family::PgText => {
+            sniffed.take_style(&Style { delimiter: b"\t".to_vec(), ..Style::default() }, "of the format", given);
+        }
+        Family::FixedWidth => sniffed.widths = widths,
+        Family::Delimited => {
+            let (style, reason) = score::choose(&sample[skipped..], at_end, given_here, breaks);
+            sniffed.take_style(&style, &reason, given);
+        }
+    }
+    if excel.is_some() {
+        sniffed.skip_lines = Found::detected(1, "`sep=` names the delimiter");
+        "`sep=` names it".clone_into(&mut sniffed.delimiter.reason);
+    }
+    let mut table = refine::refine(&mut sniffed, &sample[skipped..], at_end, given, breaks);
+    if sniffed.family.value == Family::Delimited && sniffed.delimiter.value.is_empty() {
+        // One column of lines: a byte that occurs in none of them may stand for the delimiter.
+        sniffed.stand_in_delimiter(sample);
+    }
+    header::detect(&mut sniffed, &table, given);
+    if sniffed.header.value && !table.is_empty() {
+        sniffed.name_columns(Some(&table.remove(0)), given);
+    } else {
+        sniffed.name_columns(None, given);
+    }
+    columns::guess(&mut sniffed, &table, given);
+    sniffed
+}
+
+/// How values are read under what was found.
+impl Sniffed {
+    /// How values are written, for [`types::classify`].
+    #[must_use]
+    pub fn reading(&self, given: &Given) -> Reading {
+        Reading {
+            decimal_separator: self.decimal_separator.value,
+            thousands_separator: self.thousands_separator.value,
+            date_order: given.date_order,
+            common_nulls: given.null_texts.is_none(),
+            letter_booleans: self.family.value == Family::PgText,
+        }
+    }
+}

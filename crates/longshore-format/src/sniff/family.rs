@@ -1,0 +1,143 @@
+//! Step 1: formats that are told by their first bytes or by the places of their blanks.
+
+use super::given::Given;
+use super::parse::{LineBreaks, Style, parse};
+use super::score;
+use super::sniffed::{Family, Found};
+
+/// Lines that columns at fixed places must have in common.
+const FIXED_LINES_MIN: usize = 4;
+const LINES_MAX: usize = 400;
+
+/// The format, and the columns of fixed width if it has them.
+pub(super) fn detect(
+    sample: &[u8],
+    at_end: bool,
+    given: &Given,
+    breaks: LineBreaks,
+) -> (Found<Family>, Vec<(usize, usize)>) {
+    if let Some(family) = given.family {
+        let lines = lines(sample, at_end, breaks);
+        let widths = if family == Family::FixedWidth { gutters(&lines).unwrap_or_default() } else { Vec::new() };
+        return (Found::given(family), widths);
+    }
+    let plain = |family, reason: &str| (Found::detected(family, reason), Vec::new());
+    if given.delimiter.is_some() || given.quote.is_some() {
+        return plain(Family::Delimited, "a delimiter or quote is given");
+    }
+    if let Some(family) = json(sample) {
+        let reason = if family == Family::JsonArray { "it begins as an array" } else { "lines begin as objects" };
+        return plain(family, reason);
+    }
+    if is_pg_text(sample, at_end, breaks) {
+        return plain(Family::PgText, "tabs stand between fields, and \\N or escapes of this format in them");
+    }
+    let lines = lines(sample, at_end, breaks);
+    if let Some(widths) = fixed_width(&lines, sample, at_end, given, breaks) {
+        return (Found::detected(Family::FixedWidth, "blanks stand at the same places of every line"), widths);
+    }
+    plain(Family::Delimited, "nothing tells of another format")
+}
+
+/// JSON begins with a brace and a name, or a bracket and such an object.
+fn json(sample: &[u8]) -> Option<Family> {
+    let behind = |text: &'_ [u8], byte| text.trim_ascii_start().strip_prefix(&[byte]).map(<[u8]>::to_vec);
+    let is_object = |text: &[u8]| {
+        behind(text, b'{').is_some_and(|rest| matches!(rest.trim_ascii_start().first(), Some(b'"' | b'}')))
+    };
+    if let Some(rest) = behind(sample, b'[')
+        && (is_object(&rest) || rest.trim_ascii() == b"]")
+    {
+        return Some(Family::JsonArray);
+    }
+    is_object(sample).then_some(Family::JsonLines)
+}
+
+/// Whether fields between tabs hold what only this format writes: `\N` alone, or a backslash before a letter of it.
+fn is_pg_text(sample: &[u8], at_end: bool, breaks: LineBreaks) -> bool {
+    if !sample.contains(&b'\t') || !sample.contains(&b'\\') || sample.contains(&b'"') {
+        return false;
+    }
+    let style = Style { delimiter: b"\t".to_vec(), ..Style::default() };
+    let parsed = parse(sample, at_end, &style, breaks, LINES_MAX);
+    let end = |cells: &[super::parse::Cell]| matches!(cells, [cell] if cell.content == b"\\.");
+    let records: Vec<_> = parsed.records.iter().filter(|record| !end(&record.cells)).collect();
+    let Some(first) = records.first() else { return false };
+    if first.cells.len() < 2 || records.iter().any(|record| record.cells.len() != first.cells.len()) {
+        return false;
+    }
+    let mut cells = records.iter().flat_map(|record| &record.cells).map(|cell| &cell.content[..]);
+    cells.any(|content| {
+        content == b"\\N" || content.windows(2).any(|pair| matches!(pair, [b'\\', b't' | b'n' | b'r' | b'\\']))
+    })
+}
+
+fn lines(sample: &[u8], at_end: bool, breaks: LineBreaks) -> Vec<Vec<u8>> {
+    let parsed = parse(sample, at_end, &Style::default(), breaks, LINES_MAX);
+    parsed.records.into_iter().filter_map(|mut record| record.cells.pop()).map(|cell| cell.content).collect()
+}
+
+/// The columns, if they stand at fixed places and nothing else explains the text as well.
+fn fixed_width(
+    lines: &[Vec<u8>],
+    sample: &[u8],
+    at_end: bool,
+    given: &Given,
+    breaks: LineBreaks,
+) -> Option<Vec<(usize, usize)>> {
+    let columns = gutters(lines)?;
+    let wide = columns.windows(2).any(|pair| pair[1].0 - pair[0].1 > 1) || padded(lines, &columns);
+    if lines.len() < FIXED_LINES_MIN || columns.len() < 2 || !wide {
+        return None;
+    }
+    // Where another delimiter than the blank explains the text, blanks only pad.
+    let (style, _) = score::choose(sample, at_end, given, breaks);
+    let fits = style.delimiter.is_empty() || style.delimiter == b" " || style.delimiter == b":";
+    fits.then_some(columns)
+}
+
+/// Whether some field is shorter than its column.
+fn padded(lines: &[Vec<u8>], columns: &[(usize, usize)]) -> bool {
+    let texts: Vec<Vec<char>> = lines.iter().map(|line| String::from_utf8_lossy(line).chars().collect()).collect();
+    texts.iter().any(|text| {
+        columns.iter().any(|&(start, end)| {
+            text.get(start..end.min(text.len()))
+                .is_some_and(|field| field.first() == Some(&' ') || field.last() == Some(&' '))
+        })
+    })
+}
+
+/// The runs of characters between places that are blank in every line: each from where its gutter ends to where the next
+/// one begins.
+fn gutters(lines: &[Vec<u8>]) -> Option<Vec<(usize, usize)>> {
+    let mut used: Vec<bool> = Vec::new();
+    let mut filled = 0;
+    for line in lines.iter().filter(|line| !line.trim_ascii().is_empty()) {
+        if line.contains(&b'\t') {
+            return None;
+        }
+        filled += 1;
+        for (place, character) in String::from_utf8_lossy(line).chars().enumerate() {
+            if place >= used.len() {
+                used.resize(place + 1, false);
+            }
+            used[place] |= character != ' ';
+        }
+    }
+    if filled == 0 {
+        return None;
+    }
+    let mut columns = Vec::new();
+    let mut start = None;
+    for (place, used) in used.iter().chain([&false]).enumerate() {
+        match (used, start) {
+            (true, None) => start = Some(place),
+            (false, Some(begin)) => {
+                columns.push((begin, place));
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    Some(columns)
+}

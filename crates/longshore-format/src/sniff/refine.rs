@@ -1,0 +1,228 @@
+//! Step 4: what stands around the table (titles, `sep=`, comments, blank lines), and what all its records have in common
+//! (trailing delimiters, short records, stray quotes, decimal commas).
+//!
+//! Lines are skipped only where they cannot be records: they have fewer fields than the table, which must have more
+//! records than there are such lines.
+
+use super::given::Given;
+use super::parse::{Cell, LineBreaks, Parsed, Record, parse};
+use super::sniffed::{Family, Found, Sniffed};
+use super::types::{InferredType, Reading, TypeSet, classify};
+
+/// Records of the sample that are looked at.
+const RECORDS_MAX: usize = 20_000;
+/// Prefixes that comments are known by.
+const COMMENTS: [&[u8]; 4] = [b"#", b"//", b"%", b"--"];
+
+/// A table: its records from the header or the first record of data on, each of as many cells as the table has columns.
+pub(super) type Table = Vec<Vec<Cell>>;
+
+/// Finds where the table begins and what its records are like.
+pub(super) fn refine(sniffed: &mut Sniffed, sample: &[u8], at_end: bool, given: &Given, breaks: LineBreaks) -> Table {
+    if sniffed.family.value == Family::FixedWidth {
+        return fixed_table(sniffed, sample, at_end, breaks);
+    }
+    let parse_again = |sniffed: &Sniffed| parse(sample, at_end, &sniffed.style(), breaks, RECORDS_MAX);
+    let mut parsed = parse_again(sniffed);
+    if sniffed.family.value == Family::Delimited {
+        if sniffed.comment.value.is_none()
+            && !sniffed.comment.given
+            && let Some(comment) = comment_prefix(&parsed.records)
+        {
+            sniffed.comment = Found::detected(Some(comment.to_vec()), "lines that begin so do not fit the others");
+            parsed = parse_again(sniffed);
+        }
+        note_stray_quotes(sniffed, &parsed);
+    }
+    let mut records = parsed.records;
+    if sniffed.family.value == Family::PgText {
+        records.retain(|record| !matches!(&record.cells[..], [cell] if cell.content == b"\\."));
+        for cell in records.iter_mut().flat_map(|record| &mut record.cells) {
+            if cell.content == b"\\N" {
+                cell.content.clear();
+            }
+        }
+    }
+    let fields = usual_fields(&records);
+    skip_titles(sniffed, &mut records, fields, given);
+    if fields > 1 && records.iter().any(Record::is_blank) {
+        // Blank lines at the very end are no records either.
+        sniffed.blank_lines = Found::detected(true, "empty lines stand between the records");
+        records.retain(|record| !record.is_blank());
+    }
+    let mut table: Table = records.into_iter().map(|record| record.cells).collect();
+    let fields = trailing_delimiter(sniffed, &mut table, fields, given);
+    if fields > 1 && table.iter().any(|cells| cells.len() < fields) {
+        let short = table.iter().filter(|cells| cells.len() < fields).count();
+        let reason = format!("{short} records of the sample have fewer than {fields} fields");
+        sniffed.short_records = Found::detected(true, reason);
+    }
+    for cells in &mut table {
+        cells.resize(fields, Cell::default());
+    }
+    if fields == 0 {
+        table.clear();
+    }
+    decimal_separator(sniffed, &table, given);
+    table
+}
+
+/// The number of fields that most records have; of two as frequent ones, the larger.
+fn usual_fields(records: &[Record]) -> usize {
+    let mut counts = std::collections::BTreeMap::new();
+    for record in records.iter().filter(|record| !record.is_blank()) {
+        *counts.entry(record.cells.len()).or_insert(0_usize) += 1;
+    }
+    counts.into_iter().max_by_key(|&(fields, count)| (count, fields)).map_or(0, |(fields, _)| fields)
+}
+
+/// What lines begin with that cannot be records: some of them have another number of fields than the table.
+fn comment_prefix(records: &[Record]) -> Option<&'static [u8]> {
+    let fields = usual_fields(records);
+    COMMENTS.into_iter().find(|prefix| {
+        let begins = |record: &&Record| !record.cells[0].quoted && record.cells[0].content.starts_with(prefix);
+        let (mut count, mut odd) = (0, 0);
+        for record in records.iter().filter(begins) {
+            count += 1;
+            odd += usize::from(record.cells.len() != fields);
+        }
+        // A header may begin so, and so may data: then its fields are those of the table.
+        odd > 0 && count * 2 < records.len() && (fields > 1 || *prefix == b"#")
+            || fields == 1 && count > 0 && count * 2 < records.len() && typed_but_for(records, prefix)
+    })
+}
+
+/// Whether a single column has a type once lines with the prefix are left out.
+fn typed_but_for(records: &[Record], prefix: &[u8]) -> bool {
+    let reading = Reading::default();
+    let values = records.iter().map(|record| &record.cells[0]).filter(|cell| !cell.content.starts_with(prefix));
+    let set = values.skip(1).fold(TypeSet::EVERY, |set, cell| set.join(class(cell, &reading)));
+    set.decide(&reading).value_type != InferredType::Text
+}
+
+fn class(cell: &Cell, reading: &Reading) -> TypeSet {
+    if cell.content.is_empty() && !cell.quoted { TypeSet::EVERY } else { classify(&cell.content, cell.quoted, reading) }
+}
+
+fn note_stray_quotes(sniffed: &mut Sniffed, parsed: &Parsed) {
+    if sniffed.quote.value.is_some() && parsed.stray > 0 {
+        let reason = format!("{} quotes stand inside of fields", parsed.stray);
+        sniffed.stray_quotes = Found::detected(true, reason);
+    }
+}
+
+/// Leaves out what stands before the table.
+fn skip_titles(sniffed: &mut Sniffed, records: &mut Vec<Record>, fields: usize, given: &Given) {
+    if given.skip_lines.is_some() {
+        return;
+    }
+    // The title of a table of one column cannot be told from its header.
+    let fits = |record: &Record| record.cells.len() == fields && fields > 1 && !record.is_blank();
+    let first = records.iter().position(fits).unwrap_or(0);
+    let is_title = |record: &Record| record.is_blank() || record.cells.len() < fields;
+    let titles = records[..first].iter().filter(|record| !record.is_blank()).count();
+    let table = records[first..].iter().filter(|record| record.cells.len() == fields).count();
+    let odd_header =
+        titles == 1 && fields > 2 && records[..first].iter().any(|record| record.cells.len() + 1 == fields);
+    if first == 0 || !records[..first].iter().all(is_title) || titles >= table || odd_header {
+        return;
+    }
+    let lines = sniffed.skip_lines.value + records[first].line;
+    sniffed.skip_lines = Found::detected(lines, "lines before the table have fewer fields");
+    records.drain(..first);
+}
+
+/// Cuts the empty field behind a delimiter at the end of every record; returns the number of fields that are left.
+fn trailing_delimiter(sniffed: &mut Sniffed, table: &mut Table, fields: usize, given: &Given) -> usize {
+    let is_empty = |cell: &Cell| !cell.quoted && cell.content.is_empty();
+    let trails = |cells: &Vec<Cell>| cells.len() == fields && cells.last().is_some_and(is_empty);
+    let all = fields > 1
+        && table.iter().any(trails)
+        // A header may lack the last delimiter.
+        && table.iter().enumerate().all(|(row, cells)| trails(cells) || row == 0 && cells.len() + 1 == fields);
+    if sniffed.family.value != Family::Delimited
+        || !(all && given.trailing_delimiter.is_none() || sniffed.trailing_delimiter.value)
+    {
+        return fields;
+    }
+    if given.trailing_delimiter.is_none() {
+        sniffed.trailing_delimiter = Found::detected(true, "every record of the sample ends with one");
+    }
+    if !all {
+        return fields;
+    }
+    for cells in table {
+        cells.truncate(fields - 1);
+    }
+    fields - 1
+}
+
+/// Tells decimal commas: a column is a number with them and is none without, and a comma does not only stand before
+/// three digits, as it would between thousands.
+fn decimal_separator(sniffed: &mut Sniffed, table: &Table, given: &Given) {
+    if given.decimal_separator.is_some()
+        || sniffed.delimiter.value == b"," && !table.iter().flatten().any(|cell| cell.quoted)
+    {
+        return;
+    }
+    let columns = table.first().map_or(0, Vec::len);
+    let values = |column: usize| table.iter().skip(1).map(move |cells| &cells[column]);
+    let decided = |column, reading: &Reading| {
+        let set = values(column).fold(TypeSet::EVERY, |set, cell| set.join(class(cell, reading)));
+        set.decide(reading).value_type
+    };
+    let comma =
+        Reading { decimal_separator: b',', thousands_separator: given.thousands_separator, ..Reading::default() };
+    let grouped = Reading { thousands_separator: Some(b'.'), ..comma.clone() };
+    let is_number = |found| matches!(found, InferredType::Decimal { .. } | InferredType::Double);
+    let mut thousands = false;
+    let mut proven = false;
+    let mut contradicted = false;
+    for column in 0..columns {
+        let commas = values(column).any(|cell| cell.content.contains(&b','));
+        if commas && values(column).any(|cell| is_decimal_comma(&cell.content)) {
+            if is_number(decided(column, &comma)) {
+                proven = true;
+            } else if given.thousands_separator.is_none() && is_number(decided(column, &grouped)) {
+                (proven, thousands) = (true, true);
+            }
+        }
+        contradicted |=
+            !commas && is_number(decided(column, &Reading::default())) && !is_number(decided(column, &grouped));
+    }
+    if proven && !contradicted {
+        sniffed.decimal_separator =
+            Found::detected(b',', "numbers have one comma, and not always three digits behind it");
+        if thousands {
+            sniffed.thousands_separator = Found::detected(Some(b'.'), "points stand before groups of three digits");
+        }
+    }
+}
+
+/// Whether the comma in a number cannot stand between thousands.
+fn is_decimal_comma(content: &[u8]) -> bool {
+    let content = content.trim_ascii();
+    let content = content.strip_prefix(b"-").unwrap_or(content);
+    let mut parts = content.split(|byte| *byte == b',');
+    let (Some(integer), Some(fraction), None) = (parts.next(), parts.next(), parts.next()) else { return false };
+    fraction.len() != 3 || integer == b"0" || integer.is_empty() || integer.contains(&b'.') || integer.len() > 3
+}
+
+/// The fields of every line of a text of fixed width, blanks around them taken away.
+fn fixed_table(sniffed: &Sniffed, sample: &[u8], at_end: bool, breaks: LineBreaks) -> Table {
+    let style = super::parse::Style::default();
+    let lines = parse(sample, at_end, &style, breaks, RECORDS_MAX).records;
+    let cut = |record: &Record| {
+        let text: Vec<char> = String::from_utf8_lossy(&record.cells[0].content).chars().collect();
+        let widths = sniffed.widths.iter().enumerate();
+        widths
+            .map(|(index, &(start, end))| {
+                // Up to where the next field begins, since the sample may not have the longest value.
+                let end = sniffed.widths.get(index + 1).map_or(usize::MAX, |next| next.0).max(end);
+                let field: String = text.iter().skip(start).take(end - start).collect();
+                Cell { content: field.trim().as_bytes().to_vec(), quoted: false }
+            })
+            .collect()
+    };
+    lines.iter().filter(|record| !record.is_blank()).map(cut).collect()
+}

@@ -1,0 +1,185 @@
+//! What was found, whether it was given or detected, and why.
+
+mod options;
+
+use super::given::{Given, QuoteChoice};
+use super::names;
+use super::parse::{Cell, LineBreaks, Style};
+use super::types::{Decision, TypeSet};
+
+/// A property of a file, and how it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found<T> {
+    /// What it is.
+    pub value: T,
+    /// Whether the user said so.
+    pub given: bool,
+    /// Why, as a part of a sentence.
+    pub reason: String,
+}
+
+impl<T> Found<T> {
+    pub(super) fn detected(value: T, reason: impl Into<String>) -> Found<T> {
+        Found { value, given: false, reason: reason.into() }
+    }
+
+    pub(super) fn given(value: T) -> Found<T> {
+        Found { value, given: true, reason: "given".to_owned() }
+    }
+
+    /// What was given, or else what was detected.
+    pub(super) fn new(given: Option<T>, detected: T, reason: impl Into<String>) -> Found<T> {
+        given.map_or_else(|| Found::detected(detected, reason), Found::given)
+    }
+}
+
+/// The formats that are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// Fields between delimiters; also lines of one field.
+    Delimited,
+    /// A JSON object on each line.
+    JsonLines,
+    /// A JSON array of objects.
+    JsonArray,
+    /// PostgreSQL's text format: tabs, and escapes with backslashes.
+    PgText,
+    /// Columns at fixed places of each line.
+    FixedWidth,
+}
+
+/// What ends a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LineEnd {
+    /// `\n`
+    LineFeed,
+    /// `\r\n`
+    CarriageReturnLineFeed,
+    /// `\r`
+    CarriageReturn,
+    /// `\n` and `\r\n`
+    Mixed,
+}
+
+/// A column as far as the sample tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name: of the header, of the user, or `column1`.
+    pub name: String,
+    /// The types that all its values in the sample can have.
+    pub types: TypeSet,
+    /// What would be decided if there were no other values.
+    pub decision: Decision,
+}
+
+/// What a text is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sniffed {
+    /// The format.
+    pub family: Found<Family>,
+    /// What stands between two fields.
+    pub delimiter: Found<Vec<u8>>,
+    /// What stands around fields.
+    pub quote: Found<Option<u8>>,
+    /// What protects a quote inside quotes, where quotes are not doubled; without a quote, what protects any byte.
+    pub escape: Found<Option<u8>>,
+    /// Whether quotes occur inside of fields that no quotes are around: they are meant literally.
+    pub stray_quotes: Found<bool>,
+    /// What comments begin with.
+    pub comment: Found<Option<Vec<u8>>>,
+    /// Lines before the header or the first record.
+    pub skip_lines: Found<usize>,
+    /// Whether the first record names the columns.
+    pub header: Found<bool>,
+    /// What ends a line.
+    pub line_end: Found<LineEnd>,
+    /// Whether empty lines stand between records.
+    pub blank_lines: Found<bool>,
+    /// Whether records end with a delimiter.
+    pub trailing_delimiter: Found<bool>,
+    /// Whether some records lack fields at their end.
+    pub short_records: Found<bool>,
+    /// What stands between the digits before and behind the point.
+    pub decimal_separator: Found<u8>,
+    /// What stands between groups of three digits.
+    pub thousands_separator: Found<Option<u8>>,
+    /// Fixed width: start and end of each field, in characters.
+    pub widths: Vec<(usize, usize)>,
+    /// The columns; none where the format is JSON.
+    pub columns: Vec<Column>,
+}
+
+impl Sniffed {
+    pub(super) fn new(family: Found<Family>, breaks: LineBreaks, given: &Given) -> Sniffed {
+        let line_end = match breaks {
+            LineBreaks::CarriageReturn => LineEnd::CarriageReturn,
+            LineBreaks::LineFeed { plain: true, carriage_return: true } => LineEnd::Mixed,
+            LineBreaks::LineFeed { carriage_return: true, .. } => LineEnd::CarriageReturnLineFeed,
+            LineBreaks::LineFeed { .. } => LineEnd::LineFeed,
+        };
+        let none = "none was found";
+        Sniffed {
+            family,
+            delimiter: Found::new(given.delimiter.clone(), Vec::new(), none),
+            quote: Found::new(given.quote.map(QuoteChoice::byte), None, none),
+            escape: Found::new(given.escape.map(QuoteChoice::byte), None, "none was needed"),
+            stray_quotes: Found::detected(false, none),
+            comment: Found::new(given.comment.clone().map(|text| Some(text).filter(|t| !t.is_empty())), None, none),
+            skip_lines: Found::new(given.skip_lines, 0, "the first line is of the table"),
+            header: Found::new(given.header, false, ""),
+            line_end: Found::detected(line_end, "of the sample"),
+            blank_lines: Found::detected(false, none),
+            trailing_delimiter: Found::new(given.trailing_delimiter, false, "not all records end with one"),
+            short_records: Found::detected(false, none),
+            decimal_separator: Found::new(given.decimal_separator, b'.', "no number tells of another"),
+            thousands_separator: Found::new(given.thousands_separator.map(Some), None, none),
+            widths: Vec::new(),
+            columns: Vec::new(),
+        }
+    }
+
+    /// Takes over a dialect, where the user did not say otherwise.
+    pub(super) fn take_style(&mut self, style: &Style, reason: &str, given: &Given) {
+        self.delimiter = Found::new(given.delimiter.clone(), style.delimiter.clone(), reason);
+        let quoted = if style.quote.is_some() { reason } else { "no field is quoted" };
+        self.quote = Found::new(given.quote.map(QuoteChoice::byte), style.quote, quoted);
+        let escape = if style.escape.is_some() { "it stands before quotes or delimiters" } else { "none was needed" };
+        self.escape = Found::new(given.escape.map(QuoteChoice::byte), style.escape, escape);
+        if self.escape.value == self.quote.value {
+            self.escape.value = None;
+        }
+    }
+
+    /// Gives a file of one column a delimiter that does not occur.
+    pub(super) fn stand_in_delimiter(&mut self, sample: &[u8]) {
+        let byte = [b',', b'\t', b';', b'|', 0x1F, 0x01].into_iter().find(|byte| !sample.contains(byte));
+        self.delimiter = Found::detected(vec![byte.unwrap_or(0x1F)], "there is one column, in which it does not occur");
+    }
+
+    /// The dialect by which the sample is taken apart.
+    pub(super) fn style(&self) -> Style {
+        Style {
+            delimiter: self.delimiter.value.clone(),
+            quote: self.quote.value,
+            escape: self.escape.value,
+            comment: self.comment.value.clone(),
+        }
+    }
+
+    /// Names the columns, which the caller has counted by making them.
+    pub(super) fn name_columns(&mut self, header: Option<&Vec<Cell>>, given: &Given) {
+        let found: Vec<String> = match header {
+            Some(cells) => cells.iter().map(|cell| String::from_utf8_lossy(&cell.content).into_owned()).collect(),
+            None => Vec::new(),
+        };
+        let named = given.names.clone().unwrap_or(found);
+        let count = self.columns.len().max(named.len());
+        let normalize = given.normalize_names && given.names.is_none();
+        let names = names::unique((0..count).map(|index| named.get(index).cloned().unwrap_or_default()), normalize);
+        let reading = self.reading(given);
+        self.columns = names
+            .into_iter()
+            .map(|name| Column { name, types: TypeSet::EVERY, decision: TypeSet::EVERY.decide(&reading) })
+            .collect();
+    }
+}

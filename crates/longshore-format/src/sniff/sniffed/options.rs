@@ -1,0 +1,109 @@
+//! What was found as the options of a statement, ready to be pasted.
+
+use std::fmt;
+
+use super::{Family, Sniffed};
+
+/// An option as a statement has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionText {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value, as SQL.
+    pub value: String,
+    /// Whether the user gave it.
+    pub given: bool,
+    /// Why it is so.
+    pub reason: String,
+}
+
+impl Sniffed {
+    /// The options that say what was found: enough to read the file without looking at it again, and no more than is
+    /// needed beside the defaults of the format.
+    #[must_use]
+    pub fn options(&self) -> Vec<OptionText> {
+        let mut options = Vec::new();
+        let mut option = |name, value: String, given, reason: &str| {
+            options.push(OptionText { name, value, given, reason: reason.to_owned() });
+        };
+        let family = &self.family;
+        let format = match family.value {
+            Family::Delimited => "csv",
+            Family::JsonLines => "jsonl",
+            Family::JsonArray => "json",
+            Family::PgText => "text",
+            Family::FixedWidth => "fixed",
+        };
+        option("FORMAT", format.to_owned(), family.given, &family.reason);
+        if family.value == Family::FixedWidth {
+            let widths: Vec<_> = self.widths.iter().map(|(start, end)| format!("{start}-{end}")).collect();
+            option("COLUMNS", literal(widths.join(",").as_bytes()), false, "blanks stand between them in every line");
+        }
+        if family.value == Family::Delimited {
+            option("DELIMITER", literal(&self.delimiter.value), self.delimiter.given, &self.delimiter.reason);
+            let quote = self.quote.value.map_or("NONE".to_owned(), |quote| literal(&[quote]));
+            option("QUOTE", quote, self.quote.given, &self.quote.reason);
+            if let Some(escape) = self.escape.value {
+                option("ESCAPE", literal(&[escape]), self.escape.given, &self.escape.reason);
+            }
+            if let Some(comment) = &self.comment.value {
+                option("COMMENT", literal(comment), self.comment.given, &self.comment.reason);
+            }
+            for (name, value, found) in [
+                ("STRAY_QUOTES", "literal", &self.stray_quotes),
+                ("SKIP_BLANK_LINES", "true", &self.blank_lines),
+                ("TRAILING_DELIMITER", "true", &self.trailing_delimiter),
+                ("SHORT_RECORDS", "pad", &self.short_records),
+            ] {
+                if found.value {
+                    option(name, value.to_owned(), found.given, &found.reason);
+                }
+            }
+        }
+        if matches!(family.value, Family::Delimited | Family::FixedWidth | Family::PgText) {
+            if self.skip_lines.value > 0 {
+                option("SKIP", self.skip_lines.value.to_string(), self.skip_lines.given, &self.skip_lines.reason);
+            }
+            option("HEADER", self.header.value.to_string(), self.header.given, &self.header.reason);
+            if self.decimal_separator.value != b'.' {
+                let found = &self.decimal_separator;
+                option("DECIMAL_SEPARATOR", literal(&[found.value]), found.given, &found.reason);
+            }
+            if let Some(separator) = self.thousands_separator.value {
+                let found = &self.thousands_separator;
+                option("THOUSANDS_SEPARATOR", literal(&[separator]), found.given, &found.reason);
+            }
+        }
+        options
+    }
+}
+
+impl fmt::Display for Sniffed {
+    /// The options in parentheses, as behind `WITH`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, option) in self.options().iter().enumerate() {
+            write!(f, "{}{} {}", if index == 0 { "(" } else { ", " }, option.name, option.value)?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// A string of SQL, with escapes where control characters make them necessary.
+fn literal(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    if text.chars().any(char::is_control) {
+        let escaped: String = text
+            .chars()
+            .map(|character| match character {
+                '\t' => "\\t".to_owned(),
+                '\\' => "\\\\".to_owned(),
+                '\'' => "\\'".to_owned(),
+                c if c.is_control() => format!("\\x{:02x}", u32::from(c)),
+                c => c.to_string(),
+            })
+            .collect();
+        format!("E'{escaped}'")
+    } else {
+        format!("'{}'", text.replace('\'', "''"))
+    }
+}
