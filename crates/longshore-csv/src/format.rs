@@ -43,6 +43,13 @@ pub trait RecordFormat: fmt::Debug + Send + Sync {
     fn end_of_data(&self, _records: &[u8]) -> Option<usize> {
         None
     }
+
+    /// What is wrong with the end of a whole text, `last` being what [`RecordFormat::complete`] cut off last: something
+    /// that goes on around records and that no more text can end, such as the array in which they stand. What is wrong
+    /// with the last record is found by [`RecordFormat::read`].
+    fn unfinished(&self, _last: &[u8]) -> Option<Defect> {
+        None
+    }
 }
 
 /// The most bytes that a record may take where nothing else is said.
