@@ -2,6 +2,7 @@
 //!
 //! Joins the words of the two crates below: `longshore-storage` knows column types, `longshore-csv` value types.
 
+use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
@@ -82,10 +83,13 @@ impl FieldPlan {
         kernel: Kernel,
     ) -> Result<Self, LoadError> {
         let dialect = options.row_dialect();
+        let targets = input.fields.iter().enumerate();
+        let field_of: HashMap<usize, usize> = targets
+            .filter_map(|(position, target)| target.as_ref().map(|target| (target.column, position)))
+            .collect();
         let mut plan = Self { fields: Vec::new(), fillers: Vec::new(), columns: output.columns.len() };
         for (column, (&place, definition)) in output.columns.iter().zip(output.schema.columns()).enumerate() {
-            let is_target = |field: &Option<crate::FieldTarget>| field.as_ref().is_some_and(|t| t.column == place);
-            if let Some(position) = input.fields.iter().position(is_target) {
+            if let Some(&position) = field_of.get(&place) {
                 let decoder = Decoder::with_kernel(rule(definition, options), dialect, kernel);
                 plan.fields.push(Field { position, column, decoder });
                 continue;
