@@ -22,13 +22,13 @@ fuzz_target!(|input: &[u8]| {
         choices.pick(&[TrailingDelimiter::No, TrailingDelimiter::Auto, TrailingDelimiter::Yes]);
     let mut tuning = Tuning::new(1 + choices.below(3));
     tuning.kernel = choices.pick(&Kernel::available());
-    tuning.piece_bytes = 1 + choices.below(300);
+    tuning.piece_bytes = Some(1 + choices.below(300));
     tuning.span_bytes = choices.pick(&[None, Some(1), Some(7), Some(64), Some(1000)]);
     tuning.merge = choices.pick(&[MergeKind::Chunk, MergeKind::Copy, MergeKind::Insert]);
     let way = choices.byte();
     let text = choices.rest();
 
-    let plain = Tuning { kernel: Kernel::Portable, piece_bytes: 1 << 20, span_bytes: None, ..Tuning::new(1) };
+    let plain = Tuning { kernel: Kernel::Portable, piece_bytes: Some(1 << 20), span_bytes: None, ..Tuning::new(1) };
     let safe = TextOptions { mode: Mode::Safe, ..options.clone() };
     let right = load(stream(text), &safe, &plain);
     let found = if way.is_multiple_of(8) {

@@ -84,9 +84,8 @@ impl FieldPlan {
     ) -> Result<Self, LoadError> {
         let dialect = options.row_dialect();
         let targets = input.fields.iter().enumerate();
-        let field_of: HashMap<usize, usize> = targets
-            .filter_map(|(position, target)| target.as_ref().map(|target| (target.column, position)))
-            .collect();
+        let field_of: HashMap<usize, usize> =
+            targets.filter_map(|(position, target)| target.as_ref().map(|target| (target.column, position))).collect();
         let mut plan = Self { fields: Vec::new(), fillers: Vec::new(), columns: output.columns.len() };
         for (column, (&place, definition)) in output.columns.iter().zip(output.schema.columns()).enumerate() {
             if let Some(&position) = field_of.get(&place) {

@@ -11,12 +11,18 @@ use longshore_csv::{Dialect, Missing, RecordFormat, RowText, Shape};
 use longshore_storage::{Column, Schema};
 
 use crate::fields::FieldPlan;
-use crate::options::check_null;
+use crate::options::{PIECE_BYTES_DEFAULT, check_null};
 use crate::span::{Span, Spans, Surroundings};
 use crate::{Control, InputFile, LoadError, Source, TextFormat, TextOptions, Tuning};
 
 /// Files that are open before their turn, at most.
 const FILES_AHEAD_MAX: usize = 4;
+
+/// Records that a piece has at least, unless it would be larger than [`PIECE_BYTES_MAX`]: what a piece costs for each
+/// column, however few rows it has, is to be shared by some.
+const PIECE_RECORDS_MIN: usize = 64;
+/// Bytes that a piece grows to for the sake of [`PIECE_RECORDS_MIN`].
+const PIECE_BYTES_MAX: usize = 8 << 20;
 
 /// All files of a pass.
 pub(crate) struct Files {
@@ -67,6 +73,8 @@ pub(crate) struct OpenFile {
     pub(crate) language: Language,
     /// A plan per output.
     pub(crate) plans: Vec<FieldPlan>,
+    /// Bytes that are scanned and decoded at a time.
+    pub(crate) piece_bytes: usize,
     /// What each field is, for messages.
     pub(crate) fields: Vec<Option<Column>>,
 }
@@ -178,17 +186,21 @@ impl Files {
             .map(|output| FieldPlan::new(&name, output, input, options, tuning.kernel))
             .collect::<Result<_, _>>()?;
         let surroundings = Surroundings { options, tuning, files: self.count, stopped: &self.stopped };
-        let (spans, trailing_delimiter) = Spans::new(source, &fields, &surroundings)?;
+        let (spans, preamble) = Spans::new(source, &fields, &surroundings)?;
         let language = match &options.format {
-            TextFormat::Csv(dialect) => {
-                Language::Csv { dialect: *dialect, shape: Shape { fields: fields.len(), trailing_delimiter } }
-            }
+            TextFormat::Csv(dialect) => Language::Csv {
+                dialect: *dialect,
+                shape: Shape { fields: fields.len(), trailing_delimiter: preamble.trailing_delimiter },
+            },
             TextFormat::Other(format) => {
                 let missing = input.fields.iter().map(|target| missing(target.as_ref(), options)).collect();
                 Language::Other { format: Arc::clone(format), missing }
             }
         };
-        Ok(OpenFile { name, spans, language, plans, fields })
+        let piece_bytes = tuning.piece_bytes.unwrap_or_else(|| {
+            PIECE_BYTES_DEFAULT.max(preamble.record_bytes.saturating_mul(PIECE_RECORDS_MIN).min(PIECE_BYTES_MAX))
+        });
+        Ok(OpenFile { name, spans, language, plans, piece_bytes: piece_bytes.max(1), fields })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -236,10 +248,10 @@ impl Queue {
 
 impl OpenFile {
     /// The language in which the decoders get the rows.
-    pub(crate) fn row_text(&self, piece_bytes: usize) -> Option<RowText> {
+    pub(crate) fn row_text(&self) -> Option<RowText> {
         match &self.language {
             Language::Csv { .. } => None,
-            Language::Other { missing, .. } => Some(RowText::new(missing.clone(), piece_bytes)),
+            Language::Other { missing, .. } => Some(RowText::new(missing.clone(), self.piece_bytes)),
         }
     }
 }

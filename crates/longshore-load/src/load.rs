@@ -45,7 +45,7 @@ pub fn copy_from(
     let schema = relation.schema();
     let output = Output { schema: Arc::clone(schema), columns: (0..schema.columns().len()).collect() };
     let files = Files::new(inputs, Arc::clone(schema), vec![output], options.clone(), tuning.clone(), control)?;
-    let pass = Pass { files, kernel: tuning.kernel, mode: options.mode, piece_bytes: tuning.piece_bytes.max(1) };
+    let pass = Pass { files, kernel: tuning.kernel, mode: options.mode };
     let append = relation.begin_append(tuning.merge);
     let load =
         Load { pass: &pass, schema, memory: relation.memory(), append: &append, control, failure: Failure::default() };

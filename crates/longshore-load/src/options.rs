@@ -139,8 +139,9 @@ pub struct Tuning {
     pub threads: usize,
     /// Instruction set of the scan.
     pub kernel: Kernel,
-    /// Bytes that a worker scans and decodes at a time, at least 1.
-    pub piece_bytes: usize,
+    /// Bytes that a worker scans and decodes at a time, at least 1; `None` is [`PIECE_BYTES_DEFAULT`], or more where
+    /// records are so long that a piece would hold few of them.
+    pub piece_bytes: Option<usize>,
     /// Bytes that a worker claims at a time, at least 1; `None` sizes spans so that each fills about one chunk.
     pub span_bytes: Option<usize>,
     /// How partition buffers become part of the relation (Instant Loading, 3.5).
@@ -154,7 +155,7 @@ impl Tuning {
         Self {
             threads: threads.max(1),
             kernel: Kernel::best(),
-            piece_bytes: PIECE_BYTES_DEFAULT,
+            piece_bytes: None,
             span_bytes: None,
             merge: MergeKind::Chunk,
         }

@@ -106,10 +106,10 @@ impl TextScan {
         let ScanRequest { schema, projection, filter, limit, options, tuning, memory, control } = request;
         let mut outputs = vec![Output::of(&schema, &projection)];
         outputs.extend(filter.as_ref().map(|filter| Output::of(&schema, filter.columns())));
-        let (kernel, mode, piece_bytes) = (tuning.kernel, options.mode, tuning.piece_bytes.max(1));
+        let (kernel, mode) = (tuning.kernel, options.mode);
         let files = Files::new(inputs, schema, outputs, options, tuning, &control)?;
         Ok(Arc::new(Self {
-            pass: Pass { files, kernel, mode, piece_bytes },
+            pass: Pass { files, kernel, mode },
             filter,
             limit: limit.unwrap_or(usize::MAX),
             memory,

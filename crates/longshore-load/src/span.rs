@@ -20,6 +20,7 @@ use std::sync::atomic::AtomicBool;
 use longshore_csv::TextTraits;
 use longshore_storage::{CHUNK_ROWS_MAX, Column};
 
+use crate::preamble::Preamble;
 use crate::source::Input;
 use crate::{Control, LoadError, Source, TextOptions, Tuning};
 
@@ -76,24 +77,22 @@ pub(crate) struct Surroundings<'a> {
 }
 
 impl Spans {
-    /// Prepares the spans of `source`, whose fields go to the columns `fields`; also tells whether records have a
-    /// trailing delimiter.
+    /// Prepares the spans of `source`, whose fields go to the columns `fields`; also returns what its head says.
     pub(crate) fn new(
         source: Source,
         fields: &[Option<Column>],
         surroundings: &Surroundings<'_>,
-    ) -> Result<(Self, bool), LoadError> {
+    ) -> Result<(Self, Preamble), LoadError> {
         let Source { name, input } = source;
         match input {
             Input::Mapped(mapping) => {
                 let preamble = crate::preamble::read(&name, mapping.bytes(), true, fields, surroundings)?
                     .unwrap_or_else(|| unreachable!("the head is the whole file"));
-                let trailing = preamble.trailing_delimiter;
-                Ok((Self::Mapped(MappedSpans::new(name, mapping, &preamble, surroundings)), trailing))
+                Ok((Self::Mapped(MappedSpans::new(name, mapping, &preamble, surroundings)), preamble))
             }
             Input::Stream(reader) => {
-                let (spans, trailing) = StreamSpans::new(name, reader, fields, surroundings)?;
-                Ok((Self::Stream(spans), trailing))
+                let (spans, preamble) = StreamSpans::new(name, reader, fields, surroundings)?;
+                Ok((Self::Stream(spans), preamble))
             }
         }
     }

@@ -16,7 +16,6 @@ pub(crate) struct Pass {
     pub(crate) files: Files,
     pub(crate) kernel: Kernel,
     pub(crate) mode: Mode,
-    pub(crate) piece_bytes: usize,
 }
 
 /// What a worker keeps from piece to piece, so that nothing is allocated per piece.
@@ -80,7 +79,7 @@ impl Cursor {
                 Reader::Csv { scanner: Scanner::new(pass.kernel, dialect, traits), traits }
             }
             Language::Other { .. } => {
-                scratch.row_text = work.file.row_text(pass.piece_bytes);
+                scratch.row_text = work.file.row_text();
                 Reader::Other
             }
         };
@@ -142,7 +141,7 @@ fn scan(
     scratch: &mut Scratch,
 ) -> Result<usize, LoadError> {
     let text = work.text();
-    let mut length = pass.piece_bytes.min(text.len() - start);
+    let mut length = work.file.piece_bytes.min(text.len() - start);
     loop {
         let at_end = start + length == text.len();
         stage_tail(work, start, length, at_end, &mut scratch.tail);

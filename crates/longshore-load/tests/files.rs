@@ -102,7 +102,7 @@ fn load(
 /// Every thread count, with pieces and spans from a byte to more than a file.
 fn tunings() -> impl Iterator<Item = Tuning> {
     [1, 2, 7].into_iter().flat_map(|threads| {
-        [(1, Some(1)), (7, Some(30)), (4096, None)].map(|(piece_bytes, span_bytes)| Tuning {
+        [(Some(1), Some(1)), (Some(7), Some(30)), (None, None)].map(|(piece_bytes, span_bytes)| Tuning {
             piece_bytes,
             span_bytes,
             ..Tuning::new(threads)
@@ -245,7 +245,7 @@ fn a_scan_reads_the_same_as_a_load() {
         filter: None,
         limit: None,
         options: comma(),
-        tuning: Tuning { piece_bytes: 100, ..Tuning::new(1) },
+        tuning: Tuning { piece_bytes: Some(100), ..Tuning::new(1) },
         memory: Memory::new(None),
         control: Arc::new(Control::new()),
     };

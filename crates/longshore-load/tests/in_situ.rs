@@ -45,7 +45,7 @@ fn request(projection: &[usize], filter: Option<i32>, limit: Option<usize>, thre
         filter: filter.map(|limit| Arc::new(Below { limit, columns: vec![0] }) as Arc<dyn RowFilter>),
         limit,
         options: comma(),
-        tuning: Tuning { span_bytes: Some(10_000), piece_bytes: 3_000, ..Tuning::new(threads) },
+        tuning: Tuning { span_bytes: Some(10_000), piece_bytes: Some(3_000), ..Tuning::new(threads) },
         memory: Memory::new(None),
         control: Arc::new(Control::new()),
     }

@@ -130,7 +130,7 @@ fn a_record_may_be_longer_than_pieces_and_spans() {
     let text = format!("1,{long},2\n3,\"{long}\n{long}\",4\n5,z,6\n");
     let file = file(text.as_bytes());
     for span_bytes in [Some(10), Some(1000), Some(300_001), None] {
-        let tuning = Tuning { piece_bytes: 100, span_bytes, ..Tuning::new(2) };
+        let tuning = Tuning { piece_bytes: Some(100), span_bytes, ..Tuning::new(2) };
         let relation = load(file.path(), &columns(), &comma(), &tuning).expect("a load");
         assert_eq!(relation.snapshot().rows(), 3);
     }

@@ -51,7 +51,7 @@ pub(super) fn run(settings: &Settings, report: &mut Report<'_>) -> Result<(), Fa
 
     let mut cases = Vec::new();
     for piece_bytes in PIECE_BYTES {
-        let tuning = Tuning { piece_bytes, ..Tuning::new(settings.threads) };
+        let tuning = Tuning { piece_bytes: Some(piece_bytes), ..Tuning::new(settings.threads) };
         let default = if piece_bytes == PIECE_BYTES_DEFAULT { ", the default" } else { "" };
         let name = format!("{} KiB{default}", piece_bytes >> 10);
         cases.push(case(name, &plain, Text::Plain, DECIMAL_PRECISION, tuning));

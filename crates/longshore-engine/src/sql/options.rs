@@ -239,7 +239,7 @@ impl Options {
     /// `tuning`, changed by what the statement says.
     pub(crate) fn tuned(&self, mut tuning: Tuning) -> Tuning {
         tuning.threads = self.threads.unwrap_or(tuning.threads);
-        tuning.piece_bytes = self.piece_bytes.unwrap_or(tuning.piece_bytes);
+        tuning.piece_bytes = self.piece_bytes.or(tuning.piece_bytes);
         tuning.span_bytes = self.span_bytes.or(tuning.span_bytes);
         tuning.merge = self.merge;
         tuning

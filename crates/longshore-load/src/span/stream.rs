@@ -11,6 +11,7 @@ use longshore_storage::Column;
 
 use super::splitter::{Splitter, grow};
 use super::{SPAN_BYTES_MIN, Span, SpanText, Surroundings, span_bytes_for};
+use crate::preamble::Preamble;
 use crate::{Control, LoadError};
 
 /// Bytes that the preamble is first looked for in.
@@ -40,13 +41,13 @@ struct State {
 }
 
 impl StreamSpans {
-    /// Reads the head of the stream; also tells whether records have a trailing delimiter.
+    /// Reads the head of the stream, and returns what it says.
     pub(super) fn new(
         name: String,
         reader: Box<dyn Read + Send>,
         fields: &[Option<Column>],
         surroundings: &Surroundings<'_>,
-    ) -> Result<(Self, bool), LoadError> {
+    ) -> Result<(Self, Preamble), LoadError> {
         let Surroundings { options, tuning, .. } = *surroundings;
         let mut state = State { reader, at_end: false, carry: Vec::new(), offset: 0, lines: 0, sequence: 0 };
         let mut head_bytes = HEAD_BYTES;
@@ -69,7 +70,7 @@ impl StreamSpans {
             preamble_bytes: preamble.data_start as u64,
             state: Mutex::new(state),
         };
-        Ok((spans, preamble.trailing_delimiter))
+        Ok((spans, preamble))
     }
 
     pub(super) fn handed_out(&self) -> u64 {

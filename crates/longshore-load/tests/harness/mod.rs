@@ -67,7 +67,7 @@ pub fn machines() -> Vec<Machine> {
                 let stream = (turn + piece_bytes) % 4 == 3;
                 let mode = if (turn + piece_bytes) % 5 == 4 { Mode::Safe } else { Mode::Exact };
                 let merge = [MergeKind::Chunk, MergeKind::Copy, MergeKind::Insert][turn % 3];
-                let tuning = Tuning { threads, kernel, piece_bytes, span_bytes, merge };
+                let tuning = Tuning { threads, kernel, piece_bytes: Some(piece_bytes), span_bytes, merge };
                 machines.push(Machine { tuning, mode, stream });
             }
         }
