@@ -13,13 +13,14 @@ mod read;
 pub mod reference;
 
 use longshore_csv::{Defect, FirstRecord, RecordFormat, RowText};
-use memchr::{memchr, memchr_iter, memrchr, memrchr2};
+use memchr::{memchr, memchr_iter};
 
 use self::field::Ending;
 pub use self::options::{
-    DELIMITER_BYTES_MAX, DelimitedError, DelimitedOptions, Escape, EscapeRule, LineEnds, LongRecords, NulBytes,
-    ShortRecords, StrayQuotes,
+    DELIMITER_BYTES_MAX, DelimitedError, DelimitedOptions, Escape, EscapeRule, LongRecords, NulBytes, ShortRecords,
+    StrayQuotes,
 };
+use crate::lines::LineEnds;
 
 /// Delimited text.
 #[derive(Clone, Debug)]
@@ -84,16 +85,6 @@ impl Delimited {
         &self.options
     }
 
-    /// Behind the last line end of `text`, whatever stands before it, that no further text can make longer.
-    fn last_line_end(&self, text: &[u8]) -> Option<usize> {
-        match self.options.line_ends {
-            LineEnds::Standard => memrchr(b'\n', text),
-            // A line feed may follow a carriage return at the very end.
-            LineEnds::Any => memrchr2(b'\n', b'\r', text.strip_suffix(b"\r").unwrap_or(text)),
-        }
-        .map(|at| at + 1)
-    }
-
     /// Whether a line end ends a record if and only if an even number of quotes stands before it.
     fn is_parity(&self) -> bool {
         self.escape.is_none() && self.comment.is_none() && self.options.stray_quotes != StrayQuotes::Literal
@@ -103,14 +94,17 @@ impl Delimited {
     fn last_even_line_end(&self, text: &[u8], quote: u8) -> usize {
         let mut is_odd = memchr_iter(quote, text).count() % 2 == 1;
         let mut rest = text;
-        while let Some(behind) = self.last_line_end(rest) {
+        loop {
+            let behind = self.options.line_ends.complete(rest);
+            if behind == 0 {
+                return 0;
+            }
             is_odd ^= memchr_iter(quote, &rest[behind..]).count() % 2 == 1;
             if !is_odd {
                 return behind;
             }
             rest = &rest[..behind - 1];
         }
-        0
     }
 
     /// Behind the last record that ends in `text` for certain, record by record.
@@ -146,7 +140,7 @@ impl RecordFormat for Delimited {
         let quote = self.quote.filter(|quote| memchr(*quote, text).is_some());
         let escapes = self.escape_outside.is_some_and(|escape| memchr(escape, text).is_some());
         match quote {
-            None if !escapes => self.last_line_end(text).unwrap_or(0),
+            None if !escapes => self.options.line_ends.complete(text),
             Some(quote) if self.is_parity() => self.last_even_line_end(text, quote),
             _ => self.last_record_end(text),
         }

@@ -6,9 +6,10 @@ mod common;
 
 use common::{Random, Read, Row, assert_cuts_do_not_matter, kinds, read_all, values};
 use longshore_csv::{DefectKind, Dialect, FirstRecord, RecordFormat, reference as csv};
+use longshore_format::LineEnds;
 use longshore_format::delimited::{
-    Delimited, DelimitedError, DelimitedOptions, Escape, EscapeRule, LineEnds, LongRecords, NulBytes, ShortRecords,
-    StrayQuotes, reference,
+    Delimited, DelimitedError, DelimitedOptions, Escape, EscapeRule, LongRecords, NulBytes, ShortRecords, StrayQuotes,
+    reference,
 };
 
 fn options(change: impl FnOnce(&mut DelimitedOptions)) -> DelimitedOptions {
@@ -382,7 +383,7 @@ fn random_text(random: &mut Random, options: &DelimitedOptions) -> Vec<u8> {
 #[test]
 fn generated_text_is_read_as_the_twin_reads_it_wherever_it_is_cut() {
     let mut random = Random::new(7);
-    for _ in 0..30_000 {
+    for _ in 0..15_000 {
         let options = random_options(&mut random);
         let text = random_text(&mut random, &options);
         let fields = 1 + random.below(3);
@@ -396,7 +397,7 @@ fn generated_text_is_read_as_the_twin_reads_it_wherever_it_is_cut() {
 fn what_a_dialect_can_say_is_read_as_plain_csv() {
     let mut random = Random::new(8);
     let mut compared_records = 0;
-    for _ in 0..20_000 {
+    for _ in 0..10_000 {
         let (quote, escape) = [(Some(b'"'), None), (Some(b'\''), Some(b'\\')), (None, None)][random.below(3)];
         let dialect = Dialect::new(b',', quote, escape).unwrap();
         let options = options(|options| {

@@ -2,8 +2,9 @@
 
 use memchr::memchr2;
 
-use super::field::{RawField, escaped_bytes, is_blank};
+use super::field::{RawField, escaped_bytes};
 use super::{Delimited, EscapeRule, StrayQuotes};
+use crate::lines::is_blank;
 
 impl Delimited {
     /// The bytes of a field without the blanks around it, if these are trimmed.

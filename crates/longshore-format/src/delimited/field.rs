@@ -6,7 +6,8 @@
 
 use memchr::{memchr, memchr2};
 
-use super::{Delimited, EscapeRule, LineEnds, StrayQuotes};
+use super::{Delimited, EscapeRule, StrayQuotes};
+use crate::lines::{LineEnds, is_blank};
 
 /// What a field ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,33 +192,13 @@ impl Delimited {
         if rest.is_empty() || !is_comment && !self.options.skip_blank_lines {
             return None;
         }
-        let (line, next) = self.line(text, start);
-        (is_comment || self.is_blank_line(&text[start..line])).then_some(next)
+        let line = self.options.line_ends.line(text, start);
+        (is_comment || self.is_blank_line(&text[start..line.end])).then_some(line.next)
     }
 
     fn is_blank_line(&self, line: &[u8]) -> bool {
         line.is_empty() || self.options.trim && self.behind_blanks(line, 0) == line.len()
     }
-
-    /// The end of the line that begins at `start` whatever it holds, and what is behind its line end.
-    pub(super) fn line(&self, text: &[u8], start: usize) -> (usize, usize) {
-        let found = match self.options.line_ends {
-            LineEnds::Standard => memchr(b'\n', &text[start..]),
-            LineEnds::Any => memchr2(b'\n', b'\r', &text[start..]),
-        };
-        let at = found.map_or(text.len(), |offset| start + offset);
-        if text.get(at) == Some(&b'\r') {
-            return (at, at + self.line_end(text, at, true).unwrap_or(1));
-        }
-        // Of a standard text: the end may be that of `\r\n`, of which the text may lack the last byte.
-        let end = if at > start && text[at - 1] == b'\r' { at - 1 } else { at };
-        (end, (at + 1).min(text.len()))
-    }
-}
-
-/// Spaces and tabs.
-pub(super) fn is_blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
 }
 
 /// How many bytes the escape before `behind` protects outside quotes.

@@ -5,6 +5,8 @@ use std::fmt;
 
 use longshore_csv::RECORD_BYTES_MAX;
 
+use crate::lines::LineEnds;
+
 /// The most bytes of a delimiter or a comment prefix.
 pub const DELIMITER_BYTES_MAX: usize = 16;
 
@@ -21,7 +23,7 @@ pub struct DelimitedOptions {
     pub comment: Option<String>,
     /// Whether an empty line is no record (with [`DelimitedOptions::trim`], one of blanks as well).
     pub skip_blank_lines: bool,
-    /// What ends a record.
+    /// What ends a record where it stands outside quotes; where `\r` alone does not, it is a defect.
     pub line_ends: LineEnds,
     /// Whether records may end with a delimiter: an empty field too many at their end is none.
     pub trailing_delimiter: bool,
@@ -83,16 +85,6 @@ pub enum EscapeRule {
     /// As [`EscapeRule::Everything`], where `0`, `b`, `n`, `r`, `t` and `Z` stand for NUL, backspace, line feed,
     /// carriage return, tab and 0x1A, as in MySQL.
     Letters,
-}
-
-/// What ends a record where it stands outside quotes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LineEnds {
-    /// `\n` and `\r\n`, also mixed; a `\r` alone is a defect.
-    #[default]
-    Standard,
-    /// `\n`, `\r\n` and `\r`, also mixed.
-    Any,
 }
 
 /// What becomes of records with too few fields.

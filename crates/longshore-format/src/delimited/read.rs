@@ -6,38 +6,13 @@
 use longshore_csv::{Defect, DefectKind, RowText, ShapeErrorKind};
 use memchr::{memchr, memchr2, memchr3};
 
-use super::field::{Ending, RawField, is_blank};
+use super::field::{Ending, RawField};
+use crate::ahead::Ahead;
+use crate::lines::{Fault, Line, trimmed};
+
 use super::{Delimited, LongRecords, NulBytes, ShortRecords, StrayQuotes};
 
-/// How far ahead special bytes are looked for.
-const AHEAD_BYTES: usize = 1 << 15;
-
-/// Up to where a text is known to be free of some bytes.
-struct Ahead {
-    /// Nothing of them stands before it, from the last text asked about on.
-    free: usize,
-    /// Whether one of them stands there.
-    found: bool,
-}
-
-impl Ahead {
-    const NOTHING: Ahead = Ahead { free: 0, found: false };
-
-    /// Whether `find` finds nothing in `text[start..end]`.
-    fn is_free(&mut self, text: &[u8], start: usize, end: usize, find: impl Fn(&[u8]) -> Option<usize>) -> bool {
-        if self.free < start {
-            *self = Ahead { free: start, found: false };
-        }
-        while !self.found && self.free < end {
-            let stop = (self.free + AHEAD_BYTES).min(text.len());
-            match find(&text[self.free..stop]) {
-                Some(offset) => *self = Ahead { free: self.free + offset, found: true },
-                None => self.free = stop,
-            }
-        }
-        self.free >= end
-    }
-}
+const UNCLOSED: &str = "opens a quote that is never closed";
 
 /// What may be wrong with a record, the gravest first.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,7 +46,7 @@ impl Delimited {
             if at == text.len() {
                 return at;
             }
-            let (end, next) = self.line(text, at);
+            let Line { end, next, .. } = self.options.line_ends.line(text, at);
             let is_plain = special.is_free(text, at, end, |text| self.special(text));
             if is_plain && end - at <= self.options.record_bytes_max {
                 let is_clean = unclean.is_free(text, at, end, |text| memchr2(b'"', 0x1F, text));
@@ -216,7 +191,7 @@ impl Reader<'_> {
             if field.ending != Ending::Delimiter {
                 let ends_empty = format.is_empty(&text[field.start..field.end]);
                 match self.fault(field.end - start, faults) {
-                    Some((kind, reason, remedy)) => self.reject(start, field.end, kind, reason, remedy.to_owned()),
+                    Some(fault) => self.reject(start, field.end, fault),
                     None => self.finish(start, field.end, found, ends_empty),
                 }
                 return at;
@@ -224,27 +199,26 @@ impl Reader<'_> {
         }
     }
 
-    /// What is wrong with a record of `bytes` whatever the number of its fields: reason and remedy.
-    fn fault(&self, bytes: usize, faults: Faults) -> Option<(DefectKind, String, &'static str)> {
+    /// What is wrong with a record of `bytes` whatever the number of its fields.
+    fn fault(&self, bytes: usize, faults: Faults) -> Option<Fault> {
         let bytes_max = self.format.options.record_bytes_max;
-        if bytes > bytes_max {
-            let reason = format!("takes {bytes} bytes where {bytes_max} are the most");
-            Some((DefectKind::TooLong, reason, "check QUOTE and ESCAPE, or raise the limit"))
+        let (kind, reason, remedy) = if bytes > bytes_max {
+            return Some(Fault::too_long(bytes, bytes_max));
         } else if faults.stray_return {
-            let kind = ShapeErrorKind::StrayCarriageReturn { at: 0 };
-            Some((DefectKind::LineEnd, kind.reason(), "quote the field, or let a \\r end a line as well"))
+            let reason = "found a carriage return that is neither quoted nor part of a line end";
+            (DefectKind::LineEnd, reason, "quote the field, or let a \\r end a line as well")
         } else if faults.unclosed {
-            let reason = "opens a quote that is never closed".to_owned();
-            Some((DefectKind::Quote, reason, "close it, or set QUOTE to another character or NONE"))
+            (DefectKind::Quote, UNCLOSED, "close it, or set QUOTE to another character or NONE")
         } else if faults.stray_quote {
-            let reason = "has a quote inside an unquoted field, or text behind a quoted one".to_owned();
-            Some((DefectKind::Quote, reason, "double quotes or escape them, or let stray quotes be literal"))
+            let reason = "has a quote inside an unquoted field, or text behind a quoted one";
+            (DefectKind::Quote, reason, "double quotes or escape them, or let stray quotes be literal")
         } else if faults.nul {
-            let reason = "holds a NUL byte".to_owned();
-            Some((DefectKind::Encoding, reason, "let NUL bytes be kept or stripped, or check the encoding"))
+            let reason = "holds a NUL byte";
+            (DefectKind::Encoding, reason, "let NUL bytes be kept or stripped, or check the encoding")
         } else {
-            None
-        }
+            return None;
+        };
+        Some(Fault::new(kind, reason, remedy))
     }
 
     /// Ends a record that has no fault but perhaps the number of its fields, the last of which may be empty.
@@ -257,11 +231,11 @@ impl Reader<'_> {
         if found < expected && options.short_records == ShortRecords::Reject {
             let kind = ShapeErrorKind::MissingFields { expected, found };
             let remedy = format!("{}, or let short records be padded", kind.remedy());
-            self.reject(start, end, DefectKind::MissingFields, kind.reason(), remedy);
+            self.reject(start, end, Fault::new(DefectKind::MissingFields, kind.reason(), remedy));
         } else if found > expected && options.long_records == LongRecords::Reject {
             let kind = ShapeErrorKind::ExtraFields { expected, found };
             let remedy = format!("{}, or let long records be truncated", kind.remedy());
-            self.reject(start, end, DefectKind::ExtraFields, kind.reason(), remedy);
+            self.reject(start, end, Fault::new(DefectKind::ExtraFields, kind.reason(), remedy));
         } else {
             while self.rows.fields_begun() < expected {
                 self.rows.push_missing(end as u32);
@@ -270,24 +244,8 @@ impl Reader<'_> {
         }
     }
 
-    fn reject(&mut self, start: usize, end: usize, kind: DefectKind, reason: String, remedy: String) {
+    fn reject(&mut self, start: usize, end: usize, fault: Fault) {
         self.rows.cancel_record();
-        let row = self.rows.count() - self.first_row;
-        self.defects.push(Defect { row, start: start as u32, end: end as u32, kind, reason, remedy });
+        self.defects.push(fault.at(self.rows.count() - self.first_row, start, end));
     }
-}
-
-/// The bytes without the blanks around them.
-fn trimmed(mut raw: &[u8]) -> &[u8] {
-    while let [first, rest @ ..] = raw
-        && is_blank(*first)
-    {
-        raw = rest;
-    }
-    while let [rest @ .., last] = raw
-        && is_blank(*last)
-    {
-        raw = rest;
-    }
-    raw
 }

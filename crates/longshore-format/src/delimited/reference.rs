@@ -5,7 +5,8 @@
 
 use longshore_csv::DefectKind;
 
-use super::{DelimitedOptions, EscapeRule, LineEnds, LongRecords, NulBytes, ShortRecords, StrayQuotes};
+use super::{DelimitedOptions, EscapeRule, LongRecords, NulBytes, ShortRecords, StrayQuotes};
+use crate::lines::LineEnds;
 
 /// A record of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -87,6 +87,7 @@ fn append(rows: &mut RowText, defects: &[Defect], into: &mut Read, offset: usize
             (rows.record_origin(row), fields)
         })
         .collect();
+    rows.seal();
     let rows = rows.rows();
     let records = reference::records(rows.text().text(), rows.dialect()).unwrap();
     assert_eq!(records.len(), rows.count());
