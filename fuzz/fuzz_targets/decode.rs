@@ -35,11 +35,11 @@ fuzz_target!(|input: &[u8]| {
     let dialect = choices.dialect();
     let flags = choices.byte();
     let rule = FieldRule {
-        value_type: choices.pick(&TYPES),
         nullable: flags & 1 == 0,
-        null_text: choices.pick::<&[u8]>(&[b"", b"\\N", b"NULL", b"0"]).into(),
-        force_null: flags & 2 != 0,
+        null_texts: vec![choices.pick::<&[u8]>(&[b"", b"\\N", b"NULL", b"0"]).into()],
+        quoted_nulls: flags & 2 != 0,
         force_not_null: flags & 4 != 0,
+        ..FieldRule::new(choices.pick(&TYPES))
     };
     let mut text = choices.rest().to_vec();
     text.push(b'\n');
@@ -70,9 +70,9 @@ fuzz_target!(|input: &[u8]| {
 /// What the twin makes of a field.
 fn value(field: &RawField, raw: &[u8], rule: &FieldRule) -> Result<Cell, Reason> {
     let is_null = if field.quoted {
-        rule.force_null && field.value == *rule.null_text
+        rule.quoted_nulls && field.value == *rule.null_texts[0]
     } else {
-        !rule.force_not_null && raw == &*rule.null_text
+        !rule.force_not_null && raw == &*rule.null_texts[0]
     };
     if is_null {
         return if rule.nullable { Ok(Cell::Null) } else { Err(Reason::Null) };

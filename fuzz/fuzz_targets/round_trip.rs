@@ -97,7 +97,7 @@ fn read_back(field: &[u8], value_type: ValueType, dialect: &Dialect, null: &[u8]
     let records = Rows::new(padded.padded(), &mut marks, shape, traits, dialect);
     let shown = text.escape_ascii();
     assert!(records.error.is_none() && records.rows.count() == 1, "{shown} is not one field");
-    let rule = FieldRule { null_text: null.into(), ..FieldRule::new(value_type) };
+    let rule = FieldRule { null_texts: vec![null.into()], ..FieldRule::new(value_type) };
     let found = decode(&Decoder::new(rule, dialect), &records.rows, 0);
     assert_eq!(found.as_deref(), Ok(std::slice::from_ref(right)), "{shown} as {value_type:?}");
 }

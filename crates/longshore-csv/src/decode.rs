@@ -9,6 +9,7 @@
 //!
 //! Not here: finding the fields (`scan`, `record`), and placing an error in its file (`longshore-load`).
 
+mod advice;
 mod block;
 mod boolean;
 mod bytea;
@@ -18,16 +19,23 @@ mod decimal;
 pub mod exact;
 mod float;
 mod integer;
+mod moment;
 mod quoted;
 mod reason;
+mod rule;
 mod target;
 mod text;
 mod tier;
 mod time;
+mod unusual;
 mod uuid;
 mod variants;
 
+pub use advice::Advice;
+pub use boolean::BooleanWords;
+pub use moment::{MomentFormat, MomentFormatError};
 pub use reason::{Due, Reason};
+pub use rule::{FieldRule, RuleError};
 pub use target::{HEAP_BYTES_MAX, Heap, Slot, Target, VIEW_INLINE_BYTES_MAX, Validity, Values};
 
 use crate::{Dialect, Kernel, Rows};
@@ -120,29 +128,6 @@ impl ValueType {
     }
 }
 
-/// What a column's fields must be, and which of them are NULL.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldRule {
-    /// The type.
-    pub value_type: ValueType,
-    /// Whether NULL is allowed.
-    pub nullable: bool,
-    /// An unquoted field of exactly these bytes is NULL; by default empty.
-    pub null_text: Box<[u8]>,
-    /// A quoted field whose content is the NULL text is NULL as well.
-    pub force_null: bool,
-    /// An unquoted field is never NULL.
-    pub force_not_null: bool,
-}
-
-impl FieldRule {
-    /// A column that may be NULL, which an empty unquoted field is.
-    #[must_use]
-    pub fn new(value_type: ValueType) -> Self {
-        FieldRule { value_type, nullable: true, null_text: Box::default(), force_null: false, force_not_null: false }
-    }
-}
-
 /// A field that is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldError {
@@ -179,7 +164,9 @@ impl Decoder {
     ///
     /// # Panics
     ///
-    /// If a decimal's precision is not within 1 to 18 (64 bits) or 1 to 38 (128 bits), or its scale exceeds it.
+    /// If a decimal's precision is not within 1 to 18 (64 bits) or 1 to 38 (128 bits), or its scale exceeds it; if
+    /// the [format](FieldRule::moment_format) does not suit the type. A rule that fails its [check](FieldRule::check) for
+    /// another reason is followed as far as it can be.
     #[must_use]
     pub fn new(rule: FieldRule, dialect: &Dialect) -> Decoder {
         Decoder::with_kernel(rule, dialect, Kernel::best())
@@ -201,6 +188,9 @@ impl Decoder {
                 assert!((1..=38).contains(&precision) && scale <= precision, "DECIMAL({precision},{scale})");
             }
             _ => {}
+        }
+        if let Some(Err(error)) = rule.moment_format.as_ref().map(|format| format.check(rule.value_type)) {
+            panic!("the rule was not checked: {error}");
         }
         let (plain, quoted) = variants::choose(&rule, dialect, kernel);
         Decoder { settings: Settings::new(rule, dialect), plain, quoted }

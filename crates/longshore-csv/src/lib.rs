@@ -34,7 +34,10 @@ pub mod reference;
 pub mod scan;
 pub mod write;
 
-pub use decode::{Decoder, Due, FieldError, FieldRule, Heap, Reason, Slot, Target, Validity, ValueType, Values};
+pub use decode::{
+    Advice, BooleanWords, Decoder, Due, FieldError, FieldRule, Heap, MomentFormat, MomentFormatError, Reason,
+    RuleError, Slot, Target, Validity, ValueType, Values,
+};
 pub use dialect::{Dialect, DialectError};
 pub use format::{Defect, DefectKind, FirstRecord, Missing, RECORD_BYTES_MAX, RecordFormat, RowText};
 pub use kernel::{Kernel, KernelError};

@@ -6,59 +6,23 @@
 mod decoding;
 
 use decoding::seeds::seeds;
-use decoding::{Field, Random, check};
+use decoding::{Field, Random, check, dialects, mutate, nulls};
 use longshore_csv::{Dialect, FieldRule, ValueType};
 
 /// A few ways in which NULL may be written.
 fn rules(value_type: ValueType) -> Vec<FieldRule> {
     let rule = FieldRule::new(value_type);
     vec![
-        FieldRule { null_text: b"\\N"[..].into(), ..rule.clone() },
-        FieldRule { null_text: b"NULL"[..].into(), nullable: false, ..rule.clone() },
-        FieldRule { null_text: b"0"[..].into(), force_null: true, ..rule.clone() },
-        FieldRule { null_text: b"1996-03-13"[..].into(), ..rule.clone() },
-        FieldRule { null_text: b"t"[..].into(), force_not_null: true, ..rule.clone() },
-        FieldRule { null_text: b"\""[..].into(), force_null: true, ..rule.clone() },
+        FieldRule { null_texts: nulls(&[b"\\N"]), ..rule.clone() },
+        FieldRule { null_texts: nulls(&[b"NULL"]), nullable: false, ..rule.clone() },
+        FieldRule { null_texts: nulls(&[b"0"]), quoted_nulls: true, ..rule.clone() },
+        FieldRule { null_texts: nulls(&[b"1996-03-13"]), ..rule.clone() },
+        FieldRule { null_texts: nulls(&[b"t"]), force_not_null: true, ..rule.clone() },
+        FieldRule { null_texts: nulls(&[b"\""]), quoted_nulls: true, ..rule.clone() },
         FieldRule { nullable: false, ..rule.clone() },
-        FieldRule { force_null: true, ..rule.clone() },
+        FieldRule { quoted_nulls: true, ..rule.clone() },
         FieldRule { force_not_null: true, ..rule.clone() },
         rule,
-    ]
-}
-
-/// Changes a few bytes of `content`.
-fn mutate(content: &[u8], random: &mut Random) -> Vec<u8> {
-    const LIKELY: &[u8] = b"0123456789+-.:eE TZx,|\"'\\\t\n\r\0azAZ{}/";
-    let mut bytes = content.to_vec();
-    for _ in 0..=random.below(3) {
-        let byte = if random.below(4) == 0 { random.next() as u8 } else { *random.pick(LIKELY) };
-        let at = random.below(bytes.len() + 1);
-        match random.below(4) {
-            0 => bytes.insert(at, byte),
-            1 if at < bytes.len() => {
-                bytes.remove(at);
-            }
-            2 if !bytes.is_empty() => {
-                let (from, len) = (random.below(bytes.len()), random.below(20));
-                let piece = bytes[from..(from + len).min(bytes.len())].to_vec();
-                bytes.splice(at..at, piece);
-            }
-            _ if at < bytes.len() => bytes[at] = byte,
-            _ => {}
-        }
-    }
-    bytes
-}
-
-fn dialects() -> Vec<Dialect> {
-    vec![
-        Dialect::default(),
-        Dialect::new(b'|', None, None).unwrap(),
-        Dialect::new(b'\t', Some(b'\''), Some(b'\\')).unwrap(),
-        Dialect::new(b';', Some(b'"'), Some(b'1')).unwrap(),
-        Dialect::new(b'.', Some(b'0'), None).unwrap(),
-        Dialect::new(b'-', Some(b' '), Some(b'x')).unwrap(),
-        Dialect::new(b'1', Some(b'\\'), None).unwrap(),
     ]
 }
 
@@ -99,11 +63,12 @@ fn mutated_fields() {
     for (value_type, seeds) in seeds() {
         for dialect in &dialects() {
             for rule in rules(value_type) {
+                let null_text = rule.null_texts[0].clone();
                 let (mut plain, mut mixed) = (Vec::new(), Vec::new());
                 for _ in 0..200 {
                     let seed = random.pick(&seeds).as_bytes();
                     let content = if random.below(4) == 0 { seed.to_vec() } else { mutate(seed, &mut random) };
-                    let raw = if random.below(20) == 0 { rule.null_text.to_vec() } else { content.clone() };
+                    let raw = if random.below(20) == 0 { null_text.to_vec() } else { content.clone() };
                     plain.extend(Field::from_raw(&raw, dialect).filter(|field| !field.quoted));
                     if dialect.quote().is_some() {
                         let field = Field::quoted(&content, dialect);
@@ -111,7 +76,7 @@ fn mutated_fields() {
                         mixed.extend(Field::from_raw(&mutate(&field.raw, &mut random), dialect));
                         mixed.extend(Field::from_raw(&raw, dialect));
                         mixed.push(field);
-                        mixed.push(Field::quoted(&rule.null_text, dialect));
+                        mixed.push(Field::quoted(&null_text, dialect));
                     }
                 }
                 check(&rule, dialect, &plain);

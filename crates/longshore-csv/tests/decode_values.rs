@@ -4,12 +4,12 @@
 
 mod decoding;
 
-use decoding::{Cell, Field, check, expected};
+use decoding::{Cell, Field, check, expected, nulls};
 use longshore_csv::ValueType::{
     Boolean, Bytea, Char, Date, Decimal64, Decimal128, Float32, Float64, Int16, Int32, Int64, Text, Time, Timestamp,
     TimestampTz, Uuid, Varchar,
 };
-use longshore_csv::{Dialect, Due, FieldRule, Reason, ValueType};
+use longshore_csv::{BooleanWords, Decoder, Dialect, Due, FieldRule, MomentFormat, Reason, ValueType};
 
 /// What a raw field means by a rule, once every kernel says the same.
 fn value(rule: &FieldRule, raw: &str) -> Result<Cell, Reason> {
@@ -18,7 +18,7 @@ fn value(rule: &FieldRule, raw: &str) -> Result<Cell, Reason> {
     // Once alone, and once so often that it fills blocks.
     check(rule, &dialect, std::slice::from_ref(&field));
     check(rule, &dialect, &vec![field.clone(); 200]);
-    expected(rule, &field.content, field.quoted)
+    expected(rule, &dialect, &field)
 }
 
 /// Fields of a type that are numbers, or have the value of one.
@@ -135,7 +135,7 @@ fn null_is_the_unquoted_null_text_by_default() {
     let rule = FieldRule::new(Text);
     assert_eq!(value(&rule, ""), Ok(Cell::Null));
     assert_eq!(value(&rule, "\"\""), Ok(Cell::Bytes(vec![])));
-    let rule = FieldRule { null_text: b"NA"[..].into(), ..rule };
+    let rule = FieldRule { null_texts: nulls(&[b"NA"]), ..rule };
     assert_eq!(value(&rule, "NA"), Ok(Cell::Null));
     assert_eq!(value(&rule, "DE"), Ok(Cell::Bytes(b"DE".to_vec())));
     assert_eq!(value(&rule, "\"NA\""), Ok(Cell::Bytes(b"NA".to_vec())));
@@ -144,13 +144,13 @@ fn null_is_the_unquoted_null_text_by_default() {
 
 #[test]
 fn null_may_be_forced_both_ways() {
-    let rule = FieldRule { force_null: true, ..FieldRule::new(Int32) };
+    let rule = FieldRule { quoted_nulls: true, ..FieldRule::new(Int32) };
     assert_eq!(value(&rule, "\"\""), Ok(Cell::Null));
     let rule = FieldRule { force_not_null: true, ..FieldRule::new(Text) };
     assert_eq!(value(&rule, ""), Ok(Cell::Bytes(vec![])));
     let rule = FieldRule { force_not_null: true, ..FieldRule::new(Int32) };
     assert_eq!(value(&rule, ""), Err(Reason::Empty));
-    let rule = FieldRule { null_text: b"0"[..].into(), ..FieldRule::new(Int32) };
+    let rule = FieldRule { null_texts: nulls(&[b"0"]), ..FieldRule::new(Int32) };
     assert_eq!(value(&rule, "0"), Ok(Cell::Null));
     assert_eq!(value(&rule, "00"), Ok(Cell::Number(0)));
     assert_eq!(value(&rule, "\"0\""), Ok(Cell::Number(0)));
@@ -163,7 +163,7 @@ fn text_must_be_utf_8() {
         let field = Field::from_raw(raw, &dialect).unwrap();
         let rule = FieldRule::new(Text);
         check(&rule, &dialect, &[field.clone(), field.clone()]);
-        let reason = expected(&rule, &field.content, field.quoted).unwrap_err();
+        let reason = expected(&rule, &dialect, &field).unwrap_err();
         assert!(matches!(reason, Reason::InvalidUtf8 { at: 3 | 100 }));
     }
 }
@@ -172,4 +172,147 @@ fn text_must_be_utf_8() {
 fn unprintable_bytes_are_named_by_their_number() {
     let reason = Reason::Unexpected { found: 0xE4, due: Due::Digit };
     assert_eq!(reason.to_string(), "found byte 0xE4 where a digit is due");
+}
+
+/// What the user is told about a bad field.
+fn told(rule: &FieldRule, raw: &str) -> String {
+    let dialect = Dialect::default();
+    let reason = value(rule, raw).unwrap_err();
+    let advice = Decoder::new(rule.clone(), &dialect).advice(raw.as_bytes(), reason);
+    format!("{}; {}", advice.reason, advice.remedy)
+}
+
+#[test]
+fn remedies_name_the_option_that_would_read_the_value() {
+    for (value_type, raw, expected) in [
+        (PRICE, "\"1,20\"", "found ',' where a digit is due; set DECIMAL_SEPARATOR ','"),
+        (PRICE, "\"1,234.56\"", "found ',' where a digit is due; set THOUSANDS_SEPARATOR ','"),
+        (
+            PRICE,
+            "\"1.234,56\"",
+            "found ',' where a digit is due; set DECIMAL_SEPARATOR ',' and THOUSANDS_SEPARATOR '.'",
+        ),
+        (
+            Float64,
+            "\"1,234\"",
+            "found ',' where a digit is due; set DECIMAL_SEPARATOR ',' if the fraction follows, or \
+             THOUSANDS_SEPARATOR ',' if it groups digits",
+        ),
+        (Int32, "1 234", "found ' ' where a digit is due; set THOUSANDS_SEPARATOR ' '"),
+        (
+            Int32,
+            "1.5",
+            "found '.' where a digit is due; write a whole number, or declare the column DECIMAL, DOUBLE PRECISION or TEXT",
+        ),
+        (
+            Date,
+            "03/04/2021",
+            "found '/' where a digit is due; set DATE_FORMAT '%m/%d/%Y' if the month comes first, or '%d/%m/%Y' if the \
+             day does",
+        ),
+        (Date, "13/04/2021", "found '/' where a digit is due; set DATE_FORMAT '%d/%m/%Y'"),
+        (Date, "4-Mar-21", "found '-' where a digit is due; set DATE_FORMAT '%d-%b-%y'"),
+        (Timestamp, "31.12.1999 23:59", "found '.' where a digit is due; set TIMESTAMP_FORMAT '%d.%m.%Y %H:%M'"),
+        (Time, "1:02 PM", "found ' ' where the end is due; set TIME_FORMAT '%I:%M %p'"),
+        (Int32, "N/A", "found 'N' where a number is due; set NULL ('', 'N/A') if it stands for NULL"),
+        (
+            Int32,
+            "\"\"",
+            "is empty; give a value, or set QUOTED_NULLS (FORCE_NULL for some columns) if quoted empty fields are NULL",
+        ),
+        (
+            Boolean,
+            "ja",
+            "neither true, yes, on, 1 nor false, no, off, 0; list the words for true in TRUE_VALUES and those for false \
+             in FALSE_VALUES, 'ja' among them, or declare the column TEXT",
+        ),
+        (Int16, "99999", "out of range; declare the column INTEGER or BIGINT"),
+    ] {
+        assert_eq!(told(&FieldRule::new(value_type), raw), expected);
+    }
+}
+
+#[test]
+fn other_spellings_are_named_in_reasons() {
+    let moment_format = Some(MomentFormat::new(&["%d.%m.%Y", "us"]).unwrap());
+    let rule = FieldRule { moment_format, ..FieldRule::new(Date) };
+    assert_eq!(value(&rule, "3/4/2021"), value(&FieldRule::new(Date), "2021-03-04"));
+    assert_eq!(
+        told(&rule, "2021-03-04"),
+        "not of the format '%d.%m.%Y' or 'us': found '2' where '.' is due; add 'iso' to DATE_FORMAT"
+    );
+    assert_eq!(
+        told(&rule, "31.02.2021"),
+        "not of the format '%d.%m.%Y' or 'us': the month has no such day; write dates as YYYY-MM-DD, or declare the \
+         column TEXT"
+    );
+    let rule = FieldRule { decimal_separator: b',', ..FieldRule::new(PRICE) };
+    assert_eq!(told(&rule, "1.5"), "found '.' where a digit is due; set DECIMAL_SEPARATOR '.'");
+    assert_eq!(value(&rule, "\"-1,5\""), Ok(Cell::Number(-150)));
+    let rule = FieldRule { thousands_separator: Some(','), ..FieldRule::new(Int64) };
+    assert_eq!(value(&rule, "\"1,234,567\""), Ok(Cell::Number(1_234_567)));
+    assert_eq!(value(&rule, "\"1,234,56\""), Err(Reason::Grouping));
+}
+
+#[test]
+fn blanks_around_fields_are_trimmed_on_request() {
+    let rule = FieldRule { trim: true, null_texts: nulls(&[b"", b"NA"]), ..FieldRule::new(Text) };
+    let text = |text: &str| Ok(Cell::Bytes(text.as_bytes().to_vec()));
+    assert_eq!(value(&rule, " a b\t"), text("a b"));
+    assert_eq!(value(&rule, "  \" a \" "), text(" a "));
+    assert_eq!(value(&rule, " NA "), Ok(Cell::Null));
+    assert_eq!(value(&rule, "  "), Ok(Cell::Null));
+    assert_eq!(value(&rule, " \"NA\""), text("NA"));
+}
+
+#[test]
+fn rules_that_contradict_themselves_are_refused() {
+    let comma = Dialect::default();
+    let rule = FieldRule::new(PRICE);
+    let bare = Dialect::new(b',', None, None).unwrap();
+    let apostrophe = Dialect::new(b';', Some(b'\''), None).unwrap();
+    let error = |rule: FieldRule, dialect: &Dialect| rule.check(dialect).unwrap_err().to_string();
+    assert_eq!(FieldRule { decimal_separator: b',', ..rule.clone() }.check(&comma), Ok(()));
+    for (rule, dialect, expected) in [
+        (
+            FieldRule { decimal_separator: b',', ..rule.clone() },
+            bare,
+            "DECIMAL_SEPARATOR is ',', which no field can hold",
+        ),
+        (
+            FieldRule { thousands_separator: Some('\''), ..rule.clone() },
+            apostrophe,
+            "THOUSANDS_SEPARATOR is '\\'', which no field can hold",
+        ),
+        (
+            FieldRule { thousands_separator: Some('.'), ..rule.clone() },
+            comma,
+            "DECIMAL_SEPARATOR and THOUSANDS_SEPARATOR are both '.'",
+        ),
+        (FieldRule { decimal_separator: b'5', ..rule.clone() }, comma, "DECIMAL_SEPARATOR cannot be '5'"),
+        (FieldRule { thousands_separator: Some('-'), ..rule.clone() }, comma, "THOUSANDS_SEPARATOR cannot be '-'"),
+        (FieldRule { null_texts: nulls(&[b"", b"a,b"]), ..rule.clone() }, comma, "the NULL text \"a,b\" contains ','"),
+        (FieldRule { trim: true, null_texts: nulls(&[b" "]), ..rule.clone() }, comma, "the NULL text \" \" begins"),
+        (
+            FieldRule { trim: true, ..rule.clone() },
+            Dialect::new(b',', Some(b' '), None).unwrap(),
+            "TRIM would take off the quotes",
+        ),
+        (
+            FieldRule {
+                boolean_words: BooleanWords { truths: Some(nulls(&[b"No"])), falsehoods: None },
+                ..FieldRule::new(Boolean)
+            },
+            comma,
+            "\"No\" of TRUE_VALUES means the opposite as well",
+        ),
+        (
+            FieldRule { moment_format: Some(MomentFormat::new(&["%H:%M"]).unwrap()), ..FieldRule::new(Date) },
+            comma,
+            "'%H:%M': has no year (%Y or %y)",
+        ),
+    ] {
+        let found = error(rule, &dialect);
+        assert!(found.starts_with(expected), "{found}");
+    }
 }

@@ -211,11 +211,11 @@ fn repeat_first(values: &mut SpareValues<'_>, count: usize, zero: bool) {
 /// How the fields of a column are read.
 fn rule(column: &Column, options: &TextOptions) -> FieldRule {
     FieldRule {
-        value_type: value_type(&column.column_type),
         nullable: column.nullable,
-        null_text: options.null.as_bytes().into(),
-        force_null: options.force_null.contains(&column.name),
+        null_texts: vec![options.null.as_bytes().into()],
+        quoted_nulls: options.force_null.contains(&column.name),
         force_not_null: options.force_not_null.contains(&column.name),
+        ..FieldRule::new(value_type(&column.column_type))
     }
 }
 

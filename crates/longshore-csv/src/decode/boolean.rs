@@ -1,4 +1,4 @@
-//! Booleans: the words that PostgreSQL and others write.
+//! Booleans: the words that PostgreSQL and others write, or lists of others.
 
 use std::mem::MaybeUninit;
 
@@ -66,9 +66,85 @@ impl Conversion for Boolean {
     }
 }
 
+/// The words for true and false.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BooleanWords {
+    /// What is true, in any case of ASCII letters; `None` for PostgreSQL's words and their unambiguous beginnings.
+    pub truths: Option<Vec<Box<[u8]>>>,
+    /// What is false, likewise.
+    pub falsehoods: Option<Vec<Box<[u8]>>>,
+}
+
+impl BooleanWords {
+    /// Whether both lists are PostgreSQL's.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        self.truths.is_none() && self.falsehoods.is_none()
+    }
+
+    /// A word that is true and false, with the option that lists it.
+    pub(super) fn contradiction(&self) -> Option<(&[u8], &'static str)> {
+        let lists = [("TRUE_VALUES", &self.truths, false), ("FALSE_VALUES", &self.falsehoods, true)];
+        lists.into_iter().find_map(|(option, list, opposite)| {
+            list.iter().flatten().find(|word| self.is(word, opposite)).map(|word| (&**word, option))
+        })
+    }
+
+    /// Whether the word, without white space around it, means `value`.
+    fn is(&self, word: &[u8], value: bool) -> bool {
+        let list = if value { &self.truths } else { &self.falsehoods };
+        match list {
+            None => exact::boolean(word) == Ok(value),
+            Some(words) => words.iter().any(|listed| listed.eq_ignore_ascii_case(word)),
+        }
+    }
+}
+
+/// A boolean by those words.
+pub(crate) fn exact_word(words: &BooleanWords, bytes: &[u8]) -> Result<bool, Reason> {
+    let word = exact::trim(bytes);
+    if words.is(word, true) {
+        Ok(true)
+    } else if words.is(word, false) {
+        Ok(false)
+    } else if word.is_empty() {
+        Err(Reason::Empty)
+    } else {
+        Err(Reason::Boolean)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn list(words: &[&str]) -> Vec<Box<[u8]>> {
+        words.iter().map(|word| word.as_bytes().into()).collect()
+    }
+
+    #[test]
+    fn lists_of_words_replace_those_of_postgresql() {
+        let words = BooleanWords { truths: Some(list(&["ja", "x"])), falsehoods: Some(list(&["nein", ""])) };
+        assert_eq!(words.contradiction(), None);
+        for (text, value) in [("JA", Ok(true)), (" x ", Ok(true)), ("Nein", Ok(false)), ("", Ok(false))] {
+            assert_eq!(exact_word(&words, text.as_bytes()), value, "{text}");
+        }
+        for text in ["true", "1", "j", "xx"] {
+            assert_eq!(exact_word(&words, text.as_bytes()), Err(Reason::Boolean), "{text}");
+        }
+        let only_truths = BooleanWords { truths: Some(list(&["x"])), falsehoods: None };
+        assert_eq!(exact_word(&only_truths, b"off"), Ok(false));
+        assert_eq!(exact_word(&only_truths, b"on"), Err(Reason::Boolean));
+        assert_eq!(exact_word(&only_truths, b""), Err(Reason::Empty));
+    }
+
+    #[test]
+    fn no_word_means_both() {
+        let words = BooleanWords { truths: Some(list(&["y", "NO"])), falsehoods: None };
+        assert_eq!(words.contradiction(), Some((&b"NO"[..], "TRUE_VALUES")));
+        let words = BooleanWords { truths: Some(list(&["a"])), falsehoods: Some(list(&["b", "A"])) };
+        assert_eq!(words.contradiction(), Some((&b"a"[..], "TRUE_VALUES")));
+    }
 
     #[test]
     fn a_zero_byte_ends_no_word() {

@@ -78,24 +78,77 @@ const BLOCKS_SKIPPED: usize = 15;
 pub(crate) struct Settings {
     pub(crate) rule: FieldRule,
     pub(crate) dialect: Dialect,
-    /// Whether an unquoted field equal to the NULL text is NULL and allowed, and the NULL text holds no quote.
-    /// Then equality of the raw field is enough.
+    /// The NULL text that is looked for first; the empty one if it is none, too.
+    pub(crate) null_text: Box<[u8]>,
+    /// Whether an unquoted field may be NULL, allowed or not.
+    pub(crate) may_be_null: bool,
+    /// Whether an unquoted field equal to `null_text` is NULL and allowed, and `null_text` holds no quote. Then equality
+    /// of the raw field is enough.
     pub(crate) null_is_plain: bool,
-    /// Whether the NULL text has to be looked for before the fast path, which would take it for a value.
+    /// Whether the NULL text, of which there is one then, has to be looked for before the fast path, which would take it
+    /// for a value.
     pub(crate) null_first: bool,
+    /// By what columns of text look for NULL texts if there are several.
+    pub(crate) null_heads: Vec<NullHead>,
+}
+
+/// A NULL text as far as a glance tells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NullHead {
+    len: usize,
+    /// The first eight bytes, if it has so many, and a mask of these.
+    word: u64,
+    mask: u64,
+}
+
+impl NullHead {
+    /// The head of `text`.
+    pub(crate) fn new(text: &[u8]) -> NullHead {
+        let mut head = [0; 8];
+        let len = text.len().min(head.len());
+        head[..len].copy_from_slice(&text[..len]);
+        let mask = if len == 0 { 0 } else { u64::MAX >> (64 - 8 * len) };
+        NullHead { len: text.len(), word: u64::from_le_bytes(head), mask }
+    }
+
+    /// Whether a content that begins with `word` may be the NULL text.
+    #[inline(always)]
+    pub(crate) fn suits(&self, word: u64, len: usize) -> bool {
+        len == self.len && self.begins(word)
+    }
+
+    /// Length of the NULL text.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether a content of the NULL text's length that begins with `word` may be it.
+    #[inline(always)]
+    pub(crate) fn begins(&self, word: u64) -> bool {
+        word & self.mask == self.word
+    }
 }
 
 impl Settings {
     /// Whether the raw field is an allowed NULL, as far as a glance tells. What it misses, `slow` finds.
     #[inline(always)]
     pub(crate) fn is_plain_null(&self, raw: &[u8]) -> bool {
-        let null = &*self.rule.null_text;
+        let null = &*self.null_text;
         raw.len() == null.len() && self.null_is_plain && raw == null
     }
 
-    /// Length of the unquoted fields that may be NULL, allowed or not; `usize::MAX` if none may.
+    /// Length of the unquoted fields that may be NULL, allowed or not; `usize::MAX` if none may. Where there are several
+    /// NULL texts, of the first.
     pub(crate) fn null_len(&self) -> usize {
-        if self.rule.force_not_null { usize::MAX } else { self.rule.null_text.len() }
+        if self.may_be_null { self.null_text.len() } else { usize::MAX }
+    }
+
+    /// Whether a field of that content is NULL, allowed or not.
+    #[inline]
+    pub(crate) fn is_null(&self, content: &[u8], quoted: bool) -> bool {
+        let may_be_null = if quoted { self.rule.quoted_nulls } else { self.may_be_null };
+        may_be_null && self.rule.null_texts.iter().any(|text| **text == *content)
     }
 
     /// What the field `raw` means, slowly: `None` if it is NULL.
@@ -109,8 +162,7 @@ impl Settings {
         scratch: &mut Vec<u8>,
     ) -> Result<Option<C::Value>, Reason> {
         let (content, quoted) = quoted::content(raw, &self.dialect, scratch);
-        let may_be_null = if quoted { self.rule.force_null } else { !self.rule.force_not_null };
-        if !may_be_null || content != &*self.rule.null_text {
+        if !self.is_null(content, quoted) {
             conversion.exact(content, heap).map(Some)
         } else if self.rule.nullable {
             Ok(None)
@@ -185,7 +237,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Reads one column. `GENERAL` is the variant for text that holds quotes and for a NULL text that is a value;
+/// Reads one column. `GENERAL` is the variant for text that holds quotes and for a NULL text that is a value, which must
+/// be the only one;
 /// `LANE_SHIFTS` is what [`Conversion::has_blocks`] wants to know of the instructions that it is compiled for.
 ///
 /// # Safety
@@ -248,7 +301,7 @@ pub(crate) unsafe fn decode<C: Conversion, const GENERAL: bool, const LANE_SHIFT
             let (field, len) = content(row);
             // SAFETY: the field can be read, and has `PADDING` readable bytes behind it.
             let fast = unsafe {
-                if null_first && std::slice::from_raw_parts(field, len) == &*settings.rule.null_text {
+                if null_first && std::slice::from_raw_parts(field, len) == &*settings.null_text {
                     None
                 } else {
                     conversion.fast(field, len, heap)

@@ -6,18 +6,20 @@
 
 mod moment;
 mod number;
+mod separators;
 mod string;
 
-pub(crate) use moment::MICROSECONDS_PER_DAY;
 pub use moment::{DATE_MAX, DATE_MIN, civil_from_days, date, days_from_civil, time, timestamp, timestamptz};
+pub(crate) use moment::{MICROSECONDS_PER_DAY, days_of_month, within_range};
 pub(crate) use number::POWERS_OF_TEN;
 pub use number::{decimal64, decimal128, float32, float64, int16, int32, int64};
+pub use separators::Separators;
 pub use string::{boolean, bytea, character, text, uuid, varchar};
 
 use super::{Due, Reason};
 
 /// Cuts the white space that PostgreSQL's `isspace` knows off both ends.
-fn trim(bytes: &[u8]) -> &[u8] {
+pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
     let space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
     let Some(start) = bytes.iter().position(|byte| !space(byte)) else { return &[] };
     let end = bytes.iter().rposition(|byte| !space(byte)).map_or(start, |last| last + 1);
@@ -25,23 +27,23 @@ fn trim(bytes: &[u8]) -> &[u8] {
 }
 
 /// Reads a field from its front.
-struct Reader<'a> {
-    rest: &'a [u8],
+pub(crate) struct Reader<'a> {
+    pub(crate) rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
     /// A reader of `bytes` without the white space around them; refuses to read nothing.
-    fn trimmed(bytes: &'a [u8]) -> Result<Reader<'a>, Reason> {
+    pub(crate) fn trimmed(bytes: &'a [u8]) -> Result<Reader<'a>, Reason> {
         let rest = trim(bytes);
         if rest.is_empty() { Err(Reason::Empty) } else { Ok(Reader { rest }) }
     }
 
-    fn peek(&self) -> Option<u8> {
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.rest.first().copied()
     }
 
     /// Takes the next byte if `accept` does.
-    fn take(&mut self, accept: impl Fn(u8) -> bool) -> Option<u8> {
+    pub(crate) fn take(&mut self, accept: impl Fn(u8) -> bool) -> Option<u8> {
         let (&byte, rest) = self.rest.split_first()?;
         accept(byte).then(|| {
             self.rest = rest;
@@ -50,7 +52,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes the longest run of digits, perhaps empty.
-    fn digits(&mut self) -> &'a [u8] {
+    pub(crate) fn digits(&mut self) -> &'a [u8] {
         let len = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = self.rest.split_at(len);
         self.rest = rest;
@@ -58,7 +60,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes a number of `min` to `max` digits.
-    fn number(&mut self, min: usize, max: usize) -> Result<u32, Reason> {
+    pub(crate) fn number(&mut self, min: usize, max: usize) -> Result<u32, Reason> {
         let mut number = 0;
         let mut count = 0;
         while count < max {
@@ -70,12 +72,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes `byte` or fails.
-    fn byte(&mut self, byte: u8) -> Result<(), Reason> {
+    pub(crate) fn byte(&mut self, byte: u8) -> Result<(), Reason> {
         self.take(|next| next == byte).map(|_| ()).ok_or_else(|| self.missing(Due::Byte(byte)))
     }
 
     /// Fails unless everything was read.
-    fn end(&self) -> Result<(), Reason> {
+    pub(crate) fn end(&self) -> Result<(), Reason> {
         match self.peek() {
             None => Ok(()),
             Some(found) => Err(Reason::Unexpected { found, due: Due::End }),
@@ -83,7 +85,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The reason for not finding `due` here.
-    fn missing(&self, due: Due) -> Reason {
+    pub(crate) fn missing(&self, due: Due) -> Reason {
         match self.peek() {
             None => Reason::Ends { due },
             Some(found) => Reason::Unexpected { found, due },

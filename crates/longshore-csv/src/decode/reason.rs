@@ -44,6 +44,18 @@ pub enum Reason {
     Day,
     /// A time outside 00:00:00 to 23:59:59.999999.
     Time,
+    /// An hour of a half day outside 1 to 12.
+    HourOfTwelve,
+    /// A fraction of a second of more than nine digits.
+    Fraction,
+    /// A day of the year outside 1 to 365, or 366 in leap years.
+    DayOfYear,
+    /// A date on another day of the week.
+    Weekday,
+    /// A time other than midnight in a DATE.
+    TimeOfDay,
+    /// Digits that are not grouped by three.
+    Grouping,
     /// A zone offset of 16 hours or more, or with more than 59 minutes or seconds.
     Offset,
     /// A zone offset in a TIMESTAMP without time zone.
@@ -79,6 +91,14 @@ pub enum Due {
     TimeSeparator,
     /// `Z`, `+` or `-`.
     Offset,
+    /// The name of a month.
+    MonthName,
+    /// The name of a day of the week.
+    WeekdayName,
+    /// `AM` or `PM`.
+    Meridiem,
+    /// `UTC`, `GMT` or `Z`.
+    Utc,
     /// The end of the field.
     End,
 }
@@ -92,6 +112,10 @@ impl fmt::Display for Due {
             Due::Byte(byte) => write!(f, "'{}'", char::from(*byte)),
             Due::TimeSeparator => f.write_str("' ' or 'T'"),
             Due::Offset => f.write_str("'Z', '+' or '-'"),
+            Due::MonthName => f.write_str("the name of a month"),
+            Due::WeekdayName => f.write_str("the name of a weekday"),
+            Due::Meridiem => f.write_str("AM or PM"),
+            Due::Utc => f.write_str("UTC, GMT or Z"),
             Due::End => f.write_str("the end"),
         }
     }
@@ -116,6 +140,12 @@ impl fmt::Display for Reason {
             Reason::Month => f.write_str("the month is not within 1 to 12"),
             Reason::Day => f.write_str("the month has no such day"),
             Reason::Time => f.write_str("the time is not within 00:00:00 to 23:59:59.999999"),
+            Reason::HourOfTwelve => f.write_str("the hour is not within 1 to 12"),
+            Reason::Fraction => f.write_str("the fraction of a second has more than nine digits"),
+            Reason::DayOfYear => f.write_str("the year has no such day"),
+            Reason::Weekday => f.write_str("the date is not that day of the week"),
+            Reason::TimeOfDay => f.write_str("has a time of day"),
+            Reason::Grouping => f.write_str("digits are not in groups of three"),
             Reason::Offset => f.write_str("the zone offset is not within -15:59:59 to +15:59:59"),
             Reason::UnwantedOffset => f.write_str("has a zone offset"),
             Reason::Boolean => f.write_str("neither true, yes, on, 1 nor false, no, off, 0"),
@@ -142,8 +172,13 @@ impl Reason {
             }
             Reason::Unexpected { .. } | Reason::Ends { .. } => syntax_remedy(value_type),
             Reason::OutOfRange | Reason::TooManyDigits { .. } | Reason::Underflow => range_remedy(value_type),
-            Reason::Year | Reason::Month | Reason::Day => {
+            Reason::Year | Reason::Month | Reason::Day | Reason::DayOfYear | Reason::Weekday => {
                 "write dates as YYYY-MM-DD, or declare the column TEXT".to_owned()
+            }
+            Reason::HourOfTwelve | Reason::Fraction => "correct the time, or declare the column TEXT".to_owned(),
+            Reason::TimeOfDay => "declare the column TIMESTAMP, or cut the time".to_owned(),
+            Reason::Grouping => {
+                "set THOUSANDS_SEPARATOR to what groups the digits, or declare the column TEXT".to_owned()
             }
             Reason::Time => "write times as HH:MM:SS, up to 23:59:59.999999".to_owned(),
             Reason::Offset => "write the offset as +HH:MM".to_owned(),

@@ -7,10 +7,11 @@
 use std::mem::MaybeUninit;
 
 use super::block::word;
-use super::column::{Exact, Fields, Settings, rest, slots_of};
+use super::column::{Exact, Fields, NullHead, Settings, rest, slots_of};
+use super::rule::trim_blanks;
 use super::target::VIEW_INLINE_BYTES_MAX;
 use super::tier::{Loops, Tier};
-use super::{Bad, Column, FieldError, Heap, Reason, Target, Validity, ValueType, Values, exact};
+use super::{Bad, Column, FieldError, FieldRule, Heap, Reason, Target, Validity, ValueType, Values, exact};
 use crate::{PADDING, Rows};
 
 /// Rows behind a long string that are treated as if they were long.
@@ -41,21 +42,29 @@ pub(crate) trait TextKind: Exact<Value = u128> {
 }
 
 /// The functions for text without and with quotes.
-pub(super) fn choose<T: Loops>(value_type: ValueType) -> (Column, Column) {
-    match value_type {
-        ValueType::Varchar(_) => (T::text_column::<Varchar, false>(), T::text_column::<Varchar, true>()),
-        ValueType::Char(_) => (T::text_column::<Char, false>(), T::text_column::<Char, true>()),
-        _ => (T::text_column::<Text, false>(), T::text_column::<Text, true>()),
+pub(super) fn choose<T: Loops>(rule: &FieldRule) -> (Column, Column) {
+    match rule.value_type {
+        ValueType::Varchar(_) => of_kind::<T, Varchar>(rule),
+        ValueType::Char(_) => of_kind::<T, Char>(rule),
+        _ => of_kind::<T, Text>(rule),
     }
 }
 
-/// Reads one column.
+fn of_kind<T: Loops, K: TextKind>(rule: &FieldRule) -> (Column, Column) {
+    if rule.trim || rule.null_texts.len() > 1 {
+        (T::text_column::<K, false, true>(), T::text_column::<K, true, true>())
+    } else {
+        (T::text_column::<K, false, false>(), T::text_column::<K, true, false>())
+    }
+}
+
+/// Reads one column. `UNUSUAL` is the variant for rules that trim or have several NULL texts.
 ///
 /// # Safety
 ///
 /// The CPU runs the instructions of `T`.
 #[inline(always)]
-pub(crate) unsafe fn decode<T: Tier, K: TextKind, const QUOTES: bool>(
+pub(crate) unsafe fn decode<T: Tier, K: TextKind, const QUOTES: bool, const UNUSUAL: bool>(
     settings: &Settings,
     rows: &Rows<'_>,
     column: usize,
@@ -71,9 +80,14 @@ pub(crate) unsafe fn decode<T: Tier, K: TextKind, const QUOTES: bool>(
     let mut long_rows = 0_usize;
     for (row, slot) in slots.iter_mut().enumerate() {
         // SAFETY: there is a slot per row.
-        let raw = unsafe { fields.at(row) };
+        let mut raw = unsafe { fields.at(row) };
+        if UNUSUAL && settings.rule.trim {
+            // SAFETY: a field can be read.
+            let trimmed = trim_blanks(unsafe { std::slice::from_raw_parts(raw.0, raw.1) }, settings.dialect.quote());
+            raw = (trimmed.as_ptr(), trimmed.len());
+        }
         // SAFETY: the field can be read, and has `PADDING` readable bytes behind it.
-        let Some((content, len)) = (unsafe { glance.content::<T, K, QUOTES>(raw) }) else {
+        let Some((content, len)) = (unsafe { glance.content::<T, K, QUOTES, UNUSUAL>(raw) }) else {
             // SAFETY: as above.
             let value = unsafe { long_or_rest(settings, kind, raw, row, heap, validity, &mut scratch) };
             slot.write(value.or_else(|reason| fields.refuse(row, reason, bad))?);
@@ -93,40 +107,36 @@ pub(crate) unsafe fn decode<T: Tier, K: TextKind, const QUOTES: bool>(
 }
 
 /// What decides at a glance whether a field can be taken as it is.
-struct Glance {
+struct Glance<'s> {
     quote: u8,
     escape: Option<u8>,
     non_ascii: bool,
     /// Length of raw fields that may be NULL, less one, wrapping.
     null_len_less_one: usize,
-    /// Length of the NULL text, and whether it may be quoted.
-    null_len: usize,
-    force_null: bool,
-    /// The first eight bytes of the NULL text, if it has so many, and a mask of these.
-    null_word: u64,
-    null_mask: u64,
+    /// The NULL text, and whether it may be quoted.
+    null: NullHead,
+    quoted_nulls: bool,
+    /// All NULL texts, and whether an unquoted field may be one.
+    nulls: &'s [NullHead],
+    may_be_null: bool,
     /// Most bytes of a raw field that may fit the type and a block of [`PADDING`].
     raw_bytes_max: usize,
     /// Most bytes of a content that fits the type.
     bytes_max: usize,
 }
 
-impl Glance {
-    fn new<K: TextKind, const QUOTES: bool>(settings: &Settings, kind: K, rows: &Rows<'_>) -> Glance {
-        let rule = &settings.rule;
+impl<'s> Glance<'s> {
+    fn new<K: TextKind, const QUOTES: bool>(settings: &'s Settings, kind: K, rows: &Rows<'_>) -> Glance<'s> {
         let around = if QUOTES { 2 } else { 0 };
-        let mut null = [0; 8];
-        let null_len = rule.null_text.len().min(null.len());
-        null[..null_len].copy_from_slice(&rule.null_text[..null_len]);
         Glance {
             quote: settings.dialect.quote().unwrap_or_default(),
             escape: settings.dialect.escape(),
             non_ascii: rows.traits().non_ascii,
             null_len_less_one: settings.null_len().wrapping_sub(1),
-            null_len: rule.null_text.len(),
-            force_null: rule.force_null,
-            null_word: u64::from_le_bytes(null),
-            null_mask: if null_len == 0 { 0 } else { u64::MAX >> (64 - 8 * null_len) },
+            null: NullHead::new(&settings.null_text),
+            quoted_nulls: settings.rule.quoted_nulls,
+            nulls: &settings.null_heads,
+            may_be_null: settings.may_be_null,
             raw_bytes_max: kind.bytes_max().saturating_add(around).min(PADDING),
             bytes_max: kind.bytes_max(),
         }
@@ -138,7 +148,7 @@ impl Glance {
     ///
     /// The field and [`PADDING`] bytes behind it can be read; the CPU runs the instructions of `T`.
     #[inline(always)]
-    unsafe fn content<T: Tier, K: TextKind, const QUOTES: bool>(
+    unsafe fn content<T: Tier, K: TextKind, const QUOTES: bool, const UNUSUAL: bool>(
         &self,
         (raw, raw_len): (*const u8, usize),
     ) -> Option<(*const u8, usize)> {
@@ -150,7 +160,12 @@ impl Glance {
         let (mut content, mut len) = (raw, raw_len);
         // SAFETY: as the caller promises; a field of up to 64 bytes is part of 64 that can be read.
         unsafe {
-            if less_one == self.null_len_less_one && self.looks_null(raw) {
+            let looks_null = if UNUSUAL {
+                self.may_be_null && self.looks_like_any(raw, raw_len)
+            } else {
+                less_one == self.null_len_less_one && self.null.begins(word(raw))
+            };
+            if looks_null {
                 return None;
             }
             if QUOTES {
@@ -172,7 +187,14 @@ impl Glance {
                 if K::IS_LIMITED && len > self.bytes_max {
                     return None;
                 }
-                if self.force_null && pair && len == self.null_len && self.looks_null(content) {
+                let looks_null = |content| {
+                    if UNUSUAL {
+                        self.looks_like_any(content, len)
+                    } else {
+                        len == self.null.len() && self.null.begins(word(content))
+                    }
+                };
+                if self.quoted_nulls && pair && looks_null(content) {
                     return None;
                 }
             }
@@ -189,15 +211,16 @@ impl Glance {
         Some((content, len))
     }
 
-    /// Whether a content as long as the NULL text begins as it does.
+    /// Whether a content may be one of the NULL texts.
     ///
     /// # Safety
     ///
     /// Eight bytes can be read at `content`.
     #[inline(always)]
-    unsafe fn looks_null(&self, content: *const u8) -> bool {
+    unsafe fn looks_like_any(&self, content: *const u8, len: usize) -> bool {
         // SAFETY: as the caller promises.
-        unsafe { word(content) & self.null_mask == self.null_word }
+        let word = unsafe { word(content) };
+        self.nulls.iter().any(|null| null.suits(word, len))
     }
 }
 
@@ -264,7 +287,8 @@ fn plain_content<'r, K: TextKind>(settings: &Settings, kind: K, raw: &'r [u8]) -
             return None;
         }
     }
-    if content.len() == settings.rule.null_text.len() || simdutf8::basic::from_utf8(content).is_err() {
+    let may_be_null = settings.null_heads.iter().any(|null| null.len() == content.len());
+    if may_be_null || simdutf8::basic::from_utf8(content).is_err() {
         return None;
     }
     while K::CUTS_BLANKS

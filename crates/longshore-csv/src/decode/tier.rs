@@ -78,7 +78,7 @@ pub(crate) trait Loops: Tier {
     fn column<C: Conversion, const GENERAL: bool>() -> Column;
 
     /// The loop over a column of text.
-    fn text_column<K: TextKind, const QUOTES: bool>() -> Column;
+    fn text_column<K: TextKind, const QUOTES: bool, const UNUSUAL: bool>() -> Column;
 }
 
 macro_rules! loops {
@@ -99,9 +99,9 @@ macro_rules! loops {
                 run::<C, GENERAL>
             }
 
-            fn text_column<K: TextKind, const QUOTES: bool>() -> Column {
+            fn text_column<K: TextKind, const QUOTES: bool, const UNUSUAL: bool>() -> Column {
                 $(#[target_feature(enable = $features)])?
-                unsafe fn run<K: TextKind, const QUOTES: bool>(
+                unsafe fn run<K: TextKind, const QUOTES: bool, const UNUSUAL: bool>(
                     settings: &Settings,
                     rows: &Rows<'_>,
                     column: usize,
@@ -109,9 +109,9 @@ macro_rules! loops {
                     bad: &mut Bad<'_>,
                 ) -> Result<(), FieldError> {
                     // SAFETY: this function enables every instruction that is needed.
-                    unsafe { text::decode::<$tier, K, QUOTES>(settings, rows, column, target, bad) }
+                    unsafe { text::decode::<$tier, K, QUOTES, UNUSUAL>(settings, rows, column, target, bad) }
                 }
-                run::<K, QUOTES>
+                run::<K, QUOTES, UNUSUAL>
             }
         }
     };

@@ -18,7 +18,7 @@ const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
 ///
 /// `len` plus 16 bytes can be read at `field`.
 #[inline(always)]
-unsafe fn clock(field: *const u8, len: usize) -> Option<i64> {
+pub(crate) unsafe fn clock(field: *const u8, len: usize) -> Option<i64> {
     if len < 8 {
         return None;
     }

@@ -39,7 +39,8 @@ pub const fn civil_from_days(days: i32) -> (i32, u32, u32) {
     (year as i32, month, day)
 }
 
-fn days_of_month(year: u32, month: u32) -> u32 {
+/// Days of a month, 1 to 12.
+pub(crate) fn days_of_month(year: u32, month: u32) -> u32 {
     match month {
         2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
         2 => 28,
@@ -128,7 +129,8 @@ fn read_timestamp(reader: &mut Reader<'_>) -> Result<(i64, bool), Reason> {
     Ok((midnight + read_time(reader)?, true))
 }
 
-fn within_range(micros: i64) -> Result<i64, Reason> {
+/// Refuses moments outside the years 1 to 9999.
+pub(crate) fn within_range(micros: i64) -> Result<i64, Reason> {
     let days = micros.div_euclid(MICROSECONDS_PER_DAY);
     if (i64::from(DATE_MIN)..=i64::from(DATE_MAX)).contains(&days) { Ok(micros) } else { Err(Reason::Year) }
 }
