@@ -15,7 +15,7 @@ fuzz_target!(|input: &[u8]| {
     let mut choices = Choices::new(input);
     let dialect = choices.dialect();
     let null = choices.pick::<&[u8]>(&[b"", b"\\N", b"NULL", b"7"]);
-    let force = choices.byte() & 1 == 1;
+    let quoting = write::Quoting::new(&dialect, null, choices.byte() & 1 == 1);
     let kind = choices.byte();
     let rest = choices.rest();
     let mut wide = [0; 16];
@@ -75,13 +75,13 @@ fuzz_target!(|input: &[u8]| {
         _ => {
             let Ok(text) = std::str::from_utf8(rest) else { return };
             let mut out = Vec::new();
-            if write::text(&mut out, text.as_bytes(), &dialect, null, force).is_ok() {
+            if quoting.text(&mut out, text.as_bytes()).is_ok() {
                 read_back(&out, ValueType::Text, &dialect, null, &Cell::Bytes(rest.to_vec()));
             }
             return;
         }
     };
-    if write::protect(&mut out, 0, &dialect, null, force).is_ok() {
+    if quoting.protect(&mut out, 0).is_ok() {
         read_back(&out, value_type, &dialect, null, &cell);
     }
 });

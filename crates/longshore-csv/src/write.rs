@@ -3,29 +3,26 @@
 //!
 //! Functions append to a buffer and write no delimiters: those are the caller's, who knows the columns.
 //! Numbers, dates and times need no quotes unless the dialect or the NULL text is unusual; whether they might,
-//! [`is_safe`] tells once per column, and [`protect`] then quotes a value in place.
+//! [`Quoting::is_safe`] tells once per column, and [`Quoting::protect`] then quotes a value in place.
+//!
+//! Digits are made eight at a time in a register (`write/digits.rs`). Their slow twins in the tests are those of the
+//! standard library.
 
+mod digits;
 mod moment;
 mod number;
+mod special;
 mod string;
 
 pub use moment::{date, time, timestamp, timestamptz};
-pub use number::{boolean, decimal, float32, float64, integer};
-pub use string::{Unquotable, bytea, is_safe, protect, text};
+pub use number::{boolean, decimal, float32, float64, integer, unsigned};
+pub use string::{Quoting, Unquotable, bytea};
 
-/// `"00"` to `"99"`.
-static PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[0; 2]; 100];
-    let mut number = 0;
-    while number < 100 {
-        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
-        number += 1;
-    }
-    pairs
-};
-
-/// The two digits of a number below 100.
+/// Appends the first `len` of some bytes. All of them are copied, which takes an instruction or two where a copy of a
+/// length that is not known takes a call.
 #[inline(always)]
-fn pair(number: u64) -> [u8; 2] {
-    PAIRS[number as usize]
+fn append<const N: usize>(out: &mut Vec<u8>, bytes: [u8; N], len: usize) {
+    let end = out.len() + len.min(N);
+    out.extend_from_slice(&bytes);
+    out.truncate(end);
 }

@@ -2,16 +2,17 @@
 //!
 //! The text is what [`crate::copy_from`] with the same options reads back to the same values.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use longshore_csv::{Dialect, write};
+use longshore_csv::Dialect;
+use longshore_csv::write::Quoting;
 
 use crate::options::check_null;
 use crate::{ColumnChoice, Control, LoadError};
@@ -81,11 +82,12 @@ where
         forced: schema.fields().iter().map(|f| options.force_quote.contains(f.name())).collect(),
         options,
         control,
-        turn: Mutex::new(Turn { sequence: 0, offset: 0, rows: 0, failure: None }),
+        ready_max: READY_PER_WORKER_MAX * threads.max(1),
+        turn: Mutex::default(),
         next_turn: Condvar::new(),
         output: &output,
     };
-    unload.write_in_turn(0, 0, &header);
+    unload.write_in_turn(0, Formatted { rows: 0, text: header });
     std::thread::scope(|scope| {
         for _ in 1..threads.max(1) {
             scope.spawn(|| unload.work());
@@ -98,7 +100,7 @@ where
         return Err(error);
     }
     output.complete()?;
-    Ok(UnloadReport { rows: turn.rows, bytes: turn.offset, seconds: begin.elapsed().as_secs_f64() })
+    Ok(UnloadReport { rows: turn.rows, bytes: turn.bytes, seconds: begin.elapsed().as_secs_f64() })
 }
 
 fn write_header(out: &mut Vec<u8>, schema: &SchemaRef, options: &UnloadOptions) -> Result<(), LoadError> {
@@ -106,7 +108,8 @@ fn write_header(out: &mut Vec<u8>, schema: &SchemaRef, options: &UnloadOptions) 
         if index > 0 {
             out.push(options.dialect.delimiter());
         }
-        write::text(out, field.name().as_bytes(), &options.dialect, options.null.as_bytes(), false)
+        Quoting::new(&options.dialect, options.null.as_bytes(), false)
+            .text(out, field.name().as_bytes())
             .map_err(|error| LoadError::Query(format!("the name of column {}: {error}", field.name())))?;
     }
     out.push(b'\n');
@@ -121,18 +124,36 @@ struct Unload<'a, I> {
     forced: Vec<bool>,
     options: &'a UnloadOptions,
     control: &'a Control,
+    /// How many texts may wait to be written.
+    ready_max: usize,
     turn: Mutex<Turn>,
     next_turn: Condvar,
     output: &'a Output,
 }
 
-/// Whose text comes next, and where it goes.
+/// Texts that may wait to be written, for each worker.
+const READY_PER_WORKER_MAX: usize = 2;
+
+/// What is written next, and by whom. One worker at a time writes, whatever is ready: side by side they would only wait
+/// for each other, since the system lets one write to a file at a time, and texts are formatted meanwhile.
+#[derive(Default)]
 struct Turn {
     /// 0 is the header, n the n-th batch.
     sequence: u64,
-    offset: u64,
+    is_writing: bool,
+    /// Texts whose turn has not come, or that wait for the one before them to be written.
+    ready: BTreeMap<u64, Formatted>,
+    /// Memory of texts that were written.
+    spare: Vec<Vec<u8>>,
+    bytes: u64,
     rows: u64,
     failure: Option<(u64, LoadError)>,
+}
+
+/// The text of a batch.
+struct Formatted {
+    rows: u64,
+    text: Vec<u8>,
 }
 
 impl<I, E> Unload<'_, I>
@@ -141,8 +162,8 @@ where
     E: std::fmt::Display,
 {
     fn work(&self) {
-        let mut text = Vec::new();
         while let Some((sequence, batch)) = self.pull() {
+            let mut text = self.lock_turn().spare.pop().unwrap_or_default();
             text.clear();
             let formatted = match batch {
                 Ok(batch) => self.format(&batch, &mut text).map(|()| batch.num_rows() as u64),
@@ -150,7 +171,7 @@ where
             };
             let go_on = match formatted {
                 Ok(_) if self.control.is_cancelled() => self.fail(sequence, LoadError::Cancelled),
-                Ok(rows) => self.write_in_turn(sequence, rows, &text),
+                Ok(rows) => self.write_in_turn(sequence, Formatted { rows, text }),
                 Err(error) => self.fail(sequence, error),
             };
             if !go_on {
@@ -181,7 +202,7 @@ where
                 if index > 0 {
                     out.push(dialect.delimiter());
                 }
-                column.write(row, out, dialect, null).map_err(|error| {
+                column.write(row, out).map_err(|error| {
                     let name = batch.schema_ref().field(index).name();
                     LoadError::Query(format!("column {name}: {error}"))
                 })?;
@@ -191,38 +212,36 @@ where
         Ok(())
     }
 
-    /// Writes `text` behind that of all batches before it; false if the unload failed.
-    fn write_in_turn(&self, sequence: u64, rows: u64, text: &[u8]) -> bool {
+    /// Hands in a text, and writes what is ready unless another worker does; false if the unload failed.
+    fn write_in_turn(&self, sequence: u64, formatted: Formatted) -> bool {
         let mut turn = self.lock_turn();
-        while turn.sequence != sequence {
-            if turn.failure.is_some() {
-                return false;
-            }
+        // The one whose turn it is never waits, so that the others do not wait for ever.
+        while turn.sequence != sequence && turn.ready.len() >= self.ready_max && turn.failure.is_none() {
             turn = self.next_turn.wait(turn).unwrap_or_else(PoisonError::into_inner);
         }
-        if turn.failure.is_some() {
-            return false;
+        turn.ready.insert(sequence, formatted);
+        if turn.is_writing {
+            return turn.failure.is_none();
         }
-        let offset = turn.offset;
-        turn.offset += text.len() as u64;
-        turn.rows += rows;
-        turn.sequence += 1;
-        // A file takes text at any place, so that others need not wait; a stream takes it in order.
-        let written = if let Output::File { file, .. } = self.output {
+        turn.is_writing = true;
+        while turn.failure.is_none() {
+            let next = turn.sequence;
+            let Some(Formatted { rows, text }) = turn.ready.remove(&next) else { break };
             drop(turn);
+            let written = self.output.write_next(&text);
+            self.control.progress.add(text.len() as u64, rows);
+            if let Err(error) = written {
+                self.fail(next, self.output.error("write it", error));
+            }
+            turn = self.lock_turn();
+            turn.sequence += 1;
+            turn.rows += rows;
+            turn.bytes += text.len() as u64;
+            turn.spare.push(text);
             self.next_turn.notify_all();
-            file.write_all_at(text, offset)
-        } else {
-            let written = self.output.write_next(text);
-            drop(turn);
-            self.next_turn.notify_all();
-            written
-        };
-        self.control.progress.add(text.len() as u64, rows);
-        match written {
-            Ok(()) => true,
-            Err(error) => self.fail(sequence, self.output.error("write it", error)),
         }
+        turn.is_writing = false;
+        turn.failure.is_none()
     }
 
     /// Notes the failure of a batch; the first one in order counts. Returns false.

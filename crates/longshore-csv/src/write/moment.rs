@@ -1,24 +1,41 @@
 //! Dates, times and timestamps in ISO form.
 
-use super::pair;
-use crate::decode::exact::{MICROSECONDS_PER_DAY, civil_from_days};
+use super::append;
+use super::digits::digits_8;
+use crate::decode::exact::{DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, civil_from_days};
 
 /// Appends a date in days since 1970-01-01 as `YYYY-MM-DD`. Years outside 0 to 9999, which no column holds, get
 /// as many digits as they need.
 #[inline]
 pub fn date(out: &mut Vec<u8>, days: i32) {
-    let (year, month, day) = civil_from_days(days);
-    let Some(year) = u64::try_from(year).ok().filter(|year| *year <= 9999) else {
-        super::integer(out, i64::from(year));
-        out.push(b'-');
-        out.extend_from_slice(&pair(u64::from(month)));
-        out.push(b'-');
-        out.extend_from_slice(&pair(u64::from(day)));
-        return;
-    };
-    let [[a, b], [c, d], [e, f], [g, h]] =
-        [pair(year / 100), pair(year % 100), pair(u64::from(month)), pair(u64::from(day))];
-    out.extend_from_slice(&[a, b, c, d, b'-', e, f, b'-', g, h]);
+    if (DATE_MIN..=DATE_MAX).contains(&days) {
+        append(out, date_text(days), 10);
+    } else {
+        let (year, month, day) = civil_from_days(days);
+        let width = if year < 0 { 0 } else { 4 };
+        out.extend_from_slice(format!("{year:0width$}-{month:02}-{day:02}").as_bytes());
+    }
+}
+
+/// The ten characters of a date of four digits' year, and six more bytes.
+///
+/// The calendar by multiplications instead of divisions: Cassio Neri and Lorenz Schneider, Euclidean affine functions
+/// and their application to calendar algorithms (2022). Years begin in March.
+#[inline(always)]
+fn date_text(days: i32) -> [u8; 16] {
+    // Day 0 is the first of March of the year 0.
+    let quarters = 4 * (days + 719_468) as u32 + 3;
+    let (century, day_of_century) = (quarters / 146_097, quarters % 146_097 / 4);
+    let year_and_day = 2_939_745 * u64::from(4 * day_of_century + 3);
+    let (year_of_century, day_of_year) = ((year_and_day >> 32) as u32, year_and_day as u32 / 2_939_745 / 4);
+    let month_and_day = 2_141 * day_of_year + 197_913;
+    let (month, day) = (month_and_day >> 16, (month_and_day & 0xFFFF) / 2_141 + 1);
+    let is_next_year = day_of_year >= 306;
+    let year = 100 * century + year_of_century + u32::from(is_next_year);
+    let month = if is_next_year { month - 12 } else { month };
+    let digits = digits_8(u64::from(year * 10_000 + month * 100 + day)).text;
+    let start = digits & 0xFFFF_FFFF | u64::from(b'-') << 32 | (digits & 0xFFFF << 32) << 8 | u64::from(b'-') << 56;
+    (u128::from(start) | u128::from(digits >> 48) << 64).to_le_bytes()
 }
 
 /// Appends a time in microseconds since midnight as `HH:MM:SS` and, if there is one, a fraction of up to six
@@ -31,13 +48,14 @@ pub fn date(out: &mut Vec<u8>, days: i32) {
 pub fn time(out: &mut Vec<u8>, micros: i64) {
     assert!((0..MICROSECONDS_PER_DAY).contains(&micros), "a time of {micros} microseconds");
     let (seconds, micros) = (micros as u64 / 1_000_000, micros as u64 % 1_000_000);
-    let [[a, b], [c, d], [e, f]] = [pair(seconds / 3600), pair(seconds / 60 % 60), pair(seconds % 60)];
+    let [_, _, a, b, c, d, e, f] =
+        digits_8(seconds / 3600 * 10_000 + seconds / 60 % 60 * 100 + seconds % 60).text.to_le_bytes();
     out.extend_from_slice(&[a, b, b':', c, d, b':', e, f]);
     if micros > 0 {
-        let [[a, b], [c, d], [e, f]] = [pair(micros / 10_000), pair(micros / 100 % 100), pair(micros % 100)];
+        let [_, _, a, b, c, d, e, f] = digits_8(micros).text.to_le_bytes();
         let fraction = [b'.', a, b, c, d, e, f];
         let zeros = fraction.iter().rev().take_while(|digit| **digit == b'0').count();
-        out.extend_from_slice(&fraction[..fraction.len() - zeros]);
+        append(out, fraction, fraction.len() - zeros);
     }
 }
 
@@ -78,7 +96,12 @@ mod tests {
             text.clear();
             date(&mut text, days);
             assert_eq!(exact::date(&text), Ok(days));
+            let (year, month, day) = civil_from_days(days);
+            assert_eq!(text, format!("{year:04}-{month:02}-{day:02}").as_bytes());
         }
+        assert_eq!(written(|out| date(out, DATE_MIN - 1)), "0000-12-31");
+        assert_eq!(written(|out| date(out, DATE_MIN - 367)), "-1-12-31");
+        assert_eq!(written(|out| date(out, DATE_MAX + 1)), "10000-01-01");
     }
 
     #[test]

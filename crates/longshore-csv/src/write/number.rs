@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Display, LowerExp, Write as _};
 
-use super::pair;
+use super::append;
+use super::digits::{Digits, EIGHT, digits_8, digits_16};
 
 /// Digits of the largest 128-bit number.
 const DIGITS_MAX: usize = 39;
@@ -13,34 +14,28 @@ pub fn boolean(out: &mut Vec<u8>, value: bool) {
     out.push(if value { b't' } else { b'f' });
 }
 
-/// Writes the digits of `number` so that they end before `end`; returns where they begin.
-#[inline(always)]
-fn digits_before(buffer: &mut [u8; DIGITS_MAX], end: usize, mut number: u64) -> usize {
-    let mut start = end;
-    while number >= 100 {
-        start -= 2;
-        buffer[start..start + 2].copy_from_slice(&pair(number % 100));
-        number /= 100;
-    }
-    if number >= 10 {
-        start -= 2;
-        buffer[start..start + 2].copy_from_slice(&pair(number));
-    } else {
-        start -= 1;
-        buffer[start] = b'0' + number as u8;
-    }
-    start
-}
-
 /// Appends an integer.
 #[inline]
 pub fn integer(out: &mut Vec<u8>, value: i64) {
     if value < 0 {
         out.push(b'-');
     }
-    let mut buffer = [0; DIGITS_MAX];
-    let start = digits_before(&mut buffer, DIGITS_MAX, value.unsigned_abs());
-    out.extend_from_slice(&buffer[start..]);
+    unsigned(out, value.unsigned_abs());
+}
+
+/// Appends an integer that has no sign.
+#[inline]
+pub fn unsigned(out: &mut Vec<u8>, value: u64) {
+    if value < EIGHT {
+        let Digits { text, leading_zeros } = digits_8(value);
+        append(out, (text >> (8 * leading_zeros)).to_le_bytes(), 8 - leading_zeros as usize);
+    } else if value < EIGHT * EIGHT {
+        let Digits { text, leading_zeros } = digits_16(value);
+        append(out, (text >> (8 * leading_zeros)).to_le_bytes(), 16 - leading_zeros as usize);
+    } else {
+        unsigned(out, value / (EIGHT * EIGHT));
+        append(out, digits_16(value % (EIGHT * EIGHT)).text.to_le_bytes(), 16);
+    }
 }
 
 /// Appends a decimal of `value` units of 10 to the power of minus `scale`, with all digits behind the point, and
@@ -51,40 +46,51 @@ pub fn integer(out: &mut Vec<u8>, value: i64) {
 /// If `scale` exceeds 38.
 #[inline]
 pub fn decimal(out: &mut Vec<u8>, value: i128, scale: u8) {
-    let scale = usize::from(scale);
-    assert!(scale < DIGITS_MAX, "a scale of {scale} digits");
-    let mut buffer = [b'0'; DIGITS_MAX];
-    let number = value.unsigned_abs();
-    let digits = if let Ok(number) = u64::try_from(number) {
-        digits_before(&mut buffer, DIGITS_MAX, number)
-    } else {
-        long_digits(&mut buffer, number)
-    };
-    // Zeros up to the digit before the point.
-    let start = digits.min(DIGITS_MAX - 1 - scale);
-    let point = DIGITS_MAX - scale;
     if value < 0 {
         out.push(b'-');
     }
-    out.extend_from_slice(&buffer[start..point]);
-    if scale > 0 {
-        out.push(b'.');
-        out.extend_from_slice(&buffer[point..]);
+    match u64::try_from(value.unsigned_abs()) {
+        Ok(value) if value < EIGHT && scale < 8 => {
+            let Digits { text, leading_zeros } = digits_8(value);
+            // Zeros up to the digit before the point stay.
+            let point = 8 - u32::from(scale);
+            let start = leading_zeros.min(point - 1);
+            append(out, (text >> (8 * start)).to_le_bytes(), (point - start) as usize);
+            if scale > 0 {
+                let fraction = text >> (8 * point) << 8 | u64::from(b'.');
+                append(out, fraction.to_le_bytes(), usize::from(scale) + 1);
+            }
+        }
+        Ok(value) if value < EIGHT * EIGHT && scale < 16 => {
+            let Digits { text, leading_zeros } = digits_16(value);
+            let point = 16 - u32::from(scale);
+            let start = leading_zeros.min(point - 1);
+            append(out, (text >> (8 * start)).to_le_bytes(), (point - start) as usize);
+            if scale > 0 {
+                let fraction = text >> (8 * point) << 8 | u128::from(b'.');
+                append(out, fraction.to_le_bytes(), usize::from(scale) + 1);
+            }
+        }
+        _ => long_decimal(out, value.unsigned_abs(), scale),
     }
 }
 
-/// [`digits_before`] the end for numbers of more than 64 bits, in parts of 18 digits. The buffer holds zeros.
-#[cold]
-fn long_digits(buffer: &mut [u8; DIGITS_MAX], mut number: u128) -> usize {
-    const PART: u128 = 10_u128.pow(18);
-    let mut end = DIGITS_MAX;
-    loop {
-        let start = digits_before(buffer, end, (number % PART) as u64);
+/// [`decimal`] for numbers of many digits, without the sign.
+fn long_decimal(out: &mut Vec<u8>, mut number: u128, scale: u8) {
+    const PART: u128 = (EIGHT * EIGHT) as u128;
+    let scale = usize::from(scale);
+    assert!(scale < DIGITS_MAX, "a scale of {scale} digits");
+    let mut digits = [b'0'; 48];
+    for part in digits.rchunks_exact_mut(16) {
+        part.copy_from_slice(&digits_16((number % PART) as u64).text.to_le_bytes());
         number /= PART;
-        if number == 0 {
-            return start;
-        }
-        end -= 18;
+    }
+    let point = digits.len() - scale;
+    let start = digits.iter().position(|digit| *digit != b'0').unwrap_or(digits.len()).min(point - 1);
+    out.extend_from_slice(&digits[start..point]);
+    if scale > 0 {
+        out.push(b'.');
+        out.extend_from_slice(&digits[point..]);
     }
 }
 
@@ -156,6 +162,13 @@ mod tests {
             assert_eq!(written(|out| integer(out, value)), value.to_string());
         }
         assert_eq!(written(|out| integer(out, i64::MIN)), "-9223372036854775808");
+        for digits in 0..19 {
+            for value in
+                [10_u64.pow(digits) - 1, 10_u64.pow(digits), 7 * 10_u64.pow(digits), u64::MAX - u64::from(digits)]
+            {
+                assert_eq!(written(|out| unsigned(out, value)), value.to_string());
+            }
+        }
     }
 
     #[test]
@@ -169,6 +182,28 @@ mod tests {
         assert_eq!(written(|out| decimal(out, -(10_i128.pow(38) - 1), 38)), format!("-0.{}", "9".repeat(38)));
         assert_eq!(written(|out| decimal(out, 3 * 10_i128.pow(18) + 7, 0)), "3000000000000000007");
         assert_eq!(written(|out| decimal(out, 10_i128.pow(36), 0)), format!("1{}", "0".repeat(36)));
+    }
+
+    /// The digits of the standard library, and a point between them.
+    fn obvious_decimal(value: i128, scale: usize) -> String {
+        let digits = format!("{:0width$}", value.unsigned_abs(), width = scale + 1);
+        let (whole, fraction) = digits.split_at(digits.len() - scale);
+        let sign = if value < 0 { "-" } else { "" };
+        if scale > 0 { format!("{sign}{whole}.{fraction}") } else { format!("{sign}{whole}") }
+    }
+
+    #[test]
+    fn decimals_are_the_obvious_ones() {
+        for scale in 0..=38_u8 {
+            for digits in 0..39 {
+                let power = 10_i128.pow(digits.min(38));
+                for value in [power - 1, power, power / 3, 7 * (power / 10) + 5, i128::MAX / power] {
+                    for value in [value, -value] {
+                        assert_eq!(written(|out| decimal(out, value, scale)), obvious_decimal(value, scale.into()));
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use super::append;
+use super::special::{CHUNK_BYTES, Special};
 use crate::Dialect;
 use crate::ValueType;
 
@@ -28,102 +30,161 @@ pub fn bytea(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend(bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0xF)]]));
 }
 
-/// Appends text, quoted if `force_quote` says so or if it would not be read as the same text otherwise: if it
-/// equals the NULL text, holds a special byte or a line end, or is the end mark `\.` of older files.
-///
-/// # Errors
-///
-/// [`Unquotable`] if quotes are needed and the dialect has none; nothing is appended.
-#[inline]
-pub fn text(
-    out: &mut Vec<u8>,
-    bytes: &[u8],
-    dialect: &Dialect,
-    null_text: &[u8],
+/// When values are quoted, and how: a dialect and a NULL text, made ready for many values.
+#[derive(Clone, Debug)]
+pub struct Quoting<'a> {
+    dialect: Dialect,
+    null_text: &'a [u8],
     force_quote: bool,
-) -> Result<(), Unquotable> {
-    if force_quote || needs_quotes(bytes, dialect, null_text) {
-        return quoted(out, bytes, dialect);
-    }
-    out.extend_from_slice(bytes);
-    Ok(())
+    special: Special,
 }
 
-/// Whether the values of a type, as the other functions here append them, never need quotes.
-#[must_use]
-pub fn is_safe(value_type: ValueType, dialect: &Dialect, null_text: &[u8]) -> bool {
-    let alphabet: &[u8] = match value_type {
-        ValueType::Boolean => b"tf",
-        ValueType::Int16 | ValueType::Int32 | ValueType::Int64 => b"-0123456789",
-        ValueType::Decimal64 { .. } | ValueType::Decimal128 { .. } => b"-.0123456789",
-        ValueType::Float32 | ValueType::Float64 => b"-.0123456789eEINafinty",
-        ValueType::Date | ValueType::Time | ValueType::Timestamp | ValueType::TimestampTz => b"-.: +0123456789",
-        ValueType::Uuid => b"-0123456789abcdef",
-        ValueType::Bytea => b"\\x0123456789abcdef",
-        ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => return false,
-    };
-    let special = [Some(dialect.delimiter()), dialect.quote(), dialect.escape()];
-    let may_be_null = !null_text.is_empty() && null_text.iter().all(|byte| alphabet.contains(byte));
-    !may_be_null && !special.into_iter().flatten().any(|byte| alphabet.contains(&byte))
+impl<'a> Quoting<'a> {
+    /// Quotes every value if `force_quote` says so, else those that would not be read as the same text otherwise: that
+    /// equal the NULL text, hold a special byte or a line end, or are the end mark `\.` of older files.
+    #[must_use]
+    pub fn new(dialect: &Dialect, null_text: &'a [u8], force_quote: bool) -> Quoting<'a> {
+        let delimiter = dialect.delimiter();
+        // Where a byte has no role, the delimiter stands in for it.
+        let (quote, escape) = (dialect.quote().unwrap_or(delimiter), dialect.escape().unwrap_or(delimiter));
+        let special = Special::new([delimiter, quote, escape, b'\n', b'\r']);
+        Quoting { dialect: *dialect, null_text, force_quote, special }
+    }
+
+    /// Appends text, quoted where that is due.
+    ///
+    /// # Errors
+    ///
+    /// [`Unquotable`] if quotes are needed and the dialect has none; nothing is appended.
+    #[inline]
+    pub fn text(&self, out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Unquotable> {
+        // What is copied is looked at on the way, and taken back in the rare case.
+        let start = out.len();
+        let (Some(first), Some(last)) = (bytes.first_chunk::<CHUNK_BYTES>(), bytes.last_chunk::<CHUNK_BYTES>()) else {
+            return self.short_text(out, padded(bytes), bytes.len());
+        };
+        let mut found = self.special.is_in(first);
+        out.extend_from_slice(first);
+        for chunk in bytes[CHUNK_BYTES..].as_chunks::<CHUNK_BYTES>().0 {
+            found |= self.special.is_in(chunk);
+            out.extend_from_slice(chunk);
+        }
+        // The last chunk overlaps the one before it.
+        found |= self.special.is_in(last);
+        out.truncate(start + bytes.len() - CHUNK_BYTES);
+        out.extend_from_slice(last);
+        if found || self.is_exception(bytes) {
+            out.truncate(start);
+            return self.quoted(out, bytes);
+        }
+        Ok(())
+    }
+
+    /// Appends the first `len` of some bytes, of which the others are 0, as [`Quoting::text`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Quoting::text`].
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many.
+    #[inline]
+    pub fn short_text(&self, out: &mut Vec<u8>, bytes: [u8; CHUNK_BYTES], len: usize) -> Result<(), Unquotable> {
+        // No dialect has a role for NUL.
+        if self.special.is_in(&bytes) || self.is_exception(&bytes[..len]) {
+            return self.quoted(out, &bytes[..len]);
+        }
+        append(out, bytes, len);
+        Ok(())
+    }
+
+    /// Quotes the value that was appended from `start` on, on the conditions of [`Quoting::text`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Quoting::text`]; the value stays as it is.
+    ///
+    /// # Panics
+    ///
+    /// If `start` is beyond the end of `out`.
+    pub fn protect(&self, out: &mut Vec<u8>, start: usize) -> Result<(), Unquotable> {
+        let value = out.split_off(start);
+        let written = self.text(out, &value);
+        if written.is_err() {
+            out.extend_from_slice(&value);
+        }
+        written
+    }
+
+    /// Whether the values of a type, as the other functions here append them, never need quotes.
+    #[must_use]
+    pub fn is_safe(&self, value_type: ValueType) -> bool {
+        let alphabet: &[u8] = match value_type {
+            ValueType::Boolean => b"tf",
+            ValueType::Int16 | ValueType::Int32 | ValueType::Int64 => b"-0123456789",
+            ValueType::Decimal64 { .. } | ValueType::Decimal128 { .. } => b"-.0123456789",
+            ValueType::Float32 | ValueType::Float64 => b"-.0123456789eEINafinty",
+            ValueType::Date | ValueType::Time | ValueType::Timestamp | ValueType::TimestampTz => b"-.: +0123456789",
+            ValueType::Uuid => b"-0123456789abcdef",
+            ValueType::Bytea => b"\\x0123456789abcdef",
+            ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => return false,
+        };
+        let may_be_null = !self.null_text.is_empty() && self.null_text.iter().all(|byte| alphabet.contains(byte));
+        let may_be_special = alphabet.iter().any(|byte| self.special.is_in(&[*byte; CHUNK_BYTES]));
+        !self.force_quote && !may_be_null && !may_be_special
+    }
+
+    /// Whether bytes without a special one must be quoted all the same.
+    #[inline(always)]
+    fn is_exception(&self, bytes: &[u8]) -> bool {
+        self.force_quote || bytes.len() == self.null_text.len() && bytes == self.null_text || bytes == END_MARK
+    }
+
+    /// Appends `bytes` within quotes.
+    fn quoted(&self, out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Unquotable> {
+        let quote = self.dialect.quote().ok_or(Unquotable)?;
+        let escape = self.dialect.escape().unwrap_or(quote);
+        out.reserve(bytes.len() + 2);
+        out.push(quote);
+        let (chunks, rest) = bytes.as_chunks::<CHUNK_BYTES>();
+        for chunk in chunks {
+            if self.special.is_in(chunk) {
+                escaped(out, chunk, quote, escape);
+            } else {
+                out.extend_from_slice(chunk);
+            }
+        }
+        escaped(out, rest, quote, escape);
+        out.push(quote);
+        Ok(())
+    }
 }
 
-/// Quotes the value that was appended from `start` on, on the conditions of [`text`].
-///
-/// # Errors
-///
-/// As [`text`]; the value stays as it is.
-///
-/// # Panics
-///
-/// If `start` is beyond the end of `out`.
-pub fn protect(
-    out: &mut Vec<u8>,
-    start: usize,
-    dialect: &Dialect,
-    null_text: &[u8],
-    force_quote: bool,
-) -> Result<(), Unquotable> {
-    if !force_quote && !needs_quotes(&out[start..], dialect, null_text) {
-        return Ok(());
+/// What ends the data in older files, as a line of its own.
+const END_MARK: &[u8] = b"\\.";
+
+/// Appends `bytes` with an escape before each quote and escape.
+fn escaped(out: &mut Vec<u8>, bytes: &[u8], quote: u8, escape: u8) {
+    for &byte in bytes {
+        if byte == quote || byte == escape {
+            out.push(escape);
+        }
+        out.push(byte);
     }
-    if dialect.quote().is_none() {
-        return Err(Unquotable);
-    }
-    let value = out.split_off(start);
-    quoted(out, &value, dialect)
 }
 
-/// Appends `bytes` within quotes.
-fn quoted(out: &mut Vec<u8>, bytes: &[u8], dialect: &Dialect) -> Result<(), Unquotable> {
-    let quote = dialect.quote().ok_or(Unquotable)?;
-    let escape = dialect.escape().unwrap_or(quote);
-    out.push(quote);
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|byte| *byte == quote || *byte == escape) {
-        let (plain, special) = rest.split_at(at);
-        out.extend_from_slice(plain);
-        out.extend_from_slice(&[escape, special[0]]);
-        rest = &special[1..];
+/// Up to `CHUNK_BYTES` bytes, and zeros behind them.
+#[inline(always)]
+fn padded(bytes: &[u8]) -> [u8; CHUNK_BYTES] {
+    let mut padded = [0; CHUNK_BYTES];
+    // Two copies of a known length that overlap, rather than one of any length.
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        return (u128::from(first) | u128::from(last) << (8 * (bytes.len() - 8))).to_le_bytes();
     }
-    out.extend_from_slice(rest);
-    out.push(quote);
-    Ok(())
-}
-
-/// Whether `bytes` would not be read as they are.
-#[inline]
-fn needs_quotes(bytes: &[u8], dialect: &Dialect, null_text: &[u8]) -> bool {
-    let delimiter = dialect.delimiter();
-    // Where a byte has no role, the delimiter stands in for it.
-    let quote = dialect.quote().unwrap_or(delimiter);
-    let escape = dialect.escape().unwrap_or(delimiter);
-    let special = |byte: u8| byte == delimiter || byte == quote || byte == escape || byte == b'\n' || byte == b'\r';
-    // Sixteen at a time without a branch, which compilers turn into vector instructions.
-    let (blocks, rest) = bytes.as_chunks::<16>();
-    blocks.iter().any(|block| block.iter().fold(false, |any, byte| any | special(*byte)))
-        || rest.iter().fold(false, |any, byte| any | special(*byte))
-        || bytes == null_text
-        || bytes == b"\\."
+    padded[..bytes.len()].copy_from_slice(bytes);
+    padded
 }
 
 #[cfg(test)]
@@ -132,11 +193,12 @@ mod tests {
     use crate::decode::exact;
 
     fn written(bytes: &[u8], dialect: &Dialect, null_text: &[u8]) -> Vec<u8> {
+        let quoting = Quoting::new(dialect, null_text, false);
         let mut out = b"before,".to_vec();
-        text(&mut out, bytes, dialect, null_text, false).unwrap();
+        quoting.text(&mut out, bytes).unwrap();
         let mut protected = b"before,".to_vec();
         protected.extend_from_slice(bytes);
-        protect(&mut protected, 7, dialect, null_text, false).unwrap();
+        quoting.protect(&mut protected, 7).unwrap();
         assert_eq!(out, protected);
         out.split_off(7)
     }
@@ -171,10 +233,12 @@ mod tests {
     fn without_a_quote_character_some_values_cannot_be_written() {
         let dialect = Dialect::new(b'|', None, None).unwrap();
         let mut out = Vec::new();
-        assert_eq!(text(&mut out, b"a|b", &dialect, b"", false), Err(Unquotable));
-        assert_eq!(text(&mut out, b"a\"b", &dialect, b"", false), Ok(()));
+        let quoting = Quoting::new(&dialect, b"", false);
+        assert_eq!(quoting.text(&mut out, b"a|b"), Err(Unquotable));
+        assert_eq!(quoting.text(&mut out, &[b'|'; 40]), Err(Unquotable));
+        assert_eq!(quoting.text(&mut out, b"a\"b"), Ok(()));
         assert_eq!(out, b"a\"b");
-        assert_eq!(protect(&mut out, 0, &dialect, b"a\"b", false), Err(Unquotable));
+        assert_eq!(Quoting::new(&dialect, b"a\"b", false).protect(&mut out, 0), Err(Unquotable));
         assert_eq!(out, b"a\"b");
     }
 
@@ -182,11 +246,13 @@ mod tests {
     fn safety_follows_from_the_alphabet() {
         let dialect = Dialect::default();
         let colon = Dialect::new(b':', Some(b'"'), None).unwrap();
+        let is_safe = |value_type, dialect, null_text| Quoting::new(dialect, null_text, false).is_safe(value_type);
         assert!(is_safe(ValueType::Time, &dialect, b""));
         assert!(!is_safe(ValueType::Time, &colon, b""));
         assert!(is_safe(ValueType::Int32, &colon, b"\\N"));
         assert!(!is_safe(ValueType::Int32, &dialect, b"-1"));
         assert!(!is_safe(ValueType::Text, &dialect, b""));
+        assert!(!Quoting::new(&dialect, b"", true).is_safe(ValueType::Int32));
     }
 
     #[test]

@@ -326,7 +326,7 @@ impl Field {
     /// The content in quotes.
     pub(crate) fn quoted(content: &[u8], dialect: &Dialect) -> Field {
         let mut raw = Vec::new();
-        longshore_csv::write::text(&mut raw, content, dialect, b"", true).unwrap();
+        longshore_csv::write::Quoting::new(dialect, b"", true).text(&mut raw, content).unwrap();
         Field { raw, content: content.to_vec(), quoted: true }
     }
 }

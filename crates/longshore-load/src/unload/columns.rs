@@ -12,18 +12,20 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray,
     StringArray, StringViewArray,
 };
+use arrow_buffer::NullBuffer;
+use arrow_data::MAX_INLINE_VIEW_LEN;
 use arrow_schema::{DataType, TimeUnit};
 use longshore_csv::decode::ValueType;
-use longshore_csv::write::Unquotable;
+use longshore_csv::write::{Quoting, Unquotable};
 use longshore_csv::{Dialect, write};
 
 use crate::LoadError;
 
 /// One column of a batch, ready to be written row by row.
 pub(super) struct ColumnText<'a> {
-    array: &'a dyn Array,
-    has_nulls: bool,
-    forced: bool,
+    nulls: Option<&'a NullBuffer>,
+    null: &'a [u8],
+    quoting: Quoting<'a>,
     /// Whether the values never need quotes.
     safe: bool,
     values: Values<'a>,
@@ -66,7 +68,7 @@ impl<'a> ColumnText<'a> {
         name: &str,
         forced: bool,
         dialect: &Dialect,
-        null: &[u8],
+        null: &'a [u8],
     ) -> Result<Self, LoadError> {
         let values = values(array).ok_or_else(|| {
             LoadError::Query(format!(
@@ -74,8 +76,10 @@ impl<'a> ColumnText<'a> {
                 array.data_type()
             ))
         })?;
-        let safe = !forced && values.value_type().is_some_and(|values| write::is_safe(values, dialect, null));
-        Ok(Self { array: array.as_ref(), has_nulls: array.null_count() > 0, forced, safe, values })
+        let quoting = Quoting::new(dialect, null, forced);
+        let safe = values.value_type().is_some_and(|values| quoting.is_safe(values));
+        let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
+        Ok(Self { nulls, null, quoting, safe, values })
     }
 
     /// Appends the value of a row.
@@ -83,64 +87,57 @@ impl<'a> ColumnText<'a> {
     /// # Errors
     /// When the value must be quoted and the dialect has no quote.
     #[inline]
-    pub(super) fn write(
-        &self,
-        row: usize,
-        out: &mut Vec<u8>,
-        dialect: &Dialect,
-        null: &[u8],
-    ) -> Result<(), Unquotable> {
-        if self.has_nulls && self.array.is_null(row) {
-            out.extend_from_slice(null);
+    pub(super) fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<(), Unquotable> {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            out.extend_from_slice(self.null);
             return Ok(());
         }
-        let forced = self.forced;
+        let start = out.len();
         match &self.values {
             Values::Null => {
-                out.extend_from_slice(null);
-                Ok(())
+                out.extend_from_slice(self.null);
+                return Ok(());
             }
-            Values::Text(texts) => write::text(out, texts.value(row).as_bytes(), dialect, null, forced),
-            Values::LargeText(texts) => write::text(out, texts.value(row).as_bytes(), dialect, null, forced),
-            Values::TextView(texts) => write::text(out, texts.value(row).as_bytes(), dialect, null, forced),
-            _ => {
-                let start = out.len();
-                self.write_plain(row, out);
-                if self.safe { Ok(()) } else { write::protect(out, start, dialect, null, forced) }
-            }
-        }
-    }
-
-    /// The value as it is.
-    #[inline]
-    fn write_plain(&self, row: usize, out: &mut Vec<u8>) {
-        match &self.values {
-            Values::Null | Values::Text(_) | Values::LargeText(_) | Values::TextView(_) => {}
+            Values::Text(texts) => return self.quoting.text(out, texts.value(row).as_bytes()),
+            Values::LargeText(texts) => return self.quoting.text(out, texts.value(row).as_bytes()),
+            Values::TextView(texts) => return self.write_view(texts, row, out),
             Values::Boolean(values) => write::boolean(out, values.value(row)),
             Values::Int8(values) => write::integer(out, values[row].into()),
             Values::Int16(values) => write::integer(out, values[row].into()),
             Values::Int32(values) => write::integer(out, values[row].into()),
             Values::Int64(values) => write::integer(out, values[row]),
-            Values::UInt8(values) => write::integer(out, values[row].into()),
-            Values::UInt16(values) => write::integer(out, values[row].into()),
-            Values::UInt32(values) => write::integer(out, values[row].into()),
-            Values::UInt64(values) => write::decimal(out, values[row].into(), 0),
+            Values::UInt8(values) => write::unsigned(out, values[row].into()),
+            Values::UInt16(values) => write::unsigned(out, values[row].into()),
+            Values::UInt32(values) => write::unsigned(out, values[row].into()),
+            Values::UInt64(values) => write::unsigned(out, values[row]),
             Values::Float32(values) => write::float32(out, values[row]),
             Values::Float64(values) => write::float64(out, values[row]),
             Values::Decimal128(values, scale) => write::decimal(out, values[row], *scale),
             Values::Date(values) => write::date(out, values[row]),
             Values::Time(values) => write::time(out, values[row]),
-            Values::Timestamp { values, unit, zoned } => {
-                let microseconds = to_microseconds(values[row], *unit);
-                if *zoned {
-                    write::timestamptz(out, microseconds);
-                } else {
-                    write::timestamp(out, microseconds);
-                }
+            Values::Timestamp { values, unit, zoned: true } => {
+                write::timestamptz(out, to_microseconds(values[row], *unit));
+            }
+            Values::Timestamp { values, unit, zoned: false } => {
+                write::timestamp(out, to_microseconds(values[row], *unit));
             }
             Values::Bytes(values) => write::bytea(out, values.value(row)),
             Values::LargeBytes(values) => write::bytea(out, values.value(row)),
             Values::BytesView(values) => write::bytea(out, values.value(row)),
+        }
+        if self.safe { Ok(()) } else { self.quoting.protect(out, start) }
+    }
+
+    /// Appends a text that is given as a view, a short one straight from it.
+    #[inline]
+    fn write_view(&self, texts: &StringViewArray, row: usize, out: &mut Vec<u8>) -> Result<(), Unquotable> {
+        let view = texts.views()[row];
+        let len = view as u32;
+        if len <= MAX_INLINE_VIEW_LEN {
+            // The length comes first, then the text and zeros.
+            self.quoting.short_text(out, (view >> 32).to_le_bytes(), len as usize)
+        } else {
+            self.quoting.text(out, texts.value(row).as_bytes())
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use longshore_csv::decode::exact;
 use longshore_csv::reference::{self, RawField};
-use longshore_csv::write;
+use longshore_csv::write::{self, Quoting};
 use longshore_load::{
     ColumnChoice, Control, Dialect, Header, InputFile, Kernel, LoadError, LoadReport, Mode, Source, Target, TextFormat,
     TextOptions, TrailingDelimiter, Tuning, UnloadOptions, copy_from, unload_csv,
@@ -161,7 +161,7 @@ pub fn expected(text: &[u8], schema: &Schema, options: &TextOptions) -> Option<S
                 continue;
             }
             let text = canonical_value(&field.value, &column.column_type)?;
-            write::text(&mut out, &text, &canonical(), b"", true).expect("there is a quote");
+            Quoting::new(&canonical(), b"", true).text(&mut out, &text).expect("there is a quote");
         }
         out.push(b'\n');
     }
