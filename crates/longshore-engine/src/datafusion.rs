@@ -6,6 +6,7 @@
 
 mod casts;
 mod checked;
+mod columnar;
 mod context;
 mod errors;
 mod in_situ;
@@ -16,6 +17,7 @@ mod memory;
 mod morsels;
 mod names;
 mod parquet;
+mod pipeline;
 mod plan;
 mod predicate;
 mod prune;
@@ -34,14 +36,19 @@ use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_load::Control;
-use longshore_storage::{Memory, Relation, Schema};
+use longshore_storage::{Memory, MergeKind, Relation, Schema};
 use sqlparser::ast::{Query, Statement};
+use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
 use crate::catalog::{Catalog, Table};
+use crate::statement::blocking;
 use crate::{Config, Error, Report, RowStream};
+pub(crate) use columnar::{Columnar, FileKind};
 use errors::ours;
 use in_situ::Files;
+pub(crate) use in_situ::{TextInput, TextTable};
+use pipeline::Pipeline;
 use plan::Planner;
 use workers::Pool;
 
@@ -50,6 +57,23 @@ pub(crate) struct Queries {
     state: SessionState,
     files: Files,
     pool: Pool,
+}
+
+/// How an INSERT appends.
+#[derive(Default)]
+pub(crate) struct Appending {
+    /// `None` leaves the choice to the plan.
+    pub(crate) merge: Option<MergeKind>,
+    /// Workers; `None` for all there are.
+    pub(crate) threads: Option<usize>,
+    /// What one name of the statement stands for.
+    pub(crate) source: Option<(String, NamedSource)>,
+}
+
+/// Files that a statement of ours reads under a name.
+pub(crate) enum NamedSource {
+    Text(Box<TextTable>),
+    Columnar(Columnar),
 }
 
 impl Queries {
@@ -86,14 +110,27 @@ impl Queries {
         &self,
         statement: Statement,
         table: &Table,
+        appending: Appending,
         control: &Arc<Control>,
     ) -> Result<u64, Error> {
-        let planner = self.planner(control);
+        let mut planner = self.planner(control);
+        let threads = appending.threads.unwrap_or(self.files.tuning.threads);
         planner.insert_into(table);
+        if let Some((name, source)) = appending.source {
+            planner.define(&name, source, threads);
+        }
         let (relation, plan) = insert::target(planner.logical(statement).await?)?;
         let physical = Box::pin(planner.physical_insert(&plan)).await?;
-        let rows = self.run(&planner, physical, control)?;
-        insert::append(&relation, rows, control).await
+        let Some(pipeline) = Pipeline::new(&physical) else {
+            let rows = self.run(&planner, physical, control)?;
+            return insert::append(&relation, rows, control).await;
+        };
+        let (context, runtime, shared) = (planner.state.task_ctx(), Handle::current(), Arc::clone(control));
+        blocking::run(control, move |_| {
+            let target = pipeline::Target { relation: &relation, merge: appending.merge, threads };
+            pipeline.append(&target, &context, &shared, &runtime)
+        })
+        .await
     }
 
     /// Appends all `rows`, converted to the types of `relation`, or none of them. Returns their number.

@@ -23,4 +23,5 @@ pub use longshore_storage::Memory;
 pub use longshore_storage::checksum::Checksum;
 pub use report::{Outcome, Report, RowStream};
 pub use session::Session;
+pub use sql::options::{OPTIONS, OptionRule};
 pub use sql::split::{Split, split};

@@ -9,6 +9,7 @@ mod create_as;
 mod depth;
 pub(crate) mod dialect;
 pub(crate) mod names;
+mod option_list;
 pub(crate) mod options;
 pub(crate) mod references;
 pub(crate) mod split;
@@ -19,7 +20,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::Error;
-use copy::{CopyStatement, CopyWhat, ExportStatement, ImportStatement};
+use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, ExportStatement, ImportStatement};
 use dialect::LongshoreDialect;
 
 /// One statement, parsed.
@@ -29,8 +30,10 @@ pub(crate) enum Parsed {
     Empty,
     /// What sqlparser reads.
     Sql(Box<ast::Statement>),
-    /// COPY in either direction.
-    Copy(Box<CopyStatement>),
+    /// COPY into a table.
+    CopyFrom(Box<CopyFrom>),
+    /// COPY out of a table or a query.
+    CopyTo(Box<CopyTo>),
     /// EXPORT DATABASE.
     Export(ExportStatement),
     /// IMPORT DATABASE.
@@ -50,7 +53,15 @@ fn parse_tame(sql: &str) -> Result<Parsed, Error> {
     let mut parsed = parse_one(&mut parser)?;
     match &mut parsed {
         Parsed::Sql(statement) => depth::tame(statement.as_mut())?,
-        Parsed::Copy(copy) => {
+        Parsed::CopyFrom(copy) => {
+            if let CopySource::Query(query) = &mut copy.source {
+                depth::tame(query.as_mut())?;
+            }
+            if let Some(condition) = &mut copy.condition {
+                depth::tame(condition)?;
+            }
+        }
+        Parsed::CopyTo(copy) => {
             if let CopyWhat::Query(query) = &mut copy.what {
                 depth::tame(query.as_mut())?;
             }

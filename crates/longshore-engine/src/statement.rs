@@ -4,7 +4,7 @@
 //! because `DataFusion` would lose parts of it (lengths of texts, constraints, COPY FROM). What this version cannot do
 //! is refused by name, never ignored.
 
-mod blocking;
+pub(crate) mod blocking;
 mod copy;
 mod create;
 mod drop;
@@ -13,6 +13,7 @@ mod import;
 mod insert;
 mod refuse;
 mod show;
+mod unload;
 mod view;
 
 use std::sync::Arc;
@@ -40,7 +41,8 @@ pub(crate) async fn execute(
     let context = Context { database, control };
     match sql::parse(sql)? {
         Parsed::Empty => Ok(Outcome::done("")),
-        Parsed::Copy(copy) => copy::copy(&context, streams, *copy).await,
+        Parsed::CopyFrom(copy) => copy::copy_from(&context, streams, *copy).await,
+        Parsed::CopyTo(copy) => unload::copy_to(&context, streams, *copy).await,
         Parsed::Export(export) => export::export(&context, &export).await,
         Parsed::Import(import) => import::import(&context, &import).await,
         Parsed::Sql(statement) => Box::pin(execute_tree(&context, *statement)).await,

@@ -126,8 +126,7 @@ async fn what_cannot_be_read_is_refused_with_a_remedy() {
     for (sql, part) in [
         (format!("SELECT * FROM '{good}'"), "not inferred yet"),
         (format!("SELECT * FROM read_csv('{good}')"), "columns => {"),
-        ("SELECT * FROM 'some.parquet'".to_owned(), "Parquet"),
-        ("SELECT * FROM read_parquet('some.parquet')".to_owned(), "Parquet"),
+        ("SELECT * FROM read_parquet('some.parquet')".to_owned(), "some.parquet does not exist"),
         (format!("SELECT * FROM read_csv('none.csv', {columns})"), "none.csv does not exist"),
         (format!("SELECT * FROM read_csv('{good}', {columns}, table => 't')"), "not from both"),
         (format!("SELECT * FROM read_csv('{good}', table => 'nope')"), "table nope does not exist"),

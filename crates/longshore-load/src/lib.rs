@@ -27,6 +27,6 @@ pub use input::{FieldTarget, Fill, InputFile, TextFormat};
 pub use load::{LoadReport, copy_from};
 pub use longshore_csv::{Dialect, DialectError, Kernel};
 pub use options::{ColumnChoice, Header, Mode, PIECE_BYTES_DEFAULT, TextOptions, TrailingDelimiter, Tuning};
-pub use scan::{RowFilter, ScanRequest, ScanWorker, TextScan};
+pub use scan::{RowFilter, ScanRequest, ScanWorker, SpanRows, TextScan};
 pub use source::Source;
 pub use unload::{Target, UnloadOptions, UnloadReport, unload_csv};

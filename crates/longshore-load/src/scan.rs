@@ -176,6 +176,15 @@ fn kept_rows(keep: &BooleanArray) -> Vec<u32> {
     bits.set_indices_u32().collect()
 }
 
+/// All rows of a span.
+#[derive(Debug)]
+pub struct SpanRows {
+    /// Number of the span, in the order of the files, from 0 without gaps.
+    pub sequence: u64,
+    /// Its rows in their order.
+    pub batches: Vec<RecordBatch>,
+}
+
 /// Batches of the spans that one worker claims.
 pub struct ScanWorker {
     scan: Arc<TextScan>,
@@ -235,6 +244,28 @@ impl ScanWorker {
             None => self.exhausted = true,
         }
         Ok(())
+    }
+
+    /// All rows of the next span that this worker claims; a caller takes rows either this way or from the iterator.
+    ///
+    /// # Errors
+    /// Why that span cannot be read, with its number: of several, the one with the lowest number is the first in the
+    /// order of the file, once every worker has returned.
+    pub fn next_span(&mut self) -> Result<Option<SpanRows>, (u64, LoadError)> {
+        while !self.left {
+            let sequence = self.work.as_ref().map(|(work, _)| work.sequence);
+            if self.exhausted {
+                self.leave();
+            } else if let Err(error) = self.advance() {
+                self.scan.pass.files.stop();
+                self.exhausted = true;
+                self.leave();
+                return Err(error);
+            } else if let (Some(sequence), None) = (sequence, &self.work) {
+                return Ok(Some(SpanRows { sequence, batches: self.ready.drain(..).collect() }));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether this was the last worker.

@@ -7,31 +7,29 @@
 
 mod options;
 mod source;
+mod text;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::catalog::{Session, TableProvider};
+use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, TableReference};
-use datafusion::datasource::source::DataSourceExec;
-use datafusion::datasource::{TableType, provider_as_source};
+use datafusion::datasource::provider_as_source;
+use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
-use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
-use datafusion::physical_plan::ExecutionPlan;
-use longshore_load::{TextOptions, Tuning};
+use longshore_load::Tuning;
 use longshore_storage::{Column, Memory, Schema};
 use sqlparser::ast::{ObjectName, ObjectNamePart, TableAlias, TableFactor};
 
+use super::columnar::{Columnar, FileKind};
 use super::errors::external;
-use super::pushdown::Projection;
 use crate::catalog::Catalog;
 use crate::sql::{names, types};
 use crate::{Error, ErrorKind};
 use options::ReadCsv;
-use source::CsvSource;
+pub(super) use source::TextSource;
+pub(crate) use text::{TextInput, TextTable};
 
 /// Plans files in FROM.
 #[derive(Clone)]
@@ -56,28 +54,76 @@ impl RelationPlanner for Files {
         let TableFactor::Table { name, alias, args, .. } = &relation else {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
-        let request = match (args, file_name(name)) {
-            (None, Some(path)) => ReadCsv::of_name(path),
-            (Some(args), None) if is_read_csv(name) => ReadCsv::of_call(args),
-            (Some(_), None) if name.to_string().eq_ignore_ascii_case("read_parquet") => Err(parquet_refused()),
+        let planned = match (args, file_name(name)) {
+            (None, Some(path)) => self.named(Path::new(path), alias.as_ref()),
+            (Some(args), None) => match name.to_string().to_ascii_lowercase().as_str() {
+                "read_csv" => {
+                    ReadCsv::of_call(args).and_then(|request| self.text(request, alias.as_ref())).map(Relation::from)
+                }
+                "read_parquet" | "read_arrow" => {
+                    options::paths_of_call(name, args).and_then(|paths| columnar(&paths, alias.as_ref()))
+                }
+                _ => return Ok(RelationPlanning::Original(Box::new(relation))),
+            },
             _ => return Ok(RelationPlanning::Original(Box::new(relation))),
         };
-        let planned = request.and_then(|request| self.table(request, alias.as_ref())).map_err(external)?;
-        let (table, alias) = planned;
-        let reference = TableReference::bare(table.stem());
-        let plan = LogicalPlanBuilder::scan(reference, provider_as_source(Arc::new(table)), None)?.build()?;
+        let Relation { name, table, alias } = planned.map_err(external)?;
+        let plan = LogicalPlanBuilder::scan(TableReference::bare(name), provider_as_source(table), None)?.build()?;
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))))
     }
 }
 
+/// A file as a relation of a query.
+struct Relation {
+    /// What columns are qualified with where no alias is given.
+    name: String,
+    table: Arc<dyn TableProvider>,
+    /// What is left of the alias.
+    alias: Option<TableAlias>,
+}
+
+impl From<(TextTable, Option<TableAlias>)> for Relation {
+    fn from((table, alias): (TextTable, Option<TableAlias>)) -> Self {
+        Self { name: stem(Path::new(&table.name)), table: Arc::new(table), alias }
+    }
+}
+
+/// Parquet or Arrow files as a relation.
+fn columnar(paths: &[PathBuf], alias: Option<&TableAlias>) -> Result<Relation, Error> {
+    if let Some(typed) = alias.and_then(|alias| alias.columns.iter().find(|column| column.data_type.is_some())) {
+        return Err(Error::invalid(format!(
+            "{}: the columns of the file have types already; leave the type of {} out, and use CAST",
+            paths.first().map_or_else(String::new, |path| path.display().to_string()),
+            typed.name
+        )));
+    }
+    for path in paths {
+        check_exists(path)?;
+    }
+    let table = Columnar::open(paths)?;
+    let name = paths.first().map_or_else(String::new, |path| stem(path));
+    Ok(Relation { name, table: Arc::new(table), alias: alias.cloned() })
+}
+
+fn check_exists(path: &Path) -> Result<(), Error> {
+    if path.exists() {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(Error::not_found(format!("the file {path} does not exist; paths are relative to the working directory")))
+}
+
 impl Files {
-    /// The table that `request` describes, and what is left of its alias.
-    fn table(&self, request: ReadCsv, alias: Option<&TableAlias>) -> Result<(CsvTable, Option<TableAlias>), Error> {
-        let has_extension =
-            |wanted: &str| request.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted));
-        if has_extension("parquet") {
-            return Err(parquet_refused());
+    /// The file `path` in FROM.
+    fn named(&self, path: &Path, alias: Option<&TableAlias>) -> Result<Relation, Error> {
+        if path.is_file() && FileKind::of(path)? != FileKind::Text {
+            return columnar(&[path.to_owned()], alias);
         }
+        self.text(ReadCsv::of_name(path)?, alias).map(Relation::from)
+    }
+
+    /// The text that `request` describes, and what is left of its alias.
+    fn text(&self, request: ReadCsv, alias: Option<&TableAlias>) -> Result<(TextTable, Option<TableAlias>), Error> {
         let mut alias = alias.cloned();
         let schema = match (&request.columns, &request.table) {
             (Some(_), Some(_)) => {
@@ -91,20 +137,14 @@ impl Files {
             },
         };
         request.check_columns(&schema)?;
-        if !request.path.exists() {
-            let path = request.path.display();
-            return Err(Error::not_found(format!(
-                "the file {path} does not exist; paths are relative to the working directory"
-            )));
-        }
-        let table = CsvTable {
-            arrow: schema.arrow(),
+        check_exists(&request.path)?;
+        let table = TextTable::of_file(
+            &request.path,
             schema,
-            options: request.csv(),
-            tuning: request.tuned(&self.tuning),
-            memory: Arc::clone(&self.memory),
-            path: request.path,
-        };
+            request.csv(),
+            request.tuned(&self.tuning),
+            Arc::clone(&self.memory),
+        );
         Ok((table, alias))
     }
 
@@ -161,61 +201,7 @@ fn file_name(name: &ObjectName) -> Option<&str> {
     }
 }
 
-fn is_read_csv(name: &ObjectName) -> bool {
-    name.to_string().eq_ignore_ascii_case("read_csv")
-}
-
-fn parquet_refused() -> Error {
-    Error::unsupported(
-        "queries over Parquet files are not supported yet; IMPORT DATABASE reads those that EXPORT DATABASE wrote",
-    )
-}
-
 /// The name of a file without its folder and extension.
 fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
-/// A CSV file as a table of one statement.
-pub(super) struct CsvTable {
-    path: PathBuf,
-    schema: Arc<Schema>,
-    arrow: SchemaRef,
-    options: TextOptions,
-    tuning: Tuning,
-    memory: Arc<Memory>,
-}
-
-impl CsvTable {
-    fn stem(&self) -> String {
-        stem(&self.path)
-    }
-}
-
-impl fmt::Debug for CsvTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CsvTable").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
-#[async_trait]
-impl TableProvider for CsvTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.arrow)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Temporary
-    }
-
-    async fn scan(
-        &self,
-        _state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
-        limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let projection = Projection::new(&self.arrow, projection)?;
-        Ok(DataSourceExec::from_data_source(CsvSource::new(self, projection, limit)))
-    }
 }

@@ -50,8 +50,13 @@ impl<'a> Intake<'a> {
 
     /// All rows, in their order.
     pub(super) fn finish(mut self) -> Result<Vec<PartitionBuffer>, Error> {
+        self.take()
+    }
+
+    /// The rows since the last time, in their order.
+    pub(super) fn take(&mut self) -> Result<Vec<PartitionBuffer>, Error> {
         self.flush()?;
-        Ok(self.buffers)
+        Ok(std::mem::take(&mut self.buffers))
     }
 
     /// Copies what waits into buffers.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::catalog::CatalogProviderList;
+use datafusion::catalog::{CatalogProviderList, TableProvider};
 use datafusion::common::{DFSchema, TableReference};
 use datafusion::datasource::ViewTable;
 use datafusion::execution::SessionState;
@@ -15,6 +15,7 @@ use futures::future::BoxFuture;
 use longshore_load::Control;
 use sqlparser::ast::Statement;
 
+use super::NamedSource;
 use super::errors::ours;
 use super::in_situ::Files;
 use super::interruptible::interruptible;
@@ -22,6 +23,11 @@ use super::names::{Names, OneSchema};
 use super::table::RelationTable;
 use crate::catalog::{Catalog, Entry, Table, View};
 use crate::{Error, sql};
+
+/// Bytes of a Parquet or Arrow file that a worker claims at a time when it is loaded.
+const PART_BYTES: u64 = 16 << 20;
+/// Parts that such files are claimed in, at most.
+const PARTS_MAX: usize = 4096;
 
 /// What one statement is planned and run with.
 pub(super) struct Planner {
@@ -51,6 +57,22 @@ impl Planner {
     /// Makes `table` the target of an INSERT.
     pub(super) fn insert_into(&self, table: &Table) {
         self.names.define(&table.name, Arc::new(RelationTable::target(table)));
+    }
+
+    /// Makes `name` stand for files, which `threads` workers read.
+    pub(super) fn define(&mut self, name: &str, source: NamedSource, threads: usize) {
+        let table: Arc<dyn TableProvider> = match source {
+            NamedSource::Text(text) => Arc::new(*text),
+            NamedSource::Columnar(files) => {
+                // More parts than workers, so that one that is slow does not keep the others waiting.
+                let parts = (files.bytes() / PART_BYTES) as usize;
+                let options = self.state.config_mut().options_mut();
+                options.execution.target_partitions = parts.clamp(threads, PARTS_MAX.max(threads));
+                options.optimizer.repartition_file_min_size = 0;
+                Arc::new(files)
+            }
+        };
+        self.names.define(name, table);
     }
 
     /// How `plan` is to be run.
@@ -102,7 +124,7 @@ impl Planner {
                 if let Some(Entry::View(view)) = self.catalog.get(&name)
                     && !self.names.knows(&name)
                 {
-                    self.define(&view, open).await?;
+                    self.define_view(&view, open).await?;
                 }
             }
             self.state.statement_to_plan(statement).await.map_err(ours)
@@ -118,7 +140,7 @@ impl Planner {
         references.iter().map(|reference| reference.table().to_owned()).collect()
     }
 
-    async fn define(&self, view: &View, open: &mut Vec<String>) -> Result<(), Error> {
+    async fn define_view(&self, view: &View, open: &mut Vec<String>) -> Result<(), Error> {
         if open.contains(&view.name) {
             return Err(Error::invalid(format!(
                 "the view {} reads itself by way of {}; drop one of them",

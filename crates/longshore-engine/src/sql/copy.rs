@@ -1,49 +1,68 @@
-//! The parser of COPY, EXPORT DATABASE and IMPORT DATABASE.
+//! The parser of COPY, CREATE TABLE AS FROM, EXPORT DATABASE and IMPORT DATABASE.
 //!
 //! ```text
-//! COPY table [(column, ...)] FROM 'path' | STDIN   [WITH] [(option [value], ...)] | old options
-//! COPY table [(column, ...)] | (query) TO 'path' | STDOUT   likewise
-//! EXPORT DATABASE 'directory' [WITH] [(option [value], ...)]
+//! COPY table [(column, ...)] FROM source [[WITH] (option [value], ...) | old options] [WHERE condition]
+//! COPY table [(column, ...)] | (query) TO 'path' | STDOUT   [[WITH] (option [value], ...) | old options]
+//! EXPORT DATABASE 'directory' [[WITH] (option [value], ...)]
 //! IMPORT DATABASE 'directory'
+//! source: 'path' | ('path', ...) | STDIN | (query)
 //! ```
-//! The old options are those before PostgreSQL 9.0, without parentheses: `COPY t FROM 'f' DELIMITER '|' CSV HEADER`.
 //! sqlparser reads COPY as well, but knows a fixed set of options and no way to say where a wrong one stands.
-//! Not here: what options mean (`sql::options`).
+//! Not here: lists of options (`option_list`), what options mean (`sql::options`).
 
-use sqlparser::ast::{Ident, ObjectName, Query};
+use sqlparser::ast::{Expr, ObjectName, Query};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Location, Token};
+use sqlparser::tokenizer::Token;
 
 use crate::Error;
-use crate::sql::names;
-use crate::sql::options::{OptionItem, OptionValue};
-use crate::sql::{Parsed, syntax};
+use crate::sql::option_list::{self, column_names, expected, option_list, peek_is, text};
+use crate::sql::options::OptionItem;
+use crate::sql::{Parsed, names, syntax};
 
-/// COPY in either direction.
+/// COPY into a table.
 #[derive(Debug)]
-pub(crate) struct CopyStatement {
-    pub(crate) what: CopyWhat,
-    pub(crate) place: CopyPlace,
+pub(crate) struct CopyFrom {
+    pub(crate) table: String,
+    /// Empty for all columns.
+    pub(crate) columns: Vec<String>,
+    pub(crate) source: CopySource,
     pub(crate) options: Vec<OptionItem>,
+    /// Rows for which it is not true are left out.
+    pub(crate) condition: Option<Expr>,
 }
 
-/// What COPY moves.
+/// Where COPY takes rows from.
 #[derive(Debug)]
-pub(crate) enum CopyWhat {
-    /// A table; without columns, all of them.
-    Table { name: String, columns: Vec<String> },
-    /// The rows of a query; only ever with a place to copy to.
+pub(crate) enum CopySource {
+    /// Paths, patterns or addresses.
+    Files(Vec<String>),
+    Stdin,
     Query(Box<Query>),
 }
 
-/// Where COPY moves it from or to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum CopyPlace {
-    FromFile(String),
-    FromStdin,
-    ToFile(String),
-    ToStdout,
+/// COPY out of a table or a query.
+#[derive(Debug)]
+pub(crate) struct CopyTo {
+    pub(crate) what: CopyWhat,
+    pub(crate) target: CopyTarget,
+    pub(crate) options: Vec<OptionItem>,
+}
+
+/// What COPY TO writes.
+#[derive(Debug)]
+pub(crate) enum CopyWhat {
+    /// A table or a view; without columns, all of them.
+    Table { name: String, columns: Vec<String> },
+    /// The rows of a query.
+    Query(Box<Query>),
+}
+
+/// Where COPY TO writes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum CopyTarget {
+    File(String),
+    Stdout,
 }
 
 /// EXPORT DATABASE.
@@ -62,7 +81,7 @@ pub(crate) struct ImportStatement {
 /// Parses the statement if it is one of ours; otherwise the parser has not moved.
 pub(crate) fn own_statement(parser: &mut Parser) -> Result<Option<Parsed>, Error> {
     if parser.parse_keyword(Keyword::COPY) {
-        return copy(parser).map(|copy| Some(Parsed::Copy(Box::new(copy))));
+        return copy(parser).map(Some);
     }
     if is_database_statement(parser, "EXPORT") {
         let directory = path(parser, "a directory")?;
@@ -87,198 +106,100 @@ fn is_database_statement(parser: &mut Parser, verb: &str) -> bool {
     found
 }
 
-fn copy(parser: &mut Parser) -> Result<CopyStatement, Error> {
+fn copy(parser: &mut Parser) -> Result<Parsed, Error> {
     let what = if parser.consume_token(&Token::LParen) {
-        let query = parser.parse_query().map_err(syntax)?;
-        parser.expect_token(&Token::RParen).map_err(syntax)?;
-        CopyWhat::Query(query)
+        CopyWhat::Query(query(parser)?)
     } else {
         let name: ObjectName = parser.parse_object_name(false).map_err(syntax)?;
         let columns = if parser.consume_token(&Token::LParen) { column_names(parser)? } else { Vec::new() };
-        let name = names::relation(&name)?;
-        CopyWhat::Table { name, columns }
+        CopyWhat::Table { name: names::relation(&name)?, columns }
     };
-    let place = place(parser, &what)?;
-    let options = if peek_is(parser, &Token::LParen) || peeks_with_list(parser) {
-        option_list(parser)?
-    } else {
-        old_options(parser)?
-    };
-    if parser.peek_keyword(Keyword::WHERE) {
+    match (parser.parse_one_of_keywords(&[Keyword::FROM, Keyword::TO]), what) {
+        (Some(Keyword::TO), what) => {
+            let target = target(parser)?;
+            let options = options(parser)?;
+            if parser.peek_keyword(Keyword::WHERE) {
+                return Err(Error::syntax(
+                    "COPY TO takes no WHERE; write COPY (SELECT ... WHERE ...) TO what COPY table TO would write",
+                ));
+            }
+            Ok(Parsed::CopyTo(Box::new(CopyTo { what, target, options })))
+        }
+        (Some(_), CopyWhat::Query(_)) => {
+            Err(Error::syntax("COPY FROM loads a table, not a query; write COPY table FROM 'path'"))
+        }
+        (Some(_), CopyWhat::Table { name: table, columns }) => {
+            let source = source(parser)?;
+            let options = options(parser)?;
+            let condition =
+                if parser.parse_keyword(Keyword::WHERE) { Some(parser.parse_expr().map_err(syntax)?) } else { None };
+            if condition.is_some() && matches!(source, CopySource::Query(_)) {
+                return Err(Error::syntax(
+                    "COPY FROM (query) takes no WHERE behind it; put the condition into the query",
+                ));
+            }
+            Ok(Parsed::CopyFrom(Box::new(CopyFrom { table, columns, source, options, condition })))
+        }
+        (None, _) => Err(expected(parser, "FROM or TO")),
+    }
+}
+
+/// `query)`
+fn query(parser: &mut Parser) -> Result<Box<Query>, Error> {
+    let query = parser.parse_query().map_err(syntax)?;
+    parser.expect_token(&Token::RParen).map_err(syntax)?;
+    Ok(query)
+}
+
+fn options(parser: &mut Parser) -> Result<Vec<OptionItem>, Error> {
+    if option_list::comes(parser) { option_list(parser) } else { option_list::old_options(parser) }
+}
+
+fn source(parser: &mut Parser) -> Result<CopySource, Error> {
+    if parser.parse_keyword(Keyword::PROGRAM) {
         return Err(Error::unsupported(
-            "COPY ... FROM ... WHERE is not supported; use INSERT INTO t SELECT ... FROM read_csv(...) WHERE ...",
+            "COPY FROM PROGRAM is not supported; pipe into longshore and use COPY FROM STDIN",
         ));
     }
-    Ok(CopyStatement { what, place, options })
+    match parser.parse_one_of_keywords(&[Keyword::STDIN, Keyword::STDOUT]) {
+        Some(Keyword::STDIN) => return Ok(CopySource::Stdin),
+        Some(_) => return Err(Error::syntax("COPY reads FROM STDIN and writes TO STDOUT")),
+        None => {}
+    }
+    if !peek_is(parser, &Token::LParen) {
+        return Ok(CopySource::Files(vec![path(parser, "a path or STDIN")?]));
+    }
+    parser.next_token();
+    let is_query = [Keyword::SELECT, Keyword::WITH, Keyword::VALUES, Keyword::TABLE];
+    if peek_is(parser, &Token::LParen) || is_query.into_iter().any(|keyword| parser.peek_keyword(keyword)) {
+        return Ok(CopySource::Query(query(parser)?));
+    }
+    Ok(CopySource::Files(paths(parser)?))
 }
 
-fn place(parser: &mut Parser, what: &CopyWhat) -> Result<CopyPlace, Error> {
-    let to = match parser.parse_one_of_keywords(&[Keyword::FROM, Keyword::TO]) {
-        Some(Keyword::TO) => true,
-        Some(_) if matches!(what, CopyWhat::Query(_)) => {
-            return Err(Error::syntax("COPY FROM loads a table, not a query; write COPY table FROM 'path'"));
-        }
-        Some(_) => false,
-        None => return Err(expected(parser, "FROM or TO")),
-    };
+/// `'path', ...)`
+pub(super) fn paths(parser: &mut Parser) -> Result<Vec<String>, Error> {
+    let mut paths = vec![path(parser, "a query or a path")?];
+    while parser.consume_token(&Token::Comma) {
+        paths.push(path(parser, "a path")?);
+    }
+    if parser.consume_token(&Token::RParen) { Ok(paths) } else { Err(expected(parser, ", or )")) }
+}
+
+fn target(parser: &mut Parser) -> Result<CopyTarget, Error> {
     if parser.parse_keyword(Keyword::PROGRAM) {
-        return Err(Error::unsupported(if to {
-            "COPY TO PROGRAM is not supported; use COPY TO STDOUT and pipe the output of longshore"
-        } else {
-            "COPY FROM PROGRAM is not supported; pipe into longshore and use COPY FROM STDIN"
-        }));
+        return Err(Error::unsupported(
+            "COPY TO PROGRAM is not supported; use COPY TO STDOUT and pipe the output of longshore",
+        ));
     }
     match parser.parse_one_of_keywords(&[Keyword::STDIN, Keyword::STDOUT]) {
-        Some(Keyword::STDIN) if !to => Ok(CopyPlace::FromStdin),
-        Some(Keyword::STDOUT) if to => Ok(CopyPlace::ToStdout),
+        Some(Keyword::STDOUT) => Ok(CopyTarget::Stdout),
         Some(_) => Err(Error::syntax("COPY reads FROM STDIN and writes TO STDOUT")),
-        None if to => Ok(CopyPlace::ToFile(path(parser, "a path or STDOUT")?)),
-        None => Ok(CopyPlace::FromFile(path(parser, "a path or STDIN")?)),
+        None => Ok(CopyTarget::File(path(parser, "a path or STDOUT")?)),
     }
 }
 
-fn peek_is(parser: &Parser, token: &Token) -> bool {
-    parser.peek_token_ref().token == *token
-}
-
-/// Whether `WITH (` comes.
-fn peeks_with_list(parser: &Parser) -> bool {
-    parser.peek_keyword(Keyword::WITH) && parser.peek_nth_token(1).token == Token::LParen
-}
-
-/// `[WITH] [(option [value], ...)]`
-fn option_list(parser: &mut Parser) -> Result<Vec<OptionItem>, Error> {
-    let mut options = Vec::new();
-    if !parser.parse_keyword(Keyword::WITH) && !peek_is(parser, &Token::LParen) {
-        return Ok(options);
-    }
-    if !parser.consume_token(&Token::LParen) {
-        return Err(expected(parser, "("));
-    }
-    loop {
-        let at = here(parser);
-        let name = option_name(parser)?;
-        let value = option_value(parser)?;
-        options.push(OptionItem { name, value, at });
-        if parser.consume_token(&Token::RParen) {
-            return Ok(options);
-        }
-        if !parser.consume_token(&Token::Comma) {
-            return Err(expected(parser, ", or )"));
-        }
-    }
-}
-
-fn option_name(parser: &mut Parser) -> Result<String, Error> {
-    match &parser.peek_token_ref().token {
-        Token::Word(word) if word.quote_style.is_none() => {
-            let name = word.value.to_ascii_uppercase();
-            parser.next_token();
-            Ok(name)
-        }
-        _ => Err(expected(parser, "the name of an option")),
-    }
-}
-
-fn option_value(parser: &mut Parser) -> Result<OptionValue, Error> {
-    let next = parser.peek_token();
-    Ok(match next.token {
-        Token::Comma | Token::RParen => OptionValue::None,
-        Token::LParen => {
-            parser.next_token();
-            OptionValue::Names(column_names(parser)?)
-        }
-        Token::Mul => {
-            parser.next_token();
-            OptionValue::All
-        }
-        Token::Number(digits, false) => {
-            parser.next_token();
-            OptionValue::Number(digits)
-        }
-        Token::Word(word) if word.quote_style.is_none() => {
-            parser.next_token();
-            OptionValue::Word(word.value.to_ascii_lowercase())
-        }
-        _ => OptionValue::Text(text(parser).ok_or_else(|| expected(parser, "the value of the option"))?),
-    })
-}
-
-/// Options without parentheses, from before PostgreSQL 9.0.
-fn old_options(parser: &mut Parser) -> Result<Vec<OptionItem>, Error> {
-    let _ = parser.parse_keyword(Keyword::WITH);
-    let mut options = Vec::new();
-    loop {
-        let at = here(parser);
-        if matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon) || parser.peek_keyword(Keyword::WHERE)
-        {
-            return Ok(options);
-        }
-        let mut name = option_name(parser)?;
-        let value = match name.as_str() {
-            "CSV" | "BINARY" => {
-                let format = name.to_ascii_lowercase();
-                "FORMAT".clone_into(&mut name);
-                OptionValue::Word(format)
-            }
-            "HEADER" => OptionValue::None,
-            "DELIMITER" | "NULL" | "QUOTE" | "ESCAPE" | "ENCODING" => {
-                let _ = parser.parse_keyword(Keyword::AS);
-                OptionValue::Text(text(parser).ok_or_else(|| expected(parser, "a text in quotes"))?)
-            }
-            "FORCE" => {
-                let force = if parser.parse_keyword(Keyword::QUOTE) {
-                    "FORCE_QUOTE"
-                } else if parser.parse_keywords(&[Keyword::NOT, Keyword::NULL]) {
-                    "FORCE_NOT_NULL"
-                } else if parser.parse_keyword(Keyword::NULL) {
-                    "FORCE_NULL"
-                } else {
-                    return Err(expected(parser, "QUOTE, NULL or NOT NULL"));
-                };
-                force.clone_into(&mut name);
-                if parser.consume_token(&Token::Mul) {
-                    OptionValue::All
-                } else {
-                    let mut columns = vec![column_name(parser)?];
-                    while parser.consume_token(&Token::Comma) {
-                        columns.push(column_name(parser)?);
-                    }
-                    OptionValue::Names(columns)
-                }
-            }
-            _ => {
-                return Err(Error::syntax(format!(
-                    "option {name} at {} is not known here; without parentheses the options are DELIMITER, NULL, CSV, \
-                     HEADER, QUOTE, ESCAPE, ENCODING and FORCE; all options are known in WITH (...)",
-                    shown_place(at)
-                )));
-            }
-        };
-        options.push(OptionItem { name, value, at });
-    }
-}
-
-/// `column, ...)`
-fn column_names(parser: &mut Parser) -> Result<Vec<String>, Error> {
-    let mut columns = vec![column_name(parser)?];
-    while parser.consume_token(&Token::Comma) {
-        columns.push(column_name(parser)?);
-    }
-    if parser.consume_token(&Token::RParen) { Ok(columns) } else { Err(expected(parser, ", or )")) }
-}
-
-fn column_name(parser: &mut Parser) -> Result<String, Error> {
-    match &parser.peek_token_ref().token {
-        Token::Word(_) => {
-            let ident: Ident = parser.parse_identifier().map_err(syntax)?;
-            names::identifier(&ident)
-        }
-        _ => Err(expected(parser, "the name of a column")),
-    }
-}
-
-fn path(parser: &mut Parser, what: &str) -> Result<String, Error> {
+pub(super) fn path(parser: &mut Parser, what: &str) -> Result<String, Error> {
     let path = text(parser).ok_or_else(|| expected(parser, &format!("{what} (a path in single quotes)")))?;
     if path.is_empty() {
         return Err(Error::invalid("the path is empty; write a path in single quotes"));
@@ -289,46 +210,21 @@ fn path(parser: &mut Parser, what: &str) -> Result<String, Error> {
     Ok(path)
 }
 
-/// The text literal that comes next, if one does.
-fn text(parser: &mut Parser) -> Option<String> {
-    let value = match &parser.peek_token_ref().token {
-        Token::SingleQuotedString(value) | Token::EscapedStringLiteral(value) | Token::UnicodeStringLiteral(value) => {
-            value.clone()
-        }
-        Token::DollarQuotedString(dollar) => dollar.value.clone(),
-        _ => return None,
-    };
-    parser.next_token();
-    Some(value)
-}
-
-fn here(parser: &Parser) -> Location {
-    parser.peek_token_ref().span.start
-}
-
-/// "line 1, column 14".
-pub(crate) fn shown_place(at: Location) -> String {
-    format!("line {}, column {}", at.line, at.column)
-}
-
-fn expected(parser: &Parser, what: &str) -> Error {
-    let found = parser.peek_token_ref();
-    let shown = names::shown(&found.token);
-    Error::syntax(if found.token == Token::EOF {
-        format!("syntax error: expected {what}, found {shown}")
-    } else {
-        format!("syntax error at {}: expected {what}, found {shown}", shown_place(found.span.start))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sql::parse;
 
-    fn copied(sql: &str) -> CopyStatement {
+    fn copied(sql: &str) -> CopyFrom {
         match parse(sql) {
-            Ok(Parsed::Copy(copy)) => *copy,
+            Ok(Parsed::CopyFrom(copy)) => *copy,
+            other => panic!("{sql}: {other:?}"),
+        }
+    }
+
+    fn written(sql: &str) -> CopyTo {
+        match parse(sql) {
+            Ok(Parsed::CopyTo(copy)) => *copy,
             other => panic!("{sql}: {other:?}"),
         }
     }
@@ -346,13 +242,13 @@ mod tests {
         let new = copied("COPY t FROM 'f' WITH (DELIMITER '|', NULL 'x', FORMAT csv, HEADER, FORCE_NULL (a, B))");
         let old = copied("copy T from 'f' delimiter as '|' null 'x' csv header force null a, B;");
         assert_eq!(shown(&new.options), shown(&old.options));
-        assert_eq!(new.place, CopyPlace::FromFile("f".into()));
+        assert!(matches!(new.source, CopySource::Files(paths) if paths == ["f"]));
     }
 
     #[test]
     fn values_of_every_kind() {
         let copy =
-            copied("COPY t (a, \"B\") TO STDOUT (FORCE_QUOTE *, THREADS 2, QUOTE none, NULL E'\\t', ESCAPE $$x$$)");
+            written("COPY t (a, \"B\") TO STDOUT (FORCE_QUOTE *, THREADS 2, QUOTE none, NULL E'\\t', ESCAPE $$x$$)");
         assert_eq!(
             shown(&copy.options),
             [
@@ -367,9 +263,24 @@ mod tests {
     }
 
     #[test]
-    fn queries_are_copied_out_only() {
-        assert!(matches!(copied("COPY (SELECT ';') TO 'f'").what, CopyWhat::Query(_)));
+    fn queries_are_copied_out_and_in() {
+        assert!(matches!(written("COPY (SELECT ';') TO 'f'").what, CopyWhat::Query(_)));
         assert!(refused("COPY (SELECT 1) FROM 'f'").contains("not a query"));
+        for query in ["SELECT 1", "(SELECT 1)", "WITH x AS (SELECT 1) SELECT * FROM x", "VALUES (1)"] {
+            let copy = copied(&format!("COPY t (a) FROM ({query}) (MERGE copy)"));
+            assert!(matches!(copy.source, CopySource::Query(_)) && copy.options.len() == 1, "{query}");
+        }
+    }
+
+    #[test]
+    fn files_come_alone_or_in_a_list_and_with_a_condition() {
+        let copy = copied("COPY t FROM ('a', 'b') CSV HEADER WHERE x > 1 AND y = 'z'");
+        assert!(matches!(copy.source, CopySource::Files(paths) if paths == ["a", "b"]));
+        assert_eq!(copy.condition.map(|condition| condition.to_string()).as_deref(), Some("x > 1 AND y = 'z'"));
+        assert!(copied("COPY t FROM STDIN (HEADER) WHERE x").condition.is_some());
+        assert!(refused("COPY t TO 'f' WHERE x").contains("COPY (SELECT"));
+        assert!(refused("COPY t FROM (SELECT 1) WHERE x").contains("into the query"));
+        assert!(refused("COPY t FROM ('a', b)").contains("expected a path"));
     }
 
     #[test]
@@ -392,7 +303,7 @@ mod tests {
             ("COPY t FROM 'f' FORCE x", "expected QUOTE, NULL or NOT NULL"),
             ("COPY t FROM PROGRAM 'ls'", "pipe into longshore"),
             ("COPY t TO STDIN", "FROM STDIN"),
-            ("COPY t FROM 'f' (FORMAT csv) WHERE a > 1", "read_csv"),
+            ("COPY t FROM 'f' (FORMAT csv) WHERE", "syntax error"),
             ("COPY t () FROM 'f'", "line 1, column 9: expected the name of a column"),
             ("COPY other.t FROM 'f'", "schemas"),
             ("EXPORT DATABASE", "expected a directory"),

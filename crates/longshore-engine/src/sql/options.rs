@@ -6,15 +6,17 @@
 //! (`statement::copy`).
 
 mod given;
+mod rules;
 
 use longshore_load::{ColumnChoice, Dialect, Header, Mode, TextOptions, TrailingDelimiter, Tuning, UnloadOptions};
 use longshore_storage::MergeKind;
 use sqlparser::tokenizer::Location;
 
 use crate::Error;
-use crate::sql::copy::shown_place;
 use crate::sql::names;
+use crate::sql::option_list::shown_place;
 use given::{Given, boolean};
+pub use rules::{OPTIONS, OptionRule};
 
 /// Workers, at most.
 const THREADS_MAX: usize = 1024;
@@ -52,6 +54,8 @@ pub(crate) enum OptionValue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
     CopyFrom,
+    /// COPY FROM (query).
+    CopyQuery,
     CopyTo,
     Export,
     ReadCsv,
@@ -61,51 +65,10 @@ impl Use {
     fn name(self) -> &'static str {
         match self {
             Self::CopyFrom => "COPY FROM",
+            Self::CopyQuery => "COPY FROM (query)",
             Self::CopyTo => "COPY TO",
             Self::Export => "EXPORT DATABASE",
             Self::ReadCsv => "read_csv",
-        }
-    }
-
-    /// The options that have a meaning here.
-    fn known(self) -> &'static [&'static str] {
-        match self {
-            Self::CopyFrom => &[
-                "FORMAT",
-                "DELIMITER",
-                "QUOTE",
-                "ESCAPE",
-                "NULL",
-                "HEADER",
-                "ENCODING",
-                "FORCE_NULL",
-                "FORCE_NOT_NULL",
-                "TRAILING_DELIMITER",
-                "MODE",
-                "MERGE",
-                "THREADS",
-                "PIECE_SIZE",
-                "SPAN_SIZE",
-            ],
-            Self::ReadCsv => &[
-                "FORMAT",
-                "DELIMITER",
-                "QUOTE",
-                "ESCAPE",
-                "NULL",
-                "HEADER",
-                "ENCODING",
-                "FORCE_NULL",
-                "FORCE_NOT_NULL",
-                "TRAILING_DELIMITER",
-                "MODE",
-                "THREADS",
-                "PIECE_SIZE",
-                "SPAN_SIZE",
-            ],
-            Self::CopyTo | Self::Export => {
-                &["FORMAT", "DELIMITER", "QUOTE", "ESCAPE", "NULL", "HEADER", "ENCODING", "FORCE_QUOTE", "THREADS"]
-            }
         }
     }
 }
@@ -116,6 +79,7 @@ pub(crate) enum Format {
     Native,
     Csv,
     Parquet,
+    Arrow,
 }
 
 impl Format {
@@ -124,6 +88,7 @@ impl Format {
             Self::Native => "native",
             Self::Csv => "csv",
             Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
         }
     }
 }
@@ -133,6 +98,8 @@ impl Format {
 pub(crate) struct Options {
     /// `None` where nothing was said.
     pub(crate) format: Option<Format>,
+    /// The names of all options that were given.
+    given: Vec<&'static str>,
     dialect: Dialect,
     null: String,
     header: Header,
@@ -141,8 +108,10 @@ pub(crate) struct Options {
     force_quote: ColumnChoice,
     trailing_delimiter: TrailingDelimiter,
     mode: Mode,
-    merge: MergeKind,
-    threads: Option<usize>,
+    /// `None` where nothing was said.
+    pub(crate) merge: Option<MergeKind>,
+    /// `None` where nothing was said.
+    pub(crate) threads: Option<usize>,
     piece_bytes: Option<usize>,
     span_bytes: Option<usize>,
 }
@@ -159,11 +128,13 @@ impl Options {
             check_encoding(&encoding)?;
         }
         Ok(Self {
+            given: items.iter().filter_map(|item| rules::rule_of(&item.name)).map(|rule| rule.name).collect(),
             format: options
                 .choice("FORMAT", |name| match name {
                     "csv" => Some(Format::Csv),
                     "native" => Some(Format::Native),
                     "parquet" => Some(Format::Parquet),
+                    "arrow" => Some(Format::Arrow),
                     _ => None,
                 })
                 .map_err(|error| format_error(&options, error))?,
@@ -187,18 +158,26 @@ impl Options {
                     _ => None,
                 })?
                 .unwrap_or(Mode::Exact),
-            merge: options
-                .choice("MERGE", |name| match name {
-                    "insert" => Some(MergeKind::Insert),
-                    "copy" => Some(MergeKind::Copy),
-                    "chunk" => Some(MergeKind::Chunk),
-                    _ => None,
-                })?
-                .unwrap_or(MergeKind::Chunk),
+            merge: options.choice("MERGE", |name| match name {
+                "insert" => Some(MergeKind::Insert),
+                "copy" => Some(MergeKind::Copy),
+                "chunk" => Some(MergeKind::Chunk),
+                _ => None,
+            })?,
             threads: options.number("THREADS", THREADS_MAX)?,
             piece_bytes: options.number("PIECE_SIZE", PIECE_BYTES_MAX)?,
             span_bytes: options.number("SPAN_SIZE", PIECE_BYTES_MAX)?,
         })
+    }
+
+    /// Refuses options about text, which Parquet and Arrow files have none of.
+    pub(crate) fn check_columnar(&self) -> Result<(), Error> {
+        match self.given.iter().find(|name| !["FORMAT", "MERGE", "THREADS"].contains(name)) {
+            None => Ok(()),
+            Some(option) => Err(Error::invalid(format!(
+                "option {option} is about text; a Parquet or Arrow file takes FORMAT, MERGE and THREADS only"
+            ))),
+        }
     }
 
     /// How to read text.
@@ -241,7 +220,7 @@ impl Options {
         tuning.threads = self.threads.unwrap_or(tuning.threads);
         tuning.piece_bytes = self.piece_bytes.or(tuning.piece_bytes);
         tuning.span_bytes = self.span_bytes.or(tuning.span_bytes);
-        tuning.merge = self.merge;
+        tuning.merge = self.merge.unwrap_or(tuning.merge);
         tuning
     }
 
@@ -263,18 +242,23 @@ impl Options {
 fn check_names(items: &[OptionItem], place: Use) -> Result<(), Error> {
     for (index, item) in items.iter().enumerate() {
         let OptionItem { name, at, .. } = item;
-        if !place.known().contains(&name.as_str()) {
-            let elsewhere =
-                [Use::CopyFrom, Use::CopyTo].into_iter().find(|other| other.known().contains(&name.as_str()));
-            let problem = match elsewhere {
-                Some(other) => format!("has a meaning for {} only", other.name()),
-                None => "is not known".to_owned(),
+        let rule = rules::rule_of(name);
+        if !rule.is_some_and(|rule| rule.places.contains(&place)) {
+            let problem = match (rule, rules::meant(name, place)) {
+                (Some(rule), _) => {
+                    let places: Vec<_> = rule.places().collect();
+                    format!("has a meaning for {} only", places.join(" and "))
+                }
+                (None, Some(meant)) => format!("is not known; did you mean {meant}?"),
+                (None, None) => "is not known".to_owned(),
             };
+            let known: Vec<_> = rules::known(place).collect();
+            let separator = if problem.ends_with('?') { "" } else { ";" };
             return Err(Error::invalid(format!(
-                "option {name} at {} {problem}; the options of {} are {}",
+                "option {name} at {} {problem}{separator} the options of {} are {}",
                 shown_place(*at),
                 place.name(),
-                place.known().join(", ")
+                known.join(", ")
             )));
         }
         if items[..index].iter().any(|earlier| earlier.name == *name) {

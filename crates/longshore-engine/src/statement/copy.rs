@@ -1,93 +1,301 @@
-//! COPY: text files to tables, tables and queries to text files.
+//! COPY FROM: files, standard input and queries to tables.
 //!
-//! Both directions are all or nothing and run on blocking threads. Not here: parsing of the statement (`sql::copy`)
-//! and of its options (`sql::options`), reading and writing of text (`longshore-load`).
+//! All or nothing. Text without a condition goes straight into the table (`longshore-load`); whatever computes or
+//! leaves out rows, and Parquet and Arrow files, goes through the planner as an INSERT would. Not here: parsing of the
+//! statement (`sql::copy`) and of its options (`sql::options`), COPY TO (`unload`).
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use futures::StreamExt;
-use longshore_load::{InputFile, Source, Target, copy_from, unload_csv};
-use longshore_storage::{Relation, Schema, Snapshot};
-use sqlparser::ast::Statement;
+use longshore_load::copy_from as load_text;
+use longshore_storage::{Relation, Schema};
+use sqlparser::ast::{Expr, Query, SetExpr, Statement, Visit, Visitor};
 
-use crate::catalog::Entry;
+use crate::catalog::{Entry, Table};
+use crate::datafusion::{Appending, Columnar, FileKind, NamedSource, TextInput, TextTable};
 use crate::session::Streams;
-use crate::sql::copy::{CopyPlace, CopyStatement, CopyWhat};
+use crate::sql::copy::{CopyFrom, CopySource};
 use crate::sql::options::{Format, Options, Use};
 use crate::sql::{self, Parsed, names};
 use crate::statement::{Context, blocking, refuse};
-use crate::{Error, Outcome, Report, RowStream};
+use crate::{Error, Outcome, Report};
 
-/// Rows that one worker formats at a time.
-const UNLOAD_ROWS: usize = 8192;
-
-pub(crate) async fn copy(context: &Context<'_>, streams: &mut Streams, copy: CopyStatement) -> Result<Outcome, Error> {
-    let reads = matches!(copy.place, CopyPlace::FromFile(_) | CopyPlace::FromStdin);
-    let options = Options::new(&copy.options, if reads { Use::CopyFrom } else { Use::CopyTo })?;
-    check_format(options.format, reads)?;
-    let report = match (copy.what, reads) {
-        (CopyWhat::Table { name, columns }, true) => {
-            let source = match copy.place {
-                CopyPlace::FromFile(path) => Input::File(path.into()),
-                _ => Input::Stdin(streams.input.take().ok_or_else(|| {
-                    Error::unsupported("COPY FROM STDIN: no standard input was given to this session; copy from a file")
-                })?),
-            };
-            load(context, &name, &columns, source, options).await?
+pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy: CopyFrom) -> Result<Outcome, Error> {
+    let is_query = matches!(copy.source, CopySource::Query(_));
+    let options = Options::new(&copy.options, if is_query { Use::CopyQuery } else { Use::CopyFrom })?;
+    let target = Target::new(context, &copy.table, &copy.columns)?;
+    let report = match copy.source {
+        CopySource::Query(query) => target.append_query(context, query, &options).await?,
+        CopySource::Stdin => {
+            check_format(&options, FileKind::Text, "STDIN")?;
+            let reader = streams.input.take().ok_or_else(|| {
+                Error::unsupported("COPY FROM STDIN: no standard input was given to this session; copy from a file")
+            })?;
+            target.append_text(context, Input::Stdin(reader), options, copy.condition).await?
         }
-        (CopyWhat::Query(_), true) => return Err(Error::internal("COPY FROM with a query")),
-        (what, false) => {
-            let target = match copy.place {
-                CopyPlace::ToFile(path) => Target::File(path.into()),
-                _ => Target::Writer(Box::new(streams.output.clone().ok_or_else(|| {
-                    Error::unsupported("COPY TO STDOUT: no standard output was given to this session; copy to a file")
-                })?)),
+        CopySource::Files(paths) => {
+            let [path] = paths.as_slice() else {
+                return Err(Error::unsupported("COPY FROM several files is not supported yet; copy them one by one"));
             };
-            unload(context, what, target, &options).await?
+            let path = Path::new(path);
+            let kind = if path.is_file() { FileKind::of(path)? } else { FileKind::Text };
+            check_format(&options, kind, &path.display().to_string())?;
+            match kind {
+                FileKind::Text => {
+                    target.append_text(context, Input::File(path.to_owned()), options, copy.condition).await?
+                }
+                _ => target.append_columnar(context, &[path.to_owned()], &options, copy.condition).await?,
+            }
         }
     };
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report })
 }
 
-fn check_format(format: Option<Format>, reads: bool) -> Result<(), Error> {
-    match format {
-        None | Some(Format::Csv) => Ok(()),
-        Some(other) => Err(Error::unsupported(format!(
-            "COPY with FORMAT {} is not supported yet; use {} DATABASE, or FORMAT csv",
-            other.name(),
-            if reads { "IMPORT" } else { "EXPORT" }
-        ))),
+/// Compares the format that was asked for with what the file is.
+fn check_format(options: &Options, kind: FileKind, name: &str) -> Result<(), Error> {
+    let wanted = match options.format {
+        None => return Ok(()),
+        Some(Format::Native) => {
+            return Err(Error::unsupported(
+                "COPY with FORMAT native is not supported yet; use IMPORT DATABASE, or FORMAT csv",
+            ));
+        }
+        Some(Format::Csv) => kind == FileKind::Text,
+        Some(Format::Parquet) => kind == FileKind::Parquet,
+        Some(Format::Arrow) => matches!(kind, FileKind::Arrow | FileKind::ArrowStream),
+    };
+    if wanted {
+        return Ok(());
     }
+    let format = options.format.map_or("csv", Format::name);
+    Err(Error::invalid(format!(
+        "{name}: FORMAT {format} was given, but this is {}; leave FORMAT out, or name the format that it has",
+        kind.described()
+    )))
 }
 
-/// What COPY FROM reads.
-enum Input {
+/// Text that COPY FROM reads.
+pub(crate) enum Input {
     File(PathBuf),
     Stdin(Box<dyn std::io::Read + Send>),
 }
 
-async fn load(
-    context: &Context<'_>,
-    name: &str,
-    columns: &[String],
-    input: Input,
-    options: Options,
-) -> Result<Report, Error> {
-    let table = match context.database.catalog.get(name) {
-        Some(Entry::Table(table)) => table,
-        Some(Entry::View(_)) => return Err(Error::invalid(format!("{name} is a view; COPY FROM loads tables only"))),
-        None => {
-            return Err(Error::not_found(format!("table {name} does not exist; create it first")));
+impl Input {
+    /// The input, the i-th field of which goes to the column `fields[i]`.
+    fn text(self, fields: &[usize]) -> TextInput {
+        match self {
+            Self::File(path) => TextInput::of_file(&path, fields),
+            Self::Stdin(reader) => TextInput::of_reader("STDIN", reader, fields),
         }
-    };
-    let schema = Arc::clone(table.relation.schema());
-    let fields = positions(name, &schema, columns)?;
-    check_fields(name, &schema, &fields)?;
-    check_named(&options, &fields.iter().map(|field| schema.columns()[*field].name.as_str()).collect::<Vec<_>>())?;
-    run_load(context, Arc::clone(&table.relation), fields, input, options).await
+    }
+}
+
+/// Where COPY puts rows.
+struct Target {
+    table: Arc<Table>,
+    /// The column of each field.
+    fields: Vec<usize>,
+    /// Whether the statement names columns.
+    names_columns: bool,
+}
+
+impl Target {
+    fn new(context: &Context<'_>, name: &str, columns: &[String]) -> Result<Self, Error> {
+        let table = match context.database.catalog.get(name) {
+            Some(Entry::Table(table)) => table,
+            Some(Entry::View(_)) => {
+                return Err(Error::invalid(format!("{name} is a view; COPY FROM loads tables only")));
+            }
+            None => {
+                return Err(Error::not_found(format!("table {name} does not exist; create it first")));
+            }
+        };
+        let schema = table.relation.schema();
+        let fields = positions(name, schema, columns)?;
+        check_fields(name, schema, &fields)?;
+        Ok(Self { fields, names_columns: !columns.is_empty(), table })
+    }
+
+    /// The columns that are copied.
+    fn names(&self) -> Vec<&str> {
+        let columns = self.table.relation.schema().columns();
+        self.fields.iter().map(|field| columns[*field].name.as_str()).collect()
+    }
+
+    async fn append_text(
+        &self,
+        context: &Context<'_>,
+        input: Input,
+        options: Options,
+        condition: Option<Expr>,
+    ) -> Result<Report, Error> {
+        check_named(&options, &self.names())?;
+        let Some(condition) = condition else {
+            return run_load(context, Arc::clone(&self.table.relation), self.fields.clone(), input, options).await;
+        };
+        let columns = self.table.relation.schema().columns();
+        let schema = Arc::new(Schema::new(self.fields.iter().map(|field| columns[*field].clone()).collect()));
+        let tuning = options.tuned(context.database.config.tuning());
+        let memory = Arc::clone(context.database.memory());
+        let input = input.text(&(0..self.fields.len()).collect::<Vec<_>>());
+        let text = TextTable {
+            name: input.name.clone(),
+            inputs: vec![input],
+            arrow: schema.arrow(),
+            schema,
+            options: options.csv(),
+            tuning,
+            memory,
+            checks_all: true,
+        };
+        let fields: Vec<String> = self.names().into_iter().map(str::to_owned).collect();
+        self.append_source(context, NamedSource::Text(Box::new(text)), &fields, &options, Some(condition)).await
+    }
+
+    async fn append_columnar(
+        &self,
+        context: &Context<'_>,
+        paths: &[PathBuf],
+        options: &Options,
+        condition: Option<Expr>,
+    ) -> Result<Report, Error> {
+        options.check_columnar()?;
+        let files = Columnar::open(paths)?;
+        let fields = self.fields_of(&files)?;
+        let bytes = files.bytes();
+        context.control.progress.start(bytes);
+        let report = self.append_source(context, NamedSource::Columnar(files), &fields, options, condition).await?;
+        Ok(Report { bytes_read: bytes, ..report })
+    }
+
+    /// The column of the file that each copied column takes its values from: the one of its name.
+    fn fields_of(&self, files: &Columnar) -> Result<Vec<String>, Error> {
+        let found: Vec<&str> = files.names().collect();
+        let mut fields: Vec<String> = Vec::new();
+        for name in self.names() {
+            let alike: Vec<&&str> = found.iter().filter(|field| field.eq_ignore_ascii_case(name)).collect();
+            let field = match (found.iter().find(|field| **field == name), alike.as_slice()) {
+                (Some(exact), _) => exact,
+                (None, [only]) => only,
+                _ => {
+                    return Err(Error::not_found(format!(
+                        "{} has no column {name}; its columns are {}: name the columns to load, as in COPY {} (a, b) FROM",
+                        files.shown(),
+                        found.join(", "),
+                        names::quoted(&self.table.name)
+                    )));
+                }
+            };
+            fields.push((*field).to_owned());
+        }
+        let left_over = found.iter().find(|field| !fields.iter().any(|used| used == **field));
+        match left_over {
+            Some(field) if !self.names_columns => Err(Error::invalid(format!(
+                "{} has a column {field}, which table {} lacks; name the columns to load, as in COPY {} (a, b) FROM",
+                files.shown(),
+                self.table.name,
+                names::quoted(&self.table.name)
+            ))),
+            _ => Ok(fields),
+        }
+    }
+
+    /// Appends the rows of a file for which `condition` is true; `fields` of it are the columns that are copied.
+    async fn append_source(
+        &self,
+        context: &Context<'_>,
+        source: NamedSource,
+        fields: &[String],
+        options: &Options,
+        condition: Option<Expr>,
+    ) -> Result<Report, Error> {
+        let columns: Vec<String> = self.names().into_iter().map(names::quoted).collect();
+        let renamed =
+            fields.iter().zip(&columns).map(|(field, column)| format!("{} AS {column}", names::quoted(field)));
+        let renamed = renamed.collect::<Vec<_>>().join(", ");
+        let columns = columns.join(", ");
+        let table = names::quoted(&self.table.name);
+        let source_name = format!("{} (the file)", self.table.name);
+        let sql = format!(
+            "SELECT {columns} FROM (SELECT {renamed} FROM {}) AS {table} WHERE TRUE",
+            names::quoted(&source_name)
+        );
+        let mut query = parsed_query(&sql)?;
+        if let SetExpr::Select(select) = query.body.as_mut() {
+            select.selection = match condition {
+                Some(condition) => Some(without_queries(condition)?),
+                None => None,
+            };
+        }
+        let appending = Appending { source: Some((source_name, source)), ..self.appending(options) };
+        self.insert(context, query, appending).await
+    }
+
+    async fn append_query(&self, context: &Context<'_>, query: Box<Query>, options: &Options) -> Result<Report, Error> {
+        refuse::unless_reads_only(&query)?;
+        self.insert(context, query, self.appending(options)).await
+    }
+
+    fn appending(&self, options: &Options) -> Appending {
+        Appending { merge: options.merge, threads: options.threads, source: None }
+    }
+
+    async fn insert(&self, context: &Context<'_>, query: Box<Query>, appending: Appending) -> Result<Report, Error> {
+        let started = Instant::now();
+        let columns: Vec<String> = self.names().into_iter().map(names::quoted).collect();
+        let sql = format!("INSERT INTO {} ({}) SELECT 1", names::quoted(&self.table.name), columns.join(", "));
+        let mut statement = match sql::parse(&sql)? {
+            Parsed::Sql(statement) => statement,
+            other => return Err(Error::internal(format!("an INSERT expected, found {other:?}"))),
+        };
+        if let Statement::Insert(insert) = statement.as_mut() {
+            insert.source = Some(query);
+        }
+        let inserted = context.database.queries.insert(*statement, &self.table, appending, context.control).await;
+        let rows = inserted.map_err(|error| self.with_column_count(error))?;
+        Ok(Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() })
+    }
+
+    /// The planner's error, with the numbers that it leaves out.
+    fn with_column_count(&self, error: Error) -> Error {
+        if !error.to_string().starts_with("Column count doesn't match") {
+            return error;
+        }
+        Error::invalid(format!(
+            "the query has not as many columns as are to be copied, {}: {}",
+            self.fields.len(),
+            self.names().join(", ")
+        ))
+    }
+}
+
+fn parsed_query(sql: &str) -> Result<Box<Query>, Error> {
+    match sql::parse(sql)? {
+        Parsed::Sql(statement) => match *statement {
+            Statement::Query(query) => Ok(query),
+            other => Err(Error::internal(format!("a query expected, found {other}"))),
+        },
+        other => Err(Error::internal(format!("a query expected, found {other:?}"))),
+    }
+}
+
+/// Refuses a condition that reads other tables: it is about one row, as in PostgreSQL.
+fn without_queries(condition: Expr) -> Result<Expr, Error> {
+    struct NoQuery;
+    impl Visitor for NoQuery {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+    }
+    match condition.visit(&mut NoQuery) {
+        ControlFlow::Continue(()) => Ok(condition),
+        ControlFlow::Break(()) => Err(Error::unsupported(
+            "COPY ... WHERE cannot hold a query; write COPY table FROM (SELECT ... FROM read_csv(...) WHERE ...)",
+        )),
+    }
 }
 
 /// Loads the file `path` into all columns of `relation`, for IMPORT DATABASE.
@@ -109,19 +317,16 @@ async fn run_load(
     options: Options,
 ) -> Result<Report, Error> {
     let tuning = options.tuned(context.database.config.tuning());
+    let input = input.text(&fields);
     blocking::run(context.control, move |control| {
-        let source = match input {
-            Input::File(path) => Source::open(&path)?,
-            Input::Stdin(reader) => Source::from_reader("STDIN", reader),
-        };
-        let loaded = copy_from(vec![InputFile::opened(source, &fields)], &relation, &options.csv(), &tuning, control)?;
+        let loaded = load_text(vec![input.file()], &relation, &options.csv(), &tuning, control)?;
         Ok(Report { rows: loaded.rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() })
     })
     .await
 }
 
 /// The positions of `columns` in the table; all positions if no column is named.
-fn positions(table: &str, schema: &Schema, columns: &[String]) -> Result<Vec<usize>, Error> {
+pub(crate) fn positions(table: &str, schema: &Schema, columns: &[String]) -> Result<Vec<usize>, Error> {
     if columns.is_empty() {
         return Ok((0..schema.columns().len()).collect());
     }
@@ -156,7 +361,7 @@ fn check_fields(table: &str, schema: &Schema, fields: &[usize]) -> Result<(), Er
 }
 
 /// Columns that options name must be among those that are copied.
-fn check_named(options: &Options, copied: &[&str]) -> Result<(), Error> {
+pub(crate) fn check_named(options: &Options, copied: &[&str]) -> Result<(), Error> {
     for (option, column) in options.named_columns() {
         if !copied.contains(&column) {
             return Err(Error::not_found(format!(
@@ -166,115 +371,4 @@ fn check_named(options: &Options, copied: &[&str]) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: &Options) -> Result<Report, Error> {
-    let query = match what {
-        CopyWhat::Query(query) => query,
-        CopyWhat::Table { name, columns } => match context.database.catalog.get(&name) {
-            Some(Entry::Table(table)) => {
-                let projection = positions(&name, table.relation.schema(), &columns)?;
-                let batches = TableBatches::new(table.relation.snapshot(), projection);
-                return unload_table(context, batches, target, options).await;
-            }
-            Some(Entry::View(_)) => query_of_view(&name, &columns)?,
-            None => return Err(Error::not_found(format!("table {name} does not exist"))),
-        },
-    };
-    refuse::unless_reads_only(&query)?;
-    let statement = Statement::Query(query);
-    let rows = context.database.queries.query(statement, context.control).await?;
-    unload_rows(context, rows, target, options).await
-}
-
-fn query_of_view(name: &str, columns: &[String]) -> Result<Box<sqlparser::ast::Query>, Error> {
-    let columns: Vec<String> = columns.iter().map(|column| names::quoted(column)).collect();
-    let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
-    match sql::parse(&format!("SELECT {columns} FROM {}", names::quoted(name)))? {
-        Parsed::Sql(statement) => match *statement {
-            Statement::Query(query) => Ok(query),
-            other => Err(Error::internal(format!("a query expected, found {other}"))),
-        },
-        other => Err(Error::internal(format!("a query expected, found {other:?}"))),
-    }
-}
-
-/// Writes rows of a table as text, in their order.
-pub(crate) async fn unload_table(
-    context: &Context<'_>,
-    batches: TableBatches,
-    target: Target,
-    options: &Options,
-) -> Result<Report, Error> {
-    let schema = batches.schema();
-    write(context, batches.map(Ok::<_, Error>), schema, target, options).await
-}
-
-/// Writes the rows of a query as text, in their order.
-async fn unload_rows(
-    context: &Context<'_>,
-    mut rows: RowStream,
-    target: Target,
-    options: &Options,
-) -> Result<Report, Error> {
-    let schema = Arc::clone(rows.schema());
-    let runtime = tokio::runtime::Handle::current();
-    let batches = std::iter::from_fn(move || runtime.block_on(rows.next()));
-    write(context, batches, schema, target, options).await
-}
-
-async fn write(
-    context: &Context<'_>,
-    batches: impl Iterator<Item = Result<RecordBatch, Error>> + Send + 'static,
-    schema: SchemaRef,
-    target: Target,
-    options: &Options,
-) -> Result<Report, Error> {
-    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-    check_named(options, &names)?;
-    let threads = options.tuned(context.database.config.tuning()).threads;
-    let unload = options.unload();
-    blocking::run(context.control, move |control| {
-        let written = unload_csv(batches, &schema, target, &unload, threads, control)?;
-        Ok(Report { rows: written.rows, bytes_written: written.bytes, seconds: written.seconds, ..Report::default() })
-    })
-    .await
-}
-
-/// The rows of a snapshot in their order, in batches, without copying.
-pub(crate) struct TableBatches {
-    snapshot: Arc<Snapshot>,
-    projection: Vec<usize>,
-    chunk: usize,
-    row: usize,
-}
-
-impl TableBatches {
-    pub(crate) fn new(snapshot: Arc<Snapshot>, projection: Vec<usize>) -> Self {
-        Self { snapshot, projection, chunk: 0, row: 0 }
-    }
-
-    fn schema(&self) -> SchemaRef {
-        let arrow = self.snapshot.schema().arrow();
-        let fields = self.projection.iter().map(|column| Arc::clone(&arrow.fields()[*column]));
-        Arc::new(arrow_schema::Schema::new(fields.collect::<Vec<_>>()))
-    }
-}
-
-impl Iterator for TableBatches {
-    type Item = RecordBatch;
-
-    fn next(&mut self) -> Option<RecordBatch> {
-        loop {
-            let chunk = self.snapshot.chunks().get(self.chunk)?;
-            let rows = UNLOAD_ROWS.min(chunk.rows() - self.row);
-            if rows > 0 {
-                let batch = chunk.batch(&self.projection, self.row, rows);
-                self.row += rows;
-                return Some(batch);
-            }
-            self.chunk += 1;
-            self.row = 0;
-        }
-    }
 }

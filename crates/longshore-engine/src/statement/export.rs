@@ -24,7 +24,7 @@ use crate::catalog::{Entry, Table, View};
 use crate::sql::copy::ExportStatement;
 use crate::sql::names;
 use crate::sql::options::{Format, Options, Use};
-use crate::statement::copy::{self, TableBatches};
+use crate::statement::unload::{self, TableBatches};
 use crate::statement::{Context, blocking};
 use crate::{Error, Outcome, Report};
 
@@ -41,6 +41,7 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
     let options = Options::new(&statement.options, Use::Export)?;
     let format = options.format.unwrap_or(Format::Native);
     check_options(format, statement)?;
+    let extension = extension(format)?;
     let started = Instant::now();
     let entries = context.database.catalog.entries();
     let tables: Vec<(Arc<Table>, Arc<Snapshot>)> = entries
@@ -55,16 +56,17 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
     let mut report = Report::default();
     let mut stems = BTreeSet::new();
     for (table, snapshot) in tables {
-        let file = format!("{}.{}", file_stem(&table.name, &mut stems), extension(format));
+        let file = format!("{}.{extension}", file_stem(&table.name, &mut stems));
         let path = directory.add(&file);
         let written = match format {
             Format::Native => write_native(context, snapshot, path, &options).await?,
             Format::Csv => {
                 let columns = (0..snapshot.schema().columns().len()).collect();
                 let batches = TableBatches::new(snapshot, columns);
-                copy::unload_table(context, batches, Target::File(path), &options).await?
+                unload::unload_table(context, batches, Target::File(path), &options).await?
             }
-            Format::Parquet => context.database.queries.write_parquet(&table, &path, context.control).await?,
+            // `extension` has refused all others.
+            _ => context.database.queries.write_parquet(&table, &path, context.control).await?,
         };
         report.rows += written.rows;
         report.bytes_written += written.bytes_written;
@@ -117,11 +119,15 @@ async fn write_native(
     .await
 }
 
-fn extension(format: Format) -> &'static str {
+fn extension(format: Format) -> Result<&'static str, Error> {
     match format {
-        Format::Native => "longshore",
-        Format::Csv => "csv",
-        Format::Parquet => "parquet",
+        Format::Native => Ok("longshore"),
+        Format::Csv => Ok("csv"),
+        Format::Parquet => Ok("parquet"),
+        other => Err(Error::unsupported(format!(
+            "EXPORT DATABASE with FORMAT {} is not supported; the formats are native, csv and parquet",
+            other.name()
+        ))),
     }
 }
 

@@ -14,7 +14,7 @@ use longshore_storage::{Memory, Relation, Schema, native};
 use sqlparser::ast::{CreateTable, Statement};
 
 use crate::catalog::{Entry, Table, View};
-use crate::sql::copy::{CopyPlace, CopyStatement, CopyWhat, ImportStatement};
+use crate::sql::copy::{CopyFrom, CopySource, ImportStatement};
 use crate::sql::options::{Format, Options, Use};
 use crate::sql::{self, Parsed, names};
 use crate::statement::export::{LOAD_FILE, SCHEMA_FILE};
@@ -150,9 +150,11 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
     for statement in read_sql(&path)? {
         let copy = match statement {
             Parsed::Empty => continue,
-            Parsed::Copy(copy) => *copy,
+            Parsed::CopyFrom(copy) => *copy,
             Parsed::Sql(other) => return Err(foreign(&path, &refuse::name(&other), "COPY table FROM 'file'")),
-            Parsed::Export(_) | Parsed::Import(_) => return Err(foreign(&path, "this", "COPY table FROM 'file'")),
+            Parsed::CopyTo(_) | Parsed::Export(_) | Parsed::Import(_) => {
+                return Err(foreign(&path, "this", "COPY table FROM 'file'"));
+            }
         };
         let (name, file) = data_file(directory, copy).map_err(|error| in_file(&path, &error))?;
         if !schemas.contains_key(&name) {
@@ -165,15 +167,19 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
     Ok(files)
 }
 
-fn data_file(directory: &Path, copy: CopyStatement) -> Result<(String, DataFile), Error> {
-    let (CopyWhat::Table { name, columns }, CopyPlace::FromFile(file)) = (copy.what, copy.place) else {
+fn data_file(directory: &Path, copy: CopyFrom) -> Result<(String, DataFile), Error> {
+    let CopyFrom { table: name, columns, source, options, condition } = copy;
+    let (CopySource::Files(files), None) = (source, condition) else {
         return Err(Error::unsupported("only COPY table FROM 'file' belongs here"));
+    };
+    let [file] = files.as_slice() else {
+        return Err(Error::unsupported("only COPY table FROM one file belongs here"));
     };
     if !columns.is_empty() {
         return Err(Error::unsupported(format!("COPY {name} must not name columns here")));
     }
-    let options = Options::new(&copy.options, Use::CopyFrom)?;
-    let file = Path::new(&file);
+    let options = Options::new(&options, Use::CopyFrom)?;
+    let file = Path::new(file);
     let is_plain = matches!(file.components().collect::<Vec<_>>().as_slice(), [Component::Normal(_)]);
     if !is_plain {
         return Err(Error::invalid(format!(

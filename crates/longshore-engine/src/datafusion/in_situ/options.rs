@@ -3,12 +3,13 @@
 //! The delimiter follows from the file's extension where none is given: `|` for `.tbl`, a tab for `.tsv`, a comma
 //! otherwise. Not here: the meaning of COPY's options (`sql::options`).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use longshore_load::{TextOptions, Tuning};
 use longshore_storage::{Column, Schema};
 use sqlparser::ast::{
-    DictionaryField, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, Spanned, TableFunctionArgs, Value,
+    DictionaryField, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, ObjectName, Spanned, TableFunctionArgs,
+    Value,
 };
 
 use crate::Error;
@@ -29,11 +30,11 @@ pub(super) struct ReadCsv {
 
 impl ReadCsv {
     /// A file name in FROM.
-    pub(super) fn of_name(path: &str) -> Result<Self, Error> {
+    pub(super) fn of_name(path: &Path) -> Result<Self, Error> {
         let mut items = Vec::new();
         add_delimiter(&mut items, path);
         Ok(Self {
-            path: PathBuf::from(path),
+            path: path.to_owned(),
             columns: None,
             table: None,
             is_call: false,
@@ -65,14 +66,9 @@ impl ReadCsv {
                 return Err(Error::invalid(format!("read_csv: {arg} is given twice; keep one of them")));
             }
         }
+        let path = PathBuf::from(path);
         add_delimiter(&mut items, &path);
-        Ok(Self {
-            path: PathBuf::from(path),
-            columns,
-            table,
-            is_call: true,
-            options: Options::new(&items, Use::ReadCsv)?,
-        })
+        Ok(Self { path, columns, table, is_call: true, options: Options::new(&items, Use::ReadCsv)? })
     }
 
     /// How the text is to be read.
@@ -98,9 +94,25 @@ impl ReadCsv {
     }
 }
 
+/// The paths that a call like `read_parquet('a')` or `read_parquet(['a', 'b'])` names; it takes nothing else.
+pub(super) fn paths_of_call(function: &ObjectName, args: &TableFunctionArgs) -> Result<Vec<PathBuf>, Error> {
+    let paths = match args.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Array(array)))] if !array.elem.is_empty() => {
+            array.elem.iter().map(|path| text("a path", path)).collect::<Result<Vec<_>, _>>()?
+        }
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(path))] => vec![text("its argument, the path,", path)?],
+        _ => {
+            return Err(Error::invalid(format!(
+                "{function} takes the path of a file, or several as in {function}(['a', 'b']), and nothing else"
+            )));
+        }
+    };
+    Ok(paths.into_iter().map(PathBuf::from).collect())
+}
+
 /// Adds the delimiter that files with the extension of `path` have, if none is given.
-fn add_delimiter(items: &mut Vec<OptionItem>, path: &str) {
-    let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+fn add_delimiter(items: &mut Vec<OptionItem>, path: &Path) {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     let delimiter = match extension.as_deref() {
         Some("tbl") => "|",
         Some("tsv") => "\t",

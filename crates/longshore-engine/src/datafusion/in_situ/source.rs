@@ -25,9 +25,9 @@ use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, Push
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::{DisplayFormatType, EmptyRecordBatchStream};
 use futures::Stream;
-use longshore_load::{Control, InputFile, RowFilter, ScanRequest, ScanWorker, Source, TextScan};
+use longshore_load::{Control, RowFilter, ScanRequest, ScanWorker, TextScan};
 
-use super::CsvTable;
+use super::text::TextTable;
 use crate::Error;
 use crate::datafusion::errors::external;
 use crate::datafusion::predicate::{Digits, Predicate, Selection, Values};
@@ -40,8 +40,8 @@ const VALUE_BYTES_GUESS: u64 = 8;
 
 /// A scan of one file.
 #[derive(Clone)]
-pub(super) struct CsvSource {
-    table: Arc<Described>,
+pub(in crate::datafusion) struct TextSource {
+    table: Arc<TextTable>,
     projection: Projection,
     /// What every row returned satisfies.
     predicate: Option<Arc<Predicate>>,
@@ -50,35 +50,12 @@ pub(super) struct CsvSource {
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// The file, as the query describes it.
-struct Described {
-    path: std::path::PathBuf,
-    schema: Arc<longshore_storage::Schema>,
-    arrow: SchemaRef,
-    options: longshore_load::TextOptions,
-    tuning: longshore_load::Tuning,
-    memory: Arc<longshore_storage::Memory>,
-}
-
 /// What the workers of one execution share: the pass over the file, begun by the first of them.
 struct Pass(OnceLock<Result<Arc<TextScan>, Error>>);
 
-impl CsvSource {
-    pub(super) fn new(table: &CsvTable, projection: Projection, fetch: Option<usize>) -> Self {
-        Self {
-            table: Arc::new(Described {
-                path: table.path.clone(),
-                schema: Arc::clone(&table.schema),
-                arrow: Arc::clone(&table.arrow),
-                options: table.options.clone(),
-                tuning: table.tuning.clone(),
-                memory: Arc::clone(&table.memory),
-            }),
-            projection,
-            predicate: None,
-            fetch,
-            metrics: ExecutionPlanMetricsSet::new(),
-        }
+impl TextSource {
+    pub(super) fn new(table: Arc<TextTable>, projection: Projection, fetch: Option<usize>) -> Self {
+        Self { table, projection, predicate: None, fetch, metrics: ExecutionPlanMetricsSet::new() }
     }
 
     /// Whether one worker shall read alone.
@@ -86,12 +63,14 @@ impl CsvSource {
         self.predicate.is_none() && self.fetch.is_some_and(|fetch| fetch <= SERIAL_ROWS_MAX)
     }
 
-    fn begin(&self, control: Arc<Control>) -> Result<Arc<TextScan>, Error> {
+    /// Whether only some of the rows are returned.
+    pub(in crate::datafusion) fn filters(&self) -> bool {
+        self.predicate.is_some()
+    }
+
+    /// Begins a pass over the file.
+    pub(in crate::datafusion) fn begin(&self, control: Arc<Control>) -> Result<Arc<TextScan>, Error> {
         let table = &self.table;
-        let path = table.path.clone();
-        let fields: Vec<usize> = (0..table.schema.columns().len()).collect();
-        let mut input = InputFile::new(&path.display().to_string(), move || Source::open(&path), &fields);
-        input.bytes = std::fs::metadata(&table.path).ok().map(|found| found.len());
         let mut tuning = table.tuning.clone();
         if self.is_serial() {
             tuning.threads = 1;
@@ -110,14 +89,27 @@ impl CsvSource {
             memory: Arc::clone(&table.memory),
             control,
         };
-        Ok(TextScan::new(vec![input], request)?)
+        Ok(TextScan::new(table.inputs(), request)?)
     }
 }
 
-impl fmt::Debug for CsvSource {
+impl TextSource {
+    /// The rows of `batch` under the schema of the plan, which may differ in names of fields only.
+    pub(in crate::datafusion) fn with_schema(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        under_schema(batch, &self.projection.schema)
+    }
+}
+
+fn under_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let columns = batch.columns().to_vec();
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(DataFusionError::from)
+}
+
+impl fmt::Debug for TextSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CsvSource")
-            .field("path", &self.table.path)
+        f.debug_struct("TextSource")
+            .field("name", &self.table.name)
             .field("projection", &self.projection)
             .field("predicate", &self.predicate)
             .field("fetch", &self.fetch)
@@ -125,7 +117,7 @@ impl fmt::Debug for CsvSource {
     }
 }
 
-impl DataSource for CsvSource {
+impl DataSource for TextSource {
     fn open(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         self.open_with_args(OpenArgs::new(partition, context))
     }
@@ -143,18 +135,18 @@ impl DataSource for CsvSource {
         let (Some(pass), Some(control)) =
             (args.sibling_state.and_then(|state| state.downcast::<Pass>().ok()), session.get_extension::<Control>())
         else {
-            return internal_err!("the scan of {} was opened without its pass", self.table.path.display());
+            return internal_err!("the scan of {} was opened without its pass", self.table.name);
         };
         let scan = pass.0.get_or_init(|| self.begin(control));
         let scan = scan.as_ref().map_err(|error| external(error.clone()))?;
         let metrics = BaselineMetrics::new(&self.metrics, args.partition);
-        Ok(Box::pin(cooperative(CsvStream { worker: Some(scan.worker()), schema, metrics })))
+        Ok(Box::pin(cooperative(TextStream { worker: Some(scan.worker()), schema, metrics })))
     }
 
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tree = matches!(t, DisplayFormatType::TreeRender);
         let separator = if tree { "\n" } else { ", " };
-        write!(f, "file={}", self.table.path.display())?;
+        write!(f, "file={}", self.table.name)?;
         let columns: Vec<&str> = self.projection.schema.fields().iter().map(|f| f.name().as_str()).collect();
         write!(f, "{separator}columns=[{}]", columns.join(", "))?;
         if let Some(predicate) = &self.predicate {
@@ -180,10 +172,10 @@ impl DataSource for CsvSource {
 
     fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
         let mut statistics = Statistics::new_unknown(&self.projection.schema);
-        if let Ok(file) = std::fs::metadata(&self.table.path) {
+        if let Some(bytes) = self.table.bytes() {
             let values = VALUE_BYTES_GUESS * self.table.arrow.fields().len() as u64;
             let workers = partition.map_or(1, |_| self.table.tuning.threads);
-            let rows = file.len() as usize / values as usize / workers;
+            let rows = bytes as usize / values as usize / workers;
             let rows = self.fetch.map_or(rows, |fetch| rows.min(fetch));
             statistics.num_rows = Precision::Inexact(rows);
             statistics.total_byte_size =
@@ -214,7 +206,7 @@ impl DataSource for CsvSource {
         filters: Vec<Arc<dyn PhysicalExpr>>,
         _config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn DataSource>>> {
-        if self.fetch.is_some() {
+        if self.fetch.is_some() || self.table.checks_all {
             // A filter above a limit must not choose which rows the limit sees.
             let answers = vec![PushedDown::No; filters.len()];
             return Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers));
@@ -282,14 +274,14 @@ impl Values for Fields<'_> {
 }
 
 /// The batches of one worker.
-struct CsvStream {
+struct TextStream {
     /// `None` once the worker has ended.
     worker: Option<ScanWorker>,
     schema: SchemaRef,
     metrics: BaselineMetrics,
 }
 
-impl CsvStream {
+impl TextStream {
     fn next_batch(&mut self) -> Option<Result<RecordBatch>> {
         let elapsed = self.metrics.elapsed_compute().clone();
         let _timer = elapsed.timer();
@@ -297,18 +289,11 @@ impl CsvStream {
         if !matches!(batch, Some(Ok(_))) {
             self.worker = None;
         }
-        Some(batch?.map_err(external).and_then(|batch| self.with_schema(&batch)))
-    }
-
-    /// The same rows under the schema of the plan, which may differ in names of fields only.
-    fn with_schema(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let columns = batch.columns().to_vec();
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(DataFusionError::from)
+        Some(batch?.map_err(external).and_then(|batch| under_schema(&batch, &self.schema)))
     }
 }
 
-impl Stream for CsvStream {
+impl Stream for TextStream {
     type Item = Result<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -317,7 +302,7 @@ impl Stream for CsvStream {
     }
 }
 
-impl RecordBatchStream for CsvStream {
+impl RecordBatchStream for TextStream {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }

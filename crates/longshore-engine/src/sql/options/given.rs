@@ -4,9 +4,9 @@
 
 use longshore_load::ColumnChoice;
 
-use super::{OptionItem, OptionValue};
+use super::{OptionItem, OptionValue, rules};
 use crate::Error;
-use crate::sql::copy::shown_place;
+use crate::sql::option_list::shown_place;
 
 /// A truth value as options take it.
 pub(super) fn boolean(name: &str) -> Option<bool> {
@@ -106,14 +106,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// The values of an option that takes one of several words.
-fn choices(name: &str) -> &'static str {
-    match name {
-        "FORMAT" => "csv, native, parquet",
-        "MODE" => "exact, fast, safe",
-        "MERGE" => "chunk, copy, insert",
-        "TRAILING_DELIMITER" => "auto, true, false",
-        "HEADER" => "true, false, match",
-        _ => "true, false",
-    }
+/// The words of an option that takes one of several.
+fn choices(name: &str) -> String {
+    rules::rule_of(name).map_or_else(String::new, |rule| rule.words.join(", "))
 }

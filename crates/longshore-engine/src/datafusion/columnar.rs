@@ -1,0 +1,244 @@
+//! Parquet and Arrow files as tables of a query.
+//!
+//! A file is known by its first bytes, not by its name. `DataFusion` reads it: columns that are not asked for stay
+//! unread, and row groups that a predicate rules out are skipped. Several files are one table if they have the same
+//! columns. Not here: Parquet files of EXPORT DATABASE (`parquet`).
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::ipc::reader::{FileReader, StreamReader};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result as Outcome;
+use datafusion::datasource::TableType;
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::file_format::arrow::ArrowFormat;
+use datafusion::datasource::file_format::parquet::{ParquetFormat, transform_schema_to_view};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
+use datafusion::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use datafusion::physical_plan::ExecutionPlan;
+use object_store::ObjectMeta;
+use object_store::path::Path as StorePath;
+
+use super::errors::external;
+use crate::{Error, ErrorKind};
+
+/// What the first bytes of a file tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    Text,
+    Parquet,
+    /// Arrow's file format, with an index at its end.
+    Arrow,
+    /// Arrow's stream format.
+    ArrowStream,
+}
+
+impl FileKind {
+    /// What the file `path` is. What is not a regular file is taken for text, since it can be read only once.
+    pub(crate) fn of(path: &Path) -> Result<Self, Error> {
+        let failed = |error| Error::io("open", path, &error);
+        if !path.metadata().map_err(failed)?.is_file() {
+            return Ok(Self::Text);
+        }
+        let mut head = Vec::new();
+        File::open(path).and_then(|file| file.take(8).read_to_end(&mut head)).map_err(failed)?;
+        Ok(match head.as_slice() {
+            [b'P', b'A', b'R', b'1' | b'E', ..] => Self::Parquet,
+            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Self::Arrow,
+            [0xFF, 0xFF, 0xFF, 0xFF, ..] => Self::ArrowStream,
+            _ => Self::Text,
+        })
+    }
+
+    /// What it is, in words.
+    pub(crate) fn described(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Parquet => "a Parquet file",
+            Self::Arrow => "an Arrow file",
+            Self::ArrowStream => "an Arrow stream",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Parquet => "Parquet",
+            Self::Arrow | Self::ArrowStream => "Arrow",
+        }
+    }
+}
+
+/// Parquet or Arrow files that are one table.
+pub(crate) struct Columnar {
+    kind: FileKind,
+    files: Vec<(PathBuf, ObjectMeta)>,
+    schema: SchemaRef,
+}
+
+impl Columnar {
+    /// Opens `paths`, at least one, which are all of the same kind.
+    pub(crate) fn open(paths: &[PathBuf]) -> Result<Self, Error> {
+        let mut files = Vec::with_capacity(paths.len());
+        let mut first: Option<(FileKind, SchemaRef)> = None;
+        for path in paths {
+            let kind = FileKind::of(path)?;
+            let schema = schema(path, kind)?;
+            match &first {
+                None => first = Some((kind, schema)),
+                Some((other, _)) if *other != kind => {
+                    return Err(Error::invalid(format!(
+                        "{} is a {} file, but {} is a {} file; read them one kind at a time",
+                        paths[0].display(),
+                        other.name(),
+                        path.display(),
+                        kind.name()
+                    )));
+                }
+                Some((_, expected)) => check_same(&paths[0], expected, path, &schema)?,
+            }
+            files.push((path.clone(), meta(path)?));
+        }
+        let (kind, schema) = first.ok_or_else(|| Error::internal("no file to open"))?;
+        Ok(Self { kind, files, schema })
+    }
+
+    /// The names of the columns.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.schema.fields().iter().map(|field| field.name().as_str())
+    }
+
+    /// Bytes of all files.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files.iter().map(|(_, meta)| meta.size).sum()
+    }
+
+    /// The files as they were named.
+    pub(crate) fn shown(&self) -> String {
+        match self.files.as_slice() {
+            [(only, _)] => only.display().to_string(),
+            [(first, _), ..] => format!("{} and {} others", first.display(), self.files.len() - 1),
+            [] => String::new(),
+        }
+    }
+
+    fn format(&self, state: &dyn Session) -> Arc<dyn FileFormat> {
+        match self.kind {
+            FileKind::Parquet => Arc::new(ParquetFormat::default().with_options(state.table_options().parquet.clone())),
+            _ => Arc::new(ArrowFormat),
+        }
+    }
+}
+
+/// The columns of a file, strings as views, which is how we keep them.
+fn schema(path: &Path, kind: FileKind) -> Result<SchemaRef, Error> {
+    let file = File::open(path).map_err(|error| Error::io("open", path, &error))?;
+    let damaged = |error: &dyn fmt::Display| {
+        Error::new(ErrorKind::Damaged, format!("{}: not a sound {} file: {error}", path.display(), kind.name()))
+    };
+    match kind {
+        FileKind::Text => Err(Error::invalid(format!(
+            "{} is neither a Parquet nor an Arrow file; read it with FORMAT csv, or whatever its text is",
+            path.display()
+        ))),
+        FileKind::Parquet => {
+            let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| damaged(&e))?;
+            Ok(Arc::new(transform_schema_to_view(metadata.schema()).with_metadata(Default::default())))
+        }
+        FileKind::Arrow => Ok(FileReader::try_new(file, None).map_err(|e| damaged(&e))?.schema()),
+        FileKind::ArrowStream => Ok(StreamReader::try_new(file, None).map_err(|e| damaged(&e))?.schema()),
+    }
+}
+
+fn meta(path: &Path) -> Result<ObjectMeta, Error> {
+    let failed = |error| Error::io("open", path, &error);
+    let size = path.metadata().map_err(failed)?.len();
+    let absolute = std::path::absolute(path).map_err(failed)?;
+    let location = StorePath::from_absolute_path(&absolute)
+        .map_err(|error| Error::invalid(format!("{}: not a path that can be read: {error}", path.display())))?;
+    // The time only tells versions in caches apart, and there is none.
+    let last_modified = std::time::SystemTime::UNIX_EPOCH.into();
+    Ok(ObjectMeta { location, last_modified, size, e_tag: None, version: None })
+}
+
+fn check_same(first: &Path, expected: &Schema, path: &Path, found: &Schema) -> Result<(), Error> {
+    let columns = |schema: &Schema| {
+        let fields = schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone()));
+        fields.collect::<Vec<_>>()
+    };
+    let (expected, found) = (columns(expected), columns(found));
+    if expected == found {
+        return Ok(());
+    }
+    let shown = |columns: &[(String, _)]| columns.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+    let differing = expected.iter().zip(&found).find(|(a, b)| a.0 == b.0 && a.1 != b.1);
+    Err(Error::invalid(match differing {
+        Some((a, b)) => {
+            format!(
+                "column {} is {} in {} and {} in {}; read the files one by one, with casts",
+                a.0,
+                a.1,
+                first.display(),
+                b.1,
+                path.display()
+            )
+        }
+        None => format!(
+            "{} has the columns {}, but {} has {}; read the files one by one",
+            first.display(),
+            shown(&expected),
+            path.display(),
+            shown(&found)
+        ),
+    }))
+}
+
+impl fmt::Debug for Columnar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Columnar").field("files", &self.shown()).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TableProvider for Columnar {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Temporary
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Outcome<Vec<TableProviderFilterPushDown>> {
+        Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Outcome<Arc<dyn ExecutionPlan>> {
+        let format = self.format(state);
+        let source = format.file_source(TableSchema::from(Arc::clone(&self.schema)));
+        let files = self.files.iter().map(|(_, meta)| PartitionedFile::new_from_meta(meta.clone()));
+        let store = ObjectStoreUrl::parse("file://").map_err(|error| external(Error::internal(error.to_string())))?;
+        let config = FileScanConfigBuilder::new(store, source)
+            .with_file_groups(vec![FileGroup::new(files.collect())])
+            .with_projection_indices(projection.cloned())?
+            .with_limit(limit)
+            .build();
+        format.create_physical_plan(state, config).await
+    }
+}

@@ -1,0 +1,186 @@
+//! The parser of option lists: `(name [value], ...)`, and the options from before PostgreSQL 9.0, without parentheses.
+//!
+//! Not here: which options there are and what they mean (`sql::options`).
+
+use sqlparser::ast::Ident;
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Location, Token};
+
+use crate::Error;
+use crate::sql::options::{OptionItem, OptionValue};
+use crate::sql::{names, syntax};
+
+/// Whether `(` or `WITH (` comes.
+pub(super) fn comes(parser: &Parser) -> bool {
+    peek_is(parser, &Token::LParen)
+        || (parser.peek_keyword(Keyword::WITH) && parser.peek_nth_token(1).token == Token::LParen)
+}
+
+pub(super) fn peek_is(parser: &Parser, token: &Token) -> bool {
+    parser.peek_token_ref().token == *token
+}
+
+/// `[WITH] [(option [value], ...)]`
+pub(super) fn option_list(parser: &mut Parser) -> Result<Vec<OptionItem>, Error> {
+    let mut options = Vec::new();
+    if !parser.parse_keyword(Keyword::WITH) && !peek_is(parser, &Token::LParen) {
+        return Ok(options);
+    }
+    if !parser.consume_token(&Token::LParen) {
+        return Err(expected(parser, "("));
+    }
+    loop {
+        let at = here(parser);
+        let name = option_name(parser)?;
+        let value = option_value(parser)?;
+        options.push(OptionItem { name, value, at });
+        if parser.consume_token(&Token::RParen) {
+            return Ok(options);
+        }
+        if !parser.consume_token(&Token::Comma) {
+            return Err(expected(parser, ", or )"));
+        }
+    }
+}
+
+fn option_name(parser: &mut Parser) -> Result<String, Error> {
+    match &parser.peek_token_ref().token {
+        Token::Word(word) if word.quote_style.is_none() => {
+            let name = word.value.to_ascii_uppercase();
+            parser.next_token();
+            Ok(name)
+        }
+        _ => Err(expected(parser, "the name of an option")),
+    }
+}
+
+fn option_value(parser: &mut Parser) -> Result<OptionValue, Error> {
+    let next = parser.peek_token();
+    Ok(match next.token {
+        Token::Comma | Token::RParen => OptionValue::None,
+        Token::LParen => {
+            parser.next_token();
+            OptionValue::Names(column_names(parser)?)
+        }
+        Token::Mul => {
+            parser.next_token();
+            OptionValue::All
+        }
+        Token::Number(digits, false) => {
+            parser.next_token();
+            OptionValue::Number(digits)
+        }
+        Token::Word(word) if word.quote_style.is_none() => {
+            parser.next_token();
+            OptionValue::Word(word.value.to_ascii_lowercase())
+        }
+        _ => OptionValue::Text(text(parser).ok_or_else(|| expected(parser, "the value of the option"))?),
+    })
+}
+
+/// Options without parentheses, from before PostgreSQL 9.0.
+pub(super) fn old_options(parser: &mut Parser) -> Result<Vec<OptionItem>, Error> {
+    let _ = parser.parse_keyword(Keyword::WITH);
+    let mut options = Vec::new();
+    loop {
+        let at = here(parser);
+        if matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon) || parser.peek_keyword(Keyword::WHERE)
+        {
+            return Ok(options);
+        }
+        let mut name = option_name(parser)?;
+        let value = match name.as_str() {
+            "CSV" | "BINARY" => {
+                let format = name.to_ascii_lowercase();
+                "FORMAT".clone_into(&mut name);
+                OptionValue::Word(format)
+            }
+            "HEADER" => OptionValue::None,
+            "DELIMITER" | "NULL" | "QUOTE" | "ESCAPE" | "ENCODING" => {
+                let _ = parser.parse_keyword(Keyword::AS);
+                OptionValue::Text(text(parser).ok_or_else(|| expected(parser, "a text in quotes"))?)
+            }
+            "FORCE" => {
+                let force = if parser.parse_keyword(Keyword::QUOTE) {
+                    "FORCE_QUOTE"
+                } else if parser.parse_keywords(&[Keyword::NOT, Keyword::NULL]) {
+                    "FORCE_NOT_NULL"
+                } else if parser.parse_keyword(Keyword::NULL) {
+                    "FORCE_NULL"
+                } else {
+                    return Err(expected(parser, "QUOTE, NULL or NOT NULL"));
+                };
+                force.clone_into(&mut name);
+                if parser.consume_token(&Token::Mul) {
+                    OptionValue::All
+                } else {
+                    let mut columns = vec![column_name(parser)?];
+                    while parser.consume_token(&Token::Comma) {
+                        columns.push(column_name(parser)?);
+                    }
+                    OptionValue::Names(columns)
+                }
+            }
+            _ => {
+                return Err(Error::syntax(format!(
+                    "option {name} at {} is not known here; without parentheses the options are DELIMITER, NULL, CSV, \
+                     HEADER, QUOTE, ESCAPE, ENCODING and FORCE; all options are known in WITH (...)",
+                    shown_place(at)
+                )));
+            }
+        };
+        options.push(OptionItem { name, value, at });
+    }
+}
+
+/// `column, ...)`
+pub(super) fn column_names(parser: &mut Parser) -> Result<Vec<String>, Error> {
+    let mut columns = vec![column_name(parser)?];
+    while parser.consume_token(&Token::Comma) {
+        columns.push(column_name(parser)?);
+    }
+    if parser.consume_token(&Token::RParen) { Ok(columns) } else { Err(expected(parser, ", or )")) }
+}
+
+fn column_name(parser: &mut Parser) -> Result<String, Error> {
+    match &parser.peek_token_ref().token {
+        Token::Word(_) => {
+            let ident: Ident = parser.parse_identifier().map_err(syntax)?;
+            names::identifier(&ident)
+        }
+        _ => Err(expected(parser, "the name of a column")),
+    }
+}
+
+/// The text literal that comes next, if one does.
+pub(super) fn text(parser: &mut Parser) -> Option<String> {
+    let value = match &parser.peek_token_ref().token {
+        Token::SingleQuotedString(value) | Token::EscapedStringLiteral(value) | Token::UnicodeStringLiteral(value) => {
+            value.clone()
+        }
+        Token::DollarQuotedString(dollar) => dollar.value.clone(),
+        _ => return None,
+    };
+    parser.next_token();
+    Some(value)
+}
+
+fn here(parser: &Parser) -> Location {
+    parser.peek_token_ref().span.start
+}
+
+/// "line 1, column 14".
+pub(crate) fn shown_place(at: Location) -> String {
+    format!("line {}, column {}", at.line, at.column)
+}
+
+pub(super) fn expected(parser: &Parser, what: &str) -> Error {
+    let found = parser.peek_token_ref();
+    let shown = names::shown(&found.token);
+    Error::syntax(if found.token == Token::EOF {
+        format!("syntax error: expected {what}, found {shown}")
+    } else {
+        format!("syntax error at {}: expected {what}, found {shown}", shown_place(found.span.start))
+    })
+}

@@ -1,0 +1,154 @@
+//! COPY TO: tables and queries to text files.
+//!
+//! All or nothing, on blocking threads. Not here: parsing of the statement (`sql::copy`) and of its options
+//! (`sql::options`), writing of text (`longshore-load`).
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use futures::StreamExt;
+use longshore_load::{Target, unload_csv};
+use longshore_storage::Snapshot;
+use sqlparser::ast::Statement;
+
+use crate::catalog::Entry;
+use crate::session::Streams;
+use crate::sql::copy::{CopyTarget, CopyTo, CopyWhat};
+use crate::sql::options::{Format, Options, Use};
+use crate::sql::{self, Parsed, names};
+use crate::statement::copy::{check_named, positions};
+use crate::statement::{Context, blocking, refuse};
+use crate::{Error, Outcome, Report, RowStream};
+
+/// Rows that one worker formats at a time.
+const UNLOAD_ROWS: usize = 8192;
+
+pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, copy: CopyTo) -> Result<Outcome, Error> {
+    let options = Options::new(&copy.options, Use::CopyTo)?;
+    if let Some(other) = options.format.filter(|format| *format != Format::Csv) {
+        return Err(Error::unsupported(format!(
+            "COPY TO with FORMAT {} is not supported yet; use EXPORT DATABASE, or FORMAT csv",
+            other.name()
+        )));
+    }
+    let target = match copy.target {
+        CopyTarget::File(path) => Target::File(path.into()),
+        CopyTarget::Stdout => Target::Writer(Box::new(streams.output.clone().ok_or_else(|| {
+            Error::unsupported("COPY TO STDOUT: no standard output was given to this session; copy to a file")
+        })?)),
+    };
+    let report = unload(context, copy.what, target, &options).await?;
+    Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report })
+}
+
+async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: &Options) -> Result<Report, Error> {
+    let query = match what {
+        CopyWhat::Query(query) => query,
+        CopyWhat::Table { name, columns } => match context.database.catalog.get(&name) {
+            Some(Entry::Table(table)) => {
+                let projection = positions(&name, table.relation.schema(), &columns)?;
+                let batches = TableBatches::new(table.relation.snapshot(), projection);
+                return unload_table(context, batches, target, options).await;
+            }
+            Some(Entry::View(_)) => query_of_view(&name, &columns)?,
+            None => return Err(Error::not_found(format!("table {name} does not exist"))),
+        },
+    };
+    refuse::unless_reads_only(&query)?;
+    let statement = Statement::Query(query);
+    let rows = context.database.queries.query(statement, context.control).await?;
+    unload_rows(context, rows, target, options).await
+}
+
+fn query_of_view(name: &str, columns: &[String]) -> Result<Box<sqlparser::ast::Query>, Error> {
+    let columns: Vec<String> = columns.iter().map(|column| names::quoted(column)).collect();
+    let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
+    match sql::parse(&format!("SELECT {columns} FROM {}", names::quoted(name)))? {
+        Parsed::Sql(statement) => match *statement {
+            Statement::Query(query) => Ok(query),
+            other => Err(Error::internal(format!("a query expected, found {other}"))),
+        },
+        other => Err(Error::internal(format!("a query expected, found {other:?}"))),
+    }
+}
+
+/// Writes rows of a table as text, in their order.
+pub(crate) async fn unload_table(
+    context: &Context<'_>,
+    batches: TableBatches,
+    target: Target,
+    options: &Options,
+) -> Result<Report, Error> {
+    let schema = batches.schema();
+    write(context, batches.map(Ok::<_, Error>), schema, target, options).await
+}
+
+/// Writes the rows of a query as text, in their order.
+async fn unload_rows(
+    context: &Context<'_>,
+    mut rows: RowStream,
+    target: Target,
+    options: &Options,
+) -> Result<Report, Error> {
+    let schema = Arc::clone(rows.schema());
+    let runtime = tokio::runtime::Handle::current();
+    let batches = std::iter::from_fn(move || runtime.block_on(rows.next()));
+    write(context, batches, schema, target, options).await
+}
+
+async fn write(
+    context: &Context<'_>,
+    batches: impl Iterator<Item = Result<RecordBatch, Error>> + Send + 'static,
+    schema: SchemaRef,
+    target: Target,
+    options: &Options,
+) -> Result<Report, Error> {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    check_named(options, &names)?;
+    let threads = options.tuned(context.database.config.tuning()).threads;
+    let unload = options.unload();
+    blocking::run(context.control, move |control| {
+        let written = unload_csv(batches, &schema, target, &unload, threads, control)?;
+        Ok(Report { rows: written.rows, bytes_written: written.bytes, seconds: written.seconds, ..Report::default() })
+    })
+    .await
+}
+
+/// The rows of a snapshot in their order, in batches, without copying.
+pub(crate) struct TableBatches {
+    snapshot: Arc<Snapshot>,
+    projection: Vec<usize>,
+    chunk: usize,
+    row: usize,
+}
+
+impl TableBatches {
+    pub(crate) fn new(snapshot: Arc<Snapshot>, projection: Vec<usize>) -> Self {
+        Self { snapshot, projection, chunk: 0, row: 0 }
+    }
+
+    fn schema(&self) -> SchemaRef {
+        let arrow = self.snapshot.schema().arrow();
+        let fields = self.projection.iter().map(|column| Arc::clone(&arrow.fields()[*column]));
+        Arc::new(arrow_schema::Schema::new(fields.collect::<Vec<_>>()))
+    }
+}
+
+impl Iterator for TableBatches {
+    type Item = RecordBatch;
+
+    fn next(&mut self) -> Option<RecordBatch> {
+        loop {
+            let chunk = self.snapshot.chunks().get(self.chunk)?;
+            let rows = UNLOAD_ROWS.min(chunk.rows() - self.row);
+            if rows > 0 {
+                let batch = chunk.batch(&self.projection, self.row, rows);
+                self.row += rows;
+                return Some(batch);
+            }
+            self.chunk += 1;
+            self.row = 0;
+        }
+    }
+}
