@@ -92,4 +92,20 @@ impl Sniffed {
             letter_booleans: self.family.value == Family::PgText,
         }
     }
+
+    /// The types that the columns can have in `text`, which begins anywhere in the file: a hint, since the first line
+    /// end may stand inside quotes. With `at_end` nothing follows.
+    #[must_use]
+    pub fn types_of(&self, text: &[u8], at_end: bool, given: &Given) -> Vec<types::TypeSet> {
+        let breaks = LineBreaks::of(text);
+        let start = parse::behind_lines(text, 1, breaks);
+        let parsed = parse::parse(&text[start..], at_end, &self.style(), breaks, usize::MAX);
+        let fields = self.columns.len();
+        let width = fields + usize::from(self.trailing_delimiter.value);
+        let whole = parsed.records.into_iter().filter(|record| record.cells.len() == width);
+        let table: refine::Table = whole.map(|record| record.cells).collect();
+        let mut sniffed = self.clone();
+        columns::guess(&mut sniffed, &table, given);
+        sniffed.columns.into_iter().map(|column| column.types).collect()
+    }
 }

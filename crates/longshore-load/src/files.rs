@@ -77,6 +77,8 @@ pub(crate) struct OpenFile {
     pub(crate) piece_bytes: usize,
     /// What each field is, for messages.
     pub(crate) fields: Vec<Option<Column>>,
+    /// What was to be opened.
+    pub(crate) input: InputFile,
 }
 
 /// How the records of a file are read.
@@ -169,21 +171,21 @@ impl Files {
     fn open_next(&self, state: &mut State, control: &Control) -> Result<(), LoadError> {
         state.current = None;
         if let Some((input, source)) = state.queue.next() {
-            let file = self.open(&input, source?)?;
+            let file = self.open(input, source?)?;
             control.progress.add(file.spans.preamble_bytes(), 0);
             state.current = Some(Arc::new(file));
         }
         Ok(())
     }
 
-    fn open(&self, input: &InputFile, source: Source) -> Result<OpenFile, LoadError> {
+    fn open(&self, input: InputFile, source: Source) -> Result<OpenFile, LoadError> {
         let FilesPlan { schema, outputs, options, tuning } = &self.plan;
         let name = source.name.clone();
         let column = |target: &crate::FieldTarget| schema.columns()[target.column].clone();
         let fields: Vec<Option<Column>> = input.fields.iter().map(|target| target.as_ref().map(column)).collect();
         let plans = outputs
             .iter()
-            .map(|output| FieldPlan::new(&name, output, input, options, tuning.kernel))
+            .map(|output| FieldPlan::new(&name, output, &input, options, tuning.kernel))
             .collect::<Result<_, _>>()?;
         let surroundings = Surroundings { options, tuning, files: self.count, stopped: &self.stopped };
         let (spans, preamble) = Spans::new(source, &fields, &surroundings)?;
@@ -200,7 +202,7 @@ impl Files {
         let piece_bytes = tuning.piece_bytes.unwrap_or_else(|| {
             PIECE_BYTES_DEFAULT.max(preamble.record_bytes.saturating_mul(PIECE_RECORDS_MIN).min(PIECE_BYTES_MAX))
         });
-        Ok(OpenFile { name, spans, language, plans, piece_bytes: piece_bytes.max(1), fields })
+        Ok(OpenFile { name, spans, language, plans, piece_bytes: piece_bytes.max(1), fields, input })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -91,6 +91,11 @@ impl InputFile {
         Self { bytes, ..Self::new(&name, open, fields) }
     }
 
+    /// The same file, where `source` was opened from it already: it can be read once.
+    pub(crate) fn already_opened(self, source: Source) -> Self {
+        Self { open: Self::opened(source, &[]).open, ..self }
+    }
+
     /// As the user named it; stands in messages.
     #[must_use]
     pub fn name(&self) -> &str {

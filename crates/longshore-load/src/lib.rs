@@ -10,6 +10,7 @@ mod control;
 mod error;
 mod fields;
 mod files;
+mod infer;
 mod input;
 mod load;
 mod options;
@@ -23,6 +24,7 @@ mod worker;
 
 pub use control::{Control, Progress};
 pub use error::{BadField, LoadError};
+pub use infer::{InferRequest, Inferred, InferredColumn, infer, load_inferred};
 pub use input::{FieldTarget, Fill, InputFile, TextFormat};
 pub use load::{LoadReport, copy_from};
 pub use longshore_csv::{Dialect, DialectError, Kernel};

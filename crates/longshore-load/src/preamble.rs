@@ -69,8 +69,11 @@ pub(crate) fn read(
 /// Where the text begins behind `lines` lines from `start` on; `None` when they do not end within the head.
 fn after_lines(head: &[u8], start: usize, lines: u64, at_end: bool) -> Option<usize> {
     let mut position = start;
+    // Without a line feed anywhere, carriage returns end lines.
+    let line_feeds = memchr::memchr(b'\n', head).is_some() || memchr::memchr(b'\r', head).is_none();
+    let line_end = if line_feeds { b'\n' } else { b'\r' };
     for _ in 0..lines {
-        match memchr::memchr(b'\n', &head[position..]) {
+        match memchr::memchr(line_end, &head[position..]) {
             Some(line_end) => position += line_end + 1,
             None if at_end => return Some(head.len()),
             None => return None,

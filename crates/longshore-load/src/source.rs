@@ -67,6 +67,14 @@ impl Source {
         Self { name: name.to_owned(), input: Input::Stream(reader) }
     }
 
+    /// All of the text, where it is mapped.
+    pub(crate) fn mapped(&self) -> Option<&[u8]> {
+        match &self.input {
+            Input::Mapped(mapping) => Some(mapping.bytes()),
+            Input::Stream(_) => None,
+        }
+    }
+
     /// Bytes to read, if they are known before.
     #[must_use]
     pub fn bytes_total(&self) -> Option<u64> {

@@ -58,6 +58,13 @@ enum SpanText {
     Owned { buffer: Vec<u8>, length: usize },
 }
 
+impl Span {
+    /// Whether the text lies in memory of its own, rather than in a file.
+    pub(crate) fn owns_text(&self) -> bool {
+        matches!(self.text, SpanText::Owned { .. })
+    }
+}
+
 /// All spans of one source.
 pub(crate) enum Spans {
     /// Of a mapped file.

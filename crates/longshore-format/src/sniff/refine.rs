@@ -205,7 +205,12 @@ fn is_decimal_comma(content: &[u8]) -> bool {
     let content = content.strip_prefix(b"-").unwrap_or(content);
     let mut parts = content.split(|byte| *byte == b',');
     let (Some(integer), Some(fraction), None) = (parts.next(), parts.next(), parts.next()) else { return false };
-    fraction.len() != 3 || integer == b"0" || integer.is_empty() || integer.contains(&b'.') || integer.len() > 3
+    !fraction.is_empty()
+        && (fraction.len() != 3
+            || integer == b"0"
+            || integer.is_empty()
+            || integer.contains(&b'.')
+            || integer.len() > 3)
 }
 
 /// The fields of every line of a text of fixed width, blanks around them taken away.

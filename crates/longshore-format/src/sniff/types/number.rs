@@ -72,6 +72,10 @@ impl Number {
             Some(separator) if integer.contains(&separator) => ungrouped(integer, separator)?,
             _ => integer.to_vec(),
         };
+        // A comma at the end is more likely a delimiter.
+        if point.is_some() && fraction.is_empty() && reading.decimal_separator != b'.' {
+            return None;
+        }
         let is_digits = integer.iter().chain(fraction).all(u8::is_ascii_digit);
         if !is_digits || integer.is_empty() && fraction.is_empty() || integer.len() > 1 && integer[0] == b'0' {
             return None;

@@ -1,0 +1,173 @@
+//! Types of a whole file, at the speed of a load: a guess from the head and some other places, and all workers decode by
+//! it.
+//!
+//! Where a span disagrees, the values at fault are classified exactly, and the guess widens for all
+//! ([`TypeSet`](longshore_format::sniff::types::TypeSet)); spans that were decoded by a narrower one are read once more,
+//! until every span was decoded by the final types. As a set of types only becomes smaller, and as all values were
+//! checked to have what is left, the result does not depend on who read what first. A load keeps what it decoded by the
+//! final types, so that the guess costs nothing where it was right. The spans of a stream keep their text until all is
+//! done, within the memory limit.
+//!
+//! Not here: the sniffer and the types (`longshore-format`), how spans are found (`span`).
+
+mod format;
+mod guess;
+mod read;
+mod sample;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use longshore_format::sniff::{Given, Sniffed};
+use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+
+use crate::files::{Files, Output};
+use crate::load::Failure;
+use crate::worker::Pass;
+use crate::{Control, FieldTarget, InputFile, LoadError, LoadReport, TextOptions, Tuning};
+use guess::{Fixed, Guess, Guesses};
+use read::{Done, Inference};
+
+/// What is known of files whose columns are to be found out.
+#[derive(Clone, Debug)]
+pub struct InferRequest {
+    /// What the user says about the format and the header.
+    pub given: Given,
+    /// Types that the user gave to some columns, by their names.
+    pub types: Vec<(String, ColumnType)>,
+    /// Further columns behind those of the files: the fills of an [`InputFile`] count from the first of them.
+    pub extra: Vec<Column>,
+    /// How the text is to be read apart from its format, header and skipped lines, which are found out.
+    pub options: TextOptions,
+    /// How the machine is used.
+    pub tuning: Tuning,
+    /// What the rows count against.
+    pub memory: Arc<Memory>,
+}
+
+/// A column of files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InferredColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type: every value of the files has it.
+    pub column_type: ColumnType,
+    /// Whether the type was given.
+    pub given: bool,
+    /// Why it has this type, as a part of a sentence.
+    pub reason: String,
+}
+
+/// What files are.
+#[derive(Clone, Debug)]
+pub struct Inferred {
+    /// What the head of the first file told.
+    pub sniffed: Sniffed,
+    /// The columns of the files, in their order; without the extra ones.
+    pub columns: Vec<InferredColumn>,
+    /// The columns, and the extra ones.
+    pub schema: Arc<Schema>,
+    /// How to read the files with these columns.
+    pub options: TextOptions,
+    /// Rows of all files.
+    pub rows: u64,
+}
+
+/// Finds out what `inputs` are and what types their columns have, reading all of them. Their fields are set; what they
+/// say of fields is ignored.
+///
+/// # Errors
+/// When a file cannot be read, is empty, or has records that do not fit the dialect that was found.
+pub fn infer(inputs: Vec<InputFile>, request: &InferRequest, control: &Control) -> Result<Inferred, LoadError> {
+    let (inferred, _) = run(inputs, request, control, false)?;
+    Ok(inferred)
+}
+
+/// Does what [`infer`] does and keeps the rows: a relation with the columns that were found.
+///
+/// # Errors
+/// As [`infer`], and when the memory limit is reached.
+pub fn load_inferred(
+    inputs: Vec<InputFile>,
+    request: &InferRequest,
+    control: &Control,
+) -> Result<(Relation, Inferred, LoadReport), LoadError> {
+    let begin = Instant::now();
+    let (inferred, spans) = run(inputs, request, control, true)?;
+    let relation = Relation::new(Arc::clone(&inferred.schema), Arc::clone(&request.memory));
+    let append = relation.begin_append(request.tuning.merge);
+    for span in spans {
+        append.merge(span.work.sequence, span.buffers)?;
+    }
+    let rows = append.commit();
+    let bytes = control.progress.bytes_done();
+    let report = LoadReport { rows, bytes, seconds: begin.elapsed().as_secs_f64() };
+    Ok((relation, inferred, report))
+}
+
+/// Infers; returns the spans in their order, with their rows if these are to be kept.
+fn run(
+    mut inputs: Vec<InputFile>,
+    request: &InferRequest,
+    control: &Control,
+    keep: bool,
+) -> Result<(Inferred, Vec<Done>), LoadError> {
+    let sample::Sampled { sniffed, hints, places } = sample::take(&mut inputs, request)?;
+    let columns = sniffed.columns.len();
+    for input in &mut inputs {
+        input.fields = (0..columns).map(|column| Some(FieldTarget::new(column))).collect();
+        for fill in &mut input.fills {
+            fill.0 += columns;
+        }
+    }
+    let options = format::options(&sniffed, &request.options)?;
+    let fixed = fixed_types(&sniffed, request)?;
+    let guess = Guess::first(&sniffed, hints, fixed, request);
+    let output = Output { schema: Arc::clone(&guess.schema), columns: Vec::new() };
+    let schema = Arc::clone(&guess.schema);
+    let files = Files::new(inputs, schema, vec![output], options.clone(), request.tuning.clone(), control)?;
+    let pass = Pass { files, kernel: request.tuning.kernel, mode: options.mode };
+    let inference = Inference {
+        pass: &pass,
+        guesses: Guesses::new(guess, sniffed.reading(&request.given)),
+        nulls: format::nulls(&options),
+        options: &options,
+        places,
+        memory: &request.memory,
+        keep,
+        control,
+        failure: Failure::default(),
+        spans: Mutex::default(),
+        stale: Mutex::default(),
+    };
+    let threads = request.tuning.threads.clamp(1, pass.files.span_count_max().max(1));
+    inference.run(threads);
+    if let Some(error) = inference.failure.take_first() {
+        return Err(error);
+    }
+    let mut spans = inference.spans.into_inner().unwrap_or_else(PoisonError::into_inner);
+    spans.sort_by_key(|span| span.work.sequence);
+    let guess = inference.guesses.current();
+    let rows = spans.iter().map(|span| span.rows).sum();
+    let inferred = Inferred {
+        columns: guess.columns(),
+        options: options.clone(),
+        schema: Arc::clone(&guess.schema),
+        sniffed,
+        rows,
+    };
+    Ok((inferred, spans))
+}
+
+/// The types that the user gave, by column.
+fn fixed_types(sniffed: &Sniffed, request: &InferRequest) -> Result<Vec<Option<Fixed>>, LoadError> {
+    let names: Vec<&str> = sniffed.columns.iter().map(|column| column.name.as_str()).collect();
+    if let Some((name, _)) = request.types.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+        return Err(LoadError::Options(format!(
+            "a type is given for column \"{name}\", which the file does not have; its columns are {}",
+            names.join(", ")
+        )));
+    }
+    let given = |name: &str| request.types.iter().find(|(given, _)| given == name).map(|(_, given)| Fixed(*given));
+    Ok(names.into_iter().map(given).collect())
+}

@@ -1,0 +1,328 @@
+//! The workers: each reads spans by the guess of the moment, and reads a span again when the guess proved too narrow.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use longshore_csv::{PADDING, Rows};
+use longshore_format::sniff::types::{Nulls, TypeSet, classify_column, verify};
+use longshore_storage::{ARENA_BLOCK_BYTES, Arena, CHUNK_ROWS_MAX, Memory, PartitionBuffer, Reservation, Schema};
+
+use super::guess::{Guess, Guesses, Look};
+use crate::fields::{FieldPlan, Refusal};
+use crate::files::{OpenFile, Output, Work};
+use crate::load::{Failure, StopOnPanic};
+use crate::position::bad_record;
+use crate::worker::{Cursor, Pass, Piece, Scratch};
+use crate::{Control, LoadError, TextOptions};
+
+/// Room that a buffer gets beyond the estimate of its rows: one part in this many.
+const ESTIMATE_SLACK: usize = 64;
+
+/// What the workers of an inference share.
+pub(super) struct Inference<'a> {
+    pub(super) pass: &'a Pass,
+    pub(super) guesses: Guesses,
+    pub(super) nulls: Nulls,
+    pub(super) options: &'a TextOptions,
+    /// Places of the first file that hints came from.
+    pub(super) places: Vec<Range<u64>>,
+    pub(super) memory: &'a Arc<Memory>,
+    /// Whether rows are kept.
+    pub(super) keep: bool,
+    pub(super) control: &'a Control,
+    pub(super) failure: Failure,
+    /// Spans that were read.
+    pub(super) spans: Mutex<Vec<Done>>,
+    /// Spans that have to be read again.
+    pub(super) stale: Mutex<VecDeque<Done>>,
+}
+
+/// A span that was read.
+pub(super) struct Done {
+    pub(super) work: Work,
+    guess: Arc<Guess>,
+    pub(super) buffers: Vec<PartitionBuffer>,
+    pub(super) rows: u64,
+    /// For text that the span keeps.
+    _text: Reservation,
+}
+
+/// How the fields of a file are decoded by a guess.
+struct Plan {
+    file: Arc<OpenFile>,
+    guess: Arc<Guess>,
+    fields: FieldPlan,
+    schema: Arc<Schema>,
+    looks: Vec<Look>,
+}
+
+/// How the reading of a span ended.
+enum Ending {
+    Done {
+        buffers: Vec<PartitionBuffer>,
+        rows: u64,
+    },
+    /// The guess was too narrow, and is wider now.
+    Widened,
+}
+
+/// What a worker keeps.
+struct Worker {
+    arena: Arena,
+    scratch: Scratch,
+    plan: Option<Plan>,
+}
+
+impl Inference<'_> {
+    /// Reads all spans until every one of them was read by the same types.
+    pub(super) fn run(&self, threads: usize) {
+        loop {
+            std::thread::scope(|scope| {
+                for _ in 1..threads {
+                    scope.spawn(|| self.work());
+                }
+                self.work();
+            });
+            if self.failure.exists() {
+                return;
+            }
+            self.guesses.settle();
+            let guess = self.guesses.current();
+            let mut spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
+            let (stale, good): (Vec<_>, Vec<_>) = spans.drain(..).partition(|span| !span.guess.agrees_with(&guess));
+            *spans = good;
+            if stale.is_empty() {
+                return;
+            }
+            *self.stale.lock().unwrap_or_else(PoisonError::into_inner) = stale.into();
+        }
+    }
+
+    /// Takes spans until there is none left or one before them failed.
+    fn work(&self) {
+        let _stop_on_panic = StopOnPanic(&self.pass.files);
+        let arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
+        let mut worker = Worker { arena, scratch: Scratch::default(), plan: None };
+        while !self.failure.exists() {
+            let (work, text) = match self.next() {
+                Ok(Some(next)) => next,
+                Ok(None) => return,
+                Err((sequence, error)) => return self.fail(sequence, error),
+            };
+            match self.read(&work, &mut worker) {
+                Ok(Some((guess, buffers, rows))) => {
+                    let done = Done { work, guess, buffers, rows, _text: text };
+                    self.spans.lock().unwrap_or_else(PoisonError::into_inner).push(done);
+                }
+                Ok(None) => return,
+                Err(error) => return self.fail(work.sequence, error),
+            }
+        }
+    }
+
+    /// The next span: one to be read again, or else a new one, with the memory for text that it keeps.
+    fn next(&self) -> Result<Option<(Work, Reservation)>, (u64, LoadError)> {
+        let stale = self.stale.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        if let Some(Done { work, _text: text, .. }) = stale {
+            return Ok(Some((work, text)));
+        }
+        let Some(work) = self.pass.files.claim(self.control)? else { return Ok(None) };
+        let mut text = Reservation::new(self.memory);
+        if work.span.owns_text() {
+            text.grow(work.text().len()).map_err(|error| (work.sequence, LoadError::from(error)))?;
+        }
+        Ok(Some((work, text)))
+    }
+
+    fn fail(&self, sequence: u64, error: LoadError) {
+        self.failure.record(sequence, error);
+        self.pass.files.stop();
+    }
+
+    /// Reads a span until the guess is wide enough for it; `None` if an earlier one failed meanwhile.
+    #[allow(clippy::type_complexity, reason = "the parts of what becomes a `Done`")]
+    fn read(
+        &self,
+        work: &Work,
+        worker: &mut Worker,
+    ) -> Result<Option<(Arc<Guess>, Vec<PartitionBuffer>, u64)>, LoadError> {
+        loop {
+            if self.control.is_cancelled() {
+                return Err(LoadError::Cancelled);
+            }
+            if self.failure.is_before(work.sequence) {
+                return Ok(None);
+            }
+            let guess = self.guesses.current();
+            let is_current = |plan: &Plan| Arc::ptr_eq(&plan.file, &work.file) && Arc::ptr_eq(&plan.guess, &guess);
+            if !worker.plan.as_ref().is_some_and(is_current) {
+                worker.plan = Some(self.plan(&work.file, guess)?);
+            }
+            let Worker { arena, scratch, plan } = worker;
+            let plan = plan.as_ref().expect("it was just made");
+            let ending = self.read_once(work, plan, arena, scratch);
+            work.finish()?;
+            match ending? {
+                Ending::Done { buffers, rows } => return Ok(Some((Arc::clone(&plan.guess), buffers, rows))),
+                Ending::Widened => {}
+            }
+        }
+    }
+
+    fn plan(&self, file: &Arc<OpenFile>, guess: Arc<Guess>) -> Result<Plan, LoadError> {
+        let all = guess.schema.columns();
+        let looks: Vec<Look> = (0..guess.len()).map(|column| guess.column(column).look(false)).collect();
+        // Where rows are not kept, what can be told without decoding is not decoded.
+        let columns: Vec<usize> = if self.keep {
+            (0..all.len()).collect()
+        } else {
+            (0..looks.len()).filter(|column| looks[*column] == Look::Verify).collect()
+        };
+        let schema = Arc::new(Schema::new(columns.iter().map(|column| all[*column].clone()).collect()));
+        let output = Output { schema: Arc::clone(&schema), columns };
+        let fields = FieldPlan::new(&file.name, &output, &file.input, self.options, self.pass.kernel)?;
+        Ok(Plan { file: Arc::clone(file), guess, fields, schema, looks })
+    }
+
+    /// Reads a span by a plan.
+    fn read_once(
+        &self,
+        work: &Work,
+        plan: &Plan,
+        arena: &mut Arena,
+        scratch: &mut Scratch,
+    ) -> Result<Ending, LoadError> {
+        let mut cursor = Cursor::new(self.pass, work, scratch);
+        let mut buffers: Vec<PartitionBuffer> = Vec::new();
+        let mut found = vec![TypeSet::EVERY; plan.guess.len()];
+        let (mut rows_read, mut bytes_read) = (0, 0);
+        loop {
+            if self.control.is_cancelled() {
+                return Err(LoadError::Cancelled);
+            }
+            let bytes_left = cursor.bytes_left(work);
+            let Some(piece) = cursor.next(self.pass, work, scratch)? else { break };
+            let rows = piece.sound_rows();
+            if let Err(refusal) = take(plan, rows, bytes_left, &piece, &mut buffers, arena) {
+                return self.widen_or_fail(work, plan, &piece, refusal);
+            }
+            let sampled = self.is_sampled(work, &piece);
+            for (column, found) in found.iter_mut().enumerate() {
+                match if sampled { plan.guess.column(column).look(true) } else { plan.looks[column] } {
+                    Look::Decode => {}
+                    Look::Verify => {
+                        let value_type = &plan.guess.column(column).decision.value_type;
+                        if !verify(&rows, column, value_type, &self.nulls, &self.guesses.reading) {
+                            self.guesses.widen(&self.classify(plan, &rows), &plan.guess, column);
+                            return Ok(Ending::Widened);
+                        }
+                    }
+                    Look::Classify => {
+                        let types = classify_column(&rows, column, &self.nulls, &self.guesses.reading);
+                        *found = found.join(types);
+                    }
+                }
+            }
+            if let Some(defect) = piece.defects.first() {
+                return Err(bad_record(work, &piece, defect));
+            }
+            if !self.keep {
+                buffers.clear();
+            }
+            rows_read += rows.count() as u64;
+            bytes_read += piece.bytes as u64;
+        }
+        if found.iter().any(|types| *types != TypeSet::EVERY) {
+            self.guesses.join(&found);
+        }
+        self.control.progress.add(bytes_read, rows_read);
+        Ok(Ending::Done { buffers, rows: rows_read })
+    }
+
+    /// Whether a piece overlaps a place of the first file that hints came from.
+    fn is_sampled(&self, work: &Work, piece: &Piece<'_>) -> bool {
+        let start = work.span.offset + piece.start as u64;
+        let end = start + piece.bytes as u64;
+        work.sequence == work.span.sequence && self.places.iter().any(|place| start < place.end && place.start < end)
+    }
+
+    /// A value that could not be decoded widens the guess if its column may be something else.
+    fn widen_or_fail(
+        &self,
+        work: &Work,
+        plan: &Plan,
+        piece: &Piece<'_>,
+        refusal: Refusal,
+    ) -> Result<Ending, LoadError> {
+        match refusal {
+            Refusal::Value(bad)
+                if plan.guess.column(bad.position).may_widen() && plan.looks[bad.position] != Look::Decode =>
+            {
+                let found = self.classify(plan, &piece.sound_rows());
+                self.guesses.widen(&found, &plan.guess, bad.position);
+                Ok(Ending::Widened)
+            }
+            Refusal::Value(bad) => {
+                let column = &plan.guess.schema.columns()[bad.position];
+                let mut error = Refusal::Value(bad).explain(work, piece);
+                if let LoadError::Bad(field) = &mut error {
+                    // The file was opened with the first guess.
+                    field.column = Some((column.name.clone(), column.column_type.to_string()));
+                }
+                Err(error)
+            }
+            Refusal::Other(error) => Err(error),
+        }
+    }
+
+    /// The types of all columns that may still become wider.
+    fn classify(&self, plan: &Plan, rows: &Rows<'_>) -> Vec<TypeSet> {
+        let types = |column: usize| {
+            if plan.guess.column(column).may_widen() {
+                classify_column(rows, column, &self.nulls, &self.guesses.reading)
+            } else {
+                TypeSet::EVERY
+            }
+        };
+        (0..plan.guess.len()).map(types).collect()
+    }
+}
+
+/// Decodes the rows of a piece into the last buffer, and into new ones as each is full.
+fn take(
+    plan: &Plan,
+    mut rows: Rows<'_>,
+    bytes_left: usize,
+    piece: &Piece<'_>,
+    buffers: &mut Vec<PartitionBuffer>,
+    arena: &mut Arena,
+) -> Result<(), Refusal> {
+    if plan.schema.columns().is_empty() {
+        return Ok(());
+    }
+    while !rows.is_empty() {
+        let heap_due = rows.text_bytes() + plan.fields.constant_bytes() + PADDING;
+        let room = match buffers.last() {
+            Some(buffer) if buffer.heap_room() >= heap_due => buffer.capacity() - buffer.rows(),
+            _ => 0,
+        };
+        if room == 0 {
+            let piece_rows = piece.rows.count().max(1);
+            let behind = bytes_left.saturating_sub(piece.bytes);
+            let later = behind.saturating_mul(piece_rows) / piece.bytes.max(1);
+            let estimate = rows.count() + later + later / ESTIMATE_SLACK + usize::from(behind > 0);
+            let pieces = bytes_left / piece.bytes.max(1) + 1;
+            let heap_bytes = heap_due.max(bytes_left + PADDING + pieces * plan.fields.constant_bytes());
+            let buffer = PartitionBuffer::with_capacity(&plan.schema, estimate.min(CHUNK_ROWS_MAX), heap_bytes, arena)
+                .map_err(|error| Refusal::Other(error.into()))?;
+            buffers.push(buffer);
+            continue;
+        }
+        let (fitting, rest) = rows.split_at(room.min(rows.count()));
+        let buffer = buffers.last_mut().expect("there is room in it");
+        plan.fields.decode(fitting, buffer).map_err(Refusal::Value)?;
+        rows = rest;
+    }
+    Ok(())
+}

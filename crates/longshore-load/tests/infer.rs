@@ -1,0 +1,179 @@
+//! Types of whole files: what every value has, for any kernel, thread count, piece and span size, and however late a
+//! value changes them.
+
+mod harness;
+
+use std::path::Path;
+
+use harness::{Machine, comma, dump, machines};
+use longshore_format::sniff::Given;
+use longshore_load::{Control, InferRequest, Inferred, InputFile, LoadError, Source, Tuning, infer, load_inferred};
+use longshore_storage::{ColumnType, Memory};
+use tempfile::NamedTempFile;
+
+fn file(text: &[u8]) -> NamedTempFile {
+    let file = NamedTempFile::new().expect("a temporary file");
+    std::fs::write(file.path(), text).expect("written");
+    file
+}
+
+fn request(tuning: &Tuning) -> InferRequest {
+    InferRequest {
+        given: Given::default(),
+        types: Vec::new(),
+        extra: Vec::new(),
+        options: comma(),
+        tuning: tuning.clone(),
+        memory: Memory::new(None),
+    }
+}
+
+fn input(path: &Path, stream: bool) -> InputFile {
+    let path = path.to_owned();
+    let open = move || if stream { Source::open_unmapped(&path) } else { Source::open(&path) };
+    InputFile::new("FILE", open, &[])
+}
+
+/// `name TYPE` of every column.
+fn columns(inferred: &Inferred) -> String {
+    let column = |column: &longshore_load::InferredColumn| format!("{} {}", column.name, column.column_type);
+    inferred.columns.iter().map(column).collect::<Vec<_>>().join(", ")
+}
+
+/// Columns and rows on one machine; that both ways of inference agree is checked.
+fn on(machine: &Machine, path: &Path) -> Result<(String, String), String> {
+    let mut request = request(&machine.tuning);
+    request.options.mode = machine.mode;
+    let inputs = || vec![input(path, machine.stream)];
+    let loaded = load_inferred(inputs(), &request, &Control::new());
+    let inferred = infer(inputs(), &request, &Control::new());
+    let message = |error: LoadError| error.to_string().replace(&path.display().to_string(), "FILE");
+    match (loaded, inferred) {
+        (Ok((relation, loaded, report)), Ok(inferred)) => {
+            assert_eq!(columns(&loaded), columns(&inferred), "{machine:?}");
+            assert_eq!((loaded.rows, report.rows), (inferred.rows, inferred.rows), "{machine:?}");
+            Ok((columns(&loaded), dump(&relation)))
+        }
+        (Err(error), _) => Err(message(error)),
+        (Ok(_), Err(error)) => panic!("infer fails where a load does not: {error}"),
+    }
+}
+
+/// Checks columns and rows on all machines.
+fn infers(text: &str, expected_columns: &str, expected_rows: &str) {
+    let file = file(text.as_bytes());
+    for machine in machines() {
+        let (columns, rows) = on(&machine, file.path()).unwrap_or_else(|error| panic!("{machine:?}: {error}"));
+        assert_eq!(columns, expected_columns, "{machine:?}");
+        assert_eq!(rows, expected_rows, "{machine:?}");
+    }
+}
+
+#[test]
+fn a_header_and_typed_columns() {
+    infers(
+        "id,name,price,day,flag\n1,Anna,1.50,2024-01-31,true\n2,\"B, C\",20.125,2024-02-01,false\n",
+        "id INTEGER, name TEXT, price DECIMAL(18,3), day DATE, flag BOOLEAN",
+        "\"1\",\"Anna\",\"1.500\",\"2024-01-31\",\"t\"\n\"2\",\"B, C\",\"20.125\",\"2024-02-01\",\"f\"\n",
+    );
+}
+
+#[test]
+fn what_would_lose_something_is_text() {
+    infers(
+        "a;b;c\n1;2;3\n2;3;4\n3;4;5\n4;007;+6\n",
+        "a INTEGER, b TEXT, c TEXT",
+        "\"1\",\"2\",\"3\"\n\"2\",\"3\",\"4\"\n\"3\",\"4\",\"5\"\n\"4\",\"007\",\"+6\"\n",
+    );
+}
+
+#[test]
+fn columns_without_values_are_text() {
+    infers("a,b\n1,\n2,\n", "a INTEGER, b TEXT", "\"1\",\n\"2\",\n");
+}
+
+/// Lines `index,index * 3`, with another last line.
+fn late(lines: usize, last: &str) -> Vec<u8> {
+    let lines: Vec<String> = (0..lines).map(|index| format!("{index},{}\n", index * 3)).collect();
+    format!("a,b\n{}{last}", lines.concat()).into_bytes()
+}
+
+#[test]
+fn the_last_line_counts() {
+    let lines = harness::share(200_000);
+    for (last, expected) in [
+        ("1,x\n", "a INTEGER, b TEXT"),
+        ("1,3000000000\n", "a INTEGER, b BIGINT"),
+        ("1,0.5", "a INTEGER, b DECIMAL(18,1)"),
+        ("1,1e3\n", "a INTEGER, b DOUBLE PRECISION"),
+        ("01,1\n", "a TEXT, b INTEGER"),
+    ] {
+        let file = file(&late(lines, last));
+        for stream in [false, true] {
+            for threads in [1, 3] {
+                let tuning = Tuning { span_bytes: Some(70_000), ..Tuning::new(threads) };
+                let machine = Machine { tuning, mode: longshore_load::Mode::Exact, stream };
+                let (columns, rows) = on(&machine, file.path()).expect("it is loaded");
+                assert_eq!(columns, expected);
+                assert_eq!(rows.lines().count(), lines + 1);
+                let value = last.trim().split(',').next_back().expect("a field");
+                assert!(rows.ends_with(&format!("{value}\"\n")) || value.starts_with("1e"), "{last:?}");
+                assert!(rows.starts_with("\"0\",\"0"), "{last:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_change_in_the_middle_is_found() {
+    let lines = 60_000;
+    for at in [lines / 2 + 17, lines - 1_000, 9_000] {
+        let line = |index| if index == at { format!("{index},n/a?\n") } else { format!("{index},{index}\n") };
+        let text = format!("a,b\n{}", (0..lines).map(line).collect::<Vec<_>>().concat());
+        let file = file(text.as_bytes());
+        for threads in [1, 2, 7] {
+            let tuning = Tuning { span_bytes: Some(20_000), ..Tuning::new(threads) };
+            let machine = Machine { tuning, mode: longshore_load::Mode::Exact, stream: false };
+            let (columns, rows) = on(&machine, file.path()).expect("it is loaded");
+            assert_eq!(columns, "a INTEGER, b TEXT");
+            assert_eq!(rows.lines().nth(at), Some(&*format!("\"{at}\",\"n/a?\"")));
+        }
+    }
+}
+
+#[test]
+fn given_types_are_kept_and_their_errors_told() {
+    let file = file(b"a,b\n1,2\n3,x\n");
+    let mut request = request(&Tuning::new(1));
+    request.types = vec![("b".to_owned(), ColumnType::Text), ("a".to_owned(), ColumnType::BigInt)];
+    let inferred = infer(vec![input(file.path(), false)], &request, &Control::new()).expect("inferred");
+    assert_eq!(columns(&inferred), "a BIGINT, b TEXT");
+    request.types = vec![("b".to_owned(), ColumnType::Integer)];
+    let error = load_inferred(vec![input(file.path(), false)], &request, &Control::new()).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("line 3, byte 10, column b INTEGER: \"x\""), "{error}");
+    request.types = vec![("z".to_owned(), ColumnType::Integer)];
+    let error = infer(vec![input(file.path(), false)], &request, &Control::new()).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("its columns are a, b"), "{error}");
+}
+
+#[test]
+fn general_formats_are_inferred_as_well() {
+    infers(
+        "# made by hand\nid||name\n1||x\n\n2||y\n3||z\n",
+        "id INTEGER, name TEXT",
+        "\"1\",\"x\"\n\"2\",\"y\"\n\"3\",\"z\"\n",
+    );
+    infers(
+        "Report\n\na;b\r\n1;2024-01-01\r\n2;2024-01-02\r\n",
+        "a INTEGER, b DATE",
+        "\"1\",\"2024-01-01\"\n\"2\",\"2024-01-02\"\n",
+    );
+    infers("a,b\r1,2\r3,4\r", "a INTEGER, b INTEGER", "\"1\",\"2\"\n\"3\",\"4\"\n");
+}
+
+#[test]
+fn files_without_anything_are_refused() {
+    let file = file(b"");
+    let error = infer(vec![input(file.path(), true)], &request(&Tuning::new(1)), &Control::new()).map(|_| ());
+    assert!(error.unwrap_err().to_string().contains("it is empty"));
+}
