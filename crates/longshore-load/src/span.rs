@@ -48,6 +48,8 @@ pub(crate) struct Span {
     pub(crate) traits: TextTraits,
     /// Line feeds of the file before the text; `None` where they can be counted when needed.
     lines_before: Option<u64>,
+    /// Whether no text follows, as far as that is known: of plain CSV it is not.
+    pub(crate) is_last: bool,
 }
 
 /// The bytes of a span.

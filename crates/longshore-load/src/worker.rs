@@ -121,6 +121,14 @@ impl Cursor {
                 rows.clear();
                 let bytes = format.read(&work.text()[start..], rows, &mut defects);
                 assert!(bytes > 0, "{format:?} takes at least one record, or all of the text");
+                if work.span.is_last && start + bytes == work.text().len() {
+                    defects.extend(format.unfinished(work.text()).map(|defect| Defect {
+                        row: rows.count(),
+                        start: defect.start - start as u32,
+                        end: defect.end - start as u32,
+                        ..defect
+                    }));
+                }
                 rows.seal();
                 Piece { start, bytes, rows: rows.rows(), defects, rewritten: Some(rows) }
             }

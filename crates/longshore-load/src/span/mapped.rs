@@ -198,7 +198,8 @@ impl MappedSpans {
         *end_before = end;
         self.next.store(sequence + 1, Ordering::Release);
         let traits = self.splitter.traits(&bytes[start..end]);
-        Ok(Some(mapped_span(sequence, start..end, traits)))
+        let is_last = end == bytes.len();
+        Ok(Some(Span { is_last, ..mapped_span(sequence, start..end, traits) }))
     }
 
     fn claim_index(&self) -> Option<usize> {
@@ -245,6 +246,7 @@ fn mapped_span(index: usize, range: Range<usize>, traits: TextTraits) -> Span {
         text: SpanText::Mapped(range),
         traits,
         lines_before: None,
+        is_last: false,
     }
 }
 

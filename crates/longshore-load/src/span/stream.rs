@@ -107,11 +107,13 @@ impl StreamSpans {
             return Ok(None);
         }
         let traits = self.splitter.traits(&state.carry[..length]);
+        let is_last = state.at_end && length == state.carry.len();
         let (offset, lines) = (state.offset, state.lines);
         let mut buffer = state.hand_out(length);
         buffer.resize(length + PADDING, 0);
         state.sequence += 1;
-        Ok(Some(Span { sequence, offset, text: SpanText::Owned { buffer, length }, traits, lines_before: Some(lines) }))
+        let text = SpanText::Owned { buffer, length };
+        Ok(Some(Span { sequence, offset, text, traits, lines_before: Some(lines), is_last }))
     }
 }
 
