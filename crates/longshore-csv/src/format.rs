@@ -4,6 +4,7 @@
 //! turns a stretch of text into a [`RowText`], which the same decoders read, so that types, NULL and errors are the
 //! same for all formats. Not here: the formats themselves (`longshore-format`).
 
+pub mod dense;
 mod row_text;
 
 use std::fmt;

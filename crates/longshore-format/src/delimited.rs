@@ -37,7 +37,9 @@ pub struct Delimited {
     anchor: (usize, u8),
     /// Bytes that no record has which can be cut at its delimiters.
     specials: Box<[u8]>,
-    /// Bytes outside quotes that may mean something.
+    /// Whether fields may be as simple as `simple_field` has them.
+    is_simple: bool,
+    /// Bytes outside quotes that may mean something, here or in rows of plain CSV.
     stops: Box<[bool; 256]>,
 }
 
@@ -63,7 +65,7 @@ impl Delimited {
             specials.push(0);
         }
         let mut stops = Box::new([false; 256]);
-        for byte in [delimiter[0], b'\n', b'\r'].into_iter().chain(quote).chain(escape_outside) {
+        for byte in [delimiter[0], b'\n', b'\r', b'"', 0x1F].into_iter().chain(quote).chain(escape_outside) {
             stops[usize::from(byte)] = true;
         }
         Ok(Delimited {
@@ -74,6 +76,7 @@ impl Delimited {
             escape: escape.map(|escape| (escape.byte, escape.rule)),
             escape_outside,
             specials: specials.into(),
+            is_simple: !options.trim && options.nul == NulBytes::Keep,
             stops,
             options,
         })
@@ -119,9 +122,14 @@ impl Delimited {
             }
             let mut at = complete;
             loop {
-                let field = self.field(text, at, false);
-                at = field.next;
-                match field.ending {
+                let (next, ending) = if let Some(field) = self.simple_field(text, at) {
+                    (field.next, field.ending)
+                } else {
+                    let field = self.field(text, at, false);
+                    (field.next, field.ending)
+                };
+                at = next;
+                match ending {
                     Ending::Delimiter => {}
                     Ending::Line => break,
                     Ending::Text => return complete,

@@ -81,6 +81,8 @@ impl Error for PostgresTextError {}
 #[derive(Clone, Debug)]
 pub struct PostgresText {
     options: PostgresTextOptions,
+    /// Bytes that end a field or mean something, here or in rows of plain CSV.
+    stops: Box<[bool; 256]>,
 }
 
 /// How a record ends.
@@ -104,7 +106,11 @@ impl PostgresText {
         if let Some(text) = options.null_texts.iter().find(|text| is_bad(text)) {
             return Err(PostgresTextError::NullText(text.clone()));
         }
-        Ok(PostgresText { options })
+        let mut stops = Box::new([false; 256]);
+        for byte in [delimiter, b'\\', b'\r', b'\n', b'"', 0x1F] {
+            stops[usize::from(byte)] = true;
+        }
+        Ok(PostgresText { options, stops })
     }
 
     /// The line that begins at `start`, protected line ends read over.
@@ -133,8 +139,14 @@ impl PostgresText {
         let mut found = 0;
         let mut from = line.start;
         loop {
-            let (to, is_last) = self.field_end(text, from, line.end)?;
-            if found < due {
+            let length = text[from..line.end].iter().position(|byte| self.stops[usize::from(*byte)]);
+            let simple = length.map_or(line.end, |length| from + length);
+            let is_simple = simple == line.end || text[simple] == self.options.delimiter;
+            let (to, is_last) =
+                if is_simple { (simple, simple == line.end) } else { self.field_end(text, from, line.end)? };
+            if found < due && is_simple {
+                rows.push_clean_part(text, from, to);
+            } else if found < due {
                 self.push(&text[from..to], from as u32, rows);
             }
             found += 1;

@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use super::dense::positions;
 use crate::{Dialect, PADDING, Padded, Rows, Shape, TextTraits};
 
 /// The language that formats are rewritten to.
@@ -14,6 +15,19 @@ static PLAIN: LazyLock<Dialect> =
 /// The unit separator of ASCII: no NULL text holds it, and hardly any field does.
 const DELIMITER: u8 = 0x1F;
 const QUOTE: u8 = b'"';
+
+/// Bytes that a field without quotes does not hold.
+static NEEDS_QUOTES: [bool; 256] = {
+    let mut needs = [false; 256];
+    needs[QUOTE as usize] = true;
+    needs[DELIMITER as usize] = true;
+    needs[b'\n' as usize] = true;
+    needs[b'\r' as usize] = true;
+    needs
+};
+
+/// Fields of up to as many bytes are copied without a call.
+const SHORT_BYTES: usize = 16;
 
 /// What a field becomes that its record lacks or that is null without a text of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,7 +114,7 @@ impl RowText {
     /// Appends a field as if it stood in CSV without quotes, so that it may be NULL.
     #[inline]
     pub fn push_bare(&mut self, content: &[u8], origin: u32) {
-        if content.iter().any(|byte| matches!(*byte, QUOTE | DELIMITER | b'\n' | b'\r')) {
+        if content.iter().any(|byte| NEEDS_QUOTES[usize::from(*byte)]) {
             // No NULL text of this language holds one of these, so that quoting the field does not change what it is.
             self.push_quoted(content, origin);
         } else {
@@ -113,9 +127,33 @@ impl RowText {
     /// separator: the caller knows, so that nobody looks.
     #[inline]
     pub fn push_clean(&mut self, content: &[u8], origin: u32) {
-        debug_assert!(!content.iter().any(|byte| matches!(*byte, QUOTE | DELIMITER | b'\n' | b'\r')));
+        debug_assert!(!content.iter().any(|byte| NEEDS_QUOTES[usize::from(*byte)]));
         self.text.extend_from_slice(content);
         self.finish_field(origin);
+    }
+
+    /// Appends the field `original[start..end]` as [`RowText::push_clean`] does, faster.
+    #[inline]
+    pub fn push_clean_part(&mut self, original: &[u8], start: usize, end: usize) {
+        debug_assert!(!original[start..end].iter().any(|byte| NEEDS_QUOTES[usize::from(*byte)]));
+        self.append_part(original, start, end);
+        self.finish_field(start as u32);
+    }
+
+    /// Appends `text[start..end]` to the rows' text.
+    #[inline]
+    fn append_part(&mut self, text: &[u8], start: usize, end: usize) {
+        let bytes = end - start;
+        if bytes <= SHORT_BYTES
+            && let Some(block) = text.get(start..start + SHORT_BYTES)
+        {
+            // A block of a length that is known is copied faster; what is too much of it is taken back.
+            let length = self.text.len() + bytes;
+            self.text.extend_from_slice(block);
+            self.text.truncate(length);
+        } else {
+            self.text.extend_from_slice(&text[start..end]);
+        }
     }
 
     /// Appends a whole record of fields between `delimiter` bytes, each as [`RowText::push_clean`] takes it, that stands
@@ -129,13 +167,13 @@ impl RowText {
     #[inline]
     pub fn push_record(&mut self, record: &[u8], delimiter: u8, start: u32) -> Result<(), usize> {
         assert_eq!(self.fields_begun(), 0, "no record is under construction");
-        debug_assert!(!record.iter().any(|byte| matches!(*byte, QUOTE | DELIMITER | b'\n' | b'\r')));
+        debug_assert!(!record.iter().any(|byte| NEEDS_QUOTES[usize::from(*byte)]));
         let base = self.text.len();
         self.text.extend_from_slice(record);
         self.text.push(b'\n');
         let due = self.origins.len() + self.fields();
         self.origins.push(start);
-        for at in memchr::memchr_iter(delimiter, record) {
+        for at in positions(delimiter, record) {
             self.text[base + at] = DELIMITER;
             self.marks.push((base + at) as u32);
             self.origins.push(start + at as u32 + 1);
@@ -154,10 +192,19 @@ impl RowText {
     /// it doubled.
     #[inline]
     pub fn push_verbatim(&mut self, quoted: &[u8], origin: u32) {
-        debug_assert!(quoted.len() >= 2 && quoted.starts_with(b"\"") && quoted.ends_with(b"\""));
+        self.push_verbatim_part(quoted, 0, quoted.len());
+        if let Some(last) = self.origins.last_mut() {
+            *last = origin;
+        }
+    }
+
+    /// Appends the field `original[start..end]` as [`RowText::push_verbatim`] does, faster.
+    #[inline]
+    pub fn push_verbatim_part(&mut self, original: &[u8], start: usize, end: usize) {
+        debug_assert!(end >= start + 2 && original[start] == QUOTE && original[end - 1] == QUOTE);
         self.has_quotes = true;
-        self.text.extend_from_slice(quoted);
-        self.finish_field(origin);
+        self.append_part(original, start, end);
+        self.finish_field(start as u32);
     }
 
     /// Appends a field that is a value whatever it looks like.
@@ -342,10 +389,11 @@ mod tests {
         assert_eq!(rows.push_record(b"1;;x", b';', 10), Ok(()));
         assert_eq!(rows.push_record(b"1;2", b';', 20), Err(2));
         assert_eq!(rows.push_record(b"1;2;3;4;5", b';', 30), Err(5));
-        rows.push_clean(b"a", 40);
-        rows.push_verbatim(b"\"a\"\"\x1f\n\"", 42);
-        rows.push_clean(b"", 50);
-        rows.end_record(40, 51);
+        let text = b"a;\"a\"\"\x1f\n\";;and what is behind it";
+        rows.push_clean_part(text, 0, 1);
+        rows.push_verbatim_part(text, 2, 9);
+        rows.push_clean(b"", 10);
+        rows.end_record(0, 10);
         let value = |text: &str, quoted| (text.to_owned(), quoted);
         let expected = [
             [value("1", false), value("", false), value("x", false)],

@@ -44,7 +44,44 @@ pub(super) struct RawField {
     pub(super) unclosed: Option<usize>,
 }
 
+/// A field without anything to look at closely.
+pub(super) struct SimpleField {
+    pub(super) end: usize,
+    pub(super) next: usize,
+    pub(super) ending: Ending,
+    pub(super) quoted: bool,
+}
+
 impl Delimited {
+    /// The field at `start` if it is as most are: none of its bytes means anything, or all stand in one pair of quotes.
+    #[inline]
+    pub(super) fn simple_field(&self, text: &[u8], start: usize) -> Option<SimpleField> {
+        if !self.is_simple {
+            return None;
+        }
+        let first = *text.get(start)?;
+        let quoted = Some(first) == self.quote;
+        let end = if quoted {
+            let close = match self.escape {
+                None => start + 1 + memchr(first, &text[start + 1..])?,
+                Some((escape, _)) => start + 1 + memchr2(first, escape, &text[start + 1..])?,
+            };
+            if text[close] != first {
+                return None;
+            }
+            close + 1
+        } else {
+            start + text[start..].iter().position(|byte| self.stops[usize::from(*byte)])?
+        };
+        let (next, ending) = match *text.get(end)? {
+            b'\n' => (end + 1, Ending::Line),
+            b'\r' if text.get(end + 1) == Some(&b'\n') => (end + 2, Ending::Line),
+            _ if text[end..].starts_with(&self.delimiter) => (end + self.delimiter.len(), Ending::Delimiter),
+            _ => return None,
+        };
+        Some(SimpleField { end, next, ending, quoted })
+    }
+
     /// The field that begins at `start`. Where more text may follow (`at_end` is false), one that the text does not end
     /// for certain ends with [`Ending::Text`].
     pub(super) fn field(&self, text: &[u8], start: usize, at_end: bool) -> RawField {

@@ -3,6 +3,7 @@
 //! A record that holds no special byte, as a search over many records at once tells, is cut at its delimiters and
 //! copied as it is. The others are taken apart field by field.
 
+use longshore_csv::format::dense::{Positions, positions};
 use longshore_csv::{Defect, DefectKind, RowText, ShapeErrorKind};
 use memchr::{memchr, memchr2, memchr3};
 
@@ -77,17 +78,14 @@ impl Delimited {
         raw.is_empty() || self.options.nul == NulBytes::Strip && raw.iter().all(|byte| *byte == 0)
     }
 
-    /// The next delimiter.
-    fn delimiter_in(&self, text: &[u8]) -> Option<usize> {
-        let (offset, anchor) = self.anchor;
-        let mut at = offset;
-        loop {
-            at += memchr(anchor, text.get(at..)?)?;
-            if text[at - offset..].starts_with(&self.delimiter) {
-                return Some(at - offset);
-            }
-            at += 1;
-        }
+    /// The next delimiter at or behind `from`, given where in the record at `start` its anchor stands.
+    #[inline]
+    fn delimiter_at(&self, text: &[u8], start: usize, from: usize, anchors: &mut Positions<'_>) -> Option<usize> {
+        let offset = self.anchor.0;
+        anchors.map(|at| start + at).find_map(|at| {
+            let begin = at.checked_sub(offset).filter(|begin| *begin >= from)?;
+            (self.delimiter.len() == 1 || text[begin..].starts_with(&self.delimiter)).then_some(begin)
+        })
     }
 
     /// Appends a field.
@@ -146,19 +144,17 @@ impl Reader<'_> {
         let mut from = start;
         let mut found = 0;
         let mut ends_empty = false;
+        let mut anchors = positions(format.anchor.1, &text[start..end]);
         loop {
-            let delimiter = format.delimiter_in(&text[from..end]);
-            let to = delimiter.map_or(end, |offset| from + offset);
-            let raw = &text[from..to];
+            let delimiter = format.delimiter_at(text, start, from, &mut anchors);
+            let to = delimiter.unwrap_or(end);
             if found >= due {
-                ends_empty = format.is_empty(raw);
+                ends_empty = format.is_empty(&text[from..to]);
+            } else if is_clean && !format.options.trim {
+                rows.push_clean_part(text, from, to);
             } else {
-                let raw = if format.options.trim { trimmed(raw) } else { raw };
-                if is_clean {
-                    rows.push_clean(raw, from as u32);
-                } else {
-                    rows.push_bare(raw, from as u32);
-                }
+                let raw = &text[from..to];
+                rows.push_bare(if format.options.trim { trimmed(raw) } else { raw }, from as u32);
             }
             found += 1;
             if delimiter.is_none() {
@@ -178,6 +174,23 @@ impl Reader<'_> {
         let mut found = 0;
         let mut at = start;
         loop {
+            if let Some(field) = format.simple_field(text, at) {
+                if found < due && !faults.unclosed {
+                    match format.quote {
+                        _ if !field.quoted => self.rows.push_clean_part(text, at, field.end),
+                        Some(b'"') => self.rows.push_verbatim_part(text, at, field.end),
+                        _ => self.rows.push_quoted(&text[at + 1..field.end - 1], at as u32),
+                    }
+                }
+                found += 1;
+                if field.ending == Ending::Line {
+                    let ends_empty = field.end == at;
+                    self.end(start, field.end, faults, found, ends_empty);
+                    return field.next;
+                }
+                at = field.next;
+                continue;
+            }
             let field = format.field(text, at, true);
             faults.stray_return |= field.stray_return;
             faults.unclosed |= field.unclosed.is_some();
@@ -190,12 +203,17 @@ impl Reader<'_> {
             at = field.next;
             if field.ending != Ending::Delimiter {
                 let ends_empty = format.is_empty(&text[field.start..field.end]);
-                match self.fault(field.end - start, faults) {
-                    Some(fault) => self.reject(start, field.end, fault),
-                    None => self.finish(start, field.end, found, ends_empty),
-                }
+                self.end(start, field.end, faults, found, ends_empty);
                 return at;
             }
+        }
+    }
+
+    /// Ends a record.
+    fn end(&mut self, start: usize, end: usize, faults: Faults, found: usize, ends_empty: bool) {
+        match self.fault(end - start, faults) {
+            Some(fault) => self.reject(start, end, fault),
+            None => self.finish(start, end, found, ends_empty),
         }
     }
 
