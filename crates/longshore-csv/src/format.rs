@@ -11,7 +11,7 @@ use std::fmt;
 
 pub use row_text::{Missing, RowText};
 
-use crate::{ShapeError, ShapeErrorKind};
+use crate::{Reason, ShapeError, ShapeErrorKind};
 
 /// A text format that is read record by record.
 pub trait RecordFormat: fmt::Debug + Send + Sync {
@@ -139,6 +139,16 @@ impl DefectKind {
             DefectKind::Encoding => "encoding",
             DefectKind::TooLong => "too long",
             DefectKind::Syntax => "syntax",
+        }
+    }
+}
+
+impl From<Reason> for DefectKind {
+    fn from(reason: Reason) -> DefectKind {
+        match reason {
+            Reason::Null => DefectKind::Null,
+            Reason::InvalidUtf8 { .. } => DefectKind::Encoding,
+            _ => DefectKind::Value,
         }
     }
 }

@@ -98,7 +98,11 @@ impl From<LoadError> for Error {
     fn from(error: LoadError) -> Self {
         let kind = match &error {
             LoadError::Io { .. } | LoadError::Shrunk { .. } => ErrorKind::Io,
-            LoadError::Bad(_) | LoadError::Unfit { .. } | LoadError::Filter(_) | LoadError::Query(_) => ErrorKind::Data,
+            LoadError::Bad(_)
+            | LoadError::TooManyRejects(_)
+            | LoadError::Unfit { .. }
+            | LoadError::Filter(_)
+            | LoadError::Query(_) => ErrorKind::Data,
             LoadError::Dialect(_) | LoadError::Options(_) => ErrorKind::Invalid,
             LoadError::OutOfMemory(_) => ErrorKind::Memory,
             LoadError::Cancelled => ErrorKind::Cancelled,

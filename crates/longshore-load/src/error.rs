@@ -6,6 +6,8 @@ use std::io;
 use longshore_csv::DialectError;
 use longshore_storage::OutOfMemory;
 
+use crate::TooManyRejects;
+
 /// Characters of a bad value that a message shows.
 const VALUE_CHARS_MAX: usize = 60;
 
@@ -28,6 +30,8 @@ pub enum LoadError {
     },
     /// A field or a record that cannot be taken.
     Bad(Box<BadField>),
+    /// More records were rejected than may be.
+    TooManyRejects(Box<TooManyRejects>),
     /// The text is not what the options say, as a whole.
     Unfit {
         /// The file.
@@ -122,6 +126,7 @@ impl fmt::Display for LoadError {
                 write!(f, "{file}: the file became shorter while it was read; load it again when nothing writes to it")
             }
             Self::Bad(bad) => bad.fmt(f),
+            Self::TooManyRejects(rejects) => rejects.fmt(f),
             Self::Unfit { file, problem } => write!(f, "{file}: {problem}"),
             Self::Dialect(error) => error.fmt(f),
             Self::OutOfMemory(error) => error.fmt(f),

@@ -63,7 +63,7 @@ impl Refusal {
     }
 }
 
-/// The first bad field of some rows.
+/// A bad field of some rows.
 pub(crate) struct BadValue {
     /// Index into the file's fields.
     pub(crate) position: usize,
@@ -137,15 +137,55 @@ impl FieldPlan {
         if let Some(bad) = bad {
             return Err(bad);
         }
-        for (column, filler) in &self.fillers {
-            filler.fill(&mut spare.columns[*column], count, &mut heap);
-            nulls[*column] = if matches!(filler, Filler::Null) { count } else { 0 };
-        }
+        self.fill(&mut spare.columns, count, &mut heap, &mut nulls);
         let heap_used = heap.used();
         // SAFETY: every column was filled for `count` rows, by its decoder or its filler, and the heap up to
         // `heap_used`; the decoders check UTF-8 and make views that point into the heap.
         unsafe { buffer.advance(count, &nulls, heap_used) };
         Ok(())
+    }
+
+    /// The same, without the rows that have bad fields. These are appended to `bad` in the order of row and position,
+    /// the first of `rows` counting as row `first_row`.
+    pub(crate) fn decode_lenient(
+        &self,
+        rows: &Rows<'_>,
+        first_row: usize,
+        buffer: &mut PartitionBuffer,
+        bad: &mut Vec<BadValue>,
+    ) {
+        let count = rows.count();
+        let mut nulls = vec![0; self.columns];
+        let mut spare = buffer.spare(count);
+        let mut heap = Heap::new(spare.heap.bytes, spare.heap.used);
+        let mut errors = Vec::new();
+        let before = bad.len();
+        for &Field { position, column, ref decoder } in &self.fields {
+            let mut target = target(&mut spare.columns[column], count, &mut heap);
+            decoder.decode_lenient(rows, position, &mut target, &mut errors);
+            nulls[column] = target.validity.nulls();
+            bad.extend(errors.drain(..).map(|error| BadValue { position, error }));
+        }
+        self.fill(&mut spare.columns, count, &mut heap, &mut nulls);
+        let heap_used = heap.used();
+        let bad = &mut bad[before..];
+        bad.sort_by_key(|bad| (bad.error.row, bad.position));
+        let mut rejected: Vec<u32> = bad.iter().map(|bad| bad.error.row as u32).collect();
+        rejected.dedup();
+        for bad in bad {
+            bad.error.row += first_row;
+        }
+        // SAFETY: every column was filled for `count` rows, by its decoder or its filler, and the heap up to
+        // `heap_used`; the decoders check UTF-8, make views that point into the heap, and count the NULLs.
+        unsafe { buffer.advance_without(count, &rejected, &nulls, heap_used) };
+    }
+
+    /// Fills the next `count` slots of columns that no field goes to.
+    fn fill(&self, columns: &mut [SpareColumn<'_>], count: usize, heap: &mut Heap<'_>, nulls: &mut [usize]) {
+        for (column, filler) in &self.fillers {
+            filler.fill(&mut columns[*column], count, heap);
+            nulls[*column] = if matches!(filler, Filler::Null) { count } else { 0 };
+        }
     }
 }
 

@@ -269,6 +269,11 @@ impl Work {
         self.file.spans.readable(&self.span)
     }
 
+    /// Line feeds of the file before the span, where they do not follow from the span before.
+    pub(crate) fn lines_before(&self) -> Option<u64> {
+        (self.span.sequence == 0).then(|| self.file.spans.lines_before(&self.span, self.span.offset))
+    }
+
     /// To be called when the rows were taken or the span failed: gives its memory back and checks that the file is
     /// still whole.
     pub(crate) fn finish(&self) -> Result<(), LoadError> {

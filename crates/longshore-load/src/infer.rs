@@ -101,7 +101,7 @@ pub fn load_inferred(
     }
     let rows = append.commit();
     let bytes = control.progress.bytes_done();
-    let report = LoadReport { rows, bytes, seconds: begin.elapsed().as_secs_f64() };
+    let report = LoadReport { rows, bytes, seconds: begin.elapsed().as_secs_f64(), ..LoadReport::default() };
     Ok((relation, inferred, report))
 }
 
@@ -112,6 +112,12 @@ fn run(
     control: &Control,
     keep: bool,
 ) -> Result<(Inferred, Vec<Done>), LoadError> {
+    if !request.options.on_error.stops() {
+        return Err(LoadError::Options(
+            "types are found out of files without errors only; give the columns and their types, or set ON_ERROR stop"
+                .to_owned(),
+        ));
+    }
     let sample::Sampled { sniffed, hints, places } = sample::take(&mut inputs, request)?;
     let columns = sniffed.columns.len();
     for input in &mut inputs {
@@ -126,7 +132,7 @@ fn run(
     let output = Output { schema: Arc::clone(&guess.schema), columns: Vec::new() };
     let schema = Arc::clone(&guess.schema);
     let files = Files::new(inputs, schema, vec![output], options.clone(), request.tuning.clone(), control)?;
-    let pass = Pass { files, kernel: request.tuning.kernel, mode: options.mode };
+    let pass = Pass { files, kernel: request.tuning.kernel, mode: options.mode, lenient: false };
     let inference = Inference {
         pass: &pass,
         guesses: Guesses::new(guess, sniffed.reading(&request.given)),

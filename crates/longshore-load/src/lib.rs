@@ -16,6 +16,7 @@ mod load;
 mod options;
 mod position;
 mod preamble;
+mod reject;
 mod scan;
 mod source;
 mod span;
@@ -26,9 +27,13 @@ pub use control::{Control, Progress};
 pub use error::{BadField, LoadError};
 pub use infer::{InferRequest, Inferred, InferredColumn, infer, load_inferred};
 pub use input::{FieldTarget, Fill, InputFile, TextFormat};
-pub use load::{LoadReport, copy_from};
-pub use longshore_csv::{Dialect, DialectError, Kernel};
+pub use load::{LoadReport, copy_from, dry_run};
+pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel};
 pub use options::{ColumnChoice, Header, Mode, PIECE_BYTES_DEFAULT, TextOptions, TrailingDelimiter, Tuning};
+pub use reject::{
+    OnError, REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, REJECTS_SHOWN_MAX, Reject, RejectFile, RejectLimit,
+    RejectSink, RejectSummary, RejectTable, RejectedColumn, TooManyRejects, reject_schema,
+};
 pub use scan::{RowFilter, ScanRequest, ScanWorker, SpanRows, TextScan};
 pub use source::Source;
 pub use unload::{Target, UnloadOptions, UnloadReport, unload_csv};

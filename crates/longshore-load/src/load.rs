@@ -8,22 +8,25 @@ use longshore_csv::Rows;
 use longshore_storage::{ARENA_BLOCK_BYTES, Append, Arena, CHUNK_ROWS_MAX, Memory, PartitionBuffer, Relation, Schema};
 use std::sync::Arc;
 
-use crate::fields::{FieldPlan, Refusal};
+use crate::fields::{BadValue, FieldPlan, Refusal};
 use crate::files::{Files, Output, Work};
 use crate::position::bad_record;
+use crate::reject::{RejectOrder, SpanRejects};
 use crate::worker::{Cursor, Pass, Piece, Scratch};
-use crate::{Control, InputFile, LoadError, TextOptions, Tuning};
+use crate::{Control, InputFile, LoadError, RejectSummary, TextOptions, Tuning};
 
 /// Room that a partition buffer gets beyond the estimate of its rows: one part in this many.
 const ESTIMATE_SLACK: usize = 64;
 /// Bytes that a heap needs beyond the text that goes into it, for copies that write whole registers.
 const HEAP_SLACK: usize = longshore_csv::PADDING;
 
-/// What a load did.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a load did, or would do.
+#[derive(Clone, Debug, Default)]
 pub struct LoadReport {
-    /// Rows that the relation gained.
+    /// Rows that the relation gained, or would gain.
     pub rows: u64,
+    /// What was rejected.
+    pub rejects: RejectSummary,
     /// Bytes of text read.
     pub bytes: u64,
     /// Wall-clock time.
@@ -33,7 +36,8 @@ pub struct LoadReport {
 /// Loads files into `relation`, in their order: all of them, or nothing.
 ///
 /// # Errors
-/// The first bad field in the order of the files, whatever the thread count.
+/// The first bad field in the order of the files, whatever the thread count; where bad records are rejected, the first
+/// that is too many.
 pub fn copy_from(
     inputs: Vec<InputFile>,
     relation: &Relation,
@@ -41,14 +45,52 @@ pub fn copy_from(
     tuning: &Tuning,
     control: &Control,
 ) -> Result<LoadReport, LoadError> {
+    let append = relation.begin_append(tuning.merge);
+    let mut report = load(inputs, relation.schema(), relation.memory(), Some(&append), options, tuning, control)?;
+    report.rows = append.commit();
+    Ok(report)
+}
+
+/// Reads files as [`copy_from`] does into a relation of this schema, checks all of them, and keeps nothing of them.
+///
+/// # Errors
+/// As [`copy_from`].
+pub fn dry_run(
+    inputs: Vec<InputFile>,
+    schema: &Arc<Schema>,
+    memory: &Arc<Memory>,
+    options: &TextOptions,
+    tuning: &Tuning,
+    control: &Control,
+) -> Result<LoadReport, LoadError> {
+    load(inputs, schema, memory, None, options, tuning, control)
+}
+
+/// Reads files to `append`, if there is one, which is then ready to be committed.
+fn load(
+    inputs: Vec<InputFile>,
+    schema: &Arc<Schema>,
+    memory: &Arc<Memory>,
+    append: Option<&Append<'_>>,
+    options: &TextOptions,
+    tuning: &Tuning,
+    control: &Control,
+) -> Result<LoadReport, LoadError> {
     let begin = Instant::now();
-    let schema = relation.schema();
+    let rejects = RejectOrder::new(options, memory)?;
     let output = Output { schema: Arc::clone(schema), columns: (0..schema.columns().len()).collect() };
     let files = Files::new(inputs, Arc::clone(schema), vec![output], options.clone(), tuning.clone(), control)?;
-    let pass = Pass { files, kernel: tuning.kernel, mode: options.mode };
-    let append = relation.begin_append(tuning.merge);
-    let load =
-        Load { pass: &pass, schema, memory: relation.memory(), append: &append, control, failure: Failure::default() };
+    let pass = Pass { files, kernel: tuning.kernel, mode: options.mode, lenient: rejects.is_some() };
+    let load = Load {
+        pass: &pass,
+        schema,
+        memory,
+        append,
+        rejects: rejects.as_ref(),
+        rows: AtomicU64::new(0),
+        control,
+        failure: Failure::default(),
+    };
     let threads = tuning.threads.clamp(1, pass.files.span_count_max().max(1));
     std::thread::scope(|scope| {
         for _ in 1..threads {
@@ -59,8 +101,16 @@ pub fn copy_from(
     if let Some(error) = load.failure.take_first() {
         return Err(error);
     }
-    let rows = append.commit();
-    Ok(LoadReport { rows, bytes: control.progress.bytes_done(), seconds: begin.elapsed().as_secs_f64() })
+    let rows = load.rows.load(Ordering::Relaxed);
+    let rejects = match rejects {
+        Some(order) => {
+            order.finish(rows)?;
+            order.summary()
+        }
+        None => RejectSummary::default(),
+    };
+    let bytes = control.progress.bytes_done();
+    Ok(LoadReport { rows, rejects, bytes, seconds: begin.elapsed().as_secs_f64() })
 }
 
 /// What the workers of a load share.
@@ -68,7 +118,12 @@ struct Load<'a> {
     pass: &'a Pass,
     schema: &'a Arc<Schema>,
     memory: &'a Arc<Memory>,
-    append: &'a Append<'a>,
+    /// Where rows go; nowhere in a dry run.
+    append: Option<&'a Append<'a>>,
+    /// `None` if the first bad record ends the load.
+    rejects: Option<&'a RejectOrder>,
+    /// Rows that were taken.
+    rows: AtomicU64,
     control: &'a Control,
     failure: Failure,
 }
@@ -85,15 +140,28 @@ impl Load<'_> {
                 Ok(None) => return,
                 Err((sequence, error)) => return self.fail(sequence, error),
             };
-            let filled = self.fill(&work, &mut arena, &mut scratch);
+            let mut rejects = self.rejects.map(|order| SpanRejects::new(order, &work));
+            let filled = self.fill(&work, &mut arena, &mut scratch, rejects.as_mut());
             let sound = work.finish();
-            let merged = sound
-                .and(filled)
-                .and_then(|buffers| self.append.merge(work.sequence, buffers).map_err(LoadError::from));
-            if let Err(error) = merged {
-                return self.fail(work.sequence, error);
+            let kept = sound.and(filled).map_err(|error| (work.sequence, error)).and_then(|buffers| {
+                if let Some((order, rejects)) = self.rejects.zip(rejects) {
+                    order.deliver(work.sequence, rejects)?;
+                }
+                self.keep(work.sequence, buffers).map_err(|error| (work.sequence, error))
+            });
+            if let Err((sequence, error)) = kept {
+                return self.fail(sequence, error);
             }
         }
+    }
+
+    fn keep(&self, sequence: u64, buffers: Vec<PartitionBuffer>) -> Result<(), LoadError> {
+        let rows: usize = buffers.iter().map(PartitionBuffer::rows).sum();
+        self.rows.fetch_add(rows as u64, Ordering::Relaxed);
+        if let Some(append) = self.append {
+            append.merge(sequence, buffers)?;
+        }
+        Ok(())
     }
 
     fn fail(&self, sequence: u64, error: LoadError) {
@@ -102,40 +170,58 @@ impl Load<'_> {
     }
 
     /// Parses a span into partition buffers.
-    fn fill(&self, work: &Work, arena: &mut Arena, scratch: &mut Scratch) -> Result<Vec<PartitionBuffer>, LoadError> {
+    fn fill(
+        &self,
+        work: &Work,
+        arena: &mut Arena,
+        scratch: &mut Scratch,
+        mut rejects: Option<&mut SpanRejects>,
+    ) -> Result<Vec<PartitionBuffer>, LoadError> {
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
+        let mut bad = Vec::new();
         let mut cursor = Cursor::new(self.pass, work, scratch);
         loop {
             if self.control.is_cancelled() {
                 return Err(LoadError::Cancelled);
             }
-            if self.failure.is_before(work.sequence) {
+            let are_too_many = rejects.as_ref().is_some_and(|rejects| rejects.are_too_many());
+            if are_too_many || self.failure.is_before(work.sequence) {
                 return Ok(Vec::new());
             }
             let bytes_left = cursor.bytes_left(work);
             let Some(piece) = cursor.next(self.pass, work, scratch)? else {
                 return Ok(buffers);
             };
-            let rows = piece.sound_rows();
-            self.take(rows, &work.file.plans[0], bytes_left, &piece, &mut buffers, arena)
-                .map_err(|refusal| refusal.explain(work, &piece))?;
-            if let Some(defect) = piece.defects.first() {
-                return Err(bad_record(work, &piece, defect));
-            }
-            self.control.progress.add(piece.bytes as u64, rows.count() as u64);
+            let target = Target { plan: &work.file.plans[0], bytes_left, buffers: &mut buffers, arena };
+            let rows = if let Some(rejects) = &mut rejects {
+                bad.clear();
+                let taken = self.take(piece.rows, target, &piece, Some(&mut bad));
+                let taken = taken.map_err(|refusal| refusal.explain(work, &piece))?;
+                rejects.add(work, &piece, &bad)?;
+                taken
+            } else {
+                let taken = self.take(piece.sound_rows(), target, &piece, None);
+                let taken = taken.map_err(|refusal| refusal.explain(work, &piece))?;
+                if let Some(defect) = piece.defects.first() {
+                    return Err(bad_record(work, &piece, defect));
+                }
+                taken
+            };
+            self.control.progress.add(piece.bytes as u64, rows as u64);
         }
     }
 
-    /// Decodes the rows of a piece into the last buffer, and into new ones as each is full.
+    /// Decodes the rows of a piece into the last buffer, and into new ones as each is full. With `bad`, rows with bad
+    /// fields go there. Returns how many rows were taken.
     fn take(
         &self,
         mut rows: Rows<'_>,
-        plan: &FieldPlan,
-        bytes_left: usize,
+        target: Target<'_>,
         piece: &Piece<'_>,
-        buffers: &mut Vec<PartitionBuffer>,
-        arena: &mut Arena,
-    ) -> Result<(), Refusal> {
+        mut bad: Option<&mut Vec<BadValue>>,
+    ) -> Result<usize, Refusal> {
+        let Target { plan, bytes_left, buffers, arena } = target;
+        let (mut row, mut taken) = (0, 0);
         while !rows.is_empty() {
             let heap_due = rows.text_bytes() + plan.constant_bytes() + HEAP_SLACK;
             let room = match buffers.last() {
@@ -153,11 +239,26 @@ impl Load<'_> {
             }
             let (fitting, rest) = rows.split_at(room.min(rows.count()));
             let buffer = buffers.last_mut().expect("there is room in it");
-            plan.decode(fitting, buffer).map_err(Refusal::Value)?;
+            let before = buffer.rows();
+            match &mut bad {
+                None => plan.decode(fitting, buffer).map_err(Refusal::Value)?,
+                Some(bad) => plan.decode_lenient(&fitting, row, buffer, bad),
+            }
+            taken += buffer.rows() - before;
+            row += fitting.count();
             rows = rest;
         }
-        Ok(())
+        Ok(taken)
     }
+}
+
+/// Where the rows of a piece go.
+struct Target<'a> {
+    plan: &'a FieldPlan,
+    /// Bytes of the span from the piece on.
+    bytes_left: usize,
+    buffers: &'a mut Vec<PartitionBuffer>,
+    arena: &'a mut Arena,
 }
 
 /// How many rows the rest of a span has, about: `rows_left` of the current piece, and what its other bytes suggest.

@@ -3,7 +3,7 @@
 use longshore_csv::{Dialect, Kernel, RowText};
 use longshore_storage::MergeKind;
 
-use crate::{LoadError, TextFormat};
+use crate::{LoadError, OnError, RejectLimit, TextFormat};
 
 /// Bytes of a piece when nothing else is said: it stays in a core's second-level cache together with its marks
 /// and the column slices that it is decoded into (measured by `longshore-bench load`).
@@ -28,6 +28,10 @@ pub struct TextOptions {
     pub force_not_null: ColumnChoice,
     /// How the file is split among workers.
     pub mode: Mode,
+    /// What to do about records that cannot be taken.
+    pub on_error: OnError,
+    /// How many of them there may be.
+    pub reject_limit: RejectLimit,
 }
 
 impl TextOptions {
@@ -57,6 +61,8 @@ impl TextOptions {
             force_null: ColumnChoice::None,
             force_not_null: ColumnChoice::None,
             mode: Mode::Exact,
+            on_error: OnError::Stop,
+            reject_limit: RejectLimit::None,
         }
     }
 }

@@ -68,9 +68,14 @@ pub(crate) fn malformed(name: &str, head: &[u8], start: usize, error: ReferenceE
     LoadError::Bad(Box::new(field))
 }
 
+/// Reason and remedy of a quote that is open at the end of the file.
+pub(crate) const UNCLOSED_QUOTE: (&str, &str) =
+    ("opens a quote that is never closed", "close it, or set QUOTE to another character or NONE");
+
 fn explain_unclosed_quote(field: &mut BadField) {
-    "opens a quote that is never closed".clone_into(&mut field.reason);
-    "close it, or set QUOTE to another character or NONE".clone_into(&mut field.remedy);
+    let (reason, remedy) = UNCLOSED_QUOTE;
+    reason.clone_into(&mut field.reason);
+    remedy.clone_into(&mut field.remedy);
 }
 
 /// An error about `value`, which begins at `start` in the span.

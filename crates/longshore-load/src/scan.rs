@@ -1,7 +1,9 @@
 //! Queries over files: record batches straight from text, with projection, predicate and limit in the parse.
 //!
 //! Nothing is loaded: each worker makes small batches in memory that is recycled as soon as the query lets go of them.
-//! Fields that the query does not read are not decoded and so not checked; the shape of every record is.
+//! Where the first bad record ends the query, fields that it does not read are not decoded and so not checked; the shape
+//! of every record is. Where bad records are rejected, every field is checked, so that it does not depend on the query
+//! which they are. A query that stops early (LIMIT) tells of the rejects that it met.
 //!
 //! Not here: SQL expressions (the engine hands in a [`RowFilter`]).
 
@@ -13,12 +15,17 @@ use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};
 use longshore_csv::{PADDING, Rows};
 use longshore_storage::{Arena, Memory, PartitionBuffer, Schema};
 
-use crate::fields::{FieldPlan, Refusal};
+use crate::fields::{BadValue, FieldPlan, Refusal};
 use crate::files::{Files, Output, Work};
 use crate::load::Failure;
 use crate::position::bad_record;
+use crate::reject::{RejectOrder, SpanRejects};
 use crate::worker::{Cursor, Pass, Scratch};
-use crate::{Control, InputFile, LoadError, TextOptions, Tuning};
+use crate::{Control, InputFile, LoadError, RejectSummary, TextOptions, Tuning};
+
+mod lenient;
+
+use lenient::{Buffers, Rejects};
 
 /// Rows of a batch at most: what DataFusion's operators are tuned for.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -62,6 +69,7 @@ pub struct TextScan {
     pass: Pass,
     filter: Option<Arc<dyn RowFilter>>,
     limit: usize,
+    rejects: Option<Rejects>,
     memory: Arc<Memory>,
     control: Arc<Control>,
     failure: Failure,
@@ -88,12 +96,17 @@ impl Output {
             let batch = RecordBatch::try_new_with_options(self.schema.arrow(), vec![], &options);
             return Ok(batch.expect("a batch without columns fits a schema without columns"));
         }
-        let heap_bytes = rows.text_bytes() + plan.constant_bytes() + PADDING;
-        let buffer = PartitionBuffer::with_capacity(&self.schema, count, heap_bytes, arena)
-            .map_err(|error| Refusal::Other(error.into()))?;
-        let mut buffer = buffer.without_bounds();
+        let mut buffer = self.buffer(plan, rows, arena)?;
         plan.decode(rows, &mut buffer).map_err(Refusal::Value)?;
         Ok(buffer.seal().batch(&(0..self.columns.len()).collect::<Vec<_>>(), 0, count))
+    }
+
+    /// Room for `rows`.
+    fn buffer(&self, plan: &FieldPlan, rows: Rows<'_>, arena: &mut Arena) -> Result<PartitionBuffer, Refusal> {
+        let heap_bytes = rows.text_bytes() + plan.constant_bytes() + PADDING;
+        PartitionBuffer::with_capacity(&self.schema, rows.count(), heap_bytes, arena)
+            .map(PartitionBuffer::without_bounds)
+            .map_err(|error| Refusal::Other(error.into()))
     }
 }
 
@@ -106,12 +119,19 @@ impl TextScan {
         let ScanRequest { schema, projection, filter, limit, options, tuning, memory, control } = request;
         let mut outputs = vec![Output::of(&schema, &projection)];
         outputs.extend(filter.as_ref().map(|filter| Output::of(&schema, filter.columns())));
+        let order = RejectOrder::new(&options, &memory)?;
+        let rejects = order.map(|order| Rejects::new(order, outputs.len()));
+        if rejects.is_some() {
+            outputs.push(Output::of(&schema, &(0..schema.columns().len()).collect::<Vec<_>>()));
+        }
+        let lenient = rejects.is_some();
         let (kernel, mode) = (tuning.kernel, options.mode);
         let files = Files::new(inputs, schema, outputs, options, tuning, &control)?;
         Ok(Arc::new(Self {
-            pass: Pass { files, kernel, mode },
+            pass: Pass { files, kernel, mode, lenient },
             filter,
             limit: limit.unwrap_or(usize::MAX),
+            rejects,
             memory,
             control,
             failure: Failure::default(),
@@ -128,12 +148,19 @@ impl TextScan {
             scan: Arc::clone(self),
             scratch: Scratch::default(),
             selected: Vec::new(),
-            work: None,
+            bad: Vec::new(),
+            current: None,
             ready: VecDeque::new(),
             rows_left: self.limit,
             exhausted: false,
             left: false,
         }
+    }
+
+    /// What was rejected, as far as the files were read.
+    #[must_use]
+    pub fn rejects(&self) -> RejectSummary {
+        self.rejects.as_ref().map_or_else(RejectSummary::default, |rejects| rejects.order.summary())
     }
 
     /// The rows of a piece as batches, behind `ready`.
@@ -168,6 +195,17 @@ impl TextScan {
     }
 }
 
+impl TextScan {
+    /// What the last worker to finish has to say.
+    fn end(&self) -> Result<(), LoadError> {
+        match (self.failure.take_first(), &self.rejects) {
+            (Some(error), _) => Err(error),
+            (None, Some(rejects)) => rejects.order.finish(rejects.rows.load(Ordering::Relaxed)),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
 fn kept_rows(keep: &BooleanArray) -> Vec<u32> {
     let bits = match keep.nulls() {
         None => keep.values().clone(),
@@ -192,7 +230,9 @@ pub struct ScanWorker {
     scratch: Scratch,
     /// Marks of the rows that passed the filter.
     selected: Vec<u32>,
-    work: Option<(Work, Cursor)>,
+    /// Bad fields of the current piece.
+    bad: Vec<BadValue>,
+    current: Option<Current>,
     ready: VecDeque<RecordBatch>,
     rows_left: usize,
     /// No more batches will become ready.
@@ -201,10 +241,17 @@ pub struct ScanWorker {
     left: bool,
 }
 
+/// The span that a worker is at.
+struct Current {
+    work: Work,
+    cursor: Cursor,
+    rejects: Option<SpanRejects>,
+}
+
 impl ScanWorker {
     /// Parses on until a batch is ready or nothing is left.
     fn advance(&mut self) -> Result<(), (u64, LoadError)> {
-        let Some((work, mut cursor)) = self.work.take() else {
+        let Some(Current { work, mut cursor, mut rejects }) = self.current.take() else {
             return self.claim();
         };
         let scan = &*self.scan;
@@ -214,19 +261,36 @@ impl ScanWorker {
         }
         let piece = match cursor.next(&scan.pass, &work, &mut self.scratch) {
             Ok(Some(piece)) => piece,
-            Ok(None) => return work.finish().map_err(|error| (work.sequence, error)),
+            Ok(None) => {
+                work.finish().map_err(|error| (work.sequence, error))?;
+                return match scan.rejects.as_ref().zip(rejects) {
+                    Some((all, rejects)) => all.order.deliver(work.sequence, rejects),
+                    None => Ok(()),
+                };
+            }
             Err(error) => return fail(error),
         };
-        let rows = piece.sound_rows();
-        let made = scan.batches(rows, &work.file.plans, &mut self.arena, &mut self.selected, &mut self.ready);
-        if let Err(refusal) = made {
-            return fail(refusal.explain(&work, &piece));
+        let Self { arena, selected, bad, ready, .. } = self;
+        if let Some((all, rejects)) = scan.rejects.as_ref().zip(rejects.as_mut()) {
+            bad.clear();
+            let mut buffers = Buffers { arena, selected, bad, ready };
+            let made = scan.sound_batches(all, piece.rows, &work.file.plans, &mut buffers);
+            let told =
+                made.map_err(|refusal| refusal.explain(&work, &piece)).and_then(|()| rejects.add(&work, &piece, bad));
+            if let Err(error) = told {
+                return fail(error);
+            }
+        } else {
+            let made = scan.batches(piece.sound_rows(), &work.file.plans, arena, selected, ready);
+            if let Err(refusal) = made {
+                return fail(refusal.explain(&work, &piece));
+            }
+            if let Some(defect) = piece.defects.first() {
+                return fail(bad_record(&work, &piece, defect));
+            }
         }
-        if let Some(defect) = piece.defects.first() {
-            return fail(bad_record(&work, &piece, defect));
-        }
-        scan.control.progress.add(piece.bytes as u64, rows.count() as u64);
-        self.work = Some((work, cursor));
+        scan.control.progress.add(piece.bytes as u64, piece.rows.count() as u64);
+        self.current = Some(Current { work, cursor, rejects });
         Ok(())
     }
 
@@ -239,7 +303,8 @@ impl ScanWorker {
         match scan.pass.files.claim(&scan.control)? {
             Some(work) => {
                 let cursor = Cursor::new(&scan.pass, &work, &mut self.scratch);
-                self.work = Some((work, cursor));
+                let rejects = scan.rejects.as_ref().map(|all| SpanRejects::new(&all.order, &work));
+                self.current = Some(Current { work, cursor, rejects });
             }
             None => self.exhausted = true,
         }
@@ -253,15 +318,20 @@ impl ScanWorker {
     /// order of the file, once every worker has returned.
     pub fn next_span(&mut self) -> Result<Option<SpanRows>, (u64, LoadError)> {
         while !self.left {
-            let sequence = self.work.as_ref().map(|(work, _)| work.sequence);
+            let sequence = self.current.as_ref().map(|current| current.work.sequence);
             if self.exhausted {
-                self.leave();
+                if self.leave() {
+                    self.scan.end().map_err(|error| (u64::MAX, error))?;
+                }
             } else if let Err(error) = self.advance() {
+                if let Some(rejects) = &self.scan.rejects {
+                    rejects.order.abandon();
+                }
                 self.scan.pass.files.stop();
                 self.exhausted = true;
                 self.leave();
                 return Err(error);
-            } else if let (Some(sequence), None) = (sequence, &self.work) {
+            } else if let (Some(sequence), None) = (sequence, &self.current) {
                 return Ok(Some(SpanRows { sequence, batches: self.ready.drain(..).collect() }));
             }
         }
@@ -288,7 +358,7 @@ impl Iterator for ScanWorker {
                 }
             } else if self.exhausted || self.rows_left == 0 {
                 if self.leave() {
-                    return self.scan.failure.take_first().map(Err);
+                    return self.scan.end().err().map(Err);
                 }
             } else if let Err((sequence, error)) = self.advance() {
                 self.scan.failure.record(sequence, error);

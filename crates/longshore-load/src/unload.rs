@@ -261,7 +261,7 @@ where
 }
 
 /// An open target.
-enum Output {
+pub(crate) enum Output {
     /// A new file beside the target, renamed to it at the end.
     File {
         file: File,
@@ -275,7 +275,7 @@ enum Output {
 }
 
 impl Output {
-    fn open(target: Target) -> Result<Self, LoadError> {
+    pub(crate) fn open(target: Target) -> Result<Self, LoadError> {
         let path = match target {
             Target::Writer(writer) => {
                 let name = "standard output".to_owned();
@@ -295,14 +295,14 @@ impl Output {
         Ok(Self::File { file, partial, path })
     }
 
-    fn write_next(&self, text: &[u8]) -> io::Result<()> {
+    pub(crate) fn write_next(&self, text: &[u8]) -> io::Result<()> {
         match self {
             Self::File { file, .. } => (&*file).write_all(text),
             Self::Writer { writer, .. } => writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(text),
         }
     }
 
-    fn complete(self) -> Result<(), LoadError> {
+    pub(crate) fn complete(self) -> Result<(), LoadError> {
         let finished = match &self {
             Self::File { partial, path, .. } => std::fs::rename(partial, path),
             Self::Writer { writer, .. } => writer.lock().unwrap_or_else(PoisonError::into_inner).flush(),
@@ -310,14 +310,14 @@ impl Output {
         finished.map_err(|error| self.error("finish it", error))
     }
 
-    fn discard(self) {
+    pub(crate) fn discard(self) {
         if let Self::File { partial, .. } = self {
             // The error that led here is the one to report.
             let _ = std::fs::remove_file(partial);
         }
     }
 
-    fn error(&self, action: &'static str, error: io::Error) -> LoadError {
+    pub(crate) fn error(&self, action: &'static str, error: io::Error) -> LoadError {
         let file = match self {
             Self::File { path, .. } => path.display().to_string(),
             Self::Writer { name, .. } => name.clone(),

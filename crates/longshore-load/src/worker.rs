@@ -2,10 +2,10 @@
 //!
 //! Not here: what becomes of the rows (`load` puts them into partition buffers, `scan` makes batches of them).
 
-use longshore_csv::{Defect, Dialect, Kernel, Marks, PADDING, Padded, RowText, Rows, Scanner, TextTraits};
+use longshore_csv::{Defect, DefectKind, Dialect, Kernel, Marks, PADDING, Padded, RowText, Rows, Scanner, TextTraits};
 
 use crate::files::{Files, Language, Work};
-use crate::position::unclosed_quote;
+use crate::position::{UNCLOSED_QUOTE, unclosed_quote};
 use crate::{LoadError, Mode};
 
 /// A record longer than this is refused: it is more likely a quote that was never closed than data.
@@ -16,6 +16,8 @@ pub(crate) struct Pass {
     pub(crate) files: Files,
     pub(crate) kernel: Kernel,
     pub(crate) mode: Mode,
+    /// Whether to go on behind records that cannot be taken.
+    pub(crate) lenient: bool,
 }
 
 /// What a worker keeps from piece to piece, so that nothing is allocated per piece.
@@ -46,7 +48,8 @@ pub(crate) struct Piece<'a> {
     /// Bytes that the records take.
     pub(crate) bytes: usize,
     pub(crate) rows: Rows<'a>,
-    /// Records that are none, in their order. Plain CSV has at most one, and no rows behind it.
+    /// Records that are none, in their order. Of plain CSV at most one, and no rows behind it, unless the pass is
+    /// lenient.
     pub(crate) defects: Vec<Defect>,
     /// The rows, if they were rewritten and do not stand in the piece itself.
     rewritten: Option<&'a RowText>,
@@ -56,6 +59,12 @@ impl<'a> Piece<'a> {
     /// The rows before the first defect.
     pub(crate) fn sound_rows(&self) -> Rows<'a> {
         self.defects.first().map_or(self.rows, |defect| self.rows.truncated(defect.row))
+    }
+
+    /// Where the record that became row `row` begins and ends in the piece, line end excluded.
+    pub(crate) fn record(&self, row: usize) -> (usize, usize) {
+        let (start, end) = self.rewritten.map_or_else(|| self.rows.record(row), |rows| rows.record_origin(row));
+        (start as usize, end as usize)
     }
 
     /// Where the field that stands at `start` in the rows' text begins in the piece.
@@ -110,10 +119,23 @@ impl Cursor {
             (Reader::Csv { scanner, traits }, Language::Csv { dialect, shape }) => {
                 let length = scan(scanner, dialect, pass, work, start, scratch)?;
                 let Scratch { marks, tail, .. } = scratch;
-                let records = Rows::new(padded(work, start, length, tail), marks, *shape, *traits, dialect);
-                let defects = records.error.into_iter().map(Defect::from).collect();
-                let bytes = records.consumed.min(length);
-                Piece { start, bytes, rows: records.rows, defects, rewritten: None }
+                let text = padded(work, start, length, tail);
+                if marks.line_ends() == 0 {
+                    let defects = vec![never_closed(length)];
+                    let rows = Rows::new(text, marks, *shape, *traits, dialect).rows;
+                    Piece { start, bytes: length, rows, defects, rewritten: None }
+                } else {
+                    let mut errors = Vec::new();
+                    let records = if pass.lenient {
+                        Rows::lenient(text, marks, *shape, *traits, dialect, &mut errors)
+                    } else {
+                        Rows::new(text, marks, *shape, *traits, dialect)
+                    };
+                    errors.extend(records.error);
+                    let defects = errors.into_iter().map(Defect::from).collect();
+                    let bytes = records.consumed.min(length);
+                    Piece { start, bytes, rows: records.rows, defects, rewritten: None }
+                }
             }
             (_, Language::Other { format, .. }) => {
                 let rows = scratch.row_text.as_mut().expect("the cursor made it");
@@ -139,7 +161,8 @@ impl Cursor {
     }
 }
 
-/// Finds the marks of a piece from `start` on in which at least one record ends; returns its length.
+/// Finds the marks of a piece from `start` on in which at least one record ends; returns its length. In a lenient pass,
+/// no record ends in it if it is the rest of the file, and inside quotes.
 fn scan(
     scanner: &Scanner,
     dialect: &Dialect,
@@ -158,7 +181,10 @@ fn scan(
             return Ok(length);
         }
         if at_end {
-            return Err(unfinished(pass, work, dialect, start));
+            return match unfinished(pass, work, dialect, start) {
+                LoadError::Bad(_) if pass.lenient => Ok(length),
+                error => Err(error),
+            };
         }
         length = length.saturating_mul(2).min(text.len() - start);
         if length > RECORD_BYTES_MAX {
@@ -189,6 +215,13 @@ fn padded<'a>(work: &'a Work, start: usize, length: usize, tail: &'a [u8]) -> Pa
     } else {
         Padded::new(tail, tail.len() - PADDING)
     }
+}
+
+/// The defect of a record of `length` bytes that a quote holds open to the end of the file.
+fn never_closed(length: usize) -> Defect {
+    let end = u32::try_from(length).expect("a record is no longer than may be");
+    let (reason, remedy) = UNCLOSED_QUOTE;
+    Defect { row: 0, start: 0, end, kind: DefectKind::Quote, reason: reason.to_owned(), remedy: remedy.to_owned() }
 }
 
 /// Why a span ends within a record.

@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use longshore_csv::Reason;
 use longshore_csv::decode::exact;
 use longshore_csv::reference::{self, RawField};
 use longshore_csv::write::{self, Quoting};
@@ -15,6 +16,8 @@ use longshore_load::{
     TextOptions, TrailingDelimiter, Tuning, UnloadOptions, copy_from, unload_csv,
 };
 use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema};
+
+pub mod rejects;
 
 /// Bytes of a piece: around blocks, and the default.
 pub const PIECE_BYTES: [usize; 8] = [1, 2, 7, 63, 64, 65, 300, longshore_load::PIECE_BYTES_DEFAULT];
@@ -160,7 +163,7 @@ pub fn expected(text: &[u8], schema: &Schema, options: &TextOptions) -> Option<S
                 }
                 continue;
             }
-            let text = canonical_value(&field.value, &column.column_type)?;
+            let text = canonical_value(&field.value, &column.column_type).ok()?;
             Quoting::new(&canonical(), b"", true).text(&mut out, &text).expect("there is a quote");
         }
         out.push(b'\n');
@@ -178,26 +181,26 @@ fn is_null(field: &RawField, column: &Column, options: &TextOptions) -> bool {
 }
 
 /// The value by the exact parsers, written by the writers.
-fn canonical_value(value: &[u8], column_type: &ColumnType) -> Option<Vec<u8>> {
+fn canonical_value(value: &[u8], column_type: &ColumnType) -> Result<Vec<u8>, Reason> {
     let mut out = Vec::new();
     match *column_type {
-        ColumnType::Boolean => write::boolean(&mut out, exact::boolean(value).ok()?),
-        ColumnType::SmallInt => write::integer(&mut out, exact::int16(value).ok()?.into()),
-        ColumnType::Integer => write::integer(&mut out, exact::int32(value).ok()?.into()),
-        ColumnType::BigInt => write::integer(&mut out, exact::int64(value).ok()?),
-        ColumnType::Real => write::float32(&mut out, exact::float32(value).ok()?),
-        ColumnType::Double => write::float64(&mut out, exact::float64(value).ok()?),
+        ColumnType::Boolean => write::boolean(&mut out, exact::boolean(value)?),
+        ColumnType::SmallInt => write::integer(&mut out, exact::int16(value)?.into()),
+        ColumnType::Integer => write::integer(&mut out, exact::int32(value)?.into()),
+        ColumnType::BigInt => write::integer(&mut out, exact::int64(value)?),
+        ColumnType::Real => write::float32(&mut out, exact::float32(value)?),
+        ColumnType::Double => write::float64(&mut out, exact::float64(value)?),
         ColumnType::Decimal { precision, scale } => {
-            write::decimal(&mut out, exact::decimal128(value, precision, scale).ok()?, scale);
+            write::decimal(&mut out, exact::decimal128(value, precision, scale)?, scale);
         }
-        ColumnType::Date => write::date(&mut out, exact::date(value).ok()?),
-        ColumnType::Time => write::time(&mut out, exact::time(value).ok()?),
-        ColumnType::Timestamp => write::timestamp(&mut out, exact::timestamp(value).ok()?),
-        ColumnType::TimestampTz => write::timestamptz(&mut out, exact::timestamptz(value).ok()?),
-        ColumnType::Text => out.extend_from_slice(std::str::from_utf8(value).ok()?.as_bytes()),
+        ColumnType::Date => write::date(&mut out, exact::date(value)?),
+        ColumnType::Time => write::time(&mut out, exact::time(value)?),
+        ColumnType::Timestamp => write::timestamp(&mut out, exact::timestamp(value)?),
+        ColumnType::TimestampTz => write::timestamptz(&mut out, exact::timestamptz(value)?),
+        ColumnType::Text => out.extend_from_slice(exact::text(value)?.as_bytes()),
         ref other => panic!("the harness has no twin for {other}"),
     }
-    Some(out)
+    Ok(out)
 }
 
 /// Loads `text` on every machine and compares: all must agree with the slow twin, and where that has no answer, all

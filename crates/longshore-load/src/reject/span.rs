@@ -1,0 +1,165 @@
+//! What a worker gathers of one span: its rejects in order, and how many lines it has.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use longshore_csv::{Defect, DefectKind};
+use longshore_storage::Reservation;
+
+use super::{
+    REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, REJECTS_SHOWN_MAX, Reject, RejectLimit, RejectOrder,
+    RejectSummary, RejectedColumn,
+};
+use crate::LoadError;
+use crate::fields::{BadValue, value_type};
+use crate::files::Work;
+use crate::worker::Piece;
+
+/// The rejects of one span.
+pub(crate) struct SpanRejects {
+    /// Those that are wanted; lines count from the start of the span.
+    pub(super) rejects: Vec<Reject>,
+    /// Counts of all.
+    pub(super) summary: RejectSummary,
+    /// Memory of `rejects`.
+    pub(super) reserved: Reservation,
+    /// Line feeds of the file before the span, where they do not follow from the span before.
+    pub(super) lines_before: Option<u64>,
+    lines: Lines,
+    file: Arc<str>,
+    rejects_max: usize,
+    records_max: u64,
+}
+
+/// Line feeds of a text before a position that mostly moves forward.
+#[derive(Clone, Copy, Default)]
+struct Lines {
+    position: usize,
+    count: u64,
+}
+
+impl Lines {
+    fn at(&mut self, text: &[u8], position: usize) -> u64 {
+        let feeds = |text: &[u8]| memchr::memchr_iter(b'\n', text).count() as u64;
+        match position.cmp(&self.position) {
+            Ordering::Equal => {}
+            Ordering::Greater => self.count += feeds(&text[self.position..position]),
+            Ordering::Less => self.count -= feeds(&text[position..self.position]),
+        }
+        self.position = position;
+        self.count
+    }
+}
+
+impl SpanRejects {
+    /// None yet, of the span of `work`.
+    pub(crate) fn new(order: &RejectOrder, work: &Work) -> Self {
+        Self {
+            rejects: Vec::new(),
+            summary: RejectSummary::default(),
+            reserved: Reservation::new(order.memory()),
+            lines_before: work.lines_before(),
+            lines: Lines::default(),
+            file: Arc::from(work.file.name.as_str()),
+            rejects_max: if order.wants_all() { usize::MAX } else { REJECTS_SHOWN_MAX },
+            records_max: if let RejectLimit::Records(records) = order.limit() { records } else { u64::MAX },
+        }
+    }
+
+    /// Line feeds of the span, once all its pieces were added.
+    pub(super) fn lines(&self) -> u64 {
+        self.lines.count
+    }
+
+    /// Whether this span alone has more rejected records than all files may have.
+    pub(crate) fn are_too_many(&self) -> bool {
+        self.summary.records > self.records_max
+    }
+
+    /// Takes in the next piece: its defects, and the bad values of its rows, which are in order of row and position.
+    pub(crate) fn add(&mut self, work: &Work, piece: &Piece<'_>, bad: &[BadValue]) -> Result<(), LoadError> {
+        let mut bad = bad.chunk_by(|a, b| a.error.row == b.error.row).peekable();
+        for defect in &piece.defects {
+            while let Some(row) = bad.next_if(|row| row[0].error.row < defect.row) {
+                self.add_row(work, piece, row)?;
+            }
+            self.add_defect(work, piece, defect)?;
+        }
+        for row in bad {
+            self.add_row(work, piece, row)?;
+        }
+        self.lines.at(work.text(), piece.start + piece.bytes);
+        Ok(())
+    }
+
+    fn add_defect(&mut self, work: &Work, piece: &Piece<'_>, defect: &Defect) -> Result<(), LoadError> {
+        self.summary.records += 1;
+        self.summary.count(defect.kind, 1);
+        if self.rejects.len() >= self.rejects_max {
+            return Ok(());
+        }
+        let (start, end) = (piece.start + defect.start as usize, piece.start + defect.end as usize);
+        let record = self.record(work, start, end)?;
+        let line = self.lines.at(work.text(), start) + 1;
+        self.push(Reject {
+            file: Arc::clone(&self.file),
+            line,
+            byte: work.span.offset + start as u64,
+            column: None,
+            value: None,
+            kind: defect.kind,
+            reason: defect.reason.clone(),
+            remedy: defect.remedy.clone(),
+            record_byte: work.span.offset + start as u64,
+            record,
+        })
+    }
+
+    /// Takes in the bad fields of one row.
+    fn add_row(&mut self, work: &Work, piece: &Piece<'_>, bad: &[BadValue]) -> Result<(), LoadError> {
+        self.summary.records += 1;
+        let mut record = None;
+        for BadValue { position, error } in bad {
+            let kind = DefectKind::from(error.reason);
+            self.summary.count(kind, 1);
+            if self.rejects.len() >= self.rejects_max {
+                continue;
+            }
+            let (start, end) = piece.record(error.row);
+            let (start, end) = (piece.start + start, piece.start + end);
+            let record = match &record {
+                Some(record) => Arc::clone(record),
+                None => Arc::clone(record.insert(self.record(work, start, end)?)),
+            };
+            let column = work.file.fields[*position].as_ref().expect("only fields with a column are decoded");
+            let value = &piece.rows.text().text()[error.start as usize..error.end as usize];
+            let at = piece.start + piece.origin(error.start);
+            let line = self.lines.at(work.text(), at) + 1;
+            self.push(Reject {
+                file: Arc::clone(&self.file),
+                line,
+                byte: work.span.offset + at as u64,
+                column: Some(RejectedColumn { name: column.name.clone(), column_type: column.column_type.to_string() }),
+                value: Some(value[..value.len().min(REJECT_VALUE_BYTES_MAX)].to_vec()),
+                kind,
+                reason: error.reason.to_string(),
+                remedy: error.reason.remedy(&value_type(&column.column_type)),
+                record_byte: work.span.offset + start as u64,
+                record,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, work: &Work, start: usize, end: usize) -> Result<Arc<[u8]>, LoadError> {
+        let record = &work.text()[start..end.min(start + REJECT_RECORD_BYTES_MAX)];
+        self.reserved.grow(record.len())?;
+        Ok(Arc::from(record))
+    }
+
+    fn push(&mut self, reject: Reject) -> Result<(), LoadError> {
+        self.reserved.grow(reject.bytes())?;
+        self.rejects.push(reject);
+        Ok(())
+    }
+}
