@@ -32,12 +32,6 @@ pub trait RecordFormat: fmt::Debug + Send + Sync {
     /// none or no record is complete. With `at_end` no text follows.
     fn first_record(&self, text: &[u8], at_end: bool) -> Option<FirstRecord>;
 
-    /// The most bytes that a record may take. Where [`RecordFormat::complete`] finds no record end within as many, none
-    /// is looked for any more: where the record would end is not known, so that nothing behind it can be read.
-    fn record_bytes_max(&self) -> usize {
-        RECORD_BYTES_MAX
-    }
-
     /// Just behind the mark that ends the data, where the format has one and it stands in `records`, which
     /// [`RecordFormat::complete`] cut off; what follows it in the file is not read. [`RecordFormat::read`] takes no
     /// record from the mark.

@@ -12,6 +12,8 @@ mod options;
 mod read;
 pub mod reference;
 
+use std::fmt;
+
 use longshore_csv::{Defect, FirstRecord, RecordFormat, RowText};
 use memchr::{memchr, memchr_iter};
 
@@ -23,7 +25,7 @@ pub use self::options::{
 use crate::lines::LineEnds;
 
 /// Delimited text.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Delimited {
     options: DelimitedOptions,
     delimiter: Box<[u8]>,
@@ -140,6 +142,12 @@ impl Delimited {
     }
 }
 
+impl fmt::Debug for Delimited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.options.fmt(f)
+    }
+}
+
 impl RecordFormat for Delimited {
     fn complete(&self, text: &[u8], at_end: bool) -> usize {
         if at_end {
@@ -184,9 +192,5 @@ impl RecordFormat for Delimited {
             }
             return Some(FirstRecord { bytes: at, fields });
         }
-    }
-
-    fn record_bytes_max(&self) -> usize {
-        self.options.record_bytes_max
     }
 }

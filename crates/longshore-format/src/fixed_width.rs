@@ -221,8 +221,4 @@ impl RecordFormat for FixedWidth {
         let field = |column| self.field(line, &starts, column).map_or(Vec::new(), |(field, _)| field.to_vec());
         Some(FirstRecord { bytes: record.next, fields: self.options.columns.iter().map(field).collect() })
     }
-
-    fn record_bytes_max(&self) -> usize {
-        self.options.lines.record_bytes_max
-    }
 }

@@ -280,8 +280,4 @@ impl RecordFormat for Logfmt {
     fn first_record(&self, _text: &[u8], _at_end: bool) -> Option<FirstRecord> {
         None
     }
-
-    fn record_bytes_max(&self) -> usize {
-        self.options.lines.record_bytes_max
-    }
 }

@@ -96,8 +96,4 @@ impl RecordFormat for Pattern {
     fn first_record(&self, _text: &[u8], _at_end: bool) -> Option<FirstRecord> {
         None
     }
-
-    fn record_bytes_max(&self) -> usize {
-        self.lines.record_bytes_max
-    }
 }

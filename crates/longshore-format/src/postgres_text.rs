@@ -78,7 +78,7 @@ impl fmt::Display for PostgresTextError {
 impl Error for PostgresTextError {}
 
 /// The text format of PostgreSQL's `COPY`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PostgresText {
     options: PostgresTextOptions,
     /// Bytes that end a field or mean something, here or in rows of plain CSV.
@@ -221,6 +221,12 @@ fn stray_return() -> Fault {
     )
 }
 
+impl fmt::Debug for PostgresText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.options.fmt(f)
+    }
+}
+
 impl RecordFormat for PostgresText {
     fn complete(&self, text: &[u8], at_end: bool) -> usize {
         let mut complete = text.len();
@@ -298,10 +304,6 @@ impl RecordFormat for PostgresText {
             }
             from = to + 1;
         }
-    }
-
-    fn record_bytes_max(&self) -> usize {
-        self.options.record_bytes_max
     }
 
     fn end_of_data(&self, records: &[u8]) -> Option<usize> {

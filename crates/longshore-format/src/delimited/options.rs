@@ -40,7 +40,7 @@ pub struct DelimitedOptions {
     /// Unquoted fields that are one of these with all their escapes are left as they are, for the decoders to find
     /// their NULL texts: `\N`.
     pub null_texts: Vec<Box<[u8]>>,
-    /// The most bytes that a record may take.
+    /// The most bytes that a record may take; a longer one is a defect, and what is behind it is read all the same.
     pub record_bytes_max: usize,
 }
 

@@ -195,10 +195,12 @@ impl MappedSpans {
                 length => break start + length,
             }
         };
-        *end_before = end;
+        let marked = self.splitter.end_of_data(&bytes[start..end]);
+        let is_last = marked.is_some() || end == bytes.len();
+        let end = marked.map_or(end, |length| start + length);
+        *end_before = if is_last { bytes.len() } else { end };
         self.next.store(sequence + 1, Ordering::Release);
         let traits = self.splitter.traits(&bytes[start..end]);
-        let is_last = end == bytes.len();
         Ok(Some(Span { is_last, ..mapped_span(sequence, start..end, traits) }))
     }
 

@@ -35,6 +35,14 @@ impl Splitter {
         }
     }
 
+    /// Just behind the mark that ends the data, if the format has one and it stands in `records`.
+    pub(super) fn end_of_data(&self, records: &[u8]) -> Option<usize> {
+        match &self.format {
+            TextFormat::Csv(_) => None,
+            TextFormat::Other(format) => format.end_of_data(records),
+        }
+    }
+
     /// What a scan of `text` has to look for.
     pub(super) fn traits(&self, text: &[u8]) -> TextTraits {
         match &self.format {

@@ -106,6 +106,14 @@ impl StreamSpans {
         if length == 0 {
             return Ok(None);
         }
+        let length = match self.splitter.end_of_data(&state.carry[..length]) {
+            Some(marked) => {
+                state.carry.truncate(marked);
+                state.at_end = true;
+                marked
+            }
+            None => length,
+        };
         let traits = self.splitter.traits(&state.carry[..length]);
         let is_last = state.at_end && length == state.carry.len();
         let (offset, lines) = (state.offset, state.lines);
