@@ -1,6 +1,8 @@
 //! Delimited text, PostgreSQL's text format and lines through a load: the same rows and errors for every thread count,
 //! piece size, span size and kind of source.
 
+#![allow(clippy::format_push_string, reason = "short here, and the text is small")]
+
 mod harness;
 
 use std::sync::Arc;
