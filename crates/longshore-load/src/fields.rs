@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use longshore_csv::decode::{Decoder, FieldError, FieldRule, Heap, Target, Validity, ValueType, Values};
+use longshore_csv::decode::{
+    Advice, Decoder, FieldError, FieldRule, Heap, Reason, Target, Validity, ValueType, Values,
+};
 use longshore_csv::{Dialect, Kernel, Missing, RowText, Rows};
 use longshore_storage::{Arena, Column, ColumnType, Memory, PartitionBuffer, Schema, SpareColumn, SpareValues};
 
@@ -89,7 +91,12 @@ impl FieldPlan {
         let mut plan = Self { fields: Vec::new(), fillers: Vec::new(), columns: output.columns.len() };
         for (column, (&place, definition)) in output.columns.iter().zip(output.schema.columns()).enumerate() {
             if let Some(&position) = field_of.get(&place) {
-                let decoder = Decoder::with_kernel(rule(definition, options), dialect, kernel);
+                let rule = options.values.rule(definition, dialect)?;
+                let default = input.fields[position].as_ref().and_then(|target| target.default.as_deref());
+                if let Some(default) = default.filter(|default| !rule.reads_by_default(default.as_bytes())) {
+                    return Err(unwritable_default(definition, default));
+                }
+                let decoder = Decoder::with_kernel(rule, dialect, kernel);
                 plan.fields.push(Field { position, column, decoder });
                 continue;
             }
@@ -112,6 +119,13 @@ impl FieldPlan {
             Filler::Constant { text, .. } => text.rows().text_bytes(),
         };
         self.fillers.iter().map(bytes).sum()
+    }
+
+    /// What to tell about the field `raw`, quotes included, at `position` of a record, that was refused for `reason`.
+    /// `None` if this plan does not read it.
+    pub(crate) fn advice(&self, position: usize, raw: &[u8], reason: Reason) -> Option<Advice> {
+        let field = self.fields.binary_search_by_key(&position, |field| field.position).ok()?;
+        Some(self.fields[field].decoder.advice(raw, reason))
     }
 
     /// Decodes `rows` behind the rows that `buffer` has.
@@ -248,17 +262,6 @@ fn repeat_first(values: &mut SpareValues<'_>, count: usize, zero: bool) {
     }
 }
 
-/// How the fields of a column are read.
-fn rule(column: &Column, options: &TextOptions) -> FieldRule {
-    FieldRule {
-        nullable: column.nullable,
-        null_texts: vec![options.null.as_bytes().into()],
-        quoted_nulls: options.force_null.contains(&column.name),
-        force_not_null: options.force_not_null.contains(&column.name),
-        ..FieldRule::new(value_type(&column.column_type))
-    }
-}
-
 /// The filler for the value of `text`, which is never NULL.
 fn constant(file: &str, column: &Column, text: &str, kernel: Kernel) -> Result<Filler, LoadError> {
     let dialect: &Dialect = RowText::dialect();
@@ -277,17 +280,25 @@ fn constant(file: &str, column: &Column, text: &str, kernel: Kernel) -> Result<F
     let mut target = target(&mut spare.columns[0], 1, &mut heap);
     match decoder.decode(&row.rows(), 0, &mut target) {
         Ok(()) => Ok(Filler::Constant { decoder, text: row }),
-        Err(error) => Err(LoadError::Unfit {
-            file: file.to_owned(),
-            problem: format!(
-                "column {} {}: the value {text:?} for the whole file is not valid ({}); {}",
-                column.name,
-                column.column_type,
-                error.reason,
-                error.reason.remedy(&value_type(&column.column_type))
-            ),
-        }),
+        Err(error) => {
+            let Advice { reason, remedy } = decoder.advice(text.as_bytes(), error.reason);
+            Err(LoadError::Unfit {
+                file: file.to_owned(),
+                problem: format!(
+                    "column {} {}: the value {text:?} for the whole file is not valid ({reason}); {remedy}",
+                    column.name, column.column_type,
+                ),
+            })
+        }
     }
+}
+
+fn unwritable_default(column: &Column, default: &str) -> LoadError {
+    LoadError::Options(format!(
+        "column {} {}: its default {default:?} means something else, or nothing, in the separators, words or formats of \
+         the file; drop the default, or the option",
+        column.name, column.column_type
+    ))
 }
 
 fn not_null(file: &str, column: &Column) -> LoadError {

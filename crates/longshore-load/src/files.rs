@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use longshore_csv::decode::{Advice, Reason};
 use longshore_csv::{Dialect, Missing, RecordFormat, RowText, Shape};
 use longshore_storage::{Column, Schema};
 
 use crate::fields::FieldPlan;
-use crate::options::{PIECE_BYTES_DEFAULT, check_null};
+use crate::options::PIECE_BYTES_DEFAULT;
 use crate::span::{Span, Spans, Surroundings};
 use crate::{Control, InputFile, LoadError, Source, TextFormat, TextOptions, Tuning};
 
@@ -81,6 +82,14 @@ pub(crate) struct OpenFile {
     pub(crate) input: InputFile,
 }
 
+impl OpenFile {
+    /// What to tell about the field `raw`, quotes included, at `position` of a record, that was refused for `reason`.
+    pub(crate) fn advice(&self, position: usize, raw: &[u8], reason: Reason) -> Advice {
+        let advice = self.plans.iter().find_map(|plan| plan.advice(position, raw, reason));
+        advice.expect("a plan of the file read the field")
+    }
+}
+
 /// How the records of a file are read.
 pub(crate) enum Language {
     Csv { dialect: Dialect, shape: Shape },
@@ -108,7 +117,7 @@ impl Files {
         tuning: Tuning,
         control: &Control,
     ) -> Result<Self, LoadError> {
-        check_null(options.row_dialect(), &options.null)?;
+        options.values.check(options.row_dialect())?;
         let bytes: Option<u64> = inputs.iter().map(|input| input.bytes).sum();
         control.progress.start(bytes.unwrap_or(0));
         let count = inputs.len();
@@ -195,7 +204,9 @@ impl Files {
                 shape: Shape { fields: fields.len(), trailing_delimiter: preamble.trailing_delimiter },
             },
             TextFormat::Other(format) => {
-                let missing = input.fields.iter().map(|target| missing(target.as_ref(), options)).collect();
+                let targets = input.fields.iter().zip(&fields);
+                let missing =
+                    targets.map(|(target, column)| missing(target.as_ref(), column.as_ref(), options)).collect();
                 Language::Other { format: Arc::clone(format), missing }
             }
         };
@@ -211,11 +222,12 @@ impl Files {
 }
 
 /// What a field is where a record lacks it.
-fn missing(target: Option<&crate::FieldTarget>, options: &TextOptions) -> Missing {
-    match target.and_then(|target| target.default.as_ref()) {
-        Some(default) => Missing { text: default.as_bytes().into(), quoted: true },
-        None => Missing { text: options.null.as_bytes().into(), quoted: false },
+fn missing(target: Option<&crate::FieldTarget>, column: Option<&Column>, options: &TextOptions) -> Missing {
+    if let Some(default) = target.and_then(|target| target.default.as_ref()) {
+        return Missing { text: default.as_bytes().into(), quoted: true };
     }
+    let null = options.values.null_text(column.map_or("", |column| &column.name));
+    Missing { text: null.as_bytes().into(), quoted: false }
 }
 
 impl Queue {

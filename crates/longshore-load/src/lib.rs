@@ -29,7 +29,9 @@ pub use infer::{InferRequest, Inferred, InferredColumn, infer, load_inferred};
 pub use input::{FieldTarget, Fill, InputFile, TextFormat};
 pub use load::{LoadReport, copy_from, dry_run};
 pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel};
-pub use options::{ColumnChoice, Header, Mode, PIECE_BYTES_DEFAULT, TextOptions, TrailingDelimiter, Tuning};
+pub use options::{
+    ColumnChoice, ColumnValues, Header, Mode, PIECE_BYTES_DEFAULT, TextOptions, TrailingDelimiter, Tuning, ValueOptions,
+};
 pub use reject::{
     OnError, REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, REJECTS_SHOWN_MAX, Reject, RejectFile, RejectLimit,
     RejectSink, RejectSummary, RejectTable, RejectedColumn, TooManyRejects, reject_schema,

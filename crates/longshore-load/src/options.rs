@@ -1,9 +1,13 @@
 //! What the user says about a file, and how the machine shall be used for it.
 
+mod values;
+
 use longshore_csv::{Dialect, Kernel, RowText};
 use longshore_storage::MergeKind;
 
-use crate::{LoadError, OnError, RejectLimit, TextFormat};
+use crate::{OnError, RejectLimit, TextFormat};
+
+pub use values::{ColumnValues, ValueOptions};
 
 /// Bytes of a piece when nothing else is said: it stays in a core's second-level cache together with its marks
 /// and the column slices that it is decoded into (measured by `longshore-bench load`).
@@ -16,16 +20,12 @@ pub struct TextOptions {
     pub format: TextFormat,
     /// Lines before the header or the first record that are not data.
     pub skip_lines: u64,
-    /// The unquoted text that stands for NULL.
-    pub null: String,
+    /// How values are spelled.
+    pub values: ValueOptions,
     /// What to do with the first record.
     pub header: Header,
     /// Whether records end with a field delimiter, as in dbgen's files. Not in PostgreSQL.
     pub trailing_delimiter: TrailingDelimiter,
-    /// Columns in which a quoted null text is NULL as well.
-    pub force_null: ColumnChoice,
-    /// Columns in which the null text is an ordinary value.
-    pub force_not_null: ColumnChoice,
     /// How the file is split among workers.
     pub mode: Mode,
     /// What to do about records that cannot be taken.
@@ -55,28 +55,13 @@ impl TextOptions {
         Self {
             format,
             skip_lines: 0,
-            null: String::new(),
+            values: ValueOptions::default(),
             header: Header::None,
             trailing_delimiter: TrailingDelimiter::Auto,
-            force_null: ColumnChoice::None,
-            force_not_null: ColumnChoice::None,
             mode: Mode::Exact,
             on_error: OnError::Stop,
             reject_limit: RejectLimit::None,
         }
-    }
-}
-
-/// Refuses a null text that could not be told from the structure of the text around it, as PostgreSQL does.
-pub(crate) fn check_null(dialect: &Dialect, null: &str) -> Result<(), LoadError> {
-    let special = [Some(dialect.delimiter()), dialect.quote(), Some(b'\n'), Some(b'\r')];
-    match null.bytes().find(|byte| special.contains(&Some(*byte))) {
-        None => Ok(()),
-        Some(byte) => Err(LoadError::Options(format!(
-            "the NULL text {null:?} contains {:?}, which has a meaning of its own; choose another NULL text, or \
-             another DELIMITER or QUOTE",
-            char::from(byte)
-        ))),
     }
 }
 

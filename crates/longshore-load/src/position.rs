@@ -6,7 +6,7 @@ use longshore_csv::reference::ReferenceError;
 use longshore_csv::unclosed_quote as position_of_unclosed_quote;
 use longshore_csv::{Defect, Dialect, ShapeErrorKind};
 
-use crate::fields::{BadValue, value_type};
+use crate::fields::BadValue;
 use crate::files::Work;
 use crate::worker::Piece;
 use crate::{BadField, LoadError};
@@ -18,8 +18,8 @@ pub(crate) fn bad_value(work: &Work, piece: &Piece<'_>, bad: &BadValue) -> LoadE
     let value = &piece.rows.text().text()[error.start as usize..error.end as usize];
     let mut field = report(work, piece.start + piece.origin(error.start), value);
     field.column = Some((column.name.clone(), column.column_type.to_string()));
-    field.reason = error.reason.to_string();
-    field.remedy = error.reason.remedy(&value_type(&column.column_type));
+    let advice = work.file.advice(*position, value, error.reason);
+    (field.reason, field.remedy) = (advice.reason, advice.remedy);
     LoadError::Bad(Box::new(field))
 }
 

@@ -14,8 +14,7 @@ use arrow_schema::SchemaRef;
 use longshore_csv::Dialect;
 use longshore_csv::write::Quoting;
 
-use crate::options::check_null;
-use crate::{ColumnChoice, Control, LoadError};
+use crate::{ColumnChoice, Control, LoadError, ValueOptions};
 
 mod columns;
 
@@ -71,7 +70,7 @@ where
     E: std::fmt::Display,
 {
     let begin = Instant::now();
-    check_null(&options.dialect, &options.null)?;
+    ValueOptions { nulls: vec![options.null.clone()], ..ValueOptions::default() }.check(&options.dialect)?;
     let mut header = Vec::new();
     if options.header {
         write_header(&mut header, schema, options)?;

@@ -3,7 +3,7 @@
 mod harness;
 
 use harness::{check, comma, expected, pipe, schema, texts};
-use longshore_load::{ColumnChoice, Dialect, Header, TextOptions, TrailingDelimiter};
+use longshore_load::{ColumnChoice, Dialect, Header, TextOptions, TrailingDelimiter, ValueOptions};
 use longshore_storage::ColumnType;
 
 /// A test that loads a text into text columns and expects rows in canonical CSV (every value quoted, NULL empty).
@@ -43,7 +43,13 @@ fn header(options: TextOptions) -> TextOptions {
 }
 
 fn null(text: &str, options: TextOptions) -> TextOptions {
-    TextOptions { null: text.to_owned(), ..options }
+    values(options, |values| values.nulls = vec![text.to_owned()])
+}
+
+fn values(options: TextOptions, set: impl FnOnce(&mut ValueOptions)) -> TextOptions {
+    let mut values = ValueOptions::default();
+    set(&mut values);
+    TextOptions { values, ..options }
 }
 
 loads_to!(nothing, 2, comma(), "", "");
@@ -83,11 +89,10 @@ loads_to!(
 loads_to!(
     force_null_and_not_null,
     2,
-    TextOptions {
-        force_null: ColumnChoice::Names(vec!["c0".to_owned()]),
-        force_not_null: ColumnChoice::Names(vec!["c1".to_owned()]),
-        ..comma()
-    },
+    values(comma(), |values| {
+        values.quoted_nulls = ColumnChoice::Names(vec!["c0".to_owned()]);
+        values.force_not_null = ColumnChoice::Names(vec!["c1".to_owned()]);
+    }),
     "\"\",\n",
     ",\"\"\n"
 );

@@ -12,7 +12,8 @@ use harness::rejects::{Expected, Gathered, Outcome, expected_rejects, load_with_
 use harness::{Machine, comma, dump, machines, schema, share};
 use longshore_load::{
     ColumnChoice, Control, DefectKind, Dialect, Header, InputFile, LoadError, OnError, Reject, RejectFile, RejectLimit,
-    RejectSink, RejectTable, ScanRequest, Source, TextOptions, TextScan, Tuning, copy_from, dry_run, reject_schema,
+    RejectSink, RejectTable, ScanRequest, Source, TextOptions, TextScan, Tuning, ValueOptions, copy_from, dry_run,
+    reject_schema,
 };
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 use tempfile::NamedTempFile;
@@ -194,8 +195,11 @@ fn generated_records_of_another_dialect() {
     let mut random = Random(23);
     let dialect = Dialect::new(b'|', Some(b'\''), Some(b'\\')).expect("a dialect");
     let options = TextOptions {
-        null: "NULL".to_owned(),
-        force_null: ColumnChoice::Names(vec!["c1".to_owned()]),
+        values: ValueOptions {
+            nulls: vec!["NULL".to_owned()],
+            quoted_nulls: ColumnChoice::Names(vec!["c1".to_owned()]),
+            ..ValueOptions::default()
+        },
         ..TextOptions::new(dialect)
     };
     let schema = schema(&[ColumnType::Double, ColumnType::Boolean, ColumnType::Decimal { precision: 6, scale: 2 }]);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use harness::{comma, dump, schema};
 use longshore_load::{
     ColumnChoice, Control, Dialect, Header, InputFile, LoadError, Source, Target, TextOptions, Tuning, UnloadOptions,
-    copy_from, unload_csv,
+    ValueOptions, copy_from, unload_csv,
 };
 use longshore_storage::{ColumnType, Memory, Relation, Schema};
 
@@ -84,7 +84,8 @@ fn every_dialect_is_read_back() {
                         continue;
                     }
                 };
-                let read = TextOptions { null: null.to_owned(), header: Header::Match, ..TextOptions::new(dialect) };
+                let values = ValueOptions { nulls: vec![null.to_owned()], ..ValueOptions::default() };
+                let read = TextOptions { values, header: Header::Match, ..TextOptions::new(dialect) };
                 let again = load(&text, &read);
                 assert_eq!(dump(&again), rows, "{dialect:?} {null:?}\n{}", text.escape_ascii());
             }

@@ -112,6 +112,10 @@ fn null_remedy(rule: &FieldRule, content: &[u8], is_quoted: bool) -> Option<Stri
 
 /// The separators by which the field is a number.
 fn number_remedy(rule: &FieldRule, content: &[u8]) -> Option<String> {
+    let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.,' eE".contains(byte) || !byte.is_ascii();
+    if !content.iter().all(is_part) {
+        return None;
+    }
     let reads = |(decimal, thousands): (u8, Option<char>)| {
         let separators = exact::Separators { decimal, thousands };
         separators.plain(content).is_ok_and(|plain| is_value(&plain, rule.value_type))
@@ -150,6 +154,9 @@ fn moment_remedy(rule: &FieldRule, content: &[u8]) -> Option<String> {
     let by_default = FieldRule::new(rule.value_type);
     if rule.moment_format.as_ref().is_some_and(|format| !format.is_iso()) && is_value(content, by_default.value_type) {
         return Some(format!("add 'iso' to {option}"));
+    }
+    if content.iter().filter(|byte| byte.is_ascii_digit()).count() < 3 {
+        return None;
     }
     let matching: Vec<&MomentFormat> =
         MomentFormat::candidates().iter().filter(|format| format.matches(rule.value_type, content)).collect();

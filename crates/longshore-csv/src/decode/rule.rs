@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::fmt;
 
-use super::boolean::BooleanWords;
+use super::boolean::{BooleanWords, exact_word};
 use super::moment::{MomentFormat, MomentFormatError};
 use super::{ValueType, exact};
 use crate::Dialect;
@@ -61,6 +61,23 @@ impl FieldRule {
     #[must_use]
     pub fn has_plain_numbers(&self) -> bool {
         self.decimal_separator == b'.' && self.thousands_separator.is_none()
+    }
+
+    /// Whether `text` means the same by this rule as by the default spelling of its type.
+    #[must_use]
+    pub fn reads_by_default(&self, text: &[u8]) -> bool {
+        let format = self.moment_format.as_ref();
+        match self.value_type {
+            ValueType::Date => format.is_none_or(|format| format.date(text) == exact::date(text)),
+            ValueType::Time => format.is_none_or(|format| format.time(text) == exact::time(text)),
+            ValueType::Timestamp => format.is_none_or(|format| format.timestamp(text) == exact::timestamp(text)),
+            ValueType::TimestampTz => format.is_none_or(|format| format.timestamptz(text) == exact::timestamptz(text)),
+            ValueType::Boolean => exact_word(&self.boolean_words, text) == exact::boolean(text),
+            value_type if value_type.is_number() => {
+                self.separators().plain(text).as_deref() == Ok(exact::trim(text)) || self.has_plain_numbers()
+            }
+            _ => true,
+        }
     }
 
     /// The separators of numbers.

@@ -183,11 +183,11 @@ impl Options {
     /// How to read text.
     pub(crate) fn csv(&self) -> TextOptions {
         let mut csv = TextOptions::new(self.dialect);
-        csv.null.clone_from(&self.null);
+        csv.values.nulls = vec![self.null.clone()];
         csv.header = self.header;
         csv.trailing_delimiter = self.trailing_delimiter;
-        csv.force_null = self.force_null.clone();
-        csv.force_not_null = self.force_not_null.clone();
+        csv.values.quoted_nulls = self.force_null.clone();
+        csv.values.force_not_null = self.force_not_null.clone();
         csv.mode = self.mode;
         csv
     }

@@ -8,7 +8,7 @@ use longshore_format::lines::LineEnds;
 use longshore_format::sniff::types::Nulls;
 use longshore_format::sniff::{Family, LineEnd, Sniffed};
 
-use crate::{Header, LoadError, TextFormat, TextOptions, TrailingDelimiter};
+use crate::{ColumnChoice, Header, LoadError, TextFormat, TextOptions, TrailingDelimiter};
 
 /// The options by which a text is read that is what `sniffed` says; all else is as in `options`.
 pub(super) fn options(sniffed: &Sniffed, options: &TextOptions) -> Result<TextOptions, LoadError> {
@@ -24,7 +24,9 @@ pub(super) fn options(sniffed: &Sniffed, options: &TextOptions) -> Result<TextOp
 
 /// Which fields the options make NULL.
 pub(super) fn nulls(options: &TextOptions) -> Nulls {
-    Nulls { texts: vec![options.null.as_bytes().into()], quoted: false }
+    let values = &options.values;
+    let texts = values.nulls.iter().map(|text| text.as_bytes().into()).collect();
+    Nulls { texts, quoted: values.quoted_nulls == ColumnChoice::All }
 }
 
 fn text_format(sniffed: &Sniffed) -> Result<TextFormat, LoadError> {

@@ -11,7 +11,7 @@ use super::{
     RejectSummary, RejectedColumn,
 };
 use crate::LoadError;
-use crate::fields::{BadValue, value_type};
+use crate::fields::BadValue;
 use crate::files::Work;
 use crate::worker::Piece;
 
@@ -133,6 +133,7 @@ impl SpanRejects {
             };
             let column = work.file.fields[*position].as_ref().expect("only fields with a column are decoded");
             let value = &piece.rows.text().text()[error.start as usize..error.end as usize];
+            let advice = work.file.advice(*position, value, error.reason);
             let at = piece.start + piece.origin(error.start);
             let line = self.lines.at(work.text(), at) + 1;
             self.push(Reject {
@@ -142,8 +143,8 @@ impl SpanRejects {
                 column: Some(RejectedColumn { name: column.name.clone(), column_type: column.column_type.to_string() }),
                 value: Some(value[..value.len().min(REJECT_VALUE_BYTES_MAX)].to_vec()),
                 kind,
-                reason: error.reason.to_string(),
-                remedy: error.reason.remedy(&value_type(&column.column_type)),
+                reason: advice.reason,
+                remedy: advice.remedy,
                 record_byte: work.span.offset + start as u64,
                 record,
             })?;

@@ -172,11 +172,12 @@ pub fn expected(text: &[u8], schema: &Schema, options: &TextOptions) -> Option<S
 }
 
 fn is_null(field: &RawField, column: &Column, options: &TextOptions) -> bool {
-    let matches = field.value == options.null.as_bytes();
+    let values = &options.values;
+    let matches = values.nulls.iter().any(|null| field.value == null.as_bytes());
     if field.quoted {
-        matches && options.force_null.contains(&column.name)
+        matches && values.quoted_nulls.contains(&column.name)
     } else {
-        matches && !options.force_not_null.contains(&column.name)
+        matches && !values.force_not_null.contains(&column.name)
     }
 }
 
