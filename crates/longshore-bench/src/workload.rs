@@ -7,6 +7,7 @@ mod memory;
 mod queries;
 mod scan;
 mod unload;
+mod wide;
 
 use std::path::PathBuf;
 
@@ -30,6 +31,8 @@ pub(crate) enum Workload {
     Reload,
     /// Peak memory of a load, in a process of its own
     Memory,
+    /// The same number of values in ever more columns (ns per value)
+    Wide,
     /// The 22 queries of TPC-H (ms)
     Queries,
     /// All of them
@@ -60,6 +63,7 @@ impl Workload {
             Workload::Unload => report("unload", "Unload", &unload::unload(settings)?),
             Workload::Reload => report("reload", "Reload", &unload::reload(settings)?),
             Workload::Memory => report("memory", "Peak memory of a load", &memory::run(settings)?),
+            Workload::Wide => report("wide", "Load by number of columns", &wide::run(settings)?),
             Workload::Queries => report("queries", "TPC-H", &queries::run(settings)?),
             Workload::LoadChild { path } => memory::child(settings, path),
             Workload::All => {
@@ -71,6 +75,7 @@ impl Workload {
                     Workload::Unload,
                     Workload::Reload,
                     Workload::Memory,
+                    Workload::Wide,
                     Workload::Queries,
                 ];
                 all.iter().try_for_each(|workload| workload.run(settings, report))

@@ -56,6 +56,11 @@ fn memory() {
 }
 
 #[test]
+fn wide() {
+    assert!(tiny("wide", &[]).contains("15781 columns, 2 threads"));
+}
+
+#[test]
 fn queries() {
     let said = tiny("queries", &[]);
     assert!(said.contains("q22") && said.contains("total"), "{said}");
