@@ -5,6 +5,7 @@ mod in_situ;
 mod load;
 mod memory;
 mod queries;
+mod rejects;
 mod scan;
 mod unload;
 mod wide;
@@ -23,6 +24,8 @@ pub(crate) enum Workload {
     Decode,
     /// Lineitem into a relation: by merge kind, threads, piece size, dialect and decimal width (GB/s)
     Load,
+    /// Lineitem with one record in a hundred rejected, against clean loads (GB/s)
+    Rejects,
     /// Lineitem read in place by an aggregate that touches every column (GB/s)
     InSitu,
     /// The relation as CSV and in the native format (GB/s of what is written)
@@ -59,6 +62,7 @@ impl Workload {
             Workload::Scan => report("scan", "Scan", &scan::run(settings)?),
             Workload::Decode => report("decode", "Decode", &decode::run(settings)?),
             Workload::Load => load::run(settings, report),
+            Workload::Rejects => report("rejects", "Load with rejects", &rejects::run(settings)?),
             Workload::InSitu => report("in-situ", "In-situ aggregate over every column", &in_situ::run(settings)?),
             Workload::Unload => report("unload", "Unload", &unload::unload(settings)?),
             Workload::Reload => report("reload", "Reload", &unload::reload(settings)?),
@@ -71,6 +75,7 @@ impl Workload {
                     Workload::Scan,
                     Workload::Decode,
                     Workload::Load,
+                    Workload::Rejects,
                     Workload::InSitu,
                     Workload::Unload,
                     Workload::Reload,

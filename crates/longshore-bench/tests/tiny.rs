@@ -36,6 +36,12 @@ fn load() {
 }
 
 #[test]
+fn rejects() {
+    let said = tiny("rejects", &[]);
+    assert!(said.contains("1 % misshapen, table, 2 threads"), "{said}");
+}
+
+#[test]
 fn in_situ() {
     assert!(tiny("in-situ", &[]).contains("quoted, 2 threads"));
 }

@@ -61,6 +61,12 @@ impl<'a> Piece<'a> {
         self.defects.first().map_or(self.rows, |defect| self.rows.truncated(defect.row))
     }
 
+    /// Whether every line of the piece is a row, as far as is known without a look at the text. The last line of a file
+    /// may lack its line feed.
+    pub(crate) fn has_a_line_per_row(&self) -> bool {
+        self.rewritten.is_none() && self.defects.is_empty() && !self.rows.traits().quotes
+    }
+
     /// Where the record that became row `row` begins and ends in the piece, line end excluded.
     pub(crate) fn record(&self, row: usize) -> (usize, usize) {
         let (start, end) = self.rewritten.map_or_else(|| self.rows.record(row), |rows| rows.record_origin(row));

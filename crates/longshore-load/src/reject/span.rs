@@ -49,6 +49,12 @@ impl Lines {
         self.position = position;
         self.count
     }
+
+    /// Moves on by a text that has that many line feeds.
+    fn skip(&mut self, bytes: usize, feeds: usize) {
+        self.position += bytes;
+        self.count += feeds as u64;
+    }
 }
 
 impl SpanRejects {
@@ -78,6 +84,10 @@ impl SpanRejects {
 
     /// Takes in the next piece: its defects, and the bad values of its rows, which are in order of row and position.
     pub(crate) fn add(&mut self, work: &Work, piece: &Piece<'_>, bad: &[BadValue]) -> Result<(), LoadError> {
+        if piece.has_a_line_per_row() && bad.is_empty() {
+            self.lines.skip(piece.bytes, piece.rows.count());
+            return Ok(());
+        }
         let mut bad = bad.chunk_by(|a, b| a.error.row == b.error.row).peekable();
         for defect in &piece.defects {
             while let Some(row) = bad.next_if(|row| row[0].error.row < defect.row) {
