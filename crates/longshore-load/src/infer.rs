@@ -25,6 +25,7 @@ use crate::files::{Files, Output};
 use crate::load::Failure;
 use crate::worker::Pass;
 use crate::{Control, FieldTarget, InputFile, LoadError, LoadReport, TextOptions, Tuning};
+pub use format::options as sniffed_options;
 use guess::{Fixed, Guess, Guesses};
 use read::{Done, Inference};
 

@@ -36,7 +36,7 @@ fn load(machine: &Machine, text: &str, options: &TextOptions) -> Result<String, 
 
 fn format(format: impl RecordFormat + 'static, null: &str) -> TextOptions {
     let mut options = TextOptions::of(TextFormat::Other(Arc::new(format)));
-    null.clone_into(&mut options.null);
+    options.values.nulls = vec![null.to_owned()];
     options
 }
 

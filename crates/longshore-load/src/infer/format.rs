@@ -11,7 +11,10 @@ use longshore_format::sniff::{Family, LineEnd, Sniffed};
 use crate::{ColumnChoice, Header, LoadError, TextFormat, TextOptions, TrailingDelimiter};
 
 /// The options by which a text is read that is what `sniffed` says; all else is as in `options`.
-pub(super) fn options(sniffed: &Sniffed, options: &TextOptions) -> Result<TextOptions, LoadError> {
+///
+/// # Errors
+/// If the format is one whose columns cannot be found out.
+pub fn options(sniffed: &Sniffed, options: &TextOptions) -> Result<TextOptions, LoadError> {
     let trailing = if sniffed.trailing_delimiter.value { TrailingDelimiter::Yes } else { TrailingDelimiter::No };
     Ok(TextOptions {
         format: text_format(sniffed)?,
