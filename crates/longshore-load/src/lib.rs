@@ -37,5 +37,5 @@ pub use reject::{
     RejectSink, RejectSummary, RejectTable, RejectedColumn, TooManyRejects, reject_schema,
 };
 pub use scan::{RowFilter, ScanRequest, ScanWorker, SpanRows, TextScan};
-pub use source::Source;
+pub use source::{Meter, Source};
 pub use unload::{Target, UnloadOptions, UnloadReport, unload_csv};

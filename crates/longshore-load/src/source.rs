@@ -5,13 +5,16 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::LoadError;
 
 mod mapping;
+mod meter;
 mod shrink_guard;
 
 pub(crate) use mapping::Mapping;
+pub use meter::Meter;
 
 /// The byte order mark that some programs write before UTF-8 text; it is not part of the data.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -21,6 +24,16 @@ pub struct Source {
     /// As the user named it; stands in messages.
     pub(crate) name: String,
     pub(crate) input: Input,
+    /// For streams that are made from other bytes than their own: those bytes.
+    pub(crate) measure: Option<Measure>,
+}
+
+/// How far a stream is, in the bytes that it is made from: a compressed file, an object in a store.
+pub(crate) struct Measure {
+    /// Bytes in all, if they are known.
+    pub(crate) bytes_total: Option<u64>,
+    /// Bytes that were read so far.
+    pub(crate) meter: Arc<Meter>,
 }
 
 pub(crate) enum Input {
@@ -35,8 +48,17 @@ impl Source {
     /// When the file cannot be opened, or is a directory.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
         let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| LoadError::Io { file: name.clone(), action: "open it", error })?;
+        Self::from_file(&name, file)
+    }
+
+    /// As [`Source::open`], for a file that is open already and stands at its beginning; `name` stands in messages.
+    ///
+    /// # Errors
+    /// When it is a directory, or the system cannot say what it is.
+    pub fn from_file(name: &str, file: File) -> Result<Self, LoadError> {
+        let name = name.to_owned();
         let io_error = |error| LoadError::Io { file: name.clone(), action: "open it", error };
-        let file = File::open(path).map_err(io_error)?;
         let metadata = file.metadata().map_err(io_error)?;
         if metadata.is_dir() {
             return Err(io_error(io::Error::from(io::ErrorKind::IsADirectory)));
@@ -45,7 +67,7 @@ impl Source {
         // Files of /proc and the like are regular, of length 0, and not empty.
         let input =
             if metadata.is_file() && length > 0 { Mapping::new(&file, length).map(Input::Mapped) } else { None };
-        Ok(Self { name, input: input.unwrap_or_else(|| Input::Stream(Box::new(file))) })
+        Ok(Self { name, input: input.unwrap_or_else(|| Input::Stream(Box::new(file))), measure: None })
     }
 
     /// Opens a file to be read through `read` even where it could be mapped: for files that others may cut
@@ -64,7 +86,23 @@ impl Source {
     /// A source that is read once, from front to back; `name` stands in messages.
     #[must_use]
     pub fn from_reader(name: &str, reader: Box<dyn Read + Send>) -> Self {
-        Self { name: name.to_owned(), input: Input::Stream(reader) }
+        Self { name: name.to_owned(), input: Input::Stream(reader), measure: None }
+    }
+
+    /// The same source, whose progress is told by `meter`, of `bytes_total` bytes if they are known: for text that is
+    /// decompressed, decoded or fetched while it is read.
+    #[must_use]
+    pub fn measured(self, bytes_total: Option<u64>, meter: Arc<Meter>) -> Self {
+        Self { measure: Some(Measure { bytes_total, meter }), ..self }
+    }
+
+    /// The text from front to back, for those who need no more than that.
+    #[must_use]
+    pub fn into_reader(self) -> Box<dyn Read + Send> {
+        match self.input {
+            Input::Mapped(mapping) => Box::new(MappedReader { mapping, position: 0 }),
+            Input::Stream(reader) => reader,
+        }
     }
 
     /// All of the text, where it is mapped.
@@ -78,9 +116,30 @@ impl Source {
     /// Bytes to read, if they are known before.
     #[must_use]
     pub fn bytes_total(&self) -> Option<u64> {
-        match &self.input {
-            Input::Mapped(mapping) => Some(mapping.bytes().len() as u64),
-            Input::Stream(_) => None,
+        match (&self.measure, &self.input) {
+            (Some(measure), _) => measure.bytes_total,
+            (None, Input::Mapped(mapping)) => Some(mapping.bytes().len() as u64),
+            (None, Input::Stream(_)) => None,
         }
+    }
+
+    /// What tells the progress of a stream that is made from other bytes; without one, the bytes of the text do.
+    #[must_use]
+    pub fn meter(&self) -> Option<&Arc<Meter>> {
+        self.measure.as_ref().map(|measure| &measure.meter)
+    }
+}
+
+/// Reads a mapped file.
+struct MappedReader {
+    mapping: Mapping,
+    position: usize,
+}
+
+impl Read for MappedReader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = (&self.mapping.bytes()[self.position..]).read(into)?;
+        self.position += read;
+        if self.mapping.is_whole() { Ok(read) } else { Err(io::Error::other("the file became shorter")) }
     }
 }

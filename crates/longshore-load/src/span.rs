@@ -92,7 +92,7 @@ impl Spans {
         fields: &[Option<Column>],
         surroundings: &Surroundings<'_>,
     ) -> Result<(Self, Preamble), LoadError> {
-        let Source { name, input } = source;
+        let Source { name, input, .. } = source;
         match input {
             Input::Mapped(mapping) => {
                 let preamble = crate::preamble::read(&name, mapping.bytes(), true, fields, surroundings)?

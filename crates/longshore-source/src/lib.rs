@@ -1,3 +1,20 @@
 //! Finds and opens texts: patterns of paths, folders, compressed, encoded and remote files.
 //!
 //! What comes out is a [`longshore_load::Source`] per file. Not here: records, fields, types.
+
+mod container;
+mod encoding;
+mod fault;
+mod feed;
+mod location;
+mod open;
+mod options;
+mod ordered;
+mod stages;
+
+pub use container::Container;
+pub use encoding::{Encoding, EncodingErrors};
+pub use location::Location;
+pub use open::{open, open_reader};
+pub use options::{Compression, OpenOptions};
+pub use ordered::memory_bytes_max;

@@ -1,0 +1,90 @@
+//! Encodings: text in any encoding of the WHATWG standard becomes UTF-8 while it is read.
+//!
+//! A byte order mark wins over the encoding that was named, as in browsers. Files that are UTF-8 do not come here
+//! unless invalid bytes shall be replaced: the decoders check them. UTF-32 and UTF-16 without a mark are recognised
+//! and refused with the remedy. Not here: finding out which of several 8-bit encodings a file has; nobody can know.
+
+use std::io;
+
+mod names;
+mod transcode;
+
+pub(crate) use transcode::Transcoder;
+
+/// How text is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Encoding(&'static encoding_rs::Encoding);
+
+impl Encoding {
+    /// UTF-8, the default.
+    pub const UTF_8: Encoding = Encoding(encoding_rs::UTF_8);
+
+    /// The encoding that goes by `name`: a label of the WHATWG standard, or a name of PostgreSQL's or Python's for one.
+    /// As in that standard `latin1` means windows-1252, which files that claim to be Latin-1 are.
+    ///
+    /// # Errors
+    /// A message that names some of the encodings.
+    pub fn named(name: &str) -> Result<Self, String> {
+        names::find(name).map(Encoding).ok_or_else(|| {
+            format!(
+                "ENCODING {name:?} is not known; there are utf8, utf-16le, utf-16be, latin1 (windows-1252), \
+                 iso-8859-2 to iso-8859-16, windows-1250 to windows-1258, macintosh, koi8-r, shift_jis, euc-jp, \
+                 iso-2022-jp, euc-kr, gbk, gb18030, big5 and their other names"
+            )
+        })
+    }
+
+    /// The name that the standard gives it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// The encoding of text that begins with `head`, where `named` was asked for.
+    ///
+    /// # Errors
+    /// When the text is in an encoding that must be named, or that is not supported.
+    pub(crate) fn of(head: &[u8], named: Encoding) -> io::Result<Self> {
+        if head.starts_with(b"\xff\xfe\0\0") || head.starts_with(b"\0\0\xfe\xff") {
+            return Err(refused("the text is UTF-32, which is not supported; convert it to UTF-8 (iconv -f UTF-32)"));
+        }
+        if let Some((marked, _)) = encoding_rs::Encoding::for_bom(head) {
+            return Ok(Encoding(marked));
+        }
+        if named == Self::UTF_8
+            && let Some(name) = unmarked_utf_16(head)
+        {
+            let problem = format!("the text looks like UTF-16 without a byte order mark; set ENCODING '{name}'");
+            return Err(refused(&problem));
+        }
+        Ok(named)
+    }
+}
+
+fn refused(problem: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, problem)
+}
+
+/// What to do about bytes that are not valid in the encoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EncodingErrors {
+    /// The load stops and names the place.
+    #[default]
+    Stop,
+    /// U+FFFD takes their place.
+    Replace,
+}
+
+/// Text of mostly ASCII whose every other byte is zero.
+fn unmarked_utf_16(head: &[u8]) -> Option<&'static str> {
+    let pairs = head.as_chunks::<2>().0;
+    let count = |first: bool| pairs.iter().filter(|[a, b]| (*a == 0) == first && (*b == 0) != first).count();
+    let enough = |count: usize| pairs.len() >= 8 && count * 10 >= pairs.len() * 9;
+    if enough(count(false)) {
+        Some("utf-16le")
+    } else if enough(count(true)) {
+        Some("utf-16be")
+    } else {
+        None
+    }
+}

@@ -1,0 +1,75 @@
+//! Opens what a name stands for.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use longshore_load::{LoadError, Meter, Source};
+
+use crate::container::HEAD_BYTES;
+use crate::encoding::{Encoding, EncodingErrors};
+use crate::location::Location;
+use crate::options::OpenOptions;
+use crate::stages::{self, Head};
+
+/// Opens `location`. May be called again for the same location, for a second pass; standard input and pipes then go on
+/// where they stand.
+///
+/// A file of plain UTF-8 is mapped. Everything else is a stream: what is wrong with it is said when it is read.
+///
+/// # Errors
+/// When it cannot be opened, or its first bytes show that it cannot be loaded.
+pub fn open(location: &Location, options: &OpenOptions) -> Result<Source, LoadError> {
+    let name = location.to_string();
+    match location {
+        Location::File(path) => open_file(&name, path, options),
+        Location::Stdin => Ok(open_reader(&name, Box::new(io::stdin()), None, options)),
+    }
+}
+
+fn open_file(name: &str, path: &Path, options: &OpenOptions) -> Result<Source, LoadError> {
+    let io_error = |error| LoadError::Io { file: name.to_owned(), action: "open it", error };
+    let file = File::open(path).map_err(io_error)?;
+    let metadata = file.metadata().map_err(io_error)?;
+    if metadata.is_dir() {
+        return Err(io_error(io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    // Files of /proc and the like are regular, of length 0, and not empty; they are streams.
+    if !metadata.is_file() || metadata.len() == 0 {
+        return Ok(open_reader(name, Box::new(file), None, options));
+    }
+    if is_plain(&file, options).map_err(io_error)? {
+        return Source::from_file(name, file);
+    }
+    Ok(open_reader(name, Box::new(file), Some(metadata.len()), options))
+}
+
+/// Whether a file is text that the loader can take as it lies there.
+fn is_plain(file: &File, options: &OpenOptions) -> io::Result<bool> {
+    let mut bytes = vec![0; HEAD_BYTES];
+    let mut filled = 0;
+    let is_whole = loop {
+        match file.read_at(&mut bytes[filled..], filled as u64) {
+            Ok(0) => break filled < HEAD_BYTES,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    };
+    bytes.truncate(filled);
+    let head = Head { bytes, is_whole };
+    Ok(stages::container_of(&head, options.compression)?.is_none()
+        && options.encoding_errors == EncodingErrors::Stop
+        && Encoding::of(&head.bytes, options.encoding)? == Encoding::UTF_8)
+}
+
+/// The text of `input`, which is read once from front to back and has `bytes_total` bytes if that is known; `name`
+/// stands in messages. What is wrong with it is said when it is read.
+#[must_use]
+pub fn open_reader(name: &str, input: Box<dyn Read + Send>, bytes_total: Option<u64>, options: &OpenOptions) -> Source {
+    let meter = Arc::new(Meter::default());
+    let text = stages::text(input, options, Arc::clone(&meter));
+    Source::from_reader(name, text).measured(bytes_total, meter)
+}
