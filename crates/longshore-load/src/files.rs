@@ -14,7 +14,7 @@ use longshore_storage::{Column, Schema};
 use crate::fields::FieldPlan;
 use crate::options::PIECE_BYTES_DEFAULT;
 use crate::span::{Span, Spans, Surroundings};
-use crate::{Control, InputFile, LoadError, Source, TextFormat, TextOptions, Tuning};
+use crate::{Control, InputFile, LoadError, Meter, Source, TextFormat, TextOptions, Tuning};
 
 /// Files that are open before their turn, at most.
 const FILES_AHEAD_MAX: usize = 4;
@@ -30,7 +30,7 @@ pub(crate) struct Files {
     plan: FilesPlan,
     count: usize,
     /// No more spans shall be claimed, and workers shall no longer wait for each other.
-    stopped: Arc<AtomicBool>,
+    stops: Arc<Stops>,
     state: Mutex<State>,
 }
 
@@ -59,6 +59,25 @@ struct State {
     sequence_base: u64,
 }
 
+/// Why workers shall no longer go on.
+#[derive(Default)]
+pub(crate) struct Stops {
+    stopped: AtomicBool,
+    abandoned: AtomicBool,
+}
+
+impl Stops {
+    /// Whether nothing more shall be claimed.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    /// Whether nobody shall wait for another worker.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Acquire)
+    }
+}
+
 /// The files whose turn has not come.
 enum Queue {
     /// The only one.
@@ -80,6 +99,8 @@ pub(crate) struct OpenFile {
     pub(crate) fields: Vec<Option<Column>>,
     /// What was to be opened.
     pub(crate) input: InputFile,
+    /// For text that is made from other bytes: how many of those were read.
+    meter: Option<Arc<Meter>>,
 }
 
 impl OpenFile {
@@ -123,7 +144,7 @@ impl Files {
         let count = inputs.len();
         let plan = FilesPlan { schema, outputs, options, tuning };
         let state = State { queue: Queue::new(inputs), current: None, sequence_base: 0 };
-        let files = Self { plan, count, stopped: Arc::default(), state: Mutex::new(state) };
+        let files = Self { plan, count, stops: Arc::default(), state: Mutex::new(state) };
         {
             let mut state = files.state();
             files.open_next(&mut state, control)?;
@@ -138,7 +159,7 @@ impl Files {
 
     /// Claims the next span; `None` when there is none, or the work was stopped.
     pub(crate) fn claim(&self, control: &Control) -> Result<Option<Work>, (u64, LoadError)> {
-        while !self.stopped.load(Ordering::Acquire) {
+        while !self.stops.is_stopped() {
             let (file, base) = {
                 let state = self.state();
                 match &state.current {
@@ -162,9 +183,16 @@ impl Files {
         Ok(None)
     }
 
-    /// Stops workers that wait for others, and hands out nothing more; called when a worker fails or panics.
+    /// Hands out nothing more; called when a worker fails. What was claimed before is still read: it may hold the
+    /// error that comes first.
     pub(crate) fn stop(&self) {
-        self.stopped.store(true, Ordering::Release);
+        self.stops.stopped.store(true, Ordering::Release);
+    }
+
+    /// Also frees workers that wait for another one; called when that one panics.
+    pub(crate) fn abandon(&self) {
+        self.stop();
+        self.stops.abandoned.store(true, Ordering::Release);
     }
 
     /// How many spans there are at most.
@@ -178,25 +206,28 @@ impl Files {
     }
 
     fn open_next(&self, state: &mut State, control: &Control) -> Result<(), LoadError> {
-        state.current = None;
+        if let Some(meter) = state.current.take().and_then(|file| file.meter.clone()) {
+            control.progress.add(meter.take(), 0);
+        }
         if let Some((input, source)) = state.queue.next() {
-            let file = self.open(input, source?)?;
-            control.progress.add(file.spans.preamble_bytes(), 0);
+            let file = self.open(input, source?, control)?;
+            control.progress.add(file.bytes_done(file.spans.preamble_bytes()), 0);
             state.current = Some(Arc::new(file));
         }
         Ok(())
     }
 
-    fn open(&self, input: InputFile, source: Source) -> Result<OpenFile, LoadError> {
+    fn open(&self, input: InputFile, source: Source, control: &Control) -> Result<OpenFile, LoadError> {
         let FilesPlan { schema, outputs, options, tuning } = &self.plan;
         let name = source.name.clone();
+        let meter = source.meter().cloned();
         let column = |target: &crate::FieldTarget| schema.columns()[target.column].clone();
         let fields: Vec<Option<Column>> = input.fields.iter().map(|target| target.as_ref().map(column)).collect();
         let plans = outputs
             .iter()
             .map(|output| FieldPlan::new(&name, output, &input, options, tuning.kernel))
             .collect::<Result<_, _>>()?;
-        let surroundings = Surroundings { options, tuning, files: self.count, stopped: &self.stopped };
+        let surroundings = Surroundings { options, tuning, files: self.count, stops: &self.stops, control };
         let (spans, preamble) = Spans::new(source, &fields, &surroundings)?;
         let language = match &options.format {
             TextFormat::Csv(dialect) => Language::Csv {
@@ -213,7 +244,7 @@ impl Files {
         let piece_bytes = tuning.piece_bytes.unwrap_or_else(|| {
             PIECE_BYTES_DEFAULT.max(preamble.record_bytes.saturating_mul(PIECE_RECORDS_MIN).min(PIECE_BYTES_MAX))
         });
-        Ok(OpenFile { name, spans, language, plans, piece_bytes: piece_bytes.max(1), fields, input })
+        Ok(OpenFile { name, spans, language, plans, piece_bytes: piece_bytes.max(1), fields, input, meter })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -261,6 +292,11 @@ impl Queue {
 }
 
 impl OpenFile {
+    /// What has been done when `text_bytes` more bytes of text are, in the bytes that progress is told in.
+    fn bytes_done(&self, text_bytes: u64) -> u64 {
+        self.meter.as_ref().map_or(text_bytes, |meter| meter.take())
+    }
+
     /// The language in which the decoders get the rows.
     pub(crate) fn row_text(&self) -> Option<RowText> {
         match &self.language {
@@ -271,6 +307,11 @@ impl OpenFile {
 }
 
 impl Work {
+    /// What has been done when `text_bytes` more bytes of text are, in the bytes that progress is told in.
+    pub(crate) fn bytes_done(&self, text_bytes: usize) -> u64 {
+        self.file.bytes_done(text_bytes as u64)
+    }
+
     /// The text of the span.
     pub(crate) fn text(&self) -> &[u8] {
         self.file.spans.text(&self.span)

@@ -119,7 +119,7 @@ fn run(
                 .to_owned(),
         ));
     }
-    let sample::Sampled { sniffed, hints, places } = sample::take(&mut inputs, request)?;
+    let sample::Sampled { sniffed, hints, places } = sample::take(&mut inputs, request, control)?;
     let columns = sniffed.columns.len();
     for input in &mut inputs {
         input.fields = (0..columns).map(|column| Some(FieldTarget::new(column))).collect();

@@ -207,7 +207,7 @@ impl Load<'_> {
                 }
                 taken
             };
-            self.control.progress.add(piece.bytes as u64, rows as u64);
+            self.control.progress.add(work.bytes_done(piece.bytes), rows as u64);
         }
     }
 
@@ -310,7 +310,7 @@ pub(crate) struct StopOnPanic<'a>(pub(crate) &'a Files);
 impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.stop();
+            self.0.abandon();
         }
     }
 }

@@ -289,7 +289,7 @@ impl ScanWorker {
                 return fail(bad_record(&work, &piece, defect));
             }
         }
-        scan.control.progress.add(piece.bytes as u64, piece.rows.count() as u64);
+        scan.control.progress.add(work.bytes_done(piece.bytes), piece.rows.count() as u64);
         self.current = Some(Current { work, cursor, rejects });
         Ok(())
     }
@@ -376,7 +376,7 @@ impl Drop for ScanWorker {
             self.leave();
         }
         if std::thread::panicking() {
-            self.scan.pass.files.stop();
+            self.scan.pass.files.abandon();
         }
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::LoadError;
+use crate::{Control, LoadError};
 
 mod mapping;
 mod meter;
@@ -84,6 +84,9 @@ impl Source {
     }
 
     /// A source that is read once, from front to back; `name` stands in messages.
+    ///
+    /// A reader that waits for others should not wait for long, but fail with [`io::ErrorKind::WouldBlock`]: the load
+    /// then sees whether it was cancelled, and asks again.
     #[must_use]
     pub fn from_reader(name: &str, reader: Box<dyn Read + Send>) -> Self {
         Self { name: name.to_owned(), input: Input::Stream(reader), measure: None }
@@ -96,12 +99,12 @@ impl Source {
         Self { measure: Some(Measure { bytes_total, meter }), ..self }
     }
 
-    /// The text from front to back, for those who need no more than that.
+    /// The text from front to back, for those who need no more than that and do not mind to wait.
     #[must_use]
     pub fn into_reader(self) -> Box<dyn Read + Send> {
         match self.input {
             Input::Mapped(mapping) => Box::new(MappedReader { mapping, position: 0 }),
-            Input::Stream(reader) => reader,
+            Input::Stream(reader) => Box::new(Patient(reader)),
         }
     }
 
@@ -127,6 +130,44 @@ impl Source {
     #[must_use]
     pub fn meter(&self) -> Option<&Arc<Meter>> {
         self.measure.as_ref().map(|measure| &measure.meter)
+    }
+}
+
+/// Reads until `text` holds `wanted` bytes or the stream called `name` ends; whether it ended.
+pub(crate) fn read_up_to(
+    wanted: usize,
+    reader: &mut Box<dyn Read + Send>,
+    text: &mut Vec<u8>,
+    name: &str,
+    control: &Control,
+) -> Result<bool, LoadError> {
+    while text.len() < wanted {
+        if control.is_cancelled() {
+            return Err(LoadError::Cancelled);
+        }
+        let missing = (wanted - text.len()) as u64;
+        match reader.by_ref().take(missing).read_to_end(text) {
+            Ok(read) if (read as u64) < missing => return Ok(true),
+            Ok(_) => {}
+            // Nothing came for a while; what came before is in `text`.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(LoadError::Io { file: name.to_owned(), action: "read it", error }),
+        }
+    }
+    Ok(false)
+}
+
+/// Asks again where nothing came for a while.
+struct Patient(Box<dyn Read + Send>);
+
+impl Read for Patient {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(into) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+        }
     }
 }
 

@@ -15,11 +15,11 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use longshore_csv::TextTraits;
 use longshore_storage::{CHUNK_ROWS_MAX, Column};
 
+use crate::files::Stops;
 use crate::preamble::Preamble;
 use crate::source::Input;
 use crate::{Control, LoadError, Source, TextOptions, Tuning};
@@ -81,8 +81,10 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) tuning: &'a Tuning,
     /// How many files are read in all.
     pub(crate) files: usize,
-    /// Set when workers shall no longer wait for each other.
-    pub(crate) stopped: &'a Arc<AtomicBool>,
+    /// Whether workers shall go on.
+    pub(crate) stops: &'a Arc<Stops>,
+    /// Whether the statement was cancelled.
+    pub(crate) control: &'a Control,
 }
 
 impl Spans {

@@ -81,7 +81,7 @@ impl Container {
         named: bool,
     ) -> io::Result<Ordered> {
         Ordered::start(threads, move |output| {
-            let mut feed = Feed::new(input, meter);
+            let mut feed = Feed::new(input, output.cancelled(), meter);
             match self {
                 Container::Gzip => gzip::cut(&mut feed, output, named),
                 Container::Zstd => zstd::cut(&mut feed, output),

@@ -4,6 +4,7 @@
 
 use std::io::{self, Read};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use longshore_load::Meter;
 
@@ -13,6 +14,8 @@ const READ_BYTES: usize = 256 << 10;
 /// A window over compressed bytes.
 pub(crate) struct Feed {
     input: Option<Box<dyn Read + Send>>,
+    /// Set when nobody needs the bytes any more.
+    cancelled: Arc<AtomicBool>,
     meter: Arc<Meter>,
     buffer: Vec<u8>,
     /// What was read and not consumed lies here in `buffer`; behind it is room.
@@ -24,13 +27,21 @@ pub(crate) struct Feed {
 
 impl Feed {
     /// A window over `input`; what is read counts on `meter`.
-    pub(crate) fn new(input: Box<dyn Read + Send>, meter: Arc<Meter>) -> Self {
-        Self { input: Some(input), meter, buffer: Vec::new(), start: 0, end: 0, offset: 0 }
+    pub(crate) fn new(input: Box<dyn Read + Send>, cancelled: Arc<AtomicBool>, meter: Arc<Meter>) -> Self {
+        Self { input: Some(input), cancelled, meter, buffer: Vec::new(), start: 0, end: 0, offset: 0 }
     }
 
     /// A window over bytes that were cut out of another one at `offset`.
     pub(crate) fn of(bytes: Vec<u8>, offset: u64) -> Self {
-        Self { input: None, meter: Arc::default(), end: bytes.len(), buffer: bytes, start: 0, offset }
+        Self {
+            input: None,
+            cancelled: Arc::default(),
+            meter: Arc::default(),
+            end: bytes.len(),
+            buffer: bytes,
+            start: 0,
+            offset,
+        }
     }
 
     /// Offset of the next byte in the input.
@@ -95,6 +106,11 @@ impl Feed {
         let read = loop {
             match input.read(&mut self.buffer[self.end..self.end + room]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.cancelled.load(Ordering::Relaxed) {
+                        return Err(error);
+                    }
+                }
                 other => break other?,
             }
         };

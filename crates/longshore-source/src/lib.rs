@@ -10,6 +10,7 @@ mod location;
 mod open;
 mod options;
 mod ordered;
+mod pump;
 mod stages;
 
 pub use container::Container;

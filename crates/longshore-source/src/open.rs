@@ -12,6 +12,7 @@ use crate::container::HEAD_BYTES;
 use crate::encoding::{Encoding, EncodingErrors};
 use crate::location::Location;
 use crate::options::OpenOptions;
+use crate::pump;
 use crate::stages::{self, Head};
 
 /// Opens `location`. May be called again for the same location, for a second pass; standard input and pipes then go on
@@ -25,7 +26,7 @@ pub fn open(location: &Location, options: &OpenOptions) -> Result<Source, LoadEr
     let name = location.to_string();
     match location {
         Location::File(path) => open_file(&name, path, options),
-        Location::Stdin => Ok(open_reader(&name, Box::new(io::stdin()), None, options)),
+        Location::Stdin => open_reader(&name, Box::new(io::stdin()), None, options),
     }
 }
 
@@ -38,12 +39,12 @@ fn open_file(name: &str, path: &Path, options: &OpenOptions) -> Result<Source, L
     }
     // Files of /proc and the like are regular, of length 0, and not empty; they are streams.
     if !metadata.is_file() || metadata.len() == 0 {
-        return Ok(open_reader(name, Box::new(file), None, options));
+        return open_reader(name, Box::new(file), None, options);
     }
     if is_plain(&file, options).map_err(io_error)? {
         return Source::from_file(name, file);
     }
-    Ok(open_reader(name, Box::new(file), Some(metadata.len()), options))
+    Ok(stream(name, Box::new(file), Some(metadata.len()), options))
 }
 
 /// Whether a file is text that the loader can take as it lies there.
@@ -66,9 +67,23 @@ fn is_plain(file: &File, options: &OpenOptions) -> io::Result<bool> {
 }
 
 /// The text of `input`, which is read once from front to back and has `bytes_total` bytes if that is known; `name`
-/// stands in messages. What is wrong with it is said when it is read.
-#[must_use]
-pub fn open_reader(name: &str, input: Box<dyn Read + Send>, bytes_total: Option<u64>, options: &OpenOptions) -> Source {
+/// stands in messages. It may keep its reader waiting: a thread of its own reads it. What is wrong with it is said when
+/// it is read.
+///
+/// # Errors
+/// When the thread cannot be started.
+pub fn open_reader(
+    name: &str,
+    input: Box<dyn Read + Send>,
+    bytes_total: Option<u64>,
+    options: &OpenOptions,
+) -> Result<Source, LoadError> {
+    let input =
+        pump::ahead(input).map_err(|error| LoadError::Io { file: name.to_owned(), action: "open it", error })?;
+    Ok(stream(name, Box::new(input), bytes_total, options))
+}
+
+fn stream(name: &str, input: Box<dyn Read + Send>, bytes_total: Option<u64>, options: &OpenOptions) -> Source {
     let meter = Arc::new(Meter::default());
     let text = stages::text(input, options, Arc::clone(&meter));
     Source::from_reader(name, text).measured(bytes_total, meter)

@@ -10,12 +10,17 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
-use xxhash_rust::xxh32::Xxh32;
+use crate::fault::Stop;
 
-use crate::fault::{Stop, damaged};
+mod sink;
+
+use sink::Content;
+pub(crate) use sink::{Expected, Sink};
 
 /// Bytes of a block.
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;
@@ -39,6 +44,9 @@ fn waiting_bytes_max(threads: usize) -> usize {
     (threads + 1) * WAITING_BYTES
 }
 
+/// How long a reader waits before it asks whether it shall go on.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
+
 type Work = Box<dyn FnOnce(&mut Sink) -> Result<(), Stop> + Send>;
 
 struct Shared {
@@ -48,6 +56,8 @@ struct Shared {
     /// Signalled when a block was read, a unit taken or all ended.
     writable: Condvar,
     threads: usize,
+    /// Set when nobody reads any more; changed under the lock of `state`.
+    cancelled: Arc<AtomicBool>,
 }
 
 struct State {
@@ -62,7 +72,6 @@ struct State {
     spare: Vec<Vec<u8>>,
     /// No slot will be opened any more.
     ended: bool,
-    cancelled: bool,
 }
 
 #[derive(Default)]
@@ -79,18 +88,6 @@ enum Part {
     Failed(io::Error),
 }
 
-/// What the content since [`Sink::begin_content`] must be, in the words of the file.
-pub(crate) struct Expected {
-    /// Its XXH32.
-    pub(crate) sum: Option<u32>,
-    /// Its length.
-    pub(crate) bytes: Option<u64>,
-    /// The format that says so.
-    pub(crate) format: &'static str,
-    /// Offset of the checksum in the file.
-    pub(crate) offset: u64,
-}
-
 /// Decompressed bytes: the first `filled` of an allocation that is used again and again.
 struct Block {
     bytes: Vec<u8>,
@@ -98,6 +95,10 @@ struct Block {
 }
 
 impl Shared {
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -135,6 +136,11 @@ impl Output {
         self.shared.threads
     }
 
+    /// Set when nobody reads any more.
+    pub(crate) fn cancelled(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.shared.cancelled)
+    }
+
     /// The next slot, to be filled by the caller.
     pub(crate) fn sink(&self) -> Sink {
         let number = self.shared.lock().open_slot();
@@ -144,10 +150,10 @@ impl Output {
     /// The next slot, to be filled by a worker. Waits while all are busy and have enough to do.
     pub(crate) fn submit(&self, work: impl FnOnce(&mut Sink) -> Result<(), Stop> + Send + 'static) -> Result<(), Stop> {
         let mut state = self.shared.lock();
-        while !state.cancelled && state.units.len() > self.shared.threads {
+        while !self.shared.is_cancelled() && state.units.len() > self.shared.threads {
             state = Shared::wait(&self.shared.writable, state);
         }
-        if state.cancelled {
+        if self.shared.is_cancelled() {
             return Err(Stop::Cancelled);
         }
         let number = state.open_slot();
@@ -183,7 +189,7 @@ fn work_units(shared: &Arc<Shared>) {
     loop {
         let mut state = shared.lock();
         let (number, work) = loop {
-            if state.cancelled {
+            if shared.is_cancelled() {
                 return;
             }
             if let Some(unit) = state.units.pop_front() {
@@ -203,139 +209,6 @@ fn work_units(shared: &Arc<Shared>) {
             Ok(()) => sink.finish(),
             Err(stop) => sink.fail(stop),
         }
-    }
-}
-
-/// Fills one slot.
-pub(crate) struct Sink {
-    shared: Arc<Shared>,
-    number: u64,
-    block: Option<Block>,
-    ended: bool,
-}
-
-impl Sink {
-    /// Room for the next bytes, at least one. Waits until the reader is near.
-    pub(crate) fn free(&mut self) -> Result<&mut [u8], Stop> {
-        self.free_for(1)
-    }
-
-    /// Room for the next `wanted` bytes at least, in one piece.
-    pub(crate) fn free_for(&mut self, wanted: usize) -> Result<&mut [u8], Stop> {
-        if self.block.as_ref().is_none_or(|block| block.bytes.len() - block.filled < wanted) {
-            self.flush();
-            self.block = Some(self.obtain(wanted.next_multiple_of(BLOCK_BYTES))?);
-        }
-        let block = self.block.as_mut().expect("set above");
-        Ok(&mut block.bytes[block.filled..])
-    }
-
-    /// The first `bytes` of the room are filled.
-    pub(crate) fn advance(&mut self, bytes: usize) {
-        if let Some(block) = &mut self.block {
-            block.filled += bytes;
-            debug_assert!(block.filled <= block.bytes.len());
-        }
-    }
-
-    /// Content that is checked as a whole begins here.
-    pub(crate) fn begin_content(&mut self) {
-        self.flush();
-        self.push(Part::ContentBegins);
-    }
-
-    /// The content ends here, and must be what is expected. It may have begun in an earlier slot.
-    pub(crate) fn expect_content(&mut self, expected: Expected) {
-        self.flush();
-        self.push(Part::ContentIs(expected));
-    }
-
-    /// All is filled.
-    pub(crate) fn finish(mut self) {
-        self.end(None);
-    }
-
-    /// The rest cannot be filled.
-    pub(crate) fn fail(mut self, stop: Stop) {
-        match stop {
-            Stop::Cancelled => self.end(None),
-            Stop::Failed(error) => self.end(Some(error)),
-        }
-    }
-
-    fn end(&mut self, error: Option<io::Error>) {
-        self.flush();
-        self.ended = true;
-        let mut state = self.shared.lock();
-        let slot = state.slot(self.number);
-        slot.parts.extend(error.map(Part::Failed));
-        slot.finished = true;
-        drop(state);
-        self.shared.readable.notify_all();
-    }
-
-    fn flush(&mut self) {
-        if let Some(block) = self.block.take() {
-            self.push(Part::Block(block));
-        }
-    }
-
-    fn push(&self, part: Part) {
-        let mut state = self.shared.lock();
-        state.slot(self.number).parts.push_back(part);
-        drop(state);
-        self.shared.readable.notify_all();
-    }
-
-    fn obtain(&self, bytes: usize) -> Result<Block, Stop> {
-        let mut state = self.shared.lock();
-        loop {
-            if state.cancelled {
-                return Err(Stop::Cancelled);
-            }
-            let fits = state.held_bytes + bytes <= waiting_bytes_max(self.shared.threads);
-            let is_first = state.first == self.number;
-            if fits || is_first && state.slot(self.number).parts.is_empty() {
-                break;
-            }
-            state = Shared::wait(&self.shared.writable, state);
-        }
-        state.held_bytes += bytes;
-        let spare = state.spare.iter().position(|spare| spare.len() == bytes);
-        let spare = spare.map(|index| state.spare.swap_remove(index));
-        drop(state);
-        Ok(Block { bytes: spare.unwrap_or_else(|| vec![0; bytes]), filled: 0 })
-    }
-}
-
-impl Drop for Sink {
-    fn drop(&mut self) {
-        if !self.ended {
-            let error = thread::panicking().then(|| io::Error::other("the decompressor panicked; this is a bug"));
-            self.end(error);
-        }
-    }
-}
-
-/// Content that is checked as a whole.
-struct Content {
-    sum: Xxh32,
-    bytes: u64,
-}
-
-impl Content {
-    fn check(self, expected: &Expected) -> Result<(), Stop> {
-        let Expected { sum, bytes, format, offset } = *expected;
-        let found = self.sum.digest();
-        if let Some(sum) = sum.filter(|&sum| sum != found) {
-            let problem = format!("the checksum of the content is {found:08x}, not {sum:08x} as stored");
-            return Err(damaged(format, offset, problem));
-        }
-        if let Some(bytes) = bytes.filter(|&bytes| bytes != self.bytes) {
-            let problem = format!("the content has {} bytes, not {bytes} as stored", self.bytes);
-            return Err(damaged(format, offset, problem));
-        }
-        Ok(())
     }
 }
 
@@ -366,11 +239,11 @@ impl Ordered {
                 held_bytes: 0,
                 spare: Vec::new(),
                 ended: false,
-                cancelled: false,
             }),
             readable: Condvar::new(),
             writable: Condvar::new(),
             threads: threads.clamp(1, THREADS_MAX),
+            cancelled: Arc::default(),
         });
         let output = Output { shared: Arc::clone(&shared) };
         thread::Builder::new().name(String::from("cut")).spawn(move || {
@@ -384,8 +257,9 @@ impl Ordered {
         Ok(Self { shared, block: None, position: 0, content: None, failed: None })
     }
 
-    /// Takes the next part; `None` at the end.
-    fn next(&mut self) -> Option<Part> {
+    /// Takes the next part; `None` at the end. Fails when nothing comes for a while, so that the caller can see
+    /// whether anybody still wants it.
+    fn next(&mut self) -> io::Result<Option<Part>> {
         let mut state = self.shared.lock();
         loop {
             if let Some(slot) = state.slots.front_mut() {
@@ -393,7 +267,7 @@ impl Ordered {
                     drop(state);
                     // The slot may fill another block ahead.
                     self.shared.writable.notify_all();
-                    return Some(part);
+                    return Ok(Some(part));
                 }
                 if slot.finished {
                     state.slots.pop_front();
@@ -402,9 +276,13 @@ impl Ordered {
                     continue;
                 }
             } else if state.ended {
-                return None;
+                return Ok(None);
             }
-            state = Shared::wait(&self.shared.readable, state);
+            let waited = self.shared.readable.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+            if waited.1.timed_out() {
+                return Err(io::Error::from(io::ErrorKind::WouldBlock));
+            }
+            state = waited.0;
         }
     }
 
@@ -464,17 +342,16 @@ impl Read for Ordered {
             if let Some(block) = self.block.take() {
                 self.give_back(block);
             }
-            match self.next() {
+            match self.next()? {
                 None => return Ok(0),
                 Some(Part::Block(block)) => {
                     if let Some(content) = &mut self.content {
-                        content.sum.update(&block.bytes[..block.filled]);
-                        content.bytes += block.filled as u64;
+                        content.add(&block.bytes[..block.filled]);
                     }
                     self.block = Some(block);
                     self.position = 0;
                 }
-                Some(Part::ContentBegins) => self.content = Some(Content { sum: Xxh32::new(0), bytes: 0 }),
+                Some(Part::ContentBegins) => self.content = Some(Content::new()),
                 Some(Part::ContentIs(expected)) => {
                     let checked = self.content.take().map_or(Ok(()), |content| content.check(&expected));
                     if let Err(Stop::Failed(error)) = checked {
@@ -490,7 +367,7 @@ impl Read for Ordered {
 impl Drop for Ordered {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
-        state.cancelled = true;
+        self.shared.cancelled.store(true, Ordering::Relaxed);
         state.units.clear();
         drop(state);
         self.shared.writable.notify_all();

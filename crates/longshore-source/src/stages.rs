@@ -47,8 +47,9 @@ pub(crate) fn container_of(head: &Head, compression: Compression) -> io::Result<
 }
 
 fn decompressed(head: &Head, input: Input, options: &OpenOptions, meter: Arc<Meter>) -> io::Result<Input> {
-    let container = container_of(head, options.compression)?;
-    let Some(container) = container else { return Ok(Box::new(Metered { input, meter })) };
+    let Some(container) = container_of(head, options.compression)? else {
+        return Ok(Box::new(Metered { input, meter }));
+    };
     let named = options.compression != Compression::Auto;
     Ok(Box::new(container.decompress(input, meter, options.threads, named)?))
 }

@@ -1,5 +1,7 @@
 //! The streaming transcoder does what decoding all at once does, for any size of reads.
 
+#![allow(clippy::unwrap_used, reason = "tests end where anything fails")]
+
 mod common;
 
 use std::io::{Cursor, Read};
@@ -35,7 +37,7 @@ fn encoding(name: &str) -> &'static encoding_rs::Encoding {
     encoding_rs::Encoding::for_label(name.as_bytes()).unwrap()
 }
 
-/// `text` in the encoding, which encoding_rs does not write for UTF-16.
+/// `text` in the encoding, which `encoding_rs` does not write for UTF-16.
 fn encode(text: &str, name: &str) -> Vec<u8> {
     match name {
         "utf-16le" => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
@@ -84,7 +86,7 @@ fn readers_may_bring_little_room() {
         for room in [1, 3, 63, 64, 65] {
             let input = Chunked { bytes: Cursor::new(bytes.clone()), chunk: 5 };
             let options = options(name, EncodingErrors::Replace);
-            let mut reader = open_reader("test", Box::new(input), None, &options).into_reader();
+            let mut reader = open_reader("test", Box::new(input), None, &options).unwrap().into_reader();
             let (mut found, mut buffer) = (Vec::new(), vec![0; room]);
             loop {
                 match reader.read(&mut buffer).unwrap() {

@@ -7,8 +7,8 @@ use longshore_format::sniff::types::TypeSet;
 use longshore_format::sniff::{Family, SAMPLE_BYTES, Sniffed, sniff};
 
 use super::InferRequest;
-use crate::source::Input;
-use crate::{InputFile, LoadError, Source};
+use crate::source::{Input, read_up_to};
+use crate::{Control, InputFile, LoadError, Source};
 
 /// Bytes of each of the places behind the head.
 const PLACE_BYTES: usize = 32 << 10;
@@ -23,13 +23,17 @@ pub(super) struct Sampled {
 }
 
 /// Takes samples of the first file that is not empty. Files before it are left out; it is opened once.
-pub(super) fn take(inputs: &mut Vec<InputFile>, request: &InferRequest) -> Result<Sampled, LoadError> {
+pub(super) fn take(
+    inputs: &mut Vec<InputFile>,
+    request: &InferRequest,
+    control: &Control,
+) -> Result<Sampled, LoadError> {
     loop {
         if inputs.is_empty() {
             return Err(LoadError::Options("there is no file to read; check the path or the pattern".to_owned()));
         }
         let first = inputs.remove(0);
-        let (head, at_end, source) = head(first.open()?)?;
+        let (head, at_end, source) = head(first.open()?, control)?;
         let mapped = source.mapped().unwrap_or(&[]);
         let head = if mapped.is_empty() { &head[..] } else { &mapped[..mapped.len().min(SAMPLE_BYTES)] };
         let sniffed = sniff(head, at_end, &request.given);
@@ -68,23 +72,14 @@ fn other_places(length: usize) -> Vec<Range<usize>> {
 }
 
 /// The head of a source, unless it is mapped, and the source as it was.
-fn head(source: Source) -> Result<(Vec<u8>, bool, Source), LoadError> {
-    let name = source.name;
-    match source.input {
-        Input::Mapped(mapping) => {
-            let at_end = mapping.bytes().len() <= SAMPLE_BYTES;
-            Ok((Vec::new(), at_end, Source { name, input: Input::Mapped(mapping) }))
-        }
-        Input::Stream(mut reader) => {
-            let mut head = Vec::new();
-            let read = reader.by_ref().take(SAMPLE_BYTES as u64 + 1).read_to_end(&mut head);
-            if let Err(error) = read {
-                return Err(LoadError::Io { file: name, action: "read it", error });
-            }
-            let at_end = head.len() <= SAMPLE_BYTES;
-            let again = io::Cursor::new(head.clone());
-            let reader: Box<dyn Read + Send> = if at_end { Box::new(again) } else { Box::new(again.chain(reader)) };
-            Ok((head, at_end, Source { name, input: Input::Stream(reader) }))
-        }
-    }
+fn head(source: Source, control: &Control) -> Result<(Vec<u8>, bool, Source), LoadError> {
+    let Input::Stream(mut reader) = source.input else {
+        let at_end = source.mapped().is_some_and(|bytes| bytes.len() <= SAMPLE_BYTES);
+        return Ok((Vec::new(), at_end, source));
+    };
+    let mut head = Vec::new();
+    let at_end = read_up_to(SAMPLE_BYTES + 1, &mut reader, &mut head, &source.name, control)?;
+    let again = io::Cursor::new(head.clone());
+    let reader: Box<dyn Read + Send> = if at_end { Box::new(again) } else { Box::new(again.chain(reader)) };
+    Ok((head, at_end, Source { input: Input::Stream(reader), ..source }))
 }

@@ -3,13 +3,14 @@
 //! Not here: streams (`stream`), formats that must be split serially by rules of their own (`splitter`).
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_csv::{Dialect, QuoteState, TextTraits, record_start, record_start_fast, survey};
 
 use super::splitter::{Splitter, grow};
 use super::{SPAN_BYTES_MIN, Span, SpanText, Surroundings, span_bytes_for};
+use crate::files::Stops;
 use crate::preamble::Preamble;
 use crate::source::Mapping;
 use crate::{LoadError, Mode, TextFormat};
@@ -30,7 +31,7 @@ pub(crate) struct MappedSpans {
     split: Split,
     /// The next span to claim.
     next: AtomicUsize,
-    stopped: Arc<AtomicBool>,
+    stops: Arc<Stops>,
 }
 
 /// How the first record of a span is found.
@@ -46,7 +47,7 @@ const UNKNOWN: u8 = u8::MAX;
 
 impl MappedSpans {
     pub(super) fn new(name: String, mapping: Mapping, preamble: &Preamble, surroundings: &Surroundings<'_>) -> Self {
-        let Surroundings { options, tuning, files, stopped } = *surroundings;
+        let Surroundings { options, tuning, files, stops, .. } = *surroundings;
         let data_start = preamble.data_start;
         let data_bytes = mapping.bytes().len() - data_start;
         let span_bytes = tuning.span_bytes.unwrap_or_else(|| {
@@ -76,7 +77,7 @@ impl MappedSpans {
             splitter: Splitter::new(&options.format, tuning.kernel),
             split,
             next: AtomicUsize::new(0),
-            stopped: Arc::clone(stopped),
+            stops: Arc::clone(stops),
         }
     }
 
@@ -100,7 +101,7 @@ impl MappedSpans {
     }
 
     pub(super) fn claim(&self) -> Result<Option<Span>, (u64, LoadError)> {
-        if self.stopped.load(Ordering::Acquire) {
+        if self.stops.is_stopped() {
             return Ok(None);
         }
         match &self.split {
@@ -215,7 +216,7 @@ impl MappedSpans {
     }
 
     /// The state before a span. Its predecessor is being surveyed by another worker, which takes well under a
-    /// millisecond; `None` if that worker failed.
+    /// millisecond; `None` if that worker panicked.
     fn wait_for(&self, state: &AtomicU8) -> Option<QuoteState> {
         let mut turns = 0_u32;
         loop {
@@ -223,7 +224,7 @@ impl MappedSpans {
             if known != UNKNOWN {
                 return Some(decode(known));
             }
-            if self.stopped.load(Ordering::Acquire) {
+            if self.stops.is_abandoned() {
                 return None;
             }
             turns += 1;

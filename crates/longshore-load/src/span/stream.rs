@@ -3,7 +3,7 @@
 //!
 //! Not here: decompression, remote sources.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
 use longshore_csv::PADDING;
@@ -12,6 +12,7 @@ use longshore_storage::Column;
 use super::splitter::{Splitter, grow};
 use super::{SPAN_BYTES_MIN, Span, SpanText, Surroundings, span_bytes_for};
 use crate::preamble::Preamble;
+use crate::source::read_up_to;
 use crate::{Control, LoadError};
 
 /// Bytes that the preamble is first looked for in.
@@ -48,11 +49,11 @@ impl StreamSpans {
         fields: &[Option<Column>],
         surroundings: &Surroundings<'_>,
     ) -> Result<(Self, Preamble), LoadError> {
-        let Surroundings { options, tuning, .. } = *surroundings;
+        let Surroundings { options, tuning, control, .. } = *surroundings;
         let mut state = State { reader, at_end: false, carry: Vec::new(), offset: 0, lines: 0, sequence: 0 };
         let mut head_bytes = HEAD_BYTES;
         let preamble = loop {
-            state.read_to(head_bytes).map_err(|error| read_error(&name, error))?;
+            state.read_to(head_bytes, &name, control)?;
             let found = crate::preamble::read(&name, &state.carry, state.at_end, fields, surroundings)?;
             if let Some(preamble) = found {
                 break preamble;
@@ -88,11 +89,8 @@ impl StreamSpans {
         let fail = |error| Err((sequence, error));
         let mut wanted = self.span_bytes;
         let length = loop {
-            if control.is_cancelled() {
-                return fail(LoadError::Cancelled);
-            }
-            if let Err(error) = state.read_to(wanted) {
-                return fail(read_error(&self.name, error));
+            if let Err(error) = state.read_to(wanted, &self.name, control) {
+                return fail(error);
             }
             let length = self.splitter.complete(&state.carry, state.at_end);
             if length > 0 || state.at_end {
@@ -127,11 +125,9 @@ impl StreamSpans {
 
 impl State {
     /// Reads until `carry` holds `wanted` bytes or the stream ends.
-    fn read_to(&mut self, wanted: usize) -> io::Result<()> {
-        while !self.at_end && self.carry.len() < wanted {
-            let missing = (wanted - self.carry.len()) as u64;
-            let read = self.reader.by_ref().take(missing).read_to_end(&mut self.carry)?;
-            self.at_end = (read as u64) < missing;
+    fn read_to(&mut self, wanted: usize, name: &str, control: &Control) -> Result<(), LoadError> {
+        if !self.at_end {
+            self.at_end = read_up_to(wanted, &mut self.reader, &mut self.carry, name, control)?;
         }
         Ok(())
     }
@@ -145,8 +141,4 @@ impl State {
         self.lines += memchr::memchr_iter(b'\n', &taken).count() as u64;
         taken
     }
-}
-
-fn read_error(name: &str, error: io::Error) -> LoadError {
-    LoadError::Io { file: name.to_owned(), action: "read it", error }
 }

@@ -1,6 +1,7 @@
 //! What the tests share: text, readers with whims, and containers of every kind.
 
 #![allow(dead_code, reason = "each test uses a part")]
+#![allow(clippy::unwrap_used, reason = "tests end where anything fails")]
 
 use std::io::{self, Read, Write};
 
@@ -50,7 +51,7 @@ pub(crate) fn read(bytes: &[u8], options: &OpenOptions) -> (Vec<u8>, io::Result<
 /// As [`read`], from a stream that gives out few bytes at a time.
 pub(crate) fn read_chunked(bytes: &[u8], chunk: usize, options: &OpenOptions) -> (Vec<u8>, io::Result<()>) {
     let input = Chunked { bytes: io::Cursor::new(bytes.to_vec()), chunk };
-    let mut reader = open_reader("test", Box::new(input), None, options).into_reader();
+    let mut reader = open_reader("test", Box::new(input), None, options).unwrap().into_reader();
     let mut text = Vec::new();
     let result = reader.read_to_end(&mut text).map(drop);
     if result.is_err() {
