@@ -216,15 +216,14 @@ fn with_line(name: &str, weight: f64, table: &[Vec<Cell>], row: usize, text: &st
     let written =
         |(index, cells): (usize, &Vec<Cell>)| if index == row { text.to_owned() } else { line(cells, &USUAL) };
     file.text = table.iter().enumerate().map(|line| written(line) + "\r\n").collect();
-    match row.checked_sub(1) {
-        Some(row) => file.rows[row] = cells,
-        None => {
-            file.header.clone_from(&cells);
-            file.columns = cells;
-            // Rows have nine cells, whatever the header says.
-            file.columns.extend((file.columns.len()..NAMES.len()).map(|column| format!("column{}", column + 1)));
-        }
+    if let Some(row) = row.checked_sub(1) {
+        file.rows[row] = cells;
+        return file;
     }
+    file.header.clone_from(&cells);
+    file.columns = cells;
+    // Rows have nine cells, whatever the header says.
+    file.columns.extend((file.columns.len()..NAMES.len()).map(|column| format!("column{}", column + 1)));
     file
 }
 
