@@ -77,15 +77,56 @@ pub(crate) fn load(
     Ok(Loaded { relation, time })
 }
 
-/// Loads, checks the relation against the facts, and returns the time of the load alone. The relation is dropped, so
-/// that no load finds the blocks of another one warm.
+/// Where the memory of a relation comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Blocks {
+    /// From the relation before it, which was dropped: so it goes in a process that loads more than once.
+    Recycled(Arc<Memory>),
+    /// From the operating system, page by page: so it goes in the first load of a process.
+    New,
+}
+
+impl Blocks {
+    /// Memory that is recycled from now on.
+    pub(crate) fn recycled() -> Blocks {
+        Blocks::Recycled(Memory::new(None))
+    }
+
+    /// Both ways, the usual one first.
+    pub(crate) fn both() -> [Blocks; 2] {
+        [Blocks::recycled(), Blocks::New]
+    }
+
+    /// What is added to the name of a case.
+    pub(crate) fn suffix(&self) -> &'static str {
+        match self {
+            Blocks::Recycled(_) => "",
+            Blocks::New => ", new memory",
+        }
+    }
+
+    /// Memory for one relation.
+    pub(crate) fn memory(&self) -> Arc<Memory> {
+        match self {
+            Blocks::Recycled(memory) => Arc::clone(memory),
+            Blocks::New => Memory::with_free_bytes_max(None, 0),
+        }
+    }
+}
+
+/// Loads, checks the relation against the facts, and returns the time of the load alone. The relation is dropped.
 ///
 /// # Errors
 ///
 /// When the load fails or the relation is wrong.
-pub(crate) fn timed_load(file: &Lineitem, text: Text, precision: u8, tuning: &Tuning) -> Result<Duration, Failure> {
-    let memory = Memory::with_free_bytes_max(None, 0);
-    let loaded = load(&file.path, text, precision, tuning, &memory)?;
+pub(crate) fn timed_load(
+    file: &Lineitem,
+    text: Text,
+    precision: u8,
+    tuning: &Tuning,
+    blocks: &Blocks,
+) -> Result<Duration, Failure> {
+    let loaded = load(&file.path, text, precision, tuning, &blocks.memory())?;
     file.facts.check(&Facts::of_snapshot(&loaded.relation.snapshot())?)?;
     Ok(loaded.time)
 }

@@ -15,6 +15,7 @@ pub(crate) enum Amount {
     /// Values: shown as nanoseconds each.
     Values(u64),
     /// Nothing countable: the time alone is shown.
+    #[cfg_attr(not(feature = "queries"), allow(dead_code, reason = "only queries have nothing to count"))]
     Time,
 }
 

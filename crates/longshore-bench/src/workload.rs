@@ -4,6 +4,7 @@ mod decode;
 mod in_situ;
 mod load;
 mod memory;
+#[cfg(feature = "queries")]
 mod queries;
 mod rejects;
 mod scan;
@@ -37,6 +38,7 @@ pub(crate) enum Workload {
     /// The same number of values in ever more columns (ns per value)
     Wide,
     /// The 22 queries of TPC-H (ms)
+    #[cfg(feature = "queries")]
     Queries,
     /// All of them
     All,
@@ -68,6 +70,7 @@ impl Workload {
             Workload::Reload => report("reload", "Reload", &unload::reload(settings)?),
             Workload::Memory => report("memory", "Peak memory of a load", &memory::run(settings)?),
             Workload::Wide => report("wide", "Load by number of columns", &wide::run(settings)?),
+            #[cfg(feature = "queries")]
             Workload::Queries => report("queries", "TPC-H", &queries::run(settings)?),
             Workload::LoadChild { path } => memory::child(settings, path),
             Workload::All => {
@@ -81,6 +84,7 @@ impl Workload {
                     Workload::Reload,
                     Workload::Memory,
                     Workload::Wide,
+                    #[cfg(feature = "queries")]
                     Workload::Queries,
                 ];
                 all.iter().try_for_each(|workload| workload.run(settings, report))

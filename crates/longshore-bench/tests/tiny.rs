@@ -67,6 +67,7 @@ fn wide() {
 }
 
 #[test]
+#[cfg(feature = "queries")]
 fn queries() {
     let said = tiny("queries", &[]);
     assert!(said.contains("q22") && said.contains("total"), "{said}");

@@ -18,7 +18,7 @@ use crate::{ColumnChoice, Control, LoadError, ValueOptions};
 
 mod columns;
 
-use columns::ColumnText;
+use columns::write_rows;
 
 /// Where text goes.
 pub enum Target {
@@ -165,7 +165,9 @@ where
             let mut text = self.lock_turn().spare.pop().unwrap_or_default();
             text.clear();
             let formatted = match batch {
-                Ok(batch) => self.format(&batch, &mut text).map(|()| batch.num_rows() as u64),
+                Ok(batch) => {
+                    write_rows(&batch, &self.forced, self.options, &mut text).map(|()| batch.num_rows() as u64)
+                }
                 Err(error) => Err(LoadError::Query(error.to_string())),
             };
             let go_on = match formatted {
@@ -184,31 +186,6 @@ where
         let batch = batches.1.next()?;
         batches.0 += 1;
         Some((batches.0, batch))
-    }
-
-    fn format(&self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), LoadError> {
-        let dialect = &self.options.dialect;
-        let null = self.options.null.as_bytes();
-        let columns = batch
-            .columns()
-            .iter()
-            .zip(batch.schema_ref().fields())
-            .zip(&self.forced)
-            .map(|((array, field), &forced)| ColumnText::new(array, field.name(), forced, dialect, null))
-            .collect::<Result<Vec<_>, _>>()?;
-        for row in 0..batch.num_rows() {
-            for (index, column) in columns.iter().enumerate() {
-                if index > 0 {
-                    out.push(dialect.delimiter());
-                }
-                column.write(row, out).map_err(|error| {
-                    let name = batch.schema_ref().field(index).name();
-                    LoadError::Query(format!("column {name}: {error}"))
-                })?;
-            }
-            out.push(b'\n');
-        }
-        Ok(())
     }
 
     /// Hands in a text, and writes what is ready unless another worker does; false if the unload failed.

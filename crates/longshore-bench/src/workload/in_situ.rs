@@ -18,17 +18,20 @@ use crate::{Failure, Settings};
 pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let plain = lineitem(&settings.data, settings.scale, Text::Plain)?;
     let quoted = lineitem(&settings.data, settings.scale, Text::Quoted)?;
+    // As in a session: the memory of the batches of one query serves the next.
+    let memory = Memory::new(None);
+    let memory = &memory;
     let mut cases = Vec::new();
     for threads in settings.thread_counts() {
         for (file, text) in [(&plain, Text::Plain), (&quoted, Text::Quoted)] {
             let name = format!("{}, {}", text.name(), threads_of(threads));
-            cases.push(Case::new(name, Amount::Bytes(file.bytes), move || aggregate(file, text, threads)));
+            cases.push(Case::new(name, Amount::Bytes(file.bytes), move || aggregate(file, text, threads, memory)));
         }
     }
     measure(cases, settings)
 }
 
-fn aggregate(file: &Lineitem, text: Text, threads: usize) -> Result<Duration, Failure> {
+fn aggregate(file: &Lineitem, text: Text, threads: usize, memory: &Arc<Memory>) -> Result<Duration, Failure> {
     let started = Instant::now();
     let request = ScanRequest {
         schema: schema(DECIMAL_PRECISION),
@@ -37,7 +40,7 @@ fn aggregate(file: &Lineitem, text: Text, threads: usize) -> Result<Duration, Fa
         limit: None,
         options: options(text),
         tuning: Tuning::new(threads),
-        memory: Memory::new(None),
+        memory: Arc::clone(memory),
         control: Arc::new(Control::new()),
     };
     let fields: Vec<usize> = (0..COLUMNS).collect();

@@ -1,13 +1,14 @@
 //! Lineitem into a relation: the experiments of Instant Loading on the load itself.
 //!
 //! By merge kind (Table 1), by threads, by piece size (Figure 13), by dialect, and by the width that decimals are
-//! stored in. Every relation is checked against the generator's sums.
+//! stored in. Every relation is checked against the generator's sums. Each load but those into new memory takes the
+//! memory of the one before it, whose relation was dropped.
 
 use longshore_load::{Kernel, PIECE_BYTES_DEFAULT, Tuning};
 use longshore_storage::MergeKind;
 
 use super::Report;
-use crate::lineitem::{DECIMAL_PRECISION, timed_load};
+use crate::lineitem::{Blocks, DECIMAL_PRECISION, timed_load};
 use crate::measure::{Amount, Case, measure, threads_of};
 use crate::text::{Lineitem, Text, lineitem};
 use crate::{Failure, Settings};
@@ -22,15 +23,18 @@ pub(super) fn run(settings: &Settings, report: &mut Report<'_>) -> Result<(), Fa
     let plain = lineitem(&settings.data, settings.scale, Text::Plain)?;
     let quoted = lineitem(&settings.data, settings.scale, Text::Quoted)?;
     let crlf = lineitem(&settings.data, settings.scale, Text::Crlf)?;
+    let recycled = Blocks::recycled();
 
     let mut cases = Vec::new();
     for threads in settings.thread_counts() {
         for (file, text) in [(&plain, Text::Plain), (&quoted, Text::Quoted), (&crlf, Text::Crlf)] {
             let name = format!("{}, {}", text.name(), threads_of(threads));
-            cases.push(case(name, file, text, DECIMAL_PRECISION, Tuning::new(threads)));
+            cases.push(case(name, file, text, DECIMAL_PRECISION, Tuning::new(threads), &recycled));
         }
         let name = format!("plain, 128-bit decimals, {}", threads_of(threads));
-        cases.push(case(name, &plain, Text::Plain, WIDE_PRECISION, Tuning::new(threads)));
+        cases.push(case(name, &plain, Text::Plain, WIDE_PRECISION, Tuning::new(threads), &recycled));
+        let name = format!("plain{}, {}", Blocks::New.suffix(), threads_of(threads));
+        cases.push(case(name, &plain, Text::Plain, DECIMAL_PRECISION, Tuning::new(threads), &Blocks::New));
     }
     report("load", "Load by threads, dialect and decimal width", &measure(cases, settings)?)?;
 
@@ -44,6 +48,7 @@ pub(super) fn run(settings: &Settings, report: &mut Report<'_>) -> Result<(), Fa
                 Text::Plain,
                 DECIMAL_PRECISION,
                 tuning,
+                &recycled,
             ));
         }
     }
@@ -54,18 +59,25 @@ pub(super) fn run(settings: &Settings, report: &mut Report<'_>) -> Result<(), Fa
         let tuning = Tuning { piece_bytes: Some(piece_bytes), ..Tuning::new(settings.threads) };
         let default = if piece_bytes == PIECE_BYTES_DEFAULT { ", the default" } else { "" };
         let name = format!("{} KiB{default}", piece_bytes >> 10);
-        cases.push(case(name, &plain, Text::Plain, DECIMAL_PRECISION, tuning));
+        cases.push(case(name, &plain, Text::Plain, DECIMAL_PRECISION, tuning, &recycled));
     }
     report("load-piece", "Load by piece size (Figure 13)", &measure(cases, settings)?)?;
 
     let mut cases = Vec::new();
     for kernel in Kernel::available() {
         let tuning = Tuning { kernel, ..Tuning::new(settings.threads) };
-        cases.push(case(kernel.to_string(), &plain, Text::Plain, DECIMAL_PRECISION, tuning));
+        cases.push(case(kernel.to_string(), &plain, Text::Plain, DECIMAL_PRECISION, tuning, &recycled));
     }
     report("load-kernel", "Load by scan kernel", &measure(cases, settings)?)
 }
 
-fn case(name: String, file: &Lineitem, text: Text, precision: u8, tuning: Tuning) -> Case<'_> {
-    Case::new(name, Amount::Bytes(file.bytes), move || timed_load(file, text, precision, &tuning))
+fn case<'a>(
+    name: String,
+    file: &'a Lineitem,
+    text: Text,
+    precision: u8,
+    tuning: Tuning,
+    blocks: &'a Blocks,
+) -> Case<'a> {
+    Case::new(name, Amount::Bytes(file.bytes), move || timed_load(file, text, precision, &tuning, blocks))
 }

@@ -3,6 +3,10 @@
 //! What was written is read back and must have the checksum of what was written, once per case; every run checks the
 //! number of rows. Rates are of the bytes that the case writes or reads, so the native ones are low where it
 //! compresses well: compare times.
+//!
+//! A file that takes the place of another one is flushed to the disk by some file systems when it is renamed, and the
+//! pages of the other one are freed; that is measured beside a file that is new. Loads take the memory of the relation
+//! before them, which was dropped, but for those into new memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +19,7 @@ use longshore_storage::checksum::{self, Checksum};
 use longshore_storage::{Memory, Relation, Snapshot, native};
 
 use crate::facts::COLUMNS;
-use crate::lineitem::{DECIMAL_PRECISION, dialect, load, timed_load};
+use crate::lineitem::{Blocks, DECIMAL_PRECISION, dialect, load, timed_load};
 use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::text::{Lineitem, Text, lineitem};
 use crate::{Failure, Settings};
@@ -62,7 +66,7 @@ pub(super) fn unload(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let csv_bytes = write_csv(&loaded, Target::File(csv.clone()), settings.threads)?.0;
     let native_bytes = write_native(&loaded, &native_path, settings.threads)?.0;
     check_csv(&loaded, &csv, settings.threads)?;
-    let (relation, _) = read_native(&native_path, settings.threads)?;
+    let (relation, _) = read_native(&native_path, settings.threads, &Memory::new(None))?;
     loaded.check(&relation, settings.threads)?;
     drop(relation);
 
@@ -70,6 +74,11 @@ pub(super) fn unload(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     for threads in settings.thread_counts() {
         let (loaded, csv, native_path) = (&loaded, &csv, &native_path);
         cases.push(Case::new(format!("CSV file, {}", threads_of(threads)), Amount::Bytes(csv_bytes), move || {
+            fs::remove_file(csv)?;
+            Ok(write_csv(loaded, Target::File(csv.clone()), threads)?.1)
+        }));
+        let name = format!("CSV file in place of another, {}", threads_of(threads));
+        cases.push(Case::new(name, Amount::Bytes(csv_bytes), move || {
             Ok(write_csv(loaded, Target::File(csv.clone()), threads)?.1)
         }));
         cases.push(Case::new(
@@ -90,27 +99,25 @@ pub(super) fn reload(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let loaded = Loaded::new(settings)?;
     let path = loaded.folder.join("lineitem.native");
     let native_bytes = write_native(&loaded, &path, settings.threads)?.0;
-    let (relation, _) = read_native(&path, settings.threads)?;
+    let (relation, _) = read_native(&path, settings.threads, &Memory::new(None))?;
     loaded.check(&relation, settings.threads)?;
     drop(relation);
 
+    let sources = Blocks::both();
     let mut cases = Vec::new();
-    for threads in settings.thread_counts() {
-        let (loaded, path) = (&loaded, &path);
-        cases.push(Case::new(
-            format!("CSV load, {}", threads_of(threads)),
-            Amount::Bytes(loaded.file.bytes),
-            move || timed_load(&loaded.file, Text::Plain, DECIMAL_PRECISION, &Tuning::new(threads)),
-        ));
-        cases.push(Case::new(
-            format!("native load, {}", threads_of(threads)),
-            Amount::Bytes(native_bytes),
-            move || {
-                let (relation, time) = read_native(path, threads)?;
+    for blocks in &sources {
+        for threads in settings.thread_counts() {
+            let (loaded, path) = (&loaded, &path);
+            let name = |what: &str| format!("{what}{}, {}", blocks.suffix(), threads_of(threads));
+            cases.push(Case::new(name("CSV load"), Amount::Bytes(loaded.file.bytes), move || {
+                timed_load(&loaded.file, Text::Plain, DECIMAL_PRECISION, &Tuning::new(threads), blocks)
+            }));
+            cases.push(Case::new(name("native load"), Amount::Bytes(native_bytes), move || {
+                let (relation, time) = read_native(path, threads, &blocks.memory())?;
                 same_rows(relation.snapshot().rows(), loaded.file.facts.rows())?;
                 Ok(time)
-            },
-        ));
+            }));
+        }
     }
     let mut measured = measure(cases, settings)?;
     for pair in measured.chunks_exact_mut(2) {
@@ -168,9 +175,8 @@ fn write_native(loaded: &Loaded, path: &Path, threads: usize) -> Result<(u64, Du
     Ok((fs::metadata(path)?.len(), time))
 }
 
-fn read_native(path: &Path, threads: usize) -> Result<(Relation, Duration), Failure> {
-    let memory: Arc<Memory> = Memory::with_free_bytes_max(None, 0);
+fn read_native(path: &Path, threads: usize, memory: &Arc<Memory>) -> Result<(Relation, Duration), Failure> {
     let started = Instant::now();
-    let (relation, _) = native::read(path, threads, &memory, &|_| true)?;
+    let (relation, _) = native::read(path, threads, memory, &|_| true)?;
     Ok((relation, started.elapsed()))
 }

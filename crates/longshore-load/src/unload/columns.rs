@@ -10,16 +10,51 @@ use arrow_array::types::{
 };
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray,
-    StringArray, StringViewArray,
+    RecordBatch, StringArray, StringViewArray,
 };
 use arrow_buffer::NullBuffer;
 use arrow_data::MAX_INLINE_VIEW_LEN;
 use arrow_schema::{DataType, TimeUnit};
 use longshore_csv::decode::ValueType;
+use longshore_csv::write;
 use longshore_csv::write::{Quoting, Unquotable};
-use longshore_csv::{Dialect, write};
 
+use super::UnloadOptions;
 use crate::LoadError;
+
+/// Appends the rows of a batch; `forced` says of each column whether its values are always quoted.
+///
+/// Generic over nothing, so that it is compiled here, in one piece with what it calls.
+///
+/// # Errors
+/// When a column has a type that CSV cannot hold, or a value must be quoted and the dialect has no quote.
+pub(super) fn write_rows(
+    batch: &RecordBatch,
+    forced: &[bool],
+    options: &UnloadOptions,
+    out: &mut Vec<u8>,
+) -> Result<(), LoadError> {
+    let schema = batch.schema_ref();
+    let columns = batch
+        .columns()
+        .iter()
+        .zip(schema.fields())
+        .zip(forced)
+        .map(|((array, field), &forced)| ColumnText::new(array, field.name(), forced, options))
+        .collect::<Result<Vec<_>, _>>()?;
+    for row in 0..batch.num_rows() {
+        for (index, column) in columns.iter().enumerate() {
+            if index > 0 {
+                out.push(options.dialect.delimiter());
+            }
+            column
+                .write(row, out)
+                .map_err(|error| LoadError::Query(format!("column {}: {error}", schema.field(index).name())))?;
+        }
+        out.push(b'\n');
+    }
+    Ok(())
+}
 
 /// One column of a batch, ready to be written row by row.
 pub(super) struct ColumnText<'a> {
@@ -67,8 +102,7 @@ impl<'a> ColumnText<'a> {
         array: &'a ArrayRef,
         name: &str,
         forced: bool,
-        dialect: &Dialect,
-        null: &'a [u8],
+        options: &'a UnloadOptions,
     ) -> Result<Self, LoadError> {
         let values = values(array).ok_or_else(|| {
             LoadError::Query(format!(
@@ -76,7 +110,8 @@ impl<'a> ColumnText<'a> {
                 array.data_type()
             ))
         })?;
-        let quoting = Quoting::new(dialect, null, forced);
+        let null = options.null.as_bytes();
+        let quoting = Quoting::new(&options.dialect, null, forced);
         let safe = values.value_type().is_some_and(|values| quoting.is_safe(values));
         let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
         Ok(Self { nulls, null, quoting, safe, values })
