@@ -15,6 +15,7 @@ mod columns;
 mod family;
 mod given;
 mod header;
+mod json;
 mod names;
 mod parse;
 mod refine;
@@ -26,11 +27,15 @@ pub use given::{Given, QuoteChoice};
 pub use names::{normalized, unique};
 pub use sniffed::{Column, Family, Found, LineEnd, Sniffed};
 
+use crate::json::Layout;
 use parse::{LineBreaks, Style};
 use types::Reading;
 
 /// Bytes of a sample that are looked at; more of it are of no use.
 pub const SAMPLE_BYTES: usize = 256 << 10;
+
+/// Bytes of a sample of JSON that are looked at: some values are in few records.
+pub const JSON_SAMPLE_BYTES: usize = 8 << 20;
 
 /// Tells what the text that begins with `sample` is. With `at_end` nothing follows the sample.
 ///
@@ -38,8 +43,9 @@ pub const SAMPLE_BYTES: usize = 256 << 10;
 #[must_use]
 pub fn sniff(sample: &[u8], at_end: bool, given: &Given) -> Sniffed {
     let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
-    let (sample, at_end) =
-        if sample.len() > SAMPLE_BYTES { (&sample[..SAMPLE_BYTES], false) } else { (sample, at_end) };
+    let is_json = matches!(sample.trim_ascii_start().first(), Some(b'{' | b'['));
+    let bytes_max = if is_json { JSON_SAMPLE_BYTES } else { SAMPLE_BYTES };
+    let (sample, at_end) = if sample.len() > bytes_max { (&sample[..bytes_max], false) } else { (sample, at_end) };
     let breaks = LineBreaks::of(sample);
     let named = given.delimiter.is_none() && given.skip_lines.is_none();
     let excel = candidates::excel_separator(sample).filter(|_| named);
@@ -50,7 +56,11 @@ pub fn sniff(sample: &[u8], at_end: bool, given: &Given) -> Sniffed {
     let (family, widths) = family::detect(&sample[skipped..], at_end, given_here, breaks);
     let mut sniffed = Sniffed::new(family, breaks, given);
     match sniffed.family.value {
-        Family::JsonLines | Family::JsonArray => return sniffed,
+        Family::JsonLines | Family::JsonValues | Family::JsonArray => {
+            let layout = sniffed.family.value.json_layout().unwrap_or(Layout::Lines);
+            json::columns(&mut sniffed, layout, sample, at_end, given);
+            return sniffed;
+        }
         Family::PgText => {
             sniffed.take_style(&Style { delimiter: b"\t".to_vec(), ..Style::default() }, "of the format", given);
         }
@@ -88,8 +98,10 @@ impl Sniffed {
             decimal_separator: self.decimal_separator.value,
             thousands_separator: self.thousands_separator.value,
             date_order: given.date_order,
-            common_nulls: given.null_texts.is_none(),
+            formats: given.formats.clone(),
+            common_nulls: given.null_texts.is_none() && self.family.value.json_layout().is_none(),
             letter_booleans: self.family.value == Family::PgText,
+            quoted_strings: self.family.value.json_layout().is_some(),
         }
     }
 

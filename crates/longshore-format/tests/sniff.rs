@@ -129,8 +129,11 @@ fn special_files() {
              column1 INTEGER, column2 TEXT",
         ),
         ("1\tx\t\\N\n2\ta\\tb\t5\n", "(FORMAT text, HEADER false) column1 INTEGER, column2 TEXT, column3 INTEGER"),
-        ("{\"a\": 1}\n{\"a\": 2}\n", "(FORMAT jsonl)"),
-        (" [ {\"a\": 1}, {\"a\": 2}]", "(FORMAT json)"),
+        ("{\"a\": 1}\n{\"a\": 2}\n", "(FORMAT json, LAYOUT 'lines') a INTEGER"),
+        (
+            " [ {\"a\": 1, \"b\": \"1\", \"c\": [1]}, {\"a\": 2.5, \"b\": \"2\"}]",
+            "(FORMAT json, LAYOUT 'array') a DECIMAL(18,1), b TEXT, c TEXT",
+        ),
         (
             "[section]\nkey,1\nother,2\nthird,3\n",
             "(FORMAT csv, DELIMITER ',', QUOTE '\"', SKIP 1, HEADER false) column1 TEXT, column2 INTEGER",
@@ -171,5 +174,34 @@ fn any_prefix_of_a_text_is_looked_at_without_trouble() {
                 let _ = longshore_format::sniff::sniff(&text[..end], at_end, &Given::default());
             }
         }
+    }
+}
+
+/// What is found in the files of csv-spectrum: each has a header and commas.
+#[test]
+fn spectrum() {
+    for (name, expected) in [
+        ("comma_in_quotes", "first TEXT, last TEXT, address TEXT, city TEXT, zip TEXT"),
+        ("empty", "a INTEGER, b INTEGER, c INTEGER"),
+        ("empty_crlf", "a INTEGER, b INTEGER, c INTEGER"),
+        ("escaped_quotes", "a INTEGER, b TEXT"),
+        ("json", "key INTEGER, val TEXT"),
+        ("location_coordinates", "Contact Phone Number BIGINT, Location Coordinates TEXT, Cities TEXT, Counties TEXT"),
+        ("newlines", "a TEXT, b INTEGER, c INTEGER"),
+        ("newlines_crlf", "a TEXT, b INTEGER, c INTEGER"),
+        ("quotes_and_newlines", "a INTEGER, b TEXT"),
+        ("simple", "a INTEGER, b INTEGER, c INTEGER"),
+        ("simple_crlf", "a INTEGER, b INTEGER, c INTEGER"),
+        ("utf8", "a INTEGER, b INTEGER, c TEXT"),
+    ] {
+        let path = format!("{}/../../tests/csv/spectrum/csvs/{name}.csv", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read(&path).expect("a file of csv-spectrum");
+        let found = longshore_format::sniff::sniff(&text, true, &Given::default());
+        // Seconds of arc are no quotes.
+        let quote = if name == "location_coordinates" { "NONE" } else { "'\"'" };
+        assert_eq!(found.to_string(), format!("(FORMAT csv, DELIMITER ',', QUOTE {quote}, HEADER true)"), "{name}");
+        let columns: Vec<_> =
+            found.columns.iter().map(|column| format!("{} {}", column.name, column.decision.value_type)).collect();
+        assert_eq!(columns.join(", "), expected, "{name}");
     }
 }

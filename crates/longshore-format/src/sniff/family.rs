@@ -4,6 +4,7 @@ use super::given::Given;
 use super::parse::{LineBreaks, Style, parse};
 use super::score;
 use super::sniffed::{Family, Found};
+use crate::json::{detect_layout, discover};
 
 /// Lines that columns at fixed places must have in common.
 const FIXED_LINES_MIN: usize = 4;
@@ -25,9 +26,8 @@ pub(super) fn detect(
     if given.delimiter.is_some() || given.quote.is_some() {
         return plain(Family::Delimited, "a delimiter or quote is given");
     }
-    if let Some(family) = json(sample) {
-        let reason = if family == Family::JsonArray { "it begins as an array" } else { "lines begin as objects" };
-        return plain(family, reason);
+    if let Some(family) = json(sample, at_end) {
+        return plain(family, "it is JSON");
     }
     if is_pg_text(sample, at_end, breaks) {
         return plain(Family::PgText, "tabs stand between fields, and \\N or escapes of this format in them");
@@ -39,18 +39,11 @@ pub(super) fn detect(
     plain(Family::Delimited, "nothing tells of another format")
 }
 
-/// JSON begins with a brace and a name, or a bracket and such an object.
-fn json(sample: &[u8]) -> Option<Family> {
-    let behind = |text: &'_ [u8], byte| text.trim_ascii_start().strip_prefix(&[byte]).map(<[u8]>::to_vec);
-    let is_object = |text: &[u8]| {
-        behind(text, b'{').is_some_and(|rest| matches!(rest.trim_ascii_start().first(), Some(b'"' | b'}')))
-    };
-    if let Some(rest) = behind(sample, b'[')
-        && (is_object(&rest) || rest.trim_ascii() == b"]")
-    {
-        return Some(Family::JsonArray);
-    }
-    is_object(sample).then_some(Family::JsonLines)
+/// Whether the text is JSON: most of its records are.
+fn json(sample: &[u8], at_end: bool) -> Option<Family> {
+    let layout = detect_layout(sample)?;
+    let found = discover(sample, layout, false, at_end);
+    (!found.values.is_empty() && found.defects * 10 <= found.records).then(|| Family::of_json(layout))
 }
 
 /// Whether fields between tabs hold what only this format writes: `\N` alone, or a backslash before a letter of it.

@@ -1,7 +1,7 @@
 //! What the user says about a file before it is looked at.
 
 use super::sniffed::Family;
-use super::types::DateOrder;
+use super::types::{DateOrder, Formats};
 
 /// What quotes, by the user's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +50,14 @@ pub struct Given {
     pub null_texts: Option<Vec<Vec<u8>>>,
     /// What `01/02/2024` means.
     pub date_order: Option<DateOrder>,
+    /// How dates and times are written.
+    pub formats: Formats,
     /// The columns' names: then those of a header are not used.
     pub names: Option<Vec<String>>,
     /// Whether the names of a header are made lower case, of letters, digits and underscores.
     pub normalize_names: bool,
+    /// Whether members of JSON objects within others become columns.
+    pub flatten: bool,
     /// Whether every column is text.
     pub all_text: bool,
 }

@@ -6,6 +6,7 @@ use super::given::{Given, QuoteChoice};
 use super::names;
 use super::parse::{Cell, LineBreaks, Style};
 use super::types::{Decision, TypeSet};
+use crate::json::{JsonPath, Layout};
 
 /// A property of a file, and how it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,14 +39,37 @@ impl<T> Found<T> {
 pub enum Family {
     /// Fields between delimiters; also lines of one field.
     Delimited,
-    /// A JSON object on each line.
+    /// A JSON value on each line.
     JsonLines,
-    /// A JSON array of objects.
+    /// JSON values one behind the other, each over as many lines as it takes.
+    JsonValues,
+    /// A JSON array of values.
     JsonArray,
     /// PostgreSQL's text format: tabs, and escapes with backslashes.
     PgText,
     /// Columns at fixed places of each line.
     FixedWidth,
+}
+
+impl Family {
+    /// How records of JSON stand in the text, if it is that.
+    #[must_use]
+    pub fn json_layout(self) -> Option<Layout> {
+        match self {
+            Family::JsonLines => Some(Layout::Lines),
+            Family::JsonValues => Some(Layout::Values),
+            Family::JsonArray => Some(Layout::Array),
+            Family::Delimited | Family::PgText | Family::FixedWidth => None,
+        }
+    }
+
+    pub(super) fn of_json(layout: Layout) -> Family {
+        match layout {
+            Layout::Lines => Family::JsonLines,
+            Layout::Values => Family::JsonValues,
+            Layout::Array => Family::JsonArray,
+        }
+    }
 }
 
 /// What ends a line.
@@ -105,7 +129,9 @@ pub struct Sniffed {
     pub thousands_separator: Found<Option<u8>>,
     /// Fixed width: start and end of each field, in characters.
     pub widths: Vec<(usize, usize)>,
-    /// The columns; none where the format is JSON.
+    /// JSON: where the value of each column is found.
+    pub paths: Vec<JsonPath>,
+    /// The columns.
     pub columns: Vec<Column>,
 }
 
@@ -134,6 +160,7 @@ impl Sniffed {
             decimal_separator: Found::new(given.decimal_separator, b'.', "no number tells of another"),
             thousands_separator: Found::new(given.thousands_separator.map(Some), None, none),
             widths: Vec::new(),
+            paths: Vec::new(),
             columns: Vec::new(),
         }
     }

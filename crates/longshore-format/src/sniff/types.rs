@@ -17,6 +17,8 @@ mod verify;
 
 use std::fmt;
 
+use longshore_csv::decode::MomentFormat;
+
 pub use layout::Layout;
 pub use verify::{Nulls, classify_column, verify};
 
@@ -46,6 +48,17 @@ pub enum DateOrder {
     DayFirst,
 }
 
+/// Formats of dates and times that the user gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Formats {
+    /// Of dates.
+    pub date: Option<MomentFormat>,
+    /// Of times.
+    pub time: Option<MomentFormat>,
+    /// Of timestamps, with and without time zone.
+    pub timestamp: Option<MomentFormat>,
+}
+
 /// How values are written, as far as it is the same for all columns of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
@@ -55,10 +68,14 @@ pub struct Reading {
     pub thousands_separator: Option<u8>,
     /// What `01/02/2024` means where no value of the column tells.
     pub date_order: Option<DateOrder>,
+    /// How dates, times and timestamps are written where it is not ISO's way. Then no other way is looked for.
+    pub formats: Formats,
     /// Whether [`COMMON_NULL_TEXTS`] and quoted empty fields may be NULL. Not where the user said what is.
     pub common_nulls: bool,
     /// Whether `t` and `f` are booleans, as PostgreSQL writes them.
     pub letter_booleans: bool,
+    /// Whether quoted fields are strings, which may be dates and the like but not numbers or booleans: JSON.
+    pub quoted_strings: bool,
 }
 
 impl Default for Reading {
@@ -67,8 +84,10 @@ impl Default for Reading {
             decimal_separator: b'.',
             thousands_separator: None,
             date_order: None,
+            formats: Formats::default(),
             common_nulls: true,
             letter_booleans: false,
+            quoted_strings: false,
         }
     }
 }
@@ -332,16 +351,21 @@ pub fn classify(content: &[u8], quoted: bool, reading: &Reading) -> TypeSet {
     let trimmed = content.trim_ascii();
     // Only what the decoders skip too.
     let Some(&first) = trimmed.first() else { return TypeSet::TEXT };
-    let numeric = matches!(first, b'0'..=b'9' | b'-') || first == reading.decimal_separator;
+    let is_string = quoted && reading.quoted_strings;
+    let numeric = !is_string && (matches!(first, b'0'..=b'9' | b'-') || first == reading.decimal_separator);
     if numeric && let Some(number) = number::classify(trimmed, reading) {
         return number;
     }
-    if (first.is_ascii_digit() || first.is_ascii_alphabetic())
-        && let Some(moment) = moment::classify(trimmed)
+    if (first.is_ascii_digit() || first.is_ascii_alphabetic() || reading.formats != Formats::default())
+        && let Some(moment) = moment::classify(trimmed, &reading.formats)
     {
         return moment;
     }
     let only = |kinds| TypeSet { kinds, ..TypeSet::TEXT };
+    if is_string {
+        let uuid = longshore_csv::decode::exact::uuid(trimmed).is_ok();
+        return if uuid { only(bit::UUID) } else { TypeSet::TEXT };
+    }
     if number::is_special(trimmed) {
         return only(bit::DOUBLE);
     }

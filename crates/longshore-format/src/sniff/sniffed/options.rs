@@ -29,12 +29,14 @@ impl Sniffed {
         let family = &self.family;
         let format = match family.value {
             Family::Delimited => "csv",
-            Family::JsonLines => "jsonl",
-            Family::JsonArray => "json",
+            Family::JsonLines | Family::JsonValues | Family::JsonArray => "json",
             Family::PgText => "text",
             Family::FixedWidth => "fixed",
         };
         option("FORMAT", format.to_owned(), family.given, &family.reason);
+        if let Some(layout) = family.value.json_layout() {
+            option("LAYOUT", literal(layout.name().as_bytes()), family.given, &family.reason);
+        }
         if family.value == Family::FixedWidth {
             let widths: Vec<_> = self.widths.iter().map(|(start, end)| format!("{start}-{end}")).collect();
             option("COLUMNS", literal(widths.join(",").as_bytes()), false, "blanks stand between them in every line");

@@ -1,8 +1,8 @@
 //! Dates and times: ISO's forms, and the layouts of [`Layout`].
 
-use longshore_csv::decode::exact;
+use longshore_csv::decode::{MomentFormat, ValueType, exact};
 
-use super::{Layout, TypeSet, bit};
+use super::{Formats, Layout, TypeSet, bit};
 
 /// Bytes that the text of a date or time has at most.
 const MOMENT_BYTES_MAX: usize = 40;
@@ -10,28 +10,40 @@ const MOMENT_BYTES_MAX: usize = 40;
 const FRACTION_DIGITS_MAX: usize = 6;
 
 /// The types of a date or time; `None` if `text` is none that keeps its value.
-pub(super) fn classify(text: &[u8]) -> Option<TypeSet> {
-    if text.len() < 4 || text.len() > MOMENT_BYTES_MAX {
+pub(super) fn classify(text: &[u8], formats: &Formats) -> Option<TypeSet> {
+    if text.len() < 4 || text.len() > MOMENT_BYTES_MAX || fraction_digits(text) > FRACTION_DIGITS_MAX {
         return None;
     }
-    let only = |kinds| Some(TypeSet { kinds, ..TypeSet::TEXT });
-    if fraction_digits(text) > FRACTION_DIGITS_MAX {
+    let of = |format: &Option<MomentFormat>, value_type, iso: fn(&[u8]) -> bool| match format {
+        Some(format) => format.matches(value_type, text),
+        None => iso(text),
+    };
+    let mut kinds = 0;
+    if of(&formats.date, ValueType::Date, |text| exact::date(text).is_ok()) {
+        kinds |= bit::DATE;
+    }
+    if of(&formats.timestamp, ValueType::Timestamp, |text| exact::timestamp(text).is_ok()) {
+        kinds |= bit::TIMESTAMP;
+    }
+    if kinds == 0 && of(&formats.timestamp, ValueType::TimestampTz, |text| exact::timestamptz(text).is_ok()) {
+        kinds |= bit::TIMESTAMP_TZ;
+    }
+    if kinds == 0 && of(&formats.time, ValueType::Time, is_time) {
+        kinds |= bit::TIME;
+    }
+    if kinds != 0 {
+        return Some(TypeSet { kinds, ..TypeSet::TEXT });
+    }
+    if formats.date.is_some() || formats.timestamp.is_some() {
         return None;
-    }
-    if exact::date(text).is_ok() {
-        return only(bit::DATE | bit::TIMESTAMP);
-    }
-    if exact::timestamp(text).is_ok() {
-        return only(bit::TIMESTAMP);
-    }
-    if exact::timestamptz(text).is_ok() {
-        return only(bit::TIMESTAMP_TZ);
-    }
-    if is_time(text) {
-        return only(bit::TIME);
     }
     let layouts = Layout::bits_of(text);
     (layouts != 0).then_some(TypeSet { layouts, ..TypeSet::TEXT })
+}
+
+/// Whether what a decoder has read has no more digits of a second than are kept.
+pub(super) fn is_kept(text: &[u8]) -> bool {
+    fraction_digits(text) <= FRACTION_DIGITS_MAX
 }
 
 /// Digits behind the last point that stands behind a colon.

@@ -187,7 +187,7 @@ fn decoders_read_what_is_admitted() {
 fn fast_checks_agree_with_exact_ones() {
     use longshore_csv::{Dialect, Kernel, Marks, PADDING, Padded, Rows, Scanner, Shape, TextTraits};
     let (reading, dialect) = (Reading::default(), Dialect::default());
-    let nulls = Nulls { texts: vec![Box::default()], quoted: false };
+    let nulls = Nulls { texts: vec![Box::default()], quoted: false, trim: false };
     let mut marks = Marks::new();
     for word in words() {
         for field in [word.replace('"', ""), format!("\"{}\"", word.replace('"', "\"\""))] {

@@ -6,7 +6,7 @@
 
 use longshore_csv::{Dialect, Rows};
 
-use super::{InferredType, Reading, TypeSet, classify};
+use super::{InferredType, Reading, TypeSet, classify, moment};
 
 /// Which fields are NULL whatever their type is: by the user's word, or because nothing stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,10 +15,13 @@ pub struct Nulls {
     pub texts: Vec<Box<[u8]>>,
     /// Whether they are also NULL in quotes.
     pub quoted: bool,
+    /// Whether blanks around them mean nothing.
+    pub trim: bool,
 }
 
 impl Nulls {
     fn contains(&self, content: &[u8], quoted: bool) -> bool {
+        let content = if self.trim && !quoted { content.trim_ascii() } else { content };
         (!quoted || self.quoted) && self.texts.iter().any(|text| **text == *content)
     }
 }
@@ -58,6 +61,12 @@ pub fn verify(rows: &Rows<'_>, column: usize, value_type: &InferredType, nulls: 
         InferredType::Boolean => all(rows, column, value_type, nulls, reading, |field| {
             field.eq_ignore_ascii_case(b"true") || field.eq_ignore_ascii_case(b"false")
         }),
+        InferredType::Time if reading.formats.time.is_some() => {
+            all(rows, column, value_type, nulls, reading, moment::is_kept)
+        }
+        InferredType::Timestamp(None) | InferredType::TimestampTz if reading.formats.timestamp.is_some() => {
+            all(rows, column, value_type, nulls, reading, moment::is_kept)
+        }
         InferredType::Time => all(rows, column, value_type, nulls, reading, |field| {
             field.len() >= 8 && field[2] == b':' && field[5] == b':' && (field.len() == 8 || field.len() <= 15)
         }),
@@ -91,6 +100,7 @@ fn all(
         let field = &text[start as usize..end as usize];
         let usual = match field {
             [] if empty_is_null => true,
+            [first, ..] if reading.quoted_strings && Some(*first) == quote => false,
             [first, inner @ .., last] if Some(*first) == quote && Some(*last) == quote => plain(inner),
             _ => plain(field),
         };
