@@ -186,7 +186,7 @@ fn spectrum() {
         ("empty_crlf", "a INTEGER, b INTEGER, c INTEGER"),
         ("escaped_quotes", "a INTEGER, b TEXT"),
         ("json", "key INTEGER, val TEXT"),
-        ("location_coordinates", "Contact Phone Number BIGINT, Location Coordinates TEXT, Cities TEXT, Counties TEXT"),
+        ("location_coordinates", "Contact Phone Number INTEGER, Location Coordinates TEXT, Cities TEXT, Counties TEXT"),
         ("newlines", "a TEXT, b INTEGER, c INTEGER"),
         ("newlines_crlf", "a TEXT, b INTEGER, c INTEGER"),
         ("quotes_and_newlines", "a INTEGER, b TEXT"),

@@ -119,7 +119,8 @@ fn run(
                 .to_owned(),
         ));
     }
-    let sample::Sampled { sniffed, hints, places } = sample::take(&mut inputs, request, control)?;
+    let given = format::given(&request.given, &request.options);
+    let sample::Sampled { sniffed, hints, places } = sample::take(&mut inputs, &given, control)?;
     let columns = sniffed.columns.len();
     for input in &mut inputs {
         input.fields = (0..columns).map(|column| Some(FieldTarget::new(column))).collect();
@@ -127,17 +128,21 @@ fn run(
             fill.0 += columns;
         }
     }
-    let options = format::options(&sniffed, &request.options)?;
+    let options = format::options_given(&sniffed, &given, &request.options)?;
     let fixed = fixed_types(&sniffed, request)?;
-    let guess = Guess::first(&sniffed, hints, fixed, request);
-    let output = Output { schema: Arc::clone(&guess.schema), columns: Vec::new() };
+    let reading = sniffed.reading(&given);
+    let names: Vec<&str> = sniffed.columns.iter().map(|column| column.name.as_str()).collect();
+    let nulls = format::nulls(&names, &options);
+    let guess = Guess::first(&sniffed, hints, fixed, &given, request);
+    let all = (0..guess.schema.columns().len()).collect();
+    let output = Output { schema: Arc::clone(&guess.schema), columns: all };
     let schema = Arc::clone(&guess.schema);
     let files = Files::new(inputs, schema, vec![output], options.clone(), request.tuning.clone(), control)?;
     let pass = Pass { files, kernel: request.tuning.kernel, mode: options.mode, lenient: false };
     let inference = Inference {
         pass: &pass,
-        guesses: Guesses::new(guess, sniffed.reading(&request.given)),
-        nulls: format::nulls(&options),
+        guesses: Guesses::new(guess, reading),
+        nulls,
         options: &options,
         places,
         memory: &request.memory,
@@ -158,7 +163,7 @@ fn run(
     let rows = spans.iter().map(|span| span.rows).sum();
     let inferred = Inferred {
         columns: guess.columns(),
-        options: options.clone(),
+        options: guess.options(&options),
         schema: Arc::clone(&guess.schema),
         sniffed,
         rows,

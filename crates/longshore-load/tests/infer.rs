@@ -177,3 +177,97 @@ fn files_without_anything_are_refused() {
     let error = infer(vec![input(file.path(), true)], &request(&Tuning::new(1)), &Control::new()).map(|_| ());
     assert!(error.unwrap_err().to_string().contains("it is empty"));
 }
+
+#[test]
+fn other_spellings_are_found_and_read() {
+    infers(
+        "a;b;c\n1,5;31.12.2023;NA\n2,25;01.02.2024;7\n",
+        "a DECIMAL(18,2), b DATE, c INTEGER",
+        "\"1.50\",\"2023-12-31\",\n\"2.25\",\"2024-02-01\",\"7\"\n",
+    );
+    infers(
+        "a,b,c\n12/31/2023 11:59 PM,\"\",x\n01/02/2024 1:05 AM,\"5\",\"\"\n",
+        "a TIMESTAMP, b INTEGER, c TEXT",
+        "\"2023-12-31 23:59:00\",,\"x\"\n\"2024-01-02 01:05:00\",\"5\",\"\"\n",
+    );
+    infers("a,b\n01/02/2024,x\n02/03/2024,y\n", "a TEXT, b TEXT", "\"01/02/2024\",\"x\"\n\"02/03/2024\",\"y\"\n");
+}
+
+#[test]
+fn what_tells_the_order_of_day_and_month_may_come_last() {
+    let lines: Vec<String> =
+        (0..20_000).map(|index| format!("0{}/0{}/2024,{index}\n", index % 9 + 1, index % 7 + 1)).collect();
+    for (last, expected, first) in [
+        ("12/31/2024,1\n", "DATE", "2024-01-01"),
+        ("31/12/2024,1\n", "DATE", "2024-01-01"),
+        ("1/1/2024,1\n", "TEXT", "01/01/2024"),
+        ("31/31/2024,1\n", "TEXT", "01/01/2024"),
+    ] {
+        let file = file(format!("d,n\n{}{last}", lines.concat()).as_bytes());
+        for stream in [false, true] {
+            let tuning = Tuning { span_bytes: Some(30_000), ..Tuning::new(3) };
+            let machine = Machine { tuning, mode: longshore_load::Mode::Exact, stream };
+            let (columns, rows) = on(&machine, file.path()).expect("it is loaded");
+            assert_eq!(columns, format!("d {expected}, n INTEGER"), "{last:?}");
+            assert!(rows.starts_with(&format!("\"{first}\"")), "{last:?}");
+        }
+    }
+}
+
+#[test]
+fn other_formats_are_found_and_read() {
+    infers(
+        "1\tx\\ty\t\\N\n2\t\\\\N\t2024-01-31\n",
+        "column1 INTEGER, column2 TEXT, column3 DATE",
+        "\"1\",\"x\ty\",\n\"2\",\"\\N\",\"2024-01-31\"\n",
+    );
+    infers(
+        "id   name    amount\n1    Anna     12.50\n22   Bob       3.75\n333  Charly  100.00\n",
+        "id INTEGER, name TEXT, amount DECIMAL(18,2)",
+        "\"1\",\"Anna\",\"12.50\"\n\"22\",\"Bob\",\"3.75\"\n\"333\",\"Charly\",\"100.00\"\n",
+    );
+    infers(
+        "{\"a\": 1, \"b\": \"7\", \"c\": {\"d\": [1]}}\n{\"b\": null, \"a\": 2.5, \"e\": true}\n",
+        "a DECIMAL(18,1), b TEXT, c TEXT, e BOOLEAN",
+        "\"1.0\",\"7\",\"{\"\"d\"\": [1]}\",\n\"2.5\",,,\"t\"\n",
+    );
+}
+
+#[test]
+fn a_key_that_the_sample_does_not_have_is_told() {
+    let lines = vec!["{\"a\": 1}\n"; 100_000];
+    let file = file(format!("{}{{\"a\": 2, \"late\": 3}}\n", lines.concat()).as_bytes());
+    let error = load_inferred(vec![input(file.path(), true)], &request(&Tuning::new(2)), &Control::new());
+    assert!(error.map(|_| ()).unwrap_err().to_string().contains("late"));
+}
+
+#[test]
+fn layouts_are_formats_of_the_decoders() {
+    use longshore_csv::ValueType;
+    use longshore_csv::decode::MomentFormat;
+    use longshore_format::sniff::types::{Reading, classify};
+    let reading = Reading::default();
+    for text in [
+        "2024/12/31",
+        "12/31/2024",
+        "31/12/2024",
+        "12-31-2024",
+        "31-12-2024",
+        "31.12.2024",
+        "2024.12.31",
+        "31-Dec-2024",
+        "31 dec 2024",
+        "Dec 31, 2024",
+        "1/31/2024",
+        "31.1.2024",
+    ] {
+        for time in ["", " 1:05", " 23:59:59", " 23:59:59.25", " 11:59 PM", " 1:59:59 am"] {
+            let text = format!("{text}{time}");
+            let found = classify(text.as_bytes(), false, &reading).decide(&reading).value_type;
+            let layout = found.layout().unwrap_or_else(|| panic!("{text} has no layout"));
+            let value_type = if time.is_empty() { ValueType::Date } else { ValueType::Timestamp };
+            let format = MomentFormat::new(&[layout.format()]).expect("a format");
+            assert!(format.matches(value_type, text.as_bytes()), "{text} as {}", layout.format());
+        }
+    }
+}

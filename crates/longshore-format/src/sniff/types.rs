@@ -155,6 +155,17 @@ pub enum InferredType {
     Text,
 }
 
+impl InferredType {
+    /// How dates or timestamps are written, where it is not ISO's way.
+    #[must_use]
+    pub fn layout(&self) -> Option<Layout> {
+        match *self {
+            InferredType::Date(layout) | InferredType::Timestamp(layout) => layout,
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for InferredType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

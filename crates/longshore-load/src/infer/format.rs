@@ -9,49 +9,98 @@ use longshore_format::json::{Json, Layout, UnknownKeys};
 use longshore_format::lines::{LineEnds, LineOptions};
 use longshore_format::postgres_text::{PostgresText, PostgresTextOptions};
 use longshore_format::sniff::types::Nulls;
-use longshore_format::sniff::{Family, LineEnd, Sniffed};
+use longshore_format::sniff::{Family, Given, LineEnd, Sniffed};
 
-use crate::{ColumnChoice, Header, LoadError, TextFormat, TextOptions, TrailingDelimiter};
+use crate::{ColumnValues, Header, LoadError, TextFormat, TextOptions, TrailingDelimiter, ValueOptions};
+
+/// What the user says about a text, with what `options` say.
+pub(super) fn given(given: &Given, options: &TextOptions) -> Given {
+    let values = &options.values;
+    let usual = ValueOptions::default();
+    let bytes = |texts: &[String]| texts.iter().map(|text| text.as_bytes().to_vec()).collect();
+    let ascii = |separator: char| u8::try_from(separator).ok().filter(u8::is_ascii);
+    let mut given = given.clone();
+    if given.null_texts.is_none() && values.nulls != usual.nulls {
+        given.null_texts = Some(bytes(&values.nulls));
+    }
+    if given.decimal_separator.is_none() && values.decimal_separator != usual.decimal_separator {
+        given.decimal_separator = ascii(values.decimal_separator);
+    }
+    given.thousands_separator = given.thousands_separator.or(values.thousands_separator.and_then(ascii));
+    let formats = &mut given.formats;
+    formats.date = formats.date.take().or_else(|| values.date_format.clone());
+    formats.time = formats.time.take().or_else(|| values.time_format.clone());
+    formats.timestamp = formats.timestamp.take().or_else(|| values.timestamp_format.clone());
+    given
+}
 
 /// The options by which a text is read that is what `sniffed` says; all else is as in `options`.
 ///
 /// # Errors
 /// If the format is one whose columns cannot be found out.
 pub fn options(sniffed: &Sniffed, options: &TextOptions) -> Result<TextOptions, LoadError> {
+    options_given(sniffed, &given(&Given::default(), options), options)
+}
+
+/// The same, where `given` is what the user says.
+pub(super) fn options_given(sniffed: &Sniffed, given: &Given, options: &TextOptions) -> Result<TextOptions, LoadError> {
     let trailing = if sniffed.trailing_delimiter.value { TrailingDelimiter::Yes } else { TrailingDelimiter::No };
+    let mut values = options.values.clone();
+    values.decimal_separator = char::from(sniffed.decimal_separator.value);
+    values.thousands_separator = sniffed.thousands_separator.value.map(char::from).or(values.thousands_separator);
+    values.date_format.clone_from(&given.formats.date);
+    values.time_format.clone_from(&given.formats.time);
+    values.timestamp_format.clone_from(&given.formats.timestamp);
+    match &given.null_texts {
+        Some(texts) => values.nulls = texts.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect(),
+        None if sniffed.family.value == Family::PgText => values.nulls = vec!["\\N".to_owned()],
+        None => {}
+    }
     Ok(TextOptions {
-        format: text_format(sniffed)?,
+        format: text_format(sniffed, &values)?,
         skip_lines: sniffed.skip_lines.value as u64,
         header: if sniffed.header.value { Header::Skip } else { Header::None },
         trailing_delimiter: trailing,
+        values,
         ..options.clone()
     })
 }
 
-/// Which fields the options make NULL.
-pub(super) fn nulls(options: &TextOptions) -> Nulls {
+/// Which fields of each column the options make NULL.
+pub(super) fn nulls(names: &[&str], options: &TextOptions) -> Vec<Nulls> {
     let values = &options.values;
-    let texts = values.nulls.iter().map(|text| text.as_bytes().into()).collect();
-    Nulls { texts, quoted: values.quoted_nulls == ColumnChoice::All }
+    let usual = ColumnValues::default();
+    let of = |name: &&str| {
+        let own = values.columns.get(*name).unwrap_or(&usual);
+        let never = own.force_not_null.unwrap_or_else(|| values.force_not_null.contains(name));
+        let texts = if never { &[][..] } else { own.nulls.as_deref().unwrap_or(&values.nulls) };
+        Nulls {
+            texts: texts.iter().map(|text| text.as_bytes().into()).collect(),
+            quoted: own.quoted_nulls.unwrap_or_else(|| values.quoted_nulls.contains(name)),
+            trim: own.trim.unwrap_or(values.trim),
+        }
+    };
+    names.iter().map(of).collect()
 }
 
 /// The format of what was found.
-fn text_format(sniffed: &Sniffed, nulls: &Nulls) -> Result<TextFormat, LoadError> {
+fn text_format(sniffed: &Sniffed, values: &ValueOptions) -> Result<TextFormat, LoadError> {
     let problem = |error: &dyn std::error::Error| LoadError::Options(error.to_string());
     let line_end = sniffed.line_end.value;
     let line_ends = if line_end == LineEnd::CarriageReturn { LineEnds::Any } else { LineEnds::Standard };
+    let null_texts: Vec<Box<[u8]>> = values.nulls.iter().map(|text| text.as_bytes().into()).collect();
     let format: Arc<dyn RecordFormat> = match sniffed.family.value {
         Family::Delimited if is_plain(sniffed) => {
             let delimiter = sniffed.delimiter.value[0];
             return Ok(TextFormat::Csv(Dialect::new(delimiter, sniffed.quote.value, sniffed.escape.value)?));
         }
         Family::Delimited => {
-            let format = Delimited::new(DelimitedOptions { line_ends, ..delimited(sniffed, nulls) });
+            let format = Delimited::new(DelimitedOptions { line_ends, ..delimited(sniffed, null_texts) });
             Arc::new(format.map_err(|error| problem(&error))?)
         }
         Family::PgText => {
-            let null_texts = nulls.texts.clone();
-            let format = PostgresText::new(PostgresTextOptions { line_ends, null_texts, ..PostgresTextOptions::default() });
+            let format =
+                PostgresText::new(PostgresTextOptions { line_ends, null_texts, ..PostgresTextOptions::default() });
             Arc::new(format.map_err(|error| problem(&error))?)
         }
         Family::FixedWidth => {
@@ -69,12 +118,11 @@ fn text_format(sniffed: &Sniffed, nulls: &Nulls) -> Result<TextFormat, LoadError
     Ok(TextFormat::Other(format))
 }
 
-fn delimited(sniffed: &Sniffed, nulls: &Nulls) -> DelimitedOptions {
+fn delimited(sniffed: &Sniffed, mut null_texts: Vec<Box<[u8]>>) -> DelimitedOptions {
     let quote = sniffed.quote.value;
     let rule = if quote.is_some() { EscapeRule::Quotes } else { EscapeRule::Everything };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let mut null_texts = DelimitedOptions::default().null_texts;
-    null_texts.extend(nulls.texts.iter().cloned());
+    null_texts.extend(DelimitedOptions::default().null_texts);
     DelimitedOptions {
         delimiter: text(&sniffed.delimiter.value),
         quote,

@@ -2,11 +2,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use longshore_format::sniff::Sniffed;
-use longshore_format::sniff::types::{Decision, InferredType, Reading, TypeSet};
+use longshore_csv::decode::MomentFormat;
+use longshore_format::sniff::types::{Decision, InferredType, Layout, Reading, TypeSet};
+use longshore_format::sniff::{Given, Sniffed};
 use longshore_storage::{Column, ColumnType, Schema};
 
 use super::{InferRequest, InferredColumn};
+use crate::TextOptions;
 
 /// A type that the user gave.
 #[derive(Clone, Copy, Debug)]
@@ -51,10 +53,11 @@ impl Guess {
         sniffed: &Sniffed,
         hints: Vec<TypeSet>,
         fixed: Vec<Option<Fixed>>,
+        given: &Given,
         request: &InferRequest,
     ) -> Guess {
-        let reading = sniffed.reading(&request.given);
-        let known = if request.given.all_text { TypeSet::TEXT } else { TypeSet::EVERY };
+        let reading = sniffed.reading(given);
+        let known = if given.all_text { TypeSet::TEXT } else { TypeSet::EVERY };
         let columns = sniffed.columns.iter().zip(hints).zip(fixed);
         let columns = columns
             .map(|((column, hint), fixed)| {
@@ -85,6 +88,30 @@ impl Guess {
     pub(super) fn agrees_with(&self, other: &Guess) -> bool {
         let same = |(a, b): (&ColumnGuess, &ColumnGuess)| a.decision.value_type == b.decision.value_type;
         self.columns.iter().zip(&other.columns).all(same)
+    }
+
+    /// The options with what the columns need beyond them.
+    pub(super) fn options(&self, options: &TextOptions) -> TextOptions {
+        let mut options = options.clone();
+        for column in self.columns.iter().filter(|column| column.fixed.is_none()) {
+            let decision = &column.decision;
+            let format = decision.value_type.layout().map(Layout::format);
+            let format = format.and_then(|format| MomentFormat::new(&[format]).ok());
+            if decision.null_texts.is_empty() && !decision.quoted_nulls && format.is_none() {
+                continue;
+            }
+            let values = &mut options.values;
+            let mut nulls = values.columns.get(&column.name).and_then(|own| own.nulls.clone());
+            if !decision.null_texts.is_empty() {
+                let texts = nulls.get_or_insert_with(|| values.nulls.clone());
+                texts.extend(decision.null_texts.iter().map(|text| (*text).to_owned()));
+            }
+            let own = values.columns.entry(column.name.clone()).or_default();
+            own.nulls = nulls;
+            own.quoted_nulls = if decision.quoted_nulls { Some(true) } else { own.quoted_nulls };
+            own.format = format.or_else(|| own.format.take());
+        }
+        options
     }
 
     /// The columns as the user sees them.

@@ -23,7 +23,8 @@ const ESTIMATE_SLACK: usize = 64;
 pub(super) struct Inference<'a> {
     pub(super) pass: &'a Pass,
     pub(super) guesses: Guesses,
-    pub(super) nulls: Nulls,
+    /// Which fields of each column are NULL.
+    pub(super) nulls: Vec<Nulls>,
     pub(super) options: &'a TextOptions,
     /// Places of the first file that hints came from.
     pub(super) places: Vec<Range<u64>>,
@@ -181,7 +182,8 @@ impl Inference<'_> {
         };
         let schema = Arc::new(Schema::new(columns.iter().map(|column| all[*column].clone()).collect()));
         let output = Output { schema: Arc::clone(&schema), columns };
-        let fields = FieldPlan::new(&file.name, &output, &file.input, self.options, self.pass.kernel)?;
+        let options = guess.options(self.options);
+        let fields = FieldPlan::new(&file.name, &output, &file.input, &options, self.pass.kernel)?;
         Ok(Plan { file: Arc::clone(file), guess, fields, schema, looks })
     }
 
@@ -213,13 +215,13 @@ impl Inference<'_> {
                     Look::Decode => {}
                     Look::Verify => {
                         let value_type = &plan.guess.column(column).decision.value_type;
-                        if !verify(&rows, column, value_type, &self.nulls, &self.guesses.reading) {
+                        if !verify(&rows, column, value_type, &self.nulls[column], &self.guesses.reading) {
                             self.guesses.widen(&self.classify(plan, &rows), &plan.guess, column);
                             return Ok(Ending::Widened);
                         }
                     }
                     Look::Classify => {
-                        let types = classify_column(&rows, column, &self.nulls, &self.guesses.reading);
+                        let types = classify_column(&rows, column, &self.nulls[column], &self.guesses.reading);
                         *found = found.join(types);
                     }
                 }
@@ -265,10 +267,14 @@ impl Inference<'_> {
             }
             Refusal::Value(bad) => {
                 let column = &plan.guess.schema.columns()[bad.position];
+                let (start, end) = (bad.error.start as usize, bad.error.end as usize);
+                let raw = &piece.rows.text().text()[start..end];
+                let advice = plan.fields.advice(bad.position, raw, bad.error.reason);
                 let mut error = Refusal::Value(bad).explain(work, piece);
-                if let LoadError::Bad(field) = &mut error {
-                    // The file was opened with the first guess.
+                // The file was opened with the first guess, which may have been another.
+                if let (LoadError::Bad(field), Some(advice)) = (&mut error, advice) {
                     field.column = Some((column.name.clone(), column.column_type.to_string()));
+                    (field.reason, field.remedy) = (advice.reason, advice.remedy);
                 }
                 Err(error)
             }
@@ -280,7 +286,7 @@ impl Inference<'_> {
     fn classify(&self, plan: &Plan, rows: &Rows<'_>) -> Vec<TypeSet> {
         let types = |column: usize| {
             if plan.guess.column(column).may_widen() {
-                classify_column(rows, column, &self.nulls, &self.guesses.reading)
+                classify_column(rows, column, &self.nulls[column], &self.guesses.reading)
             } else {
                 TypeSet::EVERY
             }

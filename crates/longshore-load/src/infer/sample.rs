@@ -4,9 +4,8 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use longshore_format::sniff::types::TypeSet;
-use longshore_format::sniff::{Family, SAMPLE_BYTES, Sniffed, sniff};
+use longshore_format::sniff::{Family, Given, JSON_SAMPLE_BYTES, SAMPLE_BYTES, Sniffed, sniff};
 
-use super::InferRequest;
 use crate::source::{Input, read_up_to};
 use crate::{Control, InputFile, LoadError, Source};
 
@@ -23,11 +22,7 @@ pub(super) struct Sampled {
 }
 
 /// Takes samples of the first file that is not empty. Files before it are left out; it is opened once.
-pub(super) fn take(
-    inputs: &mut Vec<InputFile>,
-    request: &InferRequest,
-    control: &Control,
-) -> Result<Sampled, LoadError> {
+pub(super) fn take(inputs: &mut Vec<InputFile>, given: &Given, control: &Control) -> Result<Sampled, LoadError> {
     loop {
         if inputs.is_empty() {
             return Err(LoadError::Options("there is no file to read; check the path or the pattern".to_owned()));
@@ -35,8 +30,11 @@ pub(super) fn take(
         let first = inputs.remove(0);
         let (head, at_end, source) = head(first.open()?, control)?;
         let mapped = source.mapped().unwrap_or(&[]);
-        let head = if mapped.is_empty() { &head[..] } else { &mapped[..mapped.len().min(SAMPLE_BYTES)] };
-        let sniffed = sniff(head, at_end, &request.given);
+        let is_json = matches!(mapped.trim_ascii_start().first(), Some(b'{' | b'['));
+        let bytes_max = if is_json { JSON_SAMPLE_BYTES } else { SAMPLE_BYTES };
+        let head = if mapped.is_empty() { &head[..] } else { &mapped[..mapped.len().min(bytes_max)] };
+        let at_end = at_end || head.len() == mapped.len() && !mapped.is_empty();
+        let sniffed = sniff(head, at_end, given);
         if sniffed.columns.is_empty() && sniffed.family.value == Family::Delimited {
             if inputs.is_empty() {
                 return Err(LoadError::Unfit {
@@ -51,7 +49,7 @@ pub(super) fn take(
         let mut places = vec![at_start];
         if sniffed.family.value == Family::Delimited {
             for place in other_places(mapped.len()) {
-                let types = sniffed.types_of(&mapped[place.clone()], place.end == mapped.len(), &request.given);
+                let types = sniffed.types_of(&mapped[place.clone()], place.end == mapped.len(), given);
                 hints = hints.into_iter().zip(types).map(|(hint, types)| hint.join(types)).collect();
                 places.push(place.start as u64..place.end as u64);
             }
