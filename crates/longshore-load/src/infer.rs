@@ -23,8 +23,9 @@ use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 
 use crate::files::{Files, Output};
 use crate::load::Failure;
+use crate::reject::RejectOrder;
 use crate::worker::Pass;
-use crate::{Control, FieldTarget, InputFile, LoadError, LoadReport, TextOptions, Tuning};
+use crate::{Control, FieldTarget, InputFile, LoadError, LoadReport, RejectSummary, TextOptions, Tuning};
 pub use format::options as sniffed_options;
 use guess::{Fixed, Guess, Guesses};
 use read::{Done, Inference};
@@ -70,55 +71,66 @@ pub struct Inferred {
     pub schema: Arc<Schema>,
     /// How to read the files with these columns.
     pub options: TextOptions,
-    /// Rows of all files.
+    /// Rows of all files. Without a load, those with bad values are among them.
     pub rows: u64,
 }
 
 /// Finds out what `inputs` are and what types their columns have, reading all of them. Their fields are set; what they
 /// say of fields is ignored.
 ///
+/// Where bad records are rejected, records of another shape have no say, and nobody is told of them.
+///
 /// # Errors
 /// When a file cannot be read, is empty, or has records that do not fit the dialect that was found.
 pub fn infer(inputs: Vec<InputFile>, request: &InferRequest, control: &Control) -> Result<Inferred, LoadError> {
-    let (inferred, _) = run(inputs, request, control, false)?;
+    let (inferred, _) = run(inputs, request, control, false, None)?;
     Ok(inferred)
 }
 
 /// Does what [`infer`] does and keeps the rows: a relation with the columns that were found.
 ///
+/// Where bad records are rejected, these are the misshapen ones, those with a value that is not of the type given for
+/// its column, and those with bytes that are no text. They are told of when all files are read, and lie in memory until
+/// then.
+///
 /// # Errors
-/// As [`infer`], and when the memory limit is reached.
+/// As [`infer`], when the memory limit is reached, and when more records are rejected than may be.
 pub fn load_inferred(
     inputs: Vec<InputFile>,
     request: &InferRequest,
     control: &Control,
 ) -> Result<(Relation, Inferred, LoadReport), LoadError> {
     let begin = Instant::now();
-    let (inferred, spans) = run(inputs, request, control, true)?;
+    let order = RejectOrder::new(&request.options, &request.memory)?;
+    let (inferred, spans) = run(inputs, request, control, true, order.as_ref())?;
     let relation = Relation::new(Arc::clone(&inferred.schema), Arc::clone(&request.memory));
     let append = relation.begin_append(request.tuning.merge);
     for span in spans {
-        append.merge(span.work.sequence, span.buffers)?;
+        if let Some((order, rejects)) = order.as_ref().zip(span.taken.rejects) {
+            order.deliver(span.work.sequence, rejects).map_err(|(_, error)| error)?;
+        }
+        append.merge(span.work.sequence, span.taken.buffers)?;
+    }
+    let mut rejects = RejectSummary::default();
+    if let Some(order) = order {
+        order.finish(inferred.rows)?;
+        rejects = order.summary();
     }
     let rows = append.commit();
     let bytes = control.progress.bytes_done();
-    let report = LoadReport { rows, bytes, seconds: begin.elapsed().as_secs_f64(), ..LoadReport::default() };
+    let report = LoadReport { rows, rejects, bytes, seconds: begin.elapsed().as_secs_f64() };
     Ok((relation, inferred, report))
 }
 
-/// Infers; returns the spans in their order, with their rows if these are to be kept.
+/// Infers; returns the spans in their order. With `keep`, they have their rows, and their rejects if there is an order
+/// of these.
 fn run(
     mut inputs: Vec<InputFile>,
     request: &InferRequest,
     control: &Control,
     keep: bool,
+    rejects: Option<&RejectOrder>,
 ) -> Result<(Inferred, Vec<Done>), LoadError> {
-    if !request.options.on_error.stops() {
-        return Err(LoadError::Options(
-            "types are found out of files without errors only; give the columns and their types, or set ON_ERROR stop"
-                .to_owned(),
-        ));
-    }
     let given = format::given(&request.given, &request.options);
     let sample::Sampled { sniffed, hints, places } = sample::take(&mut inputs, &given, control)?;
     let columns = sniffed.columns.len();
@@ -138,7 +150,7 @@ fn run(
     let output = Output { schema: Arc::clone(&guess.schema), columns: all };
     let schema = Arc::clone(&guess.schema);
     let files = Files::new(inputs, schema, vec![output], options.clone(), request.tuning.clone(), control)?;
-    let pass = Pass { files, kernel: request.tuning.kernel, mode: options.mode, lenient: false };
+    let pass = Pass { files, kernel: request.tuning.kernel, mode: options.mode, lenient: !options.on_error.stops() };
     let inference = Inference {
         pass: &pass,
         guesses: Guesses::new(guess, reading),
@@ -147,6 +159,7 @@ fn run(
         places,
         memory: &request.memory,
         keep,
+        rejects,
         control,
         failure: Failure::default(),
         spans: Mutex::default(),
@@ -160,7 +173,7 @@ fn run(
     let mut spans = inference.spans.into_inner().unwrap_or_else(PoisonError::into_inner);
     spans.sort_by_key(|span| span.work.sequence);
     let guess = inference.guesses.current();
-    let rows = spans.iter().map(|span| span.rows).sum();
+    let rows = spans.iter().map(|span| span.taken.rows).sum();
     let inferred = Inferred {
         columns: guess.columns(),
         options: guess.options(&options),

@@ -16,6 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use longshore_csv::DefectKind;
+use longshore_storage::Column;
 
 use crate::{BadField, LoadError};
 
@@ -121,6 +122,12 @@ pub struct RejectedColumn {
     pub name: String,
     /// Its type, as in SQL.
     pub column_type: String,
+}
+
+impl RejectedColumn {
+    pub(crate) fn of(column: &Column) -> Self {
+        Self { name: column.name.clone(), column_type: column.column_type.to_string() }
+    }
 }
 
 impl Reject {

@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use harness::rejects::{Expected, Gathered, Outcome, expected_rejects, load_with_rejects};
 use harness::{Machine, comma, dump, machines, schema, share};
+use longshore_format::sniff::{Given, QuoteChoice};
 use longshore_load::{
-    ColumnChoice, Control, DefectKind, Dialect, Header, InputFile, LoadError, OnError, Reject, RejectFile, RejectLimit,
-    RejectSink, RejectTable, ScanRequest, Source, TextOptions, TextScan, Tuning, ValueOptions, copy_from, dry_run,
-    reject_schema,
+    ColumnChoice, Control, DefectKind, Dialect, Header, InferRequest, InputFile, LoadError, OnError, Reject,
+    RejectFile, RejectLimit, RejectSink, RejectTable, ScanRequest, Source, TextOptions, TextScan, TrailingDelimiter,
+    Tuning, ValueOptions, copy_from, dry_run, infer, load_inferred, reject_schema,
 };
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 use tempfile::NamedTempFile;
@@ -520,4 +521,63 @@ fn rejects_count_as_memory() {
     assert!(matches!(error, LoadError::OutOfMemory(_)), "{error}");
     drop(table);
     assert_eq!(memory.used(), 0);
+}
+
+#[test]
+fn types_are_found_out_beside_records_that_are_rejected() {
+    let all = machines();
+    let mut random = Random(25);
+    let given = Given {
+        delimiter: Some(b",".to_vec()),
+        quote: Some(QuoteChoice::Byte(b'"')),
+        header: Some(true),
+        trailing_delimiter: Some(false),
+        null_texts: Some(vec![Vec::new()]),
+        ..Given::default()
+    };
+    for _ in 0..share(24) {
+        let mut text = b"id,name,day\n0,a,2024-01-01\n".to_vec();
+        for row in 0..100 {
+            let id = if random.below(20) == 0 { random.pick(&["1x", "99999999999", "\"\""]) } else { "" };
+            let id = if id.is_empty() { row.to_string() } else { id.to_owned() };
+            let name = random.pick(&["plain", "", "\"quoted\"", "\"a,b\"", "\"two\nlines, 1,\n\""]);
+            let day = random.pick(&["2024-02-29", "", "1999-12-31"]);
+            let extra = if random.below(20) == 0 { ",extra" } else { "" };
+            text.extend_from_slice(format!("{id},{name},{day}{extra}\n").as_bytes());
+        }
+        // Which text it is, is found out at the head; the last records may be anything.
+        let last = random.pick(&["7,\"never closed,2024-01-01\n8,b,\n", "9,BAD,2024-01-01\n", "10,c,late\n", ""]);
+        text.extend(last.bytes().map(|byte| if byte == b'B' { 0xFF } else { byte }));
+        let file = file_of(&text);
+        let mut found: Option<Outcome> = None;
+        for machine in random.machines(&all, 4) {
+            let sink = Arc::new(Gathered::default());
+            let on_error = OnError::Collect(Arc::clone(&sink) as Arc<dyn RejectSink>);
+            let request = InferRequest {
+                given: given.clone(),
+                types: vec![("id".to_owned(), ColumnType::Integer)],
+                extra: Vec::new(),
+                options: TextOptions { on_error, mode: machine.mode, ..comma() },
+                tuning: machine.tuning.clone(),
+                memory: Memory::new(None),
+            };
+            let path = file.path().to_owned();
+            let input = || {
+                let path = path.clone();
+                let open = move || if machine.stream { Source::open_unmapped(&path) } else { Source::open(&path) };
+                vec![InputFile::new("FILE", open, &[])]
+            };
+            let (relation, inferred, report) = load_inferred(input(), &request, &Control::new()).expect("a load");
+            let types = infer(input(), &request, &Control::new()).expect("types").schema;
+            assert_eq!(types, inferred.schema, "{machine:?}");
+            let rejects: Vec<Expected> = sink.rejects.lock().expect("no panic").iter().map(Expected::from).collect();
+            assert_eq!(report.rejects.rejects(), rejects.len() as u64);
+            let loaded = Outcome { rows: dump(&relation), rejects, records: report.rejects.records };
+            let options = TextOptions { header: Header::Skip, trailing_delimiter: TrailingDelimiter::No, ..comma() };
+            let expected = expected_rejects(&text, &inferred.schema, &options).expect("a header");
+            assert_eq!(loaded.rejects, expected.rejects, "{machine:?}\n{}", text.escape_ascii());
+            assert_eq!(loaded, expected, "{machine:?}\n{}", text.escape_ascii());
+            assert_eq!(*found.get_or_insert_with(|| loaded.clone()), loaded);
+        }
+    }
 }

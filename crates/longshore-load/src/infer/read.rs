@@ -4,17 +4,19 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use longshore_csv::decode::{Advice, Reason};
 use longshore_csv::{PADDING, Rows};
 use longshore_format::sniff::types::{Nulls, TypeSet, classify_column, verify};
 use longshore_storage::{ARENA_BLOCK_BYTES, Arena, CHUNK_ROWS_MAX, Memory, PartitionBuffer, Reservation, Schema};
 
 use super::guess::{Guess, Guesses, Look};
-use crate::fields::{FieldPlan, Refusal};
+use crate::fields::{BadValue, FieldPlan, Refusal};
 use crate::files::{OpenFile, Output, Work};
 use crate::load::{Failure, StopOnPanic};
 use crate::position::bad_record;
+use crate::reject::{RejectOrder, SpanRejects};
 use crate::worker::{Cursor, Pass, Piece, Scratch};
-use crate::{Control, LoadError, TextOptions};
+use crate::{Control, LoadError, RejectedColumn, TextOptions};
 
 /// Room that a buffer gets beyond the estimate of its rows: one part in this many.
 const ESTIMATE_SLACK: usize = 64;
@@ -31,6 +33,8 @@ pub(super) struct Inference<'a> {
     pub(super) memory: &'a Arc<Memory>,
     /// Whether rows are kept.
     pub(super) keep: bool,
+    /// Where rejects go; `None` if the first bad record ends everything, or rows are not kept.
+    pub(super) rejects: Option<&'a RejectOrder>,
     pub(super) control: &'a Control,
     pub(super) failure: Failure,
     /// Spans that were read.
@@ -43,10 +47,17 @@ pub(super) struct Inference<'a> {
 pub(super) struct Done {
     pub(super) work: Work,
     guess: Arc<Guess>,
-    pub(super) buffers: Vec<PartitionBuffer>,
-    pub(super) rows: u64,
+    pub(super) taken: Taken,
     /// For text that the span keeps.
     _text: Reservation,
+}
+
+/// What a span gave.
+pub(super) struct Taken {
+    /// The rows, if they are kept.
+    pub(super) buffers: Vec<PartitionBuffer>,
+    pub(super) rows: u64,
+    pub(super) rejects: Option<SpanRejects>,
 }
 
 /// How the fields of a file are decoded by a guess.
@@ -60,10 +71,7 @@ struct Plan {
 
 /// How the reading of a span ended.
 enum Ending {
-    Done {
-        buffers: Vec<PartitionBuffer>,
-        rows: u64,
-    },
+    Done(Taken),
     /// The guess was too narrow, and is wider now.
     Widened,
 }
@@ -112,8 +120,8 @@ impl Inference<'_> {
                 Err((sequence, error)) => return self.fail(sequence, error),
             };
             match self.read(&work, &mut worker) {
-                Ok(Some((guess, buffers, rows))) => {
-                    let done = Done { work, guess, buffers, rows, _text: text };
+                Ok(Some((guess, taken))) => {
+                    let done = Done { work, guess, taken, _text: text };
                     self.spans.lock().unwrap_or_else(PoisonError::into_inner).push(done);
                 }
                 Ok(None) => return,
@@ -142,12 +150,7 @@ impl Inference<'_> {
     }
 
     /// Reads a span until the guess is wide enough for it; `None` if an earlier one failed meanwhile.
-    #[allow(clippy::type_complexity, reason = "the parts of what becomes a `Done`")]
-    fn read(
-        &self,
-        work: &Work,
-        worker: &mut Worker,
-    ) -> Result<Option<(Arc<Guess>, Vec<PartitionBuffer>, u64)>, LoadError> {
+    fn read(&self, work: &Work, worker: &mut Worker) -> Result<Option<(Arc<Guess>, Taken)>, LoadError> {
         loop {
             if self.control.is_cancelled() {
                 return Err(LoadError::Cancelled);
@@ -165,7 +168,7 @@ impl Inference<'_> {
             let ending = self.read_once(work, plan, arena, scratch);
             work.finish()?;
             match ending? {
-                Ending::Done { buffers, rows } => return Ok(Some((Arc::clone(&plan.guess), buffers, rows))),
+                Ending::Done(taken) => return Ok(Some((Arc::clone(&plan.guess), taken))),
                 Ending::Widened => {}
             }
         }
@@ -198,6 +201,8 @@ impl Inference<'_> {
         let mut cursor = Cursor::new(self.pass, work, scratch);
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
         let mut found = vec![TypeSet::EVERY; plan.guess.len()];
+        let mut rejects = self.rejects.map(|order| SpanRejects::new(order, work));
+        let mut bad = Vec::new();
         let (mut rows_read, mut bytes_read) = (0, 0);
         loop {
             if self.control.is_cancelled() {
@@ -205,9 +210,18 @@ impl Inference<'_> {
             }
             let bytes_left = cursor.bytes_left(work);
             let Some(piece) = cursor.next(self.pass, work, scratch)? else { break };
-            let rows = piece.sound_rows();
-            if let Err(refusal) = take(plan, rows, bytes_left, &piece, &mut buffers, arena) {
-                return self.widen_or_fail(work, plan, &piece, refusal);
+            bad.clear();
+            let lenient = self.pass.lenient;
+            let rows = if lenient { piece.rows } else { piece.sound_rows() };
+            let wanted = lenient.then_some(&mut bad);
+            let taken = match take(plan, rows, bytes_left, &piece, &mut buffers, arena, wanted) {
+                Ok(taken) => taken,
+                Err(refusal) => return self.widen_or_fail(work, plan, &piece, refusal),
+            };
+            // A value that is bad whatever the column may become is one to reject.
+            if let Some(bad) = bad.iter().find(|bad| plan.may_widen(bad.position)) {
+                self.guesses.widen(&self.classify(plan, &rows), &plan.guess, bad.position);
+                return Ok(Ending::Widened);
             }
             let sampled = self.is_sampled(work, &piece);
             for (column, found) in found.iter_mut().enumerate() {
@@ -226,20 +240,23 @@ impl Inference<'_> {
                     }
                 }
             }
-            if let Some(defect) = piece.defects.first() {
+            if let Some(rejects) = &mut rejects {
+                rejects
+                    .add_explained(work, &piece, &bad, &|position, raw, reason| plan.explain(position, raw, reason))?;
+            } else if let (Some(defect), false) = (piece.defects.first(), lenient) {
                 return Err(bad_record(work, &piece, defect));
             }
             if !self.keep {
                 buffers.clear();
             }
-            rows_read += rows.count() as u64;
+            rows_read += taken as u64;
             bytes_read += piece.bytes as u64;
         }
         if found.iter().any(|types| *types != TypeSet::EVERY) {
             self.guesses.join(&found);
         }
         self.control.progress.add(bytes_read, rows_read);
-        Ok(Ending::Done { buffers, rows: rows_read })
+        Ok(Ending::Done(Taken { buffers, rows: rows_read, rejects }))
     }
 
     /// Whether a piece overlaps a place of the first file that hints came from.
@@ -258,9 +275,7 @@ impl Inference<'_> {
         refusal: Refusal,
     ) -> Result<Ending, LoadError> {
         match refusal {
-            Refusal::Value(bad)
-                if plan.guess.column(bad.position).may_widen() && plan.looks[bad.position] != Look::Decode =>
-            {
+            Refusal::Value(bad) if plan.may_widen(bad.position) => {
                 let found = self.classify(plan, &piece.sound_rows());
                 self.guesses.widen(&found, &plan.guess, bad.position);
                 Ok(Ending::Widened)
@@ -295,7 +310,21 @@ impl Inference<'_> {
     }
 }
 
-/// Decodes the rows of a piece into the last buffer, and into new ones as each is full.
+impl Plan {
+    /// Whether a value that cannot be decoded tells that a column is something else.
+    fn may_widen(&self, column: usize) -> bool {
+        self.guess.column(column).may_widen() && self.looks[column] != Look::Decode
+    }
+
+    /// Which column a field belongs to, and what is wrong with its text. (The file was opened with the first guess.)
+    fn explain(&self, position: usize, raw: &[u8], reason: Reason) -> (RejectedColumn, Advice) {
+        let advice = self.fields.advice(position, raw, reason).expect("the plan read the field");
+        (RejectedColumn::of(&self.guess.schema.columns()[position]), advice)
+    }
+}
+
+/// Decodes the rows of a piece into the last buffer, and into new ones as each is full. With `bad`, rows with bad
+/// fields go there. Returns how many were taken.
 fn take(
     plan: &Plan,
     mut rows: Rows<'_>,
@@ -303,10 +332,12 @@ fn take(
     piece: &Piece<'_>,
     buffers: &mut Vec<PartitionBuffer>,
     arena: &mut Arena,
-) -> Result<(), Refusal> {
+    mut bad: Option<&mut Vec<BadValue>>,
+) -> Result<usize, Refusal> {
     if plan.schema.columns().is_empty() {
-        return Ok(());
+        return Ok(rows.count());
     }
+    let (mut row, mut taken) = (0, 0);
     while !rows.is_empty() {
         let heap_due = rows.text_bytes() + plan.fields.constant_bytes() + PADDING;
         let room = match buffers.last() {
@@ -327,8 +358,14 @@ fn take(
         }
         let (fitting, rest) = rows.split_at(room.min(rows.count()));
         let buffer = buffers.last_mut().expect("there is room in it");
-        plan.fields.decode(fitting, buffer).map_err(Refusal::Value)?;
+        let before = buffer.rows();
+        match &mut bad {
+            None => plan.fields.decode(fitting, buffer).map_err(Refusal::Value)?,
+            Some(bad) => plan.fields.decode_lenient(&fitting, row, buffer, bad),
+        }
+        taken += buffer.rows() - before;
+        row += fitting.count();
         rows = rest;
     }
-    Ok(())
+    Ok(taken)
 }

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use longshore_csv::decode::{Advice, Reason};
 use longshore_csv::{Defect, DefectKind};
 use longshore_storage::Reservation;
 
@@ -30,6 +31,9 @@ pub(crate) struct SpanRejects {
     rejects_max: usize,
     records_max: u64,
 }
+
+/// Which column a field belongs to, and what is wrong with its text.
+pub(crate) type Explain<'a> = dyn Fn(usize, &[u8], Reason) -> (RejectedColumn, Advice) + 'a;
 
 /// Line feeds of a text before a position that mostly moves forward.
 #[derive(Clone, Copy, Default)]
@@ -84,6 +88,21 @@ impl SpanRejects {
 
     /// Takes in the next piece: its defects, and the bad values of its rows, which are in order of row and position.
     pub(crate) fn add(&mut self, work: &Work, piece: &Piece<'_>, bad: &[BadValue]) -> Result<(), LoadError> {
+        let explain = |position: usize, raw: &[u8], reason: Reason| {
+            let column = work.file.fields[position].as_ref().expect("only fields with a column are decoded");
+            (RejectedColumn::of(column), work.file.advice(position, raw, reason))
+        };
+        self.add_explained(work, piece, bad, &explain)
+    }
+
+    /// The same where the file's own plans are not those that the fields were read by.
+    pub(crate) fn add_explained(
+        &mut self,
+        work: &Work,
+        piece: &Piece<'_>,
+        bad: &[BadValue],
+        explain: &Explain<'_>,
+    ) -> Result<(), LoadError> {
         if piece.has_a_line_per_row() && bad.is_empty() {
             self.lines.skip(piece.bytes, piece.rows.count());
             return Ok(());
@@ -91,12 +110,12 @@ impl SpanRejects {
         let mut bad = bad.chunk_by(|a, b| a.error.row == b.error.row).peekable();
         for defect in &piece.defects {
             while let Some(row) = bad.next_if(|row| row[0].error.row < defect.row) {
-                self.add_row(work, piece, row)?;
+                self.add_row(work, piece, row, explain)?;
             }
             self.add_defect(work, piece, defect)?;
         }
         for row in bad {
-            self.add_row(work, piece, row)?;
+            self.add_row(work, piece, row, explain)?;
         }
         self.lines.at(work.text(), piece.start + piece.bytes);
         Ok(())
@@ -126,7 +145,13 @@ impl SpanRejects {
     }
 
     /// Takes in the bad fields of one row.
-    fn add_row(&mut self, work: &Work, piece: &Piece<'_>, bad: &[BadValue]) -> Result<(), LoadError> {
+    fn add_row(
+        &mut self,
+        work: &Work,
+        piece: &Piece<'_>,
+        bad: &[BadValue],
+        explain: &Explain<'_>,
+    ) -> Result<(), LoadError> {
         self.summary.records += 1;
         let mut record = None;
         for BadValue { position, error } in bad {
@@ -141,16 +166,15 @@ impl SpanRejects {
                 Some(record) => Arc::clone(record),
                 None => Arc::clone(record.insert(self.record(work, start, end)?)),
             };
-            let column = work.file.fields[*position].as_ref().expect("only fields with a column are decoded");
             let value = &piece.rows.text().text()[error.start as usize..error.end as usize];
-            let advice = work.file.advice(*position, value, error.reason);
+            let (column, advice) = explain(*position, value, error.reason);
             let at = piece.start + piece.origin(error.start);
             let line = self.lines.at(work.text(), at) + 1;
             self.push(Reject {
                 file: Arc::clone(&self.file),
                 line,
                 byte: work.span.offset + at as u64,
-                column: Some(RejectedColumn { name: column.name.clone(), column_type: column.column_type.to_string() }),
+                column: Some(column),
                 value: Some(value[..value.len().min(REJECT_VALUE_BYTES_MAX)].to_vec()),
                 kind,
                 reason: advice.reason,
