@@ -4,6 +4,7 @@
 
 mod container;
 mod encoding;
+mod expand;
 mod fault;
 mod feed;
 mod location;
@@ -15,6 +16,7 @@ mod stages;
 
 pub use container::Container;
 pub use encoding::{Encoding, EncodingErrors};
+pub use expand::{FoundFile, expand, partition_names};
 pub use location::Location;
 pub use open::{open, open_reader};
 pub use options::{Compression, OpenOptions};

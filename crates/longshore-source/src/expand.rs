@@ -1,0 +1,167 @@
+//! From what a user names to files in order: paths, lists, patterns, folders, standard input.
+//!
+//! A name that is a file is that file, whatever characters it has. Otherwise a name with `*`, `?`, `[..]` or `{a,b}` is
+//! a pattern: `*` and `?` stop at `/`, `**` does not. A folder stands for all files in it and below, without those that
+//! begin with `.` or `_` (what writers leave beside their parts). What a pattern or a folder stands for is sorted by its
+//! path, byte by byte; the names of a list keep their order. Not here: listing stores (`remote`), opening (`open`).
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+use longshore_load::LoadError;
+use walkdir::{DirEntry, WalkDir};
+
+use crate::location::Location;
+
+mod hive;
+
+pub use hive::partition_names;
+
+/// A file that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFile {
+    /// Where it is; opens it.
+    pub location: Location,
+    /// What its folders say (`year=2024/month=01`): names and values in their order; `None` is NULL.
+    pub partitions: Vec<(String, Option<String>)>,
+    /// Its size, compressed if it is, where known.
+    pub bytes: Option<u64>,
+}
+
+impl FoundFile {
+    fn local(path: PathBuf, bytes: Option<u64>) -> Self {
+        let partitions = hive::partitions(&path.to_string_lossy());
+        Self { location: Location::File(path), partitions, bytes }
+    }
+}
+
+/// The files that `names` stand for.
+///
+/// # Errors
+/// When a name stands for no file, or a folder cannot be read.
+pub fn expand(names: &[String]) -> Result<Vec<FoundFile>, LoadError> {
+    let mut files = Vec::new();
+    for name in names {
+        match Location::parse(name) {
+            Location::File(path) => local(name, &path, &mut files)?,
+            location @ Location::Stdin => files.push(FoundFile { location, partitions: Vec::new(), bytes: None }),
+        }
+    }
+    Ok(files)
+}
+
+fn local(name: &str, path: &Path, files: &mut Vec<FoundFile>) -> Result<(), LoadError> {
+    match path.metadata() {
+        Ok(metadata) if metadata.is_dir() => folder(name, path, files),
+        Ok(metadata) => {
+            files.push(FoundFile::local(path.to_owned(), metadata.is_file().then_some(metadata.len())));
+            Ok(())
+        }
+        Err(_) if is_pattern(name) => pattern(name, files),
+        Err(error) => Err(LoadError::Io { file: name.to_owned(), action: "open it", error }),
+    }
+}
+
+fn folder(name: &str, path: &Path, files: &mut Vec<FoundFile>) -> Result<(), LoadError> {
+    let is_wanted = |entry: &DirEntry| {
+        let first = entry.file_name().as_encoded_bytes().first();
+        entry.depth() == 0 || !matches!(first, Some(b'.' | b'_'))
+    };
+    let found = walk(name, path, is_wanted, |_| true)?;
+    if found.is_empty() {
+        let problem = String::from("the folder holds no file; those that begin with '.' or '_' are passed over");
+        return Err(LoadError::Unfit { file: name.to_owned(), problem });
+    }
+    files.extend(found);
+    Ok(())
+}
+
+fn pattern(name: &str, files: &mut Vec<FoundFile>) -> Result<(), LoadError> {
+    let base = base_of(name);
+    let glob = compile(name).map_err(|problem| LoadError::Unfit { file: name.to_owned(), problem })?;
+    let wants_hidden = name[base.len()..].split('/').any(|part| part.starts_with('.') && part != "." && part != "..");
+    let is_wanted = |entry: &DirEntry| {
+        entry.depth() == 0 || wants_hidden || entry.file_name().as_encoded_bytes().first() != Some(&b'.')
+    };
+    // What the walk finds below "." begins with "./", and patterns do not.
+    let root = if base.is_empty() { Path::new(".") } else { Path::new(base) };
+    let found = if root.is_dir() {
+        let shown = |path: &Path| {
+            if base.is_empty() { path.strip_prefix(".").unwrap_or(path).to_owned() } else { path.to_owned() }
+        };
+        let mut found = walk(name, root, is_wanted, |path| glob.is_match(shown(path)))?;
+        if base.is_empty() {
+            for file in &mut found {
+                if let Location::File(path) = &mut file.location {
+                    *path = shown(path);
+                }
+            }
+        }
+        found
+    } else {
+        Vec::new()
+    };
+    if found.is_empty() {
+        return Err(no_match(name));
+    }
+    files.extend(found);
+    Ok(())
+}
+
+/// The error of a pattern that no file fits.
+fn no_match(name: &str) -> LoadError {
+    LoadError::Unfit { file: name.to_owned(), problem: String::from("no file fits this pattern") }
+}
+
+/// The files under `root`, sorted by path.
+fn walk(
+    name: &str,
+    root: &Path,
+    is_wanted: impl FnMut(&DirEntry) -> bool,
+    fits: impl Fn(&Path) -> bool,
+) -> Result<Vec<FoundFile>, LoadError> {
+    let mut found = Vec::new();
+    for entry in WalkDir::new(root).follow_links(true).into_iter().filter_entry(is_wanted) {
+        let entry = entry.map_err(|error| {
+            let problem = error.to_string();
+            let error = error.into_io_error().unwrap_or_else(|| io::Error::other(problem));
+            LoadError::Io { file: name.to_owned(), action: "look through its folders", error }
+        })?;
+        if !entry.file_type().is_dir() && fits(entry.path()) {
+            let bytes = entry.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+            found.push(FoundFile::local(entry.into_path(), bytes));
+        }
+    }
+    found.sort_by(|left, right| path_of(left).cmp(path_of(right)));
+    Ok(found)
+}
+
+fn path_of(file: &FoundFile) -> &[u8] {
+    match &file.location {
+        Location::File(path) => path.as_os_str().as_encoded_bytes(),
+        Location::Stdin => &[],
+    }
+}
+
+/// Whether `name` has characters that mean more than themselves.
+fn is_pattern(name: &str) -> bool {
+    name.contains(['*', '?', '[', '{'])
+}
+
+fn compile(pattern: &str) -> Result<GlobMatcher, String> {
+    // Paths are found with single slashes.
+    let pattern = pattern.replace("//", "/");
+    let glob = GlobBuilder::new(&pattern).literal_separator(true).backslash_escape(true).build();
+    glob.map(|glob| glob.compile_matcher()).map_err(|error| format!("this is not a valid pattern: {}", error.kind()))
+}
+
+/// The folder that a pattern's files are under: what stands before the first part with a special character.
+fn base_of(pattern: &str) -> &str {
+    let special = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
+    match pattern[..special].rfind('/') {
+        Some(0) => "/",
+        Some(slash) => &pattern[..slash],
+        None => "",
+    }
+}
