@@ -40,6 +40,7 @@ pub(crate) struct FieldPlan {
 /// What goes into a column that no field goes to.
 enum Filler {
     Null,
+    RecordNumber,
     Constant {
         decoder: Box<Decoder>,
         /// One row of one field: the text of the value.
@@ -103,6 +104,8 @@ impl FieldPlan {
             let fill = input.fills.iter().find(|(filled, _)| *filled == place).map(|(_, fill)| fill);
             let filler = match fill {
                 Some(Fill::Constant(text)) => constant(file, definition, text, kernel)?,
+                Some(Fill::RecordNumber) if definition.column_type == ColumnType::BigInt => Filler::RecordNumber,
+                Some(Fill::RecordNumber) => return Err(no_bigint(definition)),
                 None | Some(Fill::Null) if definition.nullable => Filler::Null,
                 None | Some(Fill::Null) => return Err(not_null(file, definition)),
             };
@@ -115,7 +118,7 @@ impl FieldPlan {
     /// Bytes of heap that constants need at most in each call of [`FieldPlan::decode`].
     pub(crate) fn constant_bytes(&self) -> usize {
         let bytes = |(_, filler): &(usize, Filler)| match filler {
-            Filler::Null => 0,
+            Filler::Null | Filler::RecordNumber => 0,
             Filler::Constant { text, .. } => text.rows().text_bytes(),
         };
         self.fillers.iter().map(bytes).sum()
@@ -128,11 +131,16 @@ impl FieldPlan {
         Some(self.fields[field].decoder.advice(raw, reason))
     }
 
-    /// Decodes `rows` behind the rows that `buffer` has.
+    /// Decodes `rows`, which are of `piece`, behind the rows that `buffer` has.
     ///
     /// # Errors
     /// The first bad field: of the first bad row, in the order of the file. The buffer is then only good to be dropped.
-    pub(crate) fn decode(&self, mut rows: Rows<'_>, buffer: &mut PartitionBuffer) -> Result<(), BadValue> {
+    pub(crate) fn decode(
+        &self,
+        mut rows: Rows<'_>,
+        piece: &Piece<'_>,
+        buffer: &mut PartitionBuffer,
+    ) -> Result<(), BadValue> {
         let count = rows.count();
         let mut nulls = vec![0; self.columns];
         let mut bad = None;
@@ -151,7 +159,7 @@ impl FieldPlan {
         if let Some(bad) = bad {
             return Err(bad);
         }
-        self.fill(&mut spare.columns, count, &mut heap, &mut nulls);
+        self.fill(&mut spare.columns, &rows, piece, &mut heap, &mut nulls);
         let heap_used = heap.used();
         // SAFETY: every column was filled for `count` rows, by its decoder or its filler, and the heap up to
         // `heap_used`; the decoders check UTF-8 and make views that point into the heap.
@@ -165,6 +173,7 @@ impl FieldPlan {
         &self,
         rows: &Rows<'_>,
         first_row: usize,
+        piece: &Piece<'_>,
         buffer: &mut PartitionBuffer,
         bad: &mut Vec<BadValue>,
     ) {
@@ -180,7 +189,7 @@ impl FieldPlan {
             nulls[column] = target.validity.nulls();
             bad.extend(errors.drain(..).map(|error| BadValue { position, error }));
         }
-        self.fill(&mut spare.columns, count, &mut heap, &mut nulls);
+        self.fill(&mut spare.columns, rows, piece, &mut heap, &mut nulls);
         let heap_used = heap.used();
         let bad = &mut bad[before..];
         bad.sort_by_key(|bad| (bad.error.row, bad.position));
@@ -194,11 +203,23 @@ impl FieldPlan {
         unsafe { buffer.advance_without(count, &rejected, &nulls, heap_used) };
     }
 
-    /// Fills the next `count` slots of columns that no field goes to.
-    fn fill(&self, columns: &mut [SpareColumn<'_>], count: usize, heap: &mut Heap<'_>, nulls: &mut [usize]) {
+    /// Whether a column gets the numbers of records.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.fillers.iter().any(|(_, filler)| matches!(filler, Filler::RecordNumber))
+    }
+
+    /// Fills the columns that no field goes to, for `rows` of `piece`.
+    fn fill(
+        &self,
+        columns: &mut [SpareColumn<'_>],
+        rows: &Rows<'_>,
+        piece: &Piece<'_>,
+        heap: &mut Heap<'_>,
+        nulls: &mut [usize],
+    ) {
         for (column, filler) in &self.fillers {
-            filler.fill(&mut columns[*column], count, heap);
-            nulls[*column] = if matches!(filler, Filler::Null) { count } else { 0 };
+            filler.fill(&mut columns[*column], rows, piece, heap);
+            nulls[*column] = if matches!(filler, Filler::Null) { rows.count() } else { 0 };
         }
     }
 }
@@ -219,8 +240,9 @@ fn target<'a, 'h>(column: &'a mut SpareColumn<'_>, count: usize, heap: &'a mut H
 }
 
 impl Filler {
-    /// Fills the next `count` slots of a column.
-    fn fill(&self, column: &mut SpareColumn<'_>, count: usize, heap: &mut Heap<'_>) {
+    /// Fills the next slots of a column, for `rows` of `piece`.
+    fn fill(&self, column: &mut SpareColumn<'_>, rows: &Rows<'_>, piece: &Piece<'_>, heap: &mut Heap<'_>) {
+        let count = rows.count();
         if count == 0 {
             return;
         }
@@ -236,6 +258,14 @@ impl Filler {
                 let mut target = target(column, 1, heap);
                 decoder.decode(&text.rows(), 0, &mut target).expect("it was decoded when the load was planned");
                 repeat_first(&mut column.values, count, false);
+            }
+            Self::RecordNumber => {
+                let SpareValues::I64(slots) = &mut column.values else {
+                    unreachable!("the plan gives numbers to BIGINT columns only");
+                };
+                for (row, slot) in slots[..count].iter_mut().enumerate() {
+                    slot.write(piece.number(rows.record(row).0) as i64);
+                }
             }
         }
     }
@@ -297,6 +327,13 @@ fn unwritable_default(column: &Column, default: &str) -> LoadError {
     LoadError::Options(format!(
         "column {} {}: its default {default:?} means something else, or nothing, in the separators, words or formats of \
          the file; drop the default, or the option",
+        column.name, column.column_type
+    ))
+}
+
+fn no_bigint(column: &Column) -> LoadError {
+    LoadError::Options(format!(
+        "column {} is {}, but numbers of records are BIGINT; declare it so",
         column.name, column.column_type
     ))
 }

@@ -12,9 +12,10 @@ use longshore_csv::{Dialect, Missing, RecordFormat, RowText, Shape};
 use longshore_storage::{Column, Schema};
 
 use crate::fields::FieldPlan;
+use crate::numbering::RecordCounts;
 use crate::options::PIECE_BYTES_DEFAULT;
 use crate::span::{Span, Spans, Surroundings};
-use crate::{Control, InputFile, LoadError, Meter, Source, TextFormat, TextOptions, Tuning};
+use crate::{Control, Fill, InputFile, LoadError, Meter, Source, TextFormat, TextOptions, Tuning};
 
 /// Files that are open before their turn, at most.
 const FILES_AHEAD_MAX: usize = 4;
@@ -95,6 +96,10 @@ pub(crate) struct OpenFile {
     pub(crate) plans: Vec<FieldPlan>,
     /// Bytes that are scanned and decoded at a time.
     pub(crate) piece_bytes: usize,
+    /// Whether a column asks for the numbers of records.
+    pub(crate) is_numbered: bool,
+    /// How many records its spans have, if a column asks for their numbers.
+    pub(crate) record_counts: RecordCounts,
     /// What each field is, for messages.
     pub(crate) fields: Vec<Option<Column>>,
     /// What was to be opened.
@@ -195,6 +200,11 @@ impl Files {
         self.stops.abandoned.store(true, Ordering::Release);
     }
 
+    /// Whether workers shall stop, or no longer wait.
+    pub(crate) fn stops(&self) -> &Stops {
+        &self.stops
+    }
+
     /// How many spans there are at most.
     pub(crate) fn span_count_max(&self) -> usize {
         let state = self.state();
@@ -223,7 +233,7 @@ impl Files {
         let meter = source.meter().cloned();
         let column = |target: &crate::FieldTarget| schema.columns()[target.column].clone();
         let fields: Vec<Option<Column>> = input.fields.iter().map(|target| target.as_ref().map(column)).collect();
-        let plans = outputs
+        let plans: Vec<FieldPlan> = outputs
             .iter()
             .map(|output| FieldPlan::new(&name, output, &input, options, tuning.kernel))
             .collect::<Result<_, _>>()?;
@@ -244,7 +254,22 @@ impl Files {
         let piece_bytes = tuning.piece_bytes.unwrap_or_else(|| {
             PIECE_BYTES_DEFAULT.max(preamble.record_bytes.saturating_mul(PIECE_RECORDS_MIN).min(PIECE_BYTES_MAX))
         });
-        Ok(OpenFile { name, spans, language, plans, piece_bytes: piece_bytes.max(1), fields, input, meter })
+        // Who decodes by plans of their own need the numbers as well.
+        let has_number = input.fills.iter().any(|(_, fill)| *fill == Fill::RecordNumber);
+        let is_numbered = has_number
+            && plans.iter().zip(outputs).any(|(plan, output)| plan.is_numbered() || output.columns.is_empty());
+        Ok(OpenFile {
+            name,
+            spans,
+            language,
+            plans,
+            piece_bytes: piece_bytes.max(1),
+            is_numbered,
+            record_counts: RecordCounts::default(),
+            fields,
+            input,
+            meter,
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -58,6 +58,9 @@ pub enum Fill {
     Null,
     /// The value of this text in every row.
     Constant(String),
+    /// The number of the record in its file, from 1; header and skipped lines do not count, rejected records do. Of BIGINT
+    /// columns.
+    RecordNumber,
 }
 
 impl InputFile {

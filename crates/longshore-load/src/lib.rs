@@ -13,6 +13,7 @@ mod files;
 mod infer;
 mod input;
 mod load;
+mod numbering;
 mod options;
 mod position;
 mod preamble;

@@ -241,8 +241,8 @@ impl Load<'_> {
             let buffer = buffers.last_mut().expect("there is room in it");
             let before = buffer.rows();
             match &mut bad {
-                None => plan.decode(fitting, buffer).map_err(Refusal::Value)?,
-                Some(bad) => plan.decode_lenient(&fitting, row, buffer, bad),
+                None => plan.decode(fitting, piece, buffer).map_err(Refusal::Value)?,
+                Some(bad) => plan.decode_lenient(&fitting, row, piece, buffer, bad),
             }
             taken += buffer.rows() - before;
             row += fitting.count();

@@ -20,7 +20,7 @@ use crate::files::{Files, Output, Work};
 use crate::load::Failure;
 use crate::position::bad_record;
 use crate::reject::{RejectOrder, SpanRejects};
-use crate::worker::{Cursor, Pass, Scratch};
+use crate::worker::{Cursor, Pass, Piece, Scratch};
 use crate::{Control, InputFile, LoadError, RejectSummary, TextOptions, Tuning};
 
 mod lenient;
@@ -89,7 +89,13 @@ impl Output {
         Self { schema: Arc::new(Schema::new(selected)), columns: columns.to_vec() }
     }
 
-    fn decode(&self, plan: &FieldPlan, rows: Rows<'_>, arena: &mut Arena) -> Result<RecordBatch, Refusal> {
+    fn decode(
+        &self,
+        plan: &FieldPlan,
+        rows: Rows<'_>,
+        piece: &Piece<'_>,
+        arena: &mut Arena,
+    ) -> Result<RecordBatch, Refusal> {
         let count = rows.count();
         if self.columns.is_empty() {
             let options = RecordBatchOptions::new().with_row_count(Some(count));
@@ -97,7 +103,7 @@ impl Output {
             return Ok(batch.expect("a batch without columns fits a schema without columns"));
         }
         let mut buffer = self.buffer(plan, rows, arena)?;
-        plan.decode(rows, &mut buffer).map_err(Refusal::Value)?;
+        plan.decode(rows, piece, &mut buffer).map_err(Refusal::Value)?;
         Ok(buffer.seal().batch(&(0..self.columns.len()).collect::<Vec<_>>(), 0, count))
     }
 
@@ -166,26 +172,27 @@ impl TextScan {
     /// The rows of a piece as batches, behind `ready`.
     fn batches(
         &self,
-        mut rows: Rows<'_>,
+        piece: &Piece<'_>,
         plans: &[FieldPlan],
         arena: &mut Arena,
         selected: &mut Vec<u32>,
         ready: &mut VecDeque<RecordBatch>,
     ) -> Result<(), Refusal> {
+        let mut rows = piece.sound_rows();
         while !rows.is_empty() {
             let (now, later) = rows.split_at(rows.count().min(BATCH_ROWS_MAX));
             rows = later;
             let returned = self.pass.files.output(RETURNED);
             let batch = match &self.filter {
-                None => Some(returned.decode(&plans[RETURNED], now, arena)?),
+                None => Some(returned.decode(&plans[RETURNED], now, piece, arena)?),
                 Some(filter) => {
-                    let batch = self.pass.files.output(FILTERED).decode(&plans[FILTERED], now, arena)?;
+                    let batch = self.pass.files.output(FILTERED).decode(&plans[FILTERED], now, piece, arena)?;
                     let keep = filter.select(&batch).map_err(|problem| Refusal::Other(LoadError::Filter(problem)))?;
                     let kept = kept_rows(&keep);
                     match kept.len() {
                         0 => None,
-                        all if all == now.count() => Some(returned.decode(&plans[RETURNED], now, arena)?),
-                        _ => Some(returned.decode(&plans[RETURNED], now.select(&kept, selected), arena)?),
+                        all if all == now.count() => Some(returned.decode(&plans[RETURNED], now, piece, arena)?),
+                        _ => Some(returned.decode(&plans[RETURNED], now.select(&kept, selected), piece, arena)?),
                     }
                 }
             };
@@ -274,14 +281,14 @@ impl ScanWorker {
         if let Some((all, rejects)) = scan.rejects.as_ref().zip(rejects.as_mut()) {
             bad.clear();
             let mut buffers = Buffers { arena, selected, bad, ready };
-            let made = scan.sound_batches(all, piece.rows, &work.file.plans, &mut buffers);
+            let made = scan.sound_batches(all, &piece, &work.file.plans, &mut buffers);
             let told =
                 made.map_err(|refusal| refusal.explain(&work, &piece)).and_then(|()| rejects.add(&work, &piece, bad));
             if let Err(error) = told {
                 return fail(error);
             }
         } else {
-            let made = scan.batches(piece.sound_rows(), &work.file.plans, arena, selected, ready);
+            let made = scan.batches(&piece, &work.file.plans, arena, selected, ready);
             if let Err(refusal) = made {
                 return fail(refusal.explain(&work, &piece));
             }

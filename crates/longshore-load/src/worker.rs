@@ -5,6 +5,7 @@
 use longshore_csv::{Defect, DefectKind, Dialect, Kernel, Marks, PADDING, Padded, RowText, Rows, Scanner, TextTraits};
 
 use crate::files::{Files, Language, Work};
+use crate::numbering::first_record;
 use crate::position::{UNCLOSED_QUOTE, unclosed_quote};
 use crate::{LoadError, Mode};
 
@@ -33,6 +34,8 @@ pub(crate) struct Scratch {
 /// How far the parse of one span is.
 pub(crate) struct Cursor {
     position: usize,
+    /// Number of the next record in the file, if a column asks for it.
+    next_record: Option<u64>,
     reader: Reader,
 }
 
@@ -51,6 +54,8 @@ pub(crate) struct Piece<'a> {
     /// Records that are none, in their order. Of plain CSV at most one, and no rows behind it, unless the pass is
     /// lenient.
     pub(crate) defects: Vec<Defect>,
+    /// Number of the first record in the file, if a column asks for it.
+    pub(crate) first_record: Option<u64>,
     /// The rows, if they were rewritten and do not stand in the piece itself.
     rewritten: Option<&'a RowText>,
 }
@@ -88,6 +93,12 @@ impl<'a> Piece<'a> {
 impl Cursor {
     /// At the start of the span.
     pub(crate) fn new(pass: &Pass, work: &Work, scratch: &mut Scratch) -> Self {
+        let next_record = work.file.is_numbered.then(|| first_record(pass, work, scratch));
+        Self { next_record, ..Self::unnumbered(pass, work, scratch) }
+    }
+
+    /// At the start of the span, without knowing the numbers of its records.
+    pub(crate) fn unnumbered(pass: &Pass, work: &Work, scratch: &mut Scratch) -> Self {
         let traits = work.span.traits;
         let reader = match &work.file.language {
             Language::Csv { dialect, .. } => {
@@ -98,7 +109,7 @@ impl Cursor {
                 Reader::Other
             }
         };
-        Self { position: 0, reader }
+        Self { position: 0, next_record: None, reader }
     }
 
     /// Bytes of the span that were not parsed yet.
@@ -129,7 +140,7 @@ impl Cursor {
                 if marks.line_ends() == 0 {
                     let defects = vec![never_closed(length)];
                     let rows = Rows::new(text, marks, *shape, *traits, dialect).rows;
-                    Piece { start, bytes: length, rows, defects, rewritten: None }
+                    Piece { start, bytes: length, rows, defects, first_record: self.next_record, rewritten: None }
                 } else {
                     let mut errors = Vec::new();
                     let records = if pass.lenient {
@@ -140,7 +151,7 @@ impl Cursor {
                     errors.extend(records.error);
                     let defects = errors.into_iter().map(Defect::from).collect();
                     let bytes = records.consumed.min(length);
-                    Piece { start, bytes, rows: records.rows, defects, rewritten: None }
+                    Piece { start, bytes, rows: records.rows, defects, first_record: self.next_record, rewritten: None }
                 }
             }
             (_, Language::Other { format, .. }) => {
@@ -158,11 +169,19 @@ impl Cursor {
                     }));
                 }
                 rows.seal();
-                Piece { start, bytes, rows: rows.rows(), defects, rewritten: Some(rows) }
+                Piece {
+                    start,
+                    bytes,
+                    rows: rows.rows(),
+                    defects,
+                    first_record: self.next_record,
+                    rewritten: Some(rows),
+                }
             }
             (Reader::Other, Language::Csv { .. }) => unreachable!("the cursor is that of this file"),
         };
         self.position += piece.bytes;
+        self.next_record = self.next_record.map(|number| number + piece.records());
         Ok(Some(piece))
     }
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use harness::{comma, dump};
 use longshore_csv::{Defect, DefectKind, FirstRecord, RecordFormat, RowText};
 use longshore_load::{
-    Control, FieldTarget, Fill, Header, InputFile, LoadError, ScanRequest, Source, TextFormat, TextOptions, TextScan,
-    Tuning, copy_from,
+    Control, FieldTarget, Fill, Header, InputFile, LoadError, OnError, ScanRequest, Source, TextFormat, TextOptions,
+    TextScan, Tuning, copy_from,
 };
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 use tempfile::NamedTempFile;
@@ -260,4 +260,68 @@ fn a_scan_reads_the_same_as_a_load() {
         }
     }
     assert_eq!(row, 5000);
+}
+
+#[test]
+fn records_are_numbered_file_by_file() {
+    let texts = [0, 1, 700, 30].map(|rows| lines(rows, |row| format!("{row},\"x\n{row}\"\n")));
+    let files = texts.map(|text| file(&format!("skipped\na,b\n{text}")));
+    let schema = schema(&[("a", ColumnType::Integer, true), ("number", ColumnType::BigInt, false)]);
+    let options = TextOptions { header: Header::Skip, skip_lines: 1, ..comma() };
+    let expected = [0, 1, 700, 30].map(|rows| lines(rows, |row| format!("\"{row}\",\"{}\"\n", row + 1))).concat();
+    for tuning in tunings() {
+        let inputs = files.iter().map(|file| {
+            let mut input = input(file, &[0]);
+            input.fields.push(None);
+            input.fills = vec![(1, Fill::RecordNumber)];
+            input
+        });
+        assert_eq!(load(inputs.collect(), &schema, &options, &tuning).expect("a load"), expected, "{tuning:?}");
+    }
+}
+
+#[test]
+fn rejected_records_are_counted() {
+    let text = lines(500, |row| match row % 7 {
+        3 => "bad,x\n".to_owned(),
+        5 => format!("{row},too,many\n"),
+        _ => format!("{row},x\n"),
+    });
+    let file = file(&text);
+    let schema = schema(&[
+        ("a", ColumnType::Integer, true),
+        ("b", ColumnType::Text, true),
+        ("number", ColumnType::BigInt, false),
+    ]);
+    let options = TextOptions { on_error: OnError::Ignore, ..comma() };
+    let expected = lines(500, |row| match row % 7 {
+        3 | 5 => String::new(),
+        _ => format!("\"{row}\",\"x\",\"{}\"\n", row + 1),
+    });
+    for tuning in tunings() {
+        let mut input = input(&file, &[0, 1]);
+        input.fills = vec![(2, Fill::RecordNumber)];
+        assert_eq!(load(vec![input], &schema, &options, &tuning).expect("a load"), expected, "{tuning:?}");
+    }
+}
+
+#[test]
+fn records_of_another_format_are_numbered() {
+    let text = lines(300, |row| if row % 5 == 2 { "nothing\n".to_owned() } else { format!("a={row}\n") });
+    let file = file(&text);
+    let schema = schema(&[
+        ("a", ColumnType::Integer, true),
+        ("b", ColumnType::Text, true),
+        ("number", ColumnType::BigInt, false),
+    ]);
+    let options = TextOptions { on_error: OnError::Ignore, ..TextOptions::of(TextFormat::Other(Arc::new(Pairs))) };
+    let expected = lines(300, |row| match row % 5 {
+        2 => String::new(),
+        _ => format!("\"{row}\",,\"{}\"\n", row + 1),
+    });
+    for tuning in tunings() {
+        let mut input = input(&file, &[0, 1]);
+        input.fills = vec![(2, Fill::RecordNumber)];
+        assert_eq!(load(vec![input], &schema, &options, &tuning).expect("a load"), expected, "{tuning:?}");
+    }
 }

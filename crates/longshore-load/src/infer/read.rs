@@ -360,8 +360,8 @@ fn take(
         let buffer = buffers.last_mut().expect("there is room in it");
         let before = buffer.rows();
         match &mut bad {
-            None => plan.fields.decode(fitting, buffer).map_err(Refusal::Value)?,
-            Some(bad) => plan.fields.decode_lenient(&fitting, row, buffer, bad),
+            None => plan.fields.decode(fitting, piece, buffer).map_err(Refusal::Value)?,
+            Some(bad) => plan.fields.decode_lenient(&fitting, row, piece, buffer, bad),
         }
         taken += buffer.rows() - before;
         row += fitting.count();

@@ -13,6 +13,7 @@ use crate::LoadError;
 use crate::fields::{BadValue, FieldPlan, Refusal};
 use crate::files::Output;
 use crate::reject::RejectOrder;
+use crate::worker::Piece;
 
 /// Where bad records of a scan go.
 pub(super) struct Rejects {
@@ -36,11 +37,12 @@ impl Output {
         plan: &FieldPlan,
         rows: Rows<'_>,
         first_row: usize,
+        piece: &Piece<'_>,
         bad: &mut Vec<BadValue>,
         arena: &mut Arena,
     ) -> Result<Chunk, Refusal> {
         let mut buffer = self.buffer(plan, rows, arena)?;
-        plan.decode_lenient(&rows, first_row, &mut buffer, bad);
+        plan.decode_lenient(&rows, first_row, piece, &mut buffer, bad);
         Ok(buffer.seal())
     }
 }
@@ -50,17 +52,18 @@ impl TextScan {
     pub(super) fn sound_batches(
         &self,
         rejects: &Rejects,
-        mut rows: Rows<'_>,
+        piece: &Piece<'_>,
         plans: &[FieldPlan],
         worker: &mut Buffers<'_>,
     ) -> Result<(), Refusal> {
         let all = self.pass.files.output(rejects.checked);
         let returned = self.pass.files.output(RETURNED);
+        let mut rows = piece.rows;
         let mut first_row = 0;
         while !rows.is_empty() {
             let (now, later) = rows.split_at(rows.count().min(BATCH_ROWS_MAX));
             let bad_before = worker.bad.len();
-            let chunk = all.decode_lenient(&plans[rejects.checked], now, first_row, worker.bad, worker.arena)?;
+            let chunk = all.decode_lenient(&plans[rejects.checked], now, first_row, piece, worker.bad, worker.arena)?;
             rejects.rows.fetch_add(chunk.rows() as u64, Ordering::Relaxed);
             let kept = match &self.filter {
                 None => None,
@@ -75,7 +78,7 @@ impl TextScan {
                 Some(kept) => {
                     let sound = sound_rows(now.count(), first_row, &worker.bad[bad_before..]);
                     let kept: Vec<u32> = kept.into_iter().map(|row| sound[row as usize]).collect();
-                    returned.decode(&plans[RETURNED], now.select(&kept, worker.selected), worker.arena)?
+                    returned.decode(&plans[RETURNED], now.select(&kept, worker.selected), piece, worker.arena)?
                 }
             };
             worker.ready.extend((batch.num_rows() > 0).then_some(batch));
