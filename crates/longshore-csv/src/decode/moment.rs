@@ -125,7 +125,7 @@ impl MomentFormat {
     }
 
     /// What `read` makes of the first pattern for the kind that matches; otherwise the reason of the one that came
-    /// furthest.
+    /// furthest. `fast` is tried before the slow reader.
     fn first<T>(
         &self,
         kind: Kind,
@@ -135,35 +135,62 @@ impl MomentFormat {
         read: impl Fn(&read::Moment) -> Result<T, Reason>,
     ) -> Result<T, Reason> {
         let content = exact::trim(bytes);
-        if content.is_empty() {
-            return Err(Reason::Empty);
-        }
-        let mut best = (usize::MAX, Reason::Empty);
         for given in &*self.given {
-            if given.patterns.is_empty() {
-                match iso(content) {
-                    Ok(value) => return Ok(value),
-                    Err(reason) if best.0 == usize::MAX => best = (content.len(), reason),
-                    Err(_) => {}
-                }
+            if given.patterns.is_empty()
+                && let Ok(value) = iso(content)
+            {
+                return Ok(value);
             }
-            for pattern in given.patterns.iter().filter(|pattern| pattern.misfit(kind).is_none()) {
+            for pattern in &given.patterns {
+                if !pattern.lengths.contains(&content.len()) || pattern.misfit(kind).is_some() {
+                    continue;
+                }
                 if let Some(value) = pattern.fixed.as_ref().and_then(|fixed| fast(fixed, content)) {
                     return Ok(value);
                 }
+                if let Ok(value) = pattern.read(content).map_err(|(reason, _)| reason).and_then(|moment| read(&moment))
+                {
+                    return Ok(value);
+                }
+            }
+        }
+        Err(self.furthest(kind, content, iso, read))
+    }
+
+    /// Why no pattern matches: the reason of the one that left fewest bytes.
+    #[cold]
+    fn furthest<T>(
+        &self,
+        kind: Kind,
+        content: &[u8],
+        iso: impl Fn(&[u8]) -> Result<T, Reason>,
+        read: impl Fn(&read::Moment) -> Result<T, Reason>,
+    ) -> Reason {
+        let mut best = (usize::MAX, Reason::Empty);
+        if content.is_empty() {
+            return best.1;
+        }
+        for given in &*self.given {
+            if given.patterns.is_empty()
+                && best.0 == usize::MAX
+                && let Err(reason) = iso(content)
+            {
+                best = (content.len() + 1, reason);
+            }
+            for pattern in given.patterns.iter().filter(|pattern| pattern.misfit(kind).is_none()) {
                 let failure = match pattern.read(content) {
-                    Ok(moment) => match read(&moment) {
-                        Ok(value) => return Ok(value),
-                        Err(reason) => (0, reason),
-                    },
-                    Err((reason, left)) => (left + 1, reason),
+                    Ok(moment) => read(&moment).err().map(|reason| (0, reason)),
+                    Err((reason, left)) => Some((left + 1, reason)),
                 };
-                if failure.0 < best.0 {
+                debug_assert!(failure.is_some(), "a pattern that was passed over reads {}", content.escape_ascii());
+                if let Some(failure) = failure
+                    && failure.0 < best.0
+                {
                     best = failure;
                 }
             }
         }
-        Err(best.1)
+        best.1
     }
 
     fn read_date(&self, bytes: &[u8], fast: impl Fn(&Fixed, &[u8]) -> Option<i32>) -> Result<i32, Reason> {

@@ -1,5 +1,7 @@
 //! Decides which patterns there are, and what each asks for.
 
+use std::ops::RangeInclusive;
+
 use super::fixed::Fixed;
 use super::{Kind, MomentFormatError};
 
@@ -8,6 +10,8 @@ use super::{Kind, MomentFormatError};
 pub(super) struct Pattern {
     pub(super) items: Vec<Item>,
     pub(super) fixed: Option<Fixed>,
+    /// How long a field can be that it reads.
+    pub(super) lengths: RangeInclusive<usize>,
     parts: Parts,
 }
 
@@ -92,7 +96,11 @@ impl Pattern {
         parts.check()?;
         widen(&mut items);
         let fixed = Fixed::new(&items);
-        Ok(Pattern { items, fixed, parts })
+        let (least, most) = items
+            .iter()
+            .map(Item::lengths)
+            .fold((0_usize, 0_usize), |(least, most), item| (least + item.start(), most.saturating_add(*item.end())));
+        Ok(Pattern { items, fixed, lengths: least..=most, parts })
     }
 
     /// Why the pattern does not suit the kind.
@@ -176,6 +184,22 @@ fn widen(items: &mut [Item]) {
             && let Item::Digits { min, max, .. } = &mut items[at - 1]
         {
             *min = *max;
+        }
+    }
+}
+
+impl Item {
+    /// How many bytes it takes.
+    fn lengths(&self) -> RangeInclusive<usize> {
+        match *self {
+            Item::Literal(_) => 1..=1,
+            Item::Digits { min, padded: true, .. } => min..=usize::MAX,
+            Item::Digits { min, max, .. } => min..=max,
+            Item::MonthName | Item::WeekdayName => 3..=9,
+            Item::Meridiem => 2..=2,
+            Item::Fraction | Item::Offset => 1..=9,
+            Item::Utc => 1..=3,
+            Item::Epoch { .. } => 1..=usize::MAX,
         }
     }
 }

@@ -162,15 +162,13 @@ impl Moment {
 
 /// Takes one of the names, or its first three letters, in any case; returns which.
 fn name(reader: &mut Reader<'_>, names: &[&str], due: Due) -> Result<usize, Reason> {
-    let begins = |prefix: &str| {
-        reader.rest.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
-    };
-    let found = names.iter().enumerate().find_map(|(index, name)| {
-        let spelled = [*name, &name[..3]].into_iter().find(|spelled| begins(spelled))?;
-        Some((index, spelled.len()))
-    });
-    let (index, len) = found.ok_or_else(|| reader.missing(due))?;
-    reader.rest = &reader.rest[len..];
+    // Makes letters small; no other byte becomes a letter by it.
+    let start = reader.rest.first_chunk::<3>().map(|start| start.map(|byte| byte | 0x20));
+    let found = start.and_then(|start| names.iter().position(|name| name.as_bytes().first_chunk() == Some(&start)));
+    let index = found.ok_or_else(|| reader.missing(due))?;
+    let whole = names[index];
+    let is_whole = reader.rest.get(..whole.len()).is_some_and(|found| found.eq_ignore_ascii_case(whole.as_bytes()));
+    reader.rest = &reader.rest[if is_whole { whole.len() } else { 3 }..];
     Ok(index)
 }
 
