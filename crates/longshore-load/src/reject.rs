@@ -5,6 +5,10 @@
 //! span size: a worker gathers those of its span ([`mod@span`]), and they are handed on when its turn comes
 //! ([`order`]).
 //!
+//! A quote that is never closed makes one record of the rest of the file, and one reject; nothing in it is taken for a
+//! record. What ends a load all the same: a file that cannot be read, a header that does not fit, a record longer than
+//! may be (1 GiB), the memory limit.
+//!
 //! Not here: which records are bad (`longshore-csv`), the table that a user names (the engine).
 
 mod file;

@@ -1,29 +1,24 @@
-//! Loads that reject records: the same rows and the same rejects, in the order of the file, on every machine, as the
-//! slow twin finds; limits, sinks and dry runs.
+//! Loads and scans that reject records: the same rows and the same rejects, in the order of the file, on every machine,
+//! as the slow twin finds.
 
 mod harness;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::Path;
 use std::sync::Arc;
 
-use harness::rejects::{Expected, Gathered, Outcome, expected_rejects, load_with_rejects};
+use harness::rejects::{
+    Expected, Gathered, Outcome, Random, expected_rejects, file_of, kinds, load, load_with_rejects, number_and_text,
+};
 use harness::{Machine, comma, dump, machines, schema, share};
+use longshore_format::delimited::{Delimited, DelimitedOptions};
 use longshore_format::sniff::{Given, QuoteChoice};
 use longshore_load::{
     ColumnChoice, Control, DefectKind, Dialect, Header, InferRequest, InputFile, LoadError, OnError, Reject,
-    RejectFile, RejectLimit, RejectSink, RejectTable, ScanRequest, Source, TextOptions, TextScan, TrailingDelimiter,
-    Tuning, ValueOptions, copy_from, dry_run, infer, load_inferred, reject_schema,
+    RejectLimit, RejectSink, ScanRequest, Source, TextFormat, TextOptions, TextScan, TrailingDelimiter, Tuning,
+    ValueOptions, copy_from, infer, load_inferred,
 };
-use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_storage::{ColumnType, Memory, Relation, Schema};
 use tempfile::NamedTempFile;
-
-fn file_of(text: &[u8]) -> NamedTempFile {
-    let mut file = NamedTempFile::new().expect("a temporary file");
-    file.write_all(text).expect("written");
-    file
-}
 
 /// Compares the rejects of a text on all of some machines with the slow twin's.
 fn check_on(machines: &[Machine], text: &[u8], schema: &Arc<Schema>, options: &TextOptions) -> Option<Outcome> {
@@ -40,39 +35,6 @@ fn check_on(machines: &[Machine], text: &[u8], schema: &Arc<Schema>, options: &T
         }
     }
     expected
-}
-
-fn number_and_text() -> Arc<Schema> {
-    Arc::new(Schema::new(vec![
-        Column::new("c0", ColumnType::Integer, false),
-        Column::new("c1", ColumnType::Text, true),
-        Column::new("c2", ColumnType::Date, true),
-    ]))
-}
-
-/// Every kind of error among good records: in quotes over several lines, with both line ends.
-const KINDS: &str = concat!(
-    "1,a,2024-01-01\r\n",
-    "x,b,2024-13-01\r\n",
-    "2,\"two\r\nlines, 3,c,2024-01-01\n4,d\n\",2024-01-02\n",
-    ",e,2024-01-03\n",
-    "5,f\r\n",
-    "6,g,2024-01-04,extra\n",
-    "\n",
-    "7,\"multi\nline\",\"not\na\ndate\"\n",
-    "8,h\ri,2024-01-05\n",
-    "9,\"j\",\n",
-    "10,\u{e9},2024-02-30\r\n",
-    "11,BAD,2024-01-06\n",
-    "12,k,2024-01-07\n",
-    "13,\"never closed,2024-01-08\n14,l,2024-01-09\n",
-);
-
-fn kinds() -> Vec<u8> {
-    let mut text = KINDS.as_bytes().to_vec();
-    let at = text.windows(3).position(|window| window == b"BAD").expect("it is there");
-    text[at] = 0xFF;
-    text
 }
 
 #[test]
@@ -98,72 +60,6 @@ fn every_kind_on_every_machine() {
     );
     assert_eq!(outcome.records, 10);
     assert!(outcome.rows.ends_with("\n\"9\",\"j\",\n\"12\",\"k\",\"2024-01-07\"\n"), "{}", outcome.rows);
-}
-
-/// A small deterministic generator (xorshift64*), so that a failure can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices[self.below(choices.len())]
-    }
-
-    /// Records of three fields, one in a few of them bad in one way or another.
-    fn records(&mut self, count: usize, one_in: usize) -> Vec<u8> {
-        let mut text = String::new();
-        for row in 0..count {
-            let bad = self.below(one_in) == 0;
-            let number = if bad { self.pick(&["", "1x", "99999999999", "\"\"", "7", "7", "\"8\""]) } else { "" };
-            let words =
-                ["plain", "", "\"quoted\"", "\"a,b\"", "\"two\nlines\"", "\"say \"\"so\"\"\"", "\"x\r\n,1,\n\""];
-            let text_of_it = self.pick(&words);
-            let dates =
-                if bad { ["2024-02-30", "x", "", "2024-1"] } else { ["2024-02-29", "", "1999-12-31", "2000-01-01"] };
-            let date = self.pick(&dates);
-            let end = self.pick(&["\n", "\n", "\n", "\r\n"]);
-            let kind = if bad { self.below(8) } else { 7 };
-            let number = if bad { number.to_owned() } else { row.to_string() };
-            match kind {
-                0 => write!(text, "{number},{text_of_it}{end}"),
-                1 => write!(text, "{number},{text_of_it},{date},{end}"),
-                2 => write!(text, "{number},a\rb,{date}{end}"),
-                3 => write!(text, "{end}"),
-                _ => write!(text, "{number},{text_of_it},{date}{end}"),
-            }
-            .expect("a string takes all");
-        }
-        text.into_bytes()
-    }
-
-    fn mutate(&mut self, text: &mut Vec<u8>) {
-        for _ in 0..self.below(4) {
-            if !text.is_empty() {
-                let at = self.below(text.len());
-                let special = b"\"\",\n\r -.0a\xc3\xa9\x00"[self.below(13)];
-                match self.below(4) {
-                    0 => text[at] = special,
-                    1 => text.insert(at, special),
-                    2 => drop(text.remove(at)),
-                    _ => text.truncate(at),
-                }
-            }
-        }
-    }
-
-    fn machines(&mut self, all: &[Machine], count: usize) -> Vec<Machine> {
-        (0..count).map(|_| all[self.below(all.len())].clone()).collect()
-    }
 }
 
 #[test]
@@ -215,146 +111,6 @@ fn generated_records_of_another_dialect() {
             writeln!(text, "{number}|{boolean}|{money}{trail}").expect("a string takes all");
         }
         check_on(&random.machines(&all, 5), text.as_bytes(), &schema, &options);
-    }
-}
-
-/// Loads `text` with a sink or without, on a usual machine.
-fn load(text: &[u8], options: &TextOptions, threads: usize) -> (Result<longshore_load::LoadReport, String>, String) {
-    let file = file_of(text);
-    let relation = Relation::new(number_and_text(), Memory::new(None));
-    let tuning = Tuning { span_bytes: Some(100), piece_bytes: Some(30), ..Tuning::new(threads) };
-    let inputs = vec![InputFile::opened(Source::open(file.path()).expect("opened"), &[0, 1, 2])];
-    let report = copy_from(inputs, &relation, options, &tuning, &Control::new());
-    let name = file.path().display().to_string();
-    (report.map_err(|error| error.to_string().replace(&name, "FILE")), dump(&relation))
-}
-
-#[test]
-fn rejects_can_be_ignored() {
-    let expected = expected_rejects(&kinds(), &number_and_text(), &comma()).expect("no header");
-    for threads in [1, 2, 7] {
-        let (report, rows) = load(&kinds(), &TextOptions { on_error: OnError::Ignore, ..comma() }, threads);
-        let summary = report.expect("a load").rejects;
-        assert_eq!((rows, summary.records), (expected.rows.clone(), expected.records));
-        assert_eq!(summary.rejects(), expected.rejects.len() as u64);
-        let first: Vec<Expected> = summary.first.iter().map(Expected::from).collect();
-        assert_eq!(first, expected.rejects[..10]);
-        let values = summary.kinds.iter().find(|(kind, _)| *kind == DefectKind::Value);
-        assert_eq!(values, Some(&(DefectKind::Value, 4)));
-    }
-}
-
-#[test]
-fn a_reject_too_many_ends_the_load() {
-    let limited = |limit| {
-        let on_error = [OnError::Ignore, OnError::Collect(Arc::new(Gathered::default()))];
-        on_error.map(|on_error| TextOptions { on_error, reject_limit: limit, ..comma() })
-    };
-    for threads in [1, 2, 7] {
-        for options in limited(RejectLimit::Records(10)).iter().chain(&limited(RejectLimit::Percent(71.5))) {
-            assert!(load(&kinds(), options, threads).0.is_ok(), "ten records of fourteen are bad");
-        }
-        for (limit, start) in [
-            (RejectLimit::Records(9), "more than 9 records were rejected (REJECT_LIMIT 9); the first: "),
-            (RejectLimit::Records(0), "more than 0 records were rejected (REJECT_LIMIT 0); the first: "),
-            (RejectLimit::Percent(71.0), "more than 71% of the records were rejected (REJECT_LIMIT 71%); the first: "),
-        ] {
-            for options in limited(limit) {
-                let (report, rows) = load(&kinds(), &options, threads);
-                let message = report.expect_err("too many");
-                let first = "FILE: line 2, byte 16, column c0 INTEGER: \"x\" is not valid (found 'x' where ";
-                assert!(message.starts_with(&format!("{start}{first}")), "{message}");
-                assert_eq!(
-                    message.matches(" | FILE: line ").count(),
-                    if limit == RejectLimit::Records(0) { 1 } else { 2 }
-                );
-                assert_eq!(rows, "", "nothing is kept");
-            }
-        }
-    }
-}
-
-#[test]
-fn limits_that_make_no_sense_are_refused() {
-    let refused = |on_error, reject_limit| {
-        load(b"1,a,\n", &TextOptions { on_error, reject_limit, ..comma() }, 1).0.expect_err("an error")
-    };
-    let message = refused(OnError::Stop, RejectLimit::Records(3));
-    assert_eq!(message, "REJECT_LIMIT needs records that are rejected; set ON_ERROR to ignore, table or file");
-    for percent in [-1.0, 100.5, f64::NAN] {
-        let message = refused(OnError::Ignore, RejectLimit::Percent(percent));
-        assert!(message.contains("give a percentage from 0 to 100"), "{message}");
-    }
-}
-
-#[test]
-fn a_file_of_rejects_is_read_into_a_table_of_rejects() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("rejects.csv");
-    std::fs::write(&path, "before").expect("written");
-    let memory = Memory::new(None);
-    let of_table = Relation::new(reject_schema(), Arc::clone(&memory));
-    let table = Arc::new(RejectTable::new(&memory));
-    let file = file_of(&kinds());
-    for on_error in [
-        OnError::Collect(Arc::clone(&table) as Arc<dyn RejectSink>),
-        OnError::Collect(Arc::new(RejectFile::create(&path).expect("created"))),
-    ] {
-        assert_eq!(std::fs::read(&path).expect("read"), b"before", "replaced only when it is done");
-        let relation = Relation::new(number_and_text(), Memory::new(None));
-        let inputs = vec![InputFile::opened(Source::open(file.path()).expect("opened"), &[0, 1, 2])];
-        let options = TextOptions { on_error, ..comma() };
-        copy_from(inputs, &relation, &options, &Tuning::new(2), &Control::new()).expect("a load");
-    }
-    assert_eq!(table.count(), 11);
-    assert_eq!(table.append_to(&of_table), Ok(11));
-    assert_eq!(table.count(), 0);
-    let of_file = Relation::new(reject_schema(), Arc::clone(&memory));
-    let fields: Vec<usize> = (0..reject_schema().columns().len()).collect();
-    let inputs = vec![InputFile::opened(Source::open(&path).expect("opened"), &fields)];
-    let options = TextOptions { header: Header::Match, ..comma() };
-    copy_from(inputs, &of_file, &options, &Tuning::new(1), &Control::new()).expect("a load");
-    assert_eq!(dump(&of_file), dump(&of_table));
-    let rows = dump(&of_file);
-    assert!(rows.contains(",\"2\",\"20\",\"c2\",\"DATE\",\"2024-13-01\",\"value\","), "{rows}");
-    assert!(rows.contains(",\"18\","), "{rows}");
-    assert!(rows.contains("\"11,\u{FFFD}AD,2024-01-06\""), "{rows}");
-}
-
-#[test]
-fn a_load_that_fails_leaves_no_file_of_rejects() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("rejects.csv");
-    {
-        let on_error = OnError::Collect(Arc::new(RejectFile::create(&path).expect("created")));
-        let options = TextOptions { on_error, reject_limit: RejectLimit::Records(2), ..comma() };
-        assert!(load(&kinds(), &options, 2).0.is_err());
-    }
-    assert_eq!(std::fs::read_dir(directory.path()).expect("a directory").count(), 0);
-    let missing = RejectFile::create(Path::new("/nowhere/rejects.csv")).expect_err("no such directory");
-    assert!(matches!(missing, LoadError::Io { action: "create it", .. }), "{missing}");
-}
-
-#[test]
-fn a_dry_run_keeps_nothing_and_says_the_same() {
-    let memory = Memory::new(None);
-    for (on_error, is_ok) in [(OnError::Ignore, true), (OnError::Stop, false)] {
-        let file = file_of(&kinds());
-        let input = || vec![InputFile::opened(Source::open(file.path()).expect("opened"), &[0, 1, 2])];
-        let options = TextOptions { on_error, ..comma() };
-        let tuning = Tuning { span_bytes: Some(50), ..Tuning::new(2) };
-        let relation = Relation::new(number_and_text(), Memory::new(None));
-        let loaded = copy_from(input(), &relation, &options, &tuning, &Control::new());
-        let tried = dry_run(input(), &number_and_text(), &memory, &options, &tuning, &Control::new());
-        assert_eq!(tried.is_ok(), is_ok);
-        match (loaded, tried) {
-            (Ok(loaded), Ok(tried)) => {
-                assert_eq!((loaded.rows, loaded.bytes, loaded.rejects), (tried.rows, tried.bytes, tried.rejects));
-            }
-            (Err(loaded), Err(tried)) => assert_eq!(loaded.to_string(), tried.to_string()),
-            (loaded, tried) => panic!("{loaded:?} {tried:?}"),
-        }
-        assert_eq!(memory.used(), 0);
     }
 }
 
@@ -491,39 +247,6 @@ fn a_scan_has_a_limit_of_rejects() {
 }
 
 #[test]
-fn long_records_are_cut() {
-    let long = "y".repeat(100_000);
-    let text = format!("1,a,\n2,\"{long}\",bad\n{long},b,\n3,c,\n");
-    let sink = Arc::new(Gathered::default());
-    let on_error = OnError::Collect(Arc::clone(&sink) as Arc<dyn RejectSink>);
-    load(text.as_bytes(), &TextOptions { on_error, ..comma() }, 2).0.expect("a load");
-    let rejects = sink.rejects.lock().expect("no panic");
-    let lengths: Vec<_> =
-        rejects.iter().map(|reject| (reject.record.len(), reject.value.as_ref().map(Vec::len))).collect();
-    let (record, value) = (longshore_load::REJECT_RECORD_BYTES_MAX, longshore_load::REJECT_VALUE_BYTES_MAX);
-    assert_eq!(lengths, [(record, Some(3)), (record, Some(value))]);
-}
-
-#[test]
-fn rejects_count_as_memory() {
-    let text = "not a number,\"a text that makes the record long enough to matter\",2024-01-01\n".repeat(40_000);
-    let file = file_of(text.as_bytes());
-    let memory = Memory::new(Some(24 << 20));
-    let relation = Relation::new(number_and_text(), Arc::clone(&memory));
-    let run = |on_error| {
-        let inputs = vec![InputFile::opened(Source::open(file.path()).expect("opened"), &[0, 1, 2])];
-        let tuning = Tuning { span_bytes: Some(1 << 20), ..Tuning::new(2) };
-        copy_from(inputs, &relation, &TextOptions { on_error, ..comma() }, &tuning, &Control::new())
-    };
-    assert_eq!(run(OnError::Ignore).expect("counting takes no memory").rejects.records, 40_000);
-    let table = Arc::new(RejectTable::new(&memory));
-    let error = run(OnError::Collect(Arc::clone(&table) as Arc<dyn RejectSink>)).expect_err("no room for all");
-    assert!(matches!(error, LoadError::OutOfMemory(_)), "{error}");
-    drop(table);
-    assert_eq!(memory.used(), 0);
-}
-
-#[test]
 fn types_are_found_out_beside_records_that_are_rejected() {
     let all = machines();
     let mut random = Random(25);
@@ -578,6 +301,41 @@ fn types_are_found_out_beside_records_that_are_rejected() {
             assert_eq!(loaded.rejects, expected.rejects, "{machine:?}\n{}", text.escape_ascii());
             assert_eq!(loaded, expected, "{machine:?}\n{}", text.escape_ascii());
             assert_eq!(*found.get_or_insert_with(|| loaded.clone()), loaded);
+        }
+    }
+}
+
+#[test]
+fn rejects_of_other_formats_stand_where_they_say() {
+    let all = machines();
+    let mut random = Random(26);
+    let delimiter = ";;".to_owned();
+    let format = DelimitedOptions { delimiter, comment: Some("#".to_owned()), ..DelimitedOptions::default() };
+    let format: Arc<Delimited> = Arc::new(Delimited::new(format).expect("a format"));
+    for _ in 0..share(60) {
+        let mut text = String::new();
+        for row in 0..random.below(80) {
+            let id = random.pick(&["x", "", "", "", "", ""]);
+            let name = random.pick(&["a", "\"b\n;;c\"", "\"d\"\"\"", ""]);
+            let day = random.pick(&["2024-01-01", "2024-01-01", "", "2024-1", "2024-01-01;;more"]);
+            let comment = random.pick(&["", "", "", "# \"comment\n"]);
+            writeln!(text, "{comment}{id}{row};;{name};;{day}").expect("a string takes all");
+        }
+        text.push_str(random.pick(&["", "1;;a", "1;;\"open\n;;2024-01-01\n"]));
+        let text = text.as_bytes();
+        let file = file_of(text);
+        let options = TextOptions::of(TextFormat::Other(Arc::clone(&format) as _));
+        let mut first: Option<Outcome> = None;
+        for machine in random.machines(&all, 5) {
+            let (found, _) = load_with_rejects(&machine, file.path(), &number_and_text(), &options).expect("a load");
+            for reject in &found.rejects {
+                let (at, start) = (reject.byte as usize, reject.record_byte as usize);
+                let end = start + reject.record.len();
+                assert_eq!(reject.record, text[start..end], "{reject:?}");
+                assert!(at >= start && at <= end && (start == 0 || text[start - 1] == b'\n'), "{reject:?}");
+                assert_eq!(reject.line, memchr::memchr_iter(b'\n', &text[..at]).count() as u64 + 1, "{reject:?}");
+            }
+            assert_eq!(*first.get_or_insert_with(|| found.clone()), found, "{machine:?}\n{}", text.escape_ascii());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The slow twin of loads that reject records: the good rows, and what is wrong with each of the others.
 
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -8,9 +10,10 @@ use longshore_csv::write::Quoting;
 use longshore_csv::{Reason, ShapeErrorKind};
 use longshore_load::{
     Control, DefectKind, Header, InputFile, LoadError, LoadReport, OnError, Reject, RejectSink, Source, TextFormat,
-    TextOptions, TrailingDelimiter, copy_from,
+    TextOptions, TrailingDelimiter, Tuning, copy_from,
 };
-use longshore_storage::{Column, Memory, Relation, Schema};
+use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use tempfile::NamedTempFile;
 
 use super::{Machine, canonical, canonical_value, dump, is_null};
 
@@ -189,4 +192,120 @@ pub fn load_with_rejects(
     assert_eq!(first, rejects[..first.len()]);
     let records = report.rejects.records;
     Ok((Outcome { rows: dump(&relation), rejects, records }, report))
+}
+
+pub fn file_of(text: &[u8]) -> NamedTempFile {
+    let mut file = NamedTempFile::new().expect("a temporary file");
+    file.write_all(text).expect("written");
+    file
+}
+
+pub fn number_and_text() -> Arc<Schema> {
+    Arc::new(Schema::new(vec![
+        Column::new("c0", ColumnType::Integer, false),
+        Column::new("c1", ColumnType::Text, true),
+        Column::new("c2", ColumnType::Date, true),
+    ]))
+}
+
+/// Every kind of error among good records: in quotes over several lines, with both line ends.
+const KINDS: &str = concat!(
+    "1,a,2024-01-01\r\n",
+    "x,b,2024-13-01\r\n",
+    "2,\"two\r\nlines, 3,c,2024-01-01\n4,d\n\",2024-01-02\n",
+    ",e,2024-01-03\n",
+    "5,f\r\n",
+    "6,g,2024-01-04,extra\n",
+    "\n",
+    "7,\"multi\nline\",\"not\na\ndate\"\n",
+    "8,h\ri,2024-01-05\n",
+    "9,\"j\",\n",
+    "10,\u{e9},2024-02-30\r\n",
+    "11,BAD,2024-01-06\n",
+    "12,k,2024-01-07\n",
+    "13,\"never closed,2024-01-08\n14,l,2024-01-09\n",
+);
+
+pub fn kinds() -> Vec<u8> {
+    let mut text = KINDS.as_bytes().to_vec();
+    let at = text.windows(3).position(|window| window == b"BAD").expect("it is there");
+    text[at] = 0xFF;
+    text
+}
+
+/// A small deterministic generator (xorshift64*), so that a failure can be repeated.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    pub fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit as u64) as usize
+    }
+
+    pub fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[self.below(choices.len())]
+    }
+
+    /// Records of three fields, one in a few of them bad in one way or another.
+    pub fn records(&mut self, count: usize, one_in: usize) -> Vec<u8> {
+        let mut text = String::new();
+        for row in 0..count {
+            let bad = self.below(one_in) == 0;
+            let number = if bad { self.pick(&["", "1x", "99999999999", "\"\"", "7", "7", "\"8\""]) } else { "" };
+            let words =
+                ["plain", "", "\"quoted\"", "\"a,b\"", "\"two\nlines\"", "\"say \"\"so\"\"\"", "\"x\r\n,1,\n\""];
+            let text_of_it = self.pick(&words);
+            let dates =
+                if bad { ["2024-02-30", "x", "", "2024-1"] } else { ["2024-02-29", "", "1999-12-31", "2000-01-01"] };
+            let date = self.pick(&dates);
+            let end = self.pick(&["\n", "\n", "\n", "\r\n"]);
+            let kind = if bad { self.below(8) } else { 7 };
+            let number = if bad { number.to_owned() } else { row.to_string() };
+            match kind {
+                0 => write!(text, "{number},{text_of_it}{end}"),
+                1 => write!(text, "{number},{text_of_it},{date},{end}"),
+                2 => write!(text, "{number},a\rb,{date}{end}"),
+                3 => write!(text, "{end}"),
+                _ => write!(text, "{number},{text_of_it},{date}{end}"),
+            }
+            .expect("a string takes all");
+        }
+        text.into_bytes()
+    }
+
+    pub fn mutate(&mut self, text: &mut Vec<u8>) {
+        for _ in 0..self.below(4) {
+            if !text.is_empty() {
+                let at = self.below(text.len());
+                let special = b"\"\",\n\r -.0a\xc3\xa9\x00"[self.below(13)];
+                match self.below(4) {
+                    0 => text[at] = special,
+                    1 => text.insert(at, special),
+                    2 => drop(text.remove(at)),
+                    _ => text.truncate(at),
+                }
+            }
+        }
+    }
+
+    pub fn machines(&mut self, all: &[Machine], count: usize) -> Vec<Machine> {
+        (0..count).map(|_| all[self.below(all.len())].clone()).collect()
+    }
+}
+
+/// Loads `text` with a sink or without, on a usual machine.
+pub fn load(text: &[u8], options: &TextOptions, threads: usize) -> (Result<LoadReport, String>, String) {
+    let file = file_of(text);
+    let relation = Relation::new(number_and_text(), Memory::new(None));
+    let tuning = Tuning { span_bytes: Some(100), piece_bytes: Some(30), ..Tuning::new(threads) };
+    let inputs = vec![InputFile::opened(Source::open(file.path()).expect("opened"), &[0, 1, 2])];
+    let report = copy_from(inputs, &relation, options, &tuning, &Control::new());
+    let name = file.path().display().to_string();
+    (report.map_err(|error| error.to_string().replace(&name, "FILE")), dump(&relation))
 }
