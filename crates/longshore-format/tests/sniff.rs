@@ -205,3 +205,28 @@ fn spectrum() {
         assert_eq!(columns.join(", "), expected, "{name}");
     }
 }
+
+#[test]
+fn titles_may_be_filled_up_with_delimiters() {
+    let skipped = |text: &str| {
+        let found = longshore_format::sniff::sniff(text.as_bytes(), true, &Given::default());
+        let names: Vec<String> = found.columns.iter().map(|column| column.name.clone()).collect();
+        (found.skip_lines.value, names.join("|"))
+    };
+    let table = "id,name,price\n1,x,2.50\n2,y,3.75\n3,z,4.00\n";
+    assert_eq!(skipped(&format!("Report of May,,\n,,\n{table}")), (2, "id|name|price".to_owned()));
+    let no_header = "only the first,,\n1,x,2.50\n2,y,3.75\n3,z,4.00\n";
+    assert_eq!(skipped(no_header).0, 0, "a record may have one value");
+    let texts = "a,,\nb,,\nc,d,e\nf,g,h\ni,j,k\nl,m,n\n";
+    assert_eq!(skipped(texts).0, 0, "nothing tells a header");
+}
+
+#[test]
+fn a_blank_behind_every_delimiter_is_a_part_of_it() {
+    let delimiter = |text: &str| {
+        let found = longshore_format::sniff::sniff(text.as_bytes(), true, &Given::default());
+        (String::from_utf8(found.delimiter.value).expect("text"), found.columns[1].name.clone())
+    };
+    assert_eq!(delimiter("id, name, note\n1, x, \"a, b\"\n2, y, \"c, d\"\n"), (", ".to_owned(), "name".to_owned()));
+    assert_eq!(delimiter("id, name, note\n1,x, 1\n2,y, 2\n").0, ",");
+}

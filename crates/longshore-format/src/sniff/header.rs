@@ -85,7 +85,8 @@ fn resize(sniffed: &mut Sniffed, table: &Table, given: &Given) {
     sniffed.columns = std::iter::repeat_with(column).take(count).collect();
 }
 
-fn is_header(table: &Table, reading: &Reading) -> (bool, String) {
+/// Whether the first record of a table names its columns, and why.
+pub(super) fn is_header(table: &[Vec<Cell>], reading: &Reading) -> (bool, String) {
     let Some((first, rest)) = table.split_first() else { return (false, "there is no record".to_owned()) };
     let no = |reason: &str| (false, reason.to_owned());
     let text = |cell: &Cell| String::from_utf8_lossy(cell.content.trim_ascii()).into_owned();

@@ -45,6 +45,7 @@ pub(super) fn refine(sniffed: &mut Sniffed, sample: &[u8], at_end: bool, given: 
     }
     let fields = usual_fields(&records);
     skip_titles(sniffed, &mut records, fields, given);
+    skip_filled_up_titles(sniffed, &mut records, fields, given);
     if fields > 1 && records.iter().any(Record::is_blank) {
         // Blank lines at the very end are no records either.
         sniffed.blank_lines = Found::detected(true, "empty lines stand between the records");
@@ -129,6 +130,31 @@ fn skip_titles(sniffed: &mut Sniffed, records: &mut Vec<Record>, fields: usize, 
     }
     let lines = sniffed.skip_lines.value + records[first].line;
     sniffed.skip_lines = Found::detected(lines, "lines before the table have fewer fields");
+    records.drain(..first);
+}
+
+/// Leaves out titles that were filled up with delimiters, as spreadsheets do: records with nothing but a first cell, or
+/// nothing at all, above one that is a header only if they are no records.
+fn skip_filled_up_titles(sniffed: &mut Sniffed, records: &mut Vec<Record>, fields: usize, given: &Given) {
+    if given.skip_lines.is_some() || given.header == Some(false) || fields < 3 {
+        return;
+    }
+    let is_empty = |cell: &Cell| !cell.quoted && cell.content.is_empty();
+    let is_title = |record: &Record| record.cells.len() == fields && record.cells[1..].iter().all(is_empty);
+    let first = records.iter().position(|record| !is_title(record)).unwrap_or(0);
+    if first == 0 || first * 2 > records.len() {
+        return;
+    }
+    let header = &records[first];
+    let names = header.cells.iter().filter(|cell| !is_empty(cell)).count();
+    let fitting = records[first..].iter().filter(|record| record.cells.len() == fields);
+    let below: Table = fitting.map(|record| record.cells.clone()).collect();
+    let is_header = super::header::is_header(&below, &sniffed.reading(given)).0;
+    if header.cells.len() != fields || names + 1 < fields || !is_header {
+        return;
+    }
+    let lines = sniffed.skip_lines.value + header.line;
+    sniffed.skip_lines = Found::detected(lines, "lines before the header have one field that is not empty, or none");
     records.drain(..first);
 }
 

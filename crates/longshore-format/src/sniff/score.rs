@@ -39,7 +39,26 @@ pub(super) fn choose(sample: &[u8], at_end: bool, given: &Given, breaks: LineBre
         style.escape = None;
     }
     let reason = format!("{:.0} % of the records of the sample have {fields} fields", share * 100.0);
+    if given.delimiter.is_none()
+        && let Some(wider) = with_blank(&style, &parsed, head, at_end, breaks)
+    {
+        return (wider, format!("{reason}, and a blank stands behind every delimiter"));
+    }
     (style, reason)
+}
+
+/// The style with a blank as part of the delimiter, if the text has one behind every delimiter.
+fn with_blank(style: &Style, parsed: &Parsed, text: &[u8], at_end: bool, breaks: LineBreaks) -> Option<Style> {
+    let [delimiter] = style.delimiter[..] else { return None };
+    if delimiter.is_ascii_whitespace() || usual_fields(&parsed.records.iter().collect::<Vec<_>>()) < 2 {
+        return None;
+    }
+    let wider = Style { delimiter: vec![delimiter, b' '], ..style.clone() };
+    let again = parse(text, at_end, &wider, breaks, RECORDS_MAX);
+    let whole = |record: &Record| record.cells.iter().all(|cell| cell.quoted || !cell.content.contains(&delimiter));
+    let same = |(record, other): (&Record, &Record)| record.cells.len() == other.cells.len() && whole(other);
+    let fits = again.records.len() == parsed.records.len() && parsed.records.iter().zip(&again.records).all(same);
+    fits.then_some(wider)
 }
 
 struct Score {
