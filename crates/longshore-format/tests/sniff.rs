@@ -177,6 +177,26 @@ fn any_prefix_of_a_text_is_looked_at_without_trouble() {
     }
 }
 
+#[test]
+fn mutated_texts_are_looked_at_without_trouble() {
+    const BYTES: &[u8] = b",;\t|\"'\\\r\n #{}[]:0.-e\xff\0A";
+    for seed in 0..300 {
+        let mut random = sniff::table::Random::new(seed);
+        let mut text = Dialect::random(seed).write(&Table::random(seed, Numbers::Point), seed).text;
+        text.truncate(2_000);
+        for _ in 0..=random.below(40) {
+            let at = random.below(text.len());
+            match random.below(3) {
+                0 => text[at] = random.pick(BYTES),
+                1 => text.insert(at, random.pick(BYTES)),
+                _ => text.truncate(at.max(1)),
+            }
+        }
+        let found = longshore_format::sniff::sniff(&text, random.once_in(2), &Given::default());
+        assert!(found.to_string().starts_with("(FORMAT "));
+    }
+}
+
 /// What is found in the files of csv-spectrum: each has a header and commas.
 #[test]
 fn spectrum() {

@@ -25,7 +25,7 @@ use crate::files::{Files, Output};
 use crate::load::Failure;
 use crate::reject::RejectOrder;
 use crate::worker::Pass;
-use crate::{Control, FieldTarget, InputFile, LoadError, LoadReport, RejectSummary, TextOptions, Tuning};
+use crate::{Control, FieldTarget, Header, InputFile, LoadError, LoadReport, RejectSummary, TextOptions, Tuning};
 pub use format::options as sniffed_options;
 use guess::{Fixed, Guess, Guesses};
 use read::{Done, Inference};
@@ -140,7 +140,11 @@ fn run(
             fill.0 += columns;
         }
     }
-    let options = format::options_given(&sniffed, &given, &request.options)?;
+    let mut options = format::options_given(&sniffed, &given, &request.options)?;
+    if inputs.len() > 1 && sniffed.named_by_header {
+        // Columns in another order must not be taken for each other.
+        options.header = Header::Match;
+    }
     let fixed = fixed_types(&sniffed, request)?;
     let reading = sniffed.reading(&given);
     let names: Vec<&str> = sniffed.columns.iter().map(|column| column.name.as_str()).collect();

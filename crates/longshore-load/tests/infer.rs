@@ -271,3 +271,25 @@ fn layouts_are_formats_of_the_decoders() {
         }
     }
 }
+
+#[test]
+fn all_files_count_and_their_headers_must_agree() {
+    let files = [file(b"a,b\n1,2\n"), file(b"a,b\n3,x\n"), file(b"b,a\n5,6\n")];
+    let inputs = |count: usize| files[..count].iter().map(|file| input(file.path(), false)).collect();
+    let (relation, inferred, _) =
+        load_inferred(inputs(2), &request(&Tuning::new(2)), &Control::new()).expect("it is loaded");
+    assert_eq!(columns(&inferred), "a INTEGER, b TEXT");
+    assert_eq!(dump(&relation), "\"1\",\"2\"\n\"3\",\"x\"\n");
+    let error = infer(inputs(3), &request(&Tuning::new(2)), &Control::new()).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("the header names field 1 \"b\" where column \"a\" is due"), "{error}");
+}
+
+#[test]
+fn the_text_of_a_stream_counts_against_the_memory_limit() {
+    let file = file(&late(400_000, "1,x\n"));
+    let mut request = request(&Tuning::new(2));
+    request.memory = Memory::new(Some(3 << 20));
+    let error = infer(vec![input(file.path(), true)], &request, &Control::new()).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("memory"), "{error}");
+    infer(vec![input(file.path(), false)], &request, &Control::new()).expect("a file can be read twice");
+}

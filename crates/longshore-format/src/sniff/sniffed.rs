@@ -131,6 +131,8 @@ pub struct Sniffed {
     pub widths: Vec<(usize, usize)>,
     /// JSON: where the value of each column is found.
     pub paths: Vec<JsonPath>,
+    /// Whether the columns are called exactly as the header has it.
+    pub named_by_header: bool,
     /// The columns.
     pub columns: Vec<Column>,
 }
@@ -161,6 +163,7 @@ impl Sniffed {
             thousands_separator: Found::new(given.thousands_separator.map(Some), None, none),
             widths: Vec::new(),
             paths: Vec::new(),
+            named_by_header: false,
             columns: Vec::new(),
         }
     }
@@ -199,11 +202,12 @@ impl Sniffed {
             Some(cells) => cells.iter().map(|cell| String::from_utf8_lossy(&cell.content).into_owned()).collect(),
             None => Vec::new(),
         };
-        let named = given.names.clone().unwrap_or(found);
+        let named = given.names.clone().unwrap_or_else(|| found.clone());
         let count = self.columns.len().max(named.len());
         let normalize = given.normalize_names && given.names.is_none();
         let names = names::unique((0..count).map(|index| named.get(index).cloned().unwrap_or_default()), normalize);
         let reading = self.reading(given);
+        self.named_by_header = header.is_some() && names == found;
         self.columns = names
             .into_iter()
             .map(|name| Column { name, types: TypeSet::EVERY, decision: TypeSet::EVERY.decide(&reading) })
