@@ -111,6 +111,7 @@ impl Demo {
         self.work().await?;
         let before = self.checksums("Checksums before unloading")?;
         self.unload().await?;
+        self.load_again(&request).await?;
         self.reload().await?;
         let after = self.checksums("Checksums after reloading")?;
         prove(&before, &after)?;
@@ -155,8 +156,28 @@ impl Demo {
             self.execute("create", &statement).await?;
         }
         say("\nLoad")?;
+        let total = self.copy_all(request).await?;
+        say(&format!("  the tables hold {} of memory", human::bytes(self.database().memory().used() as u64)))?;
+        self.summary.add("load", total.bytes_read, total.seconds);
+        Ok(())
+    }
+
+    /// Loads the text once more. The first load had to find its memory; from now on there is that of the tables.
+    async fn load_again(&mut self, request: &Request) -> Result<(), Failure> {
+        for table in Table::ALL {
+            self.execute("truncate", &format!("TRUNCATE {}", table.name())).await?;
+        }
+        say("\nLoad again, into the memory that the tables had")?;
+        let total = self.copy_all(request).await?;
+        self.summary.add("load again", total.bytes_read, total.seconds);
+        Ok(())
+    }
+
+    /// Loads all tables, which are empty, and shows each.
+    async fn copy_all(&mut self, request: &Request) -> Result<Report, Failure> {
         line(&["table", "rows", "bytes", "time", "GB/s", "rows/s"])?;
         let mut total = Report::default();
+        self.text_bytes.clear();
         for table in Table::ALL {
             let path = sql_text(&request.path(table));
             let sql = format!("COPY {} FROM {path} (DELIMITER '|')", table.name());
@@ -168,9 +189,7 @@ impl Demo {
             total.seconds += done.report.seconds;
         }
         line(&moved("all", &total))?;
-        say(&format!("  the tables hold {} of memory", human::bytes(self.database().memory().used() as u64)))?;
-        self.summary.add("load", total.bytes_read, total.seconds);
-        Ok(())
+        Ok(total)
     }
 
     async fn work(&mut self) -> Result<(), Failure> {
@@ -221,7 +240,7 @@ impl Demo {
         for table in Table::ALL {
             self.execute("drop", &format!("DROP TABLE {}", table.name())).await?;
         }
-        say("\nReload the native copy into an empty database")?;
+        say("\nReload the native copy into an empty database, in the memory that its tables had")?;
         line(&["format", "rows", "bytes", "time", "GB/s", "rows/s"])?;
         let directory = sql_text(&self.place.copy("native"));
         let done = self.execute("reload", &format!("IMPORT DATABASE {directory}")).await?;

@@ -24,9 +24,11 @@ fn the_demo_proves_that_nothing_was_lost() {
         "\nUnload\n",
         "  native ",
         "  csv ",
+        "\nLoad again, into the memory that the tables had\n",
         "\nReload the native copy",
         "proved: all 8 tables came back as they went out, 86,805 rows",
         "\nSummary\n",
+        "  load again ",
         "  unload native ",
         "  reload native ",
     ] {
