@@ -10,6 +10,7 @@ mod control;
 mod error;
 mod fields;
 mod files;
+mod fill;
 mod infer;
 mod input;
 mod load;

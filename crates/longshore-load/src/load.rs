@@ -4,21 +4,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use longshore_csv::Rows;
-use longshore_storage::{ARENA_BLOCK_BYTES, Append, Arena, CHUNK_ROWS_MAX, Memory, PartitionBuffer, Relation, Schema};
+use longshore_storage::{ARENA_BLOCK_BYTES, Append, Arena, Memory, PartitionBuffer, Relation, Schema};
 use std::sync::Arc;
 
-use crate::fields::{BadValue, FieldPlan, Refusal};
 use crate::files::{Files, Output, Work};
+use crate::fill::Target;
 use crate::position::bad_record;
 use crate::reject::{RejectOrder, SpanRejects};
-use crate::worker::{Cursor, Pass, Piece, Scratch};
+use crate::worker::{Cursor, Pass, Scratch};
 use crate::{Control, InputFile, LoadError, RejectSummary, TextOptions, Tuning};
-
-/// Room that a partition buffer gets beyond the estimate of its rows: one part in this many.
-const ESTIMATE_SLACK: usize = 64;
-/// Bytes that a heap needs beyond the text that goes into it, for copies that write whole registers.
-const HEAP_SLACK: usize = longshore_csv::PADDING;
 
 /// What a load did, or would do.
 #[derive(Clone, Debug, Default)]
@@ -192,15 +186,16 @@ impl Load<'_> {
             let Some(piece) = cursor.next(self.pass, work, scratch)? else {
                 return Ok(buffers);
             };
-            let target = Target { plan: &work.file.plans[0], bytes_left, buffers: &mut buffers, arena };
+            let (plan, schema) = (&work.file.plans[0], self.schema);
+            let target = Target { plan, schema, bytes_left, buffers: &mut buffers, arena };
             let rows = if let Some(rejects) = &mut rejects {
                 bad.clear();
-                let taken = self.take(piece.rows, target, &piece, Some(&mut bad));
+                let taken = target.take(piece.rows, &piece, Some(&mut bad));
                 let taken = taken.map_err(|refusal| refusal.explain(work, &piece))?;
                 rejects.add(work, &piece, &bad)?;
                 taken
             } else {
-                let taken = self.take(piece.sound_rows(), target, &piece, None);
+                let taken = target.take(piece.sound_rows(), &piece, None);
                 let taken = taken.map_err(|refusal| refusal.explain(work, &piece))?;
                 if let Some(defect) = piece.defects.first() {
                     return Err(bad_record(work, &piece, defect));
@@ -210,64 +205,6 @@ impl Load<'_> {
             self.control.progress.add(work.bytes_done(piece.bytes), rows as u64);
         }
     }
-
-    /// Decodes the rows of a piece into the last buffer, and into new ones as each is full. With `bad`, rows with bad
-    /// fields go there. Returns how many rows were taken.
-    fn take(
-        &self,
-        mut rows: Rows<'_>,
-        target: Target<'_>,
-        piece: &Piece<'_>,
-        mut bad: Option<&mut Vec<BadValue>>,
-    ) -> Result<usize, Refusal> {
-        let Target { plan, bytes_left, buffers, arena } = target;
-        let (mut row, mut taken) = (0, 0);
-        while !rows.is_empty() {
-            let heap_due = rows.text_bytes() + plan.constant_bytes() + HEAP_SLACK;
-            let room = match buffers.last() {
-                Some(buffer) if buffer.heap_room() >= heap_due => buffer.capacity() - buffer.rows(),
-                _ => 0,
-            };
-            if room == 0 {
-                let estimate = estimate_rows(rows.count(), piece, bytes_left);
-                let pieces = bytes_left / piece.bytes.max(1) + 1;
-                let heap_bytes = heap_due.max(bytes_left + HEAP_SLACK + pieces * plan.constant_bytes());
-                let buffer = PartitionBuffer::with_capacity(self.schema, estimate, heap_bytes, arena)
-                    .map_err(|error| Refusal::Other(error.into()))?;
-                buffers.push(buffer);
-                continue;
-            }
-            let (fitting, rest) = rows.split_at(room.min(rows.count()));
-            let buffer = buffers.last_mut().expect("there is room in it");
-            let before = buffer.rows();
-            match &mut bad {
-                None => plan.decode(fitting, piece, buffer).map_err(Refusal::Value)?,
-                Some(bad) => plan.decode_lenient(&fitting, row, piece, buffer, bad),
-            }
-            taken += buffer.rows() - before;
-            row += fitting.count();
-            rows = rest;
-        }
-        Ok(taken)
-    }
-}
-
-/// Where the rows of a piece go.
-struct Target<'a> {
-    plan: &'a FieldPlan,
-    /// Bytes of the span from the piece on.
-    bytes_left: usize,
-    buffers: &'a mut Vec<PartitionBuffer>,
-    arena: &'a mut Arena,
-}
-
-/// How many rows the rest of a span has, about: `rows_left` of the current piece, and what its other bytes suggest.
-fn estimate_rows(rows_left: usize, piece: &Piece<'_>, bytes_left: usize) -> usize {
-    let piece_rows = piece.rows.count().max(1);
-    let behind = bytes_left.saturating_sub(piece.bytes);
-    let later = behind.saturating_mul(piece_rows) / piece.bytes.max(1);
-    let estimate = rows_left + later + later / ESTIMATE_SLACK + usize::from(behind > 0);
-    estimate.min(CHUNK_ROWS_MAX)
 }
 
 /// The failure that counts: of the first span in the order of the file.

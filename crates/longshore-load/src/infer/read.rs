@@ -4,22 +4,20 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use longshore_csv::Rows;
 use longshore_csv::decode::{Advice, Reason};
-use longshore_csv::{PADDING, Rows};
 use longshore_format::sniff::types::{Nulls, TypeSet, classify_column, verify};
-use longshore_storage::{ARENA_BLOCK_BYTES, Arena, CHUNK_ROWS_MAX, Memory, PartitionBuffer, Reservation, Schema};
+use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, PartitionBuffer, Reservation, Schema};
 
 use super::guess::{Guess, Guesses, Look};
-use crate::fields::{BadValue, FieldPlan, Refusal};
+use crate::fields::{FieldPlan, Refusal};
 use crate::files::{OpenFile, Output, Work};
+use crate::fill::Target;
 use crate::load::{Failure, StopOnPanic};
 use crate::position::bad_record;
 use crate::reject::{RejectOrder, SpanRejects};
 use crate::worker::{Cursor, Pass, Piece, Scratch};
 use crate::{Control, LoadError, RejectedColumn, TextOptions};
-
-/// Room that a buffer gets beyond the estimate of its rows: one part in this many.
-const ESTIMATE_SLACK: usize = 64;
 
 /// What the workers of an inference share.
 pub(super) struct Inference<'a> {
@@ -214,7 +212,11 @@ impl Inference<'_> {
             let lenient = self.pass.lenient;
             let rows = if lenient { piece.rows } else { piece.sound_rows() };
             let wanted = lenient.then_some(&mut bad);
-            let taken = match take(plan, rows, bytes_left, &piece, &mut buffers, arena, wanted) {
+            let target = Target { plan: &plan.fields, schema: &plan.schema, bytes_left, buffers: &mut buffers, arena };
+            // Without columns, rows are only counted.
+            let taken =
+                if plan.schema.columns().is_empty() { Ok(rows.count()) } else { target.take(rows, &piece, wanted) };
+            let taken = match taken {
                 Ok(taken) => taken,
                 Err(refusal) => return self.widen_or_fail(work, plan, &piece, refusal),
             };
@@ -321,51 +323,4 @@ impl Plan {
         let advice = self.fields.advice(position, raw, reason).expect("the plan read the field");
         (RejectedColumn::of(&self.guess.schema.columns()[position]), advice)
     }
-}
-
-/// Decodes the rows of a piece into the last buffer, and into new ones as each is full. With `bad`, rows with bad
-/// fields go there. Returns how many were taken.
-fn take(
-    plan: &Plan,
-    mut rows: Rows<'_>,
-    bytes_left: usize,
-    piece: &Piece<'_>,
-    buffers: &mut Vec<PartitionBuffer>,
-    arena: &mut Arena,
-    mut bad: Option<&mut Vec<BadValue>>,
-) -> Result<usize, Refusal> {
-    if plan.schema.columns().is_empty() {
-        return Ok(rows.count());
-    }
-    let (mut row, mut taken) = (0, 0);
-    while !rows.is_empty() {
-        let heap_due = rows.text_bytes() + plan.fields.constant_bytes() + PADDING;
-        let room = match buffers.last() {
-            Some(buffer) if buffer.heap_room() >= heap_due => buffer.capacity() - buffer.rows(),
-            _ => 0,
-        };
-        if room == 0 {
-            let piece_rows = piece.rows.count().max(1);
-            let behind = bytes_left.saturating_sub(piece.bytes);
-            let later = behind.saturating_mul(piece_rows) / piece.bytes.max(1);
-            let estimate = rows.count() + later + later / ESTIMATE_SLACK + usize::from(behind > 0);
-            let pieces = bytes_left / piece.bytes.max(1) + 1;
-            let heap_bytes = heap_due.max(bytes_left + PADDING + pieces * plan.fields.constant_bytes());
-            let buffer = PartitionBuffer::with_capacity(&plan.schema, estimate.min(CHUNK_ROWS_MAX), heap_bytes, arena)
-                .map_err(|error| Refusal::Other(error.into()))?;
-            buffers.push(buffer);
-            continue;
-        }
-        let (fitting, rest) = rows.split_at(room.min(rows.count()));
-        let buffer = buffers.last_mut().expect("there is room in it");
-        let before = buffer.rows();
-        match &mut bad {
-            None => plan.fields.decode(fitting, piece, buffer).map_err(Refusal::Value)?,
-            Some(bad) => plan.fields.decode_lenient(&fitting, row, piece, buffer, bad),
-        }
-        taken += buffer.rows() - before;
-        row += fitting.count();
-        rows = rest;
-    }
-    Ok(taken)
 }
