@@ -13,6 +13,8 @@ use longshore_load::LoadError;
 use walkdir::{DirEntry, WalkDir};
 
 use crate::location::Location;
+use crate::options::StoreOptions;
+use crate::remote::{self, Remote};
 
 mod hive;
 
@@ -40,15 +42,46 @@ impl FoundFile {
 ///
 /// # Errors
 /// When a name stands for no file, or a folder cannot be read.
-pub fn expand(names: &[String]) -> Result<Vec<FoundFile>, LoadError> {
+pub fn expand(names: &[String], store: &StoreOptions) -> Result<Vec<FoundFile>, LoadError> {
     let mut files = Vec::new();
     for name in names {
         match Location::parse(name) {
             Location::File(path) => local(name, &path, &mut files)?,
+            Location::Remote(url) => remote(&url, store, &mut files)?,
             location @ Location::Stdin => files.push(FoundFile { location, partitions: Vec::new(), bytes: None }),
         }
     }
     Ok(files)
+}
+
+/// Objects of a bucket by pattern or folder; anything else is one file, whose size is asked for.
+fn remote(url: &str, store: &StoreOptions, files: &mut Vec<FoundFile>) -> Result<(), LoadError> {
+    let failed = |error| LoadError::Io { file: url.to_owned(), action: "find it", error };
+    let found = |url: String, bytes| {
+        let partitions = hive::partitions(&url);
+        FoundFile { location: Location::Remote(url), partitions, bytes }
+    };
+    let listing = remote::split_s3(url).filter(|(_, key)| is_pattern(key) || key.is_empty() || key.ends_with('/'));
+    let Some((bucket, key)) = listing else {
+        let bytes = Remote::new(url, store).and_then(|remote| remote.bytes()).map_err(failed)?;
+        files.push(found(url.to_owned(), bytes));
+        return Ok(());
+    };
+    let base = base_of(key);
+    let before = files.len();
+    let listed = remote::list(bucket, base, store).map_err(failed)?;
+    let own = |listed: &remote::Listed| listed.url[format!("s3://{bucket}/").len()..].to_owned();
+    if is_pattern(key) {
+        let glob = compile(key).map_err(|problem| LoadError::Unfit { file: url.to_owned(), problem })?;
+        let wanted = listed.into_iter().filter(|listed| glob.is_match(own(listed)));
+        files.extend(wanted.map(|listed| found(listed.url, listed.bytes)));
+    } else {
+        let wanted = listed
+            .into_iter()
+            .filter(|listed| own(listed)[base.len()..].split('/').all(|part| !part.starts_with(['.', '_'])));
+        files.extend(wanted.map(|listed| found(listed.url, listed.bytes)));
+    }
+    if files.len() == before { Err(no_match(url)) } else { Ok(()) }
 }
 
 fn local(name: &str, path: &Path, files: &mut Vec<FoundFile>) -> Result<(), LoadError> {
@@ -140,6 +173,7 @@ fn walk(
 fn path_of(file: &FoundFile) -> &[u8] {
     match &file.location {
         Location::File(path) => path.as_os_str().as_encoded_bytes(),
+        Location::Remote(url) => url.as_bytes(),
         Location::Stdin => &[],
     }
 }

@@ -12,6 +12,7 @@ mod open;
 mod options;
 mod ordered;
 mod pump;
+mod remote;
 mod stages;
 
 pub use container::Container;
@@ -19,5 +20,6 @@ pub use encoding::{Encoding, EncodingErrors};
 pub use expand::{FoundFile, expand, partition_names};
 pub use location::Location;
 pub use open::{open, open_reader};
-pub use options::{Compression, OpenOptions};
+pub use options::{Compression, OpenOptions, StoreOptions};
 pub use ordered::memory_bytes_max;
+pub use remote::remote_memory_bytes_max;

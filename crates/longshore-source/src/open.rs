@@ -13,6 +13,7 @@ use crate::encoding::{Encoding, EncodingErrors};
 use crate::location::Location;
 use crate::options::OpenOptions;
 use crate::pump;
+use crate::remote::{Remote, RemoteReader};
 use crate::stages::{self, Head};
 
 /// Opens `location`. May be called again for the same location, for a second pass; standard input and pipes then go on
@@ -26,6 +27,11 @@ pub fn open(location: &Location, options: &OpenOptions) -> Result<Source, LoadEr
     let name = location.to_string();
     match location {
         Location::File(path) => open_file(&name, path, options),
+        Location::Remote(url) => {
+            let reader = Remote::new(url, &options.store).and_then(RemoteReader::new);
+            let reader = reader.map_err(|error| LoadError::Io { file: name.clone(), action: "open it", error })?;
+            Ok(stream(&name, Box::new(reader), None, options))
+        }
         Location::Stdin => open_reader(&name, Box::new(io::stdin()), None, options),
     }
 }

@@ -1,5 +1,7 @@
 //! How a file shall be opened.
 
+use std::fmt;
+
 use crate::container::Container;
 use crate::encoding::{Encoding, EncodingErrors};
 
@@ -51,6 +53,38 @@ pub struct OpenOptions {
     pub encoding_errors: EncodingErrors,
     /// Threads that decompress it, beside those that load; at least one.
     pub threads: usize,
+    /// Where objects are, and who asks for them.
+    pub store: StoreOptions,
+}
+
+/// An S3-compatible store. What is `None` comes from the usual variables of the environment (`AWS_ENDPOINT_URL`,
+/// `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`).
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// The address of a store other than Amazon's.
+    pub endpoint: Option<String>,
+    /// The region that requests are signed for.
+    pub region: Option<String>,
+    /// Who asks.
+    pub access_key_id: Option<String>,
+    /// The secret that requests are signed with.
+    pub secret_access_key: Option<String>,
+    /// The token of credentials that expire.
+    pub session_token: Option<String>,
+    /// Whether requests are not signed: for public buckets.
+    pub anonymous: bool,
+}
+
+impl fmt::Debug for StoreOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the secrets.
+        f.debug_struct("StoreOptions")
+            .field("endpoint", &self.endpoint)
+            .field("region", &self.region)
+            .field("access_key_id", &self.access_key_id)
+            .field("anonymous", &self.anonymous)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for OpenOptions {
@@ -60,6 +94,7 @@ impl Default for OpenOptions {
             encoding: Encoding::UTF_8,
             encoding_errors: EncodingErrors::Stop,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            store: StoreOptions::default(),
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use longshore_source::{FoundFile, Location, OpenOptions, expand, open, partition_names};
+use longshore_source::{FoundFile, Location, OpenOptions, StoreOptions, expand, open, partition_names};
 use tempfile::TempDir;
 
 /// A folder with these files in it, each with its own path as its text.
@@ -21,14 +21,14 @@ fn folder(paths: &[&str]) -> TempDir {
 
 fn find(folder: &Path, names: &[&str]) -> Result<Vec<FoundFile>, String> {
     let names: Vec<String> = names.iter().map(|name| format!("{}/{name}", folder.display())).collect();
-    expand(&names).map_err(|error| error.to_string())
+    expand(&names, &StoreOptions::default()).map_err(|error| error.to_string())
 }
 
 /// The paths that `names` stand for, within the folder.
 fn paths(folder: &Path, names: &[&str]) -> Vec<String> {
     let within = |file: FoundFile| match file.location {
         Location::File(path) => path.strip_prefix(folder).unwrap().display().to_string(),
-        Location::Stdin => panic!("not a file"),
+        Location::Stdin | Location::Remote(_) => panic!("not a file"),
     };
     find(folder, names).unwrap().into_iter().map(within).collect()
 }
@@ -111,7 +111,7 @@ fn folders_give_values() {
 #[test]
 fn standard_input_has_two_names() {
     for name in ["-", "/dev/stdin"] {
-        assert_eq!(expand(&[name.to_owned()]).unwrap()[0].location, Location::Stdin);
+        assert_eq!(expand(&[name.to_owned()], &StoreOptions::default()).unwrap()[0].location, Location::Stdin);
     }
 }
 

@@ -8,6 +8,8 @@ use std::io::{self, Read, Write};
 use flate2::write::{DeflateEncoder, GzEncoder};
 use longshore_source::{Container, OpenOptions, open_reader};
 
+pub(crate) mod server;
+
 /// Rows of text that compress about as well as real ones.
 pub(crate) fn text(bytes: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes + 64);
