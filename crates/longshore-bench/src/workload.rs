@@ -1,6 +1,7 @@
 //! The workloads, by name.
 
 mod decode;
+mod formats;
 mod in_situ;
 mod load;
 mod memory;
@@ -23,6 +24,8 @@ pub(crate) enum Workload {
     Scan,
     /// Values per type, fast decoder against exact twin (ns per value)
     Decode,
+    /// Records of formats beside plain CSV, found and rewritten as plain rows (GB/s)
+    Formats,
     /// Lineitem into a relation: by merge kind, threads, piece size, dialect and decimal width (GB/s)
     Load,
     /// Lineitem with one record in a hundred rejected, against clean loads (GB/s)
@@ -63,6 +66,7 @@ impl Workload {
         match self {
             Workload::Scan => report("scan", "Scan", &scan::run(settings)?),
             Workload::Decode => report("decode", "Decode", &decode::run(settings)?),
+            Workload::Formats => report("formats", "Formats", &formats::run(settings)?),
             Workload::Load => load::run(settings, report),
             Workload::Rejects => report("rejects", "Load with rejects", &rejects::run(settings)?),
             Workload::InSitu => report("in-situ", "In-situ aggregate over every column", &in_situ::run(settings)?),
@@ -77,6 +81,7 @@ impl Workload {
                 let all = [
                     Workload::Scan,
                     Workload::Decode,
+                    Workload::Formats,
                     Workload::Load,
                     Workload::Rejects,
                     Workload::InSitu,

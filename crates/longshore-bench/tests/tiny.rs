@@ -28,6 +28,11 @@ fn decode() {
 }
 
 #[test]
+fn formats() {
+    assert!(tiny("formats", &[]).contains("rows two-byte delimiter"));
+}
+
+#[test]
 fn load() {
     let said = tiny("load", &[]);
     for table in ["Table 1", "Figure 13", "decimal width", "scan kernel"] {

@@ -67,7 +67,7 @@ fn file(data: &Path, columns: usize, rows: usize) -> Result<PathBuf, Failure> {
 }
 
 fn load(path: &Path, columns: usize, rows: usize, threads: usize) -> Result<Duration, Failure> {
-    let column = |column| Column::new(&format!("c{column}"), ColumnType::Integer, true);
+    let column = |column| Column::new(format!("c{column}"), ColumnType::Integer, true);
     let schema = Arc::new(Schema::new((0..columns).map(column).collect()));
     let relation = Relation::new(schema, Memory::new(None));
     let options = TextOptions { header: Header::Match, ..TextOptions::new(Dialect::default()) };
