@@ -2,7 +2,8 @@
 
 An engine is a function from (path, dialect, threads) to (seconds, facts). The clock runs while text becomes a table
 of the agreed types (text.COLUMNS), and stands while the engine starts, is imported, and answers. A line of the plain
-dialect ends with a delimiter: where an engine cannot be told so, it reads one more column and drops it.
+dialect ends with a delimiter: where an engine cannot be told so, it reads one more column and drops it. JSON lines
+("jsonl") are read by those of JSON_RIVALS.
 """
 
 import json
@@ -32,7 +33,8 @@ def longshore(path: str, dialect: str, threads: int, binary: str, loads: int):
     with tempfile.TemporaryDirectory() as folder:
         stats = pathlib.Path(folder) / "stats"
         columns = declare(null=" NOT NULL")
-        copy = f"COPY lineitem FROM '{path}' (FORMAT csv, DELIMITER '{DELIMITER[dialect]}')"
+        form = "FORMAT jsonl" if dialect == "jsonl" else f"FORMAT csv, DELIMITER '{DELIMITER[dialect]}'"
+        copy = f"COPY lineitem FROM '{path}' ({form})"
         query = f"SELECT {facts_sql()} FROM lineitem"
         command = [binary, "--threads", str(threads), "--format", "csv", "--stats", str(stats)]
         command += ["-c", f"CREATE TABLE lineitem ({columns})", "-c", copy]
@@ -51,11 +53,15 @@ def duckdb(path: str, dialect: str, threads: int):
     fields = {name: kind for name, kind in COLUMNS} | {name: "TEXT" for name in spare(dialect)}
     columns = ", ".join(f"'{name}': '{kind}'" for name, kind in fields.items())
     quote = '"' if dialect == "quoted" else ""
+    if dialect == "jsonl":
+        read = f"read_json('{path}', format='newline_delimited', auto_detect=false, columns={{{columns}}})"
+    else:
+        read = (
+            f"read_csv('{path}', delim='{DELIMITER[dialect]}', quote='{quote}', escape='{quote}', header=false, "
+            f"auto_detect=false, columns={{{columns}}})"
+        )
     started = time.perf_counter()
-    connection.execute(
-        f"INSERT INTO lineitem SELECT {', '.join(NAMES)} FROM read_csv('{path}', delim='{DELIMITER[dialect]}', "
-        f"quote='{quote}', escape='{quote}', header=false, auto_detect=false, columns={{{columns}}})"
-    )
+    connection.execute(f"INSERT INTO lineitem SELECT {', '.join(NAMES)} FROM {read}")
     seconds = time.perf_counter() - started
     return seconds, connection.execute(f"SELECT {facts_sql()} FROM lineitem").fetchone()
 
@@ -68,14 +74,20 @@ def polars(path: str, dialect: str, threads: int):
     schema = {name: types.get(kind, polars.Decimal(15, 2)) for name, kind in COLUMNS}
     schema |= {name: polars.String for name in spare(dialect)}
     started = time.perf_counter()
-    frame = polars.read_csv(
-        path,
-        separator=DELIMITER[dialect],
-        quote_char='"' if dialect == "quoted" else None,
-        has_header=False,
-        schema=schema,
-        columns=list(range(len(NAMES))),
-    )
+    if dialect == "jsonl":
+        # Its reader makes decimals of no JSON number, so that they come by way of floats.
+        money = [name for name, kind in COLUMNS if kind.startswith("DECIMAL")]
+        frame = polars.read_ndjson(path, schema=schema | {name: polars.Float64 for name in money})
+        frame = frame.with_columns(polars.col(money).cast(polars.Decimal(15, 2)))
+    else:
+        frame = polars.read_csv(
+            path,
+            separator=DELIMITER[dialect],
+            quote_char='"' if dialect == "quoted" else None,
+            has_header=False,
+            schema=schema,
+            columns=list(range(len(NAMES))),
+        )
     seconds = time.perf_counter() - started
     facts = [frame.height]
     for name, kind in COLUMNS:
@@ -166,15 +178,16 @@ def clickhouse(path: str, dialect: str, threads: int):
         ("max_threads", threads),
         ("max_insert_threads", threads),
         ("max_parsing_threads", threads),
-        ("format_csv_delimiter", f"'{DELIMITER[dialect]}'"),
+        ("format_csv_delimiter", f"'{DELIMITER.get(dialect, ',')}'"),
         ("input_format_csv_trim_whitespaces", 0),
     ]:
         session.query(f"SET {setting} = {value}")
     session.query("CREATE DATABASE rivals ENGINE = Memory")
     session.query(f"CREATE TABLE rivals.lineitem ({declare(types)}) ENGINE = Memory")
+    form = "JSONEachRow" if dialect == "jsonl" else "CSV"
     started = time.perf_counter()
     session.query(
-        f"INSERT INTO rivals.lineitem SELECT {', '.join(NAMES)} FROM file('{path}', 'CSV', '{structure}')"
+        f"INSERT INTO rivals.lineitem SELECT {', '.join(NAMES)} FROM file('{path}', '{form}', '{structure}')"
     )
     seconds = time.perf_counter() - started
     said = str(session.query(f"SELECT {facts_sql()} FROM rivals.lineitem", "TabSeparated"))
@@ -206,3 +219,6 @@ RIVALS = {
     "ClickHouse (chDB)": clickhouse,
     "Hyper": hyper,
 }
+
+# The others read no JSON lines into columns of the agreed types.
+JSON_RIVALS = ["DuckDB", "Polars", "ClickHouse (chDB)"]

@@ -30,7 +30,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--scale", default="1", help="TPC-H scale factor (lineitem has 760 MB at 1, the default)")
     parser.add_argument("--runs", type=int, default=5, help="processes per engine and dialect (default 5)")
     parser.add_argument("--loads", type=int, default=3, help="loads per process; the best counts (default 3)")
-    parser.add_argument("--dialect", choices=["plain", "quoted", "both"], default="both")
+    parser.add_argument("--dialect", choices=["plain", "quoted", "both", "jsonl"], default="both")
     parser.add_argument("--only", metavar="NAME", action="append", help="only this rival; may be repeated")
     parser.add_argument("--data", type=pathlib.Path, default=ROOT / "target" / "bench-data", help="where the text lies")
     parser.add_argument("--venv", type=pathlib.Path, default=ROOT / "target" / "rivals-venv")
@@ -133,7 +133,8 @@ def main() -> int:
     files = text.prepare(chosen.data, chosen.scale)
     failed = False
     for dialect in ["plain", "quoted"] if chosen.dialect == "both" else [chosen.dialect]:
-        times, failures = measure(names, dialect, files[dialect], chosen.runs, chosen.loads, binary)
+        able = [name for name in names if dialect != "jsonl" or name in ["Longshore", *engines.JSON_RIVALS]]
+        times, failures = measure(able, dialect, files[dialect], chosen.runs, chosen.loads, binary)
         report(dialect, files[dialect], times, failures)
         failed |= "Longshore" in failures
         if chosen.record:

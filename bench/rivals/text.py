@@ -56,10 +56,11 @@ def normal(values) -> list[str]:
 
 
 def prepare(folder: pathlib.Path, scale: str) -> dict[str, dict]:
-    """Both dialects of lineitem: path, bytes and facts of each."""
+    """The dialects of lineitem: path, bytes and facts of each."""
     folder.mkdir(parents=True, exist_ok=True)
     plain = folder / f"lineitem-rivals-sf{scale}.tbl"
     quoted = folder / f"lineitem-rivals-sf{scale}-quoted.csv"
+    lines = folder / f"lineitem-rivals-sf{scale}.jsonl"
     facts = folder / f"lineitem-rivals-sf{scale}.json"
     if not facts.exists():
         print(f"generating {plain} and {quoted.name}", file=sys.stderr)
@@ -70,11 +71,28 @@ def prepare(folder: pathlib.Path, scale: str) -> dict[str, dict]:
         made.rename(plain)
         # The facts come last: text without them is text whose making was cut short.
         facts.write_text(json.dumps(convert(plain, quoted)))
+    if not lines.exists():
+        print(f"generating {lines}", file=sys.stderr)
+        part = lines.with_suffix(".part")
+        to_json_lines(plain, part)
+        part.rename(lines)
     known = json.loads(facts.read_text())
     return {
         "plain": {"path": str(plain), "bytes": plain.stat().st_size, "facts": known},
         "quoted": {"path": str(quoted), "bytes": quoted.stat().st_size, "facts": known},
+        "jsonl": {"path": str(lines), "bytes": lines.stat().st_size, "facts": known},
     }
+
+
+def to_json_lines(plain: pathlib.Path, lines: pathlib.Path) -> None:
+    """Writes the text again as JSON lines: an object a row, numbers as numbers, all else as strings."""
+    numbers = [kind.split("(")[0] in ("BIGINT", "INTEGER", "DECIMAL") for _, kind in COLUMNS]
+    parts = [f'"{name}":' + ("%s" if number else '"%s"') for (name, _), number in zip(COLUMNS, numbers)]
+    form = "{" + ",".join(parts) + "}\n"
+    with open(plain, encoding="utf-8") as source, open(lines, "w", encoding="utf-8") as target:
+        for line in source:
+            # dbgen's words hold neither quotes nor backslashes.
+            target.write(form % tuple(line.split("|")[: len(COLUMNS)]))
 
 
 def convert(plain: pathlib.Path, quoted: pathlib.Path) -> list[str]:
