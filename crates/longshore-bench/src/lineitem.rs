@@ -4,35 +4,37 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use longshore_load::{Control, Dialect, InputFile, Source, TextOptions, Tuning, copy_from};
+use longshore_format::json::{Json, JsonPath, Layout};
+use longshore_load::{Control, Dialect, InputFile, Source, TextFormat, TextOptions, Tuning, copy_from};
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 
 use crate::Failure;
 use crate::facts::{COLUMNS, Facts};
-use crate::text::{Lineitem, Text};
+use crate::text::{Lineitem, NAMES, Text};
 
 /// The types of the specification, decimals with this precision (18 digits or fewer are stored in 64 bits).
 pub(crate) fn schema(precision: u8) -> Arc<Schema> {
     let decimal = ColumnType::Decimal { precision, scale: 2 };
-    let columns = [
-        ("l_orderkey", ColumnType::BigInt),
-        ("l_partkey", ColumnType::Integer),
-        ("l_suppkey", ColumnType::Integer),
-        ("l_linenumber", ColumnType::Integer),
-        ("l_quantity", decimal),
-        ("l_extendedprice", decimal),
-        ("l_discount", decimal),
-        ("l_tax", decimal),
-        ("l_returnflag", ColumnType::Char(1)),
-        ("l_linestatus", ColumnType::Char(1)),
-        ("l_shipdate", ColumnType::Date),
-        ("l_commitdate", ColumnType::Date),
-        ("l_receiptdate", ColumnType::Date),
-        ("l_shipinstruct", ColumnType::Char(25)),
-        ("l_shipmode", ColumnType::Char(10)),
-        ("l_comment", ColumnType::Varchar(44)),
+    let types = [
+        ColumnType::BigInt,
+        ColumnType::Integer,
+        ColumnType::Integer,
+        ColumnType::Integer,
+        decimal,
+        decimal,
+        decimal,
+        decimal,
+        ColumnType::Char(1),
+        ColumnType::Char(1),
+        ColumnType::Date,
+        ColumnType::Date,
+        ColumnType::Date,
+        ColumnType::Char(25),
+        ColumnType::Char(10),
+        ColumnType::Varchar(44),
     ];
-    Arc::new(Schema::new(columns.map(|(name, kind)| Column::new(name, kind, false)).to_vec()))
+    let columns = NAMES.iter().zip(types).map(|(name, kind)| Column::new(*name, kind, false));
+    Arc::new(Schema::new(columns.collect()))
 }
 
 /// The precision that the specification's money has.
@@ -40,10 +42,16 @@ pub(crate) const DECIMAL_PRECISION: u8 = 15;
 
 /// How a text is read.
 pub(crate) fn options(text: Text) -> TextOptions {
-    TextOptions::new(dialect(text))
+    let layout = match text {
+        Text::JsonLines => Layout::Lines,
+        Text::JsonArray => Layout::Array,
+        Text::Plain | Text::Quoted | Text::Crlf => return TextOptions::new(dialect(text)),
+    };
+    let json = Json::new(&NAMES.map(JsonPath::key), layout).expect("there are columns");
+    TextOptions::of(TextFormat::Other(Arc::new(json)))
 }
 
-/// The dialect of a text.
+/// The dialect of a text of CSV.
 pub(crate) fn dialect(text: Text) -> Dialect {
     Dialect::new(text.delimiter(), Some(b'"'), None).expect("the dialect is a valid one")
 }

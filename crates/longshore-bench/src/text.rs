@@ -1,4 +1,4 @@
-//! The text that workloads read: lineitem of TPC-H in three dialects, generated once and kept.
+//! The text that workloads read: lineitem of TPC-H in three dialects and as JSON, generated once and kept.
 //!
 //! Files lie under `target/bench-data`, named by scale and dialect; beside the text stands what a right load of it
 //! must find ([`Facts`]), computed from the generator's values and not from the text.
@@ -12,13 +12,36 @@ use std::path::{Path, PathBuf};
 use tpchgen::generators::{LineItem, LineItemGenerator};
 
 use crate::Failure;
-use crate::facts::Facts;
+use crate::facts::{COLUMNS, Facts};
 
 /// Rows of lineitem at scale factor 1.
 const ROWS_PER_SCALE: f64 = 6_001_215.0;
 
 /// Rows that a generating thread formats at a time.
 const PART_ROWS: f64 = 100_000.0;
+
+/// The columns of lineitem.
+pub(crate) const NAMES: [&str; COLUMNS] = [
+    "l_orderkey",
+    "l_partkey",
+    "l_suppkey",
+    "l_linenumber",
+    "l_quantity",
+    "l_extendedprice",
+    "l_discount",
+    "l_tax",
+    "l_returnflag",
+    "l_linestatus",
+    "l_shipdate",
+    "l_commitdate",
+    "l_receiptdate",
+    "l_shipinstruct",
+    "l_shipmode",
+    "l_comment",
+];
+
+/// How many of them, from the first on, are numbers.
+const NUMBERS: usize = 8;
 
 /// How the text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +52,14 @@ pub(crate) enum Text {
     Quoted,
     /// As `Plain`, lines end with carriage return and line feed.
     Crlf,
+    /// JSON lines: an object a row, numbers as numbers, all else as strings.
+    JsonLines,
+    /// The same objects in one array, blanks behind commas and colons.
+    JsonArray,
 }
 
 impl Text {
-    /// Every dialect.
+    /// Every dialect of CSV.
     pub(crate) const ALL: [Text; 3] = [Text::Plain, Text::Quoted, Text::Crlf];
 
     /// The name in tables and file names.
@@ -41,16 +68,20 @@ impl Text {
             Text::Plain => "plain",
             Text::Quoted => "quoted",
             Text::Crlf => "crlf",
+            Text::JsonLines => "json-lines",
+            Text::JsonArray => "json-array",
         }
     }
 
-    /// The field delimiter.
+    /// The field delimiter of CSV.
     pub(crate) fn delimiter(self) -> u8 {
         if self == Text::Quoted { b',' } else { b'|' }
     }
 
     fn format(self, row: &LineItem<'_>, text: &mut String) {
         let written = match self {
+            Text::JsonLines => Self::object(row, text, ["", ":", ","]).and_then(|()| writeln!(text)),
+            Text::JsonArray => Self::object(row, text, [",\n", ": ", ", "]),
             Text::Plain => writeln!(text, "{row}"),
             Text::Crlf => write!(text, "{row}\r\n"),
             Text::Quoted => writeln!(
@@ -75,6 +106,26 @@ impl Text {
             ),
         };
         written.expect("a string takes any text");
+    }
+
+    /// Writes a row as an object behind `lead`.
+    fn object(row: &LineItem<'_>, text: &mut String, [lead, colon, comma]: [&str; 3]) -> std::fmt::Result {
+        let form = row.to_string();
+        let fields = NAMES.iter().zip(form.split('|')).enumerate();
+        text.push_str(lead);
+        for (index, (name, field)) in fields {
+            // The first columns are numbers. No text of lineitem holds a quote or a backslash.
+            let quote = if index < NUMBERS { "" } else { "\"" };
+            let before = if index == 0 { "{" } else { comma };
+            write!(text, "{before}\"{name}\"{colon}{quote}{field}{quote}")?;
+        }
+        text.push('}');
+        Ok(())
+    }
+
+    /// What stands before and behind all rows.
+    fn frame(self) -> (&'static str, &'static str) {
+        if self == Text::JsonArray { ("[", "\n]\n") } else { ("", "") }
     }
 }
 
@@ -118,6 +169,8 @@ fn generate(path: &Path, scale: f64, text: Text) -> Result<Facts, Failure> {
     let parts = (scale * ROWS_PER_SCALE / PART_ROWS).ceil().max(1.0) as i32;
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as i32;
     let mut facts = Facts::default();
+    let (head, tail) = text.frame();
+    file.write_all(head.as_bytes())?;
     for first in (1..=parts).step_by(threads as usize) {
         let round: Vec<(String, Facts)> = std::thread::scope(|scope| {
             let workers: Vec<_> = (first..=parts.min(first + threads - 1))
@@ -125,11 +178,14 @@ fn generate(path: &Path, scale: f64, text: Text) -> Result<Facts, Failure> {
                 .collect();
             workers.into_iter().map(|worker| worker.join().expect("the generator does not panic")).collect()
         });
-        for (text, found) in round {
-            file.write_all(text.as_bytes())?;
+        for (part, found) in round {
+            // Before the first row of an array is no comma.
+            let skipped = usize::from(text == Text::JsonArray && facts.rows() == 0);
+            file.write_all(&part.as_bytes()[skipped..])?;
             facts.merge(&found);
         }
     }
+    file.write_all(tail.as_bytes())?;
     Ok(facts)
 }
 

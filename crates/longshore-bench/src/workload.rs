@@ -3,6 +3,7 @@
 mod decode;
 mod formats;
 mod in_situ;
+mod json;
 mod load;
 mod memory;
 #[cfg(feature = "queries")]
@@ -30,6 +31,8 @@ pub(crate) enum Workload {
     Load,
     /// Lineitem with one record in a hundred rejected, against clean loads (GB/s)
     Rejects,
+    /// Lineitem as JSON into a relation: lines and one array, by threads (GB/s)
+    Json,
     /// Lineitem read in place by an aggregate that touches every column (GB/s)
     InSitu,
     /// The relation as CSV and in the native format (GB/s of what is written)
@@ -69,6 +72,7 @@ impl Workload {
             Workload::Formats => report("formats", "Formats", &formats::run(settings)?),
             Workload::Load => load::run(settings, report),
             Workload::Rejects => report("rejects", "Load with rejects", &rejects::run(settings)?),
+            Workload::Json => report("json", "Load of JSON", &json::run(settings)?),
             Workload::InSitu => report("in-situ", "In-situ aggregate over every column", &in_situ::run(settings)?),
             Workload::Unload => report("unload", "Unload", &unload::unload(settings)?),
             Workload::Reload => report("reload", "Reload", &unload::reload(settings)?),
@@ -84,6 +88,7 @@ impl Workload {
                     Workload::Formats,
                     Workload::Load,
                     Workload::Rejects,
+                    Workload::Json,
                     Workload::InSitu,
                     Workload::Unload,
                     Workload::Reload,

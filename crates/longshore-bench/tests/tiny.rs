@@ -47,6 +47,12 @@ fn rejects() {
 }
 
 #[test]
+fn json() {
+    let said = tiny("json", &[]);
+    assert!(said.contains("json-lines, 2 threads") && said.contains("rewrite json-array"), "{said}");
+}
+
+#[test]
 fn in_situ() {
     assert!(tiny("in-situ", &[]).contains("quoted, 2 threads"));
 }
