@@ -11,7 +11,7 @@ use super::layout::{self, Layout};
 use super::path::{JsonPath, JsonStep};
 use super::plan::JSON_PATH_STEPS_MAX;
 use super::skip::{colon, container};
-use super::token::{Scanned, byte, name, number, skip_blanks, string};
+use super::token::{Scanned, byte, name, number, skip_blanks, string, trim_end};
 use super::unescape::unescape;
 
 /// How values are written: a set of kinds.
@@ -100,13 +100,13 @@ pub fn detect_layout(sample: &[u8]) -> Option<Layout> {
     let start = skip_blanks::<false>(sample, 0);
     let text = sample.get(start..)?;
     let first_line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
-    let second_line = text[first_line.len()..].trim_ascii_start();
+    let second_line = &text[skip_blanks::<false>(text, first_line.len())..];
     let first_value_end = container::<true>(text, 0, 0).ok();
-    let is_line = first_value_end.is_some_and(|end| text[end..first_line.len()].trim_ascii().is_empty());
+    let is_line = first_value_end.is_some_and(|end| trim_end(&text[end..first_line.len()]).is_empty());
     let lines = match byte(text, 0) {
         // A first record that is none says little; it is a line if it looks finished and the next one begins like it.
         b'{' if first_value_end.is_none() => {
-            let unfinished = matches!(first_line.trim_ascii_end().last(), Some(b'{' | b'[' | b','));
+            let unfinished = matches!(trim_end(first_line).last(), Some(b'{' | b'[' | b','));
             !unfinished && (second_line.is_empty() || second_line[0] == b'{')
         }
         b'{' => is_line,
@@ -189,7 +189,7 @@ pub(super) fn extents(text: &[u8], layout: Layout) -> Vec<Extent> {
         if start == text.len() {
             break;
         }
-        let bytes = start..start + text[start..end].trim_ascii_end().len();
+        let bytes = start..start + trim_end(&text[start..end]).len();
         extents.push(Extent { bytes, stray: layout == Layout::Array && !inside });
         at = skip_blanks::<false>(text, end);
     }
@@ -328,6 +328,12 @@ mod tests {
     }
 
     #[test]
+    fn a_form_feed_is_no_blank() {
+        let discovery = discover(b"[6]\x0C\n[6]\r\n", Layout::Lines, false, true);
+        assert_eq!((discovery.records, discovery.defects), (1, 1));
+    }
+
+    #[test]
     fn layouts_are_told_by_how_the_text_begins() {
         for (sample, layout) in [
             ("{\"a\":1}\n{\"a\":2}\n", Some(Layout::Lines)),
@@ -336,6 +342,7 @@ mod tests {
             ("{\"a\":1,}\n{\"a\":2}\n", Some(Layout::Lines)),
             ("{\"a\":1, \"cut", Some(Layout::Lines)),
             ("{\"a\":1}{\"a\":2}", Some(Layout::Values)),
+            ("{\"a\":1}\u{c}", Some(Layout::Values)),
             ("{\n\"a\":1}\n{\n\"a\":2}", Some(Layout::Values)),
             ("{\n  \"a\": {\n", Some(Layout::Values)),
             ("[{\"a\":1},{\"a\":2}]", Some(Layout::Array)),

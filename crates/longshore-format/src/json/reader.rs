@@ -6,7 +6,7 @@ use super::fault::Fault;
 use super::layout::{self, Layout};
 use super::plan::Plan;
 use super::record::RecordReader;
-use super::token::{Scanned, byte, skip_blanks};
+use super::token::{Scanned, byte, skip_blanks, trim_end};
 use super::utf8::Utf8Check;
 
 /// Reads the records of a text into rows.
@@ -57,7 +57,7 @@ impl<'a, 'r> Reader<'a, 'r> {
                     let line = &text[start..];
                     let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
                     at = start + line.len();
-                    self.defect(start, start + line.trim_ascii_end().len(), &fault);
+                    self.defect(start, start + trim_end(line).len(), &fault);
                 }
             }
             at += usize::from(at < text.len());
@@ -94,7 +94,7 @@ impl<'a, 'r> Reader<'a, 'r> {
                 Ok(end) => at = end,
                 Err(fault) => {
                     at = layout::value_end(text, start);
-                    self.defect(start, start + text[start..at].trim_ascii_end().len(), &fault);
+                    self.defect(start, start + trim_end(&text[start..at]).len(), &fault);
                 }
             }
             if self.rows.is_full() {
@@ -130,7 +130,7 @@ impl<'a, 'r> Reader<'a, 'r> {
                 _ => {
                     let end = layout::stray_end(text, at);
                     let fault = Fault::unexpected(text, at, "an array, or the end of the text,");
-                    self.defect(at, at + text[at..end].trim_ascii_end().len(), &fault);
+                    self.defect(at, at + trim_end(&text[at..end]).len(), &fault);
                     at = end;
                 }
             }
@@ -163,7 +163,7 @@ impl<'a, 'r> Reader<'a, 'r> {
                 }
                 // Where there is no element at all, what stands before it is shown.
                 let start = if nothing { before } else { start };
-                self.defect(start, start + text[start..end].trim_ascii_end().len(), &fault);
+                self.defect(start, start + trim_end(&text[start..end]).len(), &fault);
                 end
             }
         }

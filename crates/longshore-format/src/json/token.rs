@@ -31,6 +31,12 @@ fn is_blank<const LINES: bool>(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r') || (!LINES && byte == b'\n')
 }
 
+/// A text without the blanks at its end. (Rust's own functions take a form feed for a blank, JSON does not.)
+pub(super) fn trim_end(text: &[u8]) -> &[u8] {
+    let len = text.iter().rposition(|byte| !is_blank::<false>(*byte)).map_or(0, |last| last + 1);
+    &text[..len]
+}
+
 /// The position of the quote that closes the string whose content begins at `at`, and whether it holds escapes.
 #[inline(always)]
 pub(super) fn string(text: &[u8], mut at: usize) -> Scanned<(usize, bool)> {
