@@ -182,14 +182,14 @@ impl FixedWidth {
         }
         if missing > 0 && self.options.short_records == ShortRecords::Reject {
             let kind = ShapeErrorKind::MissingFields { expected, found: expected - missing };
-            let remedy = "check the places of the columns, or let short records be padded";
+            let remedy = "check PLACES, or set SHORT_RECORDS pad";
             return Err(Fault::new(DefectKind::MissingFields, kind.reason(), remedy));
         }
         if self.options.long_records == LongRecords::Reject {
             let rest = FixedColumn { name: String::new(), start: self.width, width: PLACE_MAX };
             if self.field(line, starts, &rest).is_some_and(|(rest, _)| !rest.iter().all(|byte| is_blank(*byte))) {
                 let reason = format!("has text behind place {}, where the last field ends", self.width);
-                let remedy = "check the places of the columns, or let long records be truncated";
+                let remedy = "check PLACES, or set LONG_RECORDS truncate";
                 return Err(Fault::new(DefectKind::ExtraFields, reason, remedy));
             }
         }

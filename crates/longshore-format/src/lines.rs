@@ -168,7 +168,7 @@ impl Fault {
     /// A record of `bytes` where `bytes_max` are the most.
     pub(crate) fn too_long(bytes: usize, bytes_max: usize) -> Fault {
         let reason = format!("takes {bytes} bytes where {bytes_max} are the most");
-        Fault::new(DefectKind::TooLong, reason, "check what ends and what quotes a record, or raise the limit")
+        Fault::new(DefectKind::TooLong, reason, "check QUOTE and LINE_ENDS, or raise MAX_RECORD_SIZE")
     }
 
     /// The defect of the record at `start..end`, before which `row` rows stand.

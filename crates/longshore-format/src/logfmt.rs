@@ -154,7 +154,7 @@ impl Logfmt {
                 None => {
                     let reason =
                         format!("has the key '{}', which is none of the columns", String::from_utf8_lossy(key));
-                    let remedy = "add a column for it, or let unknown keys be dropped";
+                    let remedy = "add a column for it, or set UNKNOWN_KEYS ignore";
                     return Err(Fault::new(DefectKind::ExtraFields, reason, remedy));
                 }
             }

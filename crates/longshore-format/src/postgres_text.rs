@@ -217,7 +217,7 @@ fn stray_return() -> Fault {
     Fault::new(
         DefectKind::LineEnd,
         "found a carriage return that is not part of a line end",
-        "write it as \\r, or let a \\r end a line as well",
+        "write it as \\r, or set LINE_ENDS any if it ends a line",
     )
 }
 

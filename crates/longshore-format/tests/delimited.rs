@@ -426,3 +426,20 @@ fn what_a_dialect_can_say_is_read_as_plain_csv() {
     }
     assert!(compared_records > 1000);
 }
+
+#[test]
+fn csv_spectrum_is_read_as_plain_csv() {
+    let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/csv/spectrum/csvs"));
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read(entry.unwrap().path()).unwrap();
+        let right = csv::records(&text, &Dialect::default()).unwrap();
+        let fields = right[0].fields.len();
+        let read = compared(&DelimitedOptions::default(), fields, &text);
+        let text = |field: &csv::RawField| String::from_utf8_lossy(&field.value).into_owned();
+        let right: Vec<Vec<String>> = right.iter().map(|record| record.fields.iter().map(text).collect()).collect();
+        assert_eq!((values(&read), kinds(&read)), (right, vec![]));
+        files += 1;
+    }
+    assert_eq!(files, 12);
+}

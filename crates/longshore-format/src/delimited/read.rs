@@ -224,15 +224,15 @@ impl Reader<'_> {
             return Some(Fault::too_long(bytes, bytes_max));
         } else if faults.stray_return {
             let reason = "found a carriage return that is neither quoted nor part of a line end";
-            (DefectKind::LineEnd, reason, "quote the field, or let a \\r end a line as well")
+            (DefectKind::LineEnd, reason, "quote the field, or set LINE_ENDS any if it ends a line")
         } else if faults.unclosed {
             (DefectKind::Quote, UNCLOSED, "close it, or set QUOTE to another character or NONE")
         } else if faults.stray_quote {
             let reason = "has a quote inside an unquoted field, or text behind a quoted one";
-            (DefectKind::Quote, reason, "double quotes or escape them, or let stray quotes be literal")
+            (DefectKind::Quote, reason, "double quotes or escape them, or set STRAY_QUOTES literal")
         } else if faults.nul {
             let reason = "holds a NUL byte";
-            (DefectKind::Encoding, reason, "let NUL bytes be kept or stripped, or check the encoding")
+            (DefectKind::Encoding, reason, "set NUL_BYTES keep or strip, or check ENCODING")
         } else {
             return None;
         };
@@ -248,11 +248,11 @@ impl Reader<'_> {
         }
         if found < expected && options.short_records == ShortRecords::Reject {
             let kind = ShapeErrorKind::MissingFields { expected, found };
-            let remedy = format!("{}, or let short records be padded", kind.remedy());
+            let remedy = format!("{}, or set SHORT_RECORDS pad", kind.remedy());
             self.reject(start, end, Fault::new(DefectKind::MissingFields, kind.reason(), remedy));
         } else if found > expected && options.long_records == LongRecords::Reject {
             let kind = ShapeErrorKind::ExtraFields { expected, found };
-            let remedy = format!("{}, or let long records be truncated", kind.remedy());
+            let remedy = format!("{}, or set LONG_RECORDS truncate", kind.remedy());
             self.reject(start, end, Fault::new(DefectKind::ExtraFields, kind.reason(), remedy));
         } else {
             while self.rows.fields_begun() < expected {
