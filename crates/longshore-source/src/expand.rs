@@ -63,6 +63,10 @@ fn remote(url: &str, store: &StoreOptions, files: &mut Vec<FoundFile>) -> Result
     };
     let listing = remote::split_s3(url).filter(|(_, key)| is_pattern(key) || key.is_empty() || key.ends_with('/'));
     let Some((bucket, key)) = listing else {
+        if url.contains('*') {
+            let problem = String::from("HTTP servers do not list their files: name each, or use an s3:// address");
+            return Err(LoadError::Unfit { file: url.to_owned(), problem });
+        }
         let bytes = Remote::new(url, store).and_then(|remote| remote.bytes()).map_err(failed)?;
         files.push(found(url.to_owned(), bytes));
         return Ok(());

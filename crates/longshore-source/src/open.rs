@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use longshore_load::{LoadError, Meter, Source};
 
@@ -16,8 +17,8 @@ use crate::pump;
 use crate::remote::{Remote, RemoteReader};
 use crate::stages::{self, Head};
 
-/// Opens `location`. May be called again for the same location, for a second pass; standard input and pipes then go on
-/// where they stand.
+/// Opens `location`. May be called again for the same location, for a second pass, except for standard input; a named
+/// pipe then waits for another writer.
 ///
 /// A file of plain UTF-8 is mapped. Everything else is a stream: what is wrong with it is said when it is read.
 ///
@@ -32,7 +33,14 @@ pub fn open(location: &Location, options: &OpenOptions) -> Result<Source, LoadEr
             let reader = reader.map_err(|error| LoadError::Io { file: name.clone(), action: "open it", error })?;
             Ok(stream(&name, Box::new(reader), None, options))
         }
-        Location::Stdin => open_reader(&name, Box::new(io::stdin()), None, options),
+        Location::Stdin => {
+            static WAS_OPENED: AtomicBool = AtomicBool::new(false);
+            if WAS_OPENED.swap(true, Ordering::Relaxed) {
+                let problem = String::from("it can be read only once; save it to a file first");
+                return Err(LoadError::Unfit { file: name, problem });
+            }
+            open_reader(&name, Box::new(io::stdin()), None, options)
+        }
     }
 }
 

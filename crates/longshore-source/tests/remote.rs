@@ -73,6 +73,8 @@ fn what_is_wrong_is_said() {
         panic!("there is no such file")
     };
     assert!(error.to_string().ends_with("/b: cannot find it: the server has no such file (404)"), "{error}");
+    let Err(error) = expand(&[format!("{address}/*.csv")], &StoreOptions::default()) else { panic!("no list") };
+    assert!(error.to_string().contains("HTTP servers do not list their files"), "{error}");
     for (status, part) in [(403, "denies access (403)"), (401, "asks for credentials (401)")] {
         let Server { address, .. } = serve(&[], Manners::Refusing(status));
         let error = read(&format!("{address}/a"), &plain()).unwrap_err();
