@@ -4,6 +4,7 @@ mod harness;
 
 use std::sync::Arc;
 
+use harness::rejects::load_with_rejects;
 use harness::{Machine, dump, machines, share};
 use longshore_format::json::{Json, JsonPath, Layout, UnknownKeys};
 use longshore_load::{Control, InputFile, Source, TextFormat, TextOptions, copy_from};
@@ -155,6 +156,39 @@ fn texts_without_records_load_no_rows() {
         let options = format(layout, UnknownKeys::Ignore);
         for machine in machines() {
             assert_eq!(load(&machine, &file, &options).as_deref(), Ok(""), "{layout:?} {machine:?}");
+        }
+    }
+}
+
+#[test]
+fn every_machine_rejects_the_same_records() {
+    let wrong = [
+        "{\"id\":1,}",
+        "{\"id\":\"x\"}",
+        "{\"id\":2,\"day\":\"1999-02-30\",\"memo\":\"\\ud800\"}",
+        "{\"id\":null}",
+        "{\"id\":3 \"price\":4}",
+        "[]",
+    ];
+    for layout in LAYOUTS {
+        let mut records: Vec<String> = (0..60).map(|row| record(row).0).collect();
+        for (index, wrong) in wrong.iter().enumerate() {
+            records.insert(index * 11, (*wrong).to_owned());
+        }
+        let whole = text(layout, &records);
+        // An array that is cut off is a reject of its own.
+        let cut = if layout == Layout::Array { whole.strip_suffix("\n]\n").expect("the end") } else { &whole };
+        let file = file(cut);
+        let options = format(layout, UnknownKeys::Ignore);
+        let load = |machine: &Machine| load_with_rejects(machine, file.path(), &schema(), &options).expect("a load").0;
+        let first = load(&machines()[0]);
+        assert_eq!(first.records, wrong.len() as u64 + u64::from(layout == Layout::Array), "{:#?}", first.rejects);
+        assert_eq!(first.rows, (0..60).map(|row| record(row).1).collect::<String>());
+        for (reject, wrong) in first.rejects.iter().zip(wrong) {
+            assert_eq!(String::from_utf8_lossy(&reject.record), wrong, "{layout:?}");
+        }
+        for machine in machines() {
+            assert_eq!(load(&machine), first, "{layout:?} {machine:?}");
         }
     }
 }
