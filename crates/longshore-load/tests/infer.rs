@@ -52,6 +52,8 @@ fn on(machine: &Machine, path: &Path) -> Result<(String, String), String> {
         (Ok((relation, loaded, report)), Ok(inferred)) => {
             assert_eq!(columns(&loaded), columns(&inferred), "{machine:?}");
             assert_eq!((loaded.rows, report.rows), (inferred.rows, inferred.rows), "{machine:?}");
+            let bytes = std::fs::metadata(path).expect("the file").len();
+            assert_eq!(report.bytes, bytes, "what is read twice counts once, {machine:?}");
             Ok((columns(&loaded), dump(&relation)))
         }
         (Err(error), _) => Err(message(error)),

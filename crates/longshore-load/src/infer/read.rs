@@ -58,6 +58,15 @@ pub(super) struct Taken {
     pub(super) rejects: Option<SpanRejects>,
 }
 
+/// A span to be read.
+struct Next {
+    work: Work,
+    /// For text that the span keeps.
+    text: Reservation,
+    /// Whether it was read before.
+    again: bool,
+}
+
 /// How the fields of a file are decoded by a guess.
 struct Plan {
     file: Arc<OpenFile>,
@@ -112,13 +121,16 @@ impl Inference<'_> {
         let arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
         let mut worker = Worker { arena, scratch: Scratch::default(), plan: None };
         while !self.failure.exists() {
-            let (work, text) = match self.next() {
+            let Next { work, text, again } = match self.next() {
                 Ok(Some(next)) => next,
                 Ok(None) => return,
                 Err((sequence, error)) => return self.fail(sequence, error),
             };
             match self.read(&work, &mut worker) {
                 Ok(Some((guess, taken))) => {
+                    if !again {
+                        self.control.progress.add(work.text().len() as u64, taken.rows);
+                    }
                     let done = Done { work, guess, taken, _text: text };
                     self.spans.lock().unwrap_or_else(PoisonError::into_inner).push(done);
                 }
@@ -129,17 +141,17 @@ impl Inference<'_> {
     }
 
     /// The next span: one to be read again, or else a new one, with the memory for text that it keeps.
-    fn next(&self) -> Result<Option<(Work, Reservation)>, (u64, LoadError)> {
+    fn next(&self) -> Result<Option<Next>, (u64, LoadError)> {
         let stale = self.stale.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         if let Some(Done { work, _text: text, .. }) = stale {
-            return Ok(Some((work, text)));
+            return Ok(Some(Next { work, text, again: true }));
         }
         let Some(work) = self.pass.files.claim(self.control)? else { return Ok(None) };
         let mut text = Reservation::new(self.memory);
         if work.span.owns_text() {
             text.grow(work.text().len()).map_err(|error| (work.sequence, LoadError::from(error)))?;
         }
-        Ok(Some((work, text)))
+        Ok(Some(Next { work, text, again: false }))
     }
 
     fn fail(&self, sequence: u64, error: LoadError) {
@@ -201,7 +213,7 @@ impl Inference<'_> {
         let mut found = vec![TypeSet::EVERY; plan.guess.len()];
         let mut rejects = self.rejects.map(|order| SpanRejects::new(order, work));
         let mut bad = Vec::new();
-        let (mut rows_read, mut bytes_read) = (0, 0);
+        let mut rows_read = 0;
         loop {
             if self.control.is_cancelled() {
                 return Err(LoadError::Cancelled);
@@ -252,12 +264,10 @@ impl Inference<'_> {
                 buffers.clear();
             }
             rows_read += taken as u64;
-            bytes_read += piece.bytes as u64;
         }
         if found.iter().any(|types| *types != TypeSet::EVERY) {
             self.guesses.join(&found);
         }
-        self.control.progress.add(bytes_read, rows_read);
         Ok(Ending::Done(Taken { buffers, rows: rows_read, rejects }))
     }
 
