@@ -6,8 +6,11 @@ use std::io::Write as _;
 
 use harness::{Machine, load_on, machines, schema};
 use longshore_csv::MomentFormat;
-use longshore_load::{ColumnChoice, ColumnValues, Dialect, TextOptions, ValueOptions};
-use longshore_storage::ColumnType;
+use longshore_load::{
+    ColumnChoice, ColumnValues, Control, Dialect, FieldTarget, InputFile, Source, TextOptions, Tuning, ValueOptions,
+    copy_from,
+};
+use longshore_storage::{ColumnType, Memory, Relation};
 use tempfile::NamedTempFile;
 
 const PRICE: ColumnType = ColumnType::Decimal { precision: 15, scale: 2 };
@@ -164,3 +167,22 @@ fails!(
     },
     "1\n" => "column c0: DECIMAL_SEPARATOR cannot be '7'"
 );
+
+#[test]
+fn a_default_that_the_file_spells_in_another_way() {
+    let mut file = NamedTempFile::new().expect("a temporary file");
+    file.write_all(b"1,5\n").expect("written");
+    let relation = Relation::new(schema(&[PRICE]), Memory::new(None));
+    let options = TextOptions {
+        values: ValueOptions { decimal_separator: ',', ..ValueOptions::default() },
+        ..TextOptions::new(Dialect::new(b';', Some(b'"'), None).expect("a dialect"))
+    };
+    let load = |default: &str| {
+        let mut input = InputFile::opened(Source::open(file.path()).expect("a file"), &[0]);
+        input.fields[0] = Some(FieldTarget { default: Some(default.to_owned()), ..FieldTarget::new(0) });
+        copy_from(vec![input], &relation, &options, &Tuning::new(1), &Control::new()).map(|report| report.rows)
+    };
+    let message = load("1.5").expect_err("an error").to_string();
+    assert!(message.contains("column c0 DECIMAL(15,2): its default \"1.5\" means something else"), "{message}");
+    assert_eq!(load("15").expect("a load"), 1);
+}
