@@ -224,8 +224,12 @@ impl Runner {
             return Err(Reason::BrokenPipe.into());
         }
         match outcome? {
-            Outcome::Done { tag, report } => {
+            Outcome::Done { tag, report, notice } => {
                 self.output.flush().map_err(Reason::output)?;
+                if let Some(notice) = notice {
+                    display.stop();
+                    note(&notice);
+                }
                 Ok(Done { tag, report })
             }
             Outcome::Rows(rows) => {

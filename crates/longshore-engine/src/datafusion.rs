@@ -47,7 +47,7 @@ use crate::{Config, Error, Report, RowStream};
 pub(crate) use columnar::{Columnar, FileKind};
 use errors::ours;
 use in_situ::Files;
-pub(crate) use in_situ::{TextInput, TextTable};
+pub(crate) use in_situ::{Filling, Finder, TextInput, TextTable, Texts};
 use pipeline::Pipeline;
 use plan::Planner;
 use workers::Pool;
@@ -83,7 +83,7 @@ impl Queries {
     /// When the system does not give the threads.
     pub(crate) fn new(config: &Config, catalog: Arc<Catalog>, memory: Arc<Memory>) -> Result<Self, Error> {
         let state = context::state(config, &memory);
-        let files = Files { catalog, memory, tuning: config.tuning() };
+        let files = Files { catalog, memory, tuning: config.tuning(), control: Arc::new(Control::new()) };
         Ok(Self { state, files, pool: Pool::start(config.threads)? })
     }
 
@@ -149,6 +149,15 @@ impl Queries {
         let plan = planner.logical(Statement::Query(Box::new(query.clone()))).await?;
         let plan = planner.state.optimize(&plan).map_err(ours)?;
         Ok(Arc::clone(plan.schema().inner()))
+    }
+
+    /// The columns of the file `path`: name, type and why. Blocks: text is read for it.
+    pub(crate) fn describe_file(
+        &self,
+        path: &Path,
+        control: &Arc<Control>,
+    ) -> Result<Vec<(String, String, String)>, Error> {
+        Files { control: Arc::clone(control), ..self.files.clone() }.describe(path)
     }
 
     /// Writes the rows of `table` as one Parquet file.

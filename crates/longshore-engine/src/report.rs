@@ -22,13 +22,15 @@ pub enum Outcome {
         tag: String,
         /// How much was done, and in what time.
         report: Report,
+        /// What else is to be said, such as how many records were left out.
+        notice: Option<String>,
     },
 }
 
 impl Outcome {
     /// A statement that moved no rows worth a report.
     pub(crate) fn done(tag: impl Into<String>) -> Self {
-        Self::Done { tag: tag.into(), report: Report::default() }
+        Self::Done { tag: tag.into(), report: Report::default(), notice: None }
     }
 }
 

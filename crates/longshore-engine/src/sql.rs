@@ -20,7 +20,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::Error;
-use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, ExportStatement, ImportStatement};
+use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, ImportStatement};
 use dialect::LongshoreDialect;
 
 /// One statement, parsed.
@@ -34,6 +34,8 @@ pub(crate) enum Parsed {
     CopyFrom(Box<CopyFrom>),
     /// COPY out of a table or a query.
     CopyTo(Box<CopyTo>),
+    /// CREATE TABLE AS FROM.
+    CreateFrom(Box<CreateFrom>),
     /// EXPORT DATABASE.
     Export(ExportStatement),
     /// IMPORT DATABASE.
@@ -66,7 +68,7 @@ fn parse_tame(sql: &str) -> Result<Parsed, Error> {
                 depth::tame(query.as_mut())?;
             }
         }
-        Parsed::Empty | Parsed::Export(_) | Parsed::Import(_) => {}
+        Parsed::Empty | Parsed::CreateFrom(_) | Parsed::Export(_) | Parsed::Import(_) => {}
     }
     Ok(parsed)
 }

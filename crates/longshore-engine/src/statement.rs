@@ -7,11 +7,13 @@
 pub(crate) mod blocking;
 mod copy;
 mod create;
+mod create_from;
 mod drop;
 mod export;
 mod import;
 mod insert;
 mod refuse;
+mod rejects;
 mod show;
 mod unload;
 mod view;
@@ -43,6 +45,7 @@ pub(crate) async fn execute(
         Parsed::Empty => Ok(Outcome::done("")),
         Parsed::CopyFrom(copy) => copy::copy_from(&context, streams, *copy).await,
         Parsed::CopyTo(copy) => unload::copy_to(&context, streams, *copy).await,
+        Parsed::CreateFrom(create) => create_from::create_from(&context, *create).await,
         Parsed::Export(export) => export::export(&context, &export).await,
         Parsed::Import(import) => import::import(&context, &import).await,
         Parsed::Sql(statement) => Box::pin(execute_tree(&context, *statement)).await,

@@ -30,7 +30,8 @@ pub use error::{BadField, LoadError};
 pub use infer::{InferRequest, Inferred, InferredColumn, infer, load_inferred, sniffed_options};
 pub use input::{FieldTarget, Fill, InputFile, TextFormat};
 pub use load::{LoadReport, copy_from, dry_run};
-pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel};
+pub use longshore_csv::decode::MomentFormat;
+pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel, RECORD_BYTES_MAX, RecordFormat};
 pub use options::{
     ColumnChoice, ColumnValues, Header, Mode, PIECE_BYTES_DEFAULT, TextOptions, TrailingDelimiter, Tuning, ValueOptions,
 };

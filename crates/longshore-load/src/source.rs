@@ -116,6 +116,23 @@ impl Source {
         }
     }
 
+    /// The first `bytes` of the text, or all of it if it is shorter.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn into_head(self, bytes: usize) -> Result<Vec<u8>, LoadError> {
+        match self.input {
+            Input::Mapped(mapping) => Ok(mapping.bytes()[..bytes.min(mapping.bytes().len())].to_vec()),
+            Input::Stream(reader) => {
+                let mut head = Vec::new();
+                match reader.take(bytes as u64).read_to_end(&mut head) {
+                    Ok(_) => Ok(head),
+                    Err(error) => Err(LoadError::Io { file: self.name, action: "read it", error }),
+                }
+            }
+        }
+    }
+
     /// Bytes to read, if they are known before.
     #[must_use]
     pub fn bytes_total(&self) -> Option<u64> {

@@ -1,11 +1,11 @@
-//! What Tab offers: keywords, names of tables and columns, meta-commands and files.
+//! What Tab offers: keywords, options of COPY, names of tables and columns, meta-commands and files.
 //!
 //! After a dot the columns of that table; otherwise the columns of the tables that the entry names come first.
 //! Inside single quotes and after `\i` files. Keywords follow the case of what was typed.
 
 use std::sync::Arc;
 
-use longshore_engine::Database;
+use longshore_engine::{Database, OPTIONS};
 use rustyline::Context;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 
@@ -87,6 +87,13 @@ impl Names {
         let lower = word.starts_with(|c: char| c.is_ascii_lowercase());
         candidates.extend(
             KEYWORDS.split(' ').map(|keyword| if lower { keyword.to_ascii_lowercase() } else { String::from(keyword) }),
+        );
+        candidates.extend(
+            OPTIONS.iter().map(
+                |option| {
+                    if lower { option.name.to_ascii_lowercase() } else { String::from(option.name) }
+                },
+            ),
         );
         candidates
     }

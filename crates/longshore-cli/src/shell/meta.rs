@@ -1,13 +1,17 @@
 //! The commands of the shell itself, which start with a backslash.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
+
 use std::path::PathBuf;
+
+use longshore_engine::OPTIONS;
 
 use crate::output::Expanded;
 use crate::run::{Failure, Reason, Runner, note};
 
 /// Names of all meta-commands, for completion.
-pub(crate) const COMMANDS: [&str; 7] = ["\\?", "\\d", "\\i", "\\q", "\\quit", "\\timing", "\\x"];
+pub(crate) const COMMANDS: [&str; 8] = ["\\?", "\\d", "\\i", "\\options", "\\q", "\\quit", "\\timing", "\\x"];
 
 const HELP: &str = "\
 Statements end with a semicolon and may span lines.
@@ -15,6 +19,7 @@ Statements end with a semicolon and may span lines.
   \\d                  list tables and views
   \\d NAME             show the columns of a table or view
   \\i FILE             run the statements of a file
+  \\options [NAME]     explain the options of COPY and read_csv
   \\timing [on|off]    show how long each statement takes
   \\x [on|off|auto]    show one line per value; auto: where rows are wider than the terminal
   \\?                  show this
@@ -47,6 +52,7 @@ pub(crate) async fn run(runner: &mut Runner, text: &str) -> Result<Flow, Failure
         "\\?" | "\\h" | "\\help" => show_help()?,
         "\\d" | "\\dt" if argument.is_empty() => runner.statement("SHOW TABLES").await?,
         "\\d" | "\\dt" => runner.statement(&format!("DESCRIBE {argument}")).await?,
+        "\\options" => show_options(argument)?,
         "\\timing" => {
             runner.timing = switch(command, argument, runner.timing)?;
             note(&format!("Timing is {}.", on_or_off(runner.timing)));
@@ -74,6 +80,28 @@ pub(crate) async fn run(runner: &mut Runner, text: &str) -> Result<Flow, Failure
 
 fn show_help() -> Result<(), Failure> {
     std::io::stdout().write_all(HELP.as_bytes()).map_err(|error| Reason::output(error).into())
+}
+
+/// Explains the options whose names begin with `start`.
+fn show_options(start: &str) -> Result<(), Failure> {
+    let start = start.to_ascii_uppercase();
+    let mut text = String::new();
+    for option in OPTIONS.iter().filter(|option| option.name.starts_with(&start)) {
+        let places: Vec<_> = option.places().collect();
+        let _ = writeln!(
+            text,
+            "{} {}\n  {}\n  default: {}; for {}",
+            option.name,
+            option.values.replace('`', ""),
+            option.meaning.replace('`', ""),
+            option.default.replace('`', ""),
+            places.join(", ")
+        );
+    }
+    if text.is_empty() {
+        return Err(complaint(&format!("no option begins with {start}; \\options lists them")));
+    }
+    std::io::stdout().write_all(text.as_bytes()).map_err(|error| Reason::output(error).into())
 }
 
 /// What a switch is set to: `on`, `off`, or the opposite of what it was.

@@ -118,6 +118,18 @@ impl Columnar {
         self.schema.fields().iter().map(|field| field.name().as_str())
     }
 
+    /// The columns: name, type, and why it is that.
+    pub(crate) fn described(&self) -> Result<Vec<(String, String, String)>, Error> {
+        let reason = format!("{} says so", self.kind.described());
+        let columns = self.schema.fields().iter().map(|field| {
+            let data_type = field.data_type();
+            let shown = longshore_storage::ColumnType::from_arrow(data_type)
+                .map_or_else(|| data_type.to_string(), |column_type| column_type.to_string());
+            (field.name().clone(), shown, reason.clone())
+        });
+        Ok(columns.collect())
+    }
+
     /// Bytes of all files.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.iter().map(|(_, meta)| meta.size).sum()

@@ -1,11 +1,13 @@
-//! CSV files as tables of a query: `FROM 'file.csv'` and `FROM read_csv('file.csv', ...)`.
+//! Files as tables of a query: `FROM 'file.csv'` and `FROM read_csv('file.csv', ...)`.
 //!
-//! The columns of a file are given, not guessed: by `columns`, by a table that has the same ones, or by the alias.
-//! `FROM 'lineitem.tbl'` takes the columns of the table of that name; `FROM 'f.csv' AS t (a INTEGER, b TEXT)` names
-//! them. A file in FROM is met when its part of the statement is planned, in views as well. Not here: the options
+//! The columns of a text are given by `columns`, by a table that has the same ones, or by the alias: `FROM
+//! 'lineitem.tbl'` takes the columns of the table of that name, `FROM 'f.csv' AS t (a INTEGER, b TEXT)` names them.
+//! Otherwise they are found out (`infer`). A file in FROM is met when its part of the statement is planned, in views as well. Not here: the options
 //! (`options`), the scan (`source`).
 
+mod infer;
 mod options;
+mod report;
 mod source;
 mod text;
 
@@ -15,21 +17,22 @@ use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, TableReference};
-use datafusion::datasource::provider_as_source;
+use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
-use longshore_load::Tuning;
-use longshore_storage::{Column, Memory, Schema};
+use longshore_load::{Control, Tuning};
+use longshore_storage::{Column, ColumnType, Memory, Schema};
 use sqlparser::ast::{ObjectName, ObjectNamePart, TableAlias, TableFactor};
 
 use super::columnar::{Columnar, FileKind};
 use super::errors::external;
+use crate::Error;
 use crate::catalog::Catalog;
 use crate::sql::{names, types};
-use crate::{Error, ErrorKind};
+pub(crate) use infer::{Finder, FoundText};
 use options::ReadCsv;
 pub(super) use source::TextSource;
-pub(crate) use text::{TextInput, TextTable};
+pub(crate) use text::{Filling, TextInput, TextTable, Texts};
 
 /// Plans files in FROM.
 #[derive(Clone)]
@@ -37,6 +40,8 @@ pub(super) struct Files {
     pub(super) catalog: Arc<Catalog>,
     pub(super) memory: Arc<Memory>,
     pub(super) tuning: Tuning,
+    /// Progress and cancellation of the statement.
+    pub(super) control: Arc<Control>,
 }
 
 impl fmt::Debug for Files {
@@ -57,9 +62,19 @@ impl RelationPlanner for Files {
         let planned = match (args, file_name(name)) {
             (None, Some(path)) => self.named(Path::new(path), alias.as_ref()),
             (Some(args), None) => match name.to_string().to_ascii_lowercase().as_str() {
-                "read_csv" => {
-                    ReadCsv::of_call(args).and_then(|request| self.text(request, alias.as_ref())).map(Relation::from)
+                function @ ("read_csv" | "read_json" | "read_text") => {
+                    let format = match function {
+                        "read_json" => Some("json"),
+                        "read_text" => Some("text"),
+                        _ => None,
+                    };
+                    ReadCsv::of_call(args, format)
+                        .and_then(|request| self.text(request, alias.as_ref()))
+                        .map(Relation::from)
                 }
+                "sniff_csv" => ReadCsv::of_call(args, None)
+                    .and_then(|request| self.sniffed(&request))
+                    .map(|table| Relation { name: "sniff_csv".to_owned(), table, alias: alias.clone() }),
                 "read_parquet" | "read_arrow" => {
                     options::paths_of_call(name, args).and_then(|paths| columnar(&paths, alias.as_ref()))
                 }
@@ -125,6 +140,9 @@ impl Files {
     /// The text that `request` describes, and what is left of its alias.
     fn text(&self, request: ReadCsv, alias: Option<&TableAlias>) -> Result<(TextTable, Option<TableAlias>), Error> {
         let mut alias = alias.cloned();
+        for path in &request.paths {
+            check_exists(path)?;
+        }
         let schema = match (&request.columns, &request.table) {
             (Some(_), Some(_)) => {
                 return Err(Error::invalid("read_csv takes its columns from columns or from table, not from both"));
@@ -133,18 +151,40 @@ impl Files {
             (None, Some(table)) => self.columns_of(table)?,
             (None, None) => match columns_of_alias(alias.as_mut())? {
                 Some(columns) => Arc::new(Schema::new(columns)),
-                None => self.columns_by_stem(&request)?,
+                None => match self.columns_by_stem(&request) {
+                    Some(columns) => columns,
+                    None => return Ok((self.found(&request)?, alias)),
+                },
             },
         };
         request.check_columns(&schema)?;
-        check_exists(&request.path)?;
-        let table = TextTable::of_file(
-            &request.path,
+        let mut columns = schema.columns().to_vec();
+        let names: Vec<&str> = schema.columns().iter().map(|column| column.name.as_str()).collect();
+        let mut fillings = Vec::new();
+        if let Some(filename) = &request.options().source.filename {
+            if names.contains(&filename.as_str()) {
+                return Err(Error::invalid(format!(
+                    "FILENAME: the file has a column {filename} already; give another name, as in filename => 'source'"
+                )));
+            }
+            fillings.push((columns.len(), Filling::Filename));
+            columns.push(Column::new(filename.clone(), ColumnType::Text, false));
+        }
+        let places: Vec<usize> = (0..names.len()).collect();
+        let texts = Texts::Files(request.paths.clone());
+        let name = texts.name();
+        let (inputs, options) = texts.plan(request.options(), &names, &places, &fillings)?;
+        let schema = Arc::new(Schema::new(columns));
+        let table = TextTable {
+            name,
+            inputs,
+            arrow: schema.arrow(),
             schema,
-            request.csv(),
-            request.tuned(&self.tuning),
-            Arc::clone(&self.memory),
-        );
+            options,
+            tuning: request.tuned(&self.tuning),
+            memory: Arc::clone(&self.memory),
+            checks_all: false,
+        };
         Ok((table, alias))
     }
 
@@ -155,21 +195,59 @@ impl Files {
         }
     }
 
-    /// The columns of the table that is named as the file.
-    fn columns_by_stem(&self, request: &ReadCsv) -> Result<Arc<Schema>, Error> {
-        let stem = stem(&request.path);
-        let table = self.catalog.table(&stem).or_else(|| self.catalog.table(&stem.to_lowercase()));
-        match table {
-            Some(table) if !request.is_call => Ok(Arc::clone(table.relation.schema())),
-            _ => Err(Error::new(
-                ErrorKind::Unsupported,
-                format!(
-                    "{}: the columns of a CSV file are not inferred yet: give read_csv columns => {{'a': 'INTEGER', ...}} or \
-                     table => 't', or write FROM '{0}' AS t (a INTEGER, ...)",
-                    request.path.display()
-                ),
-            )),
+    /// The columns of the table that is named as the file, if there is one.
+    fn columns_by_stem(&self, request: &ReadCsv) -> Option<Arc<Schema>> {
+        let stem = stem(request.paths.first()?);
+        let table = self.catalog.table(&stem).or_else(|| self.catalog.table(&stem.to_lowercase()))?;
+        (!request.is_call).then(|| Arc::clone(table.relation.schema()))
+    }
+
+    /// What the text is that `request` describes, which is read for it.
+    fn find(&self, request: &ReadCsv) -> Result<FoundText, Error> {
+        let finder = Finder {
+            options: request.options(),
+            types: &request.options().types,
+            tuning: request.tuned(&self.tuning),
+            memory: &self.memory,
+            control: &self.control,
+        };
+        finder.find(Texts::Files(request.paths.clone()))
+    }
+
+    /// The text that `request` describes, whose columns are found out.
+    fn found(&self, request: &ReadCsv) -> Result<TextTable, Error> {
+        let FoundText { inputs, schema, options, .. } = self.find(request)?;
+        Ok(TextTable {
+            name: request.name(),
+            inputs,
+            arrow: schema.arrow(),
+            schema,
+            options,
+            tuning: request.tuned(&self.tuning),
+            memory: Arc::clone(&self.memory),
+            checks_all: false,
+        })
+    }
+
+    /// What is found out of the text that `request` describes, and why.
+    fn sniffed(&self, request: &ReadCsv) -> Result<Arc<dyn TableProvider>, Error> {
+        for path in &request.paths {
+            check_exists(path)?;
         }
+        let batch = report::report(&self.find(request)?, &request.paths)?;
+        let table = MemTable::try_new(batch.schema(), vec![vec![batch]]).map_err(crate::datafusion::errors::ours)?;
+        Ok(Arc::new(table))
+    }
+
+    /// The columns of the file `path`: name, type and why.
+    pub(super) fn describe(&self, path: &Path) -> Result<Vec<(String, String, String)>, Error> {
+        check_exists(path)?;
+        if path.is_file() && FileKind::of(path)? != FileKind::Text {
+            return Columnar::open(&[path.to_owned()])?.described();
+        }
+        let found = self.find(&ReadCsv::of_name(path)?)?;
+        let columns = found.columns.into_iter();
+        Ok(columns.map(|column| (column.name, column.column_type.to_string(), column.reason)).collect())
     }
 }
 

@@ -38,7 +38,8 @@ pub(super) struct Planner {
 
 impl Planner {
     /// A planner for one statement over what `files` knows; `base` holds the settings.
-    pub(super) fn new(base: &SessionState, files: Files, control: &Arc<Control>) -> Self {
+    pub(super) fn new(base: &SessionState, mut files: Files, control: &Arc<Control>) -> Self {
+        files.control = Arc::clone(control);
         let catalog = Arc::clone(&files.catalog);
         let names = Arc::new(Names::new(Arc::clone(&catalog)));
         let mut state = base.clone();

@@ -3,6 +3,7 @@
 //! ```text
 //! COPY table [(column, ...)] FROM source [[WITH] (option [value], ...) | old options] [WHERE condition]
 //! COPY table [(column, ...)] | (query) TO 'path' | STDOUT   [[WITH] (option [value], ...) | old options]
+//! CREATE [OR REPLACE] TABLE [IF NOT EXISTS] table AS FROM 'path' | ('path', ...) [[WITH] (option [value], ...)]
 //! EXPORT DATABASE 'directory' [[WITH] (option [value], ...)]
 //! IMPORT DATABASE 'directory'
 //! source: 'path' | ('path', ...) | STDIN | (query)
@@ -12,7 +13,7 @@
 
 use sqlparser::ast::{Expr, ObjectName, Query};
 use sqlparser::keywords::Keyword;
-use sqlparser::parser::Parser;
+use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
 use crate::Error;
@@ -65,6 +66,17 @@ pub(crate) enum CopyTarget {
     Stdout,
 }
 
+/// CREATE TABLE AS FROM.
+#[derive(Debug)]
+pub(crate) struct CreateFrom {
+    pub(crate) table: String,
+    pub(crate) or_replace: bool,
+    pub(crate) if_not_exists: bool,
+    /// Paths, patterns or addresses.
+    pub(crate) files: Vec<String>,
+    pub(crate) options: Vec<OptionItem>,
+}
+
 /// EXPORT DATABASE.
 #[derive(Debug)]
 pub(crate) struct ExportStatement {
@@ -83,6 +95,9 @@ pub(crate) fn own_statement(parser: &mut Parser) -> Result<Option<Parsed>, Error
     if parser.parse_keyword(Keyword::COPY) {
         return copy(parser).map(Some);
     }
+    if let Some(head) = parser.maybe_parse(create_from_head).map_err(syntax)? {
+        return create_from(parser, head).map(Some);
+    }
     if is_database_statement(parser, "EXPORT") {
         let directory = path(parser, "a directory")?;
         let options = option_list(parser)?;
@@ -93,6 +108,32 @@ pub(crate) fn own_statement(parser: &mut Parser) -> Result<Option<Parsed>, Error
         return Ok(Some(Parsed::Import(ImportStatement { directory })));
     }
     Ok(None)
+}
+
+/// What stands before the files of CREATE TABLE AS FROM.
+struct CreateFromHead {
+    or_replace: bool,
+    if_not_exists: bool,
+    name: ObjectName,
+}
+
+fn create_from_head(parser: &mut Parser) -> Result<CreateFromHead, ParserError> {
+    parser.expect_keyword(Keyword::CREATE)?;
+    let or_replace = parser.parse_keywords(&[Keyword::OR, Keyword::REPLACE]);
+    parser.expect_keyword(Keyword::TABLE)?;
+    let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
+    let name = parser.parse_object_name(false)?;
+    parser.expect_keyword(Keyword::AS)?;
+    parser.expect_keyword(Keyword::FROM)?;
+    Ok(CreateFromHead { or_replace, if_not_exists, name })
+}
+
+fn create_from(parser: &mut Parser, head: CreateFromHead) -> Result<Parsed, Error> {
+    let CreateFromHead { or_replace, if_not_exists, name } = head;
+    let files = if parser.consume_token(&Token::LParen) { paths(parser)? } else { vec![path(parser, "a path")?] };
+    let options = option_list(parser)?;
+    let table = names::relation(&name)?;
+    Ok(Parsed::CreateFrom(Box::new(CreateFrom { table, or_replace, if_not_exists, files, options })))
 }
 
 /// Moves over `verb DATABASE` if that is what comes.

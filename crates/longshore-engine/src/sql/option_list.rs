@@ -33,7 +33,7 @@ pub(super) fn option_list(parser: &mut Parser) -> Result<Vec<OptionItem>, Error>
     loop {
         let at = here(parser);
         let name = option_name(parser)?;
-        let value = option_value(parser)?;
+        let value = if name == "TYPES" { types(parser)? } else { option_value(parser)? };
         options.push(OptionItem { name, value, at });
         if parser.consume_token(&Token::RParen) {
             return Ok(options);
@@ -61,7 +61,7 @@ fn option_value(parser: &mut Parser) -> Result<OptionValue, Error> {
         Token::Comma | Token::RParen => OptionValue::None,
         Token::LParen => {
             parser.next_token();
-            OptionValue::Names(column_names(parser)?)
+            in_parentheses(parser)?
         }
         Token::Mul => {
             parser.next_token();
@@ -73,10 +73,72 @@ fn option_value(parser: &mut Parser) -> Result<OptionValue, Error> {
         }
         Token::Word(word) if word.quote_style.is_none() => {
             parser.next_token();
-            OptionValue::Word(word.value.to_ascii_lowercase())
+            let word = word.value.to_ascii_lowercase();
+            match text(parser) {
+                Some(text) => OptionValue::Named(word, text),
+                None => OptionValue::Word(word),
+            }
         }
         _ => OptionValue::Text(text(parser).ok_or_else(|| expected(parser, "the value of the option"))?),
     })
+}
+
+/// What stands in parentheses: columns, texts, or columns with a value each.
+fn in_parentheses(parser: &mut Parser) -> Result<OptionValue, Error> {
+    if !matches!(parser.peek_token_ref().token, Token::Word(_)) {
+        return texts(parser).map(OptionValue::Texts);
+    }
+    if matches!(parser.peek_nth_token(1).token, Token::Comma | Token::RParen) {
+        return column_names(parser).map(OptionValue::Names);
+    }
+    let mut columns: Vec<(String, OptionValue)> = Vec::new();
+    loop {
+        let name = column_name(parser)?;
+        if columns.iter().any(|(earlier, _)| *earlier == name) {
+            return Err(Error::invalid(format!("column {name} is named twice in an option; name it once")));
+        }
+        let value = option_value(parser)?;
+        columns.push((name, value));
+        if parser.consume_token(&Token::RParen) {
+            return Ok(OptionValue::PerColumn(columns));
+        }
+        if !parser.consume_token(&Token::Comma) {
+            return Err(expected(parser, ", or )"));
+        }
+    }
+}
+
+/// `(a INTEGER, b DATE)`
+fn types(parser: &mut Parser) -> Result<OptionValue, Error> {
+    if !parser.consume_token(&Token::LParen) {
+        return Err(expected(parser, "columns with their types, as in (a INTEGER, b DATE)"));
+    }
+    let mut columns = Vec::new();
+    loop {
+        let name = column_name(parser)?;
+        let data_type = parser.parse_data_type().map_err(syntax)?;
+        columns.push((name, OptionValue::Text(data_type.to_string())));
+        if parser.consume_token(&Token::RParen) {
+            return Ok(OptionValue::PerColumn(columns));
+        }
+        if !parser.consume_token(&Token::Comma) {
+            return Err(expected(parser, ", or )"));
+        }
+    }
+}
+
+/// `'text', ...)`
+fn texts(parser: &mut Parser) -> Result<Vec<String>, Error> {
+    let mut texts = Vec::new();
+    loop {
+        texts.push(text(parser).ok_or_else(|| expected(parser, "the name of a column or a text in quotes"))?);
+        if parser.consume_token(&Token::RParen) {
+            return Ok(texts);
+        }
+        if !parser.consume_token(&Token::Comma) {
+            return Err(expected(parser, ", or )"));
+        }
+    }
 }
 
 /// Options without parentheses, from before PostgreSQL 9.0.

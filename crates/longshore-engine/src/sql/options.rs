@@ -6,17 +6,30 @@
 //! (`statement::copy`).
 
 mod given;
+mod language;
+mod rejects;
 mod rules;
+mod source;
+mod values;
 
-use longshore_load::{ColumnChoice, Dialect, Header, Mode, TextOptions, TrailingDelimiter, Tuning, UnloadOptions};
-use longshore_storage::MergeKind;
+use longshore_format::json::Layout;
+use longshore_format::sniff::{Family, Given as Sniffing, QuoteChoice};
+use longshore_load::{
+    ColumnChoice, Dialect, Header, Mode, OnError, TextOptions, TrailingDelimiter, Tuning, UnloadOptions, ValueOptions,
+};
+use longshore_storage::{ColumnType, MergeKind};
 use sqlparser::tokenizer::Location;
 
 use crate::Error;
 use crate::sql::names;
 use crate::sql::option_list::shown_place;
 use given::{Given, boolean};
+use language::Language;
+pub(crate) use rejects::ErrorChoice;
+use rejects::RejectOptions;
 pub use rules::{OPTIONS, OptionRule};
+use source::SourceOptions;
+use values::Values;
 
 /// Workers, at most.
 const THREADS_MAX: usize = 1024;
@@ -46,6 +59,12 @@ pub(crate) enum OptionValue {
     Number(String),
     /// Columns: `(a, b)`.
     Names(Vec<String>),
+    /// Texts: `('a', 'b')`.
+    Texts(Vec<String>),
+    /// A word and a text: `table 'rejects'`.
+    Named(String, String),
+    /// A value for each of some columns: `(a 'x', b ('y', 'z'))`.
+    PerColumn(Vec<(String, OptionValue)>),
     /// `*`.
     All,
 }
@@ -78,18 +97,45 @@ impl Use {
 pub(crate) enum Format {
     Native,
     Csv,
+    /// CSV with tabs.
+    Tsv,
+    /// PostgreSQL's text format.
+    Text,
+    Json,
+    JsonLines,
+    Fixed,
+    Logfmt,
+    Pattern,
     Parquet,
     Arrow,
 }
 
 impl Format {
+    const ALL: [(&'static str, Self); 11] = [
+        ("native", Self::Native),
+        ("csv", Self::Csv),
+        ("tsv", Self::Tsv),
+        ("text", Self::Text),
+        ("json", Self::Json),
+        ("jsonl", Self::JsonLines),
+        ("fixed", Self::Fixed),
+        ("logfmt", Self::Logfmt),
+        ("pattern", Self::Pattern),
+        ("parquet", Self::Parquet),
+        ("arrow", Self::Arrow),
+    ];
+
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::Csv => "csv",
-            Self::Parquet => "parquet",
-            Self::Arrow => "arrow",
-        }
+        Self::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+    }
+
+    /// Whether it is text.
+    pub(crate) fn is_text(self) -> bool {
+        !matches!(self, Self::Native | Self::Parquet | Self::Arrow)
     }
 }
 
@@ -100,11 +146,20 @@ pub(crate) struct Options {
     pub(crate) format: Option<Format>,
     /// The names of all options that were given.
     given: Vec<&'static str>,
-    dialect: Dialect,
-    null: String,
+    language: Language,
+    values: Values,
+    /// How files are found and opened.
+    pub(crate) source: SourceOptions,
+    /// What becomes of records that cannot be taken.
+    pub(crate) rejects: RejectOptions,
+    /// Whether the table is made if there is none.
+    pub(crate) auto: bool,
+    /// Types that win over those that are found out.
+    pub(crate) types: Vec<(String, ColumnType)>,
+    normalize_names: bool,
+    /// Lines before the header or the first record.
+    skip_lines: u64,
     header: Header,
-    force_null: ColumnChoice,
-    force_not_null: ColumnChoice,
     force_quote: ColumnChoice,
     trailing_delimiter: TrailingDelimiter,
     mode: Mode,
@@ -116,33 +171,35 @@ pub(crate) struct Options {
     span_bytes: Option<usize>,
 }
 
+/// How a text is read, and the column of each of its fields.
+pub(crate) struct TextPlan {
+    pub(crate) options: TextOptions,
+    /// Places in the list of columns; `None` reads over the field.
+    pub(crate) fields: Vec<Option<usize>>,
+}
+
 impl Options {
     /// Checks `items` for use in `place`.
     pub(crate) fn new(items: &[OptionItem], place: Use) -> Result<Self, Error> {
         check_names(items, place)?;
         let options = Given { items };
-        let null = options.text("NULL")?.unwrap_or_default();
-        let dialect = dialect(&options, place)?;
-        check_null(&null, &dialect)?;
-        if let Some(encoding) = options.text("ENCODING")? {
-            check_encoding(&encoding)?;
+        let language = Language::new(&options, place)?;
+        let values = Values::new(&options, language.format)?;
+        if language.format.is_none_or(|format| matches!(format, Format::Csv | Format::Tsv)) {
+            check_nulls(&values.options.nulls, &language)?;
         }
         Ok(Self {
             given: items.iter().filter_map(|item| rules::rule_of(&item.name)).map(|rule| rule.name).collect(),
-            format: options
-                .choice("FORMAT", |name| match name {
-                    "csv" => Some(Format::Csv),
-                    "native" => Some(Format::Native),
-                    "parquet" => Some(Format::Parquet),
-                    "arrow" => Some(Format::Arrow),
-                    _ => None,
-                })
-                .map_err(|error| format_error(&options, error))?,
-            dialect,
-            null,
+            format: language.format,
+            language,
+            values,
+            source: SourceOptions::new(&options, place)?,
+            rejects: RejectOptions::new(&options, place)?,
+            auto: options.flag("AUTO")?.unwrap_or(false),
+            types: types(&options)?,
+            normalize_names: options.flag("NORMALIZE_NAMES")?.unwrap_or(false),
+            skip_lines: options.count("SKIP")?.unwrap_or(0),
             header: header(&options, place)?,
-            force_null: options.columns("FORCE_NULL")?,
-            force_not_null: options.columns("FORCE_NOT_NULL")?,
             force_quote: options.columns("FORCE_QUOTE")?,
             trailing_delimiter: options
                 .choice("TRAILING_DELIMITER", |name| match name {
@@ -180,39 +237,140 @@ impl Options {
         }
     }
 
-    /// How to read text.
-    pub(crate) fn csv(&self) -> TextOptions {
-        let mut csv = TextOptions::new(self.dialect);
-        csv.values.nulls = vec![self.null.clone()];
-        csv.header = self.header;
-        csv.trailing_delimiter = self.trailing_delimiter;
-        csv.values.quoted_nulls = self.force_null.clone();
-        csv.values.force_not_null = self.force_not_null.clone();
-        csv.mode = self.mode;
-        csv
+    /// How to read a text with the columns `columns`; `sample` is called for its head where the format depends on it.
+    pub(crate) fn text(
+        &self,
+        columns: &[&str],
+        sample: impl FnOnce() -> Result<Vec<u8>, Error>,
+    ) -> Result<TextPlan, Error> {
+        let ValueOptions { nulls, trim, .. } = &self.values.options;
+        let trailing = self.trailing_delimiter == TrailingDelimiter::Yes;
+        let reading = self.language.reading(columns, nulls, *trim, trailing, sample)?;
+        let options = TextOptions {
+            skip_lines: self.skip_lines,
+            values: self.values.options.clone(),
+            header: self.header,
+            trailing_delimiter: self.trailing_delimiter,
+            mode: self.mode,
+            // A table or a file for rejects is made by the statement.
+            on_error: if self.rejects.on_error == ErrorChoice::Ignore { OnError::Ignore } else { OnError::Stop },
+            reject_limit: self.rejects.limit,
+            ..TextOptions::of(reading.format)
+        };
+        Ok(TextPlan { options, fields: reading.fields })
+    }
+
+    /// How a text is read whose language is found out.
+    pub(crate) fn text_without_language(&self) -> TextOptions {
+        let plain = Dialect::new(b',', Some(b'"'), None).expect("these characters have a role each");
+        TextOptions { values: self.values.options.clone(), mode: self.mode, ..TextOptions::new(plain) }
+    }
+
+    /// What was said, for whoever finds out the rest.
+    pub(crate) fn sniffing(&self) -> Result<Sniffing, Error> {
+        let language = &self.language;
+        let family = match self.format {
+            None => None,
+            Some(Format::Csv | Format::Tsv) => Some(Family::Delimited),
+            Some(Format::Text) => Some(Family::PgText),
+            Some(Format::Fixed) => Some(Family::FixedWidth),
+            Some(Format::Json) => Some(Family::JsonArray),
+            Some(Format::JsonLines) => Some(Family::JsonLines),
+            Some(other) => {
+                return Err(Error::unsupported(format!(
+                    "the columns of FORMAT {} are not found out; give them with their types",
+                    other.name()
+                )));
+            }
+        };
+        let unusual = ["ESCAPE_RULE", "LINE_ENDS", "SHORT_RECORDS", "LONG_RECORDS", "STRAY_QUOTES", "NUL_BYTES"];
+        let unusual =
+            self.given.iter().find(|name| unusual.contains(name) || ["MAX_RECORD_SIZE", "ON_ERROR"].contains(name));
+        if let Some(option) = unusual {
+            return Err(Error::unsupported(format!(
+                "option {option} needs columns with types: what it says is found out where they are not given"
+            )));
+        }
+        let tab = (self.format == Some(Format::Tsv)).then(|| b"\t".to_vec());
+        let byte = |name: &'static str, given: bool, value: char| {
+            let byte = u8::try_from(value).ok().filter(u8::is_ascii);
+            match byte {
+                _ if !given => Ok(None),
+                Some(byte) => Ok(Some(byte)),
+                None => Err(Error::invalid(format!("option {name}: {value:?} is not an ASCII character"))),
+            }
+        };
+        let values = &self.values.options;
+        let is_given = |name: &str| self.given.iter().any(|given| *given == name);
+        Ok(Sniffing {
+            family,
+            delimiter: language.delimiter.as_ref().map(|text| text.as_bytes().to_vec()).or(tab),
+            quote: language.quote.map(|quote| quote.map_or(QuoteChoice::None, QuoteChoice::Byte)),
+            escape: language.escape.map(QuoteChoice::Byte),
+            comment: language.comment.as_ref().map(|text| text.as_bytes().to_vec()),
+            skip_lines: is_given("SKIP").then_some(self.skip_lines as usize),
+            header: is_given("HEADER").then_some(self.header != Header::None),
+            trailing_delimiter: match self.trailing_delimiter {
+                TrailingDelimiter::Auto => None,
+                TrailingDelimiter::Yes => Some(true),
+                TrailingDelimiter::No => Some(false),
+            },
+            decimal_separator: byte("DECIMAL_SEPARATOR", is_given("DECIMAL_SEPARATOR"), values.decimal_separator)?,
+            thousands_separator: match values.thousands_separator {
+                Some(separator) => byte("THOUSANDS_SEPARATOR", true, separator)?,
+                None => None,
+            },
+            null_texts: self
+                .values
+                .nulls_given
+                .then(|| values.nulls.iter().map(|text| text.as_bytes().to_vec()).collect()),
+            normalize_names: self.normalize_names,
+            ..Sniffing::default()
+        })
+    }
+
+    /// How records of JSON stand, where that was said.
+    pub(crate) fn layout(&self) -> Option<Layout> {
+        self.language.layout
+    }
+
+    /// What the column takes where a record lacks it.
+    pub(crate) fn default_of(&self, column: &str) -> Option<&str> {
+        self.values.defaults.iter().find(|(name, _)| name == column).map(|(_, value)| value.as_str())
+    }
+
+    /// The columns that DEFAULTS names.
+    pub(crate) fn defaults(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.defaults.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// How to write text.
-    pub(crate) fn unload(&self) -> UnloadOptions {
-        UnloadOptions {
-            dialect: self.dialect,
-            null: self.null.clone(),
+    pub(crate) fn unload(&self) -> Result<UnloadOptions, Error> {
+        Ok(UnloadOptions {
+            dialect: self.language.dialect()?,
+            null: self.null().to_owned(),
             header: self.header != Header::None,
             force_quote: self.force_quote.clone(),
-        }
+        })
+    }
+
+    /// The text that is written for NULL.
+    fn null(&self) -> &str {
+        self.values.options.nulls.first().map_or("", String::as_str)
     }
 
     /// The options of a COPY FROM that reads what [`Options::unload`] writes, as SQL.
-    pub(crate) fn to_read_back(&self) -> String {
+    pub(crate) fn to_read_back(&self) -> Result<String, Error> {
+        let dialect = self.language.dialect()?;
         let byte = |byte: u8| names::literal(&char::from(byte).to_string());
         let mut text =
-            format!("FORMAT csv, DELIMITER {}, NULL {}", byte(self.dialect.delimiter()), names::literal(&self.null));
-        for (name, value) in [("QUOTE", self.dialect.quote()), ("ESCAPE", self.dialect.escape())] {
+            format!("FORMAT csv, DELIMITER {}, NULL {}", byte(dialect.delimiter()), names::literal(self.null()));
+        for (name, value) in [("QUOTE", dialect.quote()), ("ESCAPE", dialect.escape())] {
             if let Some(value) = value {
                 text = format!("{text}, {name} {}", byte(value));
             }
         }
-        format!("{text}, HEADER {}", self.header != Header::None)
+        Ok(format!("{text}, HEADER {}", self.header != Header::None))
     }
 
     /// `tuning`, changed by what the statement says.
@@ -226,16 +384,12 @@ impl Options {
 
     /// The columns that options name, with the option's name.
     pub(crate) fn named_columns(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        [("FORCE_NULL", &self.force_null), ("FORCE_NOT_NULL", &self.force_not_null), ("FORCE_QUOTE", &self.force_quote)]
-            .into_iter()
-            .flat_map(|(option, columns)| {
-                match columns {
-                    ColumnChoice::Names(names) => names.as_slice(),
-                    ColumnChoice::None | ColumnChoice::All => &[],
-                }
-                .iter()
-                .map(move |name| (option, name.as_str()))
-            })
+        let quoted = match &self.force_quote {
+            ColumnChoice::Names(names) => names.as_slice(),
+            ColumnChoice::None | ColumnChoice::All => &[],
+        };
+        let quoted = quoted.iter().map(|name| ("FORCE_QUOTE", name.as_str()));
+        self.values.named_columns().chain(self.language.named_columns()).chain(quoted)
     }
 }
 
@@ -271,48 +425,55 @@ fn check_names(items: &[OptionItem], place: Use) -> Result<(), Error> {
     Ok(())
 }
 
-fn dialect(options: &Given<'_>, place: Use) -> Result<Dialect, Error> {
-    let delimiter = options.byte("DELIMITER")?.unwrap_or(b',');
-    let quote = if options.word("QUOTE") == Some("none") {
-        if matches!(place, Use::CopyTo | Use::Export) {
-            return Err(options.bad(
-                "QUOTE",
-                "NONE is for reading only: a text with a delimiter or a line break could not be written",
-            ));
-        }
-        if options.item("ESCAPE").is_some() {
-            return Err(options.bad("ESCAPE", "has no meaning with QUOTE NONE; leave one of them out"));
-        }
-        None
-    } else {
-        Some(options.byte("QUOTE")?.unwrap_or(b'"'))
-    };
-    let escape = options.byte("ESCAPE")?;
-    Dialect::new(delimiter, quote, escape).map_err(|error| Error::invalid(error.to_string()))
-}
-
-fn check_null(null: &str, dialect: &Dialect) -> Result<(), Error> {
-    let problem = if null.contains(['\n', '\r']) {
-        "must not contain a line break"
-    } else if null.as_bytes().contains(&dialect.delimiter()) {
-        "must not contain the delimiter"
-    } else if dialect.quote().is_some_and(|quote| null.as_bytes().contains(&quote)) {
-        "must not contain the quote character"
-    } else {
-        return Ok(());
-    };
-    Err(Error::invalid(format!("option NULL: the text {null:?} {problem}; choose another one")))
-}
-
-fn check_encoding(encoding: &str) -> Result<(), Error> {
-    let plain: String = encoding.chars().filter(char::is_ascii_alphanumeric).collect();
-    if plain.eq_ignore_ascii_case("utf8") {
-        return Ok(());
+/// Refuses NULL texts that could not be told from what is around them.
+fn check_nulls(nulls: &[String], language: &Language) -> Result<(), Error> {
+    let delimiter = language.delimiter.as_deref().unwrap_or(",");
+    let quote = language.quote.unwrap_or(Some(b'"'));
+    for null in nulls {
+        let problem = if null.contains(['\n', '\r']) {
+            "must not contain a line break"
+        } else if !delimiter.is_empty() && null.contains(delimiter) {
+            "must not contain the delimiter"
+        } else if quote.is_some_and(|quote| null.as_bytes().contains(&quote)) {
+            "must not contain the quote character"
+        } else {
+            continue;
+        };
+        return Err(Error::invalid(format!("option NULL: the text {null:?} {problem}; choose another one")));
     }
-    Err(Error::unsupported(format!(
-        "option ENCODING: {encoding} is not supported, only utf8 is; convert the file first, for instance with \
-         iconv -f {encoding} -t utf-8"
-    )))
+    Ok(())
+}
+
+/// `TYPES (a INTEGER, b DATE)`, in `read_csv` `types => {a: 'INTEGER'}`.
+fn types(options: &Given<'_>) -> Result<Vec<(String, ColumnType)>, Error> {
+    let Some(item) = options.item("TYPES") else {
+        return Ok(Vec::new());
+    };
+    let problem = "columns with their types are expected, as in (a INTEGER, b DATE)";
+    let OptionValue::PerColumn(columns) = &item.value else {
+        return Err(options.bad("TYPES", problem));
+    };
+    columns
+        .iter()
+        .map(|(name, value)| match value {
+            OptionValue::Text(text) | OptionValue::Word(text) => {
+                Ok((name.clone(), crate::sql::types::parse_column_type(text)?))
+            }
+            _ => Err(options.bad("TYPES", problem)),
+        })
+        .collect()
+}
+
+/// The format that was asked for.
+fn format(options: &Given<'_>) -> Result<Option<Format>, Error> {
+    options.choice("FORMAT", Format::named).map_err(|error| {
+        match options.word("FORMAT").or(options.plain_text("FORMAT")) {
+            Some("binary") => Error::unsupported(
+                "option FORMAT: PostgreSQL's binary format is not supported; use FORMAT csv or text, on both sides",
+            ),
+            _ => error,
+        }
+    })
 }
 
 fn header(options: &Given<'_>, place: Use) -> Result<Header, Error> {
@@ -331,14 +492,5 @@ fn header(options: &Given<'_>, place: Use) -> Result<Header, Error> {
         (Some(Header::Match), Use::CopyTo | Use::Export) => Err(options
             .bad("HEADER", "match compares the names in a file with the table's when it is read; write HEADER true")),
         (header, _) => Ok(header.unwrap_or(Header::None)),
-    }
-}
-
-fn format_error(options: &Given<'_>, error: Error) -> Error {
-    match options.word("FORMAT").or(options.plain_text("FORMAT")) {
-        Some(format @ ("text" | "binary")) => Error::unsupported(format!(
-            "option FORMAT: PostgreSQL's {format} format is not supported; use FORMAT csv, on both sides"
-        )),
-        _ => error,
     }
 }

@@ -9,52 +9,62 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use longshore_load::copy_from as load_text;
+use longshore_load::{TextOptions, copy_from as load_text};
 use longshore_storage::{Relation, Schema};
 use sqlparser::ast::{Expr, Query, SetExpr, Statement, Visit, Visitor};
 
 use crate::catalog::{Entry, Table};
-use crate::datafusion::{Appending, Columnar, FileKind, NamedSource, TextInput, TextTable};
+use crate::datafusion::{Appending, Columnar, FileKind, Filling, NamedSource, TextInput, TextTable, Texts};
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource};
-use crate::sql::options::{Format, Options, Use};
+use crate::sql::options::{ErrorChoice, Format, Options, Use};
 use crate::sql::{self, Parsed, names};
-use crate::statement::{Context, blocking, refuse};
+use crate::statement::rejects::{self, Rejects};
+use crate::statement::{Context, blocking, create_from, refuse};
 use crate::{Error, Outcome, Report};
 
 pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy: CopyFrom) -> Result<Outcome, Error> {
     let is_query = matches!(copy.source, CopySource::Query(_));
     let options = Options::new(&copy.options, if is_query { Use::CopyQuery } else { Use::CopyFrom })?;
-    let target = Target::new(context, &copy.table, &copy.columns)?;
-    let report = match copy.source {
-        CopySource::Query(query) => target.append_query(context, query, &options).await?,
+    if options.auto && context.database.catalog.get(&copy.table).is_none() {
+        return create_from::copy_auto(context, streams, copy, options).await;
+    }
+    if options.auto {
+        return Err(Error::exists(format!(
+            "option AUTO makes the table, but table {0} exists; leave AUTO out, or load into a new table and INSERT INTO {0}",
+            names::quoted(&copy.table)
+        )));
+    }
+    let target = Target::new(context, &copy.table, &copy.columns, &options)?;
+    let (report, notice) = match copy.source {
+        CopySource::Query(query) => (target.append_query(context, query, &options).await?, None),
         CopySource::Stdin => {
             check_format(&options, FileKind::Text, "STDIN")?;
             let reader = streams.input.take().ok_or_else(|| {
                 Error::unsupported("COPY FROM STDIN: no standard input was given to this session; copy from a file")
             })?;
-            target.append_text(context, Input::Stdin(reader), options, copy.condition).await?
+            target.append_text(context, Texts::Reader("STDIN".to_owned(), reader), options, copy.condition).await?
         }
         CopySource::Files(paths) => {
-            let [path] = paths.as_slice() else {
-                return Err(Error::unsupported("COPY FROM several files is not supported yet; copy them one by one"));
-            };
-            let path = Path::new(path);
-            let kind = if path.is_file() { FileKind::of(path)? } else { FileKind::Text };
-            check_format(&options, kind, &path.display().to_string())?;
-            match kind {
-                FileKind::Text => {
-                    target.append_text(context, Input::File(path.to_owned()), options, copy.condition).await?
-                }
-                _ => target.append_columnar(context, &[path.to_owned()], &options, copy.condition).await?,
+            let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
+            let mut kinds = Vec::with_capacity(paths.len());
+            for path in &paths {
+                let kind = if path.is_file() { FileKind::of(path)? } else { FileKind::Text };
+                check_format(&options, kind, &path.display().to_string())?;
+                kinds.push(kind);
+            }
+            if kinds.iter().all(|kind| *kind == FileKind::Text) {
+                target.append_text(context, Texts::Files(paths), options, copy.condition).await?
+            } else {
+                (target.append_columnar(context, &paths, &options, copy.condition).await?, None)
             }
         }
     };
-    Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report })
+    Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice })
 }
 
 /// Compares the format that was asked for with what the file is.
-fn check_format(options: &Options, kind: FileKind, name: &str) -> Result<(), Error> {
+pub(crate) fn check_format(options: &Options, kind: FileKind, name: &str) -> Result<(), Error> {
     let wanted = match options.format {
         None => return Ok(()),
         Some(Format::Native) => {
@@ -62,9 +72,9 @@ fn check_format(options: &Options, kind: FileKind, name: &str) -> Result<(), Err
                 "COPY with FORMAT native is not supported yet; use IMPORT DATABASE, or FORMAT csv",
             ));
         }
-        Some(Format::Csv) => kind == FileKind::Text,
+        Some(text) if text.is_text() => kind == FileKind::Text,
         Some(Format::Parquet) => kind == FileKind::Parquet,
-        Some(Format::Arrow) => matches!(kind, FileKind::Arrow | FileKind::ArrowStream),
+        Some(_) => matches!(kind, FileKind::Arrow | FileKind::ArrowStream),
     };
     if wanted {
         return Ok(());
@@ -74,22 +84,6 @@ fn check_format(options: &Options, kind: FileKind, name: &str) -> Result<(), Err
         "{name}: FORMAT {format} was given, but this is {}; leave FORMAT out, or name the format that it has",
         kind.described()
     )))
-}
-
-/// Text that COPY FROM reads.
-pub(crate) enum Input {
-    File(PathBuf),
-    Stdin(Box<dyn std::io::Read + Send>),
-}
-
-impl Input {
-    /// The input, the i-th field of which goes to the column `fields[i]`.
-    fn text(self, fields: &[usize]) -> TextInput {
-        match self {
-            Self::File(path) => TextInput::of_file(&path, fields),
-            Self::Stdin(reader) => TextInput::of_reader("STDIN", reader, fields),
-        }
-    }
 }
 
 /// Where COPY puts rows.
@@ -102,7 +96,7 @@ struct Target {
 }
 
 impl Target {
-    fn new(context: &Context<'_>, name: &str, columns: &[String]) -> Result<Self, Error> {
+    fn new(context: &Context<'_>, name: &str, columns: &[String], options: &Options) -> Result<Self, Error> {
         let table = match context.database.catalog.get(name) {
             Some(Entry::Table(table)) => table,
             Some(Entry::View(_)) => {
@@ -114,7 +108,8 @@ impl Target {
         };
         let schema = table.relation.schema();
         let fields = positions(name, schema, columns)?;
-        check_fields(name, schema, &fields)?;
+        let fields = if columns.is_empty() { without_fillings(schema, fields, options) } else { fields };
+        check_fields(name, schema, &fields, options)?;
         Ok(Self { fields, names_columns: !columns.is_empty(), table })
     }
 
@@ -124,34 +119,70 @@ impl Target {
         self.fields.iter().map(|field| columns[*field].name.as_str()).collect()
     }
 
+    /// What goes into columns that no field of a text goes to.
+    fn fillings(&self, options: &Options) -> Result<Vec<(usize, Filling)>, Error> {
+        let schema = self.table.relation.schema();
+        let mut fillings = Vec::new();
+        if let Some(filename) = &options.source.filename {
+            let column = position(&self.table.name, schema, filename)?;
+            if self.fields.contains(&column) {
+                return Err(Error::invalid(format!(
+                    "option FILENAME: column {filename} is among the columns to copy; leave it out there"
+                )));
+            }
+            fillings.push((column, Filling::Filename));
+        }
+        for (name, value) in options.defaults() {
+            let column = position(&self.table.name, schema, name)?;
+            if !self.fields.contains(&column) {
+                fillings.push((column, Filling::Value(value.to_owned())));
+            }
+        }
+        Ok(fillings)
+    }
+
     async fn append_text(
         &self,
         context: &Context<'_>,
-        input: Input,
+        texts: Texts,
         options: Options,
         condition: Option<Expr>,
-    ) -> Result<Report, Error> {
+    ) -> Result<(Report, Option<String>), Error> {
         check_named(&options, &self.names())?;
+        let fillings = self.fillings(&options)?;
         let Some(condition) = condition else {
-            return run_load(context, Arc::clone(&self.table.relation), self.fields.clone(), input, options).await;
+            return run_load(context, &self.table.relation, &self.fields, &fillings, texts, options).await;
         };
+        if options.rejects.on_error != ErrorChoice::Stop || options.rejects.dry_run {
+            return Err(Error::unsupported(
+                "COPY ... WHERE takes neither ON_ERROR nor DRY_RUN yet; load all rows, and leave out the others behind",
+            ));
+        }
+        if let Some((column, _)) = fillings.first() {
+            let name = &self.table.relation.schema().columns()[*column].name;
+            return Err(Error::unsupported(format!(
+                "COPY ... WHERE does not fill column {name}; write COPY {} FROM (SELECT ... FROM read_csv(...) WHERE ...)",
+                names::quoted(&self.table.name)
+            )));
+        }
         let columns = self.table.relation.schema().columns();
         let schema = Arc::new(Schema::new(self.fields.iter().map(|field| columns[*field].clone()).collect()));
-        let tuning = options.tuned(context.database.config.tuning());
-        let memory = Arc::clone(context.database.memory());
-        let input = input.text(&(0..self.fields.len()).collect::<Vec<_>>());
+        let name = texts.name();
+        let places: Vec<usize> = (0..self.fields.len()).collect();
+        let (inputs, text) = texts.plan(&options, &self.names(), &places, &[])?;
         let text = TextTable {
-            name: input.name.clone(),
-            inputs: vec![input],
+            name,
+            inputs,
             arrow: schema.arrow(),
             schema,
-            options: options.csv(),
-            tuning,
-            memory,
+            options: text,
+            tuning: options.tuned(context.database.config.tuning()),
+            memory: Arc::clone(context.database.memory()),
             checks_all: true,
         };
         let fields: Vec<String> = self.names().into_iter().map(str::to_owned).collect();
-        self.append_source(context, NamedSource::Text(Box::new(text)), &fields, &options, Some(condition)).await
+        let source = NamedSource::Text(Box::new(text));
+        Ok((self.append_source(context, source, &fields, &options, Some(condition)).await?, None))
     }
 
     async fn append_columnar(
@@ -305,24 +336,58 @@ pub(crate) async fn load_file(
     path: &Path,
     options: Options,
 ) -> Result<Report, Error> {
-    let fields = (0..relation.schema().columns().len()).collect();
-    run_load(context, Arc::clone(relation), fields, Input::File(path.to_owned()), options).await
+    let fields: Vec<usize> = (0..relation.schema().columns().len()).collect();
+    let texts = Texts::Files(vec![path.to_owned()]);
+    run_load(context, relation, &fields, &[], texts, options).await.map(|(report, _)| report)
 }
 
-async fn run_load(
+/// Loads `texts`; says how much, and what is to be told of it.
+pub(crate) async fn run_load(
     context: &Context<'_>,
-    relation: Arc<Relation>,
-    fields: Vec<usize>,
-    input: Input,
+    relation: &Arc<Relation>,
+    fields: &[usize],
+    fillings: &[(usize, Filling)],
+    texts: Texts,
     options: Options,
-) -> Result<Report, Error> {
+) -> Result<(Report, Option<String>), Error> {
+    let columns = relation.schema().columns();
+    let names: Vec<&str> = fields.iter().map(|field| columns[*field].name.as_str()).collect();
+    let (inputs, text) = texts.plan(&options, &names, fields, fillings)?;
+    load_inputs(context, relation, inputs, text, &options).await
+}
+
+/// Loads `inputs`; says how much, and what is to be told of it.
+pub(crate) async fn load_inputs(
+    context: &Context<'_>,
+    relation: &Arc<Relation>,
+    inputs: Vec<TextInput>,
+    mut text: TextOptions,
+    options: &Options,
+) -> Result<(Report, Option<String>), Error> {
+    let rejects = Rejects::new(context, options)?;
+    text.on_error = rejects.on_error.clone();
+    text.reject_limit = options.rejects.limit;
     let tuning = options.tuned(context.database.config.tuning());
-    let input = input.text(&fields);
-    blocking::run(context.control, move |control| {
-        let loaded = load_text(vec![input.file()], &relation, &options.csv(), &tuning, control)?;
-        Ok(Report { rows: loaded.rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() })
+    let into = Arc::clone(relation);
+    let dry_run = options.rejects.dry_run;
+    let loaded = blocking::run(context.control, move |control| {
+        let files = inputs.iter().map(TextInput::file).collect();
+        Ok(if dry_run {
+            longshore_load::dry_run(files, into.schema(), into.memory(), &text, &tuning, control)?
+        } else {
+            load_text(files, &into, &text, &tuning, control)?
+        })
     })
-    .await
+    .await?;
+    rejects.keep(context)?;
+    let mut notice = rejects::notice(&loaded.rejects, &options.rejects.on_error);
+    if dry_run {
+        let told = notice.map_or_else(String::new, |notice| format!("; {notice}"));
+        notice = Some(format!("nothing was loaded (DRY_RUN): {} rows are good{told}", loaded.rows));
+    }
+    let rows = if dry_run { 0 } else { loaded.rows };
+    let report = Report { rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
+    Ok((report, notice))
 }
 
 /// The positions of `columns` in the table; all positions if no column is named.
@@ -332,13 +397,7 @@ pub(crate) fn positions(table: &str, schema: &Schema, columns: &[String]) -> Res
     }
     let mut found = Vec::with_capacity(columns.len());
     for column in columns {
-        let Some(position) = schema.index_of(column) else {
-            let known: Vec<&str> = schema.columns().iter().map(|column| column.name.as_str()).collect();
-            return Err(Error::not_found(format!(
-                "table {table} has no column {column}; its columns are {}",
-                known.join(", ")
-            )));
-        };
+        let position = position(table, schema, column)?;
         if found.contains(&position) {
             return Err(Error::invalid(format!("column {column} is named twice; name it once")));
         }
@@ -347,10 +406,29 @@ pub(crate) fn positions(table: &str, schema: &Schema, columns: &[String]) -> Res
     Ok(found)
 }
 
+/// The position of `column` in the table.
+fn position(table: &str, schema: &Schema, column: &str) -> Result<usize, Error> {
+    schema.index_of(column).ok_or_else(|| {
+        let known: Vec<&str> = schema.columns().iter().map(|column| column.name.as_str()).collect();
+        Error::not_found(format!("table {table} has no column {column}; its columns are {}", known.join(", ")))
+    })
+}
+
+/// The columns that a file has where none are named: all but the one that takes its name.
+fn without_fillings(schema: &Schema, mut fields: Vec<usize>, options: &Options) -> Vec<usize> {
+    if let Some(filename) = options.source.filename.as_ref().and_then(|name| schema.index_of(name)) {
+        fields.retain(|field| *field != filename);
+    }
+    fields
+}
+
 /// A column that is not in the file becomes NULL, so it must be allowed to.
-fn check_fields(table: &str, schema: &Schema, fields: &[usize]) -> Result<(), Error> {
+fn check_fields(table: &str, schema: &Schema, fields: &[usize], options: &Options) -> Result<(), Error> {
+    let is_filled = |name: &str| {
+        options.default_of(name).is_some() || options.source.filename.as_ref().is_some_and(|filename| filename == name)
+    };
     for (position, column) in schema.columns().iter().enumerate() {
-        if !column.nullable && !fields.contains(&position) {
+        if !column.nullable && !fields.contains(&position) && !is_filled(&column.name) {
             return Err(Error::invalid(format!(
                 "column {} of table {table} is NOT NULL, but it is not among the columns to load; name it",
                 column.name

@@ -59,19 +59,20 @@ async fn create_as(
     Ok(Outcome::Done {
         tag: format!("SELECT {rows}"),
         report: Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() },
+        notice: None,
     })
 }
 
 /// What to do when the name is taken.
 #[derive(Clone, Copy)]
-struct Replace {
-    or_replace: bool,
-    if_not_exists: bool,
+pub(crate) struct Replace {
+    pub(crate) or_replace: bool,
+    pub(crate) if_not_exists: bool,
 }
 
 impl Replace {
     /// Whether there is nothing to do because the table exists. An error if it must not exist.
-    fn is_done(self, catalog: &Catalog, name: &str) -> Result<bool, Error> {
+    pub(crate) fn is_done(self, catalog: &Catalog, name: &str) -> Result<bool, Error> {
         match catalog.get(name) {
             None => Ok(false),
             Some(_) if self.if_not_exists => Ok(true),
@@ -93,7 +94,7 @@ impl Replace {
     }
 
     /// Enters the table; another session may have been faster.
-    fn insert(self, catalog: &Catalog, name: &str, relation: Arc<Relation>) -> Result<(), Error> {
+    pub(crate) fn insert(self, catalog: &Catalog, name: &str, relation: Arc<Relation>) -> Result<(), Error> {
         let table = Arc::new(Table { name: name.to_owned(), relation });
         // What is replaced is freed after the catalog is open to others again.
         let _replaced = catalog.change(|entries| {

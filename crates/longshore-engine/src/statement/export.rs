@@ -71,7 +71,7 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
         report.rows += written.rows;
         report.bytes_written += written.bytes_written;
         let how = match format {
-            Format::Csv => options.to_read_back(),
+            Format::Csv => options.to_read_back()?,
             format => format!("FORMAT {}", format.name()),
         };
         let _ = writeln!(load, "COPY {} FROM {} ({how});", names::quoted(&table.name), names::literal(&file));
@@ -80,7 +80,7 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
     directory.write(SCHEMA_FILE, &schema_sql(&entries))?;
     directory.keep();
     report.seconds = started.elapsed().as_secs_f64();
-    Ok(Outcome::Done { tag: "EXPORT DATABASE".to_owned(), report })
+    Ok(Outcome::Done { tag: "EXPORT DATABASE".to_owned(), report, notice: None })
 }
 
 /// Options of CSV make no sense for other formats.

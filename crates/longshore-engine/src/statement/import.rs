@@ -51,7 +51,7 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
         Ok(())
     })?;
     report.seconds = started.elapsed().as_secs_f64();
-    Ok(Outcome::Done { tag: "IMPORT DATABASE".to_owned(), report })
+    Ok(Outcome::Done { tag: "IMPORT DATABASE".to_owned(), report, notice: None })
 }
 
 fn check_free(existing: Option<Entry>) -> Result<(), Error> {
@@ -152,7 +152,7 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             Parsed::Empty => continue,
             Parsed::CopyFrom(copy) => *copy,
             Parsed::Sql(other) => return Err(foreign(&path, &refuse::name(&other), "COPY table FROM 'file'")),
-            Parsed::CopyTo(_) | Parsed::Export(_) | Parsed::Import(_) => {
+            Parsed::CopyTo(_) | Parsed::CreateFrom(_) | Parsed::Export(_) | Parsed::Import(_) => {
                 return Err(foreign(&path, "this", "COPY table FROM 'file'"));
             }
         };

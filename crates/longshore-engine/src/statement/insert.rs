@@ -30,6 +30,7 @@ pub(crate) async fn insert(context: &Context<'_>, insert: Insert) -> Result<Outc
     Ok(Outcome::Done {
         tag: format!("INSERT 0 {rows}"),
         report: Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() },
+        notice: None,
     })
 }
 

@@ -1,19 +1,25 @@
 //! DESCRIBE, SHOW TABLES and SHOW of a setting.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use longshore_storage::ColumnType;
-use sqlparser::ast::{Ident, ObjectName, ShowStatementOptions, Statement};
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, ShowStatementOptions, Statement};
 
 use crate::catalog::Entry;
 use crate::sql::names;
-use crate::statement::{Context, view};
+use crate::statement::{Context, blocking, view};
 use crate::{Error, Outcome, RowStream};
 
 /// The columns of a table or a view: `column_name`, `data_type` in SQL's spelling, `nullable`.
 pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result<Outcome, Error> {
+    if let [ObjectNamePart::Identifier(file)] = name.0.as_slice()
+        && file.quote_style == Some('\'')
+    {
+        return describe_file(context, &file.value).await;
+    }
     let name = names::relation(name)?;
     let columns: Vec<(String, String, bool)> = match context.database.catalog.get(&name) {
         None => return Err(Error::not_found(format!("table {name} does not exist"))),
@@ -31,6 +37,18 @@ pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result
         ("column_name", texts(columns.iter().map(|column| column.0.as_str()))),
         ("data_type", texts(columns.iter().map(|column| column.1.as_str()))),
         ("nullable", Arc::new(columns.iter().map(|column| Some(column.2)).collect::<BooleanArray>())),
+    ])
+}
+
+/// The columns of a file: `column_name`, `data_type`, and `reason`, why it is that.
+async fn describe_file(context: &Context<'_>, path: &str) -> Result<Outcome, Error> {
+    let (database, path) = (Arc::clone(context.database), PathBuf::from(path));
+    let shared = Arc::clone(context.control);
+    let columns = blocking::run(context.control, move |_| database.queries.describe_file(&path, &shared)).await?;
+    rows(&[
+        ("column_name", texts(columns.iter().map(|column| column.0.as_str()))),
+        ("data_type", texts(columns.iter().map(|column| column.1.as_str()))),
+        ("reason", texts(columns.iter().map(|column| column.2.as_str()))),
     ])
 }
 

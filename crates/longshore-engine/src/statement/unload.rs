@@ -39,7 +39,7 @@ pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, copy: 
         })?)),
     };
     let report = unload(context, copy.what, target, &options).await?;
-    Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report })
+    Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
 }
 
 async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: &Options) -> Result<Report, Error> {
@@ -107,7 +107,7 @@ async fn write(
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     check_named(options, &names)?;
     let threads = options.tuned(context.database.config.tuning()).threads;
-    let unload = options.unload();
+    let unload = options.unload()?;
     blocking::run(context.control, move |control| {
         let written = unload_csv(batches, &schema, target, &unload, threads, control)?;
         Ok(Report { rows: written.rows, bytes_written: written.bytes, seconds: written.seconds, ..Report::default() })

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use longshore_load::{TextOptions, Tuning};
+use longshore_load::Tuning;
 use longshore_storage::{Column, Schema};
 use sqlparser::ast::{
     DictionaryField, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, ObjectName, Spanned, TableFunctionArgs,
@@ -18,7 +18,8 @@ use crate::sql::{names, types};
 
 /// What `read_csv` or a file name in FROM asks for.
 pub(super) struct ReadCsv {
-    pub(super) path: PathBuf,
+    /// At least one.
+    pub(super) paths: Vec<PathBuf>,
     /// Name and type of every field, where the call says so.
     pub(super) columns: Option<Vec<Column>>,
     /// The table whose columns the file has, where the call says so.
@@ -34,7 +35,7 @@ impl ReadCsv {
         let mut items = Vec::new();
         add_delimiter(&mut items, path);
         Ok(Self {
-            path: path.to_owned(),
+            paths: vec![path.to_owned()],
             columns: None,
             table: None,
             is_call: false,
@@ -42,11 +43,16 @@ impl ReadCsv {
         })
     }
 
-    /// A call: the path first, then options by name.
-    pub(super) fn of_call(args: &TableFunctionArgs) -> Result<Self, Error> {
+    /// A call: the path or several first, then options by name. `format` is the FORMAT of the function's name.
+    pub(super) fn of_call(args: &TableFunctionArgs, format: Option<&str>) -> Result<Self, Error> {
         let mut args = args.args.iter();
-        let path = match args.next() {
-            Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(path))) => text("its first argument, the path,", path)?,
+        let paths = match args.next() {
+            Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Array(array)))) if !array.elem.is_empty() => {
+                array.elem.iter().map(|path| text("a path", path)).collect::<Result<Vec<_>, _>>()?
+            }
+            Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(path))) => {
+                vec![text("its first argument, the path,", path)?]
+            }
             _ => return Err(Error::invalid("read_csv needs the path of a file as its first argument")),
         };
         let mut columns = None;
@@ -66,14 +72,28 @@ impl ReadCsv {
                 return Err(Error::invalid(format!("read_csv: {arg} is given twice; keep one of them")));
             }
         }
-        let path = PathBuf::from(path);
-        add_delimiter(&mut items, &path);
-        Ok(Self { path, columns, table, is_call: true, options: Options::new(&items, Use::ReadCsv)? })
+        let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
+        if let Some(format) = format.filter(|_| items.iter().all(|item| item.name != "FORMAT")) {
+            items.push(OptionItem {
+                name: "FORMAT".to_owned(),
+                value: OptionValue::Word(format.to_owned()),
+                at: sqlparser::tokenizer::Location::empty(),
+            });
+        }
+        if let Some(path) = paths.first() {
+            add_delimiter(&mut items, path);
+        }
+        Ok(Self { paths, columns, table, is_call: true, options: Options::new(&items, Use::ReadCsv)? })
     }
 
-    /// How the text is to be read.
-    pub(super) fn csv(&self) -> TextOptions {
-        self.options.csv()
+    /// The first path, as messages name it.
+    pub(super) fn name(&self) -> String {
+        self.paths.first().map_or_else(String::new, |path| path.display().to_string())
+    }
+
+    /// The other options.
+    pub(super) fn options(&self) -> &Options {
+        &self.options
     }
 
     /// `tuning`, changed by what the call says.
@@ -87,7 +107,7 @@ impl ReadCsv {
         match unknown {
             Some((option, column)) => Err(Error::not_found(format!(
                 "read_csv: {option} names the column {column}, which {} does not have",
-                self.path.display()
+                self.name()
             ))),
             None => Ok(()),
         }
@@ -118,7 +138,7 @@ fn add_delimiter(items: &mut Vec<OptionItem>, path: &Path) {
         Some("tsv") => "\t",
         _ => return,
     };
-    if items.iter().all(|item| item.name != "DELIMITER") {
+    if items.iter().all(|item| item.name != "DELIMITER" && item.name != "FORMAT") {
         items.push(OptionItem {
             name: "DELIMITER".to_owned(),
             value: OptionValue::Text(delimiter.to_owned()),
@@ -160,8 +180,15 @@ fn item(name: String, value: &Expr) -> Result<OptionItem, Error> {
         },
         Expr::Identifier(word) if name.starts_with("FORCE_") => OptionValue::Names(vec![names::identifier(word)?]),
         Expr::Identifier(word) => OptionValue::Word(word.value.to_lowercase()),
-        Expr::Array(array) => OptionValue::Names(texts(&name, &array.elem)?),
-        _ => return Err(wrong(&name, value, "a text, a number, a truth value or an array of texts")),
+        Expr::Array(array) if name.starts_with("FORCE_") => OptionValue::Names(texts(&name, &array.elem)?),
+        Expr::Array(array) => OptionValue::Texts(texts(&name, &array.elem)?),
+        Expr::Dictionary(fields) => OptionValue::PerColumn(
+            fields
+                .iter()
+                .map(|field| Ok((key(field)?, item(name.clone(), &field.value)?.value)))
+                .collect::<Result<_, Error>>()?,
+        ),
+        _ => return Err(wrong(&name, value, "a text, a number, a truth value, an array of texts or {column: value}")),
     };
     let value = match value {
         OptionValue::Text(text) if name.starts_with("FORCE_") && text == "*" => OptionValue::All,
@@ -188,6 +215,14 @@ fn texts(name: &str, values: &[Expr]) -> Result<Vec<String>, Error> {
     values.iter().map(|value| text(name, value)).collect()
 }
 
+/// The column that a dictionary's field is about.
+fn key(field: &DictionaryField) -> Result<String, Error> {
+    match field.key.quote_style {
+        Some('\'') => Ok(field.key.value.clone()),
+        _ => names::identifier(&field.key),
+    }
+}
+
 fn table_of(value: &Expr) -> Result<String, Error> {
     match value {
         Expr::Identifier(name) => names::identifier(name),
@@ -202,11 +237,9 @@ fn columns_of(value: &Expr) -> Result<Vec<Column>, Error> {
         return Err(wrong("columns", value, expected));
     };
     let mut columns: Vec<Column> = Vec::with_capacity(fields.len());
-    for DictionaryField { key, value } in fields {
-        let name = match key.quote_style {
-            Some('\'') => key.value.clone(),
-            _ => names::identifier(key)?,
-        };
+    for field in fields {
+        let name = key(field)?;
+        let value = &field.value;
         if columns.iter().any(|column| column.name == name) {
             return Err(Error::invalid(format!("read_csv: columns names {name} twice")));
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::Metadata;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -15,10 +15,13 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_load::{FieldTarget, Fill, InputFile, LoadError, Source, TextOptions, Tuning};
+use longshore_source::{Location, OpenOptions};
 use longshore_storage::{Memory, Schema};
 
 use super::TextSource;
+use crate::Error;
 use crate::datafusion::pushdown::Projection;
+use crate::sql::options::Options;
 
 /// Opens a text anew for every pass over it.
 type Open = Arc<dyn Fn() -> std::result::Result<Source, LoadError> + Send + Sync>;
@@ -38,20 +41,27 @@ pub(crate) struct TextInput {
 }
 
 impl TextInput {
-    /// The file `path`; its i-th field goes to column `fields[i]`.
-    pub(crate) fn of_file(path: &Path, fields: &[usize]) -> Self {
+    /// The file `path`, opened as `options` say; its i-th field goes to column `fields[i]`.
+    pub(crate) fn of_file(path: &Path, options: &OpenOptions, fields: &[Option<usize>]) -> Self {
         let name = path.display().to_string();
         let bytes = path.metadata().ok().filter(Metadata::is_file).map(|file| file.len());
-        let path = path.to_owned();
-        Self::new(name, bytes, Arc::new(move || Source::open(&path)), fields)
+        let location = Location::parse(&name);
+        let options = options.clone();
+        Self::new(name, bytes, Arc::new(move || longshore_source::open(&location, &options)), fields)
     }
 
     /// What `reader` gives, once; its i-th field goes to column `fields[i]`.
-    pub(crate) fn of_reader(name: &str, reader: Box<dyn Read + Send>, fields: &[usize]) -> Self {
+    pub(crate) fn of_reader(
+        name: &str,
+        reader: Box<dyn Read + Send>,
+        options: &OpenOptions,
+        fields: &[Option<usize>],
+    ) -> Self {
         let once = Mutex::new(Some(reader));
         let to_open = name.to_owned();
+        let options = options.clone();
         let open = move || match once.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(reader) => Ok(Source::from_reader(&to_open, reader)),
+            Some(reader) => longshore_source::open_reader(&to_open, reader, None, &options),
             None => Err(LoadError::Unfit {
                 file: to_open.clone(),
                 problem: "it can be read only once; save it to a file first".to_owned(),
@@ -60,8 +70,8 @@ impl TextInput {
         Self::new(name.to_owned(), None, Arc::new(open), fields)
     }
 
-    fn new(name: String, bytes: Option<u64>, open: Open, fields: &[usize]) -> Self {
-        let fields = fields.iter().map(|&column| Some(FieldTarget::new(column))).collect();
+    fn new(name: String, bytes: Option<u64>, open: Open, fields: &[Option<usize>]) -> Self {
+        let fields = fields.iter().map(|column| column.map(FieldTarget::new)).collect();
         Self { name, open, bytes, fields, fills: Vec::new() }
     }
 
@@ -73,6 +83,92 @@ impl TextInput {
         file.fills.clone_from(&self.fills);
         file.bytes = self.bytes;
         file
+    }
+}
+
+/// Bytes of a text that tell how its records stand.
+const HEAD_BYTES: usize = 256 << 10;
+
+/// Where the texts of one table come from.
+pub(crate) enum Texts {
+    /// Files, in this order.
+    Files(Vec<PathBuf>),
+    /// What can be read once, and its name.
+    Reader(String, Box<dyn Read + Send>),
+}
+
+/// What goes into a column that no field goes to.
+pub(crate) enum Filling {
+    /// The name of the file.
+    Filename,
+    /// The value of this text.
+    Value(String),
+}
+
+impl Texts {
+    /// As messages name them.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Files(paths) => paths.first().map_or_else(String::new, |path| path.display().to_string()),
+            Self::Reader(name, _) => name.clone(),
+        }
+    }
+
+    /// How to read texts with `columns`, the i-th of which is the column `places[i]` of the table; `fillings` are for
+    /// other columns of it.
+    pub(crate) fn plan(
+        self,
+        options: &Options,
+        columns: &[&str],
+        places: &[usize],
+        fillings: &[(usize, Filling)],
+    ) -> std::result::Result<(Vec<TextInput>, TextOptions), Error> {
+        let plan = options.text(columns, || self.head(options))?;
+        let fields: Vec<Option<usize>> = plan.fields.iter().map(|field| field.map(|field| places[field])).collect();
+        let open = &options.source.open;
+        let mut inputs = match self {
+            Self::Files(paths) => paths.iter().map(|path| TextInput::of_file(path, open, &fields)).collect(),
+            Self::Reader(name, reader) => vec![TextInput::of_reader(&name, reader, open, &fields)],
+        };
+        for input in &mut inputs {
+            for (target, field) in input.fields.iter_mut().zip(&plan.fields) {
+                if let (Some(target), Some(field)) = (target, field) {
+                    target.default = options.default_of(columns[*field]).map(str::to_owned);
+                }
+            }
+            let fills = fillings.iter().map(|(column, filling)| match filling {
+                Filling::Filename => (*column, Fill::Constant(input.name.clone())),
+                Filling::Value(text) => (*column, Fill::Constant(text.clone())),
+            });
+            input.fills = fills.collect();
+        }
+        Ok((inputs, plan.options))
+    }
+
+    /// The texts, the fields of which are not known yet; a column for the name of the file is the first further one.
+    pub(crate) fn all_inputs(self, options: &Options) -> Vec<TextInput> {
+        let open = &options.source.open;
+        let mut inputs = match self {
+            Self::Files(paths) => paths.iter().map(|path| TextInput::of_file(path, open, &[])).collect(),
+            Self::Reader(name, reader) => vec![TextInput::of_reader(&name, reader, open, &[])],
+        };
+        if options.source.filename.is_some() {
+            for input in &mut inputs {
+                input.fills = vec![(0, Fill::Constant(input.name.clone()))];
+            }
+        }
+        inputs
+    }
+
+    /// The head of the first text; nothing of what can be read only once.
+    pub(crate) fn head(&self, options: &Options) -> std::result::Result<Vec<u8>, Error> {
+        match self {
+            Self::Files(paths) if paths.first().is_some_and(|path| path.is_file()) => {
+                let location = Location::parse(&paths[0].display().to_string());
+                Ok(longshore_source::open(&location, &options.source.open)?.into_head(HEAD_BYTES)?)
+            }
+            _ => Ok(Vec::new()),
+        }
     }
 }
 
@@ -92,27 +188,6 @@ pub(crate) struct TextTable {
 }
 
 impl TextTable {
-    /// The file `path` with the columns `schema`.
-    pub(crate) fn of_file(
-        path: &Path,
-        schema: Arc<Schema>,
-        options: TextOptions,
-        tuning: Tuning,
-        memory: Arc<Memory>,
-    ) -> Self {
-        let fields: Vec<usize> = (0..schema.columns().len()).collect();
-        Self {
-            name: path.display().to_string(),
-            inputs: vec![TextInput::of_file(path, &fields)],
-            arrow: schema.arrow(),
-            schema,
-            options,
-            tuning,
-            memory,
-            checks_all: false,
-        }
-    }
-
     /// The texts for one pass.
     pub(super) fn inputs(&self) -> Vec<InputFile> {
         self.inputs.iter().map(TextInput::file).collect()

@@ -96,6 +96,18 @@ impl<'a> Given<'a> {
         }
     }
 
+    /// A number from 0.
+    pub(super) fn count(&self, name: &str) -> Result<Option<u64>, Error> {
+        match self.item(name).map(|item| &item.value) {
+            None => Ok(None),
+            Some(OptionValue::Number(digits) | OptionValue::Text(digits)) => match digits.parse() {
+                Ok(number) => Ok(Some(number)),
+                Err(_) => Err(self.bad(name, "a number from 0 is expected")),
+            },
+            Some(_) => Err(self.bad(name, "a number from 0 is expected")),
+        }
+    }
+
     pub(super) fn columns(&self, name: &str) -> Result<ColumnChoice, Error> {
         match self.item(name).map(|item| &item.value) {
             None => Ok(ColumnChoice::None),

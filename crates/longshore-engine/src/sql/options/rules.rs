@@ -52,12 +52,19 @@ pub const OPTIONS: &[OptionRule] = &[
     rule(
         "FORMAT",
         TEXT,
-        "`csv`, `parquet`, `arrow`, `native`",
-        "what the file is; `csv` for text",
-        "reading: what the file must be; writing: `EXPORT DATABASE` takes `native` (its default), `csv` and `parquet`",
+        "`csv`, `tsv`, `text`, `json`, `jsonl`, `fixed`, `logfmt`, `pattern`, `parquet`, `arrow`, `native`",
+        "`csv` for text",
+        "what the file is; `text` is PostgreSQL's. Written are `csv`, and by `EXPORT DATABASE` `native` (its default), \
+         `csv`, `parquet`",
     )
-    .one_of(&["csv", "parquet", "arrow", "native"]),
-    rule("DELIMITER", TEXT, "one ASCII character", "`,`", "between fields"),
+    .one_of(&["csv", "tsv", "text", "json", "jsonl", "fixed", "logfmt", "pattern", "parquet", "arrow", "native"]),
+    rule(
+        "DELIMITER",
+        TEXT,
+        "text of up to 16 bytes",
+        "`,`; a tab for `tsv` and `text`",
+        "between fields; written is one ASCII character",
+    ),
     rule(
         "QUOTE",
         TEXT,
@@ -67,12 +74,16 @@ pub const OPTIONS: &[OptionRule] = &[
     ),
     rule("ESCAPE", TEXT, "one ASCII character", "the quote", "before a quote or itself, inside quotes"),
     rule(
-        "NULL",
-        TEXT,
-        "text",
-        "empty",
-        "stands for NULL where it is not quoted; a quoted empty field is an empty string",
-    ),
+        "ESCAPE_RULE",
+        READING,
+        "`quotes`, `everything`, `letters`",
+        "`quotes`",
+        "`everything`: `ESCAPE` protects any character, outside quotes too; `letters`: and `\\n`, `\\t` and their like \
+         stand for line feed, tab and their like",
+    )
+    .one_of(&["quotes", "everything", "letters"]),
+    rule("COMMENT", READING, "text of up to 16 bytes", "none", "lines that begin with it are no records"),
+    rule("SKIP", READING, "number", "`0`", "lines before the header or the first record that are not data"),
     rule(
         "HEADER",
         TEXT,
@@ -81,10 +92,46 @@ pub const OPTIONS: &[OptionRule] = &[
         "skip the first record, or write one; `match` also compares it with the columns",
     )
     .one_of(&["true", "false", "match"]),
-    rule("FORCE_NULL", READING, "`(columns)` or `*`", "none", "quoted NULL text is NULL as well"),
-    rule("FORCE_NOT_NULL", READING, "`(columns)` or `*`", "none", "NULL text is an ordinary value"),
-    rule("FORCE_QUOTE", WRITING, "`(columns)` or `*`", "none", "quote every value that is not NULL"),
-    rule("ENCODING", TEXT, "`utf8`", "`utf8`", "anything else is refused for now"),
+    rule(
+        "SHORT_RECORDS",
+        READING,
+        "`reject`, `pad`",
+        "`reject`",
+        "records with too few fields; `pad`: those that lack are NULL, or what `DEFAULTS` says",
+    )
+    .one_of(&["reject", "pad"]),
+    rule(
+        "LONG_RECORDS",
+        READING,
+        "`reject`, `truncate`",
+        "`reject`",
+        "records with too many fields; `truncate`: those that are too many are dropped",
+    )
+    .one_of(&["reject", "truncate"]),
+    rule(
+        "STRAY_QUOTES",
+        READING,
+        "`toggle`, `error`, `literal`",
+        "`toggle`",
+        "a quote within an unquoted field: as in PostgreSQL, an error, or a character like any other",
+    )
+    .one_of(&["toggle", "error", "literal"]),
+    rule(
+        "LINE_ENDS",
+        READING,
+        "`standard`, `any`",
+        "`standard`",
+        "what ends a record: line feeds with or without a carriage return; `any`: a lone carriage return as well",
+    )
+    .one_of(&["standard", "any"]),
+    rule(
+        "SKIP_BLANK_LINES",
+        READING,
+        "`true`, `false`",
+        "`false`; `true` for `fixed`, `logfmt`, `pattern`",
+        "an empty line is no record",
+    )
+    .one_of(&["true", "false"]),
     rule(
         "TRAILING_DELIMITER",
         READING,
@@ -93,6 +140,148 @@ pub const OPTIONS: &[OptionRule] = &[
         "records end with one more delimiter, as in dbgen's files; `auto`: all do if the first does",
     )
     .one_of(&["auto", "true", "false"]),
+    rule("MAX_RECORD_SIZE", READING, "bytes", "1 GiB", "a longer record is an error"),
+    rule("NUL_BYTES", READING, "`keep`, `error`, `strip`", "`keep`", "what becomes of NUL bytes in fields")
+        .one_of(&["keep", "error", "strip"]),
+    rule(
+        "PLACES",
+        READING,
+        "`'0-10,10-25'`, or widths: `'10,15'`",
+        "none",
+        "`FORMAT fixed`: start and end of each field, in characters",
+    ),
+    rule(
+        "PATTERN",
+        READING,
+        "regular expression, or `common`, `combined`, `syslog`, ...",
+        "none",
+        "`FORMAT pattern`: the named groups of the expression are the columns of their names",
+    ),
+    rule(
+        "PATHS",
+        READING,
+        "`(column 'path', ...)`",
+        "the column's name",
+        "`FORMAT json`, `jsonl`: where a column is found, as in `'address.lines[0]'`; objects and arrays are their text",
+    ),
+    rule(
+        "LAYOUT",
+        READING,
+        "`lines`, `values`, `array`",
+        "what the head of the file has",
+        "`FORMAT json`: a record on each line, records one behind the other, or the elements of an array",
+    )
+    .one_of(&["lines", "values", "array"]),
+    rule(
+        "UNKNOWN_KEYS",
+        READING,
+        "`ignore`, `reject`",
+        "`ignore`",
+        "`FORMAT json`, `jsonl`, `logfmt`: keys that no column takes",
+    )
+    .one_of(&["ignore", "reject"]),
+    rule(
+        "NULL",
+        TEXT,
+        "text, `('a', 'b')`, or by column",
+        "empty; `\\N` for `text`",
+        "stands for NULL where it is not quoted; a quoted empty field is an empty string",
+    ),
+    rule("QUOTED_NULLS", READING, "`true`, `false`, or by column", "`false`", "quoted NULL text is NULL as well"),
+    rule("FORCE_NULL", READING, "`(columns)` or `*`", "none", "quoted NULL text is NULL as well"),
+    rule("FORCE_NOT_NULL", READING, "`(columns)` or `*`", "none", "NULL text is an ordinary value"),
+    rule(
+        "DEFAULTS",
+        READING,
+        "`(column 'value', ...)`",
+        "NULL",
+        "the value of a column that a record lacks (with `SHORT_RECORDS pad`, in JSON) or that is not loaded",
+    ),
+    rule("TRIM", READING, "`true`, `false`, or by column", "`false`", "blanks around fields do not belong to them"),
+    rule("DECIMAL_SEPARATOR", READING, "character, or by column", "`.`", "before the fraction of a number"),
+    rule("THOUSANDS_SEPARATOR", READING, "character, or by column", "none", "may stand between groups of digits"),
+    rule(
+        "DATE_FORMAT",
+        READING,
+        "format, `('a', 'b')`, or by column",
+        "`iso`",
+        "`strptime` style (`%d.%m.%Y`), or `iso`, `us`, `eu`, `epoch`, `epoch_ms`, `epoch_us`; of several the first that \
+         fits",
+    ),
+    rule("TIME_FORMAT", READING, "format, `('a', 'b')`, or by column", "`iso`", "likewise"),
+    rule("TIMESTAMP_FORMAT", READING, "format, `('a', 'b')`, or by column", "`iso`", "likewise, with and without zone"),
+    rule("TRUE_VALUES", READING, "text, `('a', 'b')`, or by column", "PostgreSQL's", "words for true"),
+    rule("FALSE_VALUES", READING, "text, `('a', 'b')`, or by column", "PostgreSQL's", "words for false"),
+    rule("FORCE_QUOTE", WRITING, "`(columns)` or `*`", "none", "quote every value that is not NULL"),
+    rule(
+        "ENCODING",
+        TEXT,
+        "any label of the WHATWG standard: `latin1`, `utf-16`, `shift_jis`, ...",
+        "`utf8`, or what a byte order mark says",
+        "of the text; written is `utf8`",
+    ),
+    rule(
+        "ENCODING_ERRORS",
+        READING,
+        "`error`, `replace`",
+        "`error`",
+        "bytes that are no text in the encoding; `replace` puts U+FFFD there",
+    )
+    .one_of(&["error", "replace"]),
+    rule(
+        "COMPRESSION",
+        READING,
+        "`auto`, `none`, `gzip`, `zstd`, `lz4`, `bzip2`, `xz`, `zip`",
+        "`auto`: by content",
+        "what the file is compressed with",
+    )
+    .one_of(&["auto", "none", "gzip", "zstd", "lz4", "bzip2", "xz", "zip"]),
+    rule(
+        "FILENAME",
+        READING,
+        "nothing, or the name of a column",
+        "none",
+        "that column (`filename`) takes the name of the file",
+    ),
+    rule(
+        "ON_ERROR",
+        READING,
+        "`stop`, `ignore`, `table 'name'`, `file 'path'`",
+        "`stop`",
+        "records that cannot be taken: end the load, leave them out, and tell of each in a table or a CSV file",
+    ),
+    rule(
+        "REJECT_LIMIT",
+        READING,
+        "number, or percentage as in `'0.5%'`",
+        "none",
+        "records that may be left out; one more is an error",
+    ),
+    rule("DRY_RUN", &[Use::CopyFrom], "`true`, `false`", "`false`", "check everything, load nothing")
+        .one_of(&["true", "false"]),
+    rule(
+        "AUTO",
+        &[Use::CopyFrom],
+        "`true`, `false`",
+        "`false`",
+        "make the table if there is none, with the columns that are found out",
+    )
+    .one_of(&["true", "false"]),
+    rule(
+        "TYPES",
+        READING,
+        "`(column TYPE, ...)`; `types => {column: 'TYPE'}`",
+        "found out",
+        "types that win over those that are found out",
+    ),
+    rule(
+        "NORMALIZE_NAMES",
+        READING,
+        "`true`, `false`",
+        "`false`",
+        "names of a header become lower case, of letters, digits and underscores",
+    )
+    .one_of(&["true", "false"]),
     rule("MODE", READING, "`exact`, `fast`, `safe`", "`exact`", "how the file is split among workers: see below")
         .one_of(&["exact", "fast", "safe"]),
     rule(

@@ -39,7 +39,7 @@ impl Sniffed {
         }
         if family.value == Family::FixedWidth {
             let widths: Vec<_> = self.widths.iter().map(|(start, end)| format!("{start}-{end}")).collect();
-            option("COLUMNS", literal(widths.join(",").as_bytes()), false, "blanks stand between them in every line");
+            option("PLACES", literal(widths.join(",").as_bytes()), false, "blanks stand between them in every line");
         }
         if family.value == Family::Delimited {
             option("DELIMITER", literal(&self.delimiter.value), self.delimiter.given, &self.delimiter.reason);

@@ -1,0 +1,92 @@
+//! What a text is whose columns nobody gave: dialect, header, names and types.
+//!
+//! Types hold for every value of every file. Not here: detection itself (`longshore-format::sniff`,
+//! `longshore_load::infer`).
+
+use std::sync::Arc;
+
+use longshore_format::json::{Layout, detect_layout};
+use longshore_format::sniff::{Family, SAMPLE_BYTES, Sniffed, sniff};
+use longshore_load::{Control, FieldTarget, InferRequest, InferredColumn, LoadError, TextOptions, Tuning, infer};
+use longshore_storage::{Column, ColumnType, Memory, Schema};
+
+use super::text::{TextInput, Texts};
+use crate::Error;
+use crate::sql::options::{Format, Options};
+
+/// A text, and how to read it.
+pub(crate) struct FoundText {
+    pub(crate) inputs: Vec<TextInput>,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) options: TextOptions,
+    /// The columns of the text, and why they are what they are.
+    pub(crate) columns: Vec<InferredColumn>,
+    /// What was found of its language.
+    pub(crate) sniffed: Sniffed,
+}
+
+/// What inference works with.
+pub(crate) struct Finder<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) types: &'a [(String, ColumnType)],
+    pub(crate) tuning: Tuning,
+    pub(crate) memory: &'a Arc<Memory>,
+    pub(crate) control: &'a Control,
+}
+
+impl Finder<'_> {
+    /// Finds out what `texts` are, which are read from front to back for it.
+    pub(crate) fn find(&self, texts: Texts) -> Result<FoundText, Error> {
+        let head = texts.head(self.options)?;
+        let request = self.request(&head)?;
+        let inputs = texts.all_inputs(self.options);
+        let files = inputs.iter().map(TextInput::file).collect();
+        let found = infer(files, &request, self.control).map_err(|error| self.explained(error, &head, &request))?;
+        let count = found.columns.len();
+        let inputs = inputs.into_iter().map(|mut input| {
+            input.fields = (0..count).map(|column| Some(FieldTarget::new(column))).collect();
+            for (column, _) in &mut input.fills {
+                *column += count;
+            }
+            input
+        });
+        Ok(FoundText {
+            inputs: inputs.collect(),
+            schema: found.schema,
+            options: found.options,
+            columns: found.columns,
+            sniffed: found.sniffed,
+        })
+    }
+
+    /// What inference is asked for.
+    pub(crate) fn request(&self, head: &[u8]) -> Result<InferRequest, Error> {
+        let mut given = self.options.sniffing()?;
+        if self.options.format == Some(Format::Json) {
+            given.family = Some(match self.options.layout().or_else(|| detect_layout(head)) {
+                Some(Layout::Lines) => Family::JsonLines,
+                Some(Layout::Values) => Family::JsonValues,
+                _ => Family::JsonArray,
+            });
+        }
+        let extra = self.options.source.filename.iter();
+        Ok(InferRequest {
+            given,
+            types: self.types.to_vec(),
+            extra: extra.map(|name| Column::new(name.clone(), ColumnType::Text, false)).collect(),
+            options: self.options.text_without_language(),
+            tuning: self.tuning.clone(),
+            memory: Arc::clone(self.memory),
+        })
+    }
+
+    /// Says what was taken for what: the error may be of a dialect that is not the file's.
+    pub(crate) fn explained(&self, error: LoadError, head: &[u8], request: &InferRequest) -> Error {
+        let error = Error::from(error);
+        if error.kind() != crate::ErrorKind::Data {
+            return error;
+        }
+        let sniffed = sniff(head, head.len() < SAMPLE_BYTES, &request.given);
+        Error::new(error.kind(), format!("{error} (the file was read with {sniffed}, of which what you give wins)"))
+    }
+}

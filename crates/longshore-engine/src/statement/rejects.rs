@@ -1,0 +1,103 @@
+//! Where COPY puts records that it cannot take: a table, a file, or nowhere, and what it says of them.
+//!
+//! Not here: which records these are (`longshore-load`).
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use longshore_load::{OnError, RejectFile, RejectSummary, RejectTable, reject_schema};
+use longshore_storage::Relation;
+
+use crate::Error;
+use crate::catalog::{Entry, Table};
+use crate::sql::names;
+use crate::sql::options::{ErrorChoice, Options};
+use crate::statement::Context;
+
+/// Rejects that a notice shows.
+const SHOWN_MAX: usize = 3;
+
+/// Where the rejects of one load go.
+pub(crate) struct Rejects {
+    pub(crate) on_error: OnError,
+    table: Option<(String, Arc<RejectTable>)>,
+}
+
+impl Rejects {
+    /// Makes ready what the options ask for; a table that cannot take rejects is refused before the load.
+    pub(crate) fn new(context: &Context<'_>, options: &Options) -> Result<Self, Error> {
+        let none = |on_error| Ok(Self { on_error, table: None });
+        match &options.rejects.on_error {
+            ErrorChoice::Stop => none(OnError::Stop),
+            ErrorChoice::Ignore => none(OnError::Ignore),
+            ErrorChoice::File(path) => none(OnError::Collect(Arc::new(RejectFile::create(Path::new(path))?))),
+            ErrorChoice::Table(name) => {
+                check_table(context, name)?;
+                let rejects = Arc::new(RejectTable::new(context.database.memory()));
+                Ok(Self { on_error: OnError::Collect(rejects.clone()), table: Some((name.clone(), rejects)) })
+            }
+        }
+    }
+
+    /// Appends what was gathered to the table, which is made if there is none.
+    pub(crate) fn keep(&self, context: &Context<'_>) -> Result<(), Error> {
+        let Some((name, rejects)) = &self.table else {
+            return Ok(());
+        };
+        check_table(context, name)?;
+        let made = Arc::new(Relation::new(reject_schema(), Arc::clone(context.database.memory())));
+        let relation = context.database.catalog.change(|entries| match entries.get(name) {
+            Some(Entry::Table(table)) => Ok(Arc::clone(&table.relation)),
+            Some(Entry::View(_)) => Err(Error::exists(format!("{name} has become a view; the rejects are lost"))),
+            None => {
+                let table = Table { name: name.clone(), relation: Arc::clone(&made) };
+                entries.insert(name.clone(), Entry::Table(Arc::new(table)));
+                Ok(made)
+            }
+        })?;
+        rejects.append_to(&relation)?;
+        Ok(())
+    }
+}
+
+/// Refuses a table for rejects that is none.
+fn check_table(context: &Context<'_>, name: &str) -> Result<(), Error> {
+    match context.database.catalog.get(name) {
+        None => Ok(()),
+        Some(Entry::Table(table)) if *table.relation.schema() == reject_schema() => Ok(()),
+        Some(existing) => Err(Error::exists(format!(
+            "option ON_ERROR: {name} is a {} of other columns than those of rejects; name another one, or one that does \
+             not exist",
+            existing.kind()
+        ))),
+    }
+}
+
+/// What is to be said of rejects, if there are any.
+pub(crate) fn notice(summary: &RejectSummary, choice: &ErrorChoice) -> Option<String> {
+    if summary.records == 0 {
+        return None;
+    }
+    let kinds: Vec<String> = summary.kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let mut text = format!(
+        "{} {} left out ({})",
+        summary.records,
+        if summary.records == 1 { "record was" } else { "records were" },
+        kinds.join(", ")
+    );
+    match choice {
+        ErrorChoice::Table(name) => {
+            let _ = write!(text, "; see SELECT * FROM {}", names::quoted(name));
+        }
+        ErrorChoice::File(path) => {
+            let _ = write!(text, "; see {path}");
+        }
+        ErrorChoice::Stop | ErrorChoice::Ignore => {
+            for reject in summary.first.iter().take(SHOWN_MAX) {
+                let _ = write!(text, "\n  {reject}");
+            }
+        }
+    }
+    Some(text)
+}
