@@ -47,7 +47,7 @@ use crate::{Config, Error, Report, RowStream};
 pub(crate) use columnar::{Columnar, FileKind};
 use errors::ours;
 use in_situ::Files;
-pub(crate) use in_situ::{Filling, Finder, TextInput, TextTable, Texts};
+pub(crate) use in_situ::{Filling, Finder, TextInput, TextTable, Texts, check_exists, find_files};
 use pipeline::Pipeline;
 use plan::Planner;
 use workers::Pool;

@@ -120,8 +120,27 @@ fn columnar(paths: &[PathBuf], alias: Option<&TableAlias>) -> Result<Relation, E
     Ok(Relation { name, table: Arc::new(table), alias: alias.cloned() })
 }
 
-fn check_exists(path: &Path) -> Result<(), Error> {
-    if path.exists() {
+/// The files that `names` stand for: patterns, folders and addresses become what they hold, others stay as they are.
+pub(crate) fn find_files(names: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::with_capacity(names.len());
+    for name in names {
+        let text = name.display().to_string();
+        let is_plain = !text.contains(['*', '?', '[', '{']) && !text.contains("://") && !name.is_dir();
+        if is_plain || name.is_file() {
+            found.push(name.clone());
+            continue;
+        }
+        found.extend(
+            longshore_source::expand(&[text], &longshore_source::StoreOptions::default())?
+                .iter()
+                .map(|file| PathBuf::from(file.location.to_string())),
+        );
+    }
+    Ok(found)
+}
+
+pub(crate) fn check_exists(path: &Path) -> Result<(), Error> {
+    if path.exists() || path.display().to_string().contains("://") {
         return Ok(());
     }
     let path = path.display();
@@ -131,10 +150,13 @@ fn check_exists(path: &Path) -> Result<(), Error> {
 impl Files {
     /// The file `path` in FROM.
     fn named(&self, path: &Path, alias: Option<&TableAlias>) -> Result<Relation, Error> {
-        if path.is_file() && FileKind::of(path)? != FileKind::Text {
-            return columnar(&[path.to_owned()], alias);
+        let paths = find_files(&[path.to_owned()])?;
+        if paths.first().is_some_and(|path| path.is_file()) && FileKind::of(&paths[0])? != FileKind::Text {
+            return columnar(&paths, alias);
         }
-        self.text(ReadCsv::of_name(path)?, alias).map(Relation::from)
+        let mut request = ReadCsv::of_name(path)?;
+        request.paths = paths;
+        self.text(request, alias).map(Relation::from)
     }
 
     /// The text that `request` describes, and what is left of its alias.

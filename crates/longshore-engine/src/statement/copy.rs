@@ -14,7 +14,7 @@ use longshore_storage::{Relation, Schema};
 use sqlparser::ast::{Expr, Query, SetExpr, Statement, Visit, Visitor};
 
 use crate::catalog::{Entry, Table};
-use crate::datafusion::{Appending, Columnar, FileKind, Filling, NamedSource, TextInput, TextTable, Texts};
+use crate::datafusion::{Appending, Columnar, FileKind, Filling, NamedSource, TextInput, TextTable, Texts, find_files};
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource};
 use crate::sql::options::{ErrorChoice, Format, Options, Use};
@@ -46,7 +46,7 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
             target.append_text(context, Texts::Reader("STDIN".to_owned(), reader), options, copy.condition).await?
         }
         CopySource::Files(paths) => {
-            let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
+            let paths = find_files(&paths.into_iter().map(PathBuf::from).collect::<Vec<_>>())?;
             let mut kinds = Vec::with_capacity(paths.len());
             for path in &paths {
                 let kind = if path.is_file() { FileKind::of(path)? } else { FileKind::Text };

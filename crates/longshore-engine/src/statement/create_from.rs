@@ -9,7 +9,7 @@ use std::sync::Arc;
 use longshore_load::load_inferred;
 use longshore_storage::Relation;
 
-use crate::datafusion::{FileKind, Finder, TextInput, Texts};
+use crate::datafusion::{FileKind, Finder, TextInput, Texts, check_exists, find_files};
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource, CreateFrom};
 use crate::sql::names;
@@ -26,7 +26,7 @@ pub(crate) async fn create_from(context: &Context<'_>, create: CreateFrom) -> Re
     if replace.is_done(&context.database.catalog, &create.table)? {
         return Ok(Outcome::done("CREATE TABLE"));
     }
-    let paths = create.files.into_iter().map(PathBuf::from).collect();
+    let paths = find_files(&create.files.into_iter().map(PathBuf::from).collect::<Vec<_>>())?;
     make(context, &create.table, Texts::Files(paths), options, replace).await
 }
 
@@ -44,7 +44,9 @@ pub(crate) async fn copy_auto(
         ));
     }
     let texts = match copy.source {
-        CopySource::Files(files) => Texts::Files(files.into_iter().map(PathBuf::from).collect()),
+        CopySource::Files(files) => {
+            Texts::Files(find_files(&files.into_iter().map(PathBuf::from).collect::<Vec<_>>())?)
+        }
         CopySource::Stdin => Texts::Reader(
             "STDIN".to_owned(),
             streams.input.take().ok_or_else(|| {
@@ -102,14 +104,6 @@ fn load(finder: &Finder<'_>, texts: Texts) -> Result<(Relation, Report), Error> 
         load_inferred(files, &request, finder.control).map_err(|error| finder.explained(error, &head, &request))?;
     let report = Report { rows: loaded.rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
     Ok((relation, report))
-}
-
-fn check_exists(path: &std::path::Path) -> Result<(), Error> {
-    if path.exists() {
-        return Ok(());
-    }
-    let path = path.display();
-    Err(Error::not_found(format!("the file {path} does not exist; paths are relative to the working directory")))
 }
 
 /// Parquet and Arrow files know their columns.

@@ -72,7 +72,7 @@ impl ReadCsv {
                 return Err(Error::invalid(format!("read_csv: {arg} is given twice; keep one of them")));
             }
         }
-        let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
+        let paths = super::find_files(&paths.into_iter().map(PathBuf::from).collect::<Vec<_>>())?;
         if let Some(format) = format.filter(|_| items.iter().all(|item| item.name != "FORMAT")) {
             items.push(OptionItem {
                 name: "FORMAT".to_owned(),
