@@ -119,7 +119,7 @@ impl Columnar {
     }
 
     /// The columns: name, type, and why it is that.
-    pub(crate) fn described(&self) -> Result<Vec<(String, String, String)>, Error> {
+    pub(crate) fn described(&self) -> Vec<(String, String, String)> {
         let reason = format!("{} says so", self.kind.described());
         let columns = self.schema.fields().iter().map(|field| {
             let data_type = field.data_type();
@@ -127,7 +127,7 @@ impl Columnar {
                 .map_or_else(|| data_type.to_string(), |column_type| column_type.to_string());
             (field.name().clone(), shown, reason.clone())
         });
-        Ok(columns.collect())
+        columns.collect()
     }
 
     /// Bytes of all files.
@@ -165,7 +165,9 @@ fn schema(path: &Path, kind: FileKind) -> Result<SchemaRef, Error> {
         ))),
         FileKind::Parquet => {
             let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| damaged(&e))?;
-            Ok(Arc::new(transform_schema_to_view(metadata.schema()).with_metadata(Default::default())))
+            Ok(Arc::new(
+                transform_schema_to_view(metadata.schema()).with_metadata(std::collections::HashMap::default()),
+            ))
         }
         FileKind::Arrow => Ok(FileReader::try_new(file, None).map_err(|e| damaged(&e))?.schema()),
         FileKind::ArrowStream => Ok(StreamReader::try_new(file, None).map_err(|e| damaged(&e))?.schema()),

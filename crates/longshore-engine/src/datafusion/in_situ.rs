@@ -69,7 +69,7 @@ impl RelationPlanner for Files {
                         _ => None,
                     };
                     ReadCsv::of_call(args, format)
-                        .and_then(|request| self.text(request, alias.as_ref()))
+                        .and_then(|request| self.text(&request, alias.as_ref()))
                         .map(Relation::from)
                 }
                 "sniff_csv" => ReadCsv::of_call(args, None)
@@ -156,11 +156,11 @@ impl Files {
         }
         let mut request = ReadCsv::of_name(path)?;
         request.paths = paths;
-        self.text(request, alias).map(Relation::from)
+        self.text(&request, alias).map(Relation::from)
     }
 
     /// The text that `request` describes, and what is left of its alias.
-    fn text(&self, request: ReadCsv, alias: Option<&TableAlias>) -> Result<(TextTable, Option<TableAlias>), Error> {
+    fn text(&self, request: &ReadCsv, alias: Option<&TableAlias>) -> Result<(TextTable, Option<TableAlias>), Error> {
         let mut alias = alias.cloned();
         for path in &request.paths {
             check_exists(path)?;
@@ -173,9 +173,9 @@ impl Files {
             (None, Some(table)) => self.columns_of(table)?,
             (None, None) => match columns_of_alias(alias.as_mut())? {
                 Some(columns) => Arc::new(Schema::new(columns)),
-                None => match self.columns_by_stem(&request) {
+                None => match self.columns_by_stem(request) {
                     Some(columns) => columns,
-                    None => return Ok((self.found(&request)?, alias)),
+                    None => return Ok((self.found(request)?, alias)),
                 },
             },
         };
@@ -265,7 +265,7 @@ impl Files {
     pub(super) fn describe(&self, path: &Path) -> Result<Vec<(String, String, String)>, Error> {
         check_exists(path)?;
         if path.is_file() && FileKind::of(path)? != FileKind::Text {
-            return Columnar::open(&[path.to_owned()])?.described();
+            return Columnar::open(&[path.to_owned()]).map(|files| files.described());
         }
         let found = self.find(&ReadCsv::of_name(path)?)?;
         let columns = found.columns.into_iter();

@@ -301,7 +301,7 @@ impl Options {
             }
         };
         let values = &self.values.options;
-        let is_given = |name: &str| self.given.iter().any(|given| *given == name);
+        let is_given = |name: &str| self.given.contains(&name);
         Ok(Sniffing {
             family,
             delimiter: language.delimiter.as_ref().map(|text| text.as_bytes().to_vec()).or(tab),

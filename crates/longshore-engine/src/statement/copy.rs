@@ -260,16 +260,16 @@ impl Target {
                 None => None,
             };
         }
-        let appending = Appending { source: Some((source_name, source)), ..self.appending(options) };
+        let appending = Appending { source: Some((source_name, source)), ..Self::appending(options) };
         self.insert(context, query, appending).await
     }
 
     async fn append_query(&self, context: &Context<'_>, query: Box<Query>, options: &Options) -> Result<Report, Error> {
         refuse::unless_reads_only(&query)?;
-        self.insert(context, query, self.appending(options)).await
+        self.insert(context, query, Self::appending(options)).await
     }
 
-    fn appending(&self, options: &Options) -> Appending {
+    fn appending(options: &Options) -> Appending {
         Appending { merge: options.merge, threads: options.threads, source: None }
     }
 

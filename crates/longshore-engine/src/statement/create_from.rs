@@ -101,7 +101,7 @@ fn load(finder: &Finder<'_>, texts: Texts) -> Result<(Relation, Report), Error> 
     let inputs = texts.all_inputs(finder.options);
     let files = inputs.iter().map(TextInput::file).collect();
     let (relation, _, loaded) =
-        load_inferred(files, &request, finder.control).map_err(|error| finder.explained(error, &head, &request))?;
+        load_inferred(files, &request, finder.control).map_err(|error| Finder::explained(error, &head, &request))?;
     let report = Report { rows: loaded.rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
     Ok((relation, report))
 }

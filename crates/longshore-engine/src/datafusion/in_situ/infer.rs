@@ -41,7 +41,7 @@ impl Finder<'_> {
         let request = self.request(&head)?;
         let inputs = texts.all_inputs(self.options);
         let files = inputs.iter().map(TextInput::file).collect();
-        let found = infer(files, &request, self.control).map_err(|error| self.explained(error, &head, &request))?;
+        let found = infer(files, &request, self.control).map_err(|error| Self::explained(error, &head, &request))?;
         let count = found.columns.len();
         let inputs = inputs.into_iter().map(|mut input| {
             input.fields = (0..count).map(|column| Some(FieldTarget::new(column))).collect();
@@ -81,7 +81,7 @@ impl Finder<'_> {
     }
 
     /// Says what was taken for what: the error may be of a dialect that is not the file's.
-    pub(crate) fn explained(&self, error: LoadError, head: &[u8], request: &InferRequest) -> Error {
+    pub(crate) fn explained(error: LoadError, head: &[u8], request: &InferRequest) -> Error {
         let error = Error::from(error);
         if error.kind() != crate::ErrorKind::Data {
             return error;

@@ -26,6 +26,7 @@ pub(crate) struct Language {
     pub(crate) format: Option<Format>,
     pub(crate) delimiter: Option<String>,
     /// `Some(None)`: no character quotes.
+    #[allow(clippy::option_option, reason = "nothing was said, no character, a character")]
     pub(crate) quote: Option<Option<u8>>,
     pub(crate) escape: Option<u8>,
     escape_rule: Option<EscapeRule>,
@@ -344,6 +345,7 @@ fn delimiter(options: &Given<'_>) -> Result<Option<String>, Error> {
     }
 }
 
+#[allow(clippy::option_option, reason = "nothing was said, no character, a character")]
 fn quote(options: &Given<'_>, place: Use) -> Result<Option<Option<u8>>, Error> {
     if options.word("QUOTE") != Some("none") {
         return Ok(options.byte("QUOTE")?.map(Some));
