@@ -32,6 +32,11 @@ impl Mapping {
         if address == libc::MAP_FAILED {
             return None;
         }
+        // Advice only: the kernel then reads ahead 4 MiB at a time into huge pages of the cache and maps them as such.
+        // (`MADV_WILLNEED` would fill the cache with pages of 4 KiB, whose mapping is a quarter of the work of every
+        // later load.)
+        // SAFETY: the mapping made above; how large its pages are changes nothing about what a read yields.
+        unsafe { libc::madvise(address, length, libc::MADV_HUGEPAGE) };
         let start = NonNull::new(address.cast::<u8>())?;
         let Some(guard) = shrink_guard::watch(start.as_ptr() as usize, length) else {
             // SAFETY: the mapping made above, which nothing refers to.
@@ -52,11 +57,6 @@ impl Mapping {
     /// Whether no page was lost so far; to be asked after the bytes were used and before anything is kept.
     pub(crate) fn is_whole(&self) -> bool {
         !self.guard.is_hit()
-    }
-
-    /// Asks for `range` to be read from the device soon, without waiting.
-    pub(crate) fn will_need(&self, range: Range<usize>) {
-        self.advise(range, libc::MADV_WILLNEED);
     }
 
     /// Enters the pages of `range` into the page table in one go rather than by a fault each.

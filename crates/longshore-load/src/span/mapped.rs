@@ -17,8 +17,6 @@ use crate::{LoadError, Mode, TextFormat};
 
 /// Spans that each worker is to get at least, so that they finish together.
 const SPANS_PER_WORKER_MIN: usize = 4;
-/// How far ahead of its own span a worker asks the kernel to read.
-const READ_AHEAD_SPANS: usize = 2;
 
 /// The spans of a mapped file.
 pub(crate) struct MappedSpans {
@@ -207,12 +205,7 @@ impl MappedSpans {
 
     fn claim_index(&self) -> Option<usize> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
-        if index >= self.count {
-            return None;
-        }
-        let ahead = self.nominal(index).end;
-        self.mapping.will_need(ahead..ahead.saturating_add(READ_AHEAD_SPANS * self.span_bytes));
-        Some(index)
+        (index < self.count).then_some(index)
     }
 
     /// The state before a span. Its predecessor is being surveyed by another worker, which takes well under a
