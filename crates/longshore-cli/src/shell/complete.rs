@@ -88,15 +88,20 @@ impl Names {
         candidates.extend(
             KEYWORDS.split(' ').map(|keyword| if lower { keyword.to_ascii_lowercase() } else { String::from(keyword) }),
         );
-        candidates.extend(
-            OPTIONS.iter().map(
-                |option| {
-                    if lower { option.name.to_ascii_lowercase() } else { String::from(option.name) }
-                },
-            ),
-        );
+        if takes_options(line) {
+            let options = OPTIONS.iter().map(|option| option.name);
+            candidates.extend(options.map(|name| if lower { name.to_ascii_lowercase() } else { name.to_owned() }));
+        }
         candidates
     }
+}
+
+/// Whether options of files may come at the end of `line`: in the parentheses of a statement or a function that takes
+/// them.
+fn takes_options(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    let open = line.matches('(').count() > line.matches(')').count();
+    open && ["copy", "export", "as from", "read_", "sniff_"].iter().any(|word| line.contains(word))
 }
 
 /// The candidates that start with `word`, the end of `before`; case does not matter.
@@ -157,6 +162,14 @@ mod tests {
         let (start, pairs) = names.complete(line, line.len(), &Context::new(&history)).expect("completion");
         let candidates = pairs.into_iter().map(|pair| pair.replacement).collect();
         (start, candidates)
+    }
+
+    #[test]
+    fn options_where_they_may_stand() {
+        assert_eq!(offered("copy orders from 'x' (tri").1, ["trim"]);
+        assert_eq!(offered("select * from read_csv('x', DELIM").1, ["DELIMITER"]);
+        assert!(offered("select count(delim").1.is_empty());
+        assert!(offered("copy orders from 'x' (trim true) delim").1.is_empty());
     }
 
     #[test]
