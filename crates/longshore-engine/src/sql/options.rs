@@ -5,6 +5,7 @@
 //! twice, or without meaning where it stands is refused. Not here: parsing (`sql::copy`), whether named columns exist
 //! (`statement::copy`).
 
+mod format;
 mod given;
 mod language;
 mod rejects;
@@ -23,6 +24,7 @@ use sqlparser::tokenizer::Location;
 use crate::Error;
 use crate::sql::names;
 use crate::sql::option_list::shown_place;
+pub(crate) use format::Format;
 use given::{Given, boolean};
 use language::Language;
 pub(crate) use rejects::ErrorChoice;
@@ -89,53 +91,6 @@ impl Use {
             Self::Export => "EXPORT DATABASE",
             Self::ReadCsv => "read_csv",
         }
-    }
-}
-
-/// A file format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
-    Native,
-    Csv,
-    /// CSV with tabs.
-    Tsv,
-    /// PostgreSQL's text format.
-    Text,
-    Json,
-    JsonLines,
-    Fixed,
-    Logfmt,
-    Pattern,
-    Parquet,
-    Arrow,
-}
-
-impl Format {
-    const ALL: [(&'static str, Self); 11] = [
-        ("native", Self::Native),
-        ("csv", Self::Csv),
-        ("tsv", Self::Tsv),
-        ("text", Self::Text),
-        ("json", Self::Json),
-        ("jsonl", Self::JsonLines),
-        ("fixed", Self::Fixed),
-        ("logfmt", Self::Logfmt),
-        ("pattern", Self::Pattern),
-        ("parquet", Self::Parquet),
-        ("arrow", Self::Arrow),
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
-    }
-
-    /// Whether it is text.
-    pub(crate) fn is_text(self) -> bool {
-        !matches!(self, Self::Native | Self::Parquet | Self::Arrow)
     }
 }
 
@@ -462,18 +417,6 @@ fn types(options: &Given<'_>) -> Result<Vec<(String, ColumnType)>, Error> {
             _ => Err(options.bad("TYPES", problem)),
         })
         .collect()
-}
-
-/// The format that was asked for.
-fn format(options: &Given<'_>) -> Result<Option<Format>, Error> {
-    options.choice("FORMAT", Format::named).map_err(|error| {
-        match options.word("FORMAT").or(options.plain_text("FORMAT")) {
-            Some("binary") => Error::unsupported(
-                "option FORMAT: PostgreSQL's binary format is not supported; use FORMAT csv or text, on both sides",
-            ),
-            _ => error,
-        }
-    })
 }
 
 fn header(options: &Given<'_>, place: Use) -> Result<Header, Error> {

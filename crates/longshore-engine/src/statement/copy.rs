@@ -4,6 +4,8 @@
 //! leaves out rows, and Parquet and Arrow files, goes through the planner as an INSERT would. Not here: parsing of the
 //! statement (`sql::copy`) and of its options (`sql::options`), COPY TO (`unload`).
 
+mod columns;
+
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +14,9 @@ use std::time::Instant;
 use longshore_load::{TextOptions, copy_from as load_text};
 use longshore_storage::{Relation, Schema};
 use sqlparser::ast::{Expr, Query, SetExpr, Statement, Visit, Visitor};
+
+use columns::{check_fields, position, without_fillings};
+pub(crate) use columns::{check_named, positions};
 
 use crate::catalog::{Entry, Table};
 use crate::datafusion::{Appending, Columnar, FileKind, Filling, NamedSource, TextInput, TextTable, Texts, find_files};
@@ -388,65 +393,4 @@ pub(crate) async fn load_inputs(
     let rows = if dry_run { 0 } else { loaded.rows };
     let report = Report { rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
     Ok((report, notice))
-}
-
-/// The positions of `columns` in the table; all positions if no column is named.
-pub(crate) fn positions(table: &str, schema: &Schema, columns: &[String]) -> Result<Vec<usize>, Error> {
-    if columns.is_empty() {
-        return Ok((0..schema.columns().len()).collect());
-    }
-    let mut found = Vec::with_capacity(columns.len());
-    for column in columns {
-        let position = position(table, schema, column)?;
-        if found.contains(&position) {
-            return Err(Error::invalid(format!("column {column} is named twice; name it once")));
-        }
-        found.push(position);
-    }
-    Ok(found)
-}
-
-/// The position of `column` in the table.
-fn position(table: &str, schema: &Schema, column: &str) -> Result<usize, Error> {
-    schema.index_of(column).ok_or_else(|| {
-        let known: Vec<&str> = schema.columns().iter().map(|column| column.name.as_str()).collect();
-        Error::not_found(format!("table {table} has no column {column}; its columns are {}", known.join(", ")))
-    })
-}
-
-/// The columns that a file has where none are named: all but the one that takes its name.
-fn without_fillings(schema: &Schema, mut fields: Vec<usize>, options: &Options) -> Vec<usize> {
-    if let Some(filename) = options.source.filename.as_ref().and_then(|name| schema.index_of(name)) {
-        fields.retain(|field| *field != filename);
-    }
-    fields
-}
-
-/// A column that is not in the file becomes NULL, so it must be allowed to.
-fn check_fields(table: &str, schema: &Schema, fields: &[usize], options: &Options) -> Result<(), Error> {
-    let is_filled = |name: &str| {
-        options.default_of(name).is_some() || options.source.filename.as_ref().is_some_and(|filename| filename == name)
-    };
-    for (position, column) in schema.columns().iter().enumerate() {
-        if !column.nullable && !fields.contains(&position) && !is_filled(&column.name) {
-            return Err(Error::invalid(format!(
-                "column {} of table {table} is NOT NULL, but it is not among the columns to load; name it",
-                column.name
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Columns that options name must be among those that are copied.
-pub(crate) fn check_named(options: &Options, copied: &[&str]) -> Result<(), Error> {
-    for (option, column) in options.named_columns() {
-        if !copied.contains(&column) {
-            return Err(Error::not_found(format!(
-                "option {option}: column {column} is not among the columns to copy, {}",
-                copied.join(", ")
-            )));
-        }
-    }
-    Ok(())
 }

@@ -56,7 +56,7 @@ pub(crate) struct Reading {
 
 impl Language {
     pub(super) fn new(options: &Given<'_>, place: Use) -> Result<Self, Error> {
-        let format = super::format(options)?;
+        let format = super::format::asked(options)?;
         let quote = quote(options, place)?;
         Ok(Self {
             format,

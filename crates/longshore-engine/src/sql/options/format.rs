@@ -1,0 +1,63 @@
+//! The option FORMAT.
+
+use super::given::Given;
+use crate::Error;
+
+/// A file format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Native,
+    Csv,
+    /// CSV with tabs.
+    Tsv,
+    /// PostgreSQL's text format.
+    Text,
+    Json,
+    JsonLines,
+    Fixed,
+    Logfmt,
+    Pattern,
+    Parquet,
+    Arrow,
+}
+
+impl Format {
+    const ALL: [(&'static str, Self); 11] = [
+        ("native", Self::Native),
+        ("csv", Self::Csv),
+        ("tsv", Self::Tsv),
+        ("text", Self::Text),
+        ("json", Self::Json),
+        ("jsonl", Self::JsonLines),
+        ("fixed", Self::Fixed),
+        ("logfmt", Self::Logfmt),
+        ("pattern", Self::Pattern),
+        ("parquet", Self::Parquet),
+        ("arrow", Self::Arrow),
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+    }
+
+    /// Whether it is text.
+    pub(crate) fn is_text(self) -> bool {
+        !matches!(self, Self::Native | Self::Parquet | Self::Arrow)
+    }
+}
+
+/// The format that was asked for.
+pub(super) fn asked(options: &Given<'_>) -> Result<Option<Format>, Error> {
+    options.choice("FORMAT", Format::named).map_err(|error| {
+        match options.word("FORMAT").or(options.plain_text("FORMAT")) {
+            Some("binary") => Error::unsupported(
+                "option FORMAT: PostgreSQL's binary format is not supported; use FORMAT csv or text, on both sides",
+            ),
+            _ => error,
+        }
+    })
+}

@@ -1,0 +1,67 @@
+//! Which columns of a table COPY FROM fills.
+
+use longshore_storage::Schema;
+
+use crate::Error;
+use crate::sql::options::Options;
+
+/// The positions of `columns` in the table; all positions if no column is named.
+pub(crate) fn positions(table: &str, schema: &Schema, columns: &[String]) -> Result<Vec<usize>, Error> {
+    if columns.is_empty() {
+        return Ok((0..schema.columns().len()).collect());
+    }
+    let mut found = Vec::with_capacity(columns.len());
+    for column in columns {
+        let position = position(table, schema, column)?;
+        if found.contains(&position) {
+            return Err(Error::invalid(format!("column {column} is named twice; name it once")));
+        }
+        found.push(position);
+    }
+    Ok(found)
+}
+
+/// The position of `column` in the table.
+pub(super) fn position(table: &str, schema: &Schema, column: &str) -> Result<usize, Error> {
+    schema.index_of(column).ok_or_else(|| {
+        let known: Vec<&str> = schema.columns().iter().map(|column| column.name.as_str()).collect();
+        Error::not_found(format!("table {table} has no column {column}; its columns are {}", known.join(", ")))
+    })
+}
+
+/// The columns that a file has where none are named: all but the one that takes its name.
+pub(super) fn without_fillings(schema: &Schema, mut fields: Vec<usize>, options: &Options) -> Vec<usize> {
+    if let Some(filename) = options.source.filename.as_ref().and_then(|name| schema.index_of(name)) {
+        fields.retain(|field| *field != filename);
+    }
+    fields
+}
+
+/// A column that is not in the file becomes NULL, so it must be allowed to.
+pub(super) fn check_fields(table: &str, schema: &Schema, fields: &[usize], options: &Options) -> Result<(), Error> {
+    let is_filled = |name: &str| {
+        options.default_of(name).is_some() || options.source.filename.as_ref().is_some_and(|filename| filename == name)
+    };
+    for (position, column) in schema.columns().iter().enumerate() {
+        if !column.nullable && !fields.contains(&position) && !is_filled(&column.name) {
+            return Err(Error::invalid(format!(
+                "column {} of table {table} is NOT NULL, but it is not among the columns to load; name it",
+                column.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Columns that options name must be among those that are copied.
+pub(crate) fn check_named(options: &Options, copied: &[&str]) -> Result<(), Error> {
+    for (option, column) in options.named_columns() {
+        if !copied.contains(&column) {
+            return Err(Error::not_found(format!(
+                "option {option}: column {column} is not among the columns to copy, {}",
+                copied.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
