@@ -15,6 +15,7 @@ mod memory;
 pub mod native;
 mod relation;
 mod statistics;
+mod transaction;
 mod types;
 mod view;
 
