@@ -1,0 +1,111 @@
+//! Decides what a single value and a single row are called: where rows are worked on one by one, not column by column.
+//!
+//! A [`Datum`] has the physical representation of its column: a DATE is `I32`, a TIMESTAMP `I64`, a DECIMAL of up to 18
+//! digits `I64` without the point. A [`RowId`] is the place of a row: chunks of a relation are numbered once and for all,
+//! and so are the rows of a chunk.
+//!
+//! Not here: values of a column (`chunk::Values`), values of statistics (`statistics::Value`).
+
+use crate::chunk::CHUNK_ROWS_MAX;
+
+/// A value, or NULL, in the representation that its column is stored in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Datum<'a> {
+    /// NULL of any type.
+    Null,
+    /// BOOLEAN.
+    Bool(bool),
+    /// SMALLINT.
+    I16(i16),
+    /// INTEGER, and the days of a DATE.
+    I32(i32),
+    /// BIGINT, the microseconds of a TIME or TIMESTAMP, a DECIMAL of up to 18 digits without the point.
+    I64(i64),
+    /// A DECIMAL of more digits, without the point.
+    I128(i128),
+    /// REAL.
+    F32(f32),
+    /// DOUBLE PRECISION.
+    F64(f64),
+    /// CHAR, VARCHAR, TEXT, UUID.
+    Text(&'a str),
+    /// BYTEA.
+    Bytes(&'a [u8]),
+}
+
+macro_rules! datum_from {
+    ($($variant:ident: $type:ty),*) => {$(
+        impl<'a> From<$type> for Datum<'a> {
+            fn from(value: $type) -> Datum<'a> {
+                Datum::$variant(value)
+            }
+        }
+    )*};
+}
+datum_from!(Bool: bool, I16: i16, I32: i32, I64: i64, I128: i128, F32: f32, F64: f64, Text: &'a str, Bytes: &'a [u8]);
+
+impl<'a> From<&'a String> for Datum<'a> {
+    fn from(value: &'a String) -> Datum<'a> {
+        Datum::Text(value)
+    }
+}
+
+impl<'a, T: Into<Datum<'a>>> From<Option<T>> for Datum<'a> {
+    fn from(value: Option<T>) -> Datum<'a> {
+        value.map_or(Datum::Null, Into::into)
+    }
+}
+
+/// Bits of a [`RowId`] that count the rows of a chunk.
+const ROW_BITS: u32 = 16;
+const _: () = assert!(CHUNK_ROWS_MAX == 1 << ROW_BITS);
+
+/// The place of a row in its relation, from its insertion until nobody can see it any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowId(pub u64);
+
+impl RowId {
+    /// Row `row` of chunk `chunk`.
+    ///
+    /// # Panics
+    ///
+    /// When the chunk cannot have as many rows, or there cannot be as many chunks.
+    #[must_use]
+    pub fn new(chunk: usize, row: usize) -> RowId {
+        assert!(row < CHUNK_ROWS_MAX && u32::try_from(chunk).is_ok(), "row {row} of chunk {chunk}");
+        RowId((chunk as u64) << ROW_BITS | row as u64)
+    }
+
+    /// The number of its chunk.
+    #[must_use]
+    pub fn chunk(self) -> usize {
+        (self.0 >> ROW_BITS) as usize
+    }
+
+    /// Its number in the chunk.
+    #[must_use]
+    pub fn row(self) -> usize {
+        self.0 as usize % CHUNK_ROWS_MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn row_ids_hold_chunk_and_row() {
+        for (chunk, row) in [(0, 0), (1, CHUNK_ROWS_MAX - 1), (u32::MAX as usize, 7)] {
+            let id = RowId::new(chunk, row);
+            assert_eq!((id.chunk(), id.row()), (chunk, row));
+            assert!(id.0 < 1 << 48);
+        }
+    }
+
+    #[test]
+    fn values_become_datums() {
+        assert_eq!(Datum::from(7_i16), Datum::I16(7));
+        assert_eq!(Datum::from(Some("x")), Datum::Text("x"));
+        assert_eq!(Datum::from(None::<i64>), Datum::Null);
+    }
+}
