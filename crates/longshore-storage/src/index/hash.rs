@@ -1,0 +1,131 @@
+//! The hash table with chaining: rows by key, in no order (*Instant Loading*, 3.6.1).
+//!
+//! The paper merges tables of equal size by joining their chains, bucket by bucket, on several threads. Here a table is
+//! cut into [`SHARDS`] tables by the first bits of the hash; each grows on its own, so that no insertion waits for more
+//! than a small part to grow, each has its own latch, and two tables are merged shard by shard on as many threads as
+//! there are, whatever their sizes.
+//!
+//! Not here: a shard (`hash/shard.rs`).
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::found::Found;
+use super::key::{AnyBytes, LongBytes, ShortBytes};
+use crate::datum::RowId;
+use crate::memory::Memory;
+
+mod row_list;
+mod shard;
+
+use shard::Shard;
+
+/// Parts of a table, each with a latch of its own.
+pub(super) const SHARDS: usize = 64;
+const SHARD_BITS: u32 = SHARDS.trailing_zeros();
+
+/// Rows by key.
+pub(super) struct HashTable {
+    shards: Vec<Latched>,
+}
+
+/// On cache lines of its own, lest those who read one shard disturb those who read its neighbour.
+#[repr(align(128))]
+struct Latched(RwLock<Shard>);
+
+/// A key of which the hash is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hashed<'k> {
+    pub(super) hash: u64,
+    pub(super) bytes: AnyBytes<'k>,
+}
+
+impl<'k> Hashed<'k> {
+    #[inline]
+    pub(super) fn new(bytes: AnyBytes<'k>) -> Hashed<'k> {
+        let hash = match bytes {
+            AnyBytes::Short(bytes) => hash_short(bytes),
+            AnyBytes::Long(LongBytes(bytes)) => xxh3_64(bytes),
+        };
+        Hashed { hash, bytes }
+    }
+
+    #[inline]
+    pub(super) fn shard(&self) -> usize {
+        (self.hash >> (64 - SHARD_BITS)) as usize
+    }
+}
+
+/// Two rounds of a multiplication folded to its middle: every bit of the key reaches every bit of the hash.
+#[inline]
+fn hash_short(key: ShortBytes) -> u64 {
+    const ROUND_1: u64 = 0x9E37_79B9_7F4A_7C15;
+    const ROUND_2: u64 = 0xD6E8_FEB8_6659_FD93;
+    fn fold(a: u64, b: u64) -> u64 {
+        let product = u128::from(a) * u128::from(b);
+        (product >> 64) as u64 ^ product as u64
+    }
+    let (high, low) = ((key.bits >> 64) as u64, key.bits as u64);
+    fold(fold(high ^ ROUND_2, ROUND_1) ^ low ^ u64::from(key.length), ROUND_2)
+}
+
+impl HashTable {
+    pub(super) fn new(memory: &Arc<Memory>) -> HashTable {
+        HashTable { shards: (0..SHARDS).map(|_| Latched(RwLock::new(Shard::new(memory)))).collect() }
+    }
+
+    /// The rows of a key.
+    #[inline]
+    pub(super) fn find(&self, key: AnyBytes<'_>) -> Found {
+        let key = Hashed::new(key);
+        self.read(key.shard()).find(key)
+    }
+
+    /// Adds a row, unless `check` has something against one that has the key already.
+    pub(super) fn insert<E: From<crate::OutOfMemory>>(
+        &self,
+        key: AnyBytes<'_>,
+        row: RowId,
+        check: impl FnMut(RowId) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let key = Hashed::new(key);
+        let mut shard = self.write(key.shard());
+        shard.find(key).iter().try_for_each(check)?;
+        Ok(shard.insert(key, row)?)
+    }
+
+    /// Removes a row of a key, if it is there.
+    pub(super) fn remove(&self, key: AnyBytes<'_>, row: RowId) -> bool {
+        let key = Hashed::new(key);
+        self.write(key.shard()).remove(key, row)
+    }
+
+    /// Removes all rows.
+    pub(super) fn clear(&self, memory: &Arc<Memory>) {
+        for shard in 0..SHARDS {
+            let before = std::mem::replace(&mut *self.write(shard), Shard::new(memory));
+            // Its memory is freed without the latch.
+            drop(before);
+        }
+    }
+
+    /// Rows.
+    pub(super) fn rows(&self) -> usize {
+        (0..SHARDS).map(|shard| self.read(shard).rows()).sum()
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        (0..SHARDS).map(|shard| self.read(shard).bytes()).sum()
+    }
+
+    fn read(&self, shard: usize) -> RwLockReadGuard<'_, Shard> {
+        // A shard is consistent wherever a panic can occur: in `check`, which runs before anything is changed.
+        self.shards[shard].0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn write(&self, shard: usize) -> RwLockWriteGuard<'_, Shard> {
+        self.shards[shard].0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}

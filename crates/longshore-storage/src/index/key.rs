@@ -1,0 +1,445 @@
+//! Decides how the values of key columns become one string of bytes that sorts as they do.
+//!
+//! | type | bytes |
+//! |---|---|
+//! | BOOLEAN, integers, dates, times, decimals | big-endian, sign bit flipped |
+//! | floats | bits flipped so that they sort; -0 is 0, every NaN the same one and the greatest |
+//! | texts, BYTEA | 0 becomes 1 1, 1 becomes 1 2, behind the last a 0 |
+//! | a nullable column | before its bytes a 0; NULL is a 1 and as many zeros as other values of fixed size have bytes |
+//!
+//! NULL is last, as in PostgreSQL. No key is a prefix of another one of the same index, so that a radix tree needs no
+//! terminator; the values of the first columns are a prefix of the key, so that a range may be of fewer columns.
+//! Keys of up to 16 bytes lie in a register, and most keys do; only longer ones are allocated.
+//!
+//! Not here: keys of many rows at a time (`key/bulk.rs`), what a key looks like in messages (`key/describe.rs`).
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use crate::datum::Datum;
+use crate::types::{ColumnType, Physical, Schema};
+
+pub(super) mod bulk;
+mod describe;
+
+/// Bytes of a key that need no allocation.
+pub(super) const SHORT_BYTES: usize = 16;
+
+/// Stands before the bytes of a value of a nullable column.
+const PRESENT: u8 = 0;
+
+/// The same for NULL.
+const ABSENT: u8 = 1;
+
+/// Ends a text.
+const END: u8 = 0;
+
+/// Comes before [`ESCAPED_END`] for a 0 and before [`ESCAPED_ESCAPE`] for a 1 within a text.
+const ESCAPE: u8 = 1;
+const ESCAPED_END: u8 = 1;
+const ESCAPED_ESCAPE: u8 = 2;
+
+/// The values of an index's columns, or of the first few of them, as bytes that sort as they do.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// The first 16 bytes, the first of them in the highest bits; zeros behind the last.
+    short: u128,
+    length: u32,
+    has_null: bool,
+    /// All bytes if they are more.
+    long: Vec<u8>,
+}
+
+impl Key {
+    const EMPTY: Key = Key { short: 0, length: 0, has_null: false, long: Vec::new() };
+
+    /// Whether one of its values is NULL; then it equals no key, not even itself.
+    #[must_use]
+    pub fn has_null(&self) -> bool {
+        self.has_null
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.bytes().to_vec()
+    }
+
+    /// Its bytes in the form that is fast to compare.
+    #[inline]
+    pub(super) fn bytes(&self) -> AnyBytes<'_> {
+        if self.length as usize <= SHORT_BYTES {
+            AnyBytes::Short(ShortBytes { bits: self.short, length: self.length })
+        } else {
+            AnyBytes::Long(LongBytes(&self.long))
+        }
+    }
+
+    /// Appends the lowest `count` bytes of a word, the highest of them first.
+    #[inline]
+    fn push(&mut self, word: u64, count: usize) {
+        let length = self.length as usize + count;
+        if length <= SHORT_BYTES {
+            self.short |= u128::from(word) << (8 * (SHORT_BYTES - length));
+        } else {
+            self.spill();
+            self.long.extend_from_slice(&word.to_be_bytes()[8 - count..]);
+        }
+        self.length = length as u32;
+    }
+
+    /// Appends 16 bytes.
+    fn push_wide(&mut self, wide: u128) {
+        self.push((wide >> 64) as u64, 8);
+        self.push(wide as u64, 8);
+    }
+
+    /// Moves to the long form, before it grows beyond the short one.
+    #[cold]
+    fn spill(&mut self) {
+        if self.long.is_empty() {
+            self.long.extend_from_slice(&self.short.to_be_bytes()[..self.length as usize]);
+        }
+    }
+
+    /// Appends a text with its escapes and its end.
+    fn push_text(&mut self, text: &[u8]) {
+        if text.iter().all(|&byte| byte > ESCAPE) {
+            let mut eights = text.chunks_exact(8);
+            for eight in eights.by_ref() {
+                self.push(big_endian(eight), 8);
+            }
+            for &byte in eights.remainder() {
+                self.push(byte.into(), 1);
+            }
+        } else {
+            for &byte in text {
+                match byte {
+                    END => self.push(u64::from(ESCAPE) << 8 | u64::from(ESCAPED_END), 2),
+                    ESCAPE => self.push(u64::from(ESCAPE) << 8 | u64::from(ESCAPED_ESCAPE), 2),
+                    other => self.push(other.into(), 1),
+                }
+            }
+        }
+        self.push(END.into(), 1);
+    }
+}
+
+/// The order of keys of the same index; that of their bytes.
+impl Ord for Key {
+    fn cmp(&self, other: &Key) -> Ordering {
+        self.to_bytes().cmp(&other.to_bytes())
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Equality of bytes; whether NULLs are equal is for the index to say.
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        match (self.bytes(), other.bytes()) {
+            (AnyBytes::Short(a), AnyBytes::Short(b)) => a == b,
+            (AnyBytes::Long(a), AnyBytes::Long(b)) => a.0 == b.0,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Key {}
+
+/// Read access to a key's bytes, whatever their form.
+pub(super) trait KeyBytes: Copy {
+    fn length(self) -> usize;
+
+    /// Byte `at`; 0 behind the last.
+    fn byte(self, at: usize) -> u8;
+
+    /// Eight bytes from `at` on, the first in the highest bits; zeros behind the last.
+    fn word(self, at: usize) -> u64;
+
+    fn to_vec(self) -> Vec<u8> {
+        (0..self.length()).map(|at| self.byte(at)).collect()
+    }
+}
+
+/// Up to 16 bytes, the first in the highest bits, zeros behind the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ShortBytes {
+    pub(super) bits: u128,
+    pub(super) length: u32,
+}
+
+impl KeyBytes for ShortBytes {
+    #[inline]
+    fn length(self) -> usize {
+        self.length as usize
+    }
+
+    #[inline]
+    fn byte(self, at: usize) -> u8 {
+        (self.word(at) >> 56) as u8
+    }
+
+    #[inline]
+    fn word(self, at: usize) -> u64 {
+        if at >= SHORT_BYTES { 0 } else { (self.bits << (8 * at) >> 64) as u64 }
+    }
+}
+
+/// Any number of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LongBytes<'a>(pub(super) &'a [u8]);
+
+impl KeyBytes for LongBytes<'_> {
+    #[inline]
+    fn length(self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn byte(self, at: usize) -> u8 {
+        self.0.get(at).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn word(self, at: usize) -> u64 {
+        let rest = self.0.get(at..).unwrap_or(&[]);
+        if let Some(eight) = rest.first_chunk::<8>() {
+            return u64::from_be_bytes(*eight);
+        }
+        if rest.is_empty() { 0 } else { big_endian(rest) << (8 * (8 - rest.len())) }
+    }
+
+    fn to_vec(self) -> Vec<u8> {
+        self.0.to_vec()
+    }
+}
+
+/// Either form.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum AnyBytes<'a> {
+    Short(ShortBytes),
+    Long(LongBytes<'a>),
+}
+
+impl AnyBytes<'_> {
+    pub(super) fn to_vec(self) -> Vec<u8> {
+        match self {
+            AnyBytes::Short(short) => short.to_vec(),
+            AnyBytes::Long(long) => long.to_vec(),
+        }
+    }
+}
+
+/// Up to eight bytes as a number.
+fn big_endian(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+/// How the keys of an index are made.
+#[derive(Clone, Debug)]
+pub(super) struct KeyLayout {
+    parts: Vec<Part>,
+}
+
+/// A column of a key.
+#[derive(Clone, Debug)]
+struct Part {
+    column: usize,
+    name: String,
+    column_type: ColumnType,
+    physical: Physical,
+    nullable: bool,
+}
+
+/// Why values are no key of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyError {
+    /// More values than the index has columns, or fewer where all are needed.
+    Count {
+        /// Columns of the index.
+        expected: usize,
+        /// Values given.
+        found: usize,
+    },
+    /// A value of a type that is not the column's, or beyond its range.
+    Type {
+        /// The column.
+        column: String,
+        /// Its type.
+        column_type: ColumnType,
+        /// The value.
+        found: String,
+    },
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeyError::Count { expected, found } => {
+                write!(f, "a key of {found} values where the index has {expected} columns; give one per column")
+            }
+            KeyError::Type { column, column_type, found } => {
+                write!(f, "column {column} {column_type}: {found} is no value of it; convert it to the column's type")
+            }
+        }
+    }
+}
+
+impl std::error::Error for KeyError {}
+
+impl KeyLayout {
+    /// Keys of these columns.
+    ///
+    /// # Panics
+    ///
+    /// When the schema does not have them.
+    pub(super) fn new(schema: &Schema, columns: &[usize]) -> KeyLayout {
+        let parts = columns.iter().map(|&column| {
+            let described = &schema.columns()[column];
+            Part {
+                column,
+                name: described.name.clone(),
+                column_type: described.column_type,
+                physical: described.column_type.physical(),
+                nullable: described.nullable,
+            }
+        });
+        KeyLayout { parts: parts.collect() }
+    }
+
+    /// The bytes that every key has; `None` if some have more than others.
+    pub(super) fn fixed_bytes(&self) -> Option<usize> {
+        self.parts.iter().map(Part::fixed_bytes).sum()
+    }
+
+    /// The key of some values, or of the first columns if they are fewer and may be.
+    #[inline]
+    pub(super) fn encode(&self, values: &[Datum<'_>], may_be_fewer: bool) -> Result<Key, KeyError> {
+        let (expected, found) = (self.parts.len(), values.len());
+        if found > expected || (found < expected && !may_be_fewer) {
+            return Err(KeyError::Count { expected, found });
+        }
+        let mut key = Key::EMPTY;
+        for (part, &value) in self.parts.iter().zip(values) {
+            part.encode(&mut key, value)?;
+        }
+        Ok(key)
+    }
+
+    /// The key of a row, whose values are asked for by the numbers of columns.
+    pub(super) fn encode_row<'v>(&self, mut value: impl FnMut(usize) -> Datum<'v>) -> Result<Key, KeyError> {
+        let mut key = Key::EMPTY;
+        for part in &self.parts {
+            part.encode(&mut key, value(part.column))?;
+        }
+        Ok(key)
+    }
+}
+
+impl Part {
+    fn fixed_bytes(&self) -> Option<usize> {
+        (self.physical != Physical::View).then(|| self.physical.width() + usize::from(self.nullable))
+    }
+
+    #[inline]
+    fn encode(&self, key: &mut Key, value: Datum<'_>) -> Result<(), KeyError> {
+        if value == Datum::Null {
+            return self.encode_null(key);
+        }
+        if self.nullable {
+            key.push(PRESENT.into(), 1);
+        }
+        match (self.physical, value) {
+            (Physical::I32, Datum::I32(value)) => key.push(order_i32(value).into(), 4),
+            (Physical::I64, Datum::I64(value)) => key.push(order_i64(value), 8),
+            (Physical::I16, Datum::I16(value)) => key.push(order_i16(value).into(), 2),
+            (Physical::U8, Datum::Bool(value)) => key.push(value.into(), 1),
+            (Physical::F32, Datum::F32(value)) => key.push(order_f32(value).into(), 4),
+            (Physical::F64, Datum::F64(value)) => key.push(order_f64(value), 8),
+            (Physical::F64, Datum::F32(value)) => key.push(order_f64(value.into()), 8),
+            (Physical::View, Datum::Text(value)) if self.column_type != ColumnType::Bytea => {
+                // As the column stores it.
+                let is_char = matches!(self.column_type, ColumnType::Char(_));
+                key.push_text(if is_char { value.trim_end_matches(' ') } else { value }.as_bytes());
+            }
+            (Physical::View, Datum::Bytes(value)) if self.column_type == ColumnType::Bytea => key.push_text(value),
+            (_, value) => self.encode_converted(key, value)?,
+        }
+        Ok(())
+    }
+
+    /// NULL equals and precedes nothing; as the last of all values it is out of the way of ranges.
+    #[cold]
+    fn encode_null(&self, key: &mut Key) -> Result<(), KeyError> {
+        if !self.nullable {
+            return Err(self.wrong(Datum::Null));
+        }
+        key.has_null = true;
+        key.push(ABSENT.into(), 1);
+        let zeros = self.fixed_bytes().map_or(0, |bytes| bytes - 1);
+        for count in [zeros.min(8), zeros.saturating_sub(8)] {
+            key.push(0, count);
+        }
+        Ok(())
+    }
+
+    /// An integer of another width than the column's.
+    #[cold]
+    fn encode_converted(&self, key: &mut Key, value: Datum<'_>) -> Result<(), KeyError> {
+        let wide = match value {
+            Datum::I16(value) => i128::from(value),
+            Datum::I32(value) => value.into(),
+            Datum::I64(value) => value.into(),
+            Datum::I128(value) => value,
+            _ => return Err(self.wrong(value)),
+        };
+        let wrong = |_| self.wrong(value);
+        match self.physical {
+            Physical::I16 => key.push(order_i16(wide.try_into().map_err(wrong)?).into(), 2),
+            Physical::I32 => key.push(order_i32(wide.try_into().map_err(wrong)?).into(), 4),
+            Physical::I64 => key.push(order_i64(wide.try_into().map_err(wrong)?), 8),
+            Physical::I128 => key.push_wide(order_i128(wide)),
+            Physical::U8 | Physical::F32 | Physical::F64 | Physical::View => return Err(self.wrong(value)),
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, value: Datum<'_>) -> KeyError {
+        KeyError::Type { column: self.name.clone(), column_type: self.column_type, found: format!("{value:?}") }
+    }
+}
+
+fn order_i16(value: i16) -> u16 {
+    value as u16 ^ 1 << 15
+}
+
+fn order_i32(value: i32) -> u32 {
+    value as u32 ^ 1 << 31
+}
+
+fn order_i64(value: i64) -> u64 {
+    value as u64 ^ 1 << 63
+}
+
+fn order_i128(value: i128) -> u128 {
+    value as u128 ^ 1 << 127
+}
+
+fn order_f32(value: f32) -> u32 {
+    let bits = if value.is_nan() { f32::NAN } else { value + 0.0 }.to_bits();
+    // Negative ones sort by their magnitude, the greater the lower.
+    if bits >> 31 == 1 { !bits } else { bits ^ 1 << 31 }
+}
+
+fn order_f64(value: f64) -> u64 {
+    let bits = if value.is_nan() { f64::NAN } else { value + 0.0 }.to_bits();
+    if bits >> 63 == 1 { !bits } else { bits ^ 1 << 63 }
+}
+
+#[cfg(test)]
+mod tests;

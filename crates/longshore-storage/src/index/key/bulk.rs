@@ -1,0 +1,147 @@
+//! Makes the keys of many rows of a chunk.
+//!
+//! Keys of fixed size that fit in 16 bytes are made column by column, a block of rows at a time, without a branch per
+//! row unless there are NULLs; all others row by row.
+
+use super::{
+    ABSENT, AnyBytes, Key, KeyBytes, KeyLayout, PRESENT, Part, SHORT_BYTES, ShortBytes, order_f32, order_f64,
+    order_i16, order_i32, order_i64, order_i128,
+};
+use crate::chunk::{Chunk, Values};
+use crate::view::{self, INLINE_BYTES_MAX};
+
+/// Rows whose keys are made at a time: their keys stay in the first-level cache.
+const BLOCK_ROWS: usize = 512;
+
+/// Takes the keys of rows, one by one, in row order.
+pub(in crate::index) trait KeySink {
+    type Error;
+
+    /// The key of row `row` of the chunk.
+    fn take<K: KeyBytes>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), Self::Error>;
+}
+
+impl KeyLayout {
+    /// Gives the keys of all rows of a chunk to a sink.
+    pub(in crate::index) fn encode_chunk<S: KeySink>(&self, chunk: &Chunk, sink: &mut S) -> Result<(), S::Error> {
+        match self.fixed_bytes() {
+            Some(bytes) if bytes <= SHORT_BYTES => self.encode_blocks(chunk, bytes, sink),
+            _ => self.encode_rows(chunk, sink),
+        }
+    }
+
+    fn encode_blocks<S: KeySink>(&self, chunk: &Chunk, bytes: usize, sink: &mut S) -> Result<(), S::Error> {
+        let nullable = self.parts.iter().any(|part| chunk.validity(part.column).is_some());
+        let mut keys = [0_u128; BLOCK_ROWS];
+        let mut nulls = [false; BLOCK_ROWS];
+        for from in (0..chunk.rows()).step_by(BLOCK_ROWS) {
+            let count = BLOCK_ROWS.min(chunk.rows() - from);
+            let (keys, nulls) = (&mut keys[..count], &mut nulls[..count]);
+            keys.fill(0);
+            nulls.fill(false);
+            let mut bits_left = 128;
+            for part in &self.parts {
+                if part.nullable {
+                    bits_left -= 8;
+                    // A present value's mark is 0.
+                    const { assert!(PRESENT == 0) };
+                }
+                bits_left -= 8 * part.physical.width();
+                part.encode_block(chunk, from, bits_left, keys, nulls);
+            }
+            for (at, (&bits, &has_null)) in keys.iter().zip(nulls.iter()).enumerate() {
+                let key = ShortBytes { bits, length: bytes as u32 };
+                sink.take(from + at, key, nullable && has_null)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn encode_rows<S: KeySink>(&self, chunk: &Chunk, sink: &mut S) -> Result<(), S::Error> {
+        let mut key = Key::EMPTY;
+        for row in 0..chunk.rows() {
+            self.encode_stored(chunk, row, &mut key);
+            match key.bytes() {
+                AnyBytes::Short(bytes) => sink.take(row, bytes, key.has_null)?,
+                AnyBytes::Long(bytes) => sink.take(row, bytes, key.has_null)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The key of one row of a chunk.
+    pub(in crate::index) fn encode_stored(&self, chunk: &Chunk, row: usize, key: &mut Key) {
+        key.clear();
+        for part in &self.parts {
+            part.encode_stored(chunk, row, key);
+        }
+    }
+}
+
+impl Key {
+    /// Forgets its bytes, not the memory for as many.
+    fn clear(&mut self) {
+        (self.short, self.length, self.has_null) = (0, 0, false);
+        self.long.clear();
+    }
+}
+
+impl Part {
+    /// Adds the bytes of a column to keys: they end `bits_left` before the lowest bit.
+    fn encode_block(&self, chunk: &Chunk, from: usize, bits_left: usize, keys: &mut [u128], nulls: &mut [bool]) {
+        fn add<T: Copy>(keys: &mut [u128], values: &[T], bits_left: usize, order: impl Fn(T) -> u128) {
+            for (key, &value) in keys.iter_mut().zip(values) {
+                *key |= order(value) << bits_left;
+            }
+        }
+        match chunk.values(self.column).slice(from, keys.len()) {
+            Values::U8(values) => add(keys, values, bits_left, u128::from),
+            Values::I16(values) => add(keys, values, bits_left, |value| order_i16(value).into()),
+            Values::I32(values) => add(keys, values, bits_left, |value| order_i32(value).into()),
+            Values::I64(values) => add(keys, values, bits_left, |value| order_i64(value).into()),
+            Values::I128(values) => add(keys, values, bits_left, order_i128),
+            Values::F32(values) => add(keys, values, bits_left, |value| order_f32(value).into()),
+            Values::F64(values) => add(keys, values, bits_left, |value| order_f64(value).into()),
+            Values::Views(_) => unreachable!("texts have no fixed size"),
+        }
+        let Some(validity) = chunk.validity(self.column) else { return };
+        let value_bits = 8 * self.physical.width();
+        let ones = u128::MAX >> (128 - value_bits);
+        for (at, (key, null)) in keys.iter_mut().zip(nulls).enumerate() {
+            let row = from + at;
+            if validity[row / 8] >> (row % 8) & 1 == 0 {
+                *null = true;
+                *key &= !(ones << bits_left);
+                *key |= u128::from(ABSENT) << (bits_left + value_bits);
+            }
+        }
+    }
+
+    fn encode_stored(&self, chunk: &Chunk, row: usize, key: &mut Key) {
+        let is_null = chunk.validity(self.column).is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0);
+        if is_null {
+            return self.encode_null(key).expect("only columns that may be NULL have validity bits");
+        }
+        if self.nullable {
+            key.push(PRESENT.into(), 1);
+        }
+        match chunk.values(self.column) {
+            Values::U8(values) => key.push(values[row].into(), 1),
+            Values::I16(values) => key.push(order_i16(values[row]).into(), 2),
+            Values::I32(values) => key.push(order_i32(values[row]).into(), 4),
+            Values::I64(values) => key.push(order_i64(values[row]), 8),
+            Values::I128(values) => key.push_wide(order_i128(values[row])),
+            Values::F32(values) => key.push(order_f32(values[row]).into(), 4),
+            Values::F64(values) => key.push(order_f64(values[row]), 8),
+            Values::Views(views) => {
+                let (view, length) = (views[row], view::length(views[row]));
+                if length <= INLINE_BYTES_MAX {
+                    key.push_text(&view.to_le_bytes()[4..4 + length]);
+                } else {
+                    let from = view::offset(view);
+                    key.push_text(&chunk.heap()[from..from + length]);
+                }
+            }
+        }
+    }
+}

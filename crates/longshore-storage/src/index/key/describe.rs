@@ -1,0 +1,146 @@
+//! What a key looks like in messages: its values, read back from its bytes.
+
+use std::fmt::Write;
+
+use super::{ABSENT, END, ESCAPE, ESCAPED_END, KeyLayout, Part, big_endian};
+use crate::types::{ColumnType, Physical};
+
+/// Characters of a text that are shown.
+const SHOWN_CHARACTERS_MAX: usize = 40;
+
+impl KeyLayout {
+    /// The values of a key of this layout, for instance `(1, 'two', NULL)`.
+    pub(in crate::index) fn describe(&self, bytes: &[u8]) -> String {
+        let mut rest = bytes;
+        let mut text = String::from("(");
+        for (at, part) in self.parts.iter().enumerate() {
+            if rest.is_empty() {
+                break;
+            }
+            if at > 0 {
+                text.push_str(", ");
+            }
+            part.describe(&mut rest, &mut text);
+        }
+        text.push(')');
+        text
+    }
+}
+
+impl Part {
+    fn describe(&self, rest: &mut &[u8], text: &mut String) {
+        if self.nullable && take(rest, 1) == [ABSENT] {
+            text.push_str("NULL");
+            take(rest, self.fixed_bytes().map_or(0, |bytes| bytes - 1));
+            return;
+        }
+        // Writing to a string cannot fail.
+        let _ = match self.physical {
+            Physical::View => {
+                let bytes = take_text(rest);
+                if self.column_type == ColumnType::Bytea {
+                    text.push_str("'\\x");
+                    bytes.iter().take(SHOWN_CHARACTERS_MAX / 2).try_for_each(|byte| write!(text, "{byte:02x}"))
+                } else {
+                    text.push('\'');
+                    let shown = String::from_utf8_lossy(&bytes);
+                    text.extend(shown.chars().take(SHOWN_CHARACTERS_MAX));
+                    Ok(())
+                }
+                .and_then(|()| write!(text, "{}'", if bytes.len() > SHOWN_CHARACTERS_MAX { "..." } else { "" }))
+            }
+            Physical::U8 => write!(text, "{}", take(rest, 1) == [1]),
+            Physical::F32 => {
+                let bits = big_endian(take(rest, 4)) as u32;
+                write!(text, "{}", f32::from_bits(if bits >> 31 == 1 { bits ^ 1 << 31 } else { !bits }))
+            }
+            Physical::F64 => {
+                let bits = big_endian(take(rest, 8));
+                write!(text, "{}", f64::from_bits(if bits >> 63 == 1 { bits ^ 1 << 63 } else { !bits }))
+            }
+            Physical::I16 | Physical::I32 | Physical::I64 | Physical::I128 => {
+                let width = self.physical.width();
+                let bytes = take(rest, width).iter();
+                let ordered = bytes.fold(0_u128, |value, &byte| value << 8 | u128::from(byte));
+                let value = ordered.wrapping_sub(1 << (8 * width - 1)) as i128;
+                self.describe_integer(value, text)
+            }
+        };
+    }
+
+    fn describe_integer(&self, value: i128, text: &mut String) -> std::fmt::Result {
+        match self.column_type {
+            ColumnType::Decimal { scale, .. } if scale > 0 => {
+                let (sign, scale) = (if value < 0 { "-" } else { "" }, usize::from(scale));
+                let digits = format!("{:0width$}", value.unsigned_abs(), width = scale + 1);
+                let (whole, fraction) = digits.split_at(digits.len() - scale);
+                write!(text, "{sign}{whole}.{fraction}")
+            }
+            ColumnType::Date => {
+                write!(text, "'")?;
+                write_date(value as i64, text)?;
+                write!(text, "'")
+            }
+            ColumnType::Time => {
+                write!(text, "'")?;
+                write_time(value as i64, text)?;
+                write!(text, "'")
+            }
+            ColumnType::Timestamp | ColumnType::TimestampTz => {
+                let micros = value as i64;
+                write!(text, "'")?;
+                write_date(micros.div_euclid(DAY_MICROS), text)?;
+                write!(text, " ")?;
+                write_time(micros.rem_euclid(DAY_MICROS), text)?;
+                write!(text, "{}'", if self.column_type == ColumnType::TimestampTz { "+00" } else { "" })
+            }
+            _ => write!(text, "{value}"),
+        }
+    }
+}
+
+const DAY_MICROS: i64 = 86_400_000_000;
+
+/// Takes the first bytes, or as many as there are.
+fn take<'b>(rest: &mut &'b [u8], count: usize) -> &'b [u8] {
+    let (taken, left) = rest.split_at(count.min(rest.len()));
+    *rest = left;
+    taken
+}
+
+/// Takes a text up to its end, without escapes.
+fn take_text(rest: &mut &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    while let Some((&byte, left)) = rest.split_first() {
+        *rest = left;
+        match byte {
+            END => break,
+            ESCAPE => text.push(if take(rest, 1) == [ESCAPED_END] { END } else { ESCAPE }),
+            other => text.push(other),
+        }
+    }
+    text
+}
+
+/// A day since 1970-01-01 in the proleptic Gregorian calendar (Hinnant, *chrono-compatible low-level date algorithms*).
+fn write_date(days: i64, text: &mut String) -> std::fmt::Result {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    write!(text, "{year:04}-{month:02}-{day:02}")
+}
+
+fn write_time(micros: i64, text: &mut String) -> std::fmt::Result {
+    let seconds = micros / 1_000_000;
+    write!(text, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)?;
+    match micros % 1_000_000 {
+        0 => Ok(()),
+        fraction => write!(text, ".{fraction:06}"),
+    }
+}

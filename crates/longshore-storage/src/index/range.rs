@@ -1,0 +1,82 @@
+//! Ranges of keys, read in batches: an index is latched for one batch, not while a caller goes through its rows.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use super::Key;
+use crate::datum::RowId;
+
+/// Rows of the first batch: who looks for the least key of a range takes no more.
+const BATCH_ROWS_FIRST: usize = 4;
+
+/// Rows of later batches.
+const BATCH_ROWS_MAX: usize = 256;
+
+/// In which order a range is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the least key to the greatest.
+    Forward,
+    /// From the greatest key to the least.
+    Backward,
+}
+
+/// A range of keys, and how far it has been read. Its ends may be keys of the first columns only: an included one then
+/// includes every key that begins with it, an excluded one none of them.
+///
+/// What is inserted or removed between two batches is read or not read as it lies ahead or behind.
+#[derive(Clone, Debug)]
+pub struct Range {
+    pub(super) lower: Bound<Vec<u8>>,
+    pub(super) upper: Bound<Vec<u8>>,
+    pub(super) direction: Direction,
+    /// The row read last, with its key.
+    pub(super) position: Option<(Vec<u8>, RowId)>,
+    pub(super) batch_rows: usize,
+    pub(super) is_done: bool,
+}
+
+impl Range {
+    pub(super) fn new(lower: Bound<&Key>, upper: Bound<&Key>, direction: Direction) -> Range {
+        Range {
+            lower: lower.map(Key::to_bytes),
+            upper: upper.map(Key::to_bytes),
+            direction,
+            position: None,
+            batch_rows: BATCH_ROWS_FIRST,
+            is_done: false,
+        }
+    }
+
+    /// Takes note of a batch that ended with this row; `None` if it was empty.
+    pub(super) fn advance(&mut self, last: Option<(Vec<u8>, RowId)>, rows: usize) {
+        self.is_done = rows < self.batch_rows;
+        self.batch_rows = (self.batch_rows * 4).min(BATCH_ROWS_MAX);
+        if last.is_some() {
+            self.position = last;
+        }
+    }
+}
+
+/// How the first bytes of a key, as many as a bound has, compare with it.
+pub(super) fn compare_with_bound(key: &[u8], bound: &[u8]) -> Ordering {
+    key[..key.len().min(bound.len())].cmp(bound)
+}
+
+/// Whether a key is within the lower end of a range.
+pub(super) fn is_above(key: &[u8], lower: &Bound<Vec<u8>>) -> bool {
+    match lower {
+        Bound::Unbounded => true,
+        Bound::Included(bound) => compare_with_bound(key, bound).is_ge(),
+        Bound::Excluded(bound) => compare_with_bound(key, bound).is_gt(),
+    }
+}
+
+/// Whether a key is within the upper end of a range.
+pub(super) fn is_below(key: &[u8], upper: &Bound<Vec<u8>>) -> bool {
+    match upper {
+        Bound::Unbounded => true,
+        Bound::Included(bound) => compare_with_bound(key, bound).is_le(),
+        Bound::Excluded(bound) => compare_with_bound(key, bound).is_lt(),
+    }
+}
