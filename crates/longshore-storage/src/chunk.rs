@@ -3,6 +3,9 @@
 //! A chunk holds up to 65,536 rows. Its columns lie in regions of an arena and are handed out as Arrow arrays that keep
 //! the memory alive, so that readers copy nothing. All long texts of a chunk share one heap, data buffer 0 of its views.
 //!
+//! Where rows may change, a chunk is a view of a slot (`chunk/hot.rs`) at a moment, as one reader sees it
+//! (`chunk/visible.rs`).
+//!
 //! Not here: how a chunk comes to be (`buffer`, `relation`), the making of arrays (`chunk/array.rs`).
 
 use std::fmt;
@@ -14,6 +17,10 @@ use crate::statistics::ColumnStatistics;
 use crate::types::{Physical, Schema};
 
 mod array;
+pub(crate) mod hot;
+pub(crate) mod visible;
+
+pub use visible::VisibleChunk;
 
 /// The most rows of a chunk.
 pub const CHUNK_ROWS_MAX: usize = 65_536;

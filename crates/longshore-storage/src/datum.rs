@@ -6,6 +6,8 @@
 //!
 //! Not here: values of a column (`chunk::Values`), values of statistics (`statistics::Value`).
 
+use std::fmt;
+
 use crate::chunk::CHUNK_ROWS_MAX;
 
 /// A value, or NULL, in the representation that its column is stored in.
@@ -33,6 +35,45 @@ pub enum Datum<'a> {
     Bytes(&'a [u8]),
 }
 
+impl Datum<'_> {
+    /// What kind of value it is, for messages.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Datum::Null => "NULL",
+            Datum::Bool(_) => "a boolean",
+            Datum::I16(_) => "an integer of 16 bits",
+            Datum::I32(_) => "an integer of 32 bits",
+            Datum::I64(_) => "an integer of 64 bits",
+            Datum::I128(_) => "an integer of 128 bits",
+            Datum::F32(_) => "a float of 32 bits",
+            Datum::F64(_) => "a float of 64 bits",
+            Datum::Text(_) => "a text",
+            Datum::Bytes(_) => "a string of bytes",
+        }
+    }
+}
+
+impl fmt::Display for Datum<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Datum::Null => f.write_str("NULL"),
+            Datum::Bool(value) => value.fmt(f),
+            Datum::I16(value) => value.fmt(f),
+            Datum::I32(value) => value.fmt(f),
+            Datum::I64(value) => value.fmt(f),
+            Datum::I128(value) => value.fmt(f),
+            Datum::F32(value) => value.fmt(f),
+            Datum::F64(value) => value.fmt(f),
+            Datum::Text(value) => write!(f, "'{value}'"),
+            Datum::Bytes(value) => {
+                f.write_str("\\x")?;
+                value.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+        }
+    }
+}
+
 macro_rules! datum_from {
     ($($variant:ident: $type:ty),*) => {$(
         impl<'a> From<$type> for Datum<'a> {
@@ -54,6 +95,14 @@ impl<'a, T: Into<Datum<'a>>> From<Option<T>> for Datum<'a> {
     fn from(value: Option<T>) -> Datum<'a> {
         value.map_or(Datum::Null, Into::into)
     }
+}
+
+/// The values of a key or of a row: `key!(warehouse, district)` is a slice of [`Datum`]s.
+#[macro_export]
+macro_rules! key {
+    ($($value:expr),* $(,)?) => {
+        &[$($crate::Datum::from($value)),*]
+    };
 }
 
 /// Bits of a [`RowId`] that count the rows of a chunk.
@@ -86,6 +135,13 @@ impl RowId {
     #[must_use]
     pub fn row(self) -> usize {
         self.0 as usize % CHUNK_ROWS_MAX
+    }
+}
+
+/// Chunk and row.
+impl fmt::Display for RowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.chunk(), self.row())
     }
 }
 

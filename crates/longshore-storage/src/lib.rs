@@ -4,6 +4,9 @@
 //! one of the three ways of *Instant Loading*, section 3.5; readers work on immutable [`Snapshot`]s of [`Chunk`]s and
 //! see them as Arrow arrays without copying.
 //!
+//! A [`Transaction`] reads, inserts, changes and deletes rows of the relations of a database ([`Transactions`]), isolated
+//! from all others (`transaction.rs`).
+//!
 //! Not here: SQL, CSV, async. Who parses text and who plans queries is up to the crates above.
 
 mod arena;
@@ -18,16 +21,22 @@ pub mod native;
 mod relation;
 mod statistics;
 mod transaction;
+mod typed;
 mod types;
+mod version;
 mod view;
 
 pub use arena::{ARENA_BLOCK_BYTES, Arena, Region};
 pub use buffer::{HEAP_BYTES_MAX, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues};
-pub use chunk::{CHUNK_ROWS_MAX, Chunk, Values};
+pub use chunk::{CHUNK_ROWS_MAX, Chunk, Values, VisibleChunk};
 pub use datum::{Datum, RowId};
 pub use error::{AppendError, OutOfMemory};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, Key, KeyError, Range, Source, Uniqueness};
 pub use memory::{Memory, Reservation};
 pub use relation::{Append, MergeKind, Relation, Snapshot};
 pub use statistics::{ColumnStatistics, Value};
+pub use transaction::{
+    CommitError, ConflictKind, Isolation, Savepoint, Time, Transaction, TransactionError, Transactions, View,
+};
+pub use typed::{Field, FieldType, Scalar};
 pub use types::{Column, ColumnType, Physical, Schema};

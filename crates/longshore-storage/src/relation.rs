@@ -1,28 +1,30 @@
 //! Decides how a table's rows are kept, read and added to.
 //!
-//! A relation is a list of immutable chunks, published as a [`Snapshot`]. Readers take the current one and keep it as
-//! long as they like; nothing they can reach is ever written. Rows are added by one [`Append`] at a time, all or
-//! nothing: what it merges is out of sight until its commit publishes a new snapshot.
+//! A relation is a list of slots (`chunk/hot.rs`), chunks whose rows may change. Readers take a [`Snapshot`] of it and
+//! keep it as long as they like; nothing they can reach is ever written. Rows are added many at a time by an
+//! [`Append`], all or nothing: what it merges is out of sight until its commit. Single rows are inserted, changed and
+//! deleted by a [`crate::Transaction`].
 //!
-//! The last chunk may be *open*: made by copying rows, with room left. Its published part is as immutable as any chunk;
-//! the next append writes behind it (`relation/destination.rs`), so that many small appends make few chunks.
-//!
-//! Not here: versions of rows, transactions over several relations.
+//! Not here: the versions of rows (`version`), what transactions see (`transaction`).
 
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
-use crate::chunk::Chunk;
 use crate::memory::Memory;
-use crate::statistics::ColumnStatistics;
+use crate::transaction::{TransactionError, Transactions, View};
+use crate::typed::{Field, FieldType};
 use crate::types::Schema;
 
 mod append;
 mod copy;
 mod destination;
+mod slots;
+mod snapshot;
+mod table;
 
 pub use append::Append;
-use destination::Destination;
+pub use snapshot::Snapshot;
+pub(crate) use table::Table;
 
 /// How partition buffers become part of a relation (*Instant Loading*, 3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,153 +40,99 @@ pub enum MergeKind {
 
 /// A table's rows.
 pub struct Relation {
-    schema: Arc<Schema>,
-    memory: Arc<Memory>,
-    published: RwLock<Arc<Snapshot>>,
-    writer: Mutex<Writer>,
-    writer_idle: Condvar,
-}
-
-/// What the next append needs. Locked for moments only; `busy` says that an append is under way.
-#[derive(Default)]
-struct Writer {
-    busy: bool,
-    /// The last chunk of the snapshot, if it has room.
-    open: Option<Destination>,
-}
-
-/// What a reader sees: the rows of a relation after some append.
-pub struct Snapshot {
-    schema: Arc<Schema>,
-    chunks: Vec<Arc<Chunk>>,
-    rows: u64,
+    table: Arc<Table>,
 }
 
 impl fmt::Debug for Relation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Relation")
-            .field("schema", &self.schema)
-            .field("snapshot", &self.snapshot())
+            .field("schema", self.schema())
+            .field("slots", &self.table.slots.len())
             .finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Snapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Snapshot").field("chunks", &self.chunks.len()).field("rows", &self.rows).finish_non_exhaustive()
-    }
-}
-
 impl Relation {
-    /// An empty relation.
+    /// An empty relation that shares its transactions with no other.
     #[must_use]
     pub fn new(schema: Arc<Schema>, memory: Arc<Memory>) -> Relation {
-        let empty = Snapshot::new(Arc::clone(&schema), Vec::new());
-        Relation {
-            schema,
-            memory,
-            published: RwLock::new(Arc::new(empty)),
-            writer: Mutex::default(),
-            writer_idle: Condvar::new(),
-        }
+        Relation::in_database(schema, memory, &Transactions::new())
+    }
+
+    /// An empty relation of a database.
+    #[must_use]
+    pub fn in_database(schema: Arc<Schema>, memory: Arc<Memory>, transactions: &Arc<Transactions>) -> Relation {
+        Relation { table: Arc::new(Table::new(schema, memory, Arc::clone(transactions))) }
+    }
+
+    /// Gives it a name for messages, unless it has one.
+    #[must_use]
+    pub fn with_name(self, name: impl Into<String>) -> Relation {
+        self.table.set_name(name.into());
+        self
     }
 
     /// The schema.
     #[must_use]
     pub fn schema(&self) -> &Arc<Schema> {
-        &self.schema
+        self.table.schema()
     }
 
     /// The accounting that its memory belongs to.
     #[must_use]
     pub fn memory(&self) -> &Arc<Memory> {
-        &self.memory
+        self.table.memory()
+    }
+
+    /// The transactions that may work on it.
+    #[must_use]
+    pub fn transactions(&self) -> &Arc<Transactions> {
+        self.table.transactions()
+    }
+
+    /// The column of a name, as one that holds a Rust type.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or it holds another type.
+    pub fn column<T: FieldType>(&self, name: &str) -> Result<Field<T>, TransactionError> {
+        let no_such = || TransactionError::NoSuchColumn { relation: self.table.name(), column: name.to_owned() };
+        let column = self.schema().index_of(name).ok_or_else(no_such)?;
+        let column_type = self.schema().columns()[column].column_type;
+        Field::new(column, column_type).ok_or_else(|| TransactionError::Type {
+            relation: self.table.name(),
+            column: name.to_owned(),
+            column_type,
+            found: T::NAME,
+        })
     }
 
     /// The rows committed so far.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
+        self.table.committed()
     }
 
-    /// Begins an append. While another one is under way, this waits for its end (so a thread that begins a second one
-    /// before it ends its first waits for ever).
+    /// The rows that a view sees; the transaction that it is of must be active.
+    #[must_use]
+    pub fn snapshot_at(&self, view: View) -> Arc<Snapshot> {
+        Arc::new(self.table.show(view))
+    }
+
+    /// Begins an append. Several may be under way; their rows come in the order of their commits.
     #[must_use]
     pub fn begin_append(&self, kind: MergeKind) -> Append<'_> {
-        let mut writer = self.idle_writer();
-        writer.busy = true;
-        Append::new(self, kind, writer.open.clone())
+        Append::new(&self.table, kind)
     }
 
-    /// Removes all rows, after an append under way has ended. Snapshots already taken keep theirs.
+    /// Removes all rows, whoever works on them: transactions under way lose what they have written to it, too.
+    /// Snapshots already taken keep theirs. [`crate::Transaction::truncate`] does it with regard to others.
     pub fn truncate(&self) {
-        let mut writer = self.idle_writer();
-        writer.open = None;
-        self.publish(Vec::new());
+        self.table.forget_cached();
+        self.transactions().truncate(&self.table);
     }
 
-    /// Publishes chunks in place of what there was.
-    fn publish(&self, chunks: Vec<Arc<Chunk>>) {
-        let snapshot = Arc::new(Snapshot::new(Arc::clone(&self.schema), chunks));
-        let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *published, snapshot);
-        drop(published);
-        // Readers need not wait while the memory of the old one is freed.
-        drop(before);
-    }
-
-    fn idle_writer(&self) -> MutexGuard<'_, Writer> {
-        let writer = self.lock_writer();
-        self.writer_idle.wait_while(writer, |writer| writer.busy).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_writer(&self) -> MutexGuard<'_, Writer> {
-        // No panic can leave it inconsistent: it is assigned to, field by field.
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Snapshot {
-    fn new(schema: Arc<Schema>, chunks: Vec<Arc<Chunk>>) -> Snapshot {
-        let rows = chunks.iter().map(|chunk| chunk.rows() as u64).sum();
-        Snapshot { schema, chunks, rows }
-    }
-
-    /// The schema.
-    #[must_use]
-    pub fn schema(&self) -> &Arc<Schema> {
-        &self.schema
-    }
-
-    /// The chunks, in row order; none is empty.
-    #[must_use]
-    pub fn chunks(&self) -> &[Arc<Chunk>] {
-        &self.chunks
-    }
-
-    /// Rows.
-    #[must_use]
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// Bytes of values, validity bits and texts.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.bytes()).sum()
-    }
-
-    /// Counts and bounds of a column over all chunks.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such column.
-    #[must_use]
-    pub fn statistics(&self, column: usize) -> ColumnStatistics {
-        let mut merged = ColumnStatistics::default();
-        for chunk in &self.chunks {
-            merged.merge(chunk.statistics(column));
-        }
-        merged
+    pub(crate) fn table(&self) -> &Arc<Table> {
+        &self.table
     }
 }

@@ -1,10 +1,10 @@
 //! Decides what text is a UUID and how it is stored: 36 characters, lower case, hyphens after 8, 12, 16 and 20 digits.
 
 /// Characters of a stored UUID.
-pub(super) const UUID_BYTES: usize = 36;
+pub(crate) const UUID_BYTES: usize = 36;
 
 /// The stored form of a UUID that may be in braces and in upper case; `None` if the text is not one.
-pub(super) fn canonical(text: &[u8]) -> Option<[u8; UUID_BYTES]> {
+pub(crate) fn canonical(text: &[u8]) -> Option<[u8; UUID_BYTES]> {
     let bare = match text {
         [b'{', inner @ .., b'}'] => inner,
         _ => text,

@@ -14,11 +14,11 @@ use arrow_array::{
     ArrayRef, BinaryViewArray, BooleanArray, Decimal128Array, PrimitiveArray, RecordBatch, RecordBatchOptions,
     StringViewArray,
 };
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
-use super::{Chunk, Values};
-use crate::types::ColumnType;
+use super::{Chunk, ChunkColumn};
+use crate::types::{ColumnType, Physical};
 
 impl Chunk {
     /// Rows `offset..offset + len` of a column, of the type that [`ColumnType::arrow`] says. Nothing is copied except
@@ -30,38 +30,50 @@ impl Chunk {
     #[must_use]
     pub fn array(&self, column: usize, offset: usize, len: usize) -> ArrayRef {
         assert!(offset + len <= self.rows, "rows {offset} to {} of {}", offset + len, self.rows);
-        let nulls = self.nulls(column, offset, len);
+        let ChunkColumn { values, validity, .. } = &self.columns[column];
+        self.array_of(column, values, validity.as_ref(), offset, len)
+    }
+
+    /// The same for values of which the chunk's heap has the long texts.
+    pub(super) fn array_of(
+        &self,
+        column: usize,
+        values: &Buffer,
+        validity: Option<&Buffer>,
+        offset: usize,
+        len: usize,
+    ) -> ArrayRef {
+        let nulls = nulls(validity, offset, len);
         let column_type = self.schema.columns()[column].column_type;
         match column_type {
             ColumnType::Boolean => {
-                let values = match self.values(column) {
-                    Values::U8(values) => &values[offset..offset + len],
-                    _ => unreachable!("booleans are stored as bytes"),
-                };
+                let values = &values.as_slice()[offset..offset + len];
                 let bits = BooleanBuffer::collect_bool(len, |row| values[row] != 0);
                 Arc::new(BooleanArray::new(bits, nulls))
             }
-            ColumnType::SmallInt => self.primitive::<Int16Type>(column, offset, len, nulls),
-            ColumnType::Integer => self.primitive::<Int32Type>(column, offset, len, nulls),
-            ColumnType::BigInt => self.primitive::<Int64Type>(column, offset, len, nulls),
-            ColumnType::Real => self.primitive::<Float32Type>(column, offset, len, nulls),
-            ColumnType::Double => self.primitive::<Float64Type>(column, offset, len, nulls),
-            ColumnType::Date => self.primitive::<Date32Type>(column, offset, len, nulls),
-            ColumnType::Time => self.primitive::<Time64MicrosecondType>(column, offset, len, nulls),
+            ColumnType::SmallInt => primitive::<Int16Type>(column_type, shared(values, offset, len), nulls),
+            ColumnType::Integer => primitive::<Int32Type>(column_type, shared(values, offset, len), nulls),
+            ColumnType::BigInt => primitive::<Int64Type>(column_type, shared(values, offset, len), nulls),
+            ColumnType::Real => primitive::<Float32Type>(column_type, shared(values, offset, len), nulls),
+            ColumnType::Double => primitive::<Float64Type>(column_type, shared(values, offset, len), nulls),
+            ColumnType::Date => primitive::<Date32Type>(column_type, shared(values, offset, len), nulls),
+            ColumnType::Time => primitive::<Time64MicrosecondType>(column_type, shared(values, offset, len), nulls),
             ColumnType::Timestamp | ColumnType::TimestampTz => {
-                self.primitive::<TimestampMicrosecondType>(column, offset, len, nulls)
+                primitive::<TimestampMicrosecondType>(column_type, shared(values, offset, len), nulls)
             }
             ColumnType::Decimal { .. } => {
-                let values = match self.values(column) {
-                    Values::I64(values) => values[offset..offset + len].iter().map(|&value| value.into()).collect(),
-                    _ => self.shared::<i128>(column, offset, len),
+                let values = if column_type.physical() == Physical::I64 {
+                    let values: &[i64] = values.typed_data();
+                    values[offset..offset + len].iter().map(|&value| value.into()).collect()
+                } else {
+                    shared::<i128>(values, offset, len)
                 };
                 Arc::new(Decimal128Array::new(values, nulls).with_data_type(column_type.arrow()))
             }
             ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
-                self.strings(column, offset, len, nulls)
+                self.strings(shared(values, offset, len), nulls)
             }
-            ColumnType::Bytea => self.binary(column, offset, len, nulls),
+            ColumnType::Bytea => self.binary(shared(values, offset, len), nulls),
         }
     }
 
@@ -84,35 +96,8 @@ impl Chunk {
         RecordBatch::try_new_with_options(schema, arrays, &options).expect("the arrays have the types of the schema")
     }
 
-    fn nulls(&self, column: usize, offset: usize, len: usize) -> Option<NullBuffer> {
-        let bits = self.columns[column].validity.as_ref()?;
-        let nulls = NullBuffer::new(BooleanBuffer::new(bits.clone(), offset, len));
-        (nulls.null_count() > 0).then_some(nulls)
-    }
-
-    fn shared<T: ArrowNativeType>(&self, column: usize, offset: usize, len: usize) -> ScalarBuffer<T> {
-        ScalarBuffer::new(self.columns[column].values.clone(), offset, len)
-    }
-
-    fn primitive<T: ArrowPrimitiveType>(
-        &self,
-        column: usize,
-        offset: usize,
-        len: usize,
-        nulls: Option<NullBuffer>,
-    ) -> ArrayRef {
-        let array = PrimitiveArray::<T>::new(self.shared(column, offset, len), nulls);
-        let data_type = self.schema.columns()[column].column_type.arrow();
-        // Only time zones go beyond what the type parameter says.
-        if matches!(data_type, DataType::Timestamp(_, Some(_))) {
-            Arc::new(array.with_data_type(data_type))
-        } else {
-            Arc::new(array)
-        }
-    }
-
-    fn strings(&self, column: usize, offset: usize, len: usize, nulls: Option<NullBuffer>) -> ArrayRef {
-        let (views, heap) = (self.shared(column, offset, len), Arc::clone(&self.heap));
+    fn strings(&self, views: ScalarBuffer<u128>, nulls: Option<NullBuffer>) -> ArrayRef {
+        let heap = Arc::clone(&self.heap);
         if cfg!(debug_assertions) {
             return Arc::new(StringViewArray::try_new(views, heap, nulls).expect("a chunk's texts are valid"));
         }
@@ -120,12 +105,36 @@ impl Chunk {
         Arc::new(unsafe { StringViewArray::new_unchecked(views, heap, nulls) })
     }
 
-    fn binary(&self, column: usize, offset: usize, len: usize, nulls: Option<NullBuffer>) -> ArrayRef {
-        let (views, heap) = (self.shared(column, offset, len), Arc::clone(&self.heap));
+    fn binary(&self, views: ScalarBuffer<u128>, nulls: Option<NullBuffer>) -> ArrayRef {
+        let heap = Arc::clone(&self.heap);
         if cfg!(debug_assertions) {
             return Arc::new(BinaryViewArray::try_new(views, heap, nulls).expect("a chunk's views are valid"));
         }
         // SAFETY: a chunk's views are valid and refer to its heap (`Chunk::from_parts`).
         Arc::new(unsafe { BinaryViewArray::new_unchecked(views, heap, nulls) })
+    }
+}
+
+fn nulls(bits: Option<&Buffer>, offset: usize, len: usize) -> Option<NullBuffer> {
+    let nulls = NullBuffer::new(BooleanBuffer::new(bits?.clone(), offset, len));
+    (nulls.null_count() > 0).then_some(nulls)
+}
+
+fn shared<T: ArrowNativeType>(values: &Buffer, offset: usize, len: usize) -> ScalarBuffer<T> {
+    ScalarBuffer::new(values.clone(), offset, len)
+}
+
+fn primitive<T: ArrowPrimitiveType>(
+    column_type: ColumnType,
+    values: ScalarBuffer<T::Native>,
+    nulls: Option<NullBuffer>,
+) -> ArrayRef {
+    let array = PrimitiveArray::<T>::new(values, nulls);
+    let data_type = column_type.arrow();
+    // Only time zones go beyond what the type parameter says.
+    if matches!(data_type, DataType::Timestamp(_, Some(_))) {
+        Arc::new(array.with_data_type(data_type))
+    } else {
+        Arc::new(array)
     }
 }

@@ -3,7 +3,11 @@
 //!
 //! By chunk, buffers are only put in a list. By copy, the rows of buffers whose turn has come wait in a queue; every
 //! thread that brings a buffer helps to empty it: it reserves a range of rows under the lock and copies outside. By
-//! insert, rows are taken from the queue one at a time, under the lock.
+//! insert, rows are taken from the queue one at a time, under the lock. Nobody else knows of these chunks before the
+//! commit, which makes them slots of the relation with a stamp for all of their rows.
+//!
+//! Few rows altogether, by whatever merge, are copied behind those of the slot that inserts go to, when they are
+//! committed.
 //!
 //! Not here: the memory that rows are copied to (`relation/destination.rs`).
 
@@ -13,19 +17,22 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::copy::Task;
 use super::destination::{Destination, heap_bytes_of};
-use super::{MergeKind, Relation};
+use super::{MergeKind, Table};
 use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::buffer::PartitionBuffer;
+use crate::chunk::hot::HotChunk;
 use crate::chunk::{CHUNK_ROWS_MAX, Chunk};
 use crate::error::OutOfMemory;
+use crate::transaction::{Isolation, Transaction, TransactionError};
 
-/// An append by chunk of fewer rows and fewer bytes altogether is copied.
+/// An append of fewer rows and fewer bytes altogether goes to a chunk that is there.
 const ROWS_WORTH_A_CHUNK: u64 = CHUNK_ROWS_MAX as u64 / 8;
 const BYTES_WORTH_A_CHUNK: usize = 4 << 20;
 
-/// Rows on their way into a relation: visible all at once by [`Append::commit`], or never if it is dropped before.
+/// Rows on their way into a relation: visible all at once by [`Append::commit`], or with a transaction by
+/// [`Append::commit_in`], or never if it is dropped before.
 pub struct Append<'r> {
-    relation: &'r Relation,
+    table: &'r Arc<Table>,
     kind: MergeKind,
     state: Mutex<State>,
     /// Signalled whenever a copier is done.
@@ -35,16 +42,15 @@ pub struct Append<'r> {
 struct State {
     /// The sequence number whose turn it is.
     next: u64,
-    /// Buffers whose turn has not come; all of them in a merge by chunk.
+    /// Buffers whose turn has not come; all of them in a merge by chunk, and as long as they are few.
     waiting: BTreeMap<u64, Vec<Arc<Chunk>>>,
     /// Rows to be copied, in order.
     queue: VecDeque<Arc<Chunk>>,
     /// Rows of the first chunk of the queue that are already reserved.
     reserved: usize,
     destinations: Vec<Destination>,
-    /// Rows that were in the first destination before; 0 if it is new.
-    rows_before: usize,
     rows: u64,
+    bytes: usize,
     arena: Arena,
     failed: Option<OutOfMemory>,
 }
@@ -65,19 +71,19 @@ impl fmt::Debug for Append<'_> {
 }
 
 impl<'r> Append<'r> {
-    pub(super) fn new(relation: &'r Relation, kind: MergeKind, open: Option<Destination>) -> Append<'r> {
+    pub(super) fn new(table: &'r Arc<Table>, kind: MergeKind) -> Append<'r> {
         let state = State {
             next: 0,
             waiting: BTreeMap::new(),
             queue: VecDeque::new(),
             reserved: 0,
-            rows_before: open.as_ref().map_or(0, Destination::rows),
-            destinations: open.into_iter().collect(),
+            destinations: Vec::new(),
             rows: 0,
-            arena: Arena::new(Arc::clone(relation.memory()), ARENA_BLOCK_BYTES),
+            bytes: 0,
+            arena: Arena::new(Arc::clone(table.memory()), ARENA_BLOCK_BYTES),
             failed: None,
         };
-        Append { relation, kind, state: Mutex::new(state), copied: Condvar::new() }
+        Append { table, kind, state: Mutex::new(state), copied: Condvar::new() }
     }
 
     /// Adds the rows of some buffers, in their order. Threads may call this side by side; sequence numbers count from 0
@@ -94,7 +100,7 @@ impl<'r> Append<'r> {
     pub fn merge(&self, sequence: u64, buffers: Vec<PartitionBuffer>) -> Result<(), OutOfMemory> {
         let mut chunks = Vec::with_capacity(buffers.len());
         for buffer in buffers.into_iter().filter(|buffer| buffer.rows() > 0) {
-            assert_eq!(buffer.schema(), self.relation.schema(), "a buffer has the schema of its relation");
+            assert_eq!(buffer.schema(), self.table.schema(), "a buffer has the schema of its relation");
             chunks.push(Arc::new(buffer.seal()));
         }
         let mut guard = self.lock();
@@ -103,9 +109,10 @@ impl<'r> Append<'r> {
             return Err(error.clone());
         }
         state.rows += chunks.iter().map(|chunk| chunk.rows() as u64).sum::<u64>();
+        state.bytes += chunks.iter().map(|chunk| chunk.bytes()).sum::<usize>();
         let before = state.waiting.insert(sequence, chunks);
         assert!(before.is_none() && sequence >= state.next, "sequence {sequence} was merged before");
-        if self.kind == MergeKind::Chunk {
+        if self.kind == MergeKind::Chunk || state.is_small() {
             return Ok(());
         }
         while let Some(chunks) = state.waiting.remove(&state.next) {
@@ -117,51 +124,65 @@ impl<'r> Append<'r> {
 
     /// Makes the rows visible, and says how many they are.
     ///
+    /// # Errors
+    ///
+    /// When memory runs out, or a key occurs twice.
+    ///
+    /// # Panics
+    ///
+    /// When a merge has failed.
+    pub fn try_commit(self) -> Result<u64, TransactionError> {
+        let mut transaction = self.table.transactions().begin(Isolation::Snapshot);
+        let rows = self.commit_in(&mut transaction)?;
+        transaction.commit()?;
+        Ok(rows)
+    }
+
+    /// Makes the rows visible, and says how many they are.
+    ///
     /// # Panics
     ///
     /// When a merge has failed.
     #[must_use = "the number of rows is what there is to report"]
     pub fn commit(self) -> u64 {
-        let mut state = self.lock();
-        assert_eq!(state.failed, None, "an append of which a merge failed cannot be committed");
-        let mut loose: Vec<Arc<Chunk>> = std::mem::take(&mut state.waiting).into_values().flatten().collect();
-        let is_small = state.rows < ROWS_WORTH_A_CHUNK
-            && loose.iter().map(|chunk| chunk.bytes()).sum::<usize>() < BYTES_WORTH_A_CHUNK;
-        if self.kind == MergeKind::Chunk && is_small {
-            state.queue.extend(loose.iter().cloned());
-            if self.empty_queue(state).is_ok() {
-                loose.clear();
-            }
-            // Out of memory: the chunks that there are will do. What has been copied is forgotten.
-            state = self.lock();
-            if state.failed.is_some() {
-                state.destinations.clear();
-            }
-        }
-        if state.rows > 0 {
-            self.publish(&state, loose);
-        }
-        state.rows
+        self.try_commit().expect("rows in memory become part of a relation without keys")
     }
 
-    /// Publishes what was there before, the destinations, and the loose chunks, in this order.
-    fn publish(&self, state: &State, loose: Vec<Arc<Chunk>>) {
-        let mut chunks = self.relation.snapshot().chunks().to_vec();
-        for (at, destination) in state.destinations.iter().enumerate() {
-            if at == 0 && state.rows_before > 0 {
-                // It is the last chunk of the snapshot, perhaps with more rows.
-                if destination.rows() == state.rows_before {
-                    continue;
-                }
-                chunks.pop();
+    /// Makes the rows part of a transaction, and says how many they are.
+    ///
+    /// # Errors
+    ///
+    /// When the transaction only reads, memory runs out, or a key occurs twice. The transaction has none of the rows
+    /// then.
+    ///
+    /// # Panics
+    ///
+    /// When a merge has failed.
+    pub fn commit_in(self, transaction: &mut Transaction) -> Result<u64, TransactionError> {
+        let mut state = self.lock();
+        assert_eq!(state.failed, None, "an append of which a merge failed cannot be committed");
+        let (rows, is_small) = (state.rows, state.is_small());
+        let loose: Vec<Arc<Chunk>> = std::mem::take(&mut state.waiting).into_values().flatten().collect();
+        if is_small {
+            let savepoint = transaction.savepoint_of_append();
+            if transaction.append_rows(self.table, &loose).is_ok() {
+                return Ok(rows);
             }
-            chunks.push(Arc::new(destination.publish()));
+            // Short of memory, the chunks as they are will do.
+            transaction.rollback_to(savepoint);
+            transaction.append_slots(self.table, loose.into_iter().map(HotChunk::of_chunk).collect())?;
+            return Ok(rows);
         }
-        let is_last = loose.is_empty();
-        chunks.extend(loose);
-        let open = state.destinations.last().filter(|last| is_last && last.rows() < CHUNK_ROWS_MAX).cloned();
-        self.relation.publish(chunks);
-        self.relation.lock_writer().open = open;
+        if self.kind != MergeKind::Chunk {
+            state.queue.extend(loose);
+            self.empty_queue(state)?;
+            state = self.lock();
+            let slots = state.destinations.iter().map(Destination::to_hot_chunk).collect();
+            transaction.append_slots(self.table, slots)?;
+            return Ok(rows);
+        }
+        transaction.append_slots(self.table, loose.into_iter().map(HotChunk::of_chunk).collect())?;
+        Ok(rows)
     }
 
     /// Works on the queue until nothing in it is left for this thread to take.
@@ -199,15 +220,12 @@ impl<'r> Append<'r> {
     }
 }
 
-/// Ends the append. Without a commit nothing is kept.
-impl Drop for Append<'_> {
-    fn drop(&mut self) {
-        self.relation.lock_writer().busy = false;
-        self.relation.writer_idle.notify_one();
-    }
-}
-
 impl State {
+    /// Whether the rows so far are better put behind others than into chunks of their own.
+    fn is_small(&self) -> bool {
+        self.rows < ROWS_WORTH_A_CHUNK && self.bytes < BYTES_WORTH_A_CHUNK
+    }
+
     /// Reserves room for rows at the front of the queue.
     fn next(&mut self) -> Result<Next, OutOfMemory> {
         let Some(source) = self.queue.front().map(Arc::clone) else {
@@ -222,9 +240,7 @@ impl State {
             count = source.rows() - from;
             heap_bytes = heap_bytes_of(&source, from, count);
             let next = Destination::new(source.schema(), count, heap_bytes, &mut self.arena)?;
-            // The one that was there before is not closed: without a commit it goes on.
-            let may_close = self.destinations.len() > 1 || self.rows_before == 0;
-            if let Some(last) = self.destinations.last().filter(|_| may_close) {
+            if let Some(last) = self.destinations.last_mut() {
                 last.close();
             }
             self.destinations.push(next);

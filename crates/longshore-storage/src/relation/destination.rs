@@ -1,16 +1,14 @@
-//! Decides how rows are copied into a chunk that several threads fill and that readers may already see in part.
+//! Decides how rows are copied into a chunk that several threads fill.
 //!
 //! Definitions. A *destination* is a chunk with room. Its *space* is the memory of its values and its heap. *Reserving*
 //! gives a range of rows and of heap bytes to one copier. A destination is *quiet* when no copier is at work.
 //!
 //! Invariants.
 //! 1. Ranges are reserved once and in row order, so that no two copiers write the same bytes.
-//! 2. Readers reach only what was published: rows below the count at that time, texts that their views refer to. Rows
-//!    are reserved from that count on (if an append fails, the next one reserves the same rows again, which no reader
-//!    has seen). So no byte is written while a reader could read it.
+//! 2. Nobody reads it before it has become a slot; then it is not written any more, and the slot's rules hold.
 //! 3. Values lie on whole bytes, but eight rows share a byte of validity bits. These are therefore kept apart from the
-//!    space, written under the append's lock, and copied when they are published. The same goes for counts and bounds.
-//! 4. A destination grows only when it is quiet, into new space; readers keep the old one.
+//!    space and written under the append's lock. The same goes for counts and bounds.
+//! 4. A destination grows only when it is quiet, into new space.
 
 use std::sync::Arc;
 
@@ -19,7 +17,8 @@ use arrow_buffer::Buffer;
 use super::copy::{Copied, Task};
 use crate::arena::{Arena, Region};
 use crate::buffer::{COLUMN_SLACK_BYTES, HEAP_BYTES_MAX};
-use crate::chunk::{CHUNK_ROWS_MAX, Chunk, ChunkColumn, Values};
+use crate::chunk::hot::{HotChunk, HotColumn};
+use crate::chunk::{CHUNK_ROWS_MAX, Chunk, Values};
 use crate::error::OutOfMemory;
 use crate::statistics::bounds::Bounds;
 use crate::types::Schema;
@@ -51,7 +50,7 @@ pub(super) struct Destination {
     pub(super) copiers: usize,
 }
 
-/// Memory of values and texts, shared with copiers and, as far as published, with readers.
+/// Memory of values and texts, shared with copiers.
 #[derive(Clone)]
 pub(super) struct Space {
     pub(super) values: Arc<[Region]>,
@@ -96,11 +95,6 @@ impl Destination {
                 .collect(),
             copiers: 0,
         })
-    }
-
-    /// Rows reserved so far.
-    pub(super) fn rows(&self) -> usize {
-        self.rows
     }
 
     /// How many rows of the source, from row `from` on, the chunk may come to hold, and the bytes of their long texts.
@@ -171,29 +165,29 @@ impl Destination {
     }
 
     /// Nothing more comes: the rest of the heap goes back to the arena.
-    pub(super) fn close(&self) {
+    pub(super) fn close(&mut self) {
         // SAFETY: the bytes from `heap_used` on are reserved for nobody, and never will be.
         unsafe { self.space.heap.release_from(self.heap_used) };
+        self.heap_capacity = self.heap_used;
     }
 
-    /// The rows reserved so far as a chunk. The destination must be quiet.
-    pub(super) fn publish(&self) -> Chunk {
+    /// The rows reserved so far as those of a slot that has the room that is left. The destination must be quiet, and
+    /// is not filled any further.
+    pub(super) fn to_hot_chunk(&self) -> HotChunk {
         assert_eq!(self.copiers, 0, "every row has been copied");
-        let rows = self.rows;
         let columns = self.columns.iter().zip(&*self.space.values).zip(self.schema.columns());
         let columns = columns.map(|((column, values), described)| {
             let column_type = described.column_type;
-            // SAFETY: copiers have written the values of all rows reserved; only later rows are written from now on.
-            let values = unsafe { values.buffer(rows * column_type.physical().width()) };
-            let validity = (column.nulls > 0).then(|| Buffer::from(&column.validity[..rows.div_ceil(8)]));
-            let statistics = column.bounds.statistics(column_type, rows as u64, column.nulls as u64);
-            ChunkColumn { values, validity, statistics }
+            // SAFETY: copiers have written the values of all rows reserved; later ones are written by the slot, before
+            // anybody reads them.
+            let values = unsafe { values.buffer(self.capacity * column_type.physical().width()) };
+            let validity = (column.nulls > 0).then(|| Buffer::from_slice_ref(&column.validity));
+            HotColumn::filled(column_type, values, validity, (column.nulls, column.bounds, true), 0)
         });
         let columns = columns.collect();
         // SAFETY: as for the values.
-        let heap = unsafe { self.space.heap.buffer(self.heap_used) };
-        // SAFETY: the values are those of valid chunks; long views were moved to where their texts were copied.
-        unsafe { Chunk::from_parts(Arc::clone(&self.schema), rows, columns, heap) }
+        let heap = unsafe { self.space.heap.buffer(self.heap_capacity) };
+        HotChunk::of_columns(&self.schema, columns, (heap, self.heap_used), self.rows, self.capacity)
     }
 }
 

@@ -74,6 +74,69 @@ impl Bounds {
         self.merge(&added);
     }
 
+    /// Takes in one value, by the bits that are stored of it.
+    pub(crate) fn widen(&mut self, physical: Physical, bits: u128) {
+        match self {
+            Bounds::Off => {}
+            Bounds::Integer { min, max } => {
+                let value = match physical {
+                    Physical::U8 => i64::from(bits as u8),
+                    Physical::I16 => i64::from(bits as i16),
+                    Physical::I32 => i64::from(bits as i32),
+                    _ => bits as i64,
+                };
+                (*min, *max) = ((*min).min(value), (*max).max(value));
+            }
+            Bounds::Wide { min, max } => (*min, *max) = ((*min).min(bits as i128), (*max).max(bits as i128)),
+            Bounds::Float { min, max, nan } => {
+                let value = match physical {
+                    Physical::F32 => f32::from_bits(bits as u32).into(),
+                    _ => f64::from_bits(bits as u64),
+                };
+                (*min, *max) = (min.min(value), max.max(value));
+                *nan |= value.is_nan();
+            }
+            Bounds::Prefix { min, max } => {
+                let prefix = ((bits >> 32) as u32).swap_bytes();
+                (*min, *max) = ((*min).min(prefix), (*max).max(prefix));
+            }
+        }
+    }
+
+    /// Bounds that hold where the statistics do.
+    pub(crate) fn of_statistics(statistics: &ColumnStatistics, physical: Physical) -> Bounds {
+        if statistics.null_count == statistics.row_count {
+            return Bounds::new(physical);
+        }
+        let prefix = |bytes: &[u8]| bytes.iter().take(4).rev().fold(0, |high, &byte| high >> 8 | u32::from(byte) << 24);
+        match (&statistics.min, &statistics.max) {
+            (Some(Value::Boolean(min)), Some(Value::Boolean(max))) => {
+                Bounds::Integer { min: (*min).into(), max: (*max).into() }
+            }
+            (Some(Value::Integer(min)), Some(Value::Integer(max))) => Bounds::Integer { min: *min, max: *max },
+            (Some(Value::Decimal(min)), Some(Value::Decimal(max))) if physical == Physical::I64 => {
+                Bounds::Integer { min: *min as i64, max: *max as i64 }
+            }
+            (Some(Value::Decimal(min)), Some(Value::Decimal(max))) => Bounds::Wide { min: *min, max: *max },
+            (Some(Value::Float(min)), Some(Value::Float(max))) => Bounds::Float { min: *min, max: *max, nan: false },
+            (Some(Value::Text(min)), max) => {
+                let max = max.as_ref().map_or(u32::MAX, |max| match max {
+                    Value::Text(max) => prefix(max.as_bytes()),
+                    _ => u32::MAX,
+                });
+                Bounds::Prefix { min: prefix(min.as_bytes()), max }
+            }
+            (Some(Value::Bytes(min)), max) => {
+                let max = max.as_ref().map_or(u32::MAX, |max| match max {
+                    Value::Bytes(max) => prefix(max),
+                    _ => u32::MAX,
+                });
+                Bounds::Prefix { min: prefix(min), max }
+            }
+            _ => Bounds::Off,
+        }
+    }
+
     /// Takes in bounds of the same type.
     pub(crate) fn merge(&mut self, other: &Bounds) {
         match (self, *other) {

@@ -1,0 +1,174 @@
+//! Decides how rows are kept where they may change: the slot, a chunk's place in its relation.
+//!
+//! Source: the thesis, 2.2. Values are changed in place; what they were is kept in versions; what readers hold on to
+//! is never written (`chunk/hot/column.rs`). One short latch guards a slot, held for one operation on one row or for
+//! showing the slot to a reader, which copies nothing.
+//!
+//! A row is *dead* when it was deleted, by whomever, or its insert was undone. A dead row without versions is *free*:
+//! nobody sees it, no index refers to it, and the next insert may take it. Rows that came many at a time (a load, a
+//! batch) have no versions: their *birth* says for a range of rows when they came to be. The *death* of a slot says
+//! when all its rows went (TRUNCATE); once nobody sees them any longer, the slot is *gone*, and stays empty.
+//!
+//! Not here: which slot takes an insert (`relation/rows.rs`), who may write (`transaction`).
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use arrow_buffer::Buffer;
+
+use crate::arena::Arena;
+use crate::chunk::{CHUNK_ROWS_MAX, Chunk};
+use crate::error::OutOfMemory;
+use crate::memory::Memory;
+use crate::statistics::bounds::Bounds;
+use crate::transaction::StampId;
+use crate::types::Schema;
+use crate::version::Versions;
+
+mod append;
+mod column;
+mod dead;
+mod heap;
+mod read;
+mod show;
+mod undo;
+mod write;
+
+pub(crate) use column::HotColumn;
+use dead::DeadRows;
+use heap::Heap;
+pub(crate) use read::Cell;
+pub(crate) use write::{WriteError, Writer};
+
+/// Rows that a slot has room for at first, if it is filled row by row, and by how much it grows.
+const ROWS_MIN: usize = 1024;
+const GROWTH: usize = 4;
+
+/// A chunk's place in its relation.
+pub(crate) struct Slot {
+    latch: RwLock<HotChunk>,
+}
+
+/// Rows that came to be together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Birth {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) stamp: StampId,
+}
+
+/// What a slot's latch guards.
+pub(crate) struct HotChunk {
+    schema: Arc<Schema>,
+    columns: Vec<HotColumn>,
+    heap: Heap,
+    /// Rows, dead ones included.
+    rows: usize,
+    /// Rows that all columns have room for.
+    capacity: usize,
+    dead: DeadRows,
+    versions: Option<Box<Versions>>,
+    births: Vec<Birth>,
+    death: Option<StampId>,
+    gone: bool,
+    /// What readers get, as long as nothing changes.
+    shown: Option<Arc<Chunk>>,
+    /// The relation knows that there is room in the slot.
+    pub(crate) listed: bool,
+}
+
+impl Slot {
+    pub(crate) fn new(rows: HotChunk) -> Slot {
+        Slot { latch: RwLock::new(rows) }
+    }
+
+    /// For reading.
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, HotChunk> {
+        // What a panic could leave half done is the change of one row by a transaction that is rolled back.
+        self.latch.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For writing, or for showing the rows to a reader.
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, HotChunk> {
+        self.latch.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HotChunk {
+    /// Room for rows to be inserted one by one.
+    pub(crate) fn empty(schema: &Arc<Schema>, memory: &Arc<Memory>) -> Result<HotChunk, OutOfMemory> {
+        let width = |column: &crate::types::Column| ROWS_MIN * column.column_type.physical().width();
+        let bytes: usize = schema.columns().iter().map(|column| width(column).next_multiple_of(64)).sum();
+        let mut arena = Arena::new(Arc::clone(memory), bytes);
+        let mut columns = Vec::with_capacity(schema.columns().len());
+        for column in schema.columns() {
+            let region = arena.allocate(width(column))?;
+            // SAFETY: mapped memory is always initialised, and is written by the rules of `chunk/hot/column.rs` alone.
+            let values = unsafe { region.buffer(width(column)) };
+            columns.push(HotColumn::empty(column.column_type, values));
+        }
+        Ok(HotChunk::of(schema, columns, Heap::default(), 0, ROWS_MIN))
+    }
+
+    /// The rows of a chunk. There is no room for more until the first insert makes some.
+    pub(crate) fn of_chunk(chunk: Arc<Chunk>) -> HotChunk {
+        let (schema, rows) = (Arc::clone(chunk.schema()), chunk.rows());
+        let columns = schema.columns().iter().zip(&chunk.columns).map(|(described, column)| {
+            let statistics = &column.statistics;
+            let bounds = Bounds::of_statistics(statistics, described.column_type.physical());
+            let known = (statistics.null_count as usize, bounds, statistics.exact);
+            HotColumn::filled(described.column_type, column.values.clone(), column.validity.clone(), known, rows)
+        });
+        let columns = columns.collect();
+        let heap = Heap::filled(chunk.heap[0].clone(), chunk.heap[0].len());
+        HotChunk { shown: Some(chunk), ..HotChunk::of(&schema, columns, heap, rows, rows) }
+    }
+
+    /// Rows that were filled elsewhere, with room for more.
+    pub(crate) fn of_columns(
+        schema: &Arc<Schema>,
+        columns: Vec<HotColumn>,
+        (heap, heap_used): (Buffer, usize),
+        rows: usize,
+        capacity: usize,
+    ) -> HotChunk {
+        HotChunk::of(schema, columns, Heap::filled(heap, heap_used), rows, capacity)
+    }
+
+    fn of(schema: &Arc<Schema>, columns: Vec<HotColumn>, heap: Heap, rows: usize, capacity: usize) -> HotChunk {
+        HotChunk {
+            schema: Arc::clone(schema),
+            columns,
+            heap,
+            rows,
+            capacity,
+            dead: DeadRows::default(),
+            versions: None,
+            births: Vec::new(),
+            death: None,
+            gone: false,
+            shown: None,
+            listed: false,
+        }
+    }
+
+    /// Rows, whoever sees them.
+    pub(crate) fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether an insert may find room here.
+    pub(crate) fn has_room(&self) -> bool {
+        !self.gone && self.death.is_none() && (self.rows < CHUNK_ROWS_MAX || self.dead.has_free())
+    }
+
+    /// All rows came to be with a stamp.
+    pub(crate) fn born(mut self, stamp: StampId) -> HotChunk {
+        self.births.push(Birth { from: 0, to: self.rows, stamp });
+        self
+    }
+
+    /// Whether all rows have gone for good.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone
+    }
+}

@@ -1,0 +1,86 @@
+//! Rows of a chunk put behind those of a slot, for appends of few rows.
+
+use std::sync::Arc;
+
+use super::{Birth, HotChunk};
+use crate::buffer::HEAP_BYTES_MAX;
+use crate::chunk::{CHUNK_ROWS_MAX, Chunk, Values};
+use crate::error::OutOfMemory;
+use crate::memory::Memory;
+use crate::statistics::bounds::Bounds;
+use crate::transaction::StampId;
+use crate::view;
+
+use super::write::WriteError;
+
+impl HotChunk {
+    /// Takes as many rows of a chunk, from row `from` on, as there may be room for; says how many.
+    pub(crate) fn append(
+        &mut self,
+        source: &Chunk,
+        from: usize,
+        stamp: StampId,
+        memory: &Arc<Memory>,
+    ) -> Result<usize, OutOfMemory> {
+        if self.gone || self.death.is_some() {
+            return Ok(0);
+        }
+        let count = (source.rows() - from).min(CHUNK_ROWS_MAX - self.rows);
+        let mut heap_bytes = 0;
+        for column in 0..self.columns.len() {
+            if let Values::Views(views) = source.values(column) {
+                heap_bytes += view::heap_bytes(&views[from..from + count]);
+            }
+        }
+        if count == 0 || heap_bytes > HEAP_BYTES_MAX {
+            return Ok(0);
+        }
+        match self.make_heap_room(heap_bytes, memory) {
+            Ok(()) => {}
+            Err(WriteError::OutOfMemory(error)) => return Err(error),
+            Err(_) => return Ok(0),
+        }
+        if self.rows + count > self.capacity {
+            self.grow(self.rows + count, memory)?;
+        }
+        self.shown = None;
+        let to = self.rows;
+        for column in 0..self.columns.len() {
+            self.append_column(column, source, from, count);
+        }
+        self.rows += count;
+        self.births.push(Birth { from: to, to: to + count, stamp });
+        Ok(count)
+    }
+
+    fn append_column(&mut self, at: usize, source: &Chunk, from: usize, count: usize) {
+        let to = self.rows;
+        let values = source.values(at).slice(from, count);
+        if let Values::Views(views) = values {
+            for (row, &view) in (to..).zip(views) {
+                let length = view::length(view);
+                let moved = if length > view::INLINE_BYTES_MAX {
+                    self.view_of(&source.heap()[view::offset(view)..][..length])
+                } else {
+                    view
+                };
+                self.columns[at].put(row, moved);
+            }
+        } else {
+            let width = source.physical(at).width();
+            let bytes = &source.columns[at].values.as_slice()[from * width..(from + count) * width];
+            self.columns[at].write_rows(to, bytes);
+        }
+        let validity = source.validity(at).map(|bits| (bits, from));
+        let column = &mut self.columns[at];
+        for row in 0..count {
+            let is_null = validity.is_some_and(|(bits, from)| bits[(from + row) / 8] >> ((from + row) % 8) & 1 == 0);
+            if is_null || column.is_null(to + row) {
+                column.set_null(to + row, is_null, false);
+            }
+        }
+        let mut bounds = Bounds::new(source.physical(at));
+        bounds.add(values, validity);
+        column.merge_bounds(&bounds);
+    }
+}

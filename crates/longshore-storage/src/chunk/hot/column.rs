@@ -1,0 +1,225 @@
+//! Decides how the values of a column are changed in place while readers hold on to them.
+//!
+//! Definitions. A column's *whole* buffers have room for all rows of its slot. Readers get slices of them, so that the
+//! strong count of a whole buffer tells whether anybody else can reach its bytes. *Shown* rows are those of the longest
+//! slice that was given out since the whole buffer was last known to be the slot's alone.
+//!
+//! Invariants.
+//! 1. A value is written only if its row is not shown, or if the strong count is one: then nobody but the slot, whose
+//!    latch is held exclusively, can reach it, or come to.
+//! 2. Eight rows share a byte of validity bits, so these are written only if the strong count is one.
+//! 3. What cannot be written in place is copied first; readers keep what they have (copy on write per slot and column).
+
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use arrow_buffer::{Buffer, MutableBuffer};
+
+use crate::arena::Arena;
+use crate::chunk::ChunkColumn;
+use crate::error::OutOfMemory;
+use crate::memory::Memory;
+use crate::statistics::bounds::Bounds;
+use crate::types::{ColumnType, Physical};
+
+/// A column of a slot.
+pub(crate) struct HotColumn {
+    column_type: ColumnType,
+    physical: Physical,
+    /// Values of all rows there is room for.
+    values: Buffer,
+    shown_rows: usize,
+    /// Bits of some rows; those beyond are ones. `None` while no row has been NULL.
+    validity: Option<Buffer>,
+    nulls: usize,
+    bounds: Bounds,
+    /// Whether the bounds are values of the column: nothing was overwritten since they were gathered.
+    exact: bool,
+}
+
+/// Memory of its own for some bytes.
+pub(super) fn own_buffer(memory: &Arc<Memory>, bytes: usize) -> Result<Buffer, OutOfMemory> {
+    let region = Arena::new(Arc::clone(memory), bytes).allocate(bytes)?;
+    // SAFETY: mapped memory is always initialised. It is written again only by the rules above.
+    Ok(unsafe { region.buffer(bytes) })
+}
+
+/// Whether nobody else can reach the bytes of a buffer.
+fn is_alone(buffer: &Buffer) -> bool {
+    if buffer.strong_count() != 1 {
+        return false;
+    }
+    // What the last reader did to give it up happened before: it read the bytes before it decremented the count.
+    fence(Ordering::Acquire);
+    true
+}
+
+impl HotColumn {
+    /// A column without rows, and with room for as many as its values' buffer has.
+    pub(super) fn empty(column_type: ColumnType, values: Buffer) -> HotColumn {
+        let physical = column_type.physical();
+        let bounds = Bounds::new(physical);
+        HotColumn { column_type, physical, values, shown_rows: 0, validity: None, nulls: 0, bounds, exact: true }
+    }
+
+    /// A column of rows that were filled elsewhere. The values may have room for more.
+    pub(crate) fn filled(
+        column_type: ColumnType,
+        values: Buffer,
+        validity: Option<Buffer>,
+        (nulls, bounds, exact): (usize, Bounds, bool),
+        shown_rows: usize,
+    ) -> HotColumn {
+        HotColumn { column_type, physical: column_type.physical(), values, shown_rows, validity, nulls, bounds, exact }
+    }
+
+    /// The bits of a value, the lower ones of which are stored. Meaningless where the row is NULL.
+    pub(crate) fn bits(&self, row: usize) -> u128 {
+        let width = self.physical.width();
+        let bytes = &self.values.as_slice()[row * width..][..width];
+        // The length is known in each arm, so that each is one load.
+        match width {
+            1 => bytes[0].into(),
+            2 => u16::from_le_bytes([bytes[0], bytes[1]]).into(),
+            4 => u32::from_le_bytes(bytes.try_into().expect("four bytes")).into(),
+            8 => u64::from_le_bytes(bytes.try_into().expect("eight bytes")).into(),
+            _ => u128::from_le_bytes(bytes.try_into().expect("sixteen bytes")),
+        }
+    }
+
+    pub(crate) fn is_null(&self, row: usize) -> bool {
+        let Some(bits) = self.validity.as_deref() else { return false };
+        bits.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 0)
+    }
+
+    pub(crate) fn is_view(&self) -> bool {
+        self.physical == Physical::View
+    }
+
+    /// Makes sure that the value of a row may be written: copies the values of the slot's `rows` rows if they are shown.
+    #[inline]
+    pub(super) fn make_writable(&mut self, row: usize, rows: usize, memory: &Arc<Memory>) -> Result<(), OutOfMemory> {
+        if row < self.shown_rows {
+            if !is_alone(&self.values) {
+                self.replace_values(rows, self.capacity(), memory)?;
+            }
+            self.shown_rows = 0;
+        }
+        Ok(())
+    }
+
+    /// The same, beyond the limit of the memory if need be: to undo a change must not fail.
+    pub(super) fn make_writable_always(&mut self, row: usize, rows: usize, memory: &Arc<Memory>) {
+        if self.make_writable(row, rows, memory).is_err() {
+            let bytes = self.values.len();
+            self.replace_by(MutableBuffer::from_len_zeroed(bytes).into(), rows);
+        }
+    }
+
+    /// Takes a new buffer with room for so many rows, and copies the first ones to it.
+    pub(super) fn replace_values(
+        &mut self,
+        rows: usize,
+        capacity: usize,
+        memory: &Arc<Memory>,
+    ) -> Result<(), OutOfMemory> {
+        let copy = own_buffer(memory, capacity * self.physical.width())?;
+        self.replace_by(copy, rows);
+        Ok(())
+    }
+
+    /// Copies the first rows to a buffer that nobody else has.
+    fn replace_by(&mut self, copy: Buffer, rows: usize) {
+        let bytes = rows * self.physical.width();
+        assert!(bytes <= copy.len() && bytes <= self.values.len(), "there is room for the rows");
+        // SAFETY: both are as long as the rows take at least, and nobody else knows of the copy.
+        unsafe { std::ptr::copy_nonoverlapping(self.values.as_ptr(), copy.as_ptr().cast_mut(), bytes) };
+        self.values = copy;
+        self.shown_rows = 0;
+    }
+
+    /// Rows that the values have room for.
+    pub(super) fn capacity(&self) -> usize {
+        self.values.len() / self.physical.width()
+    }
+
+    /// Writes a value, for a row that [`HotColumn::make_writable`] was called for, and widens the bounds.
+    pub(super) fn write(&mut self, row: usize, bits: u128) {
+        self.put(row, bits);
+        self.bounds.widen(self.physical, bits);
+    }
+
+    /// The same where bounds need not care.
+    pub(super) fn put(&mut self, row: usize, bits: u128) {
+        let width = self.physical.width();
+        assert!((row + 1) * width <= self.values.len(), "row {row} is within the room for values");
+        let start = self.values.as_ptr().wrapping_add(row * width).cast_mut();
+        // SAFETY: the address lies within the buffer; nobody else reads or writes the value (invariant 1). The buffer's memory is writable: it was mapped for it.
+        unsafe {
+            match width {
+                1 => start.write(bits as u8),
+                2 => start.cast::<[u8; 2]>().write((bits as u16).to_le_bytes()),
+                4 => start.cast::<[u8; 4]>().write((bits as u32).to_le_bytes()),
+                8 => start.cast::<[u8; 8]>().write((bits as u64).to_le_bytes()),
+                _ => start.cast::<[u8; 16]>().write(bits.to_le_bytes()),
+            }
+        }
+    }
+
+    /// Writes the bytes of values of rows that are not shown.
+    pub(super) fn write_rows(&mut self, row: usize, bytes: &[u8]) {
+        let at = row * self.physical.width();
+        assert!(row >= self.shown_rows && at + bytes.len() <= self.values.len(), "within the room for values");
+        let start = self.values.as_ptr().wrapping_add(at).cast_mut();
+        // SAFETY: the bytes lie within the buffer, and nobody else reads or writes them (invariant 1).
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len()) };
+    }
+
+    /// Takes in what is known of values written by [`HotColumn::write_rows`].
+    pub(super) fn merge_bounds(&mut self, bounds: &Bounds) {
+        self.bounds.merge(bounds);
+    }
+
+    /// The values that there were are overwritten: the bounds may be wider than what is left.
+    pub(super) fn overwritten(&mut self) {
+        self.exact = false;
+    }
+
+    /// Makes a row NULL or not; `was_null` tells whether it counts among the NULLs now.
+    pub(super) fn set_null(&mut self, row: usize, null: bool, was_null: bool) {
+        self.nulls = self.nulls + usize::from(null) - usize::from(was_null);
+        if self.is_null(row) == null {
+            return;
+        }
+        let byte = row / 8;
+        let fits = self.validity.as_ref().is_some_and(|bits| byte < bits.len() && is_alone(bits));
+        if !fits {
+            let mut bits = vec![0xFF_u8; self.capacity().div_ceil(8)];
+            if let Some(before) = &self.validity {
+                bits[..before.len()].copy_from_slice(before);
+            }
+            self.validity = Some(Buffer::from_vec(bits));
+        }
+        let Some(bits) = &self.validity else { return };
+        let at = bits.as_ptr().wrapping_add(byte).cast_mut();
+        // SAFETY: the byte lies within the buffer, which only this column refers to (invariant 2) and which the latch
+        // guards; its memory was allocated for it, by a vector or by mapping.
+        unsafe { at.write(*at & !(1 << (row % 8)) | u8::from(!null) << (row % 8)) };
+    }
+
+    /// The first rows, for readers.
+    pub(super) fn show(&mut self, rows: usize) -> ChunkColumn {
+        self.shown_rows = self.shown_rows.max(rows);
+        let values = self.values.slice_with_length(0, rows * self.physical.width());
+        let bytes = rows.div_ceil(8);
+        if self.validity.as_ref().is_some_and(|bits| bits.len() < bytes) {
+            let mut bits = self.validity.as_deref().unwrap_or_default().to_vec();
+            bits.resize(bytes, 0xFF);
+            self.validity = Some(Buffer::from_vec(bits));
+        }
+        let shared = self.validity.as_ref().filter(|_| self.nulls > 0);
+        let mut statistics = self.bounds.statistics(self.column_type, rows as u64, self.nulls as u64);
+        statistics.exact &= self.exact;
+        ChunkColumn { values, validity: shared.map(|bits| bits.slice_with_length(0, bytes)), statistics }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a slot shows to a reader who takes all of it: a chunk that shares the slot's memory, and what of it a view sees
+//! otherwise.
+
+use std::sync::Arc;
+
+use super::HotChunk;
+use crate::chunk::visible::Overlay;
+use crate::chunk::{Chunk, VisibleChunk};
+use crate::transaction::{Stamps, View};
+use crate::version::{Change, Image};
+
+impl HotChunk {
+    /// What a view sees of the rows; `None` if it is none.
+    pub(crate) fn show(&mut self, slot: u32, view: View, stamps: &Stamps) -> Option<VisibleChunk> {
+        if self.rows == 0 || self.is_dead_for(view, stamps) {
+            return None;
+        }
+        let overlay = self.overlay(view, stamps);
+        if overlay.as_ref().is_some_and(|overlay| overlay.hidden_rows() == self.rows) {
+            return None;
+        }
+        Some(VisibleChunk::new(self.chunk(), slot, overlay))
+    }
+
+    /// All rows, whoever sees them.
+    fn chunk(&mut self) -> Arc<Chunk> {
+        if let Some(shown) = &self.shown {
+            return Arc::clone(shown);
+        }
+        let rows = self.rows;
+        let columns = self.columns.iter_mut().map(|column| column.show(rows)).collect();
+        // SAFETY: booleans are written from booleans only; views are made of texts, UTF-8 for columns of text, that
+        // were put into the heap, or restored.
+        let chunk = Arc::new(unsafe { Chunk::from_parts(Arc::clone(&self.schema), rows, columns, self.heap.show()) });
+        self.shown = Some(Arc::clone(&chunk));
+        chunk
+    }
+
+    /// What a view sees otherwise than it is; `None` if that is nothing.
+    fn overlay(&self, view: View, stamps: &Stamps) -> Option<Overlay> {
+        let unseen_birth = self.births.iter().any(|birth| !view.sees(stamps.get(birth.stamp)));
+        let has_versions = self.versions.as_ref().is_some_and(|versions| !versions.is_empty());
+        if self.dead.is_empty() && !unseen_birth && !has_versions {
+            return None;
+        }
+        let mut overlay = Overlay::new(self.rows, self.columns.len(), self.dead.words());
+        for birth in self.births.iter().filter(|birth| !view.sees(stamps.get(birth.stamp))) {
+            (birth.from..birth.to).for_each(|row| overlay.hide(row, true));
+        }
+        if let Some(versions) = &self.versions {
+            for row in versions.rows() {
+                let mut hidden = overlay.hides(row);
+                for version in versions.chain(row) {
+                    if view.sees(stamps.get(version.stamp)) {
+                        break;
+                    }
+                    match version.change {
+                        Change::Insert => hidden = true,
+                        // What was inserted and deleted unseen ends with the insert.
+                        Change::Delete => hidden = !self.is_born(row, view, stamps),
+                        Change::Update(column, image) => overlay.patch(column.into(), row, image.bits()),
+                        Change::Free => {}
+                    }
+                }
+                overlay.hide(row, hidden);
+            }
+        }
+        overlay.finish()
+    }
+}
+
+const _: () = assert!(size_of::<Image>() <= 24);

@@ -1,0 +1,248 @@
+//! Changes of one row: insert, update of a value, delete. Each is made in place and leaves a version.
+
+use std::sync::Arc;
+
+use super::{GROWTH, HotChunk};
+use crate::chunk::CHUNK_ROWS_MAX;
+use crate::error::OutOfMemory;
+use crate::memory::Memory;
+use crate::transaction::{ConflictKind, StampId, Stamps, TRANSACTION_ID_MIN, View};
+use crate::typed::Input;
+use crate::version::{Change, Image, NONE, Versions};
+use crate::view::INLINE_BYTES_MAX;
+
+/// Why a row cannot be written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum WriteError {
+    /// The writer does not see the row.
+    NoSuchRow,
+    Conflict(ConflictKind),
+    /// The heap of texts has no more room.
+    HeapFull,
+    OutOfMemory(OutOfMemory),
+}
+
+impl From<OutOfMemory> for WriteError {
+    fn from(error: OutOfMemory) -> WriteError {
+        WriteError::OutOfMemory(error)
+    }
+}
+
+/// The conflict with what bears a stamp that one does not see.
+fn conflict(stamp: u64) -> WriteError {
+    let kind = if stamp < TRANSACTION_ID_MIN { ConflictKind::Committed } else { ConflictKind::Uncommitted };
+    WriteError::Conflict(kind)
+}
+
+/// Who writes.
+#[derive(Clone, Copy)]
+pub(crate) struct Writer<'a> {
+    pub(crate) view: View,
+    pub(crate) stamp: StampId,
+    pub(crate) stamps: &'a Stamps,
+    pub(crate) memory: &'a Arc<Memory>,
+    /// Every change leaves a version, even one that nobody else could miss: a savepoint may want it.
+    pub(crate) keeps_all: bool,
+}
+
+impl HotChunk {
+    /// Whether the writer may change a row: he sees it, and nobody has changed it whom he does not see.
+    pub(crate) fn check(&self, row: usize, writer: &Writer<'_>) -> Result<(), WriteError> {
+        let Writer { view, stamps, .. } = *writer;
+        if row >= self.rows || self.gone || !self.is_born(row, view, stamps) {
+            return Err(WriteError::NoSuchRow);
+        }
+        if let Some(death) = self.death {
+            let stamp = stamps.get(death);
+            return Err(if view.sees(stamp) { WriteError::NoSuchRow } else { conflict(stamp) });
+        }
+        let newest = self.versions.as_ref().and_then(|versions| versions.chain(row).next());
+        if let Some(newest) = newest {
+            let stamp = stamps.get(newest.stamp);
+            if !view.sees(stamp) {
+                return Err(if self.is_visible(row, view, stamps) { conflict(stamp) } else { WriteError::NoSuchRow });
+            }
+        }
+        if self.dead.contains(row) { Err(WriteError::NoSuchRow) } else { Ok(()) }
+    }
+
+    /// Whether the writer may remove all rows: there are some that he sees, and nobody has changed any whom he does not
+    /// see.
+    pub(crate) fn check_all(&self, writer: &Writer<'_>) -> Result<(), WriteError> {
+        let Writer { view, stamps, .. } = *writer;
+        if self.gone {
+            return Err(WriteError::NoSuchRow);
+        }
+        if let Some(death) = self.death {
+            let stamp = stamps.get(death);
+            return Err(if view.sees(stamp) { WriteError::NoSuchRow } else { conflict(stamp) });
+        }
+        let births = self.births.iter().map(|birth| birth.stamp);
+        let newest = self.versions.iter().flat_map(|versions| {
+            versions.rows().filter_map(|row| versions.chain(row).next().map(|version| version.stamp))
+        });
+        match births.chain(newest).map(|stamp| stamps.get(stamp)).find(|&stamp| !view.sees(stamp)) {
+            Some(stamp) => Err(conflict(stamp)),
+            None => Ok(()),
+        }
+    }
+
+    /// Inserts a row; says where it is and the number of its version. `None` if there is no room.
+    pub(crate) fn insert(
+        &mut self,
+        values: &[Input<'_>],
+        writer: &Writer<'_>,
+    ) -> Result<Option<(usize, u32)>, WriteError> {
+        if self.gone || self.death.is_some() {
+            return Ok(None);
+        }
+        let long = |value: &Input<'_>| match value {
+            Input::Text(text) if text.len() > INLINE_BYTES_MAX => text.len(),
+            _ => 0,
+        };
+        let heap_bytes = values.iter().map(long).sum();
+        if heap_bytes > 0 {
+            match self.make_heap_room(heap_bytes, writer.memory) {
+                Err(WriteError::HeapFull) if self.rows > 0 => return Ok(None),
+                made => made?,
+            }
+        }
+        let free = self.dead.take_free();
+        let row = match free {
+            Some(row) => row,
+            None if self.rows == CHUNK_ROWS_MAX => return Ok(None),
+            None => self.rows,
+        };
+        if let Err(error) = self.make_row_writable(row, writer.memory) {
+            if free.is_some() {
+                self.dead.set_free(row);
+            }
+            return Err(error.into());
+        }
+        self.shown = None;
+        for (at, value) in values.iter().enumerate() {
+            let bits = match value {
+                Input::Null => 0,
+                Input::Bits(bits) => *bits,
+                Input::Text(text) => self.view_of(text),
+            };
+            let column = &mut self.columns[at];
+            let is_null = *value == Input::Null;
+            let was_null = free.is_some() && column.is_null(row);
+            if is_null || was_null || column.is_null(row) {
+                column.set_null(row, is_null, was_null);
+            }
+            if is_null {
+                column.put(row, 0);
+            } else {
+                column.write(row, bits);
+            }
+        }
+        if free.is_some() {
+            self.dead.remove(row);
+        } else {
+            self.rows += 1;
+        }
+        Ok(Some((row, self.push_version(row, writer.stamp, Change::Insert))))
+    }
+
+    /// Makes sure that all values of a row may be written, the one behind the last included.
+    fn make_row_writable(&mut self, row: usize, memory: &Arc<Memory>) -> Result<(), OutOfMemory> {
+        if row >= self.capacity {
+            self.grow(row + 1, memory)?;
+        }
+        for column in &mut self.columns {
+            column.make_writable(row, self.rows, memory)?;
+        }
+        Ok(())
+    }
+
+    /// Makes room for so many rows and more to come.
+    pub(super) fn grow(&mut self, rows: usize, memory: &Arc<Memory>) -> Result<(), OutOfMemory> {
+        let capacity = (self.capacity * GROWTH).max(rows.next_power_of_two()).clamp(super::ROWS_MIN, CHUNK_ROWS_MAX);
+        for column in &mut self.columns {
+            if column.capacity() < capacity {
+                column.replace_values(self.rows, capacity, memory)?;
+            }
+        }
+        self.capacity = capacity;
+        Ok(())
+    }
+
+    /// Changes a value of a row that [`HotChunk::check`] allows. Says the number of the version, if one was made: none
+    /// is where the transaction has made one of the value, or the row, before.
+    pub(crate) fn update(
+        &mut self,
+        row: usize,
+        column: usize,
+        value: &Input<'_>,
+        writer: &Writer<'_>,
+    ) -> Result<Option<u32>, WriteError> {
+        if let Input::Text(text) = value
+            && text.len() > INLINE_BYTES_MAX
+        {
+            self.make_heap_room(text.len(), writer.memory)?;
+        }
+        self.columns[column].make_writable(row, self.rows, writer.memory)?;
+        self.shown = None;
+        let version = if self.must_keep(row, column, writer) {
+            let image = self.image(row, column);
+            Some(self.push_version(row, writer.stamp, Change::Update(column as u16, image)))
+        } else {
+            None
+        };
+        let bits = match value {
+            Input::Null => 0,
+            Input::Bits(bits) => *bits,
+            Input::Text(text) => self.view_of(text),
+        };
+        let (target, heap) = (&mut self.columns[column], &mut self.heap);
+        if version.is_none() && target.is_view() {
+            heap.forget(target.bits(row));
+        }
+        target.overwritten();
+        let (is_null, was_null) = (*value == Input::Null, target.is_null(row));
+        if is_null != was_null {
+            target.set_null(row, is_null, was_null);
+        }
+        if is_null {
+            target.put(row, 0);
+        } else {
+            target.write(row, bits);
+        }
+        Ok(version)
+    }
+
+    /// Deletes a row that [`HotChunk::check`] allows; says the number of the version.
+    pub(crate) fn delete(&mut self, row: usize, writer: &Writer<'_>) -> u32 {
+        self.dead.insert(row);
+        self.push_version(row, writer.stamp, Change::Delete)
+    }
+
+    /// Whether a value must be kept when the writer changes it.
+    fn must_keep(&self, row: usize, column: usize, writer: &Writer<'_>) -> bool {
+        let Some(versions) = &self.versions else { return true };
+        if writer.keeps_all {
+            return true;
+        }
+        let own = versions.chain(row).take_while(|version| version.stamp == writer.stamp);
+        !own.into_iter().any(|version| match version.change {
+            Change::Insert => true,
+            Change::Update(changed, _) => usize::from(changed) == column,
+            Change::Delete | Change::Free => false,
+        })
+    }
+
+    /// The value of a row as it is, to be kept.
+    fn image(&self, row: usize, column: usize) -> Image {
+        let of = &self.columns[column];
+        if of.is_null(row) { Image::Null } else { Image::of_bits(of.bits(row)) }
+    }
+
+    fn push_version(&mut self, row: usize, stamp: StampId, change: Change) -> u32 {
+        let versions = self.versions.get_or_insert_with(|| Box::new(Versions::new()));
+        let version = versions.push(row, stamp, change);
+        debug_assert_ne!(version, NONE);
+        version
+    }
+}

@@ -1,0 +1,257 @@
+//! What a view sees of a chunk: the chunk as it is, and an overlay where the view sees something else.
+//!
+//! Source: the thesis, 2.2.6. Ranges that the view sees as they are cost one test per array and are not copied; in
+//! others the values are copied and patched. Rows that the view does not see stay in the arrays and are told of by
+//! [`VisibleChunk::visible`], so that whoever scans drops them together with those that a predicate refuses.
+//!
+//! Made at once, under the slot's latch; it holds all it needs, whatever becomes of the versions.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer};
+
+use super::Chunk;
+use crate::datum::RowId;
+use crate::statistics::ColumnStatistics;
+use crate::types::Physical;
+
+/// What a view sees otherwise than the chunk has it.
+pub(crate) struct Overlay {
+    rows: usize,
+    /// Rows that are not seen, 64 in a word; empty if all are.
+    hidden: Vec<u64>,
+    hidden_rows: usize,
+    /// Values that were, per column, in the order of rows; `None` is NULL.
+    patches: Vec<Vec<(u32, Option<u128>)>>,
+}
+
+impl Overlay {
+    pub(crate) fn new(rows: usize, columns: usize, dead: &[u64]) -> Overlay {
+        let mut hidden = dead.to_vec();
+        hidden.resize(rows.div_ceil(64), 0);
+        Overlay { rows, hidden, hidden_rows: 0, patches: vec![Vec::new(); columns] }
+    }
+
+    pub(crate) fn hides(&self, row: usize) -> bool {
+        self.hidden.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
+    }
+
+    pub(crate) fn hide(&mut self, row: usize, hidden: bool) {
+        let word = &mut self.hidden[row / 64];
+        *word = *word & !(1 << (row % 64)) | u64::from(hidden) << (row % 64);
+    }
+
+    /// What a value was; the last call for a value holds, and rows come in order.
+    pub(crate) fn patch(&mut self, column: usize, row: usize, bits: Option<u128>) {
+        let patches = &mut self.patches[column];
+        if let Some(last) = patches.last_mut().filter(|last| last.0 == row as u32) {
+            last.1 = bits;
+        } else {
+            patches.push((row as u32, bits));
+        }
+    }
+
+    /// The overlay, unless it changes nothing.
+    pub(crate) fn finish(mut self) -> Option<Overlay> {
+        self.hidden_rows = self.hidden.iter().map(|word| word.count_ones() as usize).sum();
+        let is_empty = self.hidden_rows == 0 && self.patches.iter().all(Vec::is_empty);
+        (!is_empty).then_some(self)
+    }
+
+    pub(crate) fn hidden_rows(&self) -> usize {
+        self.hidden_rows
+    }
+
+    /// The patches of some rows.
+    fn patches(&self, column: usize, offset: usize, len: usize) -> &[(u32, Option<u128>)] {
+        let patches = &self.patches[column];
+        if patches.is_empty() {
+            return patches;
+        }
+        let at = |row: usize| patches.partition_point(|&(patched, _)| (patched as usize) < row);
+        &patches[at(offset)..at(offset + len)]
+    }
+}
+
+/// A chunk as a view sees it.
+#[derive(Clone)]
+pub struct VisibleChunk {
+    chunk: Arc<Chunk>,
+    slot: u32,
+    overlay: Option<Arc<Overlay>>,
+}
+
+impl fmt::Debug for VisibleChunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VisibleChunk")
+            .field("chunk", &self.chunk)
+            .field("clean", &self.is_clean())
+            .finish_non_exhaustive()
+    }
+}
+
+impl VisibleChunk {
+    pub(crate) fn new(chunk: Arc<Chunk>, slot: u32, overlay: Option<Overlay>) -> VisibleChunk {
+        VisibleChunk { chunk, slot, overlay: overlay.map(Arc::new) }
+    }
+
+    /// The chunk, with rows and values in it that the view does not see unless [`VisibleChunk::is_clean`].
+    #[must_use]
+    pub fn chunk(&self) -> &Arc<Chunk> {
+        &self.chunk
+    }
+
+    /// Whether the view sees just what the chunk holds.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.overlay.is_none()
+    }
+
+    /// Rows of the chunk, seen or not: those that offsets count.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.chunk.rows()
+    }
+
+    /// Rows that the view sees.
+    #[must_use]
+    pub fn visible_rows(&self) -> usize {
+        self.chunk.rows() - self.overlay.as_ref().map_or(0, |overlay| overlay.hidden_rows)
+    }
+
+    /// The id of a row of the chunk.
+    #[must_use]
+    pub fn row_id(&self, offset: usize) -> RowId {
+        RowId::new(self.slot as usize, offset)
+    }
+
+    /// Which of rows `offset..offset + len` the view sees; `None` if all of them.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many.
+    #[must_use]
+    pub fn visible(&self, offset: usize, len: usize) -> Option<BooleanBuffer> {
+        assert!(offset + len <= self.rows(), "rows {offset} to {} of {}", offset + len, self.rows());
+        let overlay = self.overlay.as_ref().filter(|overlay| overlay.hidden_rows > 0)?;
+        if !(offset..offset + len).any(|row| overlay.hides(row)) {
+            return None;
+        }
+        Some(BooleanBuffer::collect_bool(len, |row| !overlay.hides(offset + row)))
+    }
+
+    /// Rows `offset..offset + len` of a column as the view sees them, as [`Chunk::array`] has them. What rows hold that
+    /// are not seen means nothing. Nothing is copied unless one of the values is another one for the view.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column, or not as many rows.
+    #[must_use]
+    pub fn array(&self, column: usize, offset: usize, len: usize) -> ArrayRef {
+        match self.patched(column, offset, len) {
+            None => self.chunk.array(column, offset, len),
+            Some((values, validity)) => self.chunk.array_of(column, &values, validity.as_ref(), 0, len),
+        }
+    }
+
+    /// Patched copies of the values of some rows, and of their validity bits; `None` if nothing is to be patched.
+    fn patched(&self, column: usize, offset: usize, len: usize) -> Option<(Buffer, Option<Buffer>)> {
+        assert!(offset + len <= self.rows(), "rows {offset} to {} of {}", offset + len, self.rows());
+        let patches = self.overlay.as_ref()?.patches(column, offset, len);
+        if patches.is_empty() {
+            return None;
+        }
+        let width = self.chunk.physical(column).width();
+        let mut values = MutableBuffer::with_capacity(len * width);
+        values.extend_from_slice(&self.chunk.columns[column].values.as_slice()[offset * width..(offset + len) * width]);
+        let validity = self.chunk.validity(column);
+        let is_null = |row: usize| validity.is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0);
+        let mut bits: Option<Vec<u8>> = None;
+        if validity.is_some() || patches.iter().any(|(_, patch)| patch.is_none()) {
+            let mut copy = vec![0xFF_u8; len.div_ceil(8)];
+            (0..len).filter(|&row| is_null(offset + row)).for_each(|row| copy[row / 8] &= !(1 << (row % 8)));
+            bits = Some(copy);
+        }
+        for &(row, patch) in patches {
+            let row = row as usize - offset;
+            let stored = patch.unwrap_or(0).to_le_bytes();
+            values.as_slice_mut()[row * width..][..width].copy_from_slice(&stored[..width]);
+            if let Some(bits) = &mut bits {
+                bits[row / 8] = bits[row / 8] & !(1 << (row % 8)) | u8::from(patch.is_some()) << (row % 8);
+            }
+        }
+        Some((values.into(), bits.map(Buffer::from_vec)))
+    }
+
+    /// Counts and bounds of a column over the rows that the view sees. The counts are exact; the bounds hold, but are
+    /// exact only if the view sees just what the chunk holds.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column.
+    #[must_use]
+    pub fn statistics(&self, column: usize) -> ColumnStatistics {
+        let mut statistics = self.chunk.statistics(column).clone();
+        let Some(overlay) = &self.overlay else { return statistics };
+        let validity = self.chunk.validity(column);
+        let is_null = |row: usize| validity.is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0);
+        if statistics.null_count > 0 && overlay.hidden_rows > 0 {
+            statistics.null_count -= (0..overlay.rows).filter(|&row| overlay.hides(row) && is_null(row)).count() as u64;
+        }
+        for &(row, patch) in overlay.patches[column].iter().filter(|(row, _)| !overlay.hides(*row as usize)) {
+            statistics.null_count += u64::from(patch.is_none());
+            statistics.null_count -= u64::from(is_null(row as usize));
+        }
+        statistics.row_count = self.visible_rows() as u64;
+        statistics.exact = false;
+        if statistics.null_count == statistics.row_count {
+            (statistics.min, statistics.max) = (None, None);
+        }
+        statistics
+    }
+
+    /// A chunk of just what the view sees: the chunk itself if that is all, else a copy.
+    #[must_use]
+    pub fn settled(&self) -> Arc<Chunk> {
+        let Some(overlay) = &self.overlay else { return Arc::clone(&self.chunk) };
+        let kept: Vec<u32> = (0..self.rows()).filter(|&row| !overlay.hides(row)).map(|row| row as u32).collect();
+        let columns = (0..overlay.patches.len()).map(|column| self.settled_column(column, &kept));
+        let columns = columns.collect();
+        let heap = self.chunk.heap[0].clone();
+        // SAFETY: the values are those of a valid chunk, with the same heap; patches were values of it.
+        Arc::new(unsafe { Chunk::from_parts(Arc::clone(self.chunk.schema()), kept.len(), columns, heap) })
+    }
+
+    fn settled_column(&self, column: usize, kept: &[u32]) -> super::ChunkColumn {
+        let (values, validity) = self.patched(column, 0, self.rows()).unwrap_or_else(|| {
+            let column = &self.chunk.columns[column];
+            (column.values.clone(), column.validity.clone())
+        });
+        let statistics = self.statistics(column);
+        let values = match self.chunk.physical(column) {
+            Physical::U8 => picked::<u8>(&values, kept),
+            Physical::I16 => picked::<i16>(&values, kept),
+            Physical::I32 | Physical::F32 => picked::<i32>(&values, kept),
+            Physical::I64 | Physical::F64 => picked::<i64>(&values, kept),
+            Physical::I128 | Physical::View => picked::<i128>(&values, kept),
+        };
+        let validity = validity.filter(|_| statistics.null_count > 0).map(|bits| {
+            let mut picked = vec![0xFF_u8; kept.len().div_ceil(8)];
+            for (to, &from) in kept.iter().enumerate() {
+                if bits[from as usize / 8] >> (from % 8) & 1 == 0 {
+                    picked[to / 8] &= !(1 << (to % 8));
+                }
+            }
+            Buffer::from_vec(picked)
+        });
+        super::ChunkColumn { values, validity, statistics }
+    }
+}
+
+/// Some of the values.
+fn picked<T: arrow_buffer::ArrowNativeType>(values: &Buffer, kept: &[u32]) -> Buffer {
+    let values: &[T] = values.typed_data();
+    Buffer::from_vec(kept.iter().map(|&row| values[row as usize]).collect::<Vec<T>>())
+}

@@ -1,0 +1,63 @@
+//! The slots of a relation: a list that only grows, and is read without a lock.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::chunk::hot::{HotChunk, Slot};
+
+/// Slots of the first segment; each further one has twice as many as the one before.
+const FIRST_SEGMENT_SLOTS: usize = 16;
+const SEGMENTS: usize = 28;
+
+pub(crate) struct Slots {
+    segments: [OnceLock<Box<[OnceLock<Slot>]>>; SEGMENTS],
+    len: AtomicUsize,
+    growing: Mutex<()>,
+}
+
+impl Slots {
+    pub(super) fn new() -> Slots {
+        Slots { segments: [const { OnceLock::new() }; SEGMENTS], len: AtomicUsize::new(0), growing: Mutex::new(()) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> Option<&Slot> {
+        if at >= self.len() {
+            return None;
+        }
+        let (segment, at, _) = place(at);
+        self.segments.get(segment)?.get()?[at].get()
+    }
+
+    /// Adds slots in order, next to each other; says the place of the first.
+    pub(super) fn push(&self, slots: impl IntoIterator<Item = HotChunk>) -> usize {
+        let _growing = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = self.len();
+        for (at, slot) in (first..).zip(slots) {
+            let (segment, at_segment, len) = place(at);
+            let segment = self.segments[segment].get_or_init(|| (0..len).map(|_| OnceLock::new()).collect());
+            let is_new = segment[at_segment].set(Slot::new(slot)).is_ok();
+            assert!(is_new, "a place is taken once");
+            self.len.store(at + 1, Ordering::Release);
+        }
+        first
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        (0..self.len()).filter_map(|at| Some((at, self.get(at)?)))
+    }
+}
+
+/// The segment of a place, the place there, and the places that the segment has.
+#[inline]
+fn place(at: usize) -> (usize, usize, usize) {
+    let shifted = at + FIRST_SEGMENT_SLOTS;
+    let segment = (shifted.ilog2() - FIRST_SEGMENT_SLOTS.ilog2()) as usize;
+    let len = FIRST_SEGMENT_SLOTS << segment;
+    (segment, shifted - len, len)
+}

@@ -1,0 +1,233 @@
+//! What a relation and the transactions that work on it share: its slots, and which of them have room.
+//!
+//! Rows that are inserted one by one go to one *open* slot. When it is full, the next one is a slot in which rows were
+//! freed, or a new one.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::Snapshot;
+use super::slots::Slots;
+use crate::chunk::Chunk;
+use crate::chunk::hot::{HotChunk, Slot, WriteError, Writer};
+use crate::datum::RowId;
+use crate::error::OutOfMemory;
+use crate::memory::Memory;
+use crate::transaction::{ConflictKind, StampId, Time, TransactionError, Transactions, View};
+use crate::typed::Input;
+use crate::types::Schema;
+
+/// No slot.
+const NO_SLOT: usize = u32::MAX as usize;
+
+pub(crate) struct Table {
+    name: OnceLock<String>,
+    schema: Arc<Schema>,
+    memory: Arc<Memory>,
+    transactions: Arc<Transactions>,
+    pub(crate) slots: Slots,
+    /// The slot that inserts go to.
+    open: AtomicUsize,
+    /// Slots other than the open one that have room.
+    roomy: Mutex<Vec<usize>>,
+    /// What was committed at some time, as long as no slot changes.
+    cached: Mutex<Option<(Time, Arc<Snapshot>)>>,
+    has_cached: AtomicBool,
+    /// The time of the last commit of a transaction that wrote here.
+    changed: AtomicU64,
+}
+
+impl Table {
+    pub(super) fn new(schema: Arc<Schema>, memory: Arc<Memory>, transactions: Arc<Transactions>) -> Table {
+        Table {
+            name: OnceLock::new(),
+            schema,
+            memory,
+            transactions,
+            slots: Slots::new(),
+            open: AtomicUsize::new(NO_SLOT),
+            roomy: Mutex::default(),
+            cached: Mutex::default(),
+            has_cached: AtomicBool::new(false),
+            changed: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    pub(crate) fn memory(&self) -> &Arc<Memory> {
+        &self.memory
+    }
+
+    pub(crate) fn transactions(&self) -> &Arc<Transactions> {
+        &self.transactions
+    }
+
+    /// Its name, for messages.
+    pub(crate) fn name(&self) -> String {
+        self.name.get().map_or("the relation", String::as_str).to_owned()
+    }
+
+    pub(super) fn set_name(&self, name: String) {
+        // Whoever named it first was as right.
+        let _ = self.name.set(name);
+    }
+
+    /// The slot of a row.
+    pub(crate) fn slot(&self, row: RowId) -> Result<&Slot, TransactionError> {
+        self.slots.get(row.chunk()).ok_or_else(|| self.no_such_row(row))
+    }
+
+    pub(crate) fn no_such_row(&self, row: RowId) -> TransactionError {
+        TransactionError::NoSuchRow { relation: self.name(), row }
+    }
+
+    pub(crate) fn conflict(&self, row: RowId, kind: ConflictKind) -> TransactionError {
+        TransactionError::Conflict { relation: self.name(), row, kind }
+    }
+
+    /// What has gone wrong with the writing of a row, in terms of the relation.
+    pub(crate) fn failed(&self, row: RowId, error: WriteError) -> TransactionError {
+        match error {
+            WriteError::NoSuchRow => self.no_such_row(row),
+            WriteError::Conflict(kind) => self.conflict(row, kind),
+            WriteError::HeapFull => TransactionError::TooMuchText { relation: self.name(), bytes: 0 },
+            WriteError::OutOfMemory(error) => error.into(),
+        }
+    }
+
+    /// Inserts a row where there is room; says where, and the number of its version.
+    pub(crate) fn insert(&self, values: &[Input<'_>], writer: &Writer<'_>) -> Result<(RowId, u32), TransactionError> {
+        loop {
+            let at = self.open.load(Ordering::Acquire);
+            if let Some(slot) = self.slots.get(at) {
+                self.forget_cached();
+                match slot.write().insert(values, writer) {
+                    Ok(Some((row, version))) => return Ok((RowId::new(at, row), version)),
+                    Ok(None) => {}
+                    Err(error) => return Err(self.failed(RowId::new(at, 0), error)),
+                }
+            }
+            self.open_next(at)?;
+        }
+    }
+
+    /// Puts rows of a chunk, from row `from` on, behind all others, so that they keep their order; says where the first
+    /// one is and how many they are, which may be fewer than all.
+    pub(crate) fn append(&self, chunk: &Chunk, from: usize, stamp: StampId) -> Result<(RowId, usize), OutOfMemory> {
+        let mut at = self.slots.len().wrapping_sub(1);
+        loop {
+            if let Some(slot) = self.slots.get(at) {
+                let mut slot = slot.write();
+                let first = slot.len();
+                let count = slot.append(chunk, from, stamp, &self.memory)?;
+                if count > 0 {
+                    return Ok((RowId::new(at, first), count));
+                }
+            }
+            at = self.push(vec![HotChunk::empty(&self.schema, &self.memory)?]);
+        }
+    }
+
+    /// Opens another slot than the one that has turned out to be full.
+    fn open_next(&self, full: usize) -> Result<(), OutOfMemory> {
+        let mut roomy = self.lock_roomy();
+        if self.open.load(Ordering::Acquire) != full {
+            return Ok(());
+        }
+        if let Some(slot) = self.slots.get(full) {
+            slot.write().listed = false;
+        }
+        let next = loop {
+            let Some(at) = roomy.pop() else {
+                let mut slot = HotChunk::empty(&self.schema, &self.memory)?;
+                slot.listed = true;
+                break self.slots.push([slot]);
+            };
+            let Some(slot) = self.slots.get(at) else { continue };
+            let mut slot = slot.write();
+            if slot.has_room() {
+                break at;
+            }
+            slot.listed = false;
+        };
+        self.open.store(next, Ordering::Release);
+        Ok(())
+    }
+
+    /// Adds slots; the last one may be the next that inserts go to.
+    pub(crate) fn push(&self, slots: Vec<HotChunk>) -> usize {
+        let first = self.slots.push(slots);
+        self.list(self.slots.len() - 1);
+        first
+    }
+
+    /// Takes note that a slot has room, if it has.
+    pub(crate) fn list(&self, at: usize) {
+        let Some(slot) = self.slots.get(at) else { return };
+        // The list before the slot, as where it is taken from.
+        let mut roomy = self.lock_roomy();
+        let mut slot = slot.write();
+        if !slot.listed && slot.has_room() {
+            slot.listed = true;
+            roomy.push(at);
+        }
+    }
+
+    /// A transaction that wrote here commits.
+    pub(crate) fn set_changed(&self, time: Time) {
+        self.changed.fetch_max(time.0, Ordering::AcqRel);
+    }
+
+    /// What is visible of the rows.
+    pub(super) fn show(&self, view: View) -> Snapshot {
+        let stamps = self.transactions.stamps();
+        let pieces = self.slots.iter().filter_map(|(at, slot)| slot.write().show(at as u32, view, stamps));
+        Snapshot::new(Arc::clone(&self.schema), pieces.collect())
+    }
+
+    /// What has been committed.
+    pub(super) fn committed(&self) -> Arc<Snapshot> {
+        {
+            let cached = self.lock_cached();
+            if let Some((start, snapshot)) = &*cached
+                && start.0 >= self.changed.load(Ordering::Acquire)
+            {
+                return Arc::clone(snapshot);
+            }
+        }
+        let reader = self.transactions.begin_reader();
+        let snapshot = Arc::new(self.show(reader.view()));
+        let before = {
+            let mut cached = self.lock_cached();
+            self.has_cached.store(true, Ordering::Release);
+            cached.replace((reader.view().start(), Arc::clone(&snapshot)))
+        };
+        // Readers need not wait while the memory of the old one is freed.
+        drop(before);
+        snapshot
+    }
+
+    /// Gives up the cached snapshot, since it keeps slots from being written in place.
+    #[inline]
+    pub(crate) fn forget_cached(&self) {
+        if self.has_cached.load(Ordering::Acquire) {
+            let before = {
+                let mut cached = self.lock_cached();
+                self.has_cached.store(false, Ordering::Release);
+                cached.take()
+            };
+            drop(before);
+        }
+    }
+
+    fn lock_roomy(&self) -> MutexGuard<'_, Vec<usize>> {
+        self.roomy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_cached(&self) -> MutexGuard<'_, Option<(Time, Arc<Snapshot>)>> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

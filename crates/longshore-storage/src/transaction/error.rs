@@ -1,0 +1,250 @@
+//! The ways in which a transaction fails.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::datum::RowId;
+use crate::error::OutOfMemory;
+use crate::types::ColumnType;
+
+/// Why two transactions cannot both go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConflictKind {
+    /// Another transaction has changed the row and has not ended yet.
+    Uncommitted,
+    /// Another transaction has changed the row since this one began, and has committed.
+    Committed,
+    /// Another transaction has changed since what this one has read.
+    Read,
+}
+
+/// An operation of a transaction has failed. After a [`TransactionError::Conflict`] or when memory has run out the
+/// transaction can only be rolled back; after any other error what the operation had done is undone.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TransactionError {
+    /// Another transaction is in the way; the same transaction may succeed when it is tried again.
+    Conflict {
+        /// The relation.
+        relation: String,
+        /// The row that both are about.
+        row: RowId,
+        /// In what way.
+        kind: ConflictKind,
+    },
+    /// A key that there can only be one of is there already.
+    Duplicate {
+        /// The relation.
+        relation: String,
+        /// The index.
+        index: String,
+        /// The key, as text.
+        key: String,
+        /// The row that has it.
+        row: RowId,
+    },
+    /// The transaction sees no such row.
+    NoSuchRow {
+        /// The relation.
+        relation: String,
+        /// The row.
+        row: RowId,
+    },
+    /// There is no such column.
+    NoSuchColumn {
+        /// The relation.
+        relation: String,
+        /// The name that was asked for.
+        column: String,
+    },
+    /// A value has another type than the column it is for.
+    Type {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+        /// Its type.
+        column_type: ColumnType,
+        /// The type of the value.
+        found: &'static str,
+    },
+    /// A row with another number of values than the relation has columns.
+    ColumnCount {
+        /// The relation.
+        relation: String,
+        /// Its columns.
+        expected: usize,
+        /// Values.
+        found: usize,
+    },
+    /// NULL for a column that is NOT NULL.
+    NotNull {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+    },
+    /// The value is NULL, but was read as one that is not.
+    IsNull {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+        /// The row.
+        row: RowId,
+    },
+    /// A text of more characters than the column may hold.
+    TooLong {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+        /// Its type.
+        column_type: ColumnType,
+        /// Characters of the text.
+        length: usize,
+    },
+    /// A value that the column's type cannot represent.
+    Invalid {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+        /// Its type.
+        column_type: ColumnType,
+        /// The value, shortened for display.
+        value: String,
+    },
+    /// More bytes of text in a row, or by and by in the rows of a chunk, than a chunk can hold (2 GiB).
+    TooMuchText {
+        /// The relation.
+        relation: String,
+        /// Bytes of the text that does not fit.
+        bytes: usize,
+    },
+    /// A column of an index cannot be set in place: the row must be deleted and inserted again.
+    Indexed {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+    },
+    /// The transaction was begun as one that only reads.
+    ReadOnly,
+    /// The transaction was given up by who ran it.
+    Abandoned,
+    /// Memory ran out.
+    OutOfMemory(OutOfMemory),
+}
+
+impl TransactionError {
+    /// Whether the same transaction may succeed when it is tried again.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, TransactionError::Conflict { .. })
+    }
+}
+
+impl fmt::Display for ConflictKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ConflictKind::Uncommitted => "another transaction is changing it",
+            ConflictKind::Committed => "another transaction has changed it meanwhile",
+            ConflictKind::Read => "another transaction has changed what this one read",
+        })
+    }
+}
+
+impl fmt::Display for TransactionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TransactionError::Conflict { relation, row, kind } => {
+                write!(f, "could not serialize access to row {row} of {relation}: {kind}; try the transaction again")
+            }
+            TransactionError::Duplicate { relation, index, key, row } => {
+                write!(f, "duplicate key {key} in {relation}: {index} allows it once, and row {row} has it")
+            }
+            TransactionError::NoSuchRow { relation, row } => {
+                write!(f, "row {row} of {relation} does not exist for this transaction")
+            }
+            TransactionError::NoSuchColumn { relation, column } => {
+                write!(f, "{relation} has no column {column}")
+            }
+            TransactionError::Type { relation, column, column_type, found } => {
+                write!(f, "column {column} of {relation} is {column_type}, but the value is {found}; convert it")
+            }
+            TransactionError::ColumnCount { relation, expected, found } => {
+                write!(f, "a row has {found} values, but {relation} has {expected} columns")
+            }
+            TransactionError::NotNull { relation, column } => {
+                write!(f, "column {column} of {relation}: the value is NULL but the column is NOT NULL")
+            }
+            TransactionError::IsNull { relation, column, row } => {
+                write!(f, "column {column} of row {row} of {relation} is NULL; read it as a value that may be missing")
+            }
+            TransactionError::TooLong { relation, column, column_type, length } => write!(
+                f,
+                "column {column} {column_type} of {relation}: a text of {length} characters is too long; shorten it or \
+                 widen the column"
+            ),
+            TransactionError::Invalid { relation, column, column_type, value } => write!(
+                f,
+                "column {column} {column_type} of {relation}: \"{value}\" is not a valid value or out of range"
+            ),
+            TransactionError::TooMuchText { relation, bytes } => write!(
+                f,
+                "a text of {bytes} bytes does not fit into its chunk of {relation}, which holds at most {}",
+                crate::buffer::HEAP_BYTES_MAX
+            ),
+            TransactionError::Indexed { relation, column } => write!(
+                f,
+                "column {column} of {relation} is part of an index and cannot be set in place; replace the whole row"
+            ),
+            TransactionError::ReadOnly => f.write_str("a read-only transaction cannot change rows"),
+            TransactionError::Abandoned => f.write_str("the transaction was given up"),
+            TransactionError::OutOfMemory(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for TransactionError {}
+
+impl From<OutOfMemory> for TransactionError {
+    fn from(error: OutOfMemory) -> TransactionError {
+        TransactionError::OutOfMemory(error)
+    }
+}
+
+/// A transaction could not commit; it has been rolled back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommitError {
+    /// Another transaction has committed changes of what this one has read.
+    Conflict {
+        /// The relation.
+        relation: String,
+        /// The row that was changed.
+        row: RowId,
+    },
+}
+
+impl fmt::Display for CommitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CommitError::Conflict { relation, row } => {
+                let kind = ConflictKind::Read;
+                write!(f, "could not serialize access to row {row} of {relation}: {kind}; try the transaction again")
+            }
+        }
+    }
+}
+
+impl Error for CommitError {}
+
+impl From<CommitError> for TransactionError {
+    fn from(error: CommitError) -> TransactionError {
+        match error {
+            CommitError::Conflict { relation, row } => {
+                TransactionError::Conflict { relation, row, kind: ConflictKind::Read }
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The end of a transaction's versions: taken back when it is rolled back, given up when everybody sees it.
+//!
+//! Source: the thesis, 2.2.4. With one transaction after the other, every version goes with the commit that made it.
+
+use super::stamp::StampId;
+use super::write_set::{Write, WriteKind, WriteSet};
+
+impl WriteSet {
+    /// Gives up the versions of a commit that everybody sees, and the rows that were deleted.
+    pub(super) fn reclaim(&self, stamp: StampId) {
+        for &Write { table, kind, row, version } in &self.writes {
+            let table = &self.tables[table as usize];
+            let Some(slot) = table.slots.get(row.chunk()) else { continue };
+            let mut slot = slot.write();
+            match kind {
+                WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete => slot.reclaim(row.row(), version),
+                WriteKind::Append => slot.reclaim_births(stamp),
+                WriteKind::Truncate => slot.clear(),
+            }
+            let is_news = kind == WriteKind::Delete && !slot.listed;
+            drop(slot);
+            if is_news {
+                table.list(row.chunk());
+            }
+        }
+    }
+
+    /// Undoes the changes from some place on, the last one first.
+    pub(super) fn undo(&mut self, from: usize, stamp: StampId) {
+        while self.writes.len() > from
+            && let Some(Write { table, kind, row, version }) = self.writes.pop()
+        {
+            let table = &self.tables[table as usize];
+            let Some(slot) = table.slots.get(row.chunk()) else { continue };
+            table.forget_cached();
+            let mut slot = slot.write();
+            match kind {
+                WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete => {
+                    slot.undo(row.row(), version, table.memory());
+                }
+                WriteKind::Append => slot.undo_births(row.row(), stamp),
+                WriteKind::Truncate => slot.undo_death(),
+            }
+            let is_news = matches!(kind, WriteKind::Insert | WriteKind::Append) && !slot.listed;
+            drop(slot);
+            if is_news {
+                table.list(row.chunk());
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What a transaction has changed: the rows, not the values, which lie with the rows.
+
+use std::sync::Arc;
+
+use super::stamp::StampId;
+use super::time::Time;
+use crate::datum::RowId;
+use crate::relation::Table;
+
+/// A kind of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteKind {
+    Insert,
+    /// Of a value of this column.
+    Update(u16),
+    Delete,
+    /// Rows that came many at a time: as many as the version says, from the row on.
+    Append,
+    /// All rows of the row's slot went.
+    Truncate,
+}
+
+/// A change of a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Write {
+    /// The table, by its place in the write set.
+    pub(crate) table: u32,
+    pub(crate) kind: WriteKind,
+    pub(crate) row: RowId,
+    /// The number of the version, within the slot.
+    pub(crate) version: u32,
+}
+
+#[derive(Default)]
+pub(crate) struct WriteSet {
+    pub(crate) tables: Vec<Arc<Table>>,
+    pub(crate) writes: Vec<Write>,
+}
+
+impl WriteSet {
+    pub(super) fn clear(&mut self) {
+        self.tables.clear();
+        self.writes.clear();
+    }
+
+    /// The place of a table, which is entered if it is new.
+    #[inline]
+    pub(super) fn table(&mut self, table: &Arc<Table>) -> u32 {
+        // Transactions know few tables.
+        if let Some(at) = self.tables.iter().position(|known| Arc::ptr_eq(known, table)) {
+            return at as u32;
+        }
+        self.tables.push(Arc::clone(table));
+        self.tables.len() as u32 - 1
+    }
+}
+
+/// What a committed transaction has changed, as long as somebody may need it.
+pub(crate) struct Committed {
+    time: Time,
+    stamp: StampId,
+    set: WriteSet,
+}
+
+impl Committed {
+    pub(super) fn new(time: Time, stamp: StampId, set: WriteSet) -> Committed {
+        Committed { time, stamp, set }
+    }
+
+    pub(crate) fn time(&self) -> Time {
+        self.time
+    }
+
+    pub(super) fn stamp(&self) -> StampId {
+        self.stamp
+    }
+
+    #[allow(dead_code, reason = "what validation goes through")]
+    pub(crate) fn set(&self) -> &WriteSet {
+        &self.set
+    }
+
+    /// Gives up the versions, which everybody sees.
+    pub(super) fn reclaim(&self) {
+        self.set.reclaim(self.stamp);
+    }
+}

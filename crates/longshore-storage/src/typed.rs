@@ -1,0 +1,12 @@
+//! Values and columns as Rust types: the face of the typed API.
+//!
+//! A [`crate::Datum`] is any value; a [`Field`] is a column that was checked once to hold a Rust type, so that reading and
+//! writing it checks nothing again. A closure over them is a compiled transaction, what HyPer's procedures are.
+//!
+//! Not here: the operations (`transaction`).
+
+mod domain;
+mod field;
+
+pub(crate) use domain::{Input, input};
+pub use field::{Field, FieldType, Scalar};

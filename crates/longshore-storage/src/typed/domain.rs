@@ -1,0 +1,113 @@
+//! Which values a column takes, and how it stores them: the rules of `buffer/batch.rs`, for one value at a time.
+
+use std::borrow::Cow;
+
+use crate::buffer::canonical_uuid;
+use crate::datum::Datum;
+use crate::relation::Table;
+use crate::transaction::TransactionError;
+use crate::types::{ColumnType, Physical};
+
+/// Characters of a value that an error shows.
+const SHOWN_CHARACTERS_MAX: usize = 40;
+
+/// A value as a column stores it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Input<'a> {
+    Null,
+    /// The lower bits are those of the value.
+    Bits(u128),
+    Text(Cow<'a, [u8]>),
+}
+
+/// A value as a column of a relation stores it, if it may.
+pub(crate) fn input<'a>(table: &Table, column: usize, datum: Datum<'a>) -> Result<Input<'a>, TransactionError> {
+    let described = &table.schema().columns()[column];
+    let column_type = described.column_type;
+    let physical = column_type.physical();
+    #[allow(clippy::match_same_arms, reason = "the values have different types")]
+    Ok(match (physical, datum) {
+        (_, Datum::Null) if described.nullable => Input::Null,
+        (_, Datum::Null) => {
+            return Err(TransactionError::NotNull { relation: table.name(), column: described.name.clone() });
+        }
+        (Physical::U8, Datum::Bool(value)) => Input::Bits(value.into()),
+        (Physical::I16, Datum::I16(value)) => Input::Bits(value as u128),
+        (Physical::I32, Datum::I32(value)) => Input::Bits(value as u128),
+        (Physical::I32, Datum::I16(value)) => Input::Bits(value as u128),
+        (Physical::I64, Datum::I64(value)) => Input::Bits(decimal(table, column, value.into())?),
+        (Physical::I64, Datum::I32(value)) => Input::Bits(decimal(table, column, value.into())?),
+        (Physical::I64, Datum::I16(value)) => Input::Bits(decimal(table, column, value.into())?),
+        (Physical::I128, Datum::I128(value)) => Input::Bits(decimal(table, column, value)?),
+        (Physical::I128, Datum::I64(value)) => Input::Bits(decimal(table, column, value.into())?),
+        (Physical::F32, Datum::F32(value)) => Input::Bits(value.to_bits().into()),
+        (Physical::F64, Datum::F64(value)) => Input::Bits(value.to_bits().into()),
+        (Physical::F64, Datum::F32(value)) => Input::Bits(f64::from(value).to_bits().into()),
+        (Physical::View, Datum::Bytes(value)) if column_type == ColumnType::Bytea => Input::Text(value.into()),
+        (Physical::View, Datum::Text(value)) if column_type != ColumnType::Bytea => text(table, column, value)?,
+        (_, datum) => {
+            return Err(TransactionError::Type {
+                relation: table.name(),
+                column: described.name.clone(),
+                column_type,
+                found: datum.kind(),
+            });
+        }
+    })
+}
+
+/// The bits of an integer, which must have no more digits than a decimal column may hold.
+fn decimal(table: &Table, column: usize, value: i128) -> Result<u128, TransactionError> {
+    if let ColumnType::Decimal { precision, .. } = table.schema().columns()[column].column_type {
+        let limit = 10_u128.pow(precision.into());
+        if value.unsigned_abs() >= limit {
+            return Err(invalid(table, column, &value.to_string()));
+        }
+    }
+    Ok(value as u128)
+}
+
+/// A text as its column stores it: CHAR without trailing blanks, VARCHAR without those that are too many, UUID in its
+/// canonical form.
+fn text<'a>(table: &Table, column: usize, text: &'a str) -> Result<Input<'a>, TransactionError> {
+    let described = &table.schema().columns()[column];
+    let (stored, characters_max) = match described.column_type {
+        ColumnType::Char(length) => (text.trim_end_matches(' '), length as usize),
+        ColumnType::Varchar(length) => (text, length as usize),
+        ColumnType::Uuid => {
+            let stored = canonical_uuid(text.as_bytes()).ok_or_else(|| invalid(table, column, text))?;
+            return Ok(Input::Text(Cow::Owned(stored.to_vec())));
+        }
+        _ => return Ok(Input::Text(text.as_bytes().into())),
+    };
+    // Every character has at least a byte.
+    if stored.len() <= characters_max {
+        return Ok(Input::Text(stored.as_bytes().into()));
+    }
+    let Some((end, _)) = stored.char_indices().nth(characters_max) else {
+        return Ok(Input::Text(stored.as_bytes().into()));
+    };
+    if stored[end..].bytes().all(|byte| byte == b' ') {
+        return Ok(Input::Text(stored.as_bytes()[..end].into()));
+    }
+    Err(TransactionError::TooLong {
+        relation: table.name(),
+        column: described.name.clone(),
+        column_type: described.column_type,
+        length: text.chars().count(),
+    })
+}
+
+fn invalid(table: &Table, column: usize, value: &str) -> TransactionError {
+    let described = &table.schema().columns()[column];
+    let value = match value.char_indices().nth(SHOWN_CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}...", &value[..end]),
+        None => value.to_owned(),
+    };
+    TransactionError::Invalid {
+        relation: table.name(),
+        column: described.name.clone(),
+        column_type: described.column_type,
+        value,
+    }
+}

@@ -1,0 +1,213 @@
+//! The chains of a slot's rows, and the slab that their versions lie in.
+
+use super::positions::{RANGE_ROWS, Span};
+use crate::chunk::CHUNK_ROWS_MAX;
+use crate::transaction::StampId;
+
+/// No version.
+pub(crate) const NONE: u32 = u32::MAX;
+
+const RANGES: usize = CHUNK_ROWS_MAX / RANGE_ROWS;
+const _: () = assert!(CHUNK_ROWS_MAX.is_multiple_of(RANGE_ROWS));
+
+/// What a value was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Image {
+    Null,
+    /// The stored bits, the lower half first; of a long text the view, whose text stays in the slot's heap.
+    Bits([u64; 2]),
+}
+
+impl Image {
+    pub(crate) fn of_bits(bits: u128) -> Image {
+        Image::Bits([bits as u64, (bits >> 64) as u64])
+    }
+
+    /// The stored bits; none for NULL.
+    pub(crate) fn bits(&self) -> Option<u128> {
+        match self {
+            Image::Null => None,
+            Image::Bits([low, high]) => Some(u128::from(*low) | u128::from(*high) << 64),
+        }
+    }
+}
+
+/// What a transaction did to a row, with what it takes to undo it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Change {
+    Insert,
+    Delete,
+    /// The value of a column before.
+    Update(u16, Image),
+    /// The version is free. Its `older` is the next free one.
+    Free,
+}
+
+/// One change of a row.
+#[derive(Debug)]
+pub(crate) struct Version {
+    pub(crate) change: Change,
+    pub(crate) stamp: StampId,
+    /// The version before; [`NONE`] for the oldest.
+    pub(crate) older: u32,
+    /// The version after; [`NONE`] for the newest.
+    newer: u32,
+    row: u16,
+}
+
+/// All versions of a slot.
+pub(crate) struct Versions {
+    /// The newest versions of a range's rows.
+    heads: [Option<Box<[u32; RANGE_ROWS]>>; RANGES],
+    /// Versions of a range.
+    counts: [u32; RANGES],
+    spans: [Span; RANGES],
+    slab: Vec<Version>,
+    free: u32,
+    count: usize,
+    /// Heads without versions, for the next range that gets one.
+    spare: Option<Box<[u32; RANGE_ROWS]>>,
+}
+
+impl Versions {
+    pub(crate) fn new() -> Versions {
+        Versions {
+            heads: [const { None }; RANGES],
+            counts: [0; RANGES],
+            spans: [Span::EMPTY; RANGES],
+            slab: Vec::new(),
+            free: NONE,
+            count: 0,
+            spare: None,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The newest version of a row.
+    pub(crate) fn head(&self, row: usize) -> u32 {
+        self.heads[row / RANGE_ROWS].as_ref().map_or(NONE, |heads| heads[row % RANGE_ROWS])
+    }
+
+    /// The newest version of a row, then the older ones.
+    pub(crate) fn chain(&self, row: usize) -> impl Iterator<Item = &Version> {
+        let mut next = self.head(row);
+        std::iter::from_fn(move || {
+            let version = self.slab.get(next as usize)?;
+            next = version.older;
+            Some(version)
+        })
+    }
+
+    /// Rows with versions, in order.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
+        let ranges = self.heads.iter().enumerate().filter_map(|(range, heads)| Some((range, heads.as_ref()?)));
+        ranges.flat_map(|(range, heads)| {
+            let rows = self.spans[range].rows().filter(|&row| heads[row] != NONE);
+            rows.map(move |row| range * RANGE_ROWS + row)
+        })
+    }
+
+    /// All values that were.
+    pub(crate) fn images(&mut self) -> impl Iterator<Item = (usize, &mut Image)> {
+        self.slab.iter_mut().filter_map(|version| match &mut version.change {
+            Change::Update(column, image) => Some((usize::from(*column), image)),
+            Change::Insert | Change::Delete | Change::Free => None,
+        })
+    }
+
+    /// Puts a version before the others of its row; says its number.
+    pub(crate) fn push(&mut self, row: usize, stamp: StampId, change: Change) -> u32 {
+        let range = row / RANGE_ROWS;
+        let heads =
+            self.heads[range].get_or_insert_with(|| self.spare.take().unwrap_or_else(|| Box::new([NONE; RANGE_ROWS])));
+        let older = heads[row % RANGE_ROWS];
+        let version = Version { change, stamp, older, newer: NONE, row: row as u16 };
+        let at = if self.free == NONE {
+            self.slab.push(version);
+            self.slab.len() as u32 - 1
+        } else {
+            let at = self.free;
+            self.free = std::mem::replace(&mut self.slab[at as usize], version).older;
+            at
+        };
+        heads[row % RANGE_ROWS] = at;
+        if let Some(older) = self.slab.get_mut(older as usize) {
+            older.newer = at;
+        }
+        self.spans[range].add(row % RANGE_ROWS);
+        self.counts[range] += 1;
+        self.count += 1;
+        at
+    }
+
+    /// Takes a version out of its chain, wherever it stands; says what it was.
+    pub(crate) fn remove(&mut self, at: u32) -> Change {
+        let free = Version { change: Change::Free, stamp: StampId(0), older: self.free, newer: NONE, row: 0 };
+        let Version { change, older, newer, row, .. } = std::mem::replace(&mut self.slab[at as usize], free);
+        debug_assert_ne!(change, Change::Free, "a version is removed once");
+        self.free = at;
+        if let Some(older) = self.slab.get_mut(older as usize) {
+            older.newer = newer;
+        }
+        let range = usize::from(row) / RANGE_ROWS;
+        if let Some(newer) = self.slab.get_mut(newer as usize) {
+            newer.older = older;
+        } else if let Some(heads) = &mut self.heads[range] {
+            heads[usize::from(row) % RANGE_ROWS] = older;
+        }
+        self.count -= 1;
+        self.counts[range] -= 1;
+        if self.counts[range] == 0 {
+            // All heads are none again.
+            self.spare = self.heads[range].take();
+            self.spans[range] = Span::EMPTY;
+        }
+        if self.count == 0 && self.slab.len() > RANGE_ROWS {
+            self.slab = Vec::new();
+            self.free = NONE;
+        }
+        change
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamps(versions: &Versions, row: usize) -> Vec<u32> {
+        versions.chain(row).map(|version| version.stamp.0).collect()
+    }
+
+    #[test]
+    fn chains_go_from_newest_to_oldest_and_lose_any_of_theirs() {
+        let mut versions = Versions::new();
+        let numbers: Vec<u32> = (0..5).map(|at| versions.push(70, StampId(at), Change::Delete)).collect();
+        versions.push(71, StampId(9), Change::Insert);
+        assert_eq!(stamps(&versions, 70), [4, 3, 2, 1, 0]);
+        for (number, left) in [(2, vec![4, 3, 1, 0]), (4, vec![3, 1, 0]), (0, vec![3, 1])] {
+            assert_eq!(versions.remove(numbers[number]), Change::Delete);
+            assert_eq!(stamps(&versions, 70), left);
+        }
+        assert_eq!(versions.rows().collect::<Vec<_>>(), [70, 71]);
+        let again = versions.push(65_535, StampId(6), Change::Insert);
+        assert!(numbers.contains(&again), "the place of a removed one is used");
+        assert_eq!(versions.rows().collect::<Vec<_>>(), [70, 71, 65_535]);
+    }
+
+    #[test]
+    fn a_range_without_versions_has_no_heads() {
+        let mut versions = Versions::new();
+        for round in 0..3 {
+            let numbers: Vec<u32> = (0..2000).map(|row| versions.push(row, StampId(round), Change::Insert)).collect();
+            assert!(versions.heads[0].is_some() && versions.heads[1].is_some());
+            for number in numbers {
+                versions.remove(number);
+            }
+            assert!(versions.is_empty() && versions.heads.iter().all(Option::is_none));
+            assert_eq!(versions.rows().next(), None);
+        }
+    }
+}
