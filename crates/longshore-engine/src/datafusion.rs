@@ -35,7 +35,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
 use datafusion::physical_plan::ExecutionPlan;
-use longshore_load::Control;
+use longshore_load::{Control, RejectSummary};
 use longshore_storage::{Memory, MergeKind, Relation, Schema};
 use sqlparser::ast::{Query, Statement};
 use tokio::runtime::Handle;
@@ -47,7 +47,7 @@ use crate::{Config, Error, Report, RowStream};
 pub(crate) use columnar::{Columnar, FileKind};
 use errors::ours;
 use in_situ::Files;
-pub(crate) use in_situ::{Filling, Finder, TextInput, TextTable, Texts, check_exists, find_files};
+pub(crate) use in_situ::{FileRejects, Filling, Finder, TextInput, TextTable, Texts, check_exists, find_files};
 use pipeline::Pipeline;
 use plan::Planner;
 use workers::Pool;
@@ -68,6 +68,17 @@ pub(crate) struct Appending {
     pub(crate) threads: Option<usize>,
     /// What one name of the statement stands for.
     pub(crate) source: Option<(String, NamedSource)>,
+    /// What becomes of records of the statement's one text that cannot be taken; `None` where nothing was said.
+    pub(crate) rejects: Option<FileRejects>,
+    /// Whether the rows are made and checked, but not kept.
+    pub(crate) dry_run: bool,
+}
+
+/// What an INSERT did, or would do.
+pub(crate) struct Appended {
+    pub(crate) rows: u64,
+    /// Records of its text that were left out.
+    pub(crate) rejects: RejectSummary,
 }
 
 /// Files that a statement of ours reads under a name.
@@ -83,12 +94,18 @@ impl Queries {
     /// When the system does not give the threads.
     pub(crate) fn new(config: &Config, catalog: Arc<Catalog>, memory: Arc<Memory>) -> Result<Self, Error> {
         let state = context::state(config, &memory);
-        let files = Files { catalog, memory, tuning: config.tuning(), control: Arc::new(Control::new()) };
+        let files =
+            Files { catalog, memory, tuning: config.tuning(), control: Arc::new(Control::new()), rejects: None };
         Ok(Self { state, files, pool: Pool::start(config.threads)? })
     }
 
     fn planner(&self, control: &Arc<Control>) -> Planner {
         Planner::new(&self.state, self.files.clone(), control)
+    }
+
+    /// A planner of statements whose files reject as `rejects` says.
+    fn planner_rejecting(&self, rejects: Option<FileRejects>, control: &Arc<Control>) -> Planner {
+        Planner::new(&self.state, Files { rejects, ..self.files.clone() }, control)
     }
 
     /// Starts a query, EXPLAIN or SHOW; the rows are made while they are read.
@@ -105,29 +122,43 @@ impl Queries {
         self.run(&planner, physical, control)
     }
 
-    /// Runs the INSERT `statement`, whose target is `table`: all rows are appended, or none. Returns their number.
+    /// Runs the INSERT `statement`, whose target is `table`: all rows are appended, or none.
     pub(crate) async fn insert(
         &self,
         statement: Statement,
         table: &Table,
         appending: Appending,
         control: &Arc<Control>,
-    ) -> Result<u64, Error> {
-        let mut planner = self.planner(control);
-        let threads = appending.threads.unwrap_or(self.files.tuning.threads);
+    ) -> Result<Appended, Error> {
+        let Appending { merge, threads, source, rejects, dry_run } = appending;
+        let is_rejecting = rejects.is_some();
+        let mut planner = self.planner_rejecting(rejects, control);
+        let threads = threads.unwrap_or(self.files.tuning.threads);
         planner.insert_into(table);
-        if let Some((name, source)) = appending.source {
+        if let Some((name, source)) = source {
             planner.define(&name, source, threads);
         }
         let (relation, plan) = insert::target(planner.logical(statement).await?)?;
         let physical = Box::pin(planner.physical_insert(&plan)).await?;
-        let Some(pipeline) = Pipeline::new(&physical) else {
+        let pipeline = Pipeline::new(&physical);
+        if is_rejecting && !pipeline.as_ref().is_some_and(Pipeline::reads_text) {
+            return Err(Error::unsupported(
+                "ON_ERROR needs each record of one text to be read once: a query that only computes and filters over one \
+                 text; with others, set on_error => ignore in read_csv(...), or load the text first",
+            ));
+        }
+        let Some(pipeline) = pipeline else {
             let rows = self.run(&planner, physical, control)?;
-            return insert::append(&relation, rows, control).await;
+            let rows = if dry_run {
+                insert::dry_run(&relation, rows, control).await?
+            } else {
+                insert::append(&relation, rows, control).await?
+            };
+            return Ok(Appended { rows, rejects: RejectSummary::default() });
         };
         let (context, runtime, shared) = (planner.state.task_ctx(), Handle::current(), Arc::clone(control));
         blocking::run(control, move |_| {
-            let target = pipeline::Target { relation: &relation, merge: appending.merge, threads };
+            let target = pipeline::Target { relation: &relation, merge, threads, dry_run };
             pipeline.append(&target, &context, &shared, &runtime)
         })
         .await

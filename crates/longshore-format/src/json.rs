@@ -7,8 +7,8 @@
 //! * Strings must stand for characters: half a surrogate pair is a defect, and so is text that is not UTF-8.
 //! * Objects and arrays lie at most [`JSON_DEPTH_MAX`] within each other.
 //!
-//! A value is found by its path ([`JsonPath`]). One that is null, or that is not there (because a key is absent, an
-//! array is too short, or a path goes on where a scalar stands), is missing. Numbers and booleans become fields as
+//! A value is found by its path ([`JsonPath`]). One that is not there (because a key is absent, an array is too short,
+//! or a path goes on where a scalar stands) is missing, and takes the default of its column; null is NULL. Numbers and booleans become fields as
 //! they are written, strings fields in quotes with their escapes taken away, and objects and arrays fields in quotes
 //! with the text that they are. Keys that no column wants are ignored, or make a record a defect ([`UnknownKeys`]).
 //!

@@ -277,13 +277,11 @@ impl Files {
     }
 }
 
-/// What a field is where a record lacks it.
+/// What a field is where a record lacks it, or has null.
 fn missing(target: Option<&crate::FieldTarget>, column: Option<&Column>, options: &TextOptions) -> Missing {
-    if let Some(default) = target.and_then(|target| target.default.as_ref()) {
-        return Missing { text: default.as_bytes().into(), quoted: true };
-    }
     let null = options.values.null_text(column.map_or("", |column| &column.name));
-    Missing { text: null.as_bytes().into(), quoted: false }
+    let default = target.and_then(|target| target.default.as_ref());
+    Missing { null: null.as_bytes().into(), default: default.map(|default| default.as_bytes().into()) }
 }
 
 impl Queue {

@@ -23,7 +23,7 @@ use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 
 use crate::files::{Files, Output};
 use crate::load::Failure;
-use crate::reject::RejectOrder;
+use crate::reject::{RejectOrder, SpanRejects};
 use crate::worker::Pass;
 use crate::{Control, FieldTarget, Header, InputFile, LoadError, LoadReport, RejectSummary, TextOptions, Tuning};
 pub use format::options as sniffed_options;
@@ -83,8 +83,27 @@ pub struct Inferred {
 /// # Errors
 /// When a file cannot be read, is empty, or has records that do not fit the dialect that was found.
 pub fn infer(inputs: Vec<InputFile>, request: &InferRequest, control: &Control) -> Result<Inferred, LoadError> {
-    let (inferred, _) = run(inputs, request, control, false, None)?;
+    let (inferred, _) = run(inputs, request, control, Keep::Types, None)?;
     Ok(inferred)
+}
+
+/// Does what [`load_inferred`] does, and keeps nothing of the rows.
+///
+/// # Errors
+/// As [`load_inferred`].
+pub fn dry_run_inferred(
+    inputs: Vec<InputFile>,
+    request: &InferRequest,
+    control: &Control,
+) -> Result<(Inferred, LoadReport), LoadError> {
+    let begin = Instant::now();
+    let order = RejectOrder::new(&request.options, &request.memory)?;
+    let (inferred, spans) = run(inputs, request, control, Keep::Checks, order.as_ref())?;
+    for span in spans {
+        deliver(order.as_ref(), span.work.sequence, span.taken.rejects)?;
+    }
+    let report = report(order, inferred.rows, control, begin)?;
+    Ok((inferred, report))
 }
 
 /// Does what [`infer`] does and keeps the rows: a relation with the columns that were found.
@@ -102,33 +121,55 @@ pub fn load_inferred(
 ) -> Result<(Relation, Inferred, LoadReport), LoadError> {
     let begin = Instant::now();
     let order = RejectOrder::new(&request.options, &request.memory)?;
-    let (inferred, spans) = run(inputs, request, control, true, order.as_ref())?;
+    let (inferred, spans) = run(inputs, request, control, Keep::Rows, order.as_ref())?;
     let relation = Relation::new(Arc::clone(&inferred.schema), Arc::clone(&request.memory));
     let append = relation.begin_append(request.tuning.merge);
     for span in spans {
-        if let Some((order, rejects)) = order.as_ref().zip(span.taken.rejects) {
-            order.deliver(span.work.sequence, rejects).map_err(|(_, error)| error)?;
-        }
+        deliver(order.as_ref(), span.work.sequence, span.taken.rejects)?;
         append.merge(span.work.sequence, span.taken.buffers)?;
     }
-    let mut rejects = RejectSummary::default();
-    if let Some(order) = order {
-        order.finish(inferred.rows)?;
-        rejects = order.summary();
-    }
-    let rows = append.commit();
-    let bytes = control.progress.bytes_done();
-    let report = LoadReport { rows, rejects, bytes, seconds: begin.elapsed().as_secs_f64() };
+    let mut report = report(order, inferred.rows, control, begin)?;
+    report.rows = append.commit();
     Ok((relation, inferred, report))
 }
 
-/// Infers; returns the spans in their order. With `keep`, they have their rows, and their rejects if there is an order
-/// of these.
+/// Hands the rejects of a span on, if there are to be any.
+fn deliver(order: Option<&RejectOrder>, sequence: u64, rejects: Option<SpanRejects>) -> Result<(), LoadError> {
+    match order.zip(rejects) {
+        Some((order, rejects)) => order.deliver(sequence, rejects).map_err(|(_, error)| error),
+        None => Ok(()),
+    }
+}
+
+/// What is to be said when `rows` rows are good.
+fn report(order: Option<RejectOrder>, rows: u64, control: &Control, begin: Instant) -> Result<LoadReport, LoadError> {
+    let rejects = match order {
+        Some(order) => {
+            order.finish(rows)?;
+            order.summary()
+        }
+        None => RejectSummary::default(),
+    };
+    Ok(LoadReport { rows, rejects, bytes: control.progress.bytes_done(), seconds: begin.elapsed().as_secs_f64() })
+}
+
+/// What the reading of files is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    /// The types alone: what can be told without decoding is not decoded, and nothing is rejected.
+    Types,
+    /// The types, and to know what is wrong.
+    Checks,
+    /// The rows.
+    Rows,
+}
+
+/// Infers; returns the spans in their order, with what is kept of them.
 fn run(
     mut inputs: Vec<InputFile>,
     request: &InferRequest,
     control: &Control,
-    keep: bool,
+    keep: Keep,
     rejects: Option<&RejectOrder>,
 ) -> Result<(Inferred, Vec<Done>), LoadError> {
     let given = format::given(&request.given, &request.options);

@@ -201,6 +201,7 @@ impl fmt::Display for TooManyRejects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.limit {
             RejectLimit::Percent(percent) => write!(f, "more than {percent}% of the records were rejected")?,
+            RejectLimit::Records(1) => f.write_str("more than 1 record was rejected")?,
             limit => write!(f, "more than {limit} records were rejected")?,
         }
         write!(f, " (REJECT_LIMIT {}); the first: ", self.limit)?;

@@ -169,6 +169,14 @@ impl TextScan {
         self.rejects.as_ref().map_or_else(RejectSummary::default, |rejects| rejects.order.summary())
     }
 
+    /// To be called when what is made of the rows failed: then the rejects are not kept either.
+    pub fn abandon(&self) {
+        if let Some(rejects) = &self.rejects {
+            rejects.order.abandon();
+        }
+        self.pass.files.stop();
+    }
+
     /// The rows of a piece as batches, behind `ready`.
     fn batches(
         &self,
@@ -331,10 +339,7 @@ impl ScanWorker {
                     self.scan.end().map_err(|error| (u64::MAX, error))?;
                 }
             } else if let Err(error) = self.advance() {
-                if let Some(rejects) = &self.scan.rejects {
-                    rejects.order.abandon();
-                }
-                self.scan.pass.files.stop();
+                self.scan.abandon();
                 self.exhausted = true;
                 self.leave();
                 return Err(error);

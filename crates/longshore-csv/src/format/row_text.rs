@@ -32,10 +32,10 @@ const SHORT_BYTES: usize = 16;
 /// What a field becomes that its record lacks or that is null without a text of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// The text to put there.
-    pub text: Box<[u8]>,
-    /// Whether it is a value whatever it looks like; otherwise it is NULL where it is the NULL text.
-    pub quoted: bool,
+    /// The NULL text, which stands where the record says that the field is null.
+    pub null: Box<[u8]>,
+    /// The text of the value where the record lacks the field; where there is none, it is null there as well.
+    pub default: Option<Box<[u8]>>,
 }
 
 /// Rows under construction; made once and reused.
@@ -245,12 +245,20 @@ impl RowText {
     pub fn push_missing(&mut self, origin: u32) {
         let field = self.fields_begun();
         let missing = std::mem::take(&mut self.missing[field]);
-        if missing.quoted {
-            self.push_quoted(&missing.text, origin);
-        } else {
-            self.push_bare(&missing.text, origin);
+        match &missing.default {
+            Some(default) => self.push_quoted(default, origin),
+            None => self.push_bare(&missing.null, origin),
         }
         self.missing[field] = missing;
+    }
+
+    /// Appends a field that the record has and that is null.
+    #[inline]
+    pub fn push_null(&mut self, origin: u32) {
+        let field = self.fields_begun();
+        let null = std::mem::take(&mut self.missing[field].null);
+        self.push_bare(&null, origin);
+        self.missing[field].null = null;
     }
 
     #[inline]
@@ -418,13 +426,20 @@ mod tests {
 
     #[test]
     fn missing_fields_become_what_was_asked_for() {
-        let missing =
-            [("", false), ("n/a", true)].map(|(text, quoted)| Missing { text: text.as_bytes().into(), quoted });
+        let missing = [("", None), ("-", Some("n/a"))].map(|(null, default): (&str, Option<&str>)| Missing {
+            null: null.as_bytes().into(),
+            default: default.map(|default| default.as_bytes().into()),
+        });
         let mut rows = RowText::new(missing.to_vec(), 1 << 16);
         rows.push_missing(0);
         rows.push_missing(0);
         rows.end_record(0, 0);
-        assert_eq!(read(&mut rows), [[(String::new(), false), ("n/a".to_owned(), true)]]);
+        rows.push_null(0);
+        rows.push_null(0);
+        rows.end_record(0, 0);
+        let field = |text: &str, quoted| (text.to_owned(), quoted);
+        let lacking = [field("", false), field("n/a", true)];
+        assert_eq!(read(&mut rows), [lacking, [field("", false), field("-", false)]]);
         rows.clear();
         rows.seal();
         assert_eq!(rows.rows().count(), 0);

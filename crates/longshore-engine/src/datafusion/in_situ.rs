@@ -20,7 +20,7 @@ use datafusion::common::{Result, TableReference};
 use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
-use longshore_load::{Control, Tuning};
+use longshore_load::{Control, OnError, RejectLimit, TextOptions, Tuning};
 use longshore_storage::{Column, ColumnType, Memory, Schema};
 use sqlparser::ast::{ObjectName, ObjectNamePart, TableAlias, TableFactor};
 
@@ -42,6 +42,15 @@ pub(super) struct Files {
     pub(super) tuning: Tuning,
     /// Progress and cancellation of the statement.
     pub(super) control: Arc<Control>,
+    /// What becomes of records that cannot be taken, where the statement says it for its text.
+    pub(super) rejects: Option<FileRejects>,
+}
+
+/// What becomes of records of a text that cannot be taken.
+#[derive(Clone, Debug)]
+pub(crate) struct FileRejects {
+    pub(crate) on_error: OnError,
+    pub(crate) limit: RejectLimit,
 }
 
 impl fmt::Debug for Files {
@@ -194,20 +203,29 @@ impl Files {
         }
         let places: Vec<usize> = (0..names.len()).collect();
         let texts = Texts::Files(request.paths.clone());
-        let name = texts.name();
         let (inputs, options) = texts.plan(request.options(), &names, &places, &fillings)?;
-        let schema = Arc::new(Schema::new(columns));
-        let table = TextTable {
-            name,
-            inputs,
-            arrow: schema.arrow(),
-            schema,
-            options,
-            tuning: request.tuned(&self.tuning),
-            memory: Arc::clone(&self.memory),
-            checks_all: false,
-        };
-        Ok((table, alias))
+        Ok((self.table(request, inputs, Arc::new(Schema::new(columns)), options)?, alias))
+    }
+
+    /// `inputs` as a table of these columns.
+    fn table(
+        &self,
+        request: &ReadCsv,
+        inputs: Vec<TextInput>,
+        schema: Arc<Schema>,
+        mut options: TextOptions,
+    ) -> Result<TextTable, Error> {
+        if let Some(rejects) = &self.rejects {
+            if request.options().is_given("ON_ERROR") {
+                return Err(Error::invalid(
+                    "ON_ERROR is given to read_csv and to the statement that it is in; keep one of them",
+                ));
+            }
+            options.on_error = rejects.on_error.clone();
+            options.reject_limit = rejects.limit;
+        }
+        let tuning = request.tuned(&self.tuning);
+        Ok(TextTable::new(request.name(), inputs, schema, options, tuning, &self.memory))
     }
 
     fn columns_of(&self, table: &str) -> Result<Arc<Schema>, Error> {
@@ -232,6 +250,7 @@ impl Files {
             tuning: request.tuned(&self.tuning),
             memory: &self.memory,
             control: &self.control,
+            rejects: self.rejects.as_ref(),
         };
         finder.find(Texts::Files(request.paths.clone()))
     }
@@ -239,16 +258,7 @@ impl Files {
     /// The text that `request` describes, whose columns are found out.
     fn found(&self, request: &ReadCsv) -> Result<TextTable, Error> {
         let FoundText { inputs, schema, options, .. } = self.find(request)?;
-        Ok(TextTable {
-            name: request.name(),
-            inputs,
-            arrow: schema.arrow(),
-            schema,
-            options,
-            tuning: request.tuned(&self.tuning),
-            memory: Arc::clone(&self.memory),
-            checks_all: false,
-        })
+        self.table(request, inputs, schema, options)
     }
 
     /// What is found out of the text that `request` describes, and why.

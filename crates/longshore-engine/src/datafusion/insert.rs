@@ -27,6 +27,21 @@ pub(super) fn target(plan: LogicalPlan) -> Result<(Arc<Relation>, Arc<LogicalPla
     }
 }
 
+/// Makes all `rows` and checks that `relation` takes them, which does not get them. Returns their number.
+pub(super) async fn dry_run(relation: &Relation, mut rows: RowStream, control: &Control) -> Result<u64, Error> {
+    let mut intake = Intake::new(relation);
+    let mut count = 0;
+    while let Some(batch) = rows.try_next().await? {
+        if control.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        intake.add(&batch)?;
+        intake.take()?;
+        count += batch.num_rows() as u64;
+    }
+    Ok(count)
+}
+
 /// Appends all `rows` to `relation`, or none of them. Returns their number.
 pub(super) async fn append(relation: &Relation, mut rows: RowStream, control: &Control) -> Result<u64, Error> {
     let mut intake = Intake::new(relation);

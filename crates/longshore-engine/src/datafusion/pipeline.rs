@@ -23,10 +23,11 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
 use futures::StreamExt;
-use longshore_load::{Control, SpanRows, TextScan};
-use longshore_storage::{Append, MergeKind, Relation};
+use longshore_load::{Control, RejectSummary, SpanRows, TextScan};
+use longshore_storage::{Append, MergeKind, PartitionBuffer, Relation};
 use tokio::runtime::Handle;
 
+use super::Appended;
 use super::errors::ours;
 use super::in_situ::TextSource;
 use super::intake::Intake;
@@ -46,6 +47,8 @@ pub(super) struct Target<'a> {
     /// `None` leaves the choice to the plan.
     pub(super) merge: Option<MergeKind>,
     pub(super) threads: usize,
+    /// Whether the rows are made and checked, but not kept.
+    pub(super) dry_run: bool,
 }
 
 impl Pipeline {
@@ -71,19 +74,24 @@ impl Pipeline {
         }
     }
 
-    /// Appends all rows to the target, or none. Returns their number. Blocks; `runtime` serves what does not.
+    /// Whether it reads text.
+    pub(super) fn reads_text(&self) -> bool {
+        self.text().is_some()
+    }
+
+    /// Appends all rows to the target, or none. Blocks; `runtime` serves what does not.
     pub(super) fn append(
         &self,
         target: &Target<'_>,
         context: &Arc<TaskContext>,
         control: &Arc<Control>,
         runtime: &Handle,
-    ) -> Result<u64, Error> {
+    ) -> Result<Appended, Error> {
         let text = self.text();
         // Rows left out leave short chunks behind, which are worth being moved together.
         let filters = text.is_some_and(TextSource::filters) || self.stages.iter().any(|stage| stage.is::<FilterExec>());
         let merge = target.merge.unwrap_or(if filters { MergeKind::Copy } else { MergeKind::Chunk });
-        let append = target.relation.begin_append(merge);
+        let append = (!target.dry_run).then(|| target.relation.begin_append(merge));
         let parts = match text {
             Some(source) => Parts::Spans(source.begin(Arc::clone(control))?, source),
             None => Parts::Partitions(self.over(Arc::clone(&self.files)).map_err(ours)?, AtomicU64::new(0)),
@@ -92,7 +100,8 @@ impl Pipeline {
             pipeline: self,
             parts,
             relation: target.relation,
-            append: &append,
+            append: append.as_ref(),
+            rows: AtomicU64::new(0),
             context,
             control,
             runtime,
@@ -105,10 +114,15 @@ impl Pipeline {
             }
             run.work();
         });
-        match run.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some((_, error)) => Err(error),
-            None => Ok(append.commit()),
+        let Run { parts, rows, failure, .. } = run;
+        if let Some((_, error)) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
         }
+        let rejects = match parts {
+            Parts::Spans(scan, _) => scan.rejects(),
+            Parts::Partitions(..) => RejectSummary::default(),
+        };
+        Ok(Appended { rows: append.map_or(rows.into_inner(), Append::commit), rejects })
     }
 
     /// The scan, if it is one of text.
@@ -150,7 +164,10 @@ struct Run<'a> {
     pipeline: &'a Pipeline,
     parts: Parts<'a>,
     relation: &'a Relation,
-    append: &'a Append<'a>,
+    /// Where rows go; nowhere in a dry run.
+    append: Option<&'a Append<'a>>,
+    /// Rows that were made.
+    rows: AtomicU64,
     context: &'a Arc<TaskContext>,
     control: &'a Control,
     runtime: &'a Handle,
@@ -168,6 +185,9 @@ impl Run<'_> {
             Parts::Partitions(plan, next) => self.partitions(plan, next, &mut intake),
         };
         if let Err((part, error)) = done {
+            if let Parts::Spans(scan, _) = &self.parts {
+                scan.abandon();
+            }
             let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
             if failure.as_ref().is_none_or(|(earlier, _)| part < *earlier) {
                 *failure = Some((part, error));
@@ -233,6 +253,12 @@ impl Run<'_> {
             }
             intake.add(&batch.map_err(ours)?)?;
         }
-        self.append.merge(part, intake.take()?).map_err(Error::from)
+        let buffers = intake.take()?;
+        let rows: usize = buffers.iter().map(PartitionBuffer::rows).sum();
+        self.rows.fetch_add(rows as u64, Ordering::Relaxed);
+        match self.append {
+            Some(append) => append.merge(part, buffers).map_err(Error::from),
+            None => Ok(()),
+        }
     }
 }

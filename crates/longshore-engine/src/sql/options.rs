@@ -27,8 +27,7 @@ use crate::sql::option_list::shown_place;
 pub(crate) use format::Format;
 use given::{Given, boolean};
 use language::Language;
-pub(crate) use rejects::ErrorChoice;
-use rejects::RejectOptions;
+pub(crate) use rejects::{ErrorChoice, RejectOptions};
 pub use rules::{OPTIONS, OptionRule};
 use source::SourceOptions;
 use values::Values;
@@ -207,8 +206,7 @@ impl Options {
             header: self.header,
             trailing_delimiter: self.trailing_delimiter,
             mode: self.mode,
-            // A table or a file for rejects is made by the statement.
-            on_error: if self.rejects.on_error == ErrorChoice::Ignore { OnError::Ignore } else { OnError::Stop },
+            on_error: self.on_error(),
             reject_limit: self.rejects.limit,
             ..TextOptions::of(reading.format)
         };
@@ -218,7 +216,23 @@ impl Options {
     /// How a text is read whose language is found out.
     pub(crate) fn text_without_language(&self) -> TextOptions {
         let plain = Dialect::new(b',', Some(b'"'), None).expect("these characters have a role each");
-        TextOptions { values: self.values.options.clone(), mode: self.mode, ..TextOptions::new(plain) }
+        TextOptions {
+            values: self.values.options.clone(),
+            mode: self.mode,
+            on_error: self.on_error(),
+            reject_limit: self.rejects.limit,
+            ..TextOptions::new(plain)
+        }
+    }
+
+    /// What becomes of records that cannot be taken. A table or a file for them is made by the statement.
+    fn on_error(&self) -> OnError {
+        if self.rejects.on_error == ErrorChoice::Ignore { OnError::Ignore } else { OnError::Stop }
+    }
+
+    /// Whether the option was given.
+    pub(crate) fn is_given(&self, name: &str) -> bool {
+        self.given.contains(&name)
     }
 
     /// What was said, for whoever finds out the rest.
@@ -239,8 +253,7 @@ impl Options {
             }
         };
         let unusual = ["ESCAPE_RULE", "LINE_ENDS", "SHORT_RECORDS", "LONG_RECORDS", "STRAY_QUOTES", "NUL_BYTES"];
-        let unusual =
-            self.given.iter().find(|name| unusual.contains(name) || ["MAX_RECORD_SIZE", "ON_ERROR"].contains(name));
+        let unusual = self.given.iter().find(|name| unusual.contains(name) || **name == "MAX_RECORD_SIZE");
         if let Some(option) = unusual {
             return Err(Error::unsupported(format!(
                 "option {option} needs columns with types: what it says is found out where they are not given"

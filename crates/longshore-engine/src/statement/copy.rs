@@ -22,7 +22,7 @@ use crate::catalog::{Entry, Table};
 use crate::datafusion::{Appending, Columnar, FileKind, Filling, NamedSource, TextInput, TextTable, Texts, find_files};
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource};
-use crate::sql::options::{ErrorChoice, Format, Options, Use};
+use crate::sql::options::{Format, Options, Use};
 use crate::sql::{self, Parsed, names};
 use crate::statement::rejects::{self, Rejects};
 use crate::statement::{Context, blocking, create_from, refuse};
@@ -42,7 +42,7 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
     }
     let target = Target::new(context, &copy.table, &copy.columns, &options)?;
     let (report, notice) = match copy.source {
-        CopySource::Query(query) => (target.append_query(context, query, &options).await?, None),
+        CopySource::Query(query) => target.append_query(context, query, &options).await?,
         CopySource::Stdin => {
             check_format(&options, FileKind::Text, "STDIN")?;
             let reader = streams.input.take().ok_or_else(|| {
@@ -61,7 +61,7 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
             if kinds.iter().all(|kind| *kind == FileKind::Text) {
                 target.append_text(context, Texts::Files(paths), options, copy.condition).await?
             } else {
-                (target.append_columnar(context, &paths, &options, copy.condition).await?, None)
+                target.append_columnar(context, &paths, &options, copy.condition).await?
             }
         }
     };
@@ -158,36 +158,23 @@ impl Target {
         let Some(condition) = condition else {
             return run_load(context, &self.table.relation, &self.fields, &fillings, texts, options).await;
         };
-        if options.rejects.on_error != ErrorChoice::Stop || options.rejects.dry_run {
-            return Err(Error::unsupported(
-                "COPY ... WHERE takes neither ON_ERROR nor DRY_RUN yet; load all rows, and leave out the others behind",
-            ));
-        }
-        if let Some((column, _)) = fillings.first() {
-            let name = &self.table.relation.schema().columns()[*column].name;
-            return Err(Error::unsupported(format!(
-                "COPY ... WHERE does not fill column {name}; write COPY {} FROM (SELECT ... FROM read_csv(...) WHERE ...)",
-                names::quoted(&self.table.name)
-            )));
-        }
         let columns = self.table.relation.schema().columns();
-        let schema = Arc::new(Schema::new(self.fields.iter().map(|field| columns[*field].clone()).collect()));
+        let filled = fillings.iter().map(|(column, _)| *column);
+        let fields: Vec<usize> = self.fields.iter().copied().chain(filled).collect();
+        let schema = Arc::new(Schema::new(fields.iter().map(|field| columns[*field].clone()).collect()));
         let name = texts.name();
         let places: Vec<usize> = (0..self.fields.len()).collect();
-        let (inputs, text) = texts.plan(&options, &self.names(), &places, &[])?;
-        let text = TextTable {
-            name,
-            inputs,
-            arrow: schema.arrow(),
-            schema,
-            options: text,
-            tuning: options.tuned(context.database.config.tuning()),
-            memory: Arc::clone(context.database.memory()),
-            checks_all: true,
-        };
-        let fields: Vec<String> = self.names().into_iter().map(str::to_owned).collect();
-        let source = NamedSource::Text(Box::new(text));
-        Ok((self.append_source(context, source, &fields, &options, Some(condition)).await?, None))
+        let behind = fillings.into_iter().enumerate();
+        let fillings: Vec<_> = behind.map(|(index, (_, filling))| (places.len() + index, filling)).collect();
+        let (inputs, mut text) = texts.plan(&options, &self.names(), &places, &fillings)?;
+        let rejects = Rejects::new(context, &options)?;
+        text.on_error = rejects.on_error.clone();
+        let tuning = options.tuned(context.database.config.tuning());
+        let text = TextTable::new(name, inputs, schema, text, tuning, context.database.memory());
+        let source = NamedSource::Text(Box::new(TextTable { checks_all: true, ..text }));
+        let all = Self { table: Arc::clone(&self.table), fields, names_columns: self.names_columns };
+        let fields: Vec<String> = all.names().into_iter().map(str::to_owned).collect();
+        all.append_source(context, source, &fields, &options, Some(condition), &rejects).await
     }
 
     async fn append_columnar(
@@ -196,14 +183,16 @@ impl Target {
         paths: &[PathBuf],
         options: &Options,
         condition: Option<Expr>,
-    ) -> Result<Report, Error> {
+    ) -> Result<(Report, Option<String>), Error> {
         options.check_columnar()?;
         let files = Columnar::open(paths)?;
         let fields = self.fields_of(&files)?;
         let bytes = files.bytes();
         context.control.progress.start(bytes);
-        let report = self.append_source(context, NamedSource::Columnar(files), &fields, options, condition).await?;
-        Ok(Report { bytes_read: bytes, ..report })
+        let source = NamedSource::Columnar(files);
+        let rejects = Rejects::new(context, options)?;
+        let (report, notice) = self.append_source(context, source, &fields, options, condition, &rejects).await?;
+        Ok((Report { bytes_read: bytes, ..report }, notice))
     }
 
     /// The column of the file that each copied column takes its values from: the one of its name.
@@ -246,7 +235,8 @@ impl Target {
         fields: &[String],
         options: &Options,
         condition: Option<Expr>,
-    ) -> Result<Report, Error> {
+        rejects: &Rejects,
+    ) -> Result<(Report, Option<String>), Error> {
         let columns: Vec<String> = self.names().into_iter().map(names::quoted).collect();
         let renamed =
             fields.iter().zip(&columns).map(|(field, column)| format!("{} AS {column}", names::quoted(field)));
@@ -265,21 +255,37 @@ impl Target {
                 None => None,
             };
         }
-        let appending = Appending { source: Some((source_name, source)), ..Self::appending(options) };
-        self.insert(context, query, appending).await
+        self.insert(context, query, Some((source_name, source)), options, rejects).await
     }
 
-    async fn append_query(&self, context: &Context<'_>, query: Box<Query>, options: &Options) -> Result<Report, Error> {
+    async fn append_query(
+        &self,
+        context: &Context<'_>,
+        query: Box<Query>,
+        options: &Options,
+    ) -> Result<(Report, Option<String>), Error> {
         refuse::unless_reads_only(&query)?;
-        self.insert(context, query, Self::appending(options)).await
+        self.insert(context, query, None, options, &Rejects::new(context, options)?).await
     }
 
-    fn appending(options: &Options) -> Appending {
-        Appending { merge: options.merge, threads: options.threads, source: None }
-    }
-
-    async fn insert(&self, context: &Context<'_>, query: Box<Query>, appending: Appending) -> Result<Report, Error> {
+    /// Appends the rows of `query`, in which `source` stands for files.
+    async fn insert(
+        &self,
+        context: &Context<'_>,
+        query: Box<Query>,
+        source: Option<(String, NamedSource)>,
+        options: &Options,
+        rejects: &Rejects,
+    ) -> Result<(Report, Option<String>), Error> {
         let started = Instant::now();
+        let dry_run = options.rejects.dry_run;
+        let appending = Appending {
+            merge: options.merge,
+            threads: options.threads,
+            source,
+            rejects: rejects.of_file(options),
+            dry_run,
+        };
         let columns: Vec<String> = self.names().into_iter().map(names::quoted).collect();
         let sql = format!("INSERT INTO {} ({}) SELECT 1", names::quoted(&self.table.name), columns.join(", "));
         let mut statement = match sql::parse(&sql)? {
@@ -290,8 +296,11 @@ impl Target {
             insert.source = Some(query);
         }
         let inserted = context.database.queries.insert(*statement, &self.table, appending, context.control).await;
-        let rows = inserted.map_err(|error| self.with_column_count(error))?;
-        Ok(Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() })
+        let inserted = inserted.map_err(|error| self.with_column_count(error))?;
+        rejects.keep(context)?;
+        let notice = rejects::told(&inserted.rejects, &options.rejects, inserted.rows);
+        let rows = if dry_run { 0 } else { inserted.rows };
+        Ok((Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() }, notice))
     }
 
     /// The planner's error, with the numbers that it leaves out.
@@ -385,11 +394,7 @@ pub(crate) async fn load_inputs(
     })
     .await?;
     rejects.keep(context)?;
-    let mut notice = rejects::notice(&loaded.rejects, &options.rejects.on_error);
-    if dry_run {
-        let told = notice.map_or_else(String::new, |notice| format!("; {notice}"));
-        notice = Some(format!("nothing was loaded (DRY_RUN): {} rows are good{told}", loaded.rows));
-    }
+    let notice = rejects::told(&loaded.rejects, &options.rejects, loaded.rows);
     let rows = if dry_run { 0 } else { loaded.rows };
     let report = Report { rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
     Ok((report, notice))

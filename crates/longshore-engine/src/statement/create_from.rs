@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use longshore_load::load_inferred;
+use longshore_load::{LoadReport, dry_run_inferred, load_inferred};
 use longshore_storage::Relation;
 
 use crate::datafusion::{FileKind, Finder, TextInput, Texts, check_exists, find_files};
@@ -16,6 +16,7 @@ use crate::sql::names;
 use crate::sql::options::{ErrorChoice, Options, Use};
 use crate::sql::{self, Parsed};
 use crate::statement::create::Replace;
+use crate::statement::rejects::{self, Rejects};
 use crate::statement::{Context, blocking, copy, execute_tree};
 use crate::{Error, Outcome, Report};
 
@@ -66,11 +67,10 @@ async fn make(
     options: Options,
     replace: Replace,
 ) -> Result<Outcome, Error> {
-    if options.rejects.on_error != ErrorChoice::Stop || options.rejects.dry_run {
-        return Err(Error::unsupported(
-            "ON_ERROR and DRY_RUN need a table with its columns: types that are found out fit every record; make the \
-             table first, for instance from DESCRIBE 'file'",
-        ));
+    if options.rejects.on_error == ErrorChoice::Table(name.to_owned()) {
+        return Err(Error::invalid(format!(
+            "option ON_ERROR: {name} is the table to be made; name another one for the records that are left out"
+        )));
     }
     if let Texts::Files(paths) = &texts {
         for path in paths {
@@ -85,25 +85,35 @@ async fn make(
     }
     let memory = Arc::clone(context.database.memory());
     let tuning = options.tuned(context.database.config.tuning());
-    let (relation, report) = blocking::run(context.control, move |control| {
-        let finder = Finder { options: &options, types: &options.types, tuning, memory: &memory, control };
-        load(&finder, texts)
+    let rejects = Rejects::new(context, &options)?;
+    let (told, of_file) = (options.rejects.clone(), rejects.of_file(&options));
+    let (relation, loaded) = blocking::run(context.control, move |control| {
+        let (types, rejects) = (&options.types, of_file.as_ref());
+        load(&Finder { options: &options, types, tuning, memory: &memory, control, rejects }, texts)
     })
     .await?;
-    replace.insert(&context.database.catalog, name, Arc::new(relation))?;
-    Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
+    let mut report = Report { bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
+    if let Some(relation) = relation {
+        replace.insert(&context.database.catalog, name, Arc::new(relation))?;
+        report.rows = loaded.rows;
+    }
+    rejects.keep(context)?;
+    let notice = rejects::told(&loaded.rejects, &told, loaded.rows);
+    Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice })
 }
 
-/// Finds the columns out and loads.
-fn load(finder: &Finder<'_>, texts: Texts) -> Result<(Relation, Report), Error> {
+/// Finds the columns out and loads; in a dry run there is no relation.
+fn load(finder: &Finder<'_>, texts: Texts) -> Result<(Option<Relation>, LoadReport), Error> {
     let head = texts.head(finder.options)?;
     let request = finder.request(&head)?;
     let inputs = texts.all_inputs(finder.options);
     let files = inputs.iter().map(TextInput::file).collect();
-    let (relation, _, loaded) =
-        load_inferred(files, &request, finder.control).map_err(|error| Finder::explained(error, &head, &request))?;
-    let report = Report { rows: loaded.rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
-    Ok((relation, report))
+    let loaded = if finder.options.rejects.dry_run {
+        dry_run_inferred(files, &request, finder.control).map(|(_, report)| (None, report))
+    } else {
+        load_inferred(files, &request, finder.control).map(|(relation, _, report)| (Some(relation), report))
+    };
+    loaded.map_err(|error| Finder::explained(error, &head, &request))
 }
 
 /// Parquet and Arrow files know their columns.

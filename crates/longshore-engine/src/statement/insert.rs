@@ -3,7 +3,7 @@
 use sqlparser::ast::{Insert, Statement, TableObject};
 
 use crate::catalog::Entry;
-use crate::datafusion::Appending;
+use crate::datafusion::{Appended, Appending};
 use crate::sql::names;
 use crate::statement::{Context, refuse};
 use crate::{Error, Outcome, Report};
@@ -26,7 +26,8 @@ pub(crate) async fn insert(context: &Context<'_>, insert: Insert) -> Result<Outc
     }
     let started = std::time::Instant::now();
     let statement = Statement::Insert(insert);
-    let rows = context.database.queries.insert(statement, &table, Appending::default(), context.control).await?;
+    let queries = &context.database.queries;
+    let Appended { rows, .. } = queries.insert(statement, &table, Appending::default(), context.control).await?;
     Ok(Outcome::Done {
         tag: format!("INSERT 0 {rows}"),
         report: Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() },

@@ -11,8 +11,9 @@ use longshore_storage::Relation;
 
 use crate::Error;
 use crate::catalog::{Entry, Table};
+use crate::datafusion::FileRejects;
 use crate::sql::names;
-use crate::sql::options::{ErrorChoice, Options};
+use crate::sql::options::{ErrorChoice, Options, RejectOptions};
 use crate::statement::Context;
 
 /// Rejects that a notice shows.
@@ -38,6 +39,12 @@ impl Rejects {
                 Ok(Self { on_error: OnError::Collect(rejects.clone()), table: Some((name.clone(), rejects)) })
             }
         }
+    }
+
+    /// The same for a text that the planner is to read; `None` if nothing was said.
+    pub(crate) fn of_file(&self, options: &Options) -> Option<FileRejects> {
+        let limit = options.rejects.limit;
+        (!self.on_error.stops()).then(|| FileRejects { on_error: self.on_error.clone(), limit })
     }
 
     /// Appends what was gathered to the table, which is made if there is none.
@@ -74,8 +81,19 @@ fn check_table(context: &Context<'_>, name: &str) -> Result<(), Error> {
     }
 }
 
+/// What is to be said of a load that has, or would have, loaded `rows` rows.
+pub(crate) fn told(summary: &RejectSummary, options: &RejectOptions, rows: u64) -> Option<String> {
+    let notice = notice(summary, &options.on_error);
+    if !options.dry_run {
+        return notice;
+    }
+    let good = if rows == 1 { "1 row is good".to_owned() } else { format!("{rows} rows are good") };
+    let left_out = notice.map_or_else(String::new, |notice| format!("; {notice}"));
+    Some(format!("nothing was loaded (DRY_RUN): {good}{left_out}"))
+}
+
 /// What is to be said of rejects, if there are any.
-pub(crate) fn notice(summary: &RejectSummary, choice: &ErrorChoice) -> Option<String> {
+fn notice(summary: &RejectSummary, choice: &ErrorChoice) -> Option<String> {
     if summary.records == 0 {
         return None;
     }

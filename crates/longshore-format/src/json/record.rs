@@ -30,8 +30,10 @@ struct Slot {
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// Not at all, or as null.
+    /// Not at all.
     Missing,
+    /// As null.
+    Null,
     /// Without quotes: numbers, booleans.
     Bare,
     /// As a string that stands for itself.
@@ -93,6 +95,7 @@ impl<'a> RecordReader<'a> {
             let content = &self.text[from as usize..to as usize];
             match form {
                 Form::Missing => rows.push_missing(start as u32),
+                Form::Null => rows.push_null(from),
                 Form::Bare => rows.push_clean(content, from),
                 Form::Plain => rows.push_verbatim(content, from),
                 Form::Container => rows.push_quoted(content, from),
@@ -259,7 +262,7 @@ impl<'a> RecordReader<'a> {
             }
             first => {
                 let end = name(text, at)?;
-                let form = if first == b'n' { Form::Missing } else { Form::Bare };
+                let form = if first == b'n' { Form::Null } else { Form::Bare };
                 (Slot { start: at as u32, end: end as u32, form }, end)
             }
         };

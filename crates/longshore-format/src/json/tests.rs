@@ -31,7 +31,7 @@ fn format(paths: &[&str], layout: Layout) -> Json {
 /// Reads a text that comes in parts: each time, `more` says how many bytes of it there are to cut a stretch from.
 fn read(json: &Json, text: &[u8], bytes_max: usize, mut more: impl FnMut(usize) -> usize) -> Outcome {
     let columns = json.plan.columns.len();
-    let missing = vec![Missing { text: MISSING.into(), quoted: false }; columns];
+    let missing = vec![Missing { null: MISSING.into(), default: None }; columns];
     let mut rows = RowText::new(missing, bytes_max);
     let mut outcome = Outcome { rows: Vec::new(), defects: Vec::new() };
     let (mut start, mut there) = (0, 0);

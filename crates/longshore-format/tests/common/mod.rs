@@ -60,7 +60,7 @@ pub(crate) fn read(
     into: &mut Read,
     offset: usize,
 ) {
-    let missing = Missing { text: MISSING.as_bytes().into(), quoted: false };
+    let missing = Missing { null: MISSING.as_bytes().into(), default: None };
     let mut rows = RowText::new(vec![missing; fields], bytes_max);
     let mut at = 0;
     while at < text.len() {

@@ -9,6 +9,7 @@ use longshore_csv::decode::{Advice, Reason};
 use longshore_format::sniff::types::{Nulls, TypeSet, classify_column, verify};
 use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, PartitionBuffer, Reservation, Schema};
 
+use super::Keep;
 use super::guess::{Guess, Guesses, Look};
 use crate::fields::{FieldPlan, Refusal};
 use crate::files::{OpenFile, Output, Work};
@@ -29,8 +30,7 @@ pub(super) struct Inference<'a> {
     /// Places of the first file that hints came from.
     pub(super) places: Vec<Range<u64>>,
     pub(super) memory: &'a Arc<Memory>,
-    /// Whether rows are kept.
-    pub(super) keep: bool,
+    pub(super) keep: Keep,
     /// Where rejects go; `None` if the first bad record ends everything, or rows are not kept.
     pub(super) rejects: Option<&'a RejectOrder>,
     pub(super) control: &'a Control,
@@ -187,11 +187,9 @@ impl Inference<'_> {
     fn plan(&self, file: &Arc<OpenFile>, guess: Arc<Guess>) -> Result<Plan, LoadError> {
         let all = guess.schema.columns();
         let looks: Vec<Look> = (0..guess.len()).map(|column| guess.column(column).look(false)).collect();
-        // Where rows are not kept, what can be told without decoding is not decoded.
-        let columns: Vec<usize> = if self.keep {
-            (0..all.len()).collect()
-        } else {
-            (0..looks.len()).filter(|column| looks[*column] == Look::Verify).collect()
+        let columns: Vec<usize> = match self.keep {
+            Keep::Rows | Keep::Checks => (0..all.len()).collect(),
+            Keep::Types => (0..looks.len()).filter(|column| looks[*column] == Look::Verify).collect(),
         };
         let schema = Arc::new(Schema::new(columns.iter().map(|column| all[*column].clone()).collect()));
         let output = Output { schema: Arc::clone(&schema), columns };
@@ -220,6 +218,8 @@ impl Inference<'_> {
             }
             let bytes_left = cursor.bytes_left(work);
             let Some(piece) = cursor.next(self.pass, work, scratch)? else { break };
+            // Rows that are not kept need room for their piece alone.
+            let bytes_left = if self.keep == Keep::Rows { bytes_left } else { piece.bytes };
             bad.clear();
             let lenient = self.pass.lenient;
             let rows = if lenient { piece.rows } else { piece.sound_rows() };
@@ -260,7 +260,7 @@ impl Inference<'_> {
             } else if let (Some(defect), false) = (piece.defects.first(), lenient) {
                 return Err(bad_record(work, &piece, defect));
             }
-            if !self.keep {
+            if self.keep != Keep::Rows {
                 buffers.clear();
             }
             rows_read += taken as u64;

@@ -10,6 +10,7 @@ use longshore_format::sniff::{Family, SAMPLE_BYTES, Sniffed, sniff};
 use longshore_load::{Control, FieldTarget, InferRequest, InferredColumn, LoadError, TextOptions, Tuning, infer};
 use longshore_storage::{Column, ColumnType, Memory, Schema};
 
+use super::FileRejects;
 use super::text::{TextInput, Texts};
 use crate::Error;
 use crate::sql::options::{Format, Options};
@@ -32,6 +33,8 @@ pub(crate) struct Finder<'a> {
     pub(crate) tuning: Tuning,
     pub(crate) memory: &'a Arc<Memory>,
     pub(crate) control: &'a Control,
+    /// What becomes of records that cannot be taken, where the statement says it.
+    pub(crate) rejects: Option<&'a FileRejects>,
 }
 
 impl Finder<'_> {
@@ -70,11 +73,16 @@ impl Finder<'_> {
             });
         }
         let extra = self.options.source.filename.iter();
+        let mut options = self.options.text_without_language();
+        if let Some(rejects) = self.rejects {
+            options.on_error = rejects.on_error.clone();
+            options.reject_limit = rejects.limit;
+        }
         Ok(InferRequest {
             given,
             types: self.types.to_vec(),
             extra: extra.map(|name| Column::new(name.clone(), ColumnType::Text, false)).collect(),
-            options: self.options.text_without_language(),
+            options,
             tuning: self.tuning.clone(),
             memory: Arc::clone(self.memory),
         })

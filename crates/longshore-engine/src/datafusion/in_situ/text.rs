@@ -188,6 +188,19 @@ pub(crate) struct TextTable {
 }
 
 impl TextTable {
+    /// `inputs`, whose fields go to the columns of `schema`. Only what a query reads of it is checked.
+    pub(crate) fn new(
+        name: String,
+        inputs: Vec<TextInput>,
+        schema: Arc<Schema>,
+        options: TextOptions,
+        tuning: Tuning,
+        memory: &Arc<Memory>,
+    ) -> Self {
+        let (arrow, memory) = (schema.arrow(), Arc::clone(memory));
+        Self { name, inputs, schema, arrow, options, tuning, memory, checks_all: false }
+    }
+
     /// The texts for one pass.
     pub(super) fn inputs(&self) -> Vec<InputFile> {
         self.inputs.iter().map(TextInput::file).collect()

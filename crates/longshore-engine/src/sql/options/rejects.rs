@@ -29,6 +29,7 @@ pub(crate) enum ErrorChoice {
 
 impl RejectOptions {
     pub(super) fn new(given: &Given<'_>, place: Use) -> Result<Self, Error> {
+        let is_copy = matches!(place, Use::CopyFrom | Use::CopyQuery);
         let on_error = match given.item("ON_ERROR").map(|item| &item.value) {
             None => ErrorChoice::Stop,
             Some(OptionValue::Word(word) | OptionValue::Text(word)) if word.eq_ignore_ascii_case("stop") => {
@@ -37,13 +38,9 @@ impl RejectOptions {
             Some(OptionValue::Word(word) | OptionValue::Text(word)) if word.eq_ignore_ascii_case("ignore") => {
                 ErrorChoice::Ignore
             }
-            Some(OptionValue::Named(kind, name)) if place == Use::CopyFrom && kind == "table" => {
-                ErrorChoice::Table(name.clone())
-            }
-            Some(OptionValue::Named(kind, name)) if place == Use::CopyFrom && kind == "file" => {
-                ErrorChoice::File(name.clone())
-            }
-            Some(_) if place == Use::CopyFrom => {
+            Some(OptionValue::Named(kind, name)) if is_copy && kind == "table" => ErrorChoice::Table(name.clone()),
+            Some(OptionValue::Named(kind, name)) if is_copy && kind == "file" => ErrorChoice::File(name.clone()),
+            Some(_) if is_copy => {
                 return Err(given.bad("ON_ERROR", "the values are stop, ignore, table 'name', file 'path'"));
             }
             Some(_) => return Err(given.bad("ON_ERROR", "the values are stop and ignore here; COPY takes more")),

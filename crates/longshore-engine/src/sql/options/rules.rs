@@ -21,6 +21,8 @@ pub struct OptionRule {
 }
 
 const READING: &[Use] = &[Use::CopyFrom, Use::ReadCsv];
+const LOADING: &[Use] = &[Use::CopyFrom, Use::CopyQuery];
+const REJECTING: &[Use] = &[Use::CopyFrom, Use::CopyQuery, Use::ReadCsv];
 const WRITING: &[Use] = &[Use::CopyTo, Use::Export];
 const TEXT: &[Use] = &[Use::CopyFrom, Use::ReadCsv, Use::CopyTo, Use::Export];
 const EVERYWHERE: &[Use] = &[Use::CopyFrom, Use::CopyQuery, Use::ReadCsv, Use::CopyTo, Use::Export];
@@ -245,20 +247,19 @@ pub const OPTIONS: &[OptionRule] = &[
     ),
     rule(
         "ON_ERROR",
-        READING,
+        REJECTING,
         "`stop`, `ignore`, `table 'name'`, `file 'path'`",
         "`stop`",
         "records that cannot be taken: end the load, leave them out, and tell of each in a table or a CSV file",
     ),
     rule(
         "REJECT_LIMIT",
-        READING,
+        REJECTING,
         "number, or percentage as in `'0.5%'`",
         "none",
         "records that may be left out; one more is an error",
     ),
-    rule("DRY_RUN", &[Use::CopyFrom], "`true`, `false`", "`false`", "check everything, load nothing")
-        .one_of(&["true", "false"]),
+    rule("DRY_RUN", LOADING, "`true`, `false`", "`false`", "check everything, load nothing").one_of(&["true", "false"]),
     rule(
         "AUTO",
         &[Use::CopyFrom],
@@ -286,7 +287,7 @@ pub const OPTIONS: &[OptionRule] = &[
         .one_of(&["exact", "fast", "safe"]),
     rule(
         "MERGE",
-        &[Use::CopyFrom, Use::CopyQuery],
+        LOADING,
         "`chunk`, `copy`, `insert`",
         "`chunk`; `copy` where rows are left out",
         "how loaded rows become part of the table",
