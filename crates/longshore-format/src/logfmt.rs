@@ -133,6 +133,26 @@ impl Logfmt {
         keys
     }
 
+    /// The fewest pairs of any line of a sample; `None` if it has no line, or one with something that is no pair: a quote
+    /// or a key that stands alone.
+    #[must_use]
+    pub fn pairs_per_line(sample: &[u8], lines: &LineOptions) -> Option<usize> {
+        let mut fewest = None;
+        let mut at = 0;
+        while let Some(line) = lines.record(sample, at) {
+            at = line.next;
+            let (mut from, mut pairs) = (line.start, 0);
+            while let Some((pair, next)) = pair(sample, from, line.end).ok()? {
+                if matches!(pair.value, Value::True { .. }) {
+                    return None;
+                }
+                (from, pairs) = (next, pairs + 1);
+            }
+            fewest = Some(fewest.map_or(pairs, |fewest: usize| fewest.min(pairs)));
+        }
+        fewest
+    }
+
     /// Finds the values of a line.
     fn values(&self, text: &[u8], line: Line, values: &mut [Option<Value>]) -> Result<(), Fault> {
         values.fill(None);

@@ -61,6 +61,14 @@ impl Pattern {
         Ok(Pattern { regex, groups, lines })
     }
 
+    /// As [`Pattern::new`], where `pattern` may also be the name of a [`Preset`].
+    ///
+    /// # Errors
+    /// If it is no regular expression or names no group.
+    pub fn of(pattern: &str, lines: LineOptions) -> Result<Pattern, PatternError> {
+        Pattern::new(preset(pattern).map_or(pattern, |preset| preset.pattern), lines)
+    }
+
     /// The names of the fields.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.groups.iter().map(|(_, name)| &**name)

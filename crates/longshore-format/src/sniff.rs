@@ -16,6 +16,7 @@ mod family;
 mod given;
 mod header;
 mod json;
+mod lines;
 mod names;
 mod parse;
 mod refine;
@@ -23,11 +24,15 @@ mod score;
 mod sniffed;
 pub mod types;
 
-pub use given::{Given, QuoteChoice};
+pub use given::{Given, QuoteChoice, RecordRules};
 pub use names::{normalized, unique};
 pub use sniffed::{Column, Family, Found, LineEnd, Sniffed};
 
+use std::borrow::Cow;
+
+use crate::delimited::NulBytes;
 use crate::json::Layout;
+use crate::lines::LineEnds;
 use parse::{LineBreaks, Style};
 use types::Reading;
 
@@ -37,16 +42,40 @@ pub const SAMPLE_BYTES: usize = 256 << 10;
 /// Bytes of a sample of JSON that are looked at: some values are in few records.
 pub const JSON_SAMPLE_BYTES: usize = 8 << 20;
 
+/// Bytes of a sample that begins so that are of use.
+#[must_use]
+pub fn sample_bytes(sample: &[u8], given: &Given) -> usize {
+    let is_json = matches!(sample.trim_ascii_start().first(), Some(b'{' | b'['));
+    if is_json || given.family == Some(Family::Logfmt) { JSON_SAMPLE_BYTES } else { SAMPLE_BYTES }
+}
+
+/// The sample without what the user says is to be read over: NUL bytes, and several kinds of line ends.
+fn plain<'a>(sample: &'a [u8], given: &Given) -> Cow<'a, [u8]> {
+    let mut plain = Cow::Borrowed(sample);
+    if given.rules.nul == Some(NulBytes::Strip) && sample.contains(&0) {
+        plain.to_mut().retain(|byte| *byte != 0);
+    }
+    if given.rules.line_ends == Some(LineEnds::Any) && LineBreaks::of(sample) != LineBreaks::CarriageReturn {
+        let lone = |at: &usize| plain.get(at + 1) != Some(&b'\n');
+        let ends: Vec<usize> = memchr::memchr_iter(b'\r', &plain).filter(lone).collect();
+        for at in ends {
+            plain.to_mut()[at] = b'\n';
+        }
+    }
+    plain
+}
+
 /// Tells what the text that begins with `sample` is. With `at_end` nothing follows the sample.
 ///
 /// Always finds something: a text without any structure has lines of one field.
 #[must_use]
 pub fn sniff(sample: &[u8], at_end: bool, given: &Given) -> Sniffed {
     let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
-    let is_json = matches!(sample.trim_ascii_start().first(), Some(b'{' | b'['));
-    let bytes_max = if is_json { JSON_SAMPLE_BYTES } else { SAMPLE_BYTES };
+    let bytes_max = sample_bytes(sample, given);
     let (sample, at_end) = if sample.len() > bytes_max { (&sample[..bytes_max], false) } else { (sample, at_end) };
-    let breaks = LineBreaks::of(sample);
+    let plain = plain(sample, given);
+    let sample = &*plain;
+    let breaks = LineBreaks::new(sample, given.rules.line_ends);
     let named = given.delimiter.is_none() && given.skip_lines.is_none();
     let excel = candidates::excel_separator(sample).filter(|_| named);
     let skipped = parse::behind_lines(sample, given.skip_lines.unwrap_or(usize::from(excel.is_some())), breaks);
@@ -59,6 +88,10 @@ pub fn sniff(sample: &[u8], at_end: bool, given: &Given) -> Sniffed {
         Family::JsonLines | Family::JsonValues | Family::JsonArray => {
             let layout = sniffed.family.value.json_layout().unwrap_or(Layout::Lines);
             json::columns(&mut sniffed, layout, sample, at_end, given);
+            return sniffed;
+        }
+        Family::Logfmt | Family::Pattern => {
+            lines::columns(&mut sniffed, &sample[skipped..], at_end, given);
             return sniffed;
         }
         Family::PgText => {
@@ -109,7 +142,9 @@ impl Sniffed {
     /// end may stand inside quotes. With `at_end` nothing follows.
     #[must_use]
     pub fn types_of(&self, text: &[u8], at_end: bool, given: &Given) -> Vec<types::TypeSet> {
-        let breaks = LineBreaks::of(text);
+        let plain = plain(text, given);
+        let text = &*plain;
+        let breaks = LineBreaks::new(text, given.rules.line_ends);
         let start = parse::behind_lines(text, 1, breaks);
         let parsed = parse::parse(&text[start..], at_end, &self.style(), breaks, usize::MAX);
         let fields = self.columns.len();

@@ -3,73 +3,10 @@
 
 mod harness;
 
-use std::path::Path;
-
-use harness::{Machine, comma, dump, machines};
-use longshore_format::sniff::Given;
-use longshore_load::{Control, InferRequest, Inferred, InputFile, LoadError, Source, Tuning, infer, load_inferred};
+use harness::infer::{columns, file, infers, input, on, request};
+use harness::{Machine, dump};
+use longshore_load::{Control, Tuning, infer, load_inferred};
 use longshore_storage::{ColumnType, Memory};
-use tempfile::NamedTempFile;
-
-fn file(text: &[u8]) -> NamedTempFile {
-    let file = NamedTempFile::new().expect("a temporary file");
-    std::fs::write(file.path(), text).expect("written");
-    file
-}
-
-fn request(tuning: &Tuning) -> InferRequest {
-    InferRequest {
-        given: Given::default(),
-        types: Vec::new(),
-        extra: Vec::new(),
-        options: comma(),
-        tuning: tuning.clone(),
-        memory: Memory::new(None),
-    }
-}
-
-fn input(path: &Path, stream: bool) -> InputFile {
-    let path = path.to_owned();
-    let open = move || if stream { Source::open_unmapped(&path) } else { Source::open(&path) };
-    InputFile::new("FILE", open, &[])
-}
-
-/// `name TYPE` of every column.
-fn columns(inferred: &Inferred) -> String {
-    let column = |column: &longshore_load::InferredColumn| format!("{} {}", column.name, column.column_type);
-    inferred.columns.iter().map(column).collect::<Vec<_>>().join(", ")
-}
-
-/// Columns and rows on one machine; that both ways of inference agree is checked.
-fn on(machine: &Machine, path: &Path) -> Result<(String, String), String> {
-    let mut request = request(&machine.tuning);
-    request.options.mode = machine.mode;
-    let inputs = || vec![input(path, machine.stream)];
-    let loaded = load_inferred(inputs(), &request, &Control::new());
-    let inferred = infer(inputs(), &request, &Control::new());
-    let message = |error: LoadError| error.to_string().replace(&path.display().to_string(), "FILE");
-    match (loaded, inferred) {
-        (Ok((relation, loaded, report)), Ok(inferred)) => {
-            assert_eq!(columns(&loaded), columns(&inferred), "{machine:?}");
-            assert_eq!((loaded.rows, report.rows), (inferred.rows, inferred.rows), "{machine:?}");
-            let bytes = std::fs::metadata(path).expect("the file").len();
-            assert_eq!(report.bytes, bytes, "what is read twice counts once, {machine:?}");
-            Ok((columns(&loaded), dump(&relation)))
-        }
-        (Err(error), _) => Err(message(error)),
-        (Ok(_), Err(error)) => panic!("infer fails where a load does not: {error}"),
-    }
-}
-
-/// Checks columns and rows on all machines.
-fn infers(text: &str, expected_columns: &str, expected_rows: &str) {
-    let file = file(text.as_bytes());
-    for machine in machines() {
-        let (columns, rows) = on(&machine, file.path()).unwrap_or_else(|error| panic!("{machine:?}: {error}"));
-        assert_eq!(columns, expected_columns, "{machine:?}");
-        assert_eq!(rows, expected_rows, "{machine:?}");
-    }
-}
 
 #[test]
 fn a_header_and_typed_columns() {

@@ -245,20 +245,19 @@ impl Options {
             Some(Format::Fixed) => Some(Family::FixedWidth),
             Some(Format::Json) => Some(Family::JsonArray),
             Some(Format::JsonLines) => Some(Family::JsonLines),
-            Some(other) => {
-                return Err(Error::unsupported(format!(
-                    "the columns of FORMAT {} are not found out; give them with their types",
-                    other.name()
-                )));
+            Some(Format::Logfmt) => Some(Family::Logfmt),
+            Some(Format::Pattern) => Some(Family::Pattern),
+            Some(other @ (Format::Native | Format::Parquet | Format::Arrow)) => {
+                return Err(Error::invalid(format!("FORMAT {} was given, but this is text", other.name())));
             }
         };
-        let unusual = ["ESCAPE_RULE", "LINE_ENDS", "SHORT_RECORDS", "LONG_RECORDS", "STRAY_QUOTES", "NUL_BYTES"];
-        let unusual = self.given.iter().find(|name| unusual.contains(name) || **name == "MAX_RECORD_SIZE");
-        if let Some(option) = unusual {
-            return Err(Error::unsupported(format!(
-                "option {option} needs columns with types: what it says is found out where they are not given"
-            )));
-        }
+        let family = match family {
+            Some(_) => {
+                language.check_format()?;
+                family
+            }
+            None => language.family(),
+        };
         let tab = (self.format == Some(Format::Tsv)).then(|| b"\t".to_vec());
         let byte = |name: &'static str, given: bool, value: char| {
             let byte = u8::try_from(value).ok().filter(u8::is_ascii);
@@ -293,6 +292,7 @@ impl Options {
                 .nulls_given
                 .then(|| values.nulls.iter().map(|text| text.as_bytes().to_vec()).collect()),
             normalize_names: self.normalize_names,
+            rules: language.rules(),
             ..Sniffing::default()
         })
     }

@@ -87,6 +87,18 @@ pub enum EscapeRule {
     Letters,
 }
 
+impl EscapeRule {
+    /// As the option has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            EscapeRule::Quotes => "quotes",
+            EscapeRule::Everything => "everything",
+            EscapeRule::Letters => "letters",
+        }
+    }
+}
+
 /// What becomes of records with too few fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShortRecords {

@@ -19,6 +19,8 @@ pub(super) fn candidates(sample: &[u8], given: &Given) -> Vec<Style> {
     let occurs = |byte: u8| memchr::memchr(byte, sample).is_some();
     let quotes: Vec<Option<u8>> = match given.quote {
         Some(quote) => vec![quote.byte()],
+        // Who says what quotes within fields mean says that there are some.
+        None if given.rules.stray_quotes.is_some() => vec![Some(b'"')],
         None => QUOTES.into_iter().filter(|quote| quote.is_none_or(occurs)).collect(),
     };
     let escapes: Vec<Option<u8>> = match given.escape {
@@ -35,7 +37,13 @@ pub(super) fn candidates(sample: &[u8], given: &Given) -> Vec<Style> {
                     continue;
                 }
                 let escape = escape.filter(|escape| Some(*escape) != *quote);
-                candidates.push(Style { delimiter: delimiter.clone(), quote: *quote, escape, comment: None });
+                candidates.push(Style {
+                    delimiter: delimiter.clone(),
+                    quote: *quote,
+                    escape,
+                    comment: None,
+                    escape_rule: given.rules.escape_rule,
+                });
             }
         }
     }

@@ -1,14 +1,17 @@
 //! Step 1: formats that are told by their first bytes or by the places of their blanks.
 
-use super::given::Given;
+use super::given::{Given, RecordRules};
 use super::parse::{LineBreaks, Style, parse};
 use super::score;
 use super::sniffed::{Family, Found};
 use crate::json::{detect_layout, discover};
+use crate::logfmt::Logfmt;
 
 /// Lines that columns at fixed places must have in common.
 const FIXED_LINES_MIN: usize = 4;
 const LINES_MAX: usize = 400;
+/// Pairs that every line has at least.
+const LOGFMT_PAIRS_MIN: usize = 2;
 
 /// The format, and the columns of fixed width if it has them.
 pub(super) fn detect(
@@ -19,7 +22,11 @@ pub(super) fn detect(
 ) -> (Found<Family>, Vec<(usize, usize)>) {
     if let Some(family) = given.family {
         let lines = lines(sample, at_end, breaks);
-        let widths = if family == Family::FixedWidth { gutters(&lines).unwrap_or_default() } else { Vec::new() };
+        let widths = match &given.rules.places {
+            Some(places) => places.clone(),
+            None if family == Family::FixedWidth => gutters(&lines).unwrap_or_default(),
+            None => Vec::new(),
+        };
         return (Found::given(family), widths);
     }
     let plain = |family, reason: &str| (Found::detected(family, reason), Vec::new());
@@ -28,6 +35,9 @@ pub(super) fn detect(
     }
     if let Some(family) = json(sample, at_end) {
         return plain(family, "it is JSON");
+    }
+    if is_logfmt(sample, at_end) {
+        return plain(Family::Logfmt, "every line has key=value pairs");
     }
     if is_pg_text(sample, at_end, breaks) {
         return plain(Family::PgText, "tabs stand between fields, and \\N or escapes of this format in them");
@@ -44,6 +54,13 @@ fn json(sample: &[u8], at_end: bool) -> Option<Family> {
     let layout = detect_layout(sample)?;
     let found = discover(sample, layout, false, at_end);
     (!found.values.is_empty() && found.defects * 10 <= found.records).then(|| Family::of_json(layout))
+}
+
+/// Whether every line of the text has several pairs, and nothing but pairs.
+fn is_logfmt(sample: &[u8], at_end: bool) -> bool {
+    let lines = RecordRules::default().lines(None);
+    let whole = if at_end { sample } else { &sample[..lines.line_ends.complete(sample)] };
+    Logfmt::pairs_per_line(whole, &lines).is_some_and(|pairs| pairs >= LOGFMT_PAIRS_MIN)
 }
 
 /// Whether fields between tabs hold what only this format writes: `\N` alone, or a backslash before a letter of it.

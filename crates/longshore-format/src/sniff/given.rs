@@ -2,6 +2,9 @@
 
 use super::sniffed::Family;
 use super::types::{DateOrder, Formats};
+use crate::delimited::{EscapeRule, LongRecords, NulBytes, ShortRecords, StrayQuotes};
+use crate::json::JsonPath;
+use crate::lines::{LineEnds, LineOptions};
 
 /// What quotes, by the user's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,4 +63,49 @@ pub struct Given {
     pub flatten: bool,
     /// Whether every column is text.
     pub all_text: bool,
+    /// What records are like beyond the dialect.
+    pub rules: RecordRules,
+}
+
+/// What the user says about records beyond the dialect. `None` is what is usual, or found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordRules {
+    /// What an escape protects.
+    pub escape_rule: Option<EscapeRule>,
+    /// What ends a record.
+    pub line_ends: Option<LineEnds>,
+    /// Records with too few fields.
+    pub short_records: Option<ShortRecords>,
+    /// Records with too many fields.
+    pub long_records: Option<LongRecords>,
+    /// Quotes within fields that no quotes are around.
+    pub stray_quotes: Option<StrayQuotes>,
+    /// NUL bytes in fields.
+    pub nul: Option<NulBytes>,
+    /// Whether empty lines are no records.
+    pub skip_blank_lines: Option<bool>,
+    /// The most bytes that a record may have.
+    pub record_bytes_max: Option<usize>,
+    /// Fixed width: start and end of each field, in characters.
+    pub places: Option<Vec<(usize, usize)>>,
+    /// The regular expression of [`Family::Pattern`], or the name of a preset.
+    pub pattern: Option<String>,
+    /// JSON: where columns of these names are found.
+    pub paths: Vec<(String, JsonPath)>,
+    /// Whether keys that no column takes make a record bad; where nothing is said, they do.
+    pub unknown_keys: Option<bool>,
+}
+
+impl RecordRules {
+    /// Which lines are records, of formats whose records are lines.
+    #[must_use]
+    pub fn lines(&self, comment: Option<&[u8]>) -> LineOptions {
+        let usual = LineOptions::default();
+        LineOptions {
+            line_ends: self.line_ends.unwrap_or(usual.line_ends),
+            comment: comment.map(|text| String::from_utf8_lossy(text).into_owned()),
+            skip_blank_lines: self.skip_blank_lines.unwrap_or(usual.skip_blank_lines),
+            record_bytes_max: self.record_bytes_max.unwrap_or(usual.record_bytes_max),
+        }
+    }
 }

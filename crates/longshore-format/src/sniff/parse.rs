@@ -4,6 +4,9 @@
 //! other than a delimiter or a line end, is stray, and is counted. Not here: whether that speaks against the dialect
 //! (`score`).
 
+use crate::delimited::EscapeRule;
+use crate::lines::LineEnds;
+
 /// How lines end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineBreaks {
@@ -14,6 +17,16 @@ pub(super) enum LineBreaks {
 }
 
 impl LineBreaks {
+    /// Those of a sample, of which the user may say what ends a record.
+    pub(super) fn new(sample: &[u8], given: Option<LineEnds>) -> LineBreaks {
+        match (LineBreaks::of(sample), given) {
+            (LineBreaks::CarriageReturn, Some(LineEnds::Standard)) => {
+                LineBreaks::LineFeed { plain: false, carriage_return: false }
+            }
+            (found, _) => found,
+        }
+    }
+
     pub(super) fn of(sample: &[u8]) -> LineBreaks {
         let mut plain = false;
         let mut carriage_return = false;
@@ -44,6 +57,24 @@ pub(super) struct Style {
     /// Before a quote inside quotes; without a quote, before anything.
     pub(super) escape: Option<u8>,
     pub(super) comment: Option<Vec<u8>>,
+    /// What the escape protects, where the user says it.
+    pub(super) escape_rule: Option<EscapeRule>,
+}
+
+impl Style {
+    /// Whether the escape protects anything, outside quotes too.
+    fn escapes_anything(&self) -> bool {
+        self.escape_rule.map_or(self.quote.is_none(), |rule| rule != EscapeRule::Quotes)
+    }
+
+    /// What the byte behind an escape stands for.
+    fn protected(&self, byte: u8) -> u8 {
+        match byte {
+            b'n' if self.escape_rule == Some(EscapeRule::Letters) => b'\n',
+            b't' if self.escape_rule == Some(EscapeRule::Letters) => b'\t',
+            byte => byte,
+        }
+    }
 }
 
 /// A field.
@@ -171,8 +202,10 @@ impl Parser<'_> {
         while let Some(&byte) = self.text.get(self.at) {
             let next = self.text.get(self.at + 1).copied();
             self.at += 1;
-            if Some(byte) == escape && next.is_some() && (next == quote || next == escape) {
-                cell.content.extend(next);
+            let anything = self.style.escapes_anything() && self.style.escape.is_some();
+            if Some(byte) == escape && next.is_some() && (next == quote || next == escape || anything) {
+                cell.content.extend(next.map(|byte| self.style.protected(byte)));
+                self.line += usize::from(next == Some(self.line_end));
                 self.at += 1;
                 self.parsed.escapes += 1;
             } else if Some(byte) == quote {
@@ -203,12 +236,12 @@ impl Parser<'_> {
                 return Ending::Delimiter;
             }
             self.at += 1;
-            if quote.is_none() && Some(byte) == *escape && self.at < self.text.len() {
+            if self.style.escapes_anything() && Some(byte) == *escape && self.at < self.text.len() {
                 let protected = self.text[self.at];
                 let special = protected == self.line_end || self.text[self.at..].starts_with(delimiter);
                 self.parsed.escapes += usize::from(special || Some(protected) == *escape);
                 self.line += usize::from(protected == self.line_end);
-                cell.content.push(protected);
+                cell.content.push(self.style.protected(protected));
                 self.at += 1;
                 continue;
             }

@@ -8,6 +8,7 @@ use super::given::Given;
 use super::parse::{Cell, LineBreaks, Parsed, Record, parse};
 use super::sniffed::{Family, Found, Sniffed};
 use super::types::{InferredType, Reading, TypeSet, classify};
+use crate::delimited::{LongRecords, ShortRecords};
 
 /// Records of the sample that are looked at.
 const RECORDS_MAX: usize = 20_000;
@@ -43,17 +44,19 @@ pub(super) fn refine(sniffed: &mut Sniffed, sample: &[u8], at_end: bool, given: 
             }
         }
     }
-    let fields = usual_fields(&records);
+    let fields = usual_fields(&records, given);
     skip_titles(sniffed, &mut records, fields, given);
     skip_filled_up_titles(sniffed, &mut records, fields, given);
-    if fields > 1 && records.iter().any(Record::is_blank) {
+    if !sniffed.blank_lines.given && fields > 1 && records.iter().any(Record::is_blank) {
         // Blank lines at the very end are no records either.
         sniffed.blank_lines = Found::detected(true, "empty lines stand between the records");
+    }
+    if sniffed.blank_lines.value {
         records.retain(|record| !record.is_blank());
     }
     let mut table: Table = records.into_iter().map(|record| record.cells).collect();
     let fields = trailing_delimiter(sniffed, &mut table, fields, given);
-    if fields > 1 && table.iter().any(|cells| cells.len() < fields) {
+    if !sniffed.short_records.given && fields > 1 && table.iter().any(|cells| cells.len() < fields) {
         let short = table.iter().filter(|cells| cells.len() < fields).count();
         let reason = format!("{short} records of the sample have fewer than {fields} fields");
         sniffed.short_records = Found::detected(true, reason);
@@ -68,18 +71,28 @@ pub(super) fn refine(sniffed: &mut Sniffed, sample: &[u8], at_end: bool, given: 
     table
 }
 
-/// The number of fields that most records have; of two as frequent ones, the larger.
-fn usual_fields(records: &[Record]) -> usize {
+/// The number of fields that most records have; of two as frequent ones, the larger. Where some may be short, or long, by
+/// the user's word, the longest one tells, or else the header.
+fn usual_fields(records: &[Record], given: &Given) -> usize {
+    let rules = &given.rules;
     let mut counts = std::collections::BTreeMap::new();
     for record in records.iter().filter(|record| !record.is_blank()) {
         *counts.entry(record.cells.len()).or_insert(0_usize) += 1;
+    }
+    let header = records.first().filter(|_| given.header == Some(true)).map(|record| record.cells.len());
+    match (rules.short_records, rules.long_records) {
+        (Some(ShortRecords::Pad), None | Some(LongRecords::Reject)) => {
+            return counts.into_keys().next_back().unwrap_or(0);
+        }
+        (_, Some(LongRecords::Truncate)) if header.is_some() => return header.unwrap_or(0),
+        _ => {}
     }
     counts.into_iter().max_by_key(|&(fields, count)| (count, fields)).map_or(0, |(fields, _)| fields)
 }
 
 /// What lines begin with that cannot be records: some of them have another number of fields than the table.
 fn comment_prefix(records: &[Record]) -> Option<&'static [u8]> {
-    let fields = usual_fields(records);
+    let fields = usual_fields(records, &Given::default());
     COMMENTS.into_iter().find(|prefix| {
         let begins = |record: &&Record| !record.cells[0].quoted && record.cells[0].content.starts_with(prefix);
         let (mut count, mut odd) = (0, 0);
@@ -106,7 +119,7 @@ fn class(cell: &Cell, reading: &Reading) -> TypeSet {
 }
 
 fn note_stray_quotes(sniffed: &mut Sniffed, parsed: &Parsed) {
-    if sniffed.quote.value.is_some() && parsed.stray > 0 {
+    if !sniffed.stray_quotes.given && sniffed.quote.value.is_some() && parsed.stray > 0 {
         let reason = format!("{} quotes stand inside of fields", parsed.stray);
         sniffed.stray_quotes = Found::detected(true, reason);
     }
@@ -249,7 +262,8 @@ fn fixed_table(sniffed: &Sniffed, sample: &[u8], at_end: bool, breaks: LineBreak
         widths
             .map(|(index, &(start, end))| {
                 // Up to where the next field begins, since the sample may not have the longest value.
-                let end = sniffed.widths.get(index + 1).map_or(usize::MAX, |next| next.0).max(end);
+                let next = sniffed.widths.get(index + 1).map_or(usize::MAX, |next| next.0);
+                let end = if sniffed.rules.places.is_some() { end } else { next.max(end) };
                 let field: String = text.iter().skip(start).take(end - start).collect();
                 Cell { content: field.trim().as_bytes().to_vec(), quoted: false }
             })

@@ -2,10 +2,11 @@
 
 mod options;
 
-use super::given::{Given, QuoteChoice};
+use super::given::{Given, QuoteChoice, RecordRules};
 use super::names;
 use super::parse::{Cell, LineBreaks, Style};
 use super::types::{Decision, TypeSet};
+use crate::delimited::{ShortRecords, StrayQuotes};
 use crate::json::{JsonPath, Layout};
 
 /// A property of a file, and how it is known.
@@ -49,6 +50,10 @@ pub enum Family {
     PgText,
     /// Columns at fixed places of each line.
     FixedWidth,
+    /// Lines of `key=value` pairs.
+    Logfmt,
+    /// Lines that a regular expression takes apart.
+    Pattern,
 }
 
 impl Family {
@@ -59,7 +64,7 @@ impl Family {
             Family::JsonLines => Some(Layout::Lines),
             Family::JsonValues => Some(Layout::Values),
             Family::JsonArray => Some(Layout::Array),
-            Family::Delimited | Family::PgText | Family::FixedWidth => None,
+            Family::Delimited | Family::PgText | Family::FixedWidth | Family::Logfmt | Family::Pattern => None,
         }
     }
 
@@ -131,6 +136,10 @@ pub struct Sniffed {
     pub widths: Vec<(usize, usize)>,
     /// JSON: where the value of each column is found.
     pub paths: Vec<JsonPath>,
+    /// Logfmt and patterns: the key or group of each column.
+    pub fields: Vec<String>,
+    /// What the user says about records, and the pattern that was found.
+    pub rules: RecordRules,
     /// Whether the columns are called exactly as the header has it.
     pub named_by_header: bool,
     /// The columns.
@@ -146,23 +155,28 @@ impl Sniffed {
             LineBreaks::LineFeed { .. } => LineEnd::LineFeed,
         };
         let none = "none was found";
+        let rules = given.rules.clone();
+        let literal = rules.stray_quotes.map(|rule| rule == StrayQuotes::Literal);
+        let pads = rules.short_records.map(|rule| rule == ShortRecords::Pad);
         Sniffed {
             family,
             delimiter: Found::new(given.delimiter.clone(), Vec::new(), none),
             quote: Found::new(given.quote.map(QuoteChoice::byte), None, none),
             escape: Found::new(given.escape.map(QuoteChoice::byte), None, "none was needed"),
-            stray_quotes: Found::detected(false, none),
+            stray_quotes: Found::new(literal, false, none),
             comment: Found::new(given.comment.clone().map(|text| Some(text).filter(|t| !t.is_empty())), None, none),
             skip_lines: Found::new(given.skip_lines, 0, "the first line is of the table"),
             header: Found::new(given.header, false, ""),
             line_end: Found::detected(line_end, "of the sample"),
-            blank_lines: Found::detected(false, none),
+            blank_lines: Found::new(rules.skip_blank_lines, false, none),
             trailing_delimiter: Found::new(given.trailing_delimiter, false, "not all records end with one"),
-            short_records: Found::detected(false, none),
+            short_records: Found::new(pads, false, none),
             decimal_separator: Found::new(given.decimal_separator, b'.', "no number tells of another"),
             thousands_separator: Found::new(given.thousands_separator.map(Some), None, none),
             widths: Vec::new(),
             paths: Vec::new(),
+            fields: Vec::new(),
+            rules,
             named_by_header: false,
             columns: Vec::new(),
         }
@@ -193,6 +207,7 @@ impl Sniffed {
             quote: self.quote.value,
             escape: self.escape.value,
             comment: self.comment.value.clone(),
+            escape_rule: self.rules.escape_rule,
         }
     }
 

@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
+use longshore_csv::decode::MomentFormat;
 use longshore_csv::{Dialect, RecordFormat};
-use longshore_format::delimited::{Delimited, DelimitedOptions, Escape, EscapeRule, ShortRecords, StrayQuotes};
+use longshore_format::delimited::{
+    Delimited, DelimitedOptions, Escape, EscapeRule, LongRecords, NulBytes, ShortRecords, StrayQuotes,
+};
 use longshore_format::fixed_width::{FixedColumn, FixedWidth, FixedWidthOptions, PLACE_MAX};
 use longshore_format::json::{Json, Layout, UnknownKeys};
-use longshore_format::lines::{LineEnds, LineOptions};
+use longshore_format::lines::LineEnds;
+use longshore_format::pattern::{Pattern, preset};
 use longshore_format::postgres_text::{PostgresText, PostgresTextOptions};
-use longshore_format::sniff::types::Nulls;
-use longshore_format::sniff::{Family, Given, LineEnd, Sniffed};
+use longshore_format::sniff::types::{Formats, Nulls};
+use longshore_format::sniff::{Column, Family, Given, LineEnd, RecordRules, Sniffed};
+use longshore_format::{Logfmt, LogfmtOptions, logfmt};
 
 use crate::{ColumnValues, Header, LoadError, TextFormat, TextOptions, TrailingDelimiter, ValueOptions};
 
@@ -31,6 +36,12 @@ pub(super) fn given(given: &Given, options: &TextOptions) -> Given {
     formats.date = formats.date.take().or_else(|| values.date_format.clone());
     formats.time = formats.time.take().or_else(|| values.time_format.clone());
     formats.timestamp = formats.timestamp.take().or_else(|| values.timestamp_format.clone());
+    if let Some(preset) = given.rules.pattern.as_deref().and_then(preset) {
+        given.null_texts.get_or_insert_with(|| vec![preset.null_text.as_bytes().to_vec()]);
+        if given.formats == Formats::default() {
+            given.formats.timestamp = MomentFormat::new(&[preset.time_format]).ok();
+        }
+    }
     given
 }
 
@@ -87,7 +98,9 @@ pub(super) fn nulls(names: &[&str], options: &TextOptions) -> Vec<Nulls> {
 fn text_format(sniffed: &Sniffed, values: &ValueOptions) -> Result<TextFormat, LoadError> {
     let problem = |error: &dyn std::error::Error| LoadError::Options(error.to_string());
     let line_end = sniffed.line_end.value;
-    let line_ends = if line_end == LineEnd::CarriageReturn { LineEnds::Any } else { LineEnds::Standard };
+    let found = if line_end == LineEnd::CarriageReturn { LineEnds::Any } else { LineEnds::Standard };
+    let rules = RecordRules { line_ends: Some(sniffed.rules.line_ends.unwrap_or(found)), ..sniffed.rules.clone() };
+    check(sniffed)?;
     let null_texts: Vec<Box<[u8]>> = values.nulls.iter().map(|text| text.as_bytes().into()).collect();
     let format: Arc<dyn RecordFormat> = match sniffed.family.value {
         Family::Delimited if is_plain(sniffed) => {
@@ -95,32 +108,89 @@ fn text_format(sniffed: &Sniffed, values: &ValueOptions) -> Result<TextFormat, L
             return Ok(TextFormat::Csv(Dialect::new(delimiter, sniffed.quote.value, sniffed.escape.value)?));
         }
         Family::Delimited => {
-            let format = Delimited::new(DelimitedOptions { line_ends, ..delimited(sniffed, null_texts) });
-            Arc::new(format.map_err(|error| problem(&error))?)
+            let options = DelimitedOptions { trim: values.trim, ..delimited(sniffed, &rules, null_texts) };
+            Arc::new(Delimited::new(options).map_err(|error| problem(&error))?)
         }
         Family::PgText => {
-            let format =
-                PostgresText::new(PostgresTextOptions { line_ends, null_texts, ..PostgresTextOptions::default() });
+            let usual = PostgresTextOptions::default();
+            let format = PostgresText::new(PostgresTextOptions {
+                line_ends: rules.line_ends.unwrap_or_default(),
+                record_bytes_max: rules.record_bytes_max.unwrap_or(usual.record_bytes_max),
+                null_texts,
+                ..usual
+            });
             Arc::new(format.map_err(|error| problem(&error))?)
         }
         Family::FixedWidth => {
-            let lines = LineOptions { line_ends, ..LineOptions::default() };
-            let format = FixedWidth::new(FixedWidthOptions { lines, ..FixedWidthOptions::new(places(sniffed)) });
+            let format = FixedWidth::new(FixedWidthOptions {
+                lines: rules.lines(sniffed.comment.value.as_deref()),
+                short_records: rules.short_records.unwrap_or_default(),
+                long_records: rules.long_records.unwrap_or_default(),
+                ..FixedWidthOptions::new(places(sniffed))
+            });
             Arc::new(format.map_err(|error| problem(&error))?)
         }
         Family::JsonLines | Family::JsonValues | Family::JsonArray => {
             let layout = sniffed.family.value.json_layout().unwrap_or(Layout::Lines);
             // A key that the sample does not have must not be lost.
             let format = Json::new(&sniffed.paths, layout).map_err(|error| problem(&error))?;
-            Arc::new(format.with_unknown_keys(UnknownKeys::Reject))
+            let ignored = rules.unknown_keys == Some(false);
+            Arc::new(format.with_unknown_keys(if ignored { UnknownKeys::Ignore } else { UnknownKeys::Reject }))
+        }
+        Family::Logfmt => {
+            let ignored = rules.unknown_keys == Some(false);
+            let options = LogfmtOptions {
+                keys: sniffed.fields.clone(),
+                unknown_keys: if ignored { logfmt::UnknownKeys::Drop } else { logfmt::UnknownKeys::Reject },
+                lines: rules.lines(sniffed.comment.value.as_deref()),
+            };
+            Arc::new(Logfmt::new(options).map_err(|error| problem(&error))?)
+        }
+        Family::Pattern => {
+            let lines = rules.lines(sniffed.comment.value.as_deref());
+            let pattern = rules.pattern.as_deref().unwrap_or_default();
+            Arc::new(Pattern::of(pattern, lines).map_err(|error| problem(&error))?)
         }
     };
     Ok(TextFormat::Other(format))
 }
 
-fn delimited(sniffed: &Sniffed, mut null_texts: Vec<Box<[u8]>>) -> DelimitedOptions {
+/// Refuses what was said of records and means nothing in the format that was found.
+fn check(sniffed: &Sniffed) -> Result<(), LoadError> {
+    let rules = &sniffed.rules;
+    let family = sniffed.family.value;
+    let is_delimited = family == Family::Delimited;
+    let is_json = family.json_layout().is_some();
+    let has_fields = is_delimited || family == Family::FixedWidth;
+    let checks = [
+        ("ESCAPE_RULE", rules.escape_rule.is_some(), is_delimited),
+        ("STRAY_QUOTES", rules.stray_quotes.is_some(), is_delimited),
+        ("NUL_BYTES", rules.nul.is_some(), is_delimited),
+        ("SHORT_RECORDS", rules.short_records.is_some(), has_fields),
+        ("LONG_RECORDS", rules.long_records.is_some(), has_fields),
+        ("LINE_ENDS", rules.line_ends.is_some(), !is_json),
+        ("MAX_RECORD_SIZE", rules.record_bytes_max.is_some(), !is_json),
+        ("COMMENT", sniffed.comment.given, !is_json && family != Family::PgText),
+        ("SKIP_BLANK_LINES", rules.skip_blank_lines.is_some(), !is_json && family != Family::PgText),
+        ("PLACES", rules.places.is_some(), family == Family::FixedWidth),
+        ("PATTERN", rules.pattern.is_some(), family == Family::Pattern),
+        ("PATHS", !rules.paths.is_empty(), is_json),
+        ("UNKNOWN_KEYS", rules.unknown_keys.is_some(), is_json || family == Family::Logfmt),
+    ];
+    match checks.iter().find(|(_, given, has_meaning)| *given && !has_meaning) {
+        None => Ok(()),
+        Some((option, ..)) => Err(LoadError::Options(format!(
+            "option {option} means nothing in what the file was taken for, {sniffed}; leave it out, or set FORMAT"
+        ))),
+    }
+}
+
+fn delimited(sniffed: &Sniffed, rules: &RecordRules, mut null_texts: Vec<Box<[u8]>>) -> DelimitedOptions {
+    let usual = DelimitedOptions::default();
     let quote = sniffed.quote.value;
     let rule = if quote.is_some() { EscapeRule::Quotes } else { EscapeRule::Everything };
+    let rule = rules.escape_rule.unwrap_or(rule);
+    let stray_quotes = if sniffed.stray_quotes.value { StrayQuotes::Literal } else { StrayQuotes::Toggle };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     null_texts.extend(DelimitedOptions::default().null_texts);
     DelimitedOptions {
@@ -131,14 +201,28 @@ fn delimited(sniffed: &Sniffed, mut null_texts: Vec<Box<[u8]>>) -> DelimitedOpti
         skip_blank_lines: sniffed.blank_lines.value,
         trailing_delimiter: sniffed.trailing_delimiter.value,
         short_records: if sniffed.short_records.value { ShortRecords::Pad } else { ShortRecords::Reject },
-        stray_quotes: if sniffed.stray_quotes.value { StrayQuotes::Literal } else { StrayQuotes::Toggle },
+        long_records: rules.long_records.unwrap_or_default(),
+        stray_quotes: rules.stray_quotes.unwrap_or(stray_quotes),
+        line_ends: rules.line_ends.unwrap_or_default(),
+        nul: rules.nul.unwrap_or_default(),
+        record_bytes_max: rules.record_bytes_max.unwrap_or(usual.record_bytes_max),
         null_texts,
-        ..DelimitedOptions::default()
+        ..usual
     }
 }
 
-/// The places of fixed columns, each up to the next one, since the sample may not have the longest values.
+/// The places of fixed columns; those that were found each up to the next one, since the sample may not have the longest
+/// values.
 fn places(sniffed: &Sniffed) -> Vec<FixedColumn> {
+    if sniffed.rules.places.is_some() {
+        let columns = sniffed.columns.iter().zip(&sniffed.widths);
+        let place = |(column, &(start, end)): (&Column, &(usize, usize))| FixedColumn {
+            name: column.name.clone(),
+            start,
+            width: end - start,
+        };
+        return columns.map(place).collect();
+    }
     let ends = sniffed.widths.iter().skip(1).map(|place| place.0).chain([PLACE_MAX]);
     let columns = sniffed.columns.iter().zip(&sniffed.widths).zip(ends);
     columns
@@ -149,9 +233,16 @@ fn places(sniffed: &Sniffed) -> Vec<FixedColumn> {
 /// Whether the SIMD scan reads it.
 fn is_plain(sniffed: &Sniffed) -> bool {
     let usual = matches!(sniffed.delimiter.value[..], [byte] if byte.is_ascii());
-    let escapes_anything = sniffed.quote.value.is_none() && sniffed.escape.value.is_some();
+    let rules = &sniffed.rules;
+    let rule = rules.escape_rule.map_or(sniffed.quote.value.is_none(), |rule| rule != EscapeRule::Quotes);
+    let escapes_anything = rule && sniffed.escape.value.is_some();
     usual
         && !escapes_anything
+        && rules.long_records.is_none_or(|rule| rule == LongRecords::Reject)
+        && rules.stray_quotes.is_none_or(|rule| rule == StrayQuotes::Toggle)
+        && rules.line_ends.is_none_or(|ends| ends == LineEnds::Standard)
+        && rules.nul.is_none_or(|rule| rule == NulBytes::Keep)
+        && rules.record_bytes_max.is_none()
         && sniffed.comment.value.is_none()
         && !sniffed.blank_lines.value
         && !sniffed.short_records.value

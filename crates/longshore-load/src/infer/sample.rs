@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use longshore_format::sniff::types::TypeSet;
-use longshore_format::sniff::{Family, Given, JSON_SAMPLE_BYTES, SAMPLE_BYTES, Sniffed, sniff};
+use longshore_format::sniff::{Family, Given, SAMPLE_BYTES, Sniffed, sample_bytes, sniff};
 
 use crate::source::{Input, read_up_to};
 use crate::{Control, InputFile, LoadError, Source};
@@ -30,12 +30,11 @@ pub(super) fn take(inputs: &mut Vec<InputFile>, given: &Given, control: &Control
         let first = inputs.remove(0);
         let (head, at_end, source) = head(first.open()?, control)?;
         let mapped = source.mapped().unwrap_or(&[]);
-        let is_json = matches!(mapped.trim_ascii_start().first(), Some(b'{' | b'['));
-        let bytes_max = if is_json { JSON_SAMPLE_BYTES } else { SAMPLE_BYTES };
+        let bytes_max = sample_bytes(mapped, given);
         let head = if mapped.is_empty() { &head[..] } else { &mapped[..mapped.len().min(bytes_max)] };
         let at_end = at_end || head.len() == mapped.len() && !mapped.is_empty();
         let sniffed = sniff(head, at_end, given);
-        if sniffed.columns.is_empty() && sniffed.family.value == Family::Delimited {
+        if sniffed.columns.is_empty() && matches!(sniffed.family.value, Family::Delimited | Family::Logfmt) {
             if inputs.is_empty() {
                 return Err(LoadError::Unfit {
                     file: first.name().to_owned(),

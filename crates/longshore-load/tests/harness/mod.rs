@@ -17,6 +17,7 @@ use longshore_load::{
 };
 use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema};
 
+pub mod infer;
 pub mod rejects;
 
 /// Bytes of a piece: around blocks, and the default.

@@ -65,6 +65,10 @@ impl Finder<'_> {
     /// What inference is asked for.
     pub(crate) fn request(&self, head: &[u8]) -> Result<InferRequest, Error> {
         let mut given = self.options.sniffing()?;
+        if self.options.format == Some(Format::Pattern) && given.rules.pattern.is_none() {
+            // Says what is missing.
+            self.options.text(&[], || Ok(Vec::new()))?;
+        }
         if self.options.format == Some(Format::Json) {
             given.family = Some(match self.options.layout().or_else(|| detect_layout(head)) {
                 Some(Layout::Lines) => Family::JsonLines,

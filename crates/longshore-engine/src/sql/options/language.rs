@@ -10,6 +10,7 @@ use longshore_format::delimited::{
 };
 use longshore_format::json::{JsonPath, Layout, UnknownKeys};
 use longshore_format::lines::{LineEnds, LineOptions};
+use longshore_format::sniff::{Family, RecordRules};
 use longshore_format::{
     FixedColumn, FixedWidth, FixedWidthOptions, Json, Logfmt, LogfmtOptions, Pattern, PostgresText,
     PostgresTextOptions, logfmt, pattern,
@@ -123,6 +124,40 @@ impl Language {
     /// The columns that options name.
     pub(super) fn named_columns(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.paths.iter().map(|(name, _)| ("PATHS", name.as_str()))
+    }
+
+    /// What was said of records beyond the dialect, for whoever finds out the rest.
+    pub(super) fn rules(&self) -> RecordRules {
+        RecordRules {
+            escape_rule: self.escape_rule,
+            line_ends: self.line_ends,
+            short_records: self.short_records,
+            long_records: self.long_records,
+            stray_quotes: self.stray_quotes,
+            nul: self.nul,
+            skip_blank_lines: self.skip_blank_lines,
+            record_bytes_max: self.record_bytes_max,
+            places: self.places.clone(),
+            pattern: self.pattern.clone(),
+            paths: self.paths.clone(),
+            unknown_keys: self.unknown_keys,
+        }
+    }
+
+    /// The family of formats that is meant where none is named: the only one in which some option has a meaning.
+    pub(super) fn family(&self) -> Option<Family> {
+        let is_delimited = self.escape_rule.is_some()
+            || self.stray_quotes.is_some()
+            || self.nul.is_some()
+            || self.short_records.is_some()
+            || self.long_records.is_some();
+        if self.pattern.is_some() {
+            Some(Family::Pattern)
+        } else if self.places.is_some() {
+            Some(Family::FixedWidth)
+        } else {
+            is_delimited.then_some(Family::Delimited)
+        }
     }
 
     /// The dialect of plain CSV, for writing and for the SIMD scan.
@@ -275,8 +310,7 @@ impl Language {
                 presets.join(", ")
             )));
         };
-        let text = pattern::preset(given).map_or(given.as_str(), |preset| preset.pattern);
-        let format = Pattern::new(text, self.lines()).map_err(|error| Error::invalid(error.to_string()))?;
+        let format = Pattern::of(given, self.lines()).map_err(|error| Error::invalid(error.to_string()))?;
         let groups: Vec<String> = format.columns().map(str::to_owned).collect();
         if let Some(missing) = columns.iter().find(|column| !groups.iter().any(|group| group == *column)) {
             return Err(Error::not_found(format!(
@@ -290,12 +324,15 @@ impl Language {
     }
 
     /// Refuses options that mean nothing in the format.
-    fn check_format(&self) -> Result<(), Error> {
+    pub(super) fn check_format(&self) -> Result<(), Error> {
         use Format::{Csv, Fixed, Json, JsonLines, Logfmt, Pattern, Text, Tsv};
         let delimited: &[Format] = &[Csv, Tsv];
         let lines: &[Format] = &[Csv, Tsv, Fixed, Logfmt, Pattern];
+        let with_text: &[Format] = &[Csv, Tsv, Text, Fixed, Logfmt, Pattern];
         let format = self.format.unwrap_or(Csv);
-        let checks: [(&str, bool, &[Format]); 15] = [
+        let checks: [(&str, bool, &[Format]); 17] = [
+            ("LINE_ENDS", self.line_ends.is_some(), with_text),
+            ("MAX_RECORD_SIZE", self.record_bytes_max.is_some(), with_text),
             ("LAYOUT", self.layout.is_some(), &[Json]),
             ("DELIMITER", self.delimiter.is_some(), &[Csv, Tsv, Text]),
             ("QUOTE", self.quote.is_some(), delimited),

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{Family, Sniffed};
+use super::{Family, LineEnd, Sniffed};
+use crate::delimited::{EscapeRule, LongRecords, NulBytes, StrayQuotes};
+use crate::lines::LineEnds;
 
 /// An option as a statement has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +34,8 @@ impl Sniffed {
             Family::JsonLines | Family::JsonValues | Family::JsonArray => "json",
             Family::PgText => "text",
             Family::FixedWidth => "fixed",
+            Family::Logfmt => "logfmt",
+            Family::Pattern => "pattern",
         };
         option("FORMAT", format.to_owned(), family.given, &family.reason);
         if let Some(layout) = family.value.json_layout() {
@@ -39,7 +43,12 @@ impl Sniffed {
         }
         if family.value == Family::FixedWidth {
             let widths: Vec<_> = self.widths.iter().map(|(start, end)| format!("{start}-{end}")).collect();
-            option("PLACES", literal(widths.join(",").as_bytes()), false, "blanks stand between them in every line");
+            let given = self.rules.places.is_some();
+            let reason = if given { "given" } else { "blanks stand between them in every line" };
+            option("PLACES", literal(widths.join(",").as_bytes()), given, reason);
+        }
+        if let (Family::Pattern, Some(pattern)) = (family.value, &self.rules.pattern) {
+            option("PATTERN", literal(pattern.as_bytes()), family.given, &family.reason);
         }
         if family.value == Family::Delimited {
             option("DELIMITER", literal(&self.delimiter.value), self.delimiter.given, &self.delimiter.reason);
@@ -47,6 +56,14 @@ impl Sniffed {
             option("QUOTE", quote, self.quote.given, &self.quote.reason);
             if let Some(escape) = self.escape.value {
                 option("ESCAPE", literal(&[escape]), self.escape.given, &self.escape.reason);
+                match (self.rules.escape_rule, self.quote.value) {
+                    (Some(rule), _) => option("ESCAPE_RULE", rule.name().to_owned(), true, "given"),
+                    (None, None) => {
+                        let rule = EscapeRule::Everything.name();
+                        option("ESCAPE_RULE", rule.to_owned(), false, "there are no quotes for it to stand in");
+                    }
+                    (None, Some(_)) => {}
+                }
             }
             if let Some(comment) = &self.comment.value {
                 option("COMMENT", literal(comment), self.comment.given, &self.comment.reason);
@@ -61,6 +78,27 @@ impl Sniffed {
                     option(name, value.to_owned(), found.given, &found.reason);
                 }
             }
+            if self.rules.stray_quotes == Some(StrayQuotes::Error) {
+                option("STRAY_QUOTES", "error".to_owned(), true, "given");
+            }
+            if self.rules.long_records == Some(LongRecords::Truncate) {
+                option("LONG_RECORDS", "truncate".to_owned(), true, "given");
+            }
+            match self.rules.nul {
+                Some(NulBytes::Error) => option("NUL_BYTES", "error".to_owned(), true, "given"),
+                Some(NulBytes::Strip) => option("NUL_BYTES", "strip".to_owned(), true, "given"),
+                Some(NulBytes::Keep) | None => {}
+            }
+        }
+        match (self.rules.line_ends, self.line_end.value) {
+            (Some(LineEnds::Any), _) => option("LINE_ENDS", "any".to_owned(), true, "given"),
+            (None, LineEnd::CarriageReturn) => {
+                option("LINE_ENDS", "any".to_owned(), false, "lines end with carriage returns alone");
+            }
+            (None | Some(LineEnds::Standard), _) => {}
+        }
+        if let Some(bytes) = self.rules.record_bytes_max {
+            option("MAX_RECORD_SIZE", bytes.to_string(), true, "given");
         }
         if matches!(family.value, Family::Delimited | Family::FixedWidth | Family::PgText) {
             if self.skip_lines.value > 0 {
