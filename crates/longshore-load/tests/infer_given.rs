@@ -149,7 +149,7 @@ fn quotes_and_escapes() {
 #[test]
 fn nul_bytes() {
     let strip = RecordRules { nul: Some(NulBytes::Strip), ..RecordRules::default() };
-    infers_given(rules(strip), "a,b\n1\0,x\n\02,y\n", "a INTEGER, b TEXT", "\"1\",\"x\"\n\"2\",\"y\"\n");
+    infers_given(rules(strip), "a,b\n1\0,x\n\x002,y\n", "a INTEGER, b TEXT", "\"1\",\"x\"\n\"2\",\"y\"\n");
     let error = RecordRules { nul: Some(NulBytes::Error), ..RecordRules::default() };
     let message = refused(Given { header: Some(true), ..rules(error) }, "a,b\n1,x\n2,y\0\n");
     assert!(message.contains("line 3"), "{message}");

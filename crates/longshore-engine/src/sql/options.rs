@@ -10,11 +10,11 @@ mod given;
 mod language;
 mod rejects;
 mod rules;
+mod sniffing;
 mod source;
 mod values;
 
 use longshore_format::json::Layout;
-use longshore_format::sniff::{Family, Given as Sniffing, QuoteChoice};
 use longshore_load::{
     ColumnChoice, Dialect, Header, Mode, OnError, TextOptions, TrailingDelimiter, Tuning, UnloadOptions, ValueOptions,
 };
@@ -233,68 +233,6 @@ impl Options {
     /// Whether the option was given.
     pub(crate) fn is_given(&self, name: &str) -> bool {
         self.given.contains(&name)
-    }
-
-    /// What was said, for whoever finds out the rest.
-    pub(crate) fn sniffing(&self) -> Result<Sniffing, Error> {
-        let language = &self.language;
-        let family = match self.format {
-            None => None,
-            Some(Format::Csv | Format::Tsv) => Some(Family::Delimited),
-            Some(Format::Text) => Some(Family::PgText),
-            Some(Format::Fixed) => Some(Family::FixedWidth),
-            Some(Format::Json) => Some(Family::JsonArray),
-            Some(Format::JsonLines) => Some(Family::JsonLines),
-            Some(Format::Logfmt) => Some(Family::Logfmt),
-            Some(Format::Pattern) => Some(Family::Pattern),
-            Some(other @ (Format::Native | Format::Parquet | Format::Arrow)) => {
-                return Err(Error::invalid(format!("FORMAT {} was given, but this is text", other.name())));
-            }
-        };
-        let family = match family {
-            Some(_) => {
-                language.check_format()?;
-                family
-            }
-            None => language.family(),
-        };
-        let tab = (self.format == Some(Format::Tsv)).then(|| b"\t".to_vec());
-        let byte = |name: &'static str, given: bool, value: char| {
-            let byte = u8::try_from(value).ok().filter(u8::is_ascii);
-            match byte {
-                _ if !given => Ok(None),
-                Some(byte) => Ok(Some(byte)),
-                None => Err(Error::invalid(format!("option {name}: {value:?} is not an ASCII character"))),
-            }
-        };
-        let values = &self.values.options;
-        let is_given = |name: &str| self.given.contains(&name);
-        Ok(Sniffing {
-            family,
-            delimiter: language.delimiter.as_ref().map(|text| text.as_bytes().to_vec()).or(tab),
-            quote: language.quote.map(|quote| quote.map_or(QuoteChoice::None, QuoteChoice::Byte)),
-            escape: language.escape.map(QuoteChoice::Byte),
-            comment: language.comment.as_ref().map(|text| text.as_bytes().to_vec()),
-            skip_lines: is_given("SKIP").then_some(self.skip_lines as usize),
-            header: is_given("HEADER").then_some(self.header != Header::None),
-            trailing_delimiter: match self.trailing_delimiter {
-                TrailingDelimiter::Auto => None,
-                TrailingDelimiter::Yes => Some(true),
-                TrailingDelimiter::No => Some(false),
-            },
-            decimal_separator: byte("DECIMAL_SEPARATOR", is_given("DECIMAL_SEPARATOR"), values.decimal_separator)?,
-            thousands_separator: match values.thousands_separator {
-                Some(separator) => byte("THOUSANDS_SEPARATOR", true, separator)?,
-                None => None,
-            },
-            null_texts: self
-                .values
-                .nulls_given
-                .then(|| values.nulls.iter().map(|text| text.as_bytes().to_vec()).collect()),
-            normalize_names: self.normalize_names,
-            rules: language.rules(),
-            ..Sniffing::default()
-        })
     }
 
     /// How records of JSON stand, where that was said.
