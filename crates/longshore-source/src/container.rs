@@ -139,6 +139,20 @@ pub(crate) fn stump(whole: &[u8]) -> Option<Container> {
     Container::ALL.into_iter().find(|&container| is(container))
 }
 
+/// The first of the sixteen signatures of frames that hold no content, which lz4 and zstd share.
+const SKIPPABLE: u32 = 0x184d_2a50;
+
+/// Moves over one skippable frame of lz4 or zstd, if `feed` stands before one.
+fn skip_frame(format: &'static str, feed: &mut Feed) -> Result<bool, Stop> {
+    let Some(&signature) = feed.need(4)?.first_chunk::<4>() else { return Ok(false) };
+    if u32::from_le_bytes(signature) & !0xf != SKIPPABLE {
+        return Ok(false);
+    }
+    feed.consume(4);
+    skip_counted(format, feed)?;
+    Ok(true)
+}
+
 /// Moves over what a length of 32 bits, at the front of `feed`, counts.
 fn skip_counted(format: &'static str, feed: &mut Feed) -> Result<(), Stop> {
     let offset = feed.offset();

@@ -84,19 +84,15 @@ fn submit(output: &Output, batch: &mut Vec<u8>, offset: u64) -> Result<(), Stop>
     output.submit(move |sink| {
         let mut feed = Feed::of(bytes, offset);
         while !feed.is_at_end()? {
-            let begin = feed.offset();
-            let size = member(&mut feed, sink)?;
-            if size.is_some_and(|size| feed.offset() - begin != size as u64) {
-                let problem = "the member is not as long as its header says";
-                return Err(damaged(FORMAT, begin, problem));
-            }
+            member(&mut feed, sink)?;
         }
         Ok(())
     })
 }
 
-/// Decompresses the member at the front of `feed`; the size that its header tells comes back.
-fn member(feed: &mut Feed, sink: &mut Sink) -> Result<Option<usize>, Stop> {
+/// Decompresses the member at the front of `feed`.
+fn member(feed: &mut Feed, sink: &mut Sink) -> Result<(), Stop> {
+    let begin = feed.offset();
     let header = header(feed)?;
     feed.consume(header.bytes);
     let crc = inflate(FORMAT, feed, sink)?;
@@ -118,7 +114,10 @@ fn member(feed: &mut Feed, sink: &mut Sink) -> Result<Option<usize>, Stop> {
         return Err(damaged(FORMAT, offset, problem));
     }
     feed.consume(TRAILER_BYTES);
-    Ok(header.member_bytes)
+    if header.member_bytes.is_some_and(|size| feed.offset() - begin != size as u64) {
+        return Err(damaged(FORMAT, begin, "the member is not as long as its header says"));
+    }
+    Ok(())
 }
 
 /// The header of the next member, which is not consumed; `None` at the end.

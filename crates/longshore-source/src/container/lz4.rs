@@ -9,11 +9,10 @@ use crate::fault::{Stop, damaged, truncated};
 use crate::feed::Feed;
 use crate::ordered::{Expected, Output, Sink, UNIT_BYTES_MIN};
 
-use super::skip_counted;
+use super::skip_frame;
 
 pub(super) const SIGNATURE: &[u8] = b"\x04\x22\x4d\x18";
 const FORMAT: &str = "lz4";
-const SKIPPABLE: u32 = 0x184d_2a50;
 pub(super) const LEGACY: u32 = 0x184c_2102;
 const HEADER_BYTES_MAX: usize = 19;
 /// How far back a block may refer.
@@ -41,7 +40,7 @@ struct Block {
 /// Cuts a file into frames, and those into blocks.
 pub(super) fn cut(feed: &mut Feed, output: &Output) -> Result<(), Stop> {
     while !feed.is_at_end()? {
-        if skip(feed)? {
+        if skip_frame(FORMAT, feed)? {
             continue;
         }
         let frame = frame(feed)?;
@@ -155,18 +154,6 @@ fn end(feed: &mut Feed, frame: &Frame, sink: &mut Sink) -> Result<(), Stop> {
     }
     sink.expect_content(Expected { sum, bytes: frame.content_bytes, format: FORMAT, offset });
     Ok(())
-}
-
-/// Moves over a skippable frame.
-fn skip(feed: &mut Feed) -> Result<bool, Stop> {
-    let window = feed.need(4)?;
-    let Some(&magic) = window.first_chunk::<4>() else { return Ok(false) };
-    if u32::from_le_bytes(magic) & !0xf != SKIPPABLE {
-        return Ok(false);
-    }
-    feed.consume(4);
-    skip_counted(FORMAT, feed)?;
-    Ok(true)
 }
 
 /// Takes the header of a frame off `feed`.

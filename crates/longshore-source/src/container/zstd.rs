@@ -9,12 +9,10 @@ use crate::fault::{Stop, damaged, truncated};
 use crate::feed::Feed;
 use crate::ordered::{Output, Sink, UNIT_BYTES_MAX, UNIT_BYTES_MIN};
 
-use super::skip_counted;
+use super::skip_frame;
 
 pub(super) const SIGNATURE: &[u8] = b"\x28\xb5\x2f\xfd";
 const FORMAT: &str = "zstd";
-/// Frames that hold no content: `5x 2a 4d 18`.
-const SKIPPABLE: u32 = 0x184d_2a50;
 const HEADER_BYTES_MAX: usize = 18;
 /// Frames that say that they are no larger are decompressed in one piece, which saves a copy.
 const WHOLE_BYTES_MAX: u64 = 4 << 20;
@@ -31,7 +29,7 @@ pub(super) fn cut(feed: &mut Feed, output: &Output) -> Result<(), Stop> {
     let mut serial: Option<Sink> = None;
     let mut batch = Batch::default();
     while !feed.is_at_end()? {
-        if skip(feed)? {
+        if skip_frame(FORMAT, feed)? {
             continue;
         }
         let frame = frame(feed)?;
@@ -140,17 +138,6 @@ fn failed(offset: u64, code: usize) -> Stop {
         ""
     };
     damaged(FORMAT, offset, format!("the frame at or before this byte is damaged or unsupported ({name}){remedy}"))
-}
-
-/// Moves over a skippable frame.
-fn skip(feed: &mut Feed) -> Result<bool, Stop> {
-    let Some(&magic) = feed.need(4)?.first_chunk::<4>() else { return Ok(false) };
-    if u32::from_le_bytes(magic) & !0xf != SKIPPABLE {
-        return Ok(false);
-    }
-    feed.consume(4);
-    skip_counted(FORMAT, feed)?;
-    Ok(true)
 }
 
 /// Reads the header of the frame at the front of `feed`, which is not consumed.
