@@ -268,7 +268,7 @@ impl Runner {
         let report = result.as_ref().map(|done| done.report).unwrap_or_default();
         let database = self.session.database();
         let cost = stats::Cost {
-            statement: sql,
+            statement: &longshore_engine::without_secrets(sql),
             rows: report.rows,
             bytes_read: report.bytes_read,
             bytes_written: report.bytes_written,

@@ -85,9 +85,9 @@ async fn entry_is_done(runner: &mut Runner, entry: &str) -> Result<Flow, Failure
     Ok(Flow::Stay)
 }
 
-/// Adds an entry to the history and to its file, if there is one that may be written.
+/// Adds an entry to the history and to its file, if there is one that may be written; secrets are left out.
 fn remember(editor: &mut Editor<Assistant, FileHistory>, entry: &str, path: Option<&PathBuf>) {
-    let added = editor.add_history_entry(entry.trim_end());
+    let added = editor.add_history_entry(longshore_engine::without_secrets(entry.trim_end()).as_ref());
     if let (Ok(true), Some(path)) = (added, path) {
         if let Some(directory) = path.parent() {
             let _ = std::fs::create_dir_all(directory);

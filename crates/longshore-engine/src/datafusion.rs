@@ -47,7 +47,7 @@ use crate::{Config, Error, Report, RowStream};
 pub(crate) use columnar::{Columnar, FileKind};
 use errors::ours;
 use in_situ::Files;
-pub(crate) use in_situ::{FileRejects, Filling, Finder, TextInput, TextTable, Texts, check_exists, find_files};
+pub(crate) use in_situ::{FileRejects, Filling, Finder, TextInput, TextTable, Texts, find_files, kind_of};
 use pipeline::Pipeline;
 use plan::Planner;
 use workers::Pool;
@@ -182,13 +182,13 @@ impl Queries {
         Ok(Arc::clone(plan.schema().inner()))
     }
 
-    /// The columns of the file `path`: name, type and why. Blocks: text is read for it.
+    /// The columns of the files that `name` stands for: name, type and why. Blocks: text is read for it.
     pub(crate) fn describe_file(
         &self,
-        path: &Path,
+        name: &str,
         control: &Arc<Control>,
     ) -> Result<Vec<(String, String, String)>, Error> {
-        Files { control: Arc::clone(control), ..self.files.clone() }.describe(path)
+        Files { control: Arc::clone(control), ..self.files.clone() }.describe(name)
     }
 
     /// Writes the rows of `table` as one Parquet file.

@@ -79,6 +79,11 @@ impl Error {
         Self::new(ErrorKind::Internal, message)
     }
 
+    /// The same without `secrets`.
+    pub(crate) fn without(self, secrets: &[String]) -> Self {
+        Self { message: crate::sql::secrets::removed_from(self.message, secrets), ..self }
+    }
+
     /// What sort of failure it is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

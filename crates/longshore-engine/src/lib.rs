@@ -24,4 +24,5 @@ pub use longshore_storage::checksum::Checksum;
 pub use report::{Outcome, Report, RowStream};
 pub use session::Session;
 pub use sql::options::{OPTIONS, OptionRule};
+pub use sql::secrets::without_secrets;
 pub use sql::split::{Split, split};

@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use futures::Stream;
 use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
 
 use crate::Error;
 
@@ -65,6 +65,12 @@ impl RowStream {
     /// Rows that are there already.
     pub(crate) fn from_batch(batch: RecordBatch) -> Self {
         Self::new(batch.schema(), futures::stream::iter([Ok(batch)]))
+    }
+
+    /// The same rows; errors are changed by `change`.
+    pub(crate) fn with_errors(self, change: impl Fn(Error) -> Error + Send + 'static) -> Self {
+        let stream = self.stream.map(move |batch| batch.map_err(&change));
+        Self { schema: self.schema, stream: Box::pin(stream) }
     }
 
     /// Names and types of the columns.

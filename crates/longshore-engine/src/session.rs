@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use longshore_load::Control;
 
+use crate::sql::secrets;
 use crate::{Database, Error, Outcome, statement};
 
 /// Executes statements, one after the other.
@@ -60,7 +61,15 @@ impl Session {
     /// changed nothing.
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome, Error> {
         let control = std::mem::take(&mut self.control);
-        Box::pin(statement::execute(&self.database, &control, &mut self.streams, sql)).await
+        let outcome = Box::pin(statement::execute(&self.database, &control, &mut self.streams, sql)).await;
+        let secrets = secrets::values(sql);
+        if secrets.is_empty() {
+            return outcome;
+        }
+        match outcome.map_err(|error| error.without(&secrets))? {
+            Outcome::Rows(rows) => Ok(Outcome::Rows(rows.with_errors(move |error| error.without(&secrets)))),
+            done @ Outcome::Done { .. } => Ok(done),
+        }
     }
 }
 

@@ -27,6 +27,7 @@ use crate::reject::{RejectOrder, SpanRejects};
 use crate::worker::Pass;
 use crate::{Control, FieldTarget, Header, InputFile, LoadError, LoadReport, RejectSummary, TextOptions, Tuning};
 pub use format::options as sniffed_options;
+pub use guess::column_type;
 use guess::{Fixed, Guess, Guesses};
 use read::{Done, Inference};
 
@@ -175,6 +176,7 @@ fn run(
     let given = format::given(&request.given, &request.options);
     let sample::Sampled { sniffed, hints, places } = sample::take(&mut inputs, &given, control)?;
     let columns = sniffed.columns.len();
+    check_extra(&sniffed, request)?;
     for input in &mut inputs {
         input.fields = (0..columns).map(|column| Some(FieldTarget::new(column))).collect();
         for fill in &mut input.fills {
@@ -227,6 +229,19 @@ fn run(
         rows,
     };
     Ok((inferred, spans))
+}
+
+/// Refuses further columns that are called as one of the files.
+fn check_extra(sniffed: &Sniffed, request: &InferRequest) -> Result<(), LoadError> {
+    let is_taken = |extra: &&Column| sniffed.columns.iter().any(|column| column.name == extra.name);
+    match request.extra.iter().find(is_taken) {
+        None => Ok(()),
+        Some(extra) => Err(LoadError::Options(format!(
+            "a further column is to be called \"{}\", and so is a column of the file; give it another name, or leave it \
+             out",
+            extra.name
+        ))),
+    }
 }
 
 /// The types that the user gave, by column.

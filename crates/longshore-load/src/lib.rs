@@ -27,7 +27,9 @@ mod worker;
 
 pub use control::{Control, Progress};
 pub use error::{BadField, LoadError};
-pub use infer::{InferRequest, Inferred, InferredColumn, dry_run_inferred, infer, load_inferred, sniffed_options};
+pub use infer::{
+    InferRequest, Inferred, InferredColumn, column_type, dry_run_inferred, infer, load_inferred, sniffed_options,
+};
 pub use input::{FieldTarget, Fill, InputFile, TextFormat};
 pub use load::{LoadReport, copy_from, dry_run};
 pub use longshore_csv::decode::MomentFormat;

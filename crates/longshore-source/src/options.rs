@@ -71,6 +71,8 @@ pub struct StoreOptions {
     pub secret_access_key: Option<String>,
     /// The token of credentials that expire.
     pub session_token: Option<String>,
+    /// Whether the bucket stands in the path of an address and not in the name of the host; if nothing is said, it does.
+    pub path_style: Option<bool>,
     /// Whether requests are not signed: for public buckets.
     pub anonymous: bool,
 }
@@ -82,6 +84,7 @@ impl fmt::Debug for StoreOptions {
             .field("endpoint", &self.endpoint)
             .field("region", &self.region)
             .field("access_key_id", &self.access_key_id)
+            .field("path_style", &self.path_style)
             .field("anonymous", &self.anonymous)
             .finish_non_exhaustive()
     }

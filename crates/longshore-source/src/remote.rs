@@ -119,6 +119,9 @@ fn s3(bucket: &str, options: &StoreOptions) -> io::Result<Arc<dyn ObjectStore>> 
     if let Some(token) = &options.session_token {
         builder = builder.with_token(token);
     }
+    if let Some(path_style) = options.path_style {
+        builder = builder.with_virtual_hosted_style_request(!path_style);
+    }
     if options.anonymous {
         builder = builder.with_skip_signature(true);
     }

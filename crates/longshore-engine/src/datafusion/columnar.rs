@@ -26,6 +26,7 @@ use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use datafusion::physical_plan::ExecutionPlan;
+use longshore_source::{FoundFile, Location};
 use object_store::ObjectMeta;
 use object_store::path::Path as StorePath;
 
@@ -87,11 +88,17 @@ pub(crate) struct Columnar {
 }
 
 impl Columnar {
-    /// Opens `paths`, at least one, which are all of the same kind.
-    pub(crate) fn open(paths: &[PathBuf]) -> Result<Self, Error> {
-        let mut files = Vec::with_capacity(paths.len());
+    /// Opens `found`, at least one, which are all of the same kind.
+    pub(crate) fn open(found: &[FoundFile]) -> Result<Self, Error> {
+        let mut files: Vec<(PathBuf, ObjectMeta)> = Vec::with_capacity(found.len());
         let mut first: Option<(FileKind, SchemaRef)> = None;
-        for path in paths {
+        for file in found {
+            let Location::File(path) = &file.location else {
+                return Err(Error::unsupported(format!(
+                    "{}: Parquet and Arrow files are read from this machine only; download it first",
+                    file.location
+                )));
+            };
             let kind = FileKind::of(path)?;
             let schema = schema(path, kind)?;
             match &first {
@@ -99,13 +106,13 @@ impl Columnar {
                 Some((other, _)) if *other != kind => {
                     return Err(Error::invalid(format!(
                         "{} is a {} file, but {} is a {} file; read them one kind at a time",
-                        paths[0].display(),
+                        found[0].location,
                         other.name(),
                         path.display(),
                         kind.name()
                     )));
                 }
-                Some((_, expected)) => check_same(&paths[0], expected, path, &schema)?,
+                Some((_, expected)) => check_same(&files[0].0, expected, path, &schema)?,
             }
             files.push((path.clone(), meta(path)?));
         }

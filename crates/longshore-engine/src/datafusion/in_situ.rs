@@ -5,14 +5,16 @@
 //! Otherwise they are found out (`infer`). A file in FROM is met when its part of the statement is planned, in views as well. Not here: the options
 //! (`options`), the scan (`source`).
 
+mod files;
 mod infer;
 mod options;
+mod prune;
 mod report;
 mod source;
 mod text;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
@@ -21,18 +23,21 @@ use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
 use longshore_load::{Control, OnError, RejectLimit, TextOptions, Tuning};
-use longshore_storage::{Column, ColumnType, Memory, Schema};
+use longshore_source::FoundFile;
+use longshore_storage::{Column, Memory, Schema};
 use sqlparser::ast::{ObjectName, ObjectNamePart, TableAlias, TableFactor};
 
-use super::columnar::{Columnar, FileKind};
+use super::columnar::Columnar;
 use super::errors::external;
 use crate::Error;
 use crate::catalog::Catalog;
+use crate::sql::options::SourceOptions;
 use crate::sql::{names, types};
+pub(crate) use files::{Filling, find_files, kind_of};
 pub(crate) use infer::{Finder, FoundText};
 use options::ReadCsv;
 pub(super) use source::TextSource;
-pub(crate) use text::{Filling, TextInput, TextTable, Texts};
+pub(crate) use text::{TextInput, TextTable, Texts};
 
 /// Plans files in FROM.
 #[derive(Clone)]
@@ -69,7 +74,7 @@ impl RelationPlanner for Files {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
         let planned = match (args, file_name(name)) {
-            (None, Some(path)) => self.named(Path::new(path), alias.as_ref()),
+            (None, Some(name)) => self.named(name, alias.as_ref()),
             (Some(args), None) => match name.to_string().to_ascii_lowercase().as_str() {
                 function @ ("read_csv" | "read_json" | "read_text") => {
                     let format = match function {
@@ -84,9 +89,9 @@ impl RelationPlanner for Files {
                 "sniff_csv" => ReadCsv::of_call(args, None)
                     .and_then(|request| self.sniffed(&request))
                     .map(|table| Relation { name: "sniff_csv".to_owned(), table, alias: alias.clone() }),
-                "read_parquet" | "read_arrow" => {
-                    options::paths_of_call(name, args).and_then(|paths| columnar(&paths, alias.as_ref()))
-                }
+                "read_parquet" | "read_arrow" => options::paths_of_call(name, args)
+                    .and_then(|names| find_files(&names, &SourceOptions::default()))
+                    .and_then(|files| columnar(&files, alias.as_ref())),
                 _ => return Ok(RelationPlanning::Original(Box::new(relation))),
             },
             _ => return Ok(RelationPlanning::Original(Box::new(relation))),
@@ -113,67 +118,32 @@ impl From<(TextTable, Option<TableAlias>)> for Relation {
 }
 
 /// Parquet or Arrow files as a relation.
-fn columnar(paths: &[PathBuf], alias: Option<&TableAlias>) -> Result<Relation, Error> {
+fn columnar(files: &[FoundFile], alias: Option<&TableAlias>) -> Result<Relation, Error> {
+    let first = files.first().map_or_else(String::new, |file| file.location.to_string());
     if let Some(typed) = alias.and_then(|alias| alias.columns.iter().find(|column| column.data_type.is_some())) {
         return Err(Error::invalid(format!(
-            "{}: the columns of the file have types already; leave the type of {} out, and use CAST",
-            paths.first().map_or_else(String::new, |path| path.display().to_string()),
+            "{first}: the columns of the file have types already; leave the type of {} out, and use CAST",
             typed.name
         )));
     }
-    for path in paths {
-        check_exists(path)?;
-    }
-    let table = Columnar::open(paths)?;
-    let name = paths.first().map_or_else(String::new, |path| stem(path));
-    Ok(Relation { name, table: Arc::new(table), alias: alias.cloned() })
-}
-
-/// The files that `names` stand for: patterns, folders and addresses become what they hold, others stay as they are.
-pub(crate) fn find_files(names: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
-    let mut found = Vec::with_capacity(names.len());
-    for name in names {
-        let text = name.display().to_string();
-        let is_plain = !text.contains(['*', '?', '[', '{']) && !text.contains("://") && !name.is_dir();
-        if is_plain || name.is_file() {
-            found.push(name.clone());
-            continue;
-        }
-        found.extend(
-            longshore_source::expand(&[text], &longshore_source::StoreOptions::default())?
-                .iter()
-                .map(|file| PathBuf::from(file.location.to_string())),
-        );
-    }
-    Ok(found)
-}
-
-pub(crate) fn check_exists(path: &Path) -> Result<(), Error> {
-    if path.exists() || path.display().to_string().contains("://") {
-        return Ok(());
-    }
-    let path = path.display();
-    Err(Error::not_found(format!("the file {path} does not exist; paths are relative to the working directory")))
+    let table = Columnar::open(files)?;
+    Ok(Relation { name: stem(Path::new(&first)), table: Arc::new(table), alias: alias.cloned() })
 }
 
 impl Files {
     /// The file `path` in FROM.
-    fn named(&self, path: &Path, alias: Option<&TableAlias>) -> Result<Relation, Error> {
-        let paths = find_files(&[path.to_owned()])?;
-        if paths.first().is_some_and(|path| path.is_file()) && FileKind::of(&paths[0])? != FileKind::Text {
-            return columnar(&paths, alias);
+    fn named(&self, name: &str, alias: Option<&TableAlias>) -> Result<Relation, Error> {
+        let request = ReadCsv::of_name(name)?;
+        if request.is_columnar()? {
+            columnar(&request.files, alias)
+        } else {
+            self.text(&request, alias).map(Relation::from)
         }
-        let mut request = ReadCsv::of_name(path)?;
-        request.paths = paths;
-        self.text(&request, alias).map(Relation::from)
     }
 
     /// The text that `request` describes, and what is left of its alias.
     fn text(&self, request: &ReadCsv, alias: Option<&TableAlias>) -> Result<(TextTable, Option<TableAlias>), Error> {
         let mut alias = alias.cloned();
-        for path in &request.paths {
-            check_exists(path)?;
-        }
         let schema = match (&request.columns, &request.table) {
             (Some(_), Some(_)) => {
                 return Err(Error::invalid("read_csv takes its columns from columns or from table, not from both"));
@@ -189,20 +159,20 @@ impl Files {
             },
         };
         request.check_columns(&schema)?;
+        let texts = Texts::Files(request.files.clone());
         let mut columns = schema.columns().to_vec();
-        let names: Vec<&str> = schema.columns().iter().map(|column| column.name.as_str()).collect();
         let mut fillings = Vec::new();
-        if let Some(filename) = &request.options().source.filename {
-            if names.contains(&filename.as_str()) {
-                return Err(Error::invalid(format!(
-                    "FILENAME: the file has a column {filename} already; give another name, as in filename => 'source'"
-                )));
+        for (column, filling) in texts.further_columns(request.options())? {
+            // A table or a list of columns may have it already.
+            let place = schema.index_of(&column.name).unwrap_or(columns.len());
+            if place == columns.len() {
+                columns.push(column);
             }
-            fillings.push((columns.len(), Filling::Filename));
-            columns.push(Column::new(filename.clone(), ColumnType::Text, false));
+            fillings.push((place, filling));
         }
-        let places: Vec<usize> = (0..names.len()).collect();
-        let texts = Texts::Files(request.paths.clone());
+        let is_filled = |place: &usize| fillings.iter().any(|(filled, _)| filled == place);
+        let places: Vec<usize> = (0..schema.columns().len()).filter(|place| !is_filled(place)).collect();
+        let names: Vec<&str> = places.iter().map(|place| schema.columns()[*place].name.as_str()).collect();
         let (inputs, options) = texts.plan(request.options(), &names, &places, &fillings)?;
         Ok((self.table(request, inputs, Arc::new(Schema::new(columns)), options)?, alias))
     }
@@ -237,7 +207,7 @@ impl Files {
 
     /// The columns of the table that is named as the file, if there is one.
     fn columns_by_stem(&self, request: &ReadCsv) -> Option<Arc<Schema>> {
-        let stem = stem(request.paths.first()?);
+        let stem = stem(Path::new(&request.name()));
         let table = self.catalog.table(&stem).or_else(|| self.catalog.table(&stem.to_lowercase()))?;
         (!request.is_call).then(|| Arc::clone(table.relation.schema()))
     }
@@ -252,7 +222,7 @@ impl Files {
             control: &self.control,
             rejects: self.rejects.as_ref(),
         };
-        finder.find(Texts::Files(request.paths.clone()))
+        finder.find(Texts::Files(request.files.clone()))
     }
 
     /// The text that `request` describes, whose columns are found out.
@@ -263,21 +233,18 @@ impl Files {
 
     /// What is found out of the text that `request` describes, and why.
     fn sniffed(&self, request: &ReadCsv) -> Result<Arc<dyn TableProvider>, Error> {
-        for path in &request.paths {
-            check_exists(path)?;
-        }
-        let batch = report::report(&self.find(request)?, &request.paths)?;
+        let batch = report::report(&self.find(request)?, &request.files)?;
         let table = MemTable::try_new(batch.schema(), vec![vec![batch]]).map_err(crate::datafusion::errors::ours)?;
         Ok(Arc::new(table))
     }
 
     /// The columns of the file `path`: name, type and why.
-    pub(super) fn describe(&self, path: &Path) -> Result<Vec<(String, String, String)>, Error> {
-        check_exists(path)?;
-        if path.is_file() && FileKind::of(path)? != FileKind::Text {
-            return Columnar::open(&[path.to_owned()]).map(|files| files.described());
+    pub(super) fn describe(&self, name: &str) -> Result<Vec<(String, String, String)>, Error> {
+        let request = ReadCsv::of_name(name)?;
+        if request.is_columnar()? {
+            return Columnar::open(&request.files).map(|files| files.described());
         }
-        let found = self.find(&ReadCsv::of_name(path)?)?;
+        let found = self.find(&request)?;
         let columns = found.columns.into_iter();
         Ok(columns.map(|column| (column.name, column.column_type.to_string(), column.reason)).collect())
     }

@@ -29,7 +29,7 @@ use given::{Given, boolean};
 use language::Language;
 pub(crate) use rejects::{ErrorChoice, RejectOptions};
 pub use rules::{OPTIONS, OptionRule};
-use source::SourceOptions;
+pub(crate) use source::{SourceOptions, is_secret};
 use values::Values;
 
 /// Workers, at most.

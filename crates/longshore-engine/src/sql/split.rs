@@ -49,7 +49,7 @@ pub fn split(sql: &str) -> Split {
 }
 
 /// Whether the byte is part of a name; bytes of other scripts are.
-fn is_name_byte(byte: u8) -> bool {
+pub(super) fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
@@ -58,12 +58,12 @@ fn follows_name(bytes: &[u8], at: usize) -> bool {
 }
 
 /// Whether the quote at `at` opens `E'...'`, where a backslash escapes.
-fn is_escape_text(bytes: &[u8], at: usize) -> bool {
+pub(super) fn is_escape_text(bytes: &[u8], at: usize) -> bool {
     at > 0 && matches!(bytes[at - 1], b'e' | b'E') && !follows_name(bytes, at - 1)
 }
 
 /// The end of the text that opens at `at` and ends with the same quote; doubled quotes reopen it at once.
-fn text_end(bytes: &[u8], at: usize, backslash_escapes: bool) -> usize {
+pub(super) fn text_end(bytes: &[u8], at: usize, backslash_escapes: bool) -> usize {
     let quote = bytes[at];
     let mut at = at + 1;
     while at < bytes.len() {
@@ -77,13 +77,13 @@ fn text_end(bytes: &[u8], at: usize, backslash_escapes: bool) -> usize {
     bytes.len()
 }
 
-fn line_end(bytes: &[u8], at: usize) -> usize {
+pub(super) fn line_end(bytes: &[u8], at: usize) -> usize {
     let rest = &bytes[at..];
     rest.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length + 1)
 }
 
 /// The end of the comment that opens at `at`; comments nest.
-fn comment_end(bytes: &[u8], at: usize) -> usize {
+pub(super) fn comment_end(bytes: &[u8], at: usize) -> usize {
     let mut depth = 0_usize;
     let mut at = at;
     while at + 1 < bytes.len() {
@@ -106,7 +106,7 @@ fn comment_end(bytes: &[u8], at: usize) -> usize {
 }
 
 /// The end of `$tag$...$tag$` if it opens at `at`, else the byte after the dollar (as in `$1`).
-fn dollar_end(bytes: &[u8], at: usize) -> usize {
+pub(super) fn dollar_end(bytes: &[u8], at: usize) -> usize {
     let name = bytes[at + 1..].iter().take_while(|byte| is_name_byte(**byte)).count();
     let opens = bytes.get(at + 1 + name) == Some(&b'$') && !bytes[at + 1].is_ascii_digit();
     if !opens {

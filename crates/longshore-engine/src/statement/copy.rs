@@ -7,19 +7,22 @@
 mod columns;
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use longshore_load::{TextOptions, copy_from as load_text};
-use longshore_storage::{Relation, Schema};
+use longshore_source::FoundFile;
+use longshore_storage::{Column, Relation, Schema};
 use sqlparser::ast::{Expr, Query, SetExpr, Statement, Visit, Visitor};
 
-use columns::{check_fields, position, without_fillings};
+use columns::{check_fields, position};
 pub(crate) use columns::{check_named, positions};
 
 use crate::catalog::{Entry, Table};
-use crate::datafusion::{Appending, Columnar, FileKind, Filling, NamedSource, TextInput, TextTable, Texts, find_files};
+use crate::datafusion::{
+    Appending, Columnar, FileKind, Filling, NamedSource, TextInput, TextTable, Texts, find_files, kind_of,
+};
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource};
 use crate::sql::options::{Format, Options, Use};
@@ -40,28 +43,38 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
             names::quoted(&copy.table)
         )));
     }
-    let target = Target::new(context, &copy.table, &copy.columns, &options)?;
+    let table = table_of(context, &copy.table)?;
+    check_named(&options, &copied(&table, &copy.columns)?)?;
     let (report, notice) = match copy.source {
-        CopySource::Query(query) => target.append_query(context, query, &options).await?,
+        CopySource::Query(query) => {
+            let target = Target::new(table, &copy.columns, &options, Vec::new())?;
+            target.append_query(context, query, &options).await?
+        }
         CopySource::Stdin => {
             check_format(&options, FileKind::Text, "STDIN")?;
             let reader = streams.input.take().ok_or_else(|| {
                 Error::unsupported("COPY FROM STDIN: no standard input was given to this session; copy from a file")
             })?;
-            target.append_text(context, Texts::Reader("STDIN".to_owned(), reader), options, copy.condition).await?
+            let texts = Texts::Reader("STDIN".to_owned(), reader);
+            let target = Target::new(table, &copy.columns, &options, texts.further_columns(&options)?)?;
+            target.append_text(context, texts, options, copy.condition).await?
         }
-        CopySource::Files(paths) => {
-            let paths = find_files(&paths.into_iter().map(PathBuf::from).collect::<Vec<_>>())?;
-            let mut kinds = Vec::with_capacity(paths.len());
-            for path in &paths {
-                let kind = if path.is_file() { FileKind::of(path)? } else { FileKind::Text };
-                check_format(&options, kind, &path.display().to_string())?;
+        CopySource::Files(names) => {
+            let files = find_files(&names, &options.source)?;
+            let mut kinds = Vec::with_capacity(files.len());
+            for file in &files {
+                let kind = kind_of(file)?;
+                check_format(&options, kind, &file.location.to_string())?;
                 kinds.push(kind);
             }
             if kinds.iter().all(|kind| *kind == FileKind::Text) {
-                target.append_text(context, Texts::Files(paths), options, copy.condition).await?
+                let texts = Texts::Files(files);
+                let target = Target::new(table, &copy.columns, &options, texts.further_columns(&options)?)?;
+                target.append_text(context, texts, options, copy.condition).await?
             } else {
-                target.append_columnar(context, &paths, &options, copy.condition).await?
+                options.check_columnar()?;
+                let target = Target::new(table, &copy.columns, &options, Vec::new())?;
+                target.append_columnar(context, &files, &options, copy.condition).await?
             }
         }
     };
@@ -91,59 +104,71 @@ pub(crate) fn check_format(options: &Options, kind: FileKind, name: &str) -> Res
     )))
 }
 
+/// The table that COPY loads.
+fn table_of(context: &Context<'_>, name: &str) -> Result<Arc<Table>, Error> {
+    match context.database.catalog.get(name) {
+        Some(Entry::Table(table)) => Ok(table),
+        Some(Entry::View(_)) => Err(Error::invalid(format!("{name} is a view; COPY FROM loads tables only"))),
+        None => Err(Error::not_found(format!("table {name} does not exist; create it first"))),
+    }
+}
+
+/// The names of the columns that a statement copies: all if it names none.
+fn copied<'a>(table: &'a Table, columns: &[String]) -> Result<Vec<&'a str>, Error> {
+    let schema = table.relation.schema();
+    let places = positions(&table.name, schema, columns)?;
+    Ok(places.into_iter().map(|place| schema.columns()[place].name.as_str()).collect())
+}
+
 /// Where COPY puts rows.
 struct Target {
     table: Arc<Table>,
     /// The column of each field.
     fields: Vec<usize>,
+    /// What goes into columns that no field goes to.
+    fillings: Vec<(usize, Filling)>,
     /// Whether the statement names columns.
     names_columns: bool,
 }
 
 impl Target {
-    fn new(context: &Context<'_>, name: &str, columns: &[String], options: &Options) -> Result<Self, Error> {
-        let table = match context.database.catalog.get(name) {
-            Some(Entry::Table(table)) => table,
-            Some(Entry::View(_)) => {
-                return Err(Error::invalid(format!("{name} is a view; COPY FROM loads tables only")));
+    /// The table's `columns`, or all of them if none is named; `further` are what the options ask for beside the fields
+    /// of the files.
+    fn new(
+        table: Arc<Table>,
+        columns: &[String],
+        options: &Options,
+        further: Vec<(Column, Filling)>,
+    ) -> Result<Self, Error> {
+        let (name, schema) = (&table.name, table.relation.schema());
+        let mut fields = positions(name, schema, columns)?;
+        let mut fillings = Vec::new();
+        for (column, filling) in further {
+            let place = position(name, schema, &column.name)?;
+            if !columns.is_empty() && fields.contains(&place) {
+                return Err(Error::invalid(format!(
+                    "column {} is among the columns to copy, but it is to take {}; leave it out there",
+                    column.name,
+                    filling.described()
+                )));
             }
-            None => {
-                return Err(Error::not_found(format!("table {name} does not exist; create it first")));
+            fields.retain(|field| *field != place);
+            fillings.push((place, filling));
+        }
+        for (column, value) in options.defaults() {
+            let place = position(name, schema, column)?;
+            if !fields.contains(&place) && !fillings.iter().any(|(filled, _)| *filled == place) {
+                fillings.push((place, Filling::Value(value.to_owned())));
             }
-        };
-        let schema = table.relation.schema();
-        let fields = positions(name, schema, columns)?;
-        let fields = if columns.is_empty() { without_fillings(schema, fields, options) } else { fields };
-        check_fields(name, schema, &fields, options)?;
-        Ok(Self { fields, names_columns: !columns.is_empty(), table })
+        }
+        check_fields(name, schema, &fields, &fillings)?;
+        Ok(Self { fields, fillings, names_columns: !columns.is_empty(), table })
     }
 
     /// The columns that are copied.
     fn names(&self) -> Vec<&str> {
         let columns = self.table.relation.schema().columns();
         self.fields.iter().map(|field| columns[*field].name.as_str()).collect()
-    }
-
-    /// What goes into columns that no field of a text goes to.
-    fn fillings(&self, options: &Options) -> Result<Vec<(usize, Filling)>, Error> {
-        let schema = self.table.relation.schema();
-        let mut fillings = Vec::new();
-        if let Some(filename) = &options.source.filename {
-            let column = position(&self.table.name, schema, filename)?;
-            if self.fields.contains(&column) {
-                return Err(Error::invalid(format!(
-                    "option FILENAME: column {filename} is among the columns to copy; leave it out there"
-                )));
-            }
-            fillings.push((column, Filling::Filename));
-        }
-        for (name, value) in options.defaults() {
-            let column = position(&self.table.name, schema, name)?;
-            if !self.fields.contains(&column) {
-                fillings.push((column, Filling::Value(value.to_owned())));
-            }
-        }
-        Ok(fillings)
     }
 
     async fn append_text(
@@ -154,25 +179,25 @@ impl Target {
         condition: Option<Expr>,
     ) -> Result<(Report, Option<String>), Error> {
         check_named(&options, &self.names())?;
-        let fillings = self.fillings(&options)?;
         let Some(condition) = condition else {
-            return run_load(context, &self.table.relation, &self.fields, &fillings, texts, options).await;
+            return run_load(context, &self.table.relation, &self.fields, &self.fillings, texts, options).await;
         };
         let columns = self.table.relation.schema().columns();
-        let filled = fillings.iter().map(|(column, _)| *column);
+        let filled = self.fillings.iter().map(|(column, _)| *column);
         let fields: Vec<usize> = self.fields.iter().copied().chain(filled).collect();
         let schema = Arc::new(Schema::new(fields.iter().map(|field| columns[*field].clone()).collect()));
         let name = texts.name();
         let places: Vec<usize> = (0..self.fields.len()).collect();
-        let behind = fillings.into_iter().enumerate();
-        let fillings: Vec<_> = behind.map(|(index, (_, filling))| (places.len() + index, filling)).collect();
+        let behind = self.fillings.iter().enumerate();
+        let fillings: Vec<_> = behind.map(|(index, (_, filling))| (places.len() + index, filling.clone())).collect();
         let (inputs, mut text) = texts.plan(&options, &self.names(), &places, &fillings)?;
         let rejects = Rejects::new(context, &options)?;
         text.on_error = rejects.on_error.clone();
         let tuning = options.tuned(context.database.config.tuning());
         let text = TextTable::new(name, inputs, schema, text, tuning, context.database.memory());
         let source = NamedSource::Text(Box::new(TextTable { checks_all: true, ..text }));
-        let all = Self { table: Arc::clone(&self.table), fields, names_columns: self.names_columns };
+        let all =
+            Self { table: Arc::clone(&self.table), fields, fillings: Vec::new(), names_columns: self.names_columns };
         let fields: Vec<String> = all.names().into_iter().map(str::to_owned).collect();
         all.append_source(context, source, &fields, &options, Some(condition), &rejects).await
     }
@@ -180,12 +205,11 @@ impl Target {
     async fn append_columnar(
         &self,
         context: &Context<'_>,
-        paths: &[PathBuf],
+        files: &[FoundFile],
         options: &Options,
         condition: Option<Expr>,
     ) -> Result<(Report, Option<String>), Error> {
-        options.check_columnar()?;
-        let files = Columnar::open(paths)?;
+        let files = Columnar::open(files)?;
         let fields = self.fields_of(&files)?;
         let bytes = files.bytes();
         context.control.progress.start(bytes);
@@ -351,7 +375,7 @@ pub(crate) async fn load_file(
     options: Options,
 ) -> Result<Report, Error> {
     let fields: Vec<usize> = (0..relation.schema().columns().len()).collect();
-    let texts = Texts::Files(vec![path.to_owned()]);
+    let texts = Texts::Files(find_files(&[path.display().to_string()], &options.source)?);
     run_load(context, relation, &fields, &[], texts, options).await.map(|(report, _)| report)
 }
 

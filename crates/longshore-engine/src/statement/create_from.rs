@@ -3,13 +3,13 @@
 //! What is read to find the columns out is kept, so that a file of text is read once. Not here: finding out
 //! (`datafusion::in_situ::infer`, `longshore-load`).
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use longshore_load::{LoadReport, dry_run_inferred, load_inferred};
+use longshore_source::FoundFile;
 use longshore_storage::Relation;
 
-use crate::datafusion::{FileKind, Finder, TextInput, Texts, check_exists, find_files};
+use crate::datafusion::{FileKind, Finder, TextInput, Texts, find_files, kind_of};
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource, CreateFrom};
 use crate::sql::names;
@@ -27,8 +27,8 @@ pub(crate) async fn create_from(context: &Context<'_>, create: CreateFrom) -> Re
     if replace.is_done(&context.database.catalog, &create.table)? {
         return Ok(Outcome::done("CREATE TABLE"));
     }
-    let paths = find_files(&create.files.into_iter().map(PathBuf::from).collect::<Vec<_>>())?;
-    make(context, &create.table, Texts::Files(paths), options, replace).await
+    let files = find_files(&create.files, &options.source)?;
+    make(context, &create.table, Texts::Files(files), options, replace).await
 }
 
 /// `COPY t FROM ... (AUTO)` where there is no table.
@@ -45,9 +45,7 @@ pub(crate) async fn copy_auto(
         ));
     }
     let texts = match copy.source {
-        CopySource::Files(files) => {
-            Texts::Files(find_files(&files.into_iter().map(PathBuf::from).collect::<Vec<_>>())?)
-        }
+        CopySource::Files(files) => Texts::Files(find_files(&files, &options.source)?),
         CopySource::Stdin => Texts::Reader(
             "STDIN".to_owned(),
             streams.input.take().ok_or_else(|| {
@@ -72,14 +70,13 @@ async fn make(
             "option ON_ERROR: {name} is the table to be made; name another one for the records that are left out"
         )));
     }
-    if let Texts::Files(paths) = &texts {
-        for path in paths {
-            check_exists(path)?;
-            let kind = if path.is_file() { FileKind::of(path)? } else { FileKind::Text };
-            copy::check_format(&options, kind, &path.display().to_string())?;
+    if let Texts::Files(files) = &texts {
+        for file in files {
+            let kind = kind_of(file)?;
+            copy::check_format(&options, kind, &file.location.to_string())?;
             if kind != FileKind::Text {
                 options.check_columnar()?;
-                return from_columnar(context, name, paths, replace).await;
+                return from_columnar(context, name, files, replace).await;
             }
         }
     }
@@ -105,8 +102,9 @@ async fn make(
 /// Finds the columns out and loads; in a dry run there is no relation.
 fn load(finder: &Finder<'_>, texts: Texts) -> Result<(Option<Relation>, LoadReport), Error> {
     let head = texts.head(finder.options)?;
-    let request = finder.request(&head)?;
-    let inputs = texts.all_inputs(finder.options);
+    let further = texts.further_columns(finder.options)?;
+    let request = finder.request(&head, &further)?;
+    let inputs = texts.all_inputs(finder.options, &further);
     let files = inputs.iter().map(TextInput::file).collect();
     let loaded = if finder.options.rejects.dry_run {
         dry_run_inferred(files, &request, finder.control).map(|(_, report)| (None, report))
@@ -120,10 +118,10 @@ fn load(finder: &Finder<'_>, texts: Texts) -> Result<(Option<Relation>, LoadRepo
 async fn from_columnar(
     context: &Context<'_>,
     name: &str,
-    paths: &[PathBuf],
+    files: &[FoundFile],
     replace: Replace,
 ) -> Result<Outcome, Error> {
-    let paths: Vec<String> = paths.iter().map(|path| names::literal(&path.display().to_string())).collect();
+    let paths: Vec<String> = files.iter().map(|file| names::literal(&file.location.to_string())).collect();
     let or_replace = if replace.or_replace { "OR REPLACE " } else { "" };
     let sql = format!(
         "CREATE {or_replace}TABLE {} AS SELECT * FROM read_parquet([{}])",

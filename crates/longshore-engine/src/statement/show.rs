@@ -1,6 +1,5 @@
 //! DESCRIBE, SHOW TABLES and SHOW of a setting.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
@@ -41,10 +40,10 @@ pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result
 }
 
 /// The columns of a file: `column_name`, `data_type`, and `reason`, why it is that.
-async fn describe_file(context: &Context<'_>, path: &str) -> Result<Outcome, Error> {
-    let (database, path) = (Arc::clone(context.database), PathBuf::from(path));
+async fn describe_file(context: &Context<'_>, name: &str) -> Result<Outcome, Error> {
+    let (database, name) = (Arc::clone(context.database), name.to_owned());
     let shared = Arc::clone(context.control);
-    let columns = blocking::run(context.control, move |_| database.queries.describe_file(&path, &shared)).await?;
+    let columns = blocking::run(context.control, move |_| database.queries.describe_file(&name, &shared)).await?;
     rows(&[
         ("column_name", texts(columns.iter().map(|column| column.0.as_str()))),
         ("data_type", texts(columns.iter().map(|column| column.1.as_str()))),

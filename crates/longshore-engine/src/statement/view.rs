@@ -7,7 +7,7 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use sqlparser::ast::{CreateTableOptions, CreateView, Query, Statement};
 
 use crate::catalog::{Entry, View};
-use crate::sql::{self, Parsed, names, references};
+use crate::sql::{self, Parsed, names, references, secrets};
 use crate::statement::{Context, refuse};
 use crate::{Error, Outcome};
 
@@ -41,6 +41,12 @@ pub(crate) async fn create_view(context: &Context<'_>, create: CreateView) -> Re
 /// The view that a statement describes.
 pub(crate) fn parsed(create: &CreateView) -> Result<View, Error> {
     let sql = create.query.to_string();
+    if secrets::without_secrets(&sql) != sql {
+        return Err(Error::unsupported(
+            "a view would keep and show the secret in it; set AWS_SECRET_ACCESS_KEY or AWS_SESSION_TOKEN in the \
+             environment instead",
+        ));
+    }
     if *query_of(&sql)? != *create.query {
         return Err(Error::unsupported(
             "this query cannot be kept as a view: its text would read back differently; write it in another way",

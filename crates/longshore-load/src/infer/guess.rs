@@ -218,7 +218,8 @@ impl Guesses {
 }
 
 /// The type of a column with values of an inferred type.
-fn column_type(value_type: &InferredType) -> ColumnType {
+#[must_use]
+pub fn column_type(value_type: &InferredType) -> ColumnType {
     match *value_type {
         InferredType::Boolean => ColumnType::Boolean,
         InferredType::Integer => ColumnType::Integer,

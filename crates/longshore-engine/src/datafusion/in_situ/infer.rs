@@ -11,6 +11,7 @@ use longshore_load::{Control, FieldTarget, InferRequest, InferredColumn, LoadErr
 use longshore_storage::{Column, ColumnType, Memory, Schema};
 
 use super::FileRejects;
+use super::files::Filling;
 use super::text::{TextInput, Texts};
 use crate::Error;
 use crate::sql::options::{Format, Options};
@@ -41,16 +42,15 @@ impl Finder<'_> {
     /// Finds out what `texts` are, which are read from front to back for it.
     pub(crate) fn find(&self, texts: Texts) -> Result<FoundText, Error> {
         let head = texts.head(self.options)?;
-        let request = self.request(&head)?;
-        let inputs = texts.all_inputs(self.options);
+        let further = texts.further_columns(self.options)?;
+        let request = self.request(&head, &further)?;
+        let inputs = texts.all_inputs(self.options, &further);
         let files = inputs.iter().map(TextInput::file).collect();
         let found = infer(files, &request, self.control).map_err(|error| Self::explained(error, &head, &request))?;
         let count = found.columns.len();
         let inputs = inputs.into_iter().map(|mut input| {
             input.fields = (0..count).map(|column| Some(FieldTarget::new(column))).collect();
-            for (column, _) in &mut input.fills {
-                *column += count;
-            }
+            input.move_fills(count);
             input
         });
         Ok(FoundText {
@@ -63,7 +63,7 @@ impl Finder<'_> {
     }
 
     /// What inference is asked for.
-    pub(crate) fn request(&self, head: &[u8]) -> Result<InferRequest, Error> {
+    pub(crate) fn request(&self, head: &[u8], further: &[(Column, Filling)]) -> Result<InferRequest, Error> {
         let mut given = self.options.sniffing()?;
         if self.options.format == Some(Format::Pattern) && given.rules.pattern.is_none() {
             // Says what is missing.
@@ -76,16 +76,18 @@ impl Finder<'_> {
                 _ => Family::JsonArray,
             });
         }
-        let extra = self.options.source.filename.iter();
         let mut options = self.options.text_without_language();
         if let Some(rejects) = self.rejects {
             options.on_error = rejects.on_error.clone();
             options.reject_limit = rejects.limit;
         }
+        let of_folder = |name: &str| {
+            further.iter().any(|(column, filling)| column.name == name && matches!(filling, Filling::Partition(_)))
+        };
         Ok(InferRequest {
             given,
-            types: self.types.to_vec(),
-            extra: extra.map(|name| Column::new(name.clone(), ColumnType::Text, false)).collect(),
+            types: self.types.iter().filter(|(name, _)| !of_folder(name)).cloned().collect(),
+            extra: further.iter().map(|(column, _)| column.clone()).collect(),
             options,
             tuning: self.tuning.clone(),
             memory: Arc::clone(self.memory),

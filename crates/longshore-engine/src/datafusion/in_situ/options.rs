@@ -3,23 +3,26 @@
 //! The delimiter follows from the file's extension where none is given: `|` for `.tbl`, a tab for `.tsv`, a comma
 //! otherwise. Not here: the meaning of COPY's options (`sql::options`).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use longshore_load::Tuning;
+use longshore_source::FoundFile;
 use longshore_storage::{Column, Schema};
 use sqlparser::ast::{
     DictionaryField, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, ObjectName, Spanned, TableFunctionArgs,
     Value,
 };
 
+use super::files::{find_files, kind_of};
 use crate::Error;
-use crate::sql::options::{OptionItem, OptionValue, Options, Use};
+use crate::datafusion::FileKind;
+use crate::sql::options::{OptionItem, OptionValue, Options, SourceOptions, Use, is_secret};
 use crate::sql::{names, types};
 
 /// What `read_csv` or a file name in FROM asks for.
 pub(super) struct ReadCsv {
     /// At least one.
-    pub(super) paths: Vec<PathBuf>,
+    pub(super) files: Vec<FoundFile>,
     /// Name and type of every field, where the call says so.
     pub(super) columns: Option<Vec<Column>>,
     /// The table whose columns the file has, where the call says so.
@@ -31,16 +34,12 @@ pub(super) struct ReadCsv {
 
 impl ReadCsv {
     /// A file name in FROM.
-    pub(super) fn of_name(path: &Path) -> Result<Self, Error> {
+    pub(super) fn of_name(name: &str) -> Result<Self, Error> {
+        let files = find_files(&[name.to_owned()], &SourceOptions::default())?;
         let mut items = Vec::new();
-        add_delimiter(&mut items, path);
-        Ok(Self {
-            paths: vec![path.to_owned()],
-            columns: None,
-            table: None,
-            is_call: false,
-            options: Options::new(&items, Use::ReadCsv)?,
-        })
+        add_delimiter(&mut items, &files);
+        let options = Options::new(&items, Use::ReadCsv)?;
+        Ok(Self { files, columns: None, table: None, is_call: false, options })
     }
 
     /// A call: the path or several first, then options by name. `format` is the FORMAT of the function's name.
@@ -72,7 +71,6 @@ impl ReadCsv {
                 return Err(Error::invalid(format!("read_csv: {arg} is given twice; keep one of them")));
             }
         }
-        let paths = super::find_files(&paths.into_iter().map(PathBuf::from).collect::<Vec<_>>())?;
         if let Some(format) = format.filter(|_| items.iter().all(|item| item.name != "FORMAT")) {
             items.push(OptionItem {
                 name: "FORMAT".to_owned(),
@@ -80,15 +78,25 @@ impl ReadCsv {
                 at: sqlparser::tokenizer::Location::empty(),
             });
         }
-        if let Some(path) = paths.first() {
-            add_delimiter(&mut items, path);
+        let mut options = Options::new(&items, Use::ReadCsv)?;
+        let files = find_files(&paths, &options.source)?;
+        if add_delimiter(&mut items, &files) {
+            options = Options::new(&items, Use::ReadCsv)?;
         }
-        Ok(Self { paths, columns, table, is_call: true, options: Options::new(&items, Use::ReadCsv)? })
+        Ok(Self { files, columns, table, is_call: true, options })
     }
 
-    /// The first path, as messages name it.
+    /// The first file, as messages name it.
     pub(super) fn name(&self) -> String {
-        self.paths.first().map_or_else(String::new, |path| path.display().to_string())
+        self.files.first().map_or_else(String::new, |file| file.location.to_string())
+    }
+
+    /// Whether it is not text.
+    pub(super) fn is_columnar(&self) -> Result<bool, Error> {
+        match self.files.first() {
+            Some(first) => Ok(kind_of(first)? != FileKind::Text),
+            None => Ok(false),
+        }
     }
 
     /// The other options.
@@ -115,7 +123,7 @@ impl ReadCsv {
 }
 
 /// The paths that a call like `read_parquet('a')` or `read_parquet(['a', 'b'])` names; it takes nothing else.
-pub(super) fn paths_of_call(function: &ObjectName, args: &TableFunctionArgs) -> Result<Vec<PathBuf>, Error> {
+pub(super) fn paths_of_call(function: &ObjectName, args: &TableFunctionArgs) -> Result<Vec<String>, Error> {
     let paths = match args.args.as_slice() {
         [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Array(array)))] if !array.elem.is_empty() => {
             array.elem.iter().map(|path| text("a path", path)).collect::<Result<Vec<_>, _>>()?
@@ -127,24 +135,27 @@ pub(super) fn paths_of_call(function: &ObjectName, args: &TableFunctionArgs) -> 
             )));
         }
     };
-    Ok(paths.into_iter().map(PathBuf::from).collect())
+    Ok(paths)
 }
 
-/// Adds the delimiter that files with the extension of `path` have, if none is given.
-fn add_delimiter(items: &mut Vec<OptionItem>, path: &Path) {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+/// Adds the delimiter that files with the extension of the first of `files` have, if none is given; whether it did.
+fn add_delimiter(items: &mut Vec<OptionItem>, files: &[FoundFile]) -> bool {
+    let name = files.first().map_or_else(String::new, |file| file.location.to_string());
+    let extension = Path::new(&name).extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     let delimiter = match extension.as_deref() {
         Some("tbl") => "|",
         Some("tsv") => "\t",
-        _ => return,
+        _ => return false,
     };
-    if items.iter().all(|item| item.name != "DELIMITER" && item.name != "FORMAT") {
+    let is_open = items.iter().all(|item| item.name != "DELIMITER" && item.name != "FORMAT");
+    if is_open {
         items.push(OptionItem {
             name: "DELIMITER".to_owned(),
             value: OptionValue::Text(delimiter.to_owned()),
             at: sqlparser::tokenizer::Location::empty(),
         });
     }
+    is_open
 }
 
 /// Name, in upper case, and value of `name => value`. Names that DuckDB has for the same are taken as well.
@@ -199,6 +210,9 @@ fn item(name: String, value: &Expr) -> Result<OptionItem, Error> {
 }
 
 fn wrong(name: &str, value: &Expr, expected: &str) -> Error {
+    if is_secret(name) {
+        return Error::invalid(format!("read_csv: {name} takes {expected}"));
+    }
     Error::invalid(format!("read_csv: {name} cannot be {value}; it takes {expected}"))
 }
 

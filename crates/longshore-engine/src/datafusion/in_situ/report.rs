@@ -1,10 +1,11 @@
 //! What was found out about a text, as the rows of `sniff_csv`: each property with its value, whether it was given, and
 //! why it is so; each column; and a statement that reads the text without looking at it again.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
+
+use longshore_source::FoundFile;
 
 use super::FoundText;
 use crate::Error;
@@ -18,8 +19,8 @@ struct Row {
     reason: String,
 }
 
-/// The rows for `found`, which stands in `paths`.
-pub(super) fn report(found: &FoundText, paths: &[PathBuf]) -> Result<RecordBatch, Error> {
+/// The rows for `found`, which stands in `files`.
+pub(super) fn report(found: &FoundText, files: &[FoundFile]) -> Result<RecordBatch, Error> {
     let options = found.sniffed.options();
     let mut rows: Vec<Row> = options
         .iter()
@@ -39,7 +40,7 @@ pub(super) fn report(found: &FoundText, paths: &[PathBuf]) -> Result<RecordBatch
     let arguments = options.iter().map(|option| format!("{} => {}", option.name.to_lowercase(), option.value));
     rows.push(Row {
         property: "statement".to_owned(),
-        value: statement(found, paths, arguments.collect()),
+        value: statement(found, files, arguments.collect()),
         given: false,
         reason: "reads the file without looking at it again".to_owned(),
     });
@@ -56,13 +57,13 @@ pub(super) fn report(found: &FoundText, paths: &[PathBuf]) -> Result<RecordBatch
 }
 
 /// `SELECT * FROM read_csv(...)` with all that was found.
-fn statement(found: &FoundText, paths: &[PathBuf], mut arguments: Vec<String>) -> String {
+fn statement(found: &FoundText, files: &[FoundFile], mut arguments: Vec<String>) -> String {
     let columns = found
         .columns
         .iter()
         .map(|column| format!("{}: {}", names::literal(&column.name), names::literal(&column.column_type.to_string())));
     arguments.push(format!("columns => {{{}}}", columns.collect::<Vec<_>>().join(", ")));
-    let paths: Vec<String> = paths.iter().map(|path| names::literal(&path.display().to_string())).collect();
+    let paths: Vec<String> = files.iter().map(|file| names::literal(&file.location.to_string())).collect();
     let paths = if let [only] = paths.as_slice() { only.clone() } else { format!("[{}]", paths.join(", ")) };
     format!("SELECT * FROM read_csv({paths}, {})", arguments.join(", "))
 }

@@ -89,7 +89,8 @@ impl TextSource {
             memory: Arc::clone(&table.memory),
             control,
         };
-        Ok(TextScan::new(table.inputs(), request)?)
+        let files = table.files(self.predicate.as_deref()).map_err(crate::datafusion::errors::ours)?;
+        Ok(TextScan::new(files, request)?)
     }
 }
 
@@ -257,9 +258,9 @@ impl RowFilter for Filter {
 }
 
 /// The columns of a predicate in the batch that the parser has made of them.
-struct Fields<'a> {
-    columns: &'a [usize],
-    batch: &'a RecordBatch,
+pub(super) struct Fields<'a> {
+    pub(super) columns: &'a [usize],
+    pub(super) batch: &'a RecordBatch,
 }
 
 impl Values for Fields<'_> {

@@ -1,9 +1,7 @@
 //! Text as a table of one statement. Not here: where its columns come from (the module above), its scan (`source`).
 
 use std::fmt;
-use std::fs::Metadata;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -15,11 +13,14 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_load::{FieldTarget, Fill, InputFile, LoadError, Source, TextOptions, Tuning};
-use longshore_source::{Location, OpenOptions};
-use longshore_storage::{Memory, Schema};
+use longshore_source::{FoundFile, Location, OpenOptions};
+use longshore_storage::{Column, Memory, Schema};
 
 use super::TextSource;
+use super::files::{self, Filling};
+use super::prune;
 use crate::Error;
+use crate::datafusion::predicate::Predicate;
 use crate::datafusion::pushdown::Projection;
 use crate::sql::options::Options;
 
@@ -38,25 +39,24 @@ pub(crate) struct TextInput {
     pub(crate) fields: Vec<Option<FieldTarget>>,
     /// What goes into columns that no field goes to.
     pub(crate) fills: Vec<(usize, Fill)>,
+    /// What its folders say.
+    partitions: Vec<(String, Option<String>)>,
+    /// Columns that have one value in all of it, which is known before it is opened; `None` is NULL.
+    pub(super) known: Vec<(usize, Option<String>)>,
 }
 
 impl TextInput {
-    /// The file `path`, opened as `options` say; its i-th field goes to column `fields[i]`.
-    pub(crate) fn of_file(path: &Path, options: &OpenOptions, fields: &[Option<usize>]) -> Self {
-        let name = path.display().to_string();
-        let bytes = path.metadata().ok().filter(Metadata::is_file).map(|file| file.len());
-        let location = Location::parse(&name);
+    /// The file `found`, opened as `options` say; its i-th field goes to column `fields[i]`.
+    fn of_file(found: &FoundFile, options: &OpenOptions, fields: &[Option<usize>]) -> Self {
+        let location = found.location.clone();
         let options = options.clone();
-        Self::new(name, bytes, Arc::new(move || longshore_source::open(&location, &options)), fields)
+        let open = Arc::new(move || longshore_source::open(&location, &options));
+        let partitions = found.partitions.clone();
+        Self { partitions, ..Self::new(found.location.to_string(), found.bytes, open, fields) }
     }
 
     /// What `reader` gives, once; its i-th field goes to column `fields[i]`.
-    pub(crate) fn of_reader(
-        name: &str,
-        reader: Box<dyn Read + Send>,
-        options: &OpenOptions,
-        fields: &[Option<usize>],
-    ) -> Self {
+    fn of_reader(name: &str, reader: Box<dyn Read + Send>, options: &OpenOptions, fields: &[Option<usize>]) -> Self {
         let once = Mutex::new(Some(reader));
         let to_open = name.to_owned();
         let options = options.clone();
@@ -72,7 +72,28 @@ impl TextInput {
 
     fn new(name: String, bytes: Option<u64>, open: Open, fields: &[Option<usize>]) -> Self {
         let fields = fields.iter().map(|column| column.map(FieldTarget::new)).collect();
-        Self { name, open, bytes, fields, fills: Vec::new() }
+        Self { name, open, bytes, fields, fills: Vec::new(), partitions: Vec::new(), known: Vec::new() }
+    }
+
+    /// Fills the columns that `fillings` name.
+    fn fill(&mut self, fillings: &[(usize, Filling)]) {
+        let fills =
+            fillings.iter().map(|(column, filling)| (*column, files::fill(filling, &self.name, &self.partitions)));
+        self.fills = fills.collect();
+        self.known = fillings
+            .iter()
+            .filter_map(|(column, filling)| match filling {
+                Filling::Partition(index) => Some((*column, self.partitions.get(*index)?.1.clone())),
+                Filling::Filename => Some((*column, Some(self.name.clone()))),
+                Filling::RowNumber | Filling::Value(_) => None,
+            })
+            .collect();
+    }
+
+    /// Makes room for `count` columns before those that are filled.
+    pub(super) fn move_fills(&mut self, count: usize) {
+        self.fills.iter_mut().for_each(|(column, _)| *column += count);
+        self.known.iter_mut().for_each(|(column, _)| *column += count);
     }
 
     /// The text for one pass.
@@ -92,26 +113,27 @@ const HEAD_BYTES: usize = 256 << 10;
 /// Where the texts of one table come from.
 pub(crate) enum Texts {
     /// Files, in this order.
-    Files(Vec<PathBuf>),
+    Files(Vec<FoundFile>),
     /// What can be read once, and its name.
     Reader(String, Box<dyn Read + Send>),
-}
-
-/// What goes into a column that no field goes to.
-pub(crate) enum Filling {
-    /// The name of the file.
-    Filename,
-    /// The value of this text.
-    Value(String),
 }
 
 impl Texts {
     /// As messages name them.
     pub(crate) fn name(&self) -> String {
         match self {
-            Self::Files(paths) => paths.first().map_or_else(String::new, |path| path.display().to_string()),
+            Self::Files(files) => files.first().map_or_else(String::new, |file| file.location.to_string()),
             Self::Reader(name, _) => name.clone(),
         }
+    }
+
+    /// The columns that the options ask for beside those of the texts.
+    pub(crate) fn further_columns(&self, options: &Options) -> std::result::Result<Vec<(Column, Filling)>, Error> {
+        let files: &[FoundFile] = match self {
+            Self::Files(files) => files,
+            Self::Reader(..) => &[],
+        };
+        files::further_columns(files, &options.source, &options.types)
     }
 
     /// How to read texts with `columns`, the i-th of which is the column `places[i]` of the table; `fillings` are for
@@ -127,7 +149,7 @@ impl Texts {
         let fields: Vec<Option<usize>> = plan.fields.iter().map(|field| field.map(|field| places[field])).collect();
         let open = &options.source.open;
         let mut inputs = match self {
-            Self::Files(paths) => paths.iter().map(|path| TextInput::of_file(path, open, &fields)).collect(),
+            Self::Files(files) => files.iter().map(|file| TextInput::of_file(file, open, &fields)).collect(),
             Self::Reader(name, reader) => vec![TextInput::of_reader(&name, reader, open, &fields)],
         };
         for input in &mut inputs {
@@ -136,26 +158,21 @@ impl Texts {
                     target.default = options.default_of(columns[*field]).map(str::to_owned);
                 }
             }
-            let fills = fillings.iter().map(|(column, filling)| match filling {
-                Filling::Filename => (*column, Fill::Constant(input.name.clone())),
-                Filling::Value(text) => (*column, Fill::Constant(text.clone())),
-            });
-            input.fills = fills.collect();
+            input.fill(fillings);
         }
         Ok((inputs, plan.options))
     }
 
-    /// The texts, the fields of which are not known yet; a column for the name of the file is the first further one.
-    pub(crate) fn all_inputs(self, options: &Options) -> Vec<TextInput> {
+    /// The texts, the fields of which are not known yet; `further` are what goes into the columns behind them.
+    pub(crate) fn all_inputs(self, options: &Options, further: &[(Column, Filling)]) -> Vec<TextInput> {
         let open = &options.source.open;
-        let mut inputs = match self {
-            Self::Files(paths) => paths.iter().map(|path| TextInput::of_file(path, open, &[])).collect(),
+        let mut inputs: Vec<TextInput> = match self {
+            Self::Files(files) => files.iter().map(|file| TextInput::of_file(file, open, &[])).collect(),
             Self::Reader(name, reader) => vec![TextInput::of_reader(&name, reader, open, &[])],
         };
-        if options.source.filename.is_some() {
-            for input in &mut inputs {
-                input.fills = vec![(0, Fill::Constant(input.name.clone()))];
-            }
+        let fillings: Vec<_> = further.iter().map(|(_, filling)| filling.clone()).enumerate().collect();
+        for input in &mut inputs {
+            input.fill(&fillings);
         }
         inputs
     }
@@ -163,12 +180,20 @@ impl Texts {
     /// The head of the first text; nothing of what can be read only once.
     pub(crate) fn head(&self, options: &Options) -> std::result::Result<Vec<u8>, Error> {
         match self {
-            Self::Files(paths) if paths.first().is_some_and(|path| path.is_file()) => {
-                let location = Location::parse(&paths[0].display().to_string());
-                Ok(longshore_source::open(&location, &options.source.open)?.into_head(HEAD_BYTES)?)
+            Self::Files(files) if files.first().is_some_and(is_read_again) => {
+                Ok(longshore_source::open(&files[0].location, &options.source.open)?.into_head(HEAD_BYTES)?)
             }
             _ => Ok(Vec::new()),
         }
+    }
+}
+
+/// Whether a file can be read as often as is needed: not so pipes and standard input.
+fn is_read_again(file: &FoundFile) -> bool {
+    match &file.location {
+        Location::File(_) => file.bytes.is_some(),
+        Location::Remote(_) => true,
+        Location::Stdin => false,
     }
 }
 
@@ -201,9 +226,16 @@ impl TextTable {
         Self { name, inputs, schema, arrow, options, tuning, memory, checks_all: false }
     }
 
-    /// The texts for one pass.
-    pub(super) fn inputs(&self) -> Vec<InputFile> {
-        self.inputs.iter().map(TextInput::file).collect()
+    /// The texts for one pass, without those that have no row for which `predicate` is true; all where bad records are
+    /// told of.
+    pub(super) fn files(&self, predicate: Option<&Predicate>) -> Result<Vec<InputFile>> {
+        let inputs = match predicate {
+            Some(predicate) if self.options.on_error.stops() => {
+                prune::files_left(&self.inputs, predicate, &self.arrow)?
+            }
+            _ => self.inputs.iter().collect(),
+        };
+        Ok(inputs.into_iter().map(TextInput::file).collect())
     }
 
     /// Bytes of all texts, where they are known.

@@ -246,6 +246,42 @@ pub const OPTIONS: &[OptionRule] = &[
         "that column (`filename`) takes the name of the file",
     ),
     rule(
+        "ROW_NUMBER",
+        READING,
+        "nothing, or the name of a column",
+        "none",
+        "that column (`row_number`), a `BIGINT`, takes the number of the record in its file, from 1",
+    ),
+    rule(
+        "HIVE_PARTITIONING",
+        READING,
+        "`true`, `false`",
+        "`false`",
+        "folders such as `year=2024` are columns of that value",
+    )
+    .one_of(&["true", "false"]),
+    rule("ENDPOINT", READING, "address", "`AWS_ENDPOINT_URL`, or Amazon", "the S3-compatible store of `s3://` files"),
+    rule("REGION", READING, "text", "`AWS_REGION`", "of the store"),
+    rule("ACCESS_KEY_ID", READING, "text", "`AWS_ACCESS_KEY_ID`", "who asks the store"),
+    rule(
+        "SECRET_ACCESS_KEY",
+        READING,
+        "text",
+        "`AWS_SECRET_ACCESS_KEY`",
+        "what requests are signed with; shown in no message, and kept in no history",
+    ),
+    rule("SESSION_TOKEN", READING, "text", "`AWS_SESSION_TOKEN`", "of credentials that expire; a secret as well"),
+    rule(
+        "PATH_STYLE",
+        READING,
+        "`true`, `false`",
+        "`true`",
+        "the bucket stands in the path of the store's addresses, not in the name of the host",
+    )
+    .one_of(&["true", "false"]),
+    rule("ANONYMOUS", READING, "`true`, `false`", "`false`", "requests are not signed: for public buckets")
+        .one_of(&["true", "false"]),
+    rule(
         "ON_ERROR",
         REJECTING,
         "`stop`, `ignore`, `table 'name'`, `file 'path'`",

@@ -3,6 +3,7 @@
 use longshore_storage::Schema;
 
 use crate::Error;
+use crate::datafusion::Filling;
 use crate::sql::options::Options;
 
 /// The positions of `columns` in the table; all positions if no column is named.
@@ -29,21 +30,16 @@ pub(super) fn position(table: &str, schema: &Schema, column: &str) -> Result<usi
     })
 }
 
-/// The columns that a file has where none are named: all but the one that takes its name.
-pub(super) fn without_fillings(schema: &Schema, mut fields: Vec<usize>, options: &Options) -> Vec<usize> {
-    if let Some(filename) = options.source.filename.as_ref().and_then(|name| schema.index_of(name)) {
-        fields.retain(|field| *field != filename);
-    }
-    fields
-}
-
 /// A column that is not in the file becomes NULL, so it must be allowed to.
-pub(super) fn check_fields(table: &str, schema: &Schema, fields: &[usize], options: &Options) -> Result<(), Error> {
-    let is_filled = |name: &str| {
-        options.default_of(name).is_some() || options.source.filename.as_ref().is_some_and(|filename| filename == name)
-    };
+pub(super) fn check_fields(
+    table: &str,
+    schema: &Schema,
+    fields: &[usize],
+    fillings: &[(usize, Filling)],
+) -> Result<(), Error> {
+    let is_filled = |position: usize| fillings.iter().any(|(filled, _)| *filled == position);
     for (position, column) in schema.columns().iter().enumerate() {
-        if !column.nullable && !fields.contains(&position) && !is_filled(&column.name) {
+        if !column.nullable && !fields.contains(&position) && !is_filled(position) {
             return Err(Error::invalid(format!(
                 "column {} of table {table} is NOT NULL, but it is not among the columns to load; name it",
                 column.name
