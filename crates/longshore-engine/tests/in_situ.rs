@@ -1,11 +1,14 @@
 //! Queries over CSV files in place: the same rows as after a load, with everything pushed into the parse.
 
+mod dialects;
 mod query_support;
 
 use std::path::PathBuf;
 
+use dialects::table::{Numbers, Table};
+use dialects::writer::Dialect;
 use longshore_engine::Session;
-use query_support::{Random, fails, fill, ok, predicate, session, sorted};
+use query_support::{Random, fails, fill, ok, predicate, run, session, sorted};
 use tempfile::TempDir;
 
 /// Rows of the file that most tests use.
@@ -141,4 +144,71 @@ async fn what_cannot_be_read_is_refused_with_a_remedy() {
     }
     // A field that the query does not need is not looked at.
     assert_eq!(ok(&mut session, &format!("SELECT sum(a) FROM read_csv('{bad}', {columns})")).await, ["4"]);
+}
+
+/// The statement that `sniff_csv` gives for `call`.
+async fn pasted(session: &mut Session, call: &str) -> String {
+    let sql = format!("SELECT value FROM sniff_csv({call}) WHERE property = 'statement'");
+    ok(session, &sql).await.join("\n")
+}
+
+/// Rows of a query, and the names and types of its columns.
+async fn table(session: &mut Session, sql: &str) -> Result<(Vec<String>, Vec<String>), String> {
+    let rows = run(session, sql).await.map_err(|error| format!("{sql}: {error}"))?;
+    let schema = match session.execute(sql).await {
+        Ok(longshore_engine::Outcome::Rows(rows)) => rows.schema().clone(),
+        _ => return Err(format!("{sql} gives no rows")),
+    };
+    Ok((rows, schema.fields().iter().map(|field| format!("{} {}", field.name(), field.data_type())).collect()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_sniffer_says_reads_the_same_when_it_is_pasted() {
+    let mut session = session(2);
+    let folder = TempDir::new().expect("a temporary folder");
+    let mut wrong = Vec::new();
+    for seed in 0..150 {
+        let dialect = Dialect::random(seed);
+        let numbers = if dialect.comma_decimals { Numbers::Comma } else { Numbers::Point };
+        let written = dialect.write(&Table::random(seed, numbers), seed);
+        let path = folder.path().join(format!("{seed}.csv"));
+        std::fs::write(&path, &written.text).expect("the file can be written");
+        let path = path.display();
+        let found = table(&mut session, &format!("SELECT * FROM '{path}'")).await.expect("it is read as it was found");
+        let statement = pasted(&mut session, &format!("'{path}'")).await;
+        match table(&mut session, &statement).await {
+            Ok(again) if again == found => {}
+            Ok(again) => wrong.push(format!("{statement}\n{:?}\n{:?}", found, again)),
+            Err(error) => wrong.push(error),
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_given_is_pasted_as_well() {
+    let mut session = session(2);
+    let folder = TempDir::new().expect("a temporary folder");
+    for (name, text, options) in [
+        ("a.csv", "a;day\n1;31.01.2024\nNA;\n", ""),
+        ("b.csv", "a;day\n1;01.02.2024\n-;NA\n", ", null => ['-', ''], types => {day: 'TEXT'}"),
+        ("c.csv", "a;day;t\n1;01/02/2024;1/2/2024 03:04\n", ", date_order => 'dmy'"),
+        ("d.csv", "a;day\n1;1/2/2024\n", ", date_order => 'mdy', types => {day: 'TIMESTAMP'}"),
+        ("e.csv", "A b;x\n1; y \n", ", normalize_names => true, trim => true, filename => 'f', row_number => true"),
+        ("f.csv", "a;b\n1;1,5\n2;2.5\n", ", decimal_separator => {b: ','}, types => {b: 'TEXT'}"),
+        ("g.csv", "a,b\n\"1\",\"\"\n\"\",\"x\"\n", ""),
+        ("i.txt", "id   name    amount\n1    Anna     12.50\n22   Bob       3.75\n333  Charly  100.00\n", ""),
+        ("j.json", "{\"a b\": 1, \"c\": {\"d\": 2}}\n{\"a b\": null, \"c\": {}}\n", ", format => 'json'"),
+        ("k.json", "[{\"A\": 1, \"a\": \"x\"}, {\"A\": 2}]", ", normalize_names => true"),
+        ("l.txt", "1\tx\t\\N\n2\ta\\tb\t5\n", ""),
+        ("m.csv", "a,b\r1,x\r2,y\r", ""),
+        ("n.csv", "a,n\n1,\"1,234\"\n2,\"5,678\"\n", ", thousands_separator => ','"),
+        ("o.csv", "a,b\n1,ja\n2,nein\n", ", true_values => 'ja', false_values => ['nein'], types => {b: 'BOOLEAN'}"),
+    ] {
+        let call = format!("'{}'{options}", write(&folder, name, text).display());
+        let found = table(&mut session, &format!("SELECT * FROM read_csv({call})")).await.expect("it is read");
+        let statement = pasted(&mut session, &call).await;
+        let again = table(&mut session, &statement).await.unwrap_or_else(|error| panic!("{call}: {error}"));
+        assert_eq!(again, found, "{statement}");
+    }
 }

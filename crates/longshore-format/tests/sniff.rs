@@ -140,7 +140,7 @@ fn special_files() {
         ),
         (
             "id   name    amount\n1    Anna     12.50\n22   Bob       3.75\n333  Charly  100.00\n",
-            "(FORMAT fixed, PLACES '0-3,5-11,13-19', HEADER true) id INTEGER, name TEXT, amount DECIMAL(18,2)",
+            "(FORMAT fixed, PLACES '0-5,5-13,13-', HEADER true) id INTEGER, name TEXT, amount DECIMAL(18,2)",
         ),
         (
             "a;b\n1,5;2\n2,75;3\n",

@@ -90,6 +90,11 @@ impl MomentFormat {
         presets::candidates()
     }
 
+    /// What it was made of: patterns, and names of presets.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.given.iter().map(|given| given.text.as_str())
+    }
+
     /// Whether this is the default format.
     #[must_use]
     pub fn is_iso(&self) -> bool {

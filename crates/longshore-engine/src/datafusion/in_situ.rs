@@ -8,6 +8,7 @@
 mod files;
 mod infer;
 mod options;
+mod paste;
 mod prune;
 mod report;
 mod source;
@@ -233,7 +234,7 @@ impl Files {
 
     /// What is found out of the text that `request` describes, and why.
     fn sniffed(&self, request: &ReadCsv) -> Result<Arc<dyn TableProvider>, Error> {
-        let batch = report::report(&self.find(request)?, &request.files)?;
+        let batch = report::report(&self.find(request)?, request)?;
         let table = MemTable::try_new(batch.schema(), vec![vec![batch]]).map_err(crate::datafusion::errors::ours)?;
         Ok(Arc::new(table))
     }

@@ -6,9 +6,11 @@
 
 use std::any::TypeId;
 
+use sqlparser::ast::Expr;
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
 
 /// PostgreSQL's dialect with dictionary literals.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +34,13 @@ impl Dialect for LongshoreDialect {
 
     fn supports_dictionary_syntax(&self) -> bool {
         true
+    }
+
+    /// Names of arguments may be those of functions with a syntax of their own, as in `read_csv('f', trim => true)`.
+    fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        let is_name = matches!(&parser.peek_token_ref().token, Token::Word(_))
+            && parser.peek_nth_token_ref(1).token == Token::RArrow;
+        is_name.then(|| parser.parse_identifier().map(Expr::Identifier))
     }
 
     fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
@@ -128,6 +137,11 @@ mod tests {
         ] {
             assert_eq!(parsed(&LongshoreDialect, sql), parsed(&POSTGRESQL, sql), "{sql}");
         }
+    }
+
+    #[test]
+    fn arguments_may_be_named_as_functions() {
+        assert!(Parser::parse_sql(&LongshoreDialect, "SELECT * FROM read_csv('f', trim => true, cast => 1)").is_ok());
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod source;
 mod values;
 
 use longshore_format::json::Layout;
+use longshore_format::sniff::types::DateOrder;
 use longshore_load::{
     ColumnChoice, Dialect, Header, Mode, OnError, TextOptions, TrailingDelimiter, Tuning, UnloadOptions, ValueOptions,
 };
@@ -30,7 +31,7 @@ use language::Language;
 pub(crate) use rejects::{ErrorChoice, RejectOptions};
 pub use rules::{OPTIONS, OptionRule};
 pub(crate) use source::{SourceOptions, is_secret};
-use values::Values;
+use values::{Values, format_in_order};
 
 /// Workers, at most.
 const THREADS_MAX: usize = 1024;
@@ -102,6 +103,8 @@ pub(crate) struct Options {
     given: Vec<&'static str>,
     language: Language,
     values: Values,
+    /// What `01/02/2024` means, if that was said.
+    date_order: Option<DateOrder>,
     /// How files are found and opened.
     pub(crate) source: SourceOptions,
     /// What becomes of records that cannot be taken.
@@ -138,7 +141,8 @@ impl Options {
         check_names(items, place)?;
         let options = Given { items };
         let language = Language::new(&options, place)?;
-        let values = Values::new(&options, language.format)?;
+        let mut values = Values::new(&options, language.format)?;
+        let date_order = values.date_order(&options)?;
         if language.format.is_none_or(|format| matches!(format, Format::Csv | Format::Tsv)) {
             check_nulls(&values.options.nulls, &language)?;
         }
@@ -147,6 +151,7 @@ impl Options {
             format: language.format,
             language,
             values,
+            date_order,
             source: SourceOptions::new(&options, place)?,
             rejects: RejectOptions::new(&options, place)?,
             auto: options.flag("AUTO")?.unwrap_or(false),
@@ -200,9 +205,14 @@ impl Options {
         let ValueOptions { nulls, trim, .. } = &self.values.options;
         let trailing = self.trailing_delimiter == TrailingDelimiter::Yes;
         let reading = self.language.reading(columns, nulls, *trim, trailing, sample)?;
+        let mut values = self.values.options.clone();
+        if let Some(order) = self.date_order {
+            values.date_format = Some(format_in_order(order));
+            values.timestamp_format = Some(format_in_order(order));
+        }
         let options = TextOptions {
             skip_lines: self.skip_lines,
-            values: self.values.options.clone(),
+            values,
             header: self.header,
             trailing_delimiter: self.trailing_delimiter,
             mode: self.mode,
@@ -213,11 +223,19 @@ impl Options {
         Ok(TextPlan { options, fields: reading.fields })
     }
 
-    /// How a text is read whose language is found out.
-    pub(crate) fn text_without_language(&self) -> TextOptions {
+    /// How a text is read whose language is found out; `types` are those of some of its columns.
+    pub(crate) fn text_without_language(&self, types: &[(String, ColumnType)]) -> TextOptions {
         let plain = Dialect::new(b',', Some(b'"'), None).expect("these characters have a role each");
+        let mut values = self.values.options.clone();
+        for (column, column_type) in types {
+            let is_dated = matches!(column_type, ColumnType::Date | ColumnType::Timestamp | ColumnType::TimestampTz);
+            if let Some(order) = self.date_order.filter(|_| is_dated) {
+                let own = values.columns.entry(column.clone()).or_default();
+                own.format.get_or_insert_with(|| format_in_order(order));
+            }
+        }
         TextOptions {
-            values: self.values.options.clone(),
+            values,
             mode: self.mode,
             on_error: self.on_error(),
             reject_limit: self.rejects.limit,

@@ -7,7 +7,7 @@ use longshore_csv::{Dialect, RecordFormat};
 use longshore_format::delimited::{
     Delimited, DelimitedOptions, Escape, EscapeRule, LongRecords, NulBytes, ShortRecords, StrayQuotes,
 };
-use longshore_format::fixed_width::{FixedColumn, FixedWidth, FixedWidthOptions, PLACE_MAX};
+use longshore_format::fixed_width::{FixedColumn, FixedWidth, FixedWidthOptions};
 use longshore_format::json::{Json, Layout, UnknownKeys};
 use longshore_format::lines::LineEnds;
 use longshore_format::pattern::{Pattern, preset};
@@ -211,23 +211,10 @@ fn delimited(sniffed: &Sniffed, rules: &RecordRules, mut null_texts: Vec<Box<[u8
     }
 }
 
-/// The places of fixed columns; those that were found each up to the next one, since the sample may not have the longest
-/// values.
+/// The places of fixed columns.
 fn places(sniffed: &Sniffed) -> Vec<FixedColumn> {
-    if sniffed.rules.places.is_some() {
-        let columns = sniffed.columns.iter().zip(&sniffed.widths);
-        let place = |(column, &(start, end)): (&Column, &(usize, usize))| FixedColumn {
-            name: column.name.clone(),
-            start,
-            width: end - start,
-        };
-        return columns.map(place).collect();
-    }
-    let ends = sniffed.widths.iter().skip(1).map(|place| place.0).chain([PLACE_MAX]);
-    let columns = sniffed.columns.iter().zip(&sniffed.widths).zip(ends);
-    columns
-        .map(|((column, &(start, _)), end)| FixedColumn { name: column.name.clone(), start, width: end - start })
-        .collect()
+    let columns = sniffed.columns.iter().zip(sniffed.places());
+    columns.map(|(column, (start, end))| FixedColumn { name: column.name.clone(), start, width: end - start }).collect()
 }
 
 /// Whether the SIMD scan reads it.

@@ -76,7 +76,7 @@ impl Finder<'_> {
                 _ => Family::JsonArray,
             });
         }
-        let mut options = self.options.text_without_language();
+        let mut options = self.options.text_without_language(self.types);
         if let Some(rejects) = self.rejects {
             options.on_error = rejects.on_error.clone();
             options.reject_limit = rejects.limit;

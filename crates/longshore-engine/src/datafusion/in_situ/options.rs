@@ -29,6 +29,10 @@ pub(super) struct ReadCsv {
     pub(super) table: Option<String>,
     /// Whether it was a call and not a mere name.
     pub(super) is_call: bool,
+    /// The files as they were named.
+    pub(super) names: Vec<String>,
+    /// The options as they were given, in the form of COPY.
+    pub(super) items: Vec<OptionItem>,
     options: Options,
 }
 
@@ -39,7 +43,7 @@ impl ReadCsv {
         let mut items = Vec::new();
         add_delimiter(&mut items, &files);
         let options = Options::new(&items, Use::ReadCsv)?;
-        Ok(Self { files, columns: None, table: None, is_call: false, options })
+        Ok(Self { files, columns: None, table: None, is_call: false, names: vec![name.to_owned()], items, options })
     }
 
     /// A call: the path or several first, then options by name. `format` is the FORMAT of the function's name.
@@ -83,7 +87,7 @@ impl ReadCsv {
         if add_delimiter(&mut items, &files) {
             options = Options::new(&items, Use::ReadCsv)?;
         }
-        Ok(Self { files, columns, table, is_call: true, options })
+        Ok(Self { files, columns, table, is_call: true, names: paths, items, options })
     }
 
     /// The first file, as messages name it.

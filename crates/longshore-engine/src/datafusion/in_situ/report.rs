@@ -1,15 +1,15 @@
 //! What was found out about a text, as the rows of `sniff_csv`: each property with its value, whether it was given, and
 //! why it is so; each column; and a statement that reads the text without looking at it again.
+//!
+//! Not here: the statement (`paste`).
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 
-use longshore_source::FoundFile;
-
-use super::FoundText;
+use super::options::ReadCsv;
+use super::{FoundText, paste};
 use crate::Error;
-use crate::sql::names;
 
 /// One row.
 struct Row {
@@ -19,16 +19,16 @@ struct Row {
     reason: String,
 }
 
-/// The rows for `found`, which stands in `files`.
-pub(super) fn report(found: &FoundText, files: &[FoundFile]) -> Result<RecordBatch, Error> {
+/// The rows for `found`, which `request` asked for.
+pub(super) fn report(found: &FoundText, request: &ReadCsv) -> Result<RecordBatch, Error> {
     let options = found.sniffed.options();
     let mut rows: Vec<Row> = options
-        .iter()
+        .into_iter()
         .map(|option| Row {
             property: option.name.to_owned(),
-            value: option.value.clone(),
+            value: option.value,
             given: option.given,
-            reason: option.reason.clone(),
+            reason: option.reason,
         })
         .collect();
     rows.extend(found.columns.iter().map(|column| Row {
@@ -37,10 +37,9 @@ pub(super) fn report(found: &FoundText, files: &[FoundFile]) -> Result<RecordBat
         given: column.given,
         reason: column.reason.clone(),
     }));
-    let arguments = options.iter().map(|option| format!("{} => {}", option.name.to_lowercase(), option.value));
     rows.push(Row {
         property: "statement".to_owned(),
-        value: statement(found, files, arguments.collect()),
+        value: paste::statement(found, request),
         given: false,
         reason: "reads the file without looking at it again".to_owned(),
     });
@@ -54,16 +53,4 @@ pub(super) fn report(found: &FoundText, files: &[FoundFile]) -> Result<RecordBat
         ("reason", text(&|row| &row.reason)),
     ])
     .map_err(|error| Error::internal(error.to_string()))
-}
-
-/// `SELECT * FROM read_csv(...)` with all that was found.
-fn statement(found: &FoundText, files: &[FoundFile], mut arguments: Vec<String>) -> String {
-    let columns = found
-        .columns
-        .iter()
-        .map(|column| format!("{}: {}", names::literal(&column.name), names::literal(&column.column_type.to_string())));
-    arguments.push(format!("columns => {{{}}}", columns.collect::<Vec<_>>().join(", ")));
-    let paths: Vec<String> = files.iter().map(|file| names::literal(&file.location.to_string())).collect();
-    let paths = if let [only] = paths.as_slice() { only.clone() } else { format!("[{}]", paths.join(", ")) };
-    format!("SELECT * FROM read_csv({paths}, {})", arguments.join(", "))
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use longshore_format::delimited::{
     Delimited, DelimitedOptions, Escape, EscapeRule, LongRecords, NulBytes, ShortRecords, StrayQuotes,
 };
+use longshore_format::fixed_width::PLACE_MAX;
 use longshore_format::json::{JsonPath, Layout, UnknownKeys};
 use longshore_format::lines::{LineEnds, LineOptions};
 use longshore_format::sniff::{Family, RecordRules};
@@ -401,7 +402,7 @@ fn quote(options: &Given<'_>, place: Use) -> Result<Option<Option<u8>>, Error> {
     Ok(Some(None))
 }
 
-/// `0-10,10-25` or `10,15`: start and end of each field.
+/// `0-10,10-25`, `0-10,10-`, or `10,15`: start and end of each field.
 fn places(text: &str) -> Result<Vec<(usize, usize)>, String> {
     let wrong = |part: &str| format!("{part:?} is neither a place such as 0-10 nor a width such as 10");
     let mut end_before = 0;
@@ -409,6 +410,7 @@ fn places(text: &str) -> Result<Vec<(usize, usize)>, String> {
         .map(|part| {
             let number = |digits: &str| digits.trim().parse::<usize>().map_err(|_| wrong(part));
             let (start, end) = match part.split_once('-') {
+                Some((start, "")) => (number(start)?, PLACE_MAX),
                 Some((start, end)) => (number(start)?, number(end)?),
                 None => (end_before, number(part)?.saturating_add(end_before)),
             };

@@ -150,7 +150,7 @@ pub const OPTIONS: &[OptionRule] = &[
         READING,
         "`'0-10,10-25'`, or widths: `'10,15'`",
         "none",
-        "`FORMAT fixed`: start and end of each field, in characters",
+        "`FORMAT fixed`: start and end of each field, in characters; `25-` goes to the end of the line",
     ),
     rule(
         "PATTERN",
@@ -212,6 +212,15 @@ pub const OPTIONS: &[OptionRule] = &[
     ),
     rule("TIME_FORMAT", READING, "format, `('a', 'b')`, or by column", "`iso`", "likewise"),
     rule("TIMESTAMP_FORMAT", READING, "format, `('a', 'b')`, or by column", "`iso`", "likewise, with and without zone"),
+    rule(
+        "DATE_ORDER",
+        READING,
+        "`iso`, `mdy`, `dmy`",
+        "what the values tell",
+        "what `01/02/2024` means where no value of its column tells; `iso`: no date, since only ISO's way to write dates \
+         counts",
+    )
+    .one_of(&["iso", "mdy", "dmy"]),
     rule("TRUE_VALUES", READING, "text, `('a', 'b')`, or by column", "PostgreSQL's", "words for true"),
     rule("FALSE_VALUES", READING, "text, `('a', 'b')`, or by column", "PostgreSQL's", "words for false"),
     rule("FORCE_QUOTE", WRITING, "`(columns)` or `*`", "none", "quote every value that is not NULL"),

@@ -63,6 +63,7 @@ impl Options {
                 .values
                 .nulls_given
                 .then(|| values.nulls.iter().map(|text| text.as_bytes().to_vec()).collect()),
+            date_order: self.date_order,
             normalize_names: self.normalize_names,
             rules: language.rules(),
             ..Sniffing::default()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use longshore_format::sniff::types::DateOrder;
 use longshore_load::{ColumnChoice, ColumnValues, MomentFormat, ValueOptions};
 
 use super::given::{Given, boolean};
@@ -68,6 +69,27 @@ impl Values {
         Ok(Self { options: ValueOptions { columns, ..options }, nulls_given, defaults, named })
     }
 
+    /// The order of day and month in dates that could have either. With `iso` there are no such dates.
+    pub(super) fn date_order(&mut self, given: &Given<'_>) -> Result<Option<DateOrder>, Error> {
+        let order = given.choice("DATE_ORDER", |name| match name {
+            "iso" => Some(None),
+            "mdy" => Some(Some(DateOrder::MonthFirst)),
+            "dmy" => Some(Some(DateOrder::DayFirst)),
+            _ => None,
+        })?;
+        let Some(order) = order else { return Ok(None) };
+        let formats =
+            [("DATE_FORMAT", &self.options.date_format), ("TIMESTAMP_FORMAT", &self.options.timestamp_format)];
+        if let Some((format, _)) = formats.iter().find(|(_, format)| format.is_some()) {
+            return Err(given.bad("DATE_ORDER", &format!("{format} says it already; leave one of them out")));
+        }
+        if order.is_none() {
+            self.options.date_format = Some(moment_of(&["iso"]));
+            self.options.timestamp_format = Some(moment_of(&["iso"]));
+        }
+        Ok(order)
+    }
+
     /// The columns that options name, with the option's name.
     pub(super) fn named_columns(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.named.iter().map(|(option, name)| (*option, name.as_str()))
@@ -132,6 +154,18 @@ fn character(given: &Given<'_>, name: &'static str, value: &OptionValue) -> Resu
 fn moment(given: &Given<'_>, name: &'static str, value: &OptionValue) -> Result<MomentFormat, Error> {
     let formats = texts(given, name, value)?;
     MomentFormat::new(&formats).map_err(|error| given.bad(name, &error.to_string()))
+}
+
+/// How dates and timestamps are read where the order of day and month is given.
+pub(super) fn format_in_order(order: DateOrder) -> MomentFormat {
+    match order {
+        DateOrder::MonthFirst => moment_of(&["iso", "us"]),
+        DateOrder::DayFirst => moment_of(&["iso", "eu"]),
+    }
+}
+
+fn moment_of(presets: &[&str]) -> MomentFormat {
+    MomentFormat::new(presets).expect("presets are formats")
 }
 
 fn defaults(given: &Given<'_>) -> Result<Vec<(String, String)>, Error> {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Family, LineEnd, Sniffed};
 use crate::delimited::{EscapeRule, LongRecords, NulBytes, StrayQuotes};
+use crate::fixed_width::PLACE_MAX;
 use crate::lines::LineEnds;
 
 /// An option as a statement has it.
@@ -20,6 +21,17 @@ pub struct OptionText {
 }
 
 impl Sniffed {
+    /// Start and end of each field of fixed width, in characters. Unless they were given, a field reaches up to the next
+    /// one, the last to the end of its line: the sample may not have the longest values.
+    #[must_use]
+    pub fn places(&self) -> Vec<(usize, usize)> {
+        if self.rules.places.is_some() {
+            return self.widths.clone();
+        }
+        let ends = self.widths.iter().skip(1).map(|place| place.0).chain([PLACE_MAX]);
+        self.widths.iter().zip(ends).map(|(&(start, _), end)| (start, end)).collect()
+    }
+
     /// The options that say what was found: enough to read the file without looking at it again, and no more than is
     /// needed beside the defaults of the format.
     #[must_use]
@@ -42,10 +54,14 @@ impl Sniffed {
             option("LAYOUT", literal(layout.name().as_bytes()), family.given, &family.reason);
         }
         if family.value == Family::FixedWidth {
-            let widths: Vec<_> = self.widths.iter().map(|(start, end)| format!("{start}-{end}")).collect();
+            let places = self.places().into_iter().map(|(start, end)| match end {
+                PLACE_MAX => format!("{start}-"),
+                end => format!("{start}-{end}"),
+            });
+            let places = places.collect::<Vec<_>>().join(",");
             let given = self.rules.places.is_some();
-            let reason = if given { "given" } else { "blanks stand between them in every line" };
-            option("PLACES", literal(widths.join(",").as_bytes()), given, reason);
+            let reason = if given { "given" } else { "blanks stand before them in every line" };
+            option("PLACES", literal(places.as_bytes()), given, reason);
         }
         if let (Family::Pattern, Some(pattern)) = (family.value, &self.rules.pattern) {
             option("PATTERN", literal(pattern.as_bytes()), family.given, &family.reason);
