@@ -13,7 +13,7 @@ use longshore_format::lines::LineEnds;
 use longshore_format::pattern::{Pattern, preset};
 use longshore_format::postgres_text::{PostgresText, PostgresTextOptions};
 use longshore_format::sniff::types::{Formats, Nulls};
-use longshore_format::sniff::{Column, Family, Given, LineEnd, RecordRules, Sniffed};
+use longshore_format::sniff::{Family, Given, LineEnd, RecordRules, Sniffed};
 use longshore_format::{Logfmt, LogfmtOptions, logfmt};
 
 use crate::{ColumnValues, Header, LoadError, TextFormat, TextOptions, TrailingDelimiter, ValueOptions};
