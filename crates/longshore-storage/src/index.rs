@@ -20,19 +20,20 @@ use crate::datum::{Datum, RowId};
 use crate::memory::Memory;
 use crate::types::Schema;
 
+mod art;
 mod bulk;
+mod duplicates;
 mod found;
 mod hash;
 mod key;
-mod ordered;
 mod range;
 
+use art::Tree;
 pub use bulk::{BulkError, Source};
 pub use found::Found;
 use hash::HashTable;
 use key::{AnyBytes, KeyLayout};
 pub use key::{Key, KeyError};
-use ordered::Ordered;
 pub use range::{Direction, Range};
 
 /// How an index finds rows.
@@ -66,7 +67,7 @@ pub struct Index {
 /// The two kinds.
 enum Rows {
     Hash(HashTable),
-    Art(RwLock<Ordered>),
+    Art(RwLock<Tree>),
 }
 
 impl fmt::Debug for Index {
@@ -100,7 +101,7 @@ impl Index {
         assert!(!columns.is_empty(), "a key has at least one column");
         let rows = match kind {
             IndexKind::Hash => Rows::Hash(HashTable::new(memory)),
-            IndexKind::Art => Rows::Art(RwLock::default()),
+            IndexKind::Art => Rows::Art(RwLock::new(Tree::new(memory))),
         };
         Index {
             name: name.into(),
@@ -153,7 +154,7 @@ impl Index {
     pub fn bytes(&self) -> usize {
         match &self.rows {
             Rows::Hash(table) => table.bytes(),
-            Rows::Art(_) => 0,
+            Rows::Art(tree) => read(tree).bytes(),
         }
     }
 
@@ -198,7 +199,7 @@ impl Index {
     pub fn find(&self, key: &Key) -> Found {
         match &self.rows {
             Rows::Hash(table) => table.find(key.bytes()),
-            Rows::Art(tree) => read(tree).find(&key.to_bytes()),
+            Rows::Art(tree) => read(tree).find(key.bytes()),
         }
     }
 
@@ -229,9 +230,8 @@ impl Index {
             Rows::Hash(table) => table.insert(key, row, check),
             Rows::Art(tree) => {
                 let mut tree = write(tree);
-                tree.find(&key.to_vec()).iter().try_for_each(check)?;
-                tree.insert(&key.to_vec(), row);
-                Ok(())
+                tree.find(key).iter().try_for_each(check)?;
+                Ok(tree.insert(key, row)?)
             }
         }
     }
@@ -244,7 +244,7 @@ impl Index {
     fn remove_bytes(&self, key: AnyBytes<'_>, row: RowId) -> bool {
         match &self.rows {
             Rows::Hash(table) => table.remove(key, row),
-            Rows::Art(tree) => write(tree).remove(&key.to_vec(), row),
+            Rows::Art(tree) => write(tree).remove(key, row),
         }
     }
 
@@ -272,7 +272,7 @@ impl Index {
     pub fn clear(&self) {
         match &self.rows {
             Rows::Hash(table) => table.clear(&self.memory),
-            Rows::Art(tree) => *write(tree) = Ordered::default(),
+            Rows::Art(tree) => *write(tree) = Tree::new(&self.memory),
         }
     }
 }

@@ -1,15 +1,26 @@
 //! Adds the rows of whole chunks to an index: all of them, or none if two have the same key and must not.
 
+use std::convert::Infallible;
 use std::fmt;
+use std::panic::resume_unwind;
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_buffer::BooleanBuffer;
 
+use super::art::{Builder, Tree};
+use super::duplicates::{Duplicates, Rules};
+use super::hash::{Gathered, HashTable, SHARDS};
 use super::key::bulk::KeySink;
-use super::key::{AnyBytes, KeyBytes, LongBytes, ShortBytes};
-use super::{Index, Uniqueness};
+use super::key::{AnyBytes, WholeKey};
+use super::{Index, Rows, Uniqueness, read, write};
 use crate::chunk::Chunk;
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
+use crate::memory::Reservation;
+
+/// Bytes that a row takes while it is gathered for a hash table, without those of a long key.
+const GATHERED_ROW_BYTES: usize = 48;
 
 /// A chunk whose rows are to be indexed.
 #[derive(Clone, Copy, Debug)]
@@ -60,8 +71,9 @@ impl From<OutOfMemory> for BulkError {
 }
 
 impl Index {
-    /// Adds the rows of chunks, whose numbers ascend and are not in the index yet. Of a unique index, `is_in_the_way` is
-    /// asked of a row that was in the index before and has the key of a new one.
+    /// Adds the rows of chunks on several threads. The chunks' numbers ascend, and none of their rows is in the index
+    /// yet. Of a unique index, `is_in_the_way` is asked of rows that were in it before and have the key of a new one,
+    /// under the latch.
     ///
     /// # Errors
     ///
@@ -70,79 +82,233 @@ impl Index {
     pub fn insert_chunks(
         &self,
         sources: &[Source<'_>],
-        is_in_the_way: impl Fn(RowId) -> bool,
+        threads: usize,
+        is_in_the_way: impl Fn(RowId) -> bool + Sync,
     ) -> Result<(), BulkError> {
-        let mut sink = Inserter { index: self, source: None, first_chunk: usize::MAX, check: is_in_the_way };
-        for (at, source) in sources.iter().enumerate() {
-            sink.first_chunk = sink.first_chunk.min(source.number);
-            sink.source = Some(*source);
-            if let Err(error) = self.layout.encode_chunk(source.chunk, &mut sink) {
-                self.remove_chunks(&sources[..=at]);
-                return Err(error);
-            }
+        let rules = ChunkRules { index: self, sources, is_in_the_way };
+        let duplicates = match self.uniqueness {
+            Uniqueness::Unique => Duplicates::by(&rules),
+            Uniqueness::Multiple => Duplicates::ignored(),
+        };
+        let groups = groups(sources, threads);
+        match &self.rows {
+            Rows::Hash(table) => self.insert_into_table(table, sources, &groups, threads, duplicates),
+            Rows::Art(tree) => self.insert_into_tree(tree, sources, &groups, threads, duplicates),
         }
-        Ok(())
     }
 
     /// Removes the rows of chunks, as far as they are there.
     pub fn remove_chunks(&self, sources: &[Source<'_>]) {
         for source in sources {
-            // It cannot fail.
-            let _ = self.layout.encode_chunk(source.chunk, &mut Remover { index: self, number: source.number });
+            let mut remove = |row: usize, key: AnyBytes<'_>, _: bool| -> Result<(), Infallible> {
+                self.remove_bytes(key, RowId::new(source.number, row));
+                Ok(())
+            };
+            let Ok(()) = self.layout.encode_chunk(source.chunk, &mut Each(&mut remove));
         }
     }
 
-    fn duplicate(&self, key: &[u8], first: RowId, second: RowId) -> BulkError {
-        BulkError::Duplicate { index: self.name.clone(), key: self.layout.describe(key), first, second }
-    }
-}
-
-/// Inserts row by row.
-struct Inserter<'a, C> {
-    index: &'a Index,
-    source: Option<Source<'a>>,
-    first_chunk: usize,
-    check: C,
-}
-
-impl<C: Fn(RowId) -> bool> KeySink for Inserter<'_, C> {
-    type Error = BulkError;
-
-    fn take<K: KeyBytes>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), BulkError> {
-        let Some(source) = self.source else { return Ok(()) };
-        if source.rows.is_some_and(|rows| !rows.value(row)) {
-            return Ok(());
+    fn insert_into_table(
+        &self,
+        table: &HashTable,
+        sources: &[Source<'_>],
+        groups: &[&[Source<'_>]],
+        threads: usize,
+        duplicates: Duplicates<'_>,
+    ) -> Result<(), BulkError> {
+        let gather = |group: &[Source<'_>]| {
+            // What is gathered is gone when the rows are in the table.
+            let mut reservation = Reservation::new(&self.memory);
+            let mut sink = Gather { gathered: Gathered::new(), source: None };
+            for source in group {
+                reservation.grow(source.chunk.rows() * GATHERED_ROW_BYTES)?;
+                sink.source = Some(*source);
+                self.layout.encode_chunk(source.chunk, &mut sink)?;
+            }
+            Ok::<_, OutOfMemory>((sink.gathered, reservation))
+        };
+        let gathered: Vec<_> = on_threads(groups, |group| gather(group)).into_iter().collect::<Result<_, _>>()?;
+        let (gathered, _reservations): (Vec<_>, Vec<_>) = gathered.into_iter().unzip();
+        let next = AtomicUsize::new(0);
+        let link = || {
+            let mut duplicates = duplicates;
+            let mut result = Ok(());
+            while result.is_ok() {
+                let shard = next.fetch_add(1, Ordering::Relaxed);
+                if shard >= SHARDS {
+                    break;
+                }
+                result = table.link(shard, &gathered, &mut duplicates);
+            }
+            result.map(|()| duplicates.least())
+        };
+        let workers: Vec<()> = vec![(); groups.len().min(threads).max(1)];
+        let linked: Result<Vec<_>, OutOfMemory> = on_threads(&workers, |()| link()).into_iter().collect();
+        let mut all = duplicates;
+        let result = linked.map_err(BulkError::from).and_then(|found| {
+            found.into_iter().flatten().for_each(|(first, second)| all.take(first, second));
+            self.refuse(sources, all)
+        });
+        if result.is_err() {
+            self.remove_chunks(sources);
         }
-        let (id, bytes) = (RowId::new(source.number, row), key.to_vec());
-        let is_checked = self.index.uniqueness == Uniqueness::Unique && !has_null;
-        self.index.insert_bytes(any(&bytes), id, |other| {
-            let in_the_way = is_checked && (other.chunk() >= self.first_chunk || (self.check)(other));
-            if in_the_way { Err(self.index.duplicate(&bytes, other, id)) } else { Ok(()) }
-        })
+        result
+    }
+
+    fn insert_into_tree(
+        &self,
+        tree: &RwLock<Tree>,
+        sources: &[Source<'_>],
+        groups: &[&[Source<'_>]],
+        threads: usize,
+        duplicates: Duplicates<'_>,
+    ) -> Result<(), BulkError> {
+        let build = |group: &&[Source<'_>]| {
+            let mut sink = Build { builder: Builder::new(read(tree).sibling(), duplicates), source: None };
+            for source in *group {
+                sink.source = Some(*source);
+                self.layout.encode_chunk(source.chunk, &mut sink)?;
+            }
+            Ok::<_, OutOfMemory>(sink.builder.finish())
+        };
+        let parts: Vec<_> = on_threads(groups, build).into_iter().collect::<Result<_, _>>()?;
+        let (mut all, mut duplicates) = (read(tree).sibling(), duplicates);
+        for (part, found) in parts {
+            if let Some((first, second)) = found.least() {
+                duplicates.take(first, second);
+            }
+            all.merge(part, threads, &mut duplicates);
+        }
+        self.refuse(sources, duplicates)?;
+        let mut latched = write(tree);
+        latched.merge(all, threads, &mut duplicates);
+        let result = self.refuse(sources, duplicates);
+        drop(latched);
+        if result.is_err() {
+            self.remove_chunks(sources);
+        }
+        result
+    }
+
+    /// An error if a row has the key of another one.
+    fn refuse(&self, sources: &[Source<'_>], duplicates: Duplicates<'_>) -> Result<(), BulkError> {
+        let Some((first, second)) = duplicates.least() else { return Ok(()) };
+        let source = source_of(sources, second).expect("the second row is a new one");
+        let key = self.layout.key_of_stored(source.chunk, second.row());
+        Err(BulkError::Duplicate { index: self.name.clone(), key: self.describe(&key), first, second })
     }
 }
 
-/// Removes row by row.
-struct Remover<'a> {
-    index: &'a Index,
-    number: usize,
+/// The chunk of a row.
+fn source_of<'s>(sources: &[Source<'s>], row: RowId) -> Option<Source<'s>> {
+    let at = sources.binary_search_by_key(&row.chunk(), |source| source.number).ok()?;
+    Some(sources[at])
 }
 
-impl KeySink for Remover<'_> {
-    type Error = std::convert::Infallible;
+/// Cuts the chunks into as many groups as there are threads, of about as many rows each.
+fn groups<'g, 's>(sources: &'g [Source<'s>], threads: usize) -> Vec<&'g [Source<'s>]> {
+    let rows: usize = sources.iter().map(|source| source.chunk.rows()).sum();
+    let rows_per_group = rows.div_ceil(threads.max(1)).max(1);
+    let (mut groups, mut from, mut rows) = (Vec::new(), 0, 0);
+    for (at, source) in sources.iter().enumerate() {
+        rows += source.chunk.rows();
+        if rows >= rows_per_group || at + 1 == sources.len() {
+            groups.push(&sources[from..=at]);
+            (from, rows) = (at + 1, 0);
+        }
+    }
+    groups
+}
 
-    fn take<K: KeyBytes>(&mut self, row: usize, key: K, _: bool) -> Result<(), Self::Error> {
-        self.index.remove_bytes(any(&key.to_vec()), RowId::new(self.number, row));
+/// Does something with each of some things, each on a thread of its own, the last one on this one.
+fn on_threads<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let Some((last, others)) = things.split_last() else { return Vec::new() };
+    let work = &work;
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = others.iter().map(|thing| scope.spawn(move || work(thing))).collect();
+        let last = work(last);
+        let joined = handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        let mut results: Vec<R> = joined.collect();
+        results.push(last);
+        results
+    })
+}
+
+/// What is known of the rows of chunks.
+struct ChunkRules<'a, F> {
+    index: &'a Index,
+    sources: &'a [Source<'a>],
+    is_in_the_way: F,
+}
+
+impl<F: Fn(RowId) -> bool + Sync> Rules for ChunkRules<'_, F> {
+    fn is_new(&self, row: RowId) -> bool {
+        source_of(self.sources, row).is_some()
+    }
+
+    fn has_null(&self, new: RowId) -> bool {
+        source_of(self.sources, new).is_some_and(|source| self.index.layout.has_null(source.chunk, new.row()))
+    }
+
+    fn is_in_the_way(&self, old: RowId) -> bool {
+        (self.is_in_the_way)(old)
+    }
+}
+
+impl Source<'_> {
+    /// The id of a row, if it is meant.
+    #[inline]
+    fn id(&self, row: usize) -> Option<RowId> {
+        self.rows.is_none_or(|rows| rows.value(row)).then(|| RowId::new(self.number, row))
+    }
+}
+
+/// Gathers keys for a hash table.
+struct Gather<'s> {
+    gathered: Gathered,
+    source: Option<Source<'s>>,
+}
+
+impl KeySink for Gather<'_> {
+    type Error = OutOfMemory;
+
+    #[inline]
+    fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), OutOfMemory> {
+        if let Some(id) = self.source.and_then(|source| source.id(row)) {
+            match key.any() {
+                AnyBytes::Short(key) => self.gathered.push_short(key, id, has_null),
+                AnyBytes::Long(key) => self.gathered.push_long(key, id, has_null),
+            }
+        }
         Ok(())
     }
 }
 
-/// Bytes in their shortest form.
-fn any(bytes: &[u8]) -> AnyBytes<'_> {
-    if bytes.len() > super::key::SHORT_BYTES {
-        return AnyBytes::Long(LongBytes(bytes));
+/// Builds a tree.
+struct Build<'s, 'd> {
+    builder: Builder<'d>,
+    source: Option<Source<'s>>,
+}
+
+impl KeySink for Build<'_, '_> {
+    type Error = OutOfMemory;
+
+    #[inline]
+    fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), OutOfMemory> {
+        match self.source.and_then(|source| source.id(row)) {
+            Some(id) => self.builder.push(key, id, has_null),
+            None => Ok(()),
+        }
     }
-    let long = LongBytes(bytes);
-    let bits = u128::from(long.word(0)) << 64 | u128::from(long.word(8));
-    AnyBytes::Short(ShortBytes { bits, length: bytes.len() as u32 })
+}
+
+/// Does something with each key.
+struct Each<F>(F);
+
+impl<E, F: FnMut(usize, AnyBytes<'_>, bool) -> Result<(), E>> KeySink for Each<F> {
+    type Error = E;
+
+    fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), E> {
+        (self.0)(row, key.any(), has_null)
+    }
 }

@@ -5,20 +5,24 @@
 //! than a small part to grow, each has its own latch, and two tables are merged shard by shard on as many threads as
 //! there are, whatever their sizes.
 //!
-//! Not here: a shard (`hash/shard.rs`).
+//! Not here: a shard (`hash/shard.rs`), many rows at a time (`hash/build.rs`).
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::duplicates::Duplicates;
 use super::found::Found;
 use super::key::{AnyBytes, LongBytes, ShortBytes};
 use crate::datum::RowId;
+use crate::error::OutOfMemory;
 use crate::memory::Memory;
 
+mod build;
 mod row_list;
 mod shard;
 
+pub(super) use build::Gathered;
 use shard::Shard;
 
 /// Parts of a table, each with a latch of its own.
@@ -83,7 +87,7 @@ impl HashTable {
     }
 
     /// Adds a row, unless `check` has something against one that has the key already.
-    pub(super) fn insert<E: From<crate::OutOfMemory>>(
+    pub(super) fn insert<E: From<OutOfMemory>>(
         &self,
         key: AnyBytes<'_>,
         row: RowId,
@@ -110,6 +114,16 @@ impl HashTable {
         }
     }
 
+    /// Adds what was gathered for one shard.
+    pub(super) fn link(
+        &self,
+        shard: usize,
+        gathered: &[Gathered],
+        duplicates: &mut Duplicates<'_>,
+    ) -> Result<(), OutOfMemory> {
+        self.write(shard).link(shard, gathered, duplicates)
+    }
+
     /// Rows.
     pub(super) fn rows(&self) -> usize {
         (0..SHARDS).map(|shard| self.read(shard).rows()).sum()
@@ -125,7 +139,7 @@ impl HashTable {
         self.shards[shard].0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn write(&self, shard: usize) -> RwLockWriteGuard<'_, Shard> {
+    fn write(&self, shard: usize) -> RwLockWriteGuard<'_, Shard> {
         self.shards[shard].0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -166,6 +166,31 @@ pub(super) trait KeyBytes: Copy {
     }
 }
 
+/// The bytes of a whole key.
+pub(super) trait WholeKey: KeyBytes {
+    /// The same for those who tell both forms apart.
+    fn any<'k>(self) -> AnyBytes<'k>
+    where
+        Self: 'k;
+}
+
+impl WholeKey for ShortBytes {
+    #[inline]
+    fn any<'k>(self) -> AnyBytes<'k> {
+        AnyBytes::Short(self)
+    }
+}
+
+impl WholeKey for LongBytes<'_> {
+    #[inline]
+    fn any<'k>(self) -> AnyBytes<'k>
+    where
+        Self: 'k,
+    {
+        AnyBytes::Long(self)
+    }
+}
+
 /// Up to 16 bytes, the first in the highest bits, zeros behind the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ShortBytes {

@@ -1,6 +1,5 @@
 //! Ranges of keys, read in batches: an index is latched for one batch, not while a caller goes through its rows.
 
-use std::cmp::Ordering;
 use std::ops::Bound;
 
 use super::Key;
@@ -55,28 +54,5 @@ impl Range {
         if last.is_some() {
             self.position = last;
         }
-    }
-}
-
-/// How the first bytes of a key, as many as a bound has, compare with it.
-pub(super) fn compare_with_bound(key: &[u8], bound: &[u8]) -> Ordering {
-    key[..key.len().min(bound.len())].cmp(bound)
-}
-
-/// Whether a key is within the lower end of a range.
-pub(super) fn is_above(key: &[u8], lower: &Bound<Vec<u8>>) -> bool {
-    match lower {
-        Bound::Unbounded => true,
-        Bound::Included(bound) => compare_with_bound(key, bound).is_ge(),
-        Bound::Excluded(bound) => compare_with_bound(key, bound).is_gt(),
-    }
-}
-
-/// Whether a key is within the upper end of a range.
-pub(super) fn is_below(key: &[u8], upper: &Bound<Vec<u8>>) -> bool {
-    match upper {
-        Bound::Unbounded => true,
-        Bound::Included(bound) => compare_with_bound(key, bound).is_le(),
-        Bound::Excluded(bound) => compare_with_bound(key, bound).is_lt(),
     }
 }

@@ -9,6 +9,7 @@ use super::Hashed;
 use super::row_list::RowList;
 use crate::OutOfMemory;
 use crate::datum::RowId;
+use crate::index::duplicates::Duplicates;
 use crate::index::found::Found;
 use crate::index::key::{AnyBytes, KeyBytes, LongBytes, SHORT_BYTES, ShortBytes};
 use crate::memory::{Memory, Reservation};
@@ -108,6 +109,26 @@ impl Shard {
         self.link_new(key, row.0);
         self.rows += 1;
         Ok(())
+    }
+
+    /// Adds a row to those of a key, for which there is room. If it has some, and NULL is no part of it, they are made
+    /// known to `duplicates`.
+    #[inline]
+    pub(super) fn link_row(&mut self, key: Hashed<'_>, row: RowId, has_null: bool, duplicates: &mut Duplicates<'_>) {
+        let Some(at) = self.position(key) else {
+            self.link_new(key, row.0);
+            self.rows += 1;
+            return;
+        };
+        if !has_null && !duplicates.are_allowed(|| (row, row)) {
+            let rows = self.entries[at as usize].rows;
+            if rows & LIST == 0 {
+                duplicates.meet(RowId(rows), row);
+            } else {
+                self.list(rows).to_vec().into_iter().for_each(|other| duplicates.meet(other, row));
+            }
+        }
+        self.add_row(at, row);
     }
 
     /// Removes a row of a key; says whether it was there.
@@ -231,7 +252,7 @@ impl Shard {
     }
 
     /// A new entry at the head of its chain; there is room.
-    fn link_new(&mut self, key: Hashed<'_>, rows: u64) -> u32 {
+    fn link_new(&mut self, key: Hashed<'_>, rows: u64) {
         let (bits, length) = match key.bytes {
             AnyBytes::Short(ShortBytes { bits, length }) => (bits, length),
             AnyBytes::Long(LongBytes(bytes)) => {
@@ -253,7 +274,6 @@ impl Shard {
         };
         self.buckets[bucket] = at;
         self.keys += 1;
-        at
     }
 
     /// Takes an entry out of its chain.

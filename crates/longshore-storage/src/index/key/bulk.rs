@@ -4,7 +4,7 @@
 //! row unless there are NULLs; all others row by row.
 
 use super::{
-    ABSENT, AnyBytes, Key, KeyBytes, KeyLayout, PRESENT, Part, SHORT_BYTES, ShortBytes, order_f32, order_f64,
+    ABSENT, AnyBytes, Key, KeyLayout, PRESENT, Part, SHORT_BYTES, ShortBytes, WholeKey, order_f32, order_f64,
     order_i16, order_i32, order_i64, order_i128,
 };
 use crate::chunk::{Chunk, Values};
@@ -18,7 +18,7 @@ pub(in crate::index) trait KeySink {
     type Error;
 
     /// The key of row `row` of the chunk.
-    fn take<K: KeyBytes>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), Self::Error>;
+    fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), Self::Error>;
 }
 
 impl KeyLayout {
@@ -70,7 +70,18 @@ impl KeyLayout {
     }
 
     /// The key of one row of a chunk.
-    pub(in crate::index) fn encode_stored(&self, chunk: &Chunk, row: usize, key: &mut Key) {
+    pub(in crate::index) fn key_of_stored(&self, chunk: &Chunk, row: usize) -> Key {
+        let mut key = Key::EMPTY;
+        self.encode_stored(chunk, row, &mut key);
+        key
+    }
+
+    /// Whether NULL is part of the key of a row.
+    pub(in crate::index) fn has_null(&self, chunk: &Chunk, row: usize) -> bool {
+        self.parts.iter().any(|part| part.is_null(chunk, row))
+    }
+
+    fn encode_stored(&self, chunk: &Chunk, row: usize, key: &mut Key) {
         key.clear();
         for part in &self.parts {
             part.encode_stored(chunk, row, key);
@@ -117,9 +128,12 @@ impl Part {
         }
     }
 
+    fn is_null(&self, chunk: &Chunk, row: usize) -> bool {
+        chunk.validity(self.column).is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0)
+    }
+
     fn encode_stored(&self, chunk: &Chunk, row: usize, key: &mut Key) {
-        let is_null = chunk.validity(self.column).is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0);
-        if is_null {
+        if self.is_null(chunk, row) {
             return self.encode_null(key).expect("only columns that may be NULL have validity bits");
         }
         if self.nullable {

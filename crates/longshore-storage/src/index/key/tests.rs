@@ -151,7 +151,7 @@ fn keys_of_chunks_are_those_of_rows() {
     struct Gather(Vec<(Vec<u8>, bool)>);
     impl KeySink for Gather {
         type Error = ();
-        fn take<K: KeyBytes>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), ()> {
+        fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), ()> {
             assert_eq!(row, self.0.len());
             self.0.push((key.to_vec(), has_null));
             Ok(())

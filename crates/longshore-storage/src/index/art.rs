@@ -1,0 +1,132 @@
+//! The adaptive radix tree: rows by key, in the order of keys (Leis, Kemper, Neumann: *The Adaptive Radix Tree*, ICDE
+//! 2013; merged as in *Instant Loading*, 3.6.2).
+//!
+//! A node branches by one byte of the key and has one of four sizes. Bytes that all keys below it share are its prefix
+//! (path compression), and the rest of a key that nobody shares is a leaf (lazy expansion), so that a tree is as deep as
+//! its keys are alike. A dense key takes eight bytes: its row, in a child of a node of 256.
+//!
+//! Where it differs from the paper: the keys are all in the tree, none is looked up in the relation; and the rows of a
+//! key that has several continue the tree by the bytes of their numbers, so that they are inserted, removed, ordered and
+//! merged as keys are.
+//!
+//! Not here: nodes (`art/node.rs`), their memory (`art/words.rs`).
+
+use std::sync::Arc;
+
+use self::insert::{Place, insertion_words};
+use self::node::Ref;
+use self::words::Words;
+use super::duplicates::Duplicates;
+use super::found::Found;
+use super::key::{AnyBytes, KeyBytes};
+use super::range::Direction;
+use crate::datum::RowId;
+use crate::error::OutOfMemory;
+use crate::memory::Memory;
+
+mod build;
+mod insert;
+mod merge;
+mod node;
+mod remove;
+mod row_nodes;
+mod scan;
+mod words;
+
+pub(super) use build::Builder;
+
+/// Rows by key, in order.
+pub(super) struct Tree {
+    words: Words,
+    root: Ref,
+    rows: usize,
+}
+
+impl Tree {
+    pub(super) fn new(memory: &Arc<Memory>) -> Tree {
+        Tree { words: Words::new(memory), root: Ref::Empty, rows: 0 }
+    }
+
+    /// An empty tree that can be merged with this one.
+    pub(super) fn sibling(&self) -> Tree {
+        Tree { words: self.words.sibling(), root: Ref::Empty, rows: 0 }
+    }
+
+    /// Rows.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.words.bytes()
+    }
+
+    /// The rows of a key.
+    #[inline]
+    pub(super) fn find(&self, key: AnyBytes<'_>) -> Found {
+        let rows = match key {
+            AnyBytes::Short(key) => self.rows_of(key),
+            AnyBytes::Long(key) => self.rows_of(key),
+        };
+        match rows {
+            Ref::Row(row) => row.into(),
+            Ref::Empty => Found::default(),
+            many => {
+                let mut found = Vec::new();
+                self.words.each_row(many, Direction::Forward, &mut |row| {
+                    found.push(row);
+                    true
+                });
+                Found::new(found)
+            }
+        }
+    }
+
+    /// Adds a row to those of a key.
+    pub(super) fn insert(&mut self, key: AnyBytes<'_>, row: RowId) -> Result<(), OutOfMemory> {
+        match key {
+            AnyBytes::Short(key) => self.insert_key(key, row),
+            AnyBytes::Long(key) => self.insert_key(key, row),
+        }
+    }
+
+    fn insert_key<K: KeyBytes>(&mut self, key: K, row: RowId) -> Result<(), OutOfMemory> {
+        self.words.reserve(insertion_words(key.length()))?;
+        let is_new =
+            self.words.insert_under(&mut self.root, Place::TOP, key, Ref::Row(row), None, &mut Duplicates::ignored());
+        self.rows += usize::from(is_new);
+        Ok(())
+    }
+
+    /// Where the rows of a key are, if it is there.
+    #[inline]
+    fn rows_of<K: KeyBytes>(&self, key: K) -> Ref {
+        let (mut at, mut depth) = (self.root, 0);
+        loop {
+            match at {
+                Ref::Node(node) => {
+                    let header = self.words.header(node);
+                    if header.has_rows() {
+                        return at;
+                    }
+                    let bytes = header.prefix_bytes();
+                    if bytes > 0 && (self.words.prefix(node) ^ key.word(depth)) >> (64 - 8 * bytes) != 0 {
+                        return Ref::Empty;
+                    }
+                    depth += bytes;
+                    let Some(child) = self.words.child(node, key.byte(depth)) else { return Ref::Empty };
+                    at = Ref::of(self.words.get(child));
+                    depth += 1;
+                }
+                Ref::Row(_) | Ref::Empty => return at,
+                Ref::Leaf(leaf) => {
+                    let suffix = self.words.suffix(leaf);
+                    let length = suffix.length();
+                    let is_equal = length + depth == key.length() && insert::common(suffix, 0, key, depth) >= length;
+                    return if is_equal { Ref::of(self.words.get(leaf)) } else { Ref::Empty };
+                }
+            }
+        }
+    }
+}

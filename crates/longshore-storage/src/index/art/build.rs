@@ -1,0 +1,73 @@
+//! Builds a tree of many rows, fast if their keys come in an order.
+//!
+//! A builder remembers the nodes on the way to the last key. The next one is inserted from the deepest of them that it
+//! has in common with it; so keys that ascend, or that are alike for another reason, are appended near the end of the
+//! same path and never see the root.
+
+use super::Tree;
+use super::insert::{Place, common, insertion_words};
+use super::node::Ref;
+use crate::datum::RowId;
+use crate::error::OutOfMemory;
+use crate::index::duplicates::Duplicates;
+use crate::index::key::{KeyBytes, LongBytes, SHORT_BYTES, ShortBytes};
+
+/// Appends rows to a tree.
+pub(in crate::index) struct Builder<'d> {
+    tree: Tree,
+    duplicates: Duplicates<'d>,
+    /// Nodes on the way to the last key, from the root.
+    trail: Vec<Place>,
+    /// The first 16 bytes of the last key, its length, and all of it if it has more.
+    last: ShortBytes,
+    last_long: Vec<u8>,
+}
+
+impl<'d> Builder<'d> {
+    /// Goes on with a tree.
+    pub(in crate::index) fn new(tree: Tree, duplicates: Duplicates<'d>) -> Builder<'d> {
+        let last = ShortBytes { bits: 0, length: 0 };
+        Builder { tree, duplicates, trail: Vec::new(), last, last_long: Vec::new() }
+    }
+
+    /// Adds a row, whose key is compared with those of others unless NULL is part of it.
+    #[inline]
+    pub(in crate::index) fn push<K: KeyBytes>(
+        &mut self,
+        key: K,
+        row: RowId,
+        has_null: bool,
+    ) -> Result<(), OutOfMemory> {
+        self.tree.words.reserve(insertion_words(key.length()))?;
+        let same = if self.last.length as usize <= SHORT_BYTES {
+            common(key, 0, self.last, 0)
+        } else {
+            common(key, 0, LongBytes(&self.last_long), 0)
+        };
+        let mut start = Place::TOP;
+        while let Some(place) = self.trail.pop() {
+            if place.depth <= same {
+                start = place;
+                break;
+            }
+        }
+        self.last =
+            ShortBytes { bits: u128::from(key.word(0)) << 64 | u128::from(key.word(8)), length: key.length() as u32 };
+        if key.length() > SHORT_BYTES {
+            self.last_long.clear();
+            self.last_long.extend((0..key.length()).map(|at| key.byte(at)));
+        }
+        let (words, root) = (&mut self.tree.words, &mut self.tree.root);
+        let trail = Some(&mut self.trail);
+        let mut ignored = Duplicates::ignored();
+        let duplicates = if has_null { &mut ignored } else { &mut self.duplicates };
+        let is_new = words.insert_under(root, start, key, Ref::Row(row), trail, duplicates);
+        self.tree.rows += usize::from(is_new);
+        Ok(())
+    }
+
+    /// The tree, and what was found out about duplicates.
+    pub(in crate::index) fn finish(self) -> (Tree, Duplicates<'d>) {
+        (self.tree, self.duplicates)
+    }
+}
