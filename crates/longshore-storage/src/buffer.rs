@@ -22,7 +22,7 @@ mod batch;
 mod reject;
 mod uuid;
 
-pub(crate) use uuid::canonical as canonical_uuid;
+pub(crate) use uuid::{UUID_BYTES, canonical as canonical_uuid};
 
 /// The most bytes that a heap of long texts may have, because views hold their offsets in 31 bits.
 pub const HEAP_BYTES_MAX: usize = i32::MAX as usize;

@@ -38,5 +38,5 @@ pub use statistics::{ColumnStatistics, Value};
 pub use transaction::{
     CommitError, ConflictKind, Isolation, Savepoint, Time, Transaction, TransactionError, Transactions, View,
 };
-pub use typed::{Field, FieldType, Scalar};
+pub use typed::{ColumnRange, Field, FieldType, Scalar};
 pub use types::{Column, ColumnType, Physical, Schema};

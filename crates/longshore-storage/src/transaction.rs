@@ -20,21 +20,25 @@ use crate::typed::{self, Field, FieldType, Scalar};
 mod commit;
 mod error;
 mod manager;
-#[allow(dead_code, unused_imports, reason = "commit validates with it once transactions log what they read")]
-pub(crate) mod predicate;
+mod predicate;
+mod reads;
 mod reclaim;
+mod savepoint;
 mod stamp;
 mod time;
+mod validate;
 mod write_set;
 
 pub use error::{CommitError, ConflictKind, TransactionError};
 pub use manager::Transactions;
+pub use savepoint::Savepoint;
 pub(crate) use stamp::{StampId, Stamps};
 pub(crate) use time::TRANSACTION_ID_MIN;
 pub use time::{Isolation, Time, View};
 pub(crate) use write_set::{Write, WriteKind, WriteSet};
 
 use manager::Seat;
+use predicate::PredicateLog;
 
 /// A transaction. Dropped without a commit, it is rolled back.
 pub struct Transaction {
@@ -45,15 +49,11 @@ pub struct Transaction {
     stamp: Option<StampId>,
     isolation: Isolation,
     set: WriteSet,
+    /// What it has read, if it will have to answer for it.
+    log: Option<Box<PredicateLog>>,
     /// A savepoint was made: every change must be undoable on its own.
     keeps_all: bool,
     ended: bool,
-}
-
-/// A place in a transaction that it can go back to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Savepoint {
-    writes: usize,
 }
 
 impl fmt::Debug for Transaction {
@@ -74,8 +74,9 @@ impl Transaction {
         stamp: Option<StampId>,
         isolation: Isolation,
         set: WriteSet,
+        log: Option<Box<PredicateLog>>,
     ) -> Transaction {
-        Transaction { manager, seat, view, stamp, isolation, set, keeps_all: false, ended: false }
+        Transaction { manager, seat, view, stamp, isolation, set, log, keeps_all: false, ended: false }
     }
 
     /// What it sees, for threads that read on its behalf.
@@ -209,6 +210,9 @@ impl Transaction {
     ) -> Result<R, TransactionError> {
         let table = relation.table();
         self.assert_mine(table);
+        if let Some(log) = self.log_of(table) {
+            log.read(column);
+        }
         let slot = table.slot(row)?.read();
         match slot.visible_cell(row.row(), column, self.view, self.manager.stamps()) {
             Some(cell) => Ok(read(cell)),
@@ -382,25 +386,6 @@ impl Transaction {
         Ok(())
     }
 
-    /// A place to go back to.
-    pub fn savepoint(&mut self) -> Savepoint {
-        self.keeps_all = true;
-        Savepoint { writes: self.set.writes.len() }
-    }
-
-    /// A place to go back to before anything else is done.
-    pub(crate) fn savepoint_of_append(&self) -> Savepoint {
-        Savepoint { writes: self.set.writes.len() }
-    }
-
-    /// Undoes what was done since a savepoint of this transaction, which can be gone back to again. Later savepoints are
-    /// forgotten.
-    pub fn rollback_to(&mut self, savepoint: Savepoint) {
-        if let Some(stamp) = self.stamp {
-            self.set.undo(savepoint.writes, stamp);
-        }
-    }
-
     /// Undoes everything.
     pub fn rollback(mut self) {
         self.end();
@@ -415,7 +400,7 @@ impl Transaction {
         if let Some(stamp) = self.stamp {
             set.undo(0, stamp);
         }
-        self.manager.leave(self.seat, self.stamp, set);
+        self.manager.leave(self.seat, self.stamp, set, self.log.take());
     }
 
     /// What slots need to know of it.

@@ -7,6 +7,8 @@
 
 mod domain;
 mod field;
+mod range;
 
 pub(crate) use domain::{Input, input};
 pub use field::{Field, FieldType, Scalar};
+pub use range::ColumnRange;

@@ -156,6 +156,11 @@ impl HotChunk {
         self.rows
     }
 
+    /// Bounds of the values that a column has or had: every change widens them.
+    pub(crate) fn bounds(&self, column: usize) -> &Bounds {
+        self.columns[column].bounds()
+    }
+
     /// Whether an insert may find room here.
     pub(crate) fn has_room(&self) -> bool {
         !self.gone && self.death.is_none() && (self.rows < CHUNK_ROWS_MAX || self.dead.has_free())

@@ -20,7 +20,11 @@ use crate::types::Schema;
 /// No slot.
 const NO_SLOT: usize = u32::MAX as usize;
 
+/// The id of the next table.
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
 pub(crate) struct Table {
+    id: u64,
     name: OnceLock<String>,
     schema: Arc<Schema>,
     memory: Arc<Memory>,
@@ -40,6 +44,7 @@ pub(crate) struct Table {
 impl Table {
     pub(super) fn new(schema: Arc<Schema>, memory: Arc<Memory>, transactions: Arc<Transactions>) -> Table {
         Table {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             name: OnceLock::new(),
             schema,
             memory,
@@ -51,6 +56,11 @@ impl Table {
             has_cached: AtomicBool::new(false),
             changed: AtomicU64::new(0),
         }
+    }
+
+    /// What tells it from every other table, also from those that are gone.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     pub(crate) fn schema(&self) -> &Arc<Schema> {

@@ -2,7 +2,12 @@
 //!
 //! Source: the thesis, 2.2.3. Who begins before the clock moves does not see it; who begins after sees all of it.
 
+use std::sync::MutexGuard;
+
+use super::manager::{State, Transactions};
+use super::predicate::PredicateLog;
 use super::time::Time;
+use super::validate::Validation;
 use super::write_set::Committed;
 use super::{CommitError, Transaction};
 
@@ -19,10 +24,12 @@ impl Transaction {
             self.end();
             return Ok(start);
         };
+        let manager = &self.manager;
+        // When it fails, the transaction is dropped, and so rolled back.
+        let mut state = validated(manager, self.log.as_deref(), self.view.start)?;
         self.ended = true;
         let set = std::mem::take(&mut self.set);
-        let manager = &self.manager;
-        let mut state = manager.lock();
+        state.keep_log(self.log.take());
         let time = Time(manager.now().0 + 1);
         for table in &set.tables {
             table.set_changed(time);
@@ -43,4 +50,29 @@ impl Transaction {
         }
         Ok(time)
     }
+}
+
+/// Validates the reads of a transaction against all who have committed since it began: most of them before the state is
+/// locked, so that commits do not wait for each other's validation, and those that came meanwhile afterwards.
+fn validated<'a>(
+    manager: &'a Transactions,
+    log: Option<&PredicateLog>,
+    start: Time,
+) -> Result<MutexGuard<'a, State>, CommitError> {
+    let Some(log) = log.filter(|log| !log.is_empty()) else { return Ok(manager.lock()) };
+    let mut validation = Validation::new(log, manager);
+    let mut until = start;
+    if manager.now() != start {
+        for committed in manager.recent_after(start) {
+            validation.check(&committed)?;
+            until = committed.time();
+        }
+    }
+    let state = manager.lock();
+    if manager.now() != until {
+        for committed in state.recent_after(until) {
+            validation.check(&committed)?;
+        }
+    }
+    Ok(state)
 }

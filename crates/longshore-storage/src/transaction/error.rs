@@ -8,14 +8,17 @@ use crate::error::OutOfMemory;
 use crate::types::ColumnType;
 
 /// Why two transactions cannot both go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConflictKind {
     /// Another transaction has changed the row and has not ended yet.
     Uncommitted,
     /// Another transaction has changed the row since this one began, and has committed.
     Committed,
     /// Another transaction has changed since what this one has read.
-    Read,
+    Read {
+        /// By what it has read it.
+        predicate: String,
+    },
 }
 
 /// An operation of a transaction has failed. After a [`TransactionError::Conflict`] or when memory has run out the
@@ -146,11 +149,13 @@ impl TransactionError {
 
 impl fmt::Display for ConflictKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ConflictKind::Uncommitted => "another transaction is changing it",
-            ConflictKind::Committed => "another transaction has changed it meanwhile",
-            ConflictKind::Read => "another transaction has changed what this one read",
-        })
+        match self {
+            ConflictKind::Uncommitted => f.write_str("another transaction is changing it"),
+            ConflictKind::Committed => f.write_str("another transaction has changed it meanwhile"),
+            ConflictKind::Read { predicate } => {
+                write!(f, "another transaction has changed what this one read ({predicate})")
+            }
+        }
     }
 }
 
@@ -223,17 +228,15 @@ pub enum CommitError {
         relation: String,
         /// The row that was changed.
         row: RowId,
+        /// By what this one has read it.
+        predicate: String,
     },
 }
 
 impl fmt::Display for CommitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CommitError::Conflict { relation, row } => {
-                let kind = ConflictKind::Read;
-                write!(f, "could not serialize access to row {row} of {relation}: {kind}; try the transaction again")
-            }
-        }
+        // The same words, however a user comes to know of it.
+        TransactionError::from(self.clone()).fmt(f)
     }
 }
 
@@ -242,8 +245,8 @@ impl Error for CommitError {}
 impl From<CommitError> for TransactionError {
     fn from(error: CommitError) -> TransactionError {
         match error {
-            CommitError::Conflict { relation, row } => {
-                TransactionError::Conflict { relation, row, kind: ConflictKind::Read }
+            CommitError::Conflict { relation, row, predicate } => {
+                TransactionError::Conflict { relation, row, kind: ConflictKind::Read { predicate } }
             }
         }
     }

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::predicate::PredicateLog;
 use super::stamp::{StampId, Stamps};
 use super::time::{Isolation, TRANSACTION_ID_MIN, Time, View};
 use super::write_set::{Committed, WriteSet};
@@ -24,7 +25,7 @@ pub struct Transactions {
 /// The start of a seat that nobody has.
 const NOBODY: u64 = u64::MAX;
 
-/// Write sets that are kept for reuse.
+/// Write sets, and logs of reads, that are kept for reuse.
 const SPARE_WRITE_SETS_MAX: usize = 16;
 
 pub(super) struct State {
@@ -37,6 +38,8 @@ pub(super) struct State {
     next_stamp: u32,
     free_stamps: Vec<StampId>,
     spare: Vec<WriteSet>,
+    #[allow(clippy::vec_box, reason = "transactions take the boxes")]
+    spare_logs: Vec<Box<PredicateLog>>,
 }
 
 /// A place among the active.
@@ -65,6 +68,7 @@ impl Transactions {
                 next_stamp: 0,
                 free_stamps: Vec::new(),
                 spare: Vec::new(),
+                spare_logs: Vec::new(),
             }),
         })
     }
@@ -83,8 +87,12 @@ impl Transactions {
         let stamp = state.take_stamp();
         self.stamps.set(stamp, view.id);
         let writes = state.spare.pop().unwrap_or_default();
+        let mut log = (isolation == Isolation::Serializable).then(|| state.spare_logs.pop().unwrap_or_default());
         drop(state);
-        Transaction::new(Arc::clone(self), seat, view, Some(stamp), isolation, writes)
+        if let Some(log) = &mut log {
+            log.clear();
+        }
+        Transaction::new(Arc::clone(self), seat, view, Some(stamp), isolation, writes, log)
     }
 
     /// Begins a transaction that changes nothing. It never conflicts with any other.
@@ -93,7 +101,7 @@ impl Transactions {
         let mut state = self.lock();
         let (seat, view) = self.admit(&mut state);
         drop(state);
-        Transaction::new(Arc::clone(self), seat, view, None, isolation, WriteSet::default())
+        Transaction::new(Arc::clone(self), seat, view, None, isolation, WriteSet::default(), None)
     }
 
     /// Runs a transaction until it commits: again whenever another one was in the way.
@@ -163,9 +171,16 @@ impl Transactions {
     }
 
     /// Ends a transaction that has changed nothing, or nothing any more.
-    pub(super) fn leave(&self, seat: Seat, stamp: Option<StampId>, mut writes: WriteSet) {
+    pub(super) fn leave(
+        &self,
+        seat: Seat,
+        stamp: Option<StampId>,
+        mut writes: WriteSet,
+        log: Option<Box<PredicateLog>>,
+    ) {
         writes.clear();
         let mut state = self.lock();
+        state.keep_log(log);
         state.free_stamps.extend(stamp);
         if state.spare.len() < SPARE_WRITE_SETS_MAX && stamp.is_some() {
             state.spare.push(writes);
@@ -228,6 +243,13 @@ impl State {
         self.recent.drain(..seen).collect()
     }
 
+    /// Keeps a log, with the memory it has, for the next transaction that needs one.
+    pub(super) fn keep_log(&mut self, log: Option<Box<PredicateLog>>) {
+        if self.spare_logs.len() < SPARE_WRITE_SETS_MAX {
+            self.spare_logs.extend(log);
+        }
+    }
+
     /// Whether nobody is active.
     pub(super) fn is_idle(&self) -> bool {
         self.free_seats.len() == self.seats.len()
@@ -254,6 +276,6 @@ impl Reader<'_> {
 
 impl Drop for Reader<'_> {
     fn drop(&mut self) {
-        self.transactions.leave(self.seat, None, WriteSet::default());
+        self.transactions.leave(self.seat, None, WriteSet::default(), None);
     }
 }

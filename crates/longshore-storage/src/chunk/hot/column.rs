@@ -180,6 +180,10 @@ impl HotColumn {
         self.bounds.merge(bounds);
     }
 
+    pub(super) fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
     /// The values that there were are overwritten: the bounds may be wider than what is left.
     pub(super) fn overwritten(&mut self) {
         self.exact = false;

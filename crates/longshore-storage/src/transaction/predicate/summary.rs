@@ -15,6 +15,7 @@ use std::ops::Bound;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::statistics::bounds::Bounds;
 use crate::types::Physical;
 
 /// A column, by its order or by its hash.
@@ -61,6 +62,20 @@ pub(crate) enum Comparand<'a> {
 }
 
 impl Comparand<'_> {
+    /// The value of stored bits, the lower ones of which count; not of texts.
+    pub(crate) fn of_bits(physical: Physical, bits: u128) -> Comparand<'static> {
+        match physical {
+            Physical::U8 => Comparand::Integer((bits as u8).into()),
+            Physical::I16 => Comparand::Integer((bits as i16).into()),
+            Physical::I32 => Comparand::Integer((bits as i32).into()),
+            Physical::I64 => Comparand::Integer(bits as i64),
+            Physical::I128 => Comparand::Wide(bits as i128),
+            Physical::F32 => Comparand::Float(f32::from_bits(bits as u32).into()),
+            Physical::F64 => Comparand::Float(f64::from_bits(bits as u64)),
+            Physical::View => unreachable!("texts have no bits of their own"),
+        }
+    }
+
     /// Where the value stands in the order; all there is for NaN, which each order puts elsewhere.
     pub(crate) fn order(self) -> Span {
         match self {
@@ -165,6 +180,18 @@ impl Span {
 
     pub(crate) const fn point(value: u64) -> Span {
         Span { low: value, high: value, null: false }
+    }
+
+    /// The values within bounds; NULL is not among them.
+    pub(crate) fn of_bounds(bounds: &Bounds) -> Span {
+        let (low, high) = match *bounds {
+            Bounds::Integer { min, max } => (integer(min), integer(max)),
+            Bounds::Wide { min, max } => (wide(min), wide(max)),
+            Bounds::Float { min, max, nan: false } => (float(min), float(max)),
+            Bounds::Prefix { min, max } => (u64::from(min) << 32, u64::from(max) << 32 | u64::from(u32::MAX)),
+            Bounds::Off | Bounds::Float { nan: true, .. } => (0, u64::MAX),
+        };
+        Span { low, high, null: false }
     }
 
     /// Whether it is a single value.

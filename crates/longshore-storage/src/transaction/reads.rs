@@ -1,0 +1,238 @@
+//! What a transaction reads by predicate, and what it logs of its reads.
+//!
+//! Only a serializable transaction that may write logs anything: others are not validated.
+//!
+//! Not here: the log (`predicate`), the reading of a row that was found (`transaction.rs`).
+
+use std::ops::{Bound, ControlFlow};
+
+use super::predicate::{Attribute, Comparand, RelationLog, Restriction, Span, between};
+use super::{Transaction, TransactionError};
+use crate::buffer::{UUID_BYTES, canonical_uuid};
+use crate::datum::{Datum, RowId};
+use crate::relation::{Relation, Table};
+use crate::typed::ColumnRange;
+use crate::types::{Column, ColumnType, Physical};
+
+/// Columns of a key that are logged as one point; longer keys, which hardly exist, as a predicate of any kind.
+const POINT_COLUMNS_MAX: usize = 8;
+
+/// Rows that are looked at while a slot's latch is held.
+const SCAN_ROWS_MAX: usize = 4096;
+
+impl Transaction {
+    /// Gives every row that it sees and that is in all the ranges to a closure, until that says `Break`. What the
+    /// closure changes does not show where the scan has not been yet, as far as it concerns the rows of the batch (some
+    /// thousands) that is being gone through; rows that it inserts may or may not be given to it.
+    ///
+    /// # Errors
+    ///
+    /// The first of the closure.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column.
+    pub fn scan(
+        &mut self,
+        relation: &Relation,
+        ranges: &[ColumnRange<'_>],
+        mut visit: impl FnMut(&mut Transaction, RowId) -> Result<ControlFlow<()>, TransactionError>,
+    ) -> Result<(), TransactionError> {
+        self.log_scan(relation, ranges, &[]);
+        let table = relation.table();
+        let mut found = Vec::new();
+        for at in 0..table.slots.len() {
+            let mut from = 0;
+            loop {
+                found.clear();
+                let more = self.find_in_slot(table, at, from, ranges, &mut found);
+                for &row in &found {
+                    if visit(self, RowId::new(at, row))?.is_break() {
+                        return Ok(());
+                    }
+                }
+                from += SCAN_ROWS_MAX;
+                if !more {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the rows of a part of a slot; says whether there is another part.
+    fn find_in_slot(
+        &self,
+        table: &Table,
+        at: usize,
+        from: usize,
+        ranges: &[ColumnRange<'_>],
+        found: &mut Vec<usize>,
+    ) -> bool {
+        let Some(slot) = table.slots.get(at) else { return false };
+        let slot = slot.read();
+        let to = slot.len().min(from + SCAN_ROWS_MAX);
+        let stamps = self.manager.stamps();
+        for row in from..to {
+            let is_wanted = |range: &ColumnRange<'_>| {
+                let column_type = table.schema().columns()[range.column].column_type;
+                slot.visible_cell(row, range.column, self.view, stamps)
+                    .is_some_and(|cell| cell.with_datum(column_type, |value| range.holds(&value)))
+            };
+            if slot.is_visible(row, self.view, stamps) && ranges.iter().all(is_wanted) {
+                found.push(row);
+            }
+        }
+        to < slot.len()
+    }
+
+    /// Says that it reads all rows of a relation that are in the ranges, each of another column (without ranges: all
+    /// rows), and of these rows some columns; for reads that go past it, by a snapshot. Columns that have a range need
+    /// not be said again.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column.
+    pub fn log_scan(&mut self, relation: &Relation, ranges: &[ColumnRange<'_>], columns_read: &[usize]) {
+        let table = relation.table();
+        let Some(log) = self.log_of(table) else { return };
+        let schema = table.schema();
+        let restrictions: Vec<Restriction> =
+            ranges.iter().map(|range| restriction(&schema.columns()[range.column], range)).collect();
+        log.predicate(&restrictions);
+        for &column in columns_read {
+            log.read(column);
+        }
+    }
+
+    /// Logs that it looks for the rows with a key, or with the beginning of one.
+    #[inline]
+    #[allow(dead_code, reason = "indexes are about to log with it")]
+    pub(crate) fn log_key(&mut self, table: &Table, columns: &[usize], key: &[Datum<'_>]) {
+        let Some(log) = self.log_of(table) else { return };
+        let described = table.schema().columns();
+        let (mut attributes, mut summaries) = ([Attribute::order(0); POINT_COLUMNS_MAX], [0; POINT_COLUMNS_MAX]);
+        let mut is_point = key.len() <= POINT_COLUMNS_MAX;
+        for (at, (&column, &value)) in columns.iter().zip(key).enumerate().take(POINT_COLUMNS_MAX) {
+            let restriction = equal(column, &described[column], value);
+            (attributes[at], summaries[at]) = (restriction.attribute, restriction.span.low);
+            is_point &= restriction.span.is_point();
+        }
+        let width = key.len().min(columns.len());
+        if is_point && width > 0 {
+            log.point(&attributes[..width], &summaries[..width]);
+        } else {
+            let restrictions: Vec<Restriction> =
+                columns.iter().zip(key).map(|(&column, &value)| equal(column, &described[column], value)).collect();
+            log.predicate(&restrictions);
+        }
+    }
+
+    /// Logs that it has gone through an index from one key to another. A bound may have fewer values than the index
+    /// has columns, then it stands for all keys that begin so.
+    #[allow(dead_code, reason = "indexes are about to log with it")]
+    pub(crate) fn log_range(
+        &mut self,
+        table: &Table,
+        columns: &[usize],
+        low: Bound<&[Datum<'_>]>,
+        high: Bound<&[Datum<'_>]>,
+    ) {
+        let Some(log) = self.log_of(table) else { return };
+        let described = table.schema().columns();
+        let mut uuids = vec![[0; UUID_BYTES]; columns.len() * 2];
+        let (low_uuids, high_uuids) = uuids.split_at_mut(columns.len());
+        let low = low.map(|values| comparands(described, columns, values, low_uuids));
+        let high = high.map(|values| comparands(described, columns, values, high_uuids));
+        let mut restrictions = Vec::new();
+        between(columns, low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice), &mut restrictions);
+        log.predicate(&restrictions);
+    }
+
+    /// Where reads of a relation are logged, if they are.
+    #[inline]
+    pub(super) fn log_of(&mut self, table: &Table) -> Option<&mut RelationLog> {
+        self.log.as_mut().map(|log| log.relation(table.id()))
+    }
+}
+
+/// Values of a key in the order of the index, as far as they are of the columns' types.
+fn comparands<'a>(
+    described: &[Column],
+    columns: &[usize],
+    values: &[Datum<'a>],
+    uuids: &'a mut [[u8; UUID_BYTES]],
+) -> Vec<Comparand<'a>> {
+    let each = columns.iter().zip(values).zip(uuids);
+    each.map_while(|((&column, &value), uuid)| comparand(&described[column], value, uuid)).collect()
+}
+
+/// `column = value`, or that it is NULL, as indexes compare.
+fn equal(column: usize, described: &Column, value: Datum<'_>) -> Restriction {
+    let mut uuid = [0; UUID_BYTES];
+    match comparand(described, value, &mut uuid) {
+        Some(value) => Restriction::equal(column, described.column_type.physical(), value),
+        None => Restriction { attribute: Attribute::order(column), span: Span::ALL },
+    }
+}
+
+fn restriction(described: &Column, range: &ColumnRange<'_>) -> Restriction {
+    let &ColumnRange { column, low, high, null } = range;
+    let mut restriction = match (low, high) {
+        (Bound::Unbounded, Bound::Unbounded) => Restriction::is_not_null(column),
+        (Bound::Included(Datum::Null), Bound::Included(Datum::Null)) if null => Restriction::is_null(column),
+        (Bound::Included(low), Bound::Included(high)) if low == high => equal(column, described, low),
+        _ => {
+            let (mut low_uuid, mut high_uuid) = ([0; UUID_BYTES], [0; UUID_BYTES]);
+            let low = bound(described, low, &mut low_uuid);
+            let high = bound(described, high, &mut high_uuid);
+            Restriction::range(column, low, high)
+        }
+    };
+    restriction.span.null |= null;
+    restriction
+}
+
+/// A bound as the column compares it; none if it is of another type.
+fn bound<'a>(described: &Column, bound: Bound<Datum<'a>>, uuid: &'a mut [u8; UUID_BYTES]) -> Bound<Comparand<'a>> {
+    let (Bound::Included(value) | Bound::Excluded(value)) = bound else { return Bound::Unbounded };
+    match (comparand(described, value, uuid), bound) {
+        (None, _) => Bound::Unbounded,
+        (Some(value), Bound::Excluded(_)) => Bound::Excluded(value),
+        (Some(value), _) => Bound::Included(value),
+    }
+}
+
+/// A value as the column stores it; `None` if it is of another type.
+fn comparand<'a>(described: &Column, value: Datum<'a>, uuid: &'a mut [u8; UUID_BYTES]) -> Option<Comparand<'a>> {
+    let physical = described.column_type.physical();
+    let integer = |value: i64| match physical {
+        Physical::I16 | Physical::I32 | Physical::I64 => Some(Comparand::Integer(value)),
+        Physical::I128 => Some(Comparand::Wide(value.into())),
+        _ => None,
+    };
+    match value {
+        Datum::Null => Some(Comparand::Null),
+        Datum::Bool(value) => (physical == Physical::U8).then_some(Comparand::Integer(value.into())),
+        Datum::I16(value) => integer(value.into()),
+        Datum::I32(value) => integer(value.into()),
+        Datum::I64(value) => integer(value),
+        Datum::I128(value) if physical == Physical::I128 => Some(Comparand::Wide(value)),
+        Datum::I128(value) => integer(i64::try_from(value).ok()?),
+        Datum::F32(value) => is_float(physical).then_some(Comparand::Float(value.into())),
+        Datum::F64(value) => is_float(physical).then_some(Comparand::Float(value)),
+        Datum::Text(text) => match described.column_type {
+            ColumnType::Uuid => {
+                *uuid = canonical_uuid(text.as_bytes())?;
+                Some(Comparand::Bytes(uuid))
+            }
+            ColumnType::Char(_) => Some(Comparand::Bytes(text.trim_end_matches(' ').as_bytes())),
+            _ => (physical == Physical::View).then_some(Comparand::Bytes(text.as_bytes())),
+        },
+        Datum::Bytes(bytes) => (physical == Physical::View).then_some(Comparand::Bytes(bytes)),
+    }
+}
+
+fn is_float(physical: Physical) -> bool {
+    matches!(physical, Physical::F32 | Physical::F64)
+}

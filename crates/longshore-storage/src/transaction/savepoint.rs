@@ -1,0 +1,30 @@
+//! Savepoints: what a transaction did since one can be undone without undoing the rest.
+
+use super::Transaction;
+
+/// A place in a transaction that it can go back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Savepoint {
+    writes: usize,
+}
+
+impl Transaction {
+    /// A place to go back to.
+    pub fn savepoint(&mut self) -> Savepoint {
+        self.keeps_all = true;
+        Savepoint { writes: self.set.writes.len() }
+    }
+
+    /// A place to go back to before anything else is done.
+    pub(crate) fn savepoint_of_append(&self) -> Savepoint {
+        Savepoint { writes: self.set.writes.len() }
+    }
+
+    /// Undoes what was done since a savepoint of this transaction, which can be gone back to again. Later savepoints are
+    /// forgotten.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) {
+        if let Some(stamp) = self.stamp {
+            self.set.undo(savepoint.writes, stamp);
+        }
+    }
+}
