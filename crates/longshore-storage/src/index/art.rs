@@ -25,6 +25,7 @@ use crate::error::OutOfMemory;
 use crate::memory::Memory;
 
 mod build;
+mod children;
 mod insert;
 mod merge;
 mod node;

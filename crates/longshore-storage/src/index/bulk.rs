@@ -179,7 +179,7 @@ impl Index {
             }
             all.merge(part, threads, &mut duplicates);
         }
-        self.refuse(sources, duplicates)?;
+        // Even if there are duplicates among them: an earlier one may have the key of a row that was there before.
         let mut latched = write(tree);
         latched.merge(all, threads, &mut duplicates);
         let result = self.refuse(sources, duplicates);

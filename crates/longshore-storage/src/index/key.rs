@@ -11,7 +11,7 @@
 //! terminator; the values of the first columns are a prefix of the key, so that a range may be of fewer columns.
 //! Keys of up to 16 bytes lie in a register, and most keys do; only longer ones are allocated.
 //!
-//! Not here: keys of many rows at a time (`key/bulk.rs`), what a key looks like in messages (`key/describe.rs`).
+//! Not here: access to bytes (`key/bytes.rs`), keys of many rows at a time (`key/bulk.rs`), what a key looks like in messages (`key/describe.rs`).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -20,10 +20,11 @@ use crate::datum::Datum;
 use crate::types::{ColumnType, Physical, Schema};
 
 pub(super) mod bulk;
+mod bytes;
 mod describe;
 
-/// Bytes of a key that need no allocation.
-pub(super) const SHORT_BYTES: usize = 16;
+use bytes::big_endian;
+pub(super) use bytes::{AnyBytes, KeyBytes, LongBytes, SHORT_BYTES, ShortBytes, WholeKey};
 
 /// Stands before the bytes of a value of a nullable column.
 const PRESENT: u8 = 0;
@@ -150,120 +151,6 @@ impl PartialEq for Key {
 }
 
 impl Eq for Key {}
-
-/// Read access to a key's bytes, whatever their form.
-pub(super) trait KeyBytes: Copy {
-    fn length(self) -> usize;
-
-    /// Byte `at`; 0 behind the last.
-    fn byte(self, at: usize) -> u8;
-
-    /// Eight bytes from `at` on, the first in the highest bits; zeros behind the last.
-    fn word(self, at: usize) -> u64;
-
-    fn to_vec(self) -> Vec<u8> {
-        (0..self.length()).map(|at| self.byte(at)).collect()
-    }
-}
-
-/// The bytes of a whole key.
-pub(super) trait WholeKey: KeyBytes {
-    /// The same for those who tell both forms apart.
-    fn any<'k>(self) -> AnyBytes<'k>
-    where
-        Self: 'k;
-}
-
-impl WholeKey for ShortBytes {
-    #[inline]
-    fn any<'k>(self) -> AnyBytes<'k> {
-        AnyBytes::Short(self)
-    }
-}
-
-impl WholeKey for LongBytes<'_> {
-    #[inline]
-    fn any<'k>(self) -> AnyBytes<'k>
-    where
-        Self: 'k,
-    {
-        AnyBytes::Long(self)
-    }
-}
-
-/// Up to 16 bytes, the first in the highest bits, zeros behind the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ShortBytes {
-    pub(super) bits: u128,
-    pub(super) length: u32,
-}
-
-impl KeyBytes for ShortBytes {
-    #[inline]
-    fn length(self) -> usize {
-        self.length as usize
-    }
-
-    #[inline]
-    fn byte(self, at: usize) -> u8 {
-        (self.word(at) >> 56) as u8
-    }
-
-    #[inline]
-    fn word(self, at: usize) -> u64 {
-        if at >= SHORT_BYTES { 0 } else { (self.bits << (8 * at) >> 64) as u64 }
-    }
-}
-
-/// Any number of bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LongBytes<'a>(pub(super) &'a [u8]);
-
-impl KeyBytes for LongBytes<'_> {
-    #[inline]
-    fn length(self) -> usize {
-        self.0.len()
-    }
-
-    #[inline]
-    fn byte(self, at: usize) -> u8 {
-        self.0.get(at).copied().unwrap_or(0)
-    }
-
-    #[inline]
-    fn word(self, at: usize) -> u64 {
-        let rest = self.0.get(at..).unwrap_or(&[]);
-        if let Some(eight) = rest.first_chunk::<8>() {
-            return u64::from_be_bytes(*eight);
-        }
-        if rest.is_empty() { 0 } else { big_endian(rest) << (8 * (8 - rest.len())) }
-    }
-
-    fn to_vec(self) -> Vec<u8> {
-        self.0.to_vec()
-    }
-}
-
-/// Either form.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum AnyBytes<'a> {
-    Short(ShortBytes),
-    Long(LongBytes<'a>),
-}
-
-impl AnyBytes<'_> {
-    pub(super) fn to_vec(self) -> Vec<u8> {
-        match self {
-            AnyBytes::Short(short) => short.to_vec(),
-            AnyBytes::Long(long) => long.to_vec(),
-        }
-    }
-}
-
-/// Up to eight bytes as a number.
-fn big_endian(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte))
-}
 
 /// How the keys of an index are made.
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@
 //! shares (lazy expansion). The rows of a key that has several are a tree of *row nodes*, which branch by a byte of the
 //! row's number; the prefix of such a node is the number up to there.
 //!
-//! Not here: the way through a tree.
+//! Not here: children by their bytes (`art/children.rs`), the way through a tree.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -93,7 +93,7 @@ impl Kind {
     }
 
     /// The first child.
-    const fn children(self) -> usize {
+    pub(super) const fn children(self) -> usize {
         match self {
             Kind::Node4 | Kind::Node256 => 2,
             Kind::Node16 => 4,
@@ -106,7 +106,7 @@ impl Kind {
     }
 
     /// The kind to become when it is full.
-    fn larger(self) -> Kind {
+    pub(super) fn larger(self) -> Kind {
         match self {
             Kind::Node4 => Kind::Node16,
             Kind::Node16 => Kind::Node48,
@@ -115,7 +115,7 @@ impl Kind {
     }
 
     /// The kind to become with so few children: not yet where the next one would make it grow again.
-    fn smaller(self, count: usize) -> Option<Kind> {
+    pub(super) fn smaller(self, count: usize) -> Option<Kind> {
         match self {
             Kind::Node16 if count <= 3 => Some(Kind::Node4),
             Kind::Node48 if count <= 12 => Some(Kind::Node16),
@@ -159,7 +159,7 @@ impl Header {
 
     /// The keys of a Node4.
     #[inline]
-    fn keys(self) -> u64 {
+    pub(super) fn keys(self) -> u64 {
         self.0 >> 32
     }
 
@@ -167,42 +167,22 @@ impl Header {
         Header(self.0 & !0xFF00 | (prefix_bytes as u64) << 8)
     }
 
-    fn with_count(self, count: usize) -> Header {
+    pub(super) fn with_count(self, count: usize) -> Header {
         Header(self.0 & !0xFFFF_0000 | (count as u64) << 16)
     }
 
-    fn with_keys(self, keys: u64) -> Header {
+    pub(super) fn with_keys(self, keys: u64) -> Header {
         Header(self.0 & 0xFFFF_FFFF | keys << 32)
     }
 }
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-
-/// The number of the lowest byte that has this value, 8 or more if there is none.
 #[inline]
-fn find_byte(bytes: u64, byte: u8) -> usize {
-    let differences = bytes ^ (ONES * u64::from(byte));
-    let zeros = differences.wrapping_sub(ONES) & !differences & ONES << 7;
-    (zeros.trailing_zeros() / 8) as usize
-}
-
-/// Sets byte `at`, moving those from there on up.
-fn insert_byte(bytes: u64, at: usize, byte: u8) -> u64 {
-    let below = (1 << (8 * at)) - 1;
-    bytes & below | u64::from(byte) << (8 * at) | (bytes & !below) << 8
-}
-
-fn byte_at(bytes: u64, at: usize) -> u8 {
-    (bytes >> (8 * at)) as u8
-}
-
-#[inline]
-fn load(words: &[AtomicU64], at: usize) -> u64 {
+pub(super) fn load(words: &[AtomicU64], at: usize) -> u64 {
     words[at].load(Ordering::Relaxed)
 }
 
 #[inline]
-fn store(words: &[AtomicU64], at: usize, word: u64) {
+pub(super) fn store(words: &[AtomicU64], at: usize, word: u64) {
     words[at].store(word, Ordering::Relaxed);
 }
 
@@ -312,210 +292,4 @@ impl Words {
     pub(super) fn free_leaf(&mut self, leaf: Position) {
         self.give_back(leaf, leaf_words(self.suffix(leaf).length()));
     }
-
-    /// Where a node has the child of a byte.
-    #[inline]
-    pub(super) fn child(&self, node: Position, byte: u8) -> Option<Position> {
-        let words = self.from(node);
-        let header = Header(load(words, 0));
-        let slot = match header.kind() {
-            Kind::Node4 => {
-                let at = find_byte(header.keys(), byte);
-                if at >= header.count() {
-                    return None;
-                }
-                Kind::Node4.children() + at
-            }
-            Kind::Node16 => {
-                let mut at = find_byte(load(words, 2), byte);
-                if at >= 8 {
-                    at = 8 + find_byte(load(words, 3), byte);
-                }
-                if at >= header.count() {
-                    return None;
-                }
-                Kind::Node16.children() + at
-            }
-            Kind::Node48 => {
-                let number = byte_at(load(words, 2 + usize::from(byte) / 8), usize::from(byte) % 8);
-                if number == 0 {
-                    return None;
-                }
-                Kind::Node48.children() + usize::from(number) - 1
-            }
-            Kind::Node256 => {
-                let slot = Kind::Node256.children() + usize::from(byte);
-                if load(words, slot) == 0 {
-                    return None;
-                }
-                slot
-            }
-        };
-        Some(node.plus(slot))
-    }
-
-    /// Adds a child that the node does not have; says where the node is then, for it may have to grow. Memory is
-    /// reserved.
-    #[inline]
-    pub(super) fn add_child(&mut self, node: Position, byte: u8, child: Ref) -> Position {
-        let header = self.header(node);
-        let node =
-            if header.count() == header.kind().capacity() { self.resize(node, header.kind().larger()) } else { node };
-        self.put_child(node, byte, child);
-        node
-    }
-
-    fn put_child(&self, node: Position, byte: u8, child: Ref) {
-        let words = self.from(node);
-        let header = Header(load(words, 0));
-        let (kind, count) = (header.kind(), header.count());
-        let mut header = header.with_count(count + 1);
-        let first = kind.children();
-        match kind {
-            Kind::Node4 => {
-                let keys = header.keys();
-                let at = (0..count).position(|at| byte_at(keys, at) > byte).unwrap_or(count);
-                (at..count).rev().for_each(|from| store(words, first + from + 1, load(words, first + from)));
-                store(words, first + at, child.word());
-                header = header.with_keys(insert_byte(keys, at, byte) & 0xFFFF_FFFF);
-            }
-            Kind::Node16 => {
-                let (low, high) = (load(words, 2), load(words, 3));
-                let key = |at: usize| if at < 8 { byte_at(low, at) } else { byte_at(high, at - 8) };
-                let mut at = count;
-                while at > 0 && key(at - 1) > byte {
-                    store(words, first + at, load(words, first + at - 1));
-                    at -= 1;
-                }
-                store(words, first + at, child.word());
-                if at < 8 {
-                    store(words, 2, insert_byte(low, at, byte));
-                    store(words, 3, insert_byte(high, 0, byte_at(low, 7)));
-                } else {
-                    store(words, 3, insert_byte(high, at - 8, byte));
-                }
-            }
-            Kind::Node48 => {
-                let is_free = |&at: &usize| load(words, first + at) == 0;
-                let at = Some(count).filter(is_free).or_else(|| (0..48).find(is_free));
-                let at = at.expect("a node that is not full has a free place");
-                store(words, first + at, child.word());
-                let (word, shift) = (2 + usize::from(byte) / 8, usize::from(byte) % 8 * 8);
-                store(words, word, load(words, word) | (at as u64 + 1) << shift);
-            }
-            Kind::Node256 => store(words, first + usize::from(byte), child.word()),
-        }
-        store(words, 0, header.0);
-    }
-
-    /// Removes the child of a byte, which the node has; says where the node is then. It becomes smaller only if memory
-    /// is reserved.
-    pub(super) fn remove_child(&mut self, node: Position, byte: u8, may_shrink: bool) -> Position {
-        let slot = self.child(node, byte).expect("only children are removed");
-        let words = self.from(node);
-        let header = Header(load(words, 0));
-        let (kind, count) = (header.kind(), header.count());
-        let mut header = header.with_count(count - 1);
-        let at = (slot.0 - node.0) as usize - kind.children();
-        let first = kind.children();
-        match kind {
-            Kind::Node4 | Kind::Node16 => {
-                (at..count - 1).for_each(|to| store(words, first + to, load(words, first + to + 1)));
-                let below = |bits: u64, at: usize| bits & ((1 << (8 * at)) - 1);
-                let without = |bits: u64, at: usize| below(bits, at) | (bits >> (8 * at) >> 8) << (8 * at);
-                if kind == Kind::Node4 {
-                    header = header.with_keys(without(header.keys(), at));
-                } else if at < 8 {
-                    let high = load(words, 3);
-                    store(words, 2, without(load(words, 2), at) | high << 56);
-                    store(words, 3, high >> 8);
-                } else {
-                    store(words, 3, without(load(words, 3), at - 8));
-                }
-            }
-            Kind::Node48 => {
-                store(words, first + at, 0);
-                let (word, shift) = (2 + usize::from(byte) / 8, usize::from(byte) % 8 * 8);
-                store(words, word, load(words, word) & !(0xFF << shift));
-            }
-            Kind::Node256 => store(words, first + at, 0),
-        }
-        store(words, 0, header.0);
-        match kind.smaller(count - 1) {
-            Some(smaller) if may_shrink => self.resize(node, smaller),
-            _ => node,
-        }
-    }
-
-    /// Moves a node's children to one of another kind.
-    fn resize(&mut self, node: Position, kind: Kind) -> Position {
-        let header = self.header(node);
-        let new = self.new_node(kind, self.prefix(node), header.prefix_bytes(), header.has_rows());
-        let mut from = 0;
-        while let Some((byte, slot)) = self.first_child(node, from) {
-            self.put_child(new, byte, Ref::of(self.get(slot)));
-            if byte == u8::MAX {
-                break;
-            }
-            from = byte + 1;
-        }
-        self.free_node(node);
-        new
-    }
-
-    /// The child of the least byte that is `from` or more.
-    pub(super) fn first_child(&self, node: Position, from: u8) -> Option<(u8, Position)> {
-        let words = self.from(node);
-        let header = Header(load(words, 0));
-        let kind = header.kind();
-        let (byte, at) = match kind {
-            Kind::Node4 | Kind::Node16 => {
-                let key = |at: usize| sorted_key(words, header, at);
-                let at = (0..header.count()).find(|&at| key(at) >= from)?;
-                (key(at), at)
-            }
-            Kind::Node48 => (from..=u8::MAX).find_map(|byte| Some((byte, number48(words, byte)?)))?,
-            Kind::Node256 => {
-                let has = |&byte: &u8| load(words, kind.children() + usize::from(byte)) != 0;
-                let byte = (from..=u8::MAX).find(has)?;
-                (byte, usize::from(byte))
-            }
-        };
-        Some((byte, node.plus(kind.children() + at)))
-    }
-
-    /// The child of the greatest byte that is `to` or less.
-    pub(super) fn last_child(&self, node: Position, to: u8) -> Option<(u8, Position)> {
-        let words = self.from(node);
-        let header = Header(load(words, 0));
-        let kind = header.kind();
-        let (byte, at) = match kind {
-            Kind::Node4 | Kind::Node16 => {
-                let key = |at: usize| sorted_key(words, header, at);
-                let at = (0..header.count()).rev().find(|&at| key(at) <= to)?;
-                (key(at), at)
-            }
-            Kind::Node48 => (0..=to).rev().find_map(|byte| Some((byte, number48(words, byte)?)))?,
-            Kind::Node256 => {
-                let has = |&byte: &u8| load(words, kind.children() + usize::from(byte)) != 0;
-                let byte = (0..=to).rev().find(has)?;
-                (byte, usize::from(byte))
-            }
-        };
-        Some((byte, node.plus(kind.children() + at)))
-    }
-}
-
-/// Key `at` of one of the two smaller kinds.
-fn sorted_key(words: &[AtomicU64], header: Header, at: usize) -> u8 {
-    match header.kind() {
-        Kind::Node4 => byte_at(header.keys(), at),
-        _ => byte_at(load(words, 2 + at / 8), at % 8),
-    }
-}
-
-/// The number of the child of a byte in a Node48.
-fn number48(words: &[AtomicU64], byte: u8) -> Option<usize> {
-    let number = byte_at(load(words, 2 + usize::from(byte) / 8), usize::from(byte) % 8);
-    usize::from(number).checked_sub(1)
 }
