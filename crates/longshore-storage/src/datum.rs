@@ -101,7 +101,7 @@ impl<'a, T: Into<Datum<'a>>> From<Option<T>> for Datum<'a> {
 #[macro_export]
 macro_rules! key {
     ($($value:expr),* $(,)?) => {
-        &[$($crate::Datum::from($value)),*]
+        &[$($crate::Datum::from($value)),*] as &[$crate::Datum<'_>]
     };
 }
 

@@ -10,6 +10,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::index::{Index, IndexKind, Uniqueness};
 use crate::memory::Memory;
 use crate::transaction::{TransactionError, Transactions, View};
 use crate::typed::{Field, FieldType};
@@ -18,6 +19,7 @@ use crate::types::Schema;
 mod append;
 mod copy;
 mod destination;
+mod indexes;
 mod slots;
 mod snapshot;
 mod table;
@@ -130,6 +132,41 @@ impl Relation {
     pub fn truncate(&self) {
         self.table.forget_cached();
         self.transactions().truncate(&self.table);
+    }
+
+    /// Builds an index over columns, in their order, and keeps it from now on. No row is inserted meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// When rows have the same key and must not, when the name is taken, when memory runs out, or when a transaction
+    /// under way is about to delete a row or to change a key.
+    ///
+    /// # Panics
+    ///
+    /// When no column is given, or there is none of a number.
+    pub fn create_index(
+        &self,
+        name: &str,
+        columns: &[usize],
+        kind: IndexKind,
+        uniqueness: Uniqueness,
+    ) -> Result<Arc<Index>, TransactionError> {
+        self.table.create_index(name, columns, kind, uniqueness)
+    }
+
+    /// Gives an index up.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of the name.
+    pub fn drop_index(&self, name: &str) -> Result<(), TransactionError> {
+        self.table.drop_index(name)
+    }
+
+    /// The indexes.
+    #[must_use]
+    pub fn indexes(&self) -> Vec<Arc<Index>> {
+        self.table.indexes().clone()
     }
 
     pub(crate) fn table(&self) -> &Arc<Table> {

@@ -16,4 +16,4 @@
 mod chain;
 mod positions;
 
-pub(crate) use chain::{Change, Image, NONE, Versions};
+pub(crate) use chain::{Change, Image, NONE, Version, Versions};

@@ -36,7 +36,7 @@ mod write;
 pub(crate) use column::HotColumn;
 use dead::DeadRows;
 use heap::Heap;
-pub(crate) use read::Cell;
+pub(crate) use read::{Cell, Standing, datum_of_bits, input_of};
 pub(crate) use write::{WriteError, Writer};
 
 /// Rows that a slot has room for at first, if it is filled row by row, and by how much it grows.

@@ -164,12 +164,11 @@ impl<'r> Append<'r> {
         let (rows, is_small) = (state.rows, state.is_small());
         let loose: Vec<Arc<Chunk>> = std::mem::take(&mut state.waiting).into_values().flatten().collect();
         if is_small {
-            let savepoint = transaction.savepoint_of_append();
-            if transaction.append_rows(self.table, &loose).is_ok() {
-                return Ok(rows);
+            let appended = transaction.append_rows(self.table, &loose);
+            if !matches!(appended, Err(TransactionError::OutOfMemory(_))) {
+                return appended.map(|()| rows);
             }
             // Short of memory, the chunks as they are will do.
-            transaction.rollback_to(savepoint);
             transaction.append_slots(self.table, loose.into_iter().map(HotChunk::of_chunk).collect())?;
             return Ok(rows);
         }

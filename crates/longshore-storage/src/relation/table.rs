@@ -4,7 +4,7 @@
 //! freed, or a new one.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use super::Snapshot;
 use super::slots::Slots;
@@ -12,6 +12,7 @@ use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, Slot, WriteError, Writer};
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
+use crate::index::Index;
 use crate::memory::Memory;
 use crate::transaction::{ConflictKind, StampId, Time, TransactionError, Transactions, View};
 use crate::typed::Input;
@@ -30,6 +31,9 @@ pub(crate) struct Table {
     memory: Arc<Memory>,
     transactions: Arc<Transactions>,
     pub(crate) slots: Slots,
+    pub(super) indexes: RwLock<Vec<Arc<Index>>>,
+    /// Which columns are part of an index.
+    pub(super) indexed: Box<[AtomicBool]>,
     /// The slot that inserts go to.
     open: AtomicUsize,
     /// Slots other than the open one that have room.
@@ -43,6 +47,7 @@ pub(crate) struct Table {
 
 impl Table {
     pub(super) fn new(schema: Arc<Schema>, memory: Arc<Memory>, transactions: Arc<Transactions>) -> Table {
+        let indexed = schema.columns().iter().map(|_| AtomicBool::new(false)).collect();
         Table {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             name: OnceLock::new(),
@@ -50,6 +55,8 @@ impl Table {
             memory,
             transactions,
             slots: Slots::new(),
+            indexes: RwLock::default(),
+            indexed,
             open: AtomicUsize::new(NO_SLOT),
             roomy: Mutex::default(),
             cached: Mutex::default(),

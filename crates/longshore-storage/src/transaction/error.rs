@@ -3,8 +3,10 @@
 use std::error::Error;
 use std::fmt;
 
+use super::time::TRANSACTION_ID_MIN;
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
+use crate::index::KeyError;
 use crate::types::ColumnType;
 
 /// Why two transactions cannot both go on.
@@ -131,12 +133,37 @@ pub enum TransactionError {
         /// The column.
         column: String,
     },
+    /// Values that are no key of an index.
+    Key {
+        /// The relation.
+        relation: String,
+        /// The index.
+        index: String,
+        /// What is wrong with them.
+        error: KeyError,
+    },
+    /// The relation has an index of that name already, or none where one is meant.
+    IndexName {
+        /// The relation.
+        relation: String,
+        /// The name.
+        index: String,
+        /// Whether there is one.
+        exists: bool,
+    },
     /// The transaction was begun as one that only reads.
     ReadOnly,
     /// The transaction was given up by who ran it.
     Abandoned,
     /// Memory ran out.
     OutOfMemory(OutOfMemory),
+}
+
+impl ConflictKind {
+    /// The conflict with a change that bears a stamp, which one does not see.
+    pub(crate) fn of(stamp: u64) -> ConflictKind {
+        if stamp < TRANSACTION_ID_MIN { ConflictKind::Committed } else { ConflictKind::Uncommitted }
+    }
 }
 
 impl TransactionError {
@@ -204,6 +231,13 @@ impl fmt::Display for TransactionError {
                 f,
                 "column {column} of {relation} is part of an index and cannot be set in place; replace the whole row"
             ),
+            TransactionError::Key { relation, index, error } => write!(f, "index {index} of {relation}: {error}"),
+            TransactionError::IndexName { relation, index, exists: true } => {
+                write!(f, "{relation} has an index {index} already; choose another name")
+            }
+            TransactionError::IndexName { relation, index, exists: false } => {
+                write!(f, "{relation} has no index {index}")
+            }
             TransactionError::ReadOnly => f.write_str("a read-only transaction cannot change rows"),
             TransactionError::Abandoned => f.write_str("the transaction was given up"),
             TransactionError::OutOfMemory(error) => error.fmt(f),

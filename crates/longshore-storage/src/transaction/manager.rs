@@ -159,7 +159,6 @@ impl Transactions {
     }
 
     /// The commits after some time that have not been reclaimed, oldest first.
-    #[allow(dead_code, reason = "what validation goes through")]
     pub(super) fn recent_after(&self, time: Time) -> Vec<Arc<Committed>> {
         self.lock().recent_after(time)
     }
@@ -225,7 +224,6 @@ impl State {
         })
     }
 
-    #[allow(dead_code, reason = "what validation goes through")]
     pub(super) fn recent_after(&self, time: Time) -> Vec<Arc<Committed>> {
         let first = self.recent.partition_point(|committed| committed.time() <= time);
         self.recent.range(first..).cloned().collect()

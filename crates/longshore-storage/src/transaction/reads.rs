@@ -107,7 +107,6 @@ impl Transaction {
 
     /// Logs that it looks for the rows with a key, or with the beginning of one.
     #[inline]
-    #[allow(dead_code, reason = "indexes are about to log with it")]
     pub(crate) fn log_key(&mut self, table: &Table, columns: &[usize], key: &[Datum<'_>]) {
         let Some(log) = self.log_of(table) else { return };
         let described = table.schema().columns();
@@ -130,7 +129,6 @@ impl Transaction {
 
     /// Logs that it has gone through an index from one key to another. A bound may have fewer values than the index
     /// has columns, then it stands for all keys that begin so.
-    #[allow(dead_code, reason = "indexes are about to log with it")]
     pub(crate) fn log_range(
         &mut self,
         table: &Table,

@@ -11,6 +11,12 @@ impl WriteSet {
         for &Write { table, kind, row, version } in &self.writes {
             let table = &self.tables[table as usize];
             let Some(slot) = table.slots.get(row.chunk()) else { continue };
+            // Nobody sees the rows: they leave the indexes before another row may take their place.
+            let _indexes = match kind {
+                WriteKind::Delete => Some(table.unindex_rows(row, 1)),
+                WriteKind::Truncate => Some(table.unindex_rows(row, slot.read().len())),
+                WriteKind::Insert | WriteKind::Update(_) | WriteKind::Append => None,
+            };
             let mut slot = slot.write();
             match kind {
                 WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete => slot.reclaim(row.row(), version),
@@ -33,6 +39,11 @@ impl WriteSet {
             let table = &self.tables[table as usize];
             let Some(slot) = table.slots.get(row.chunk()) else { continue };
             table.forget_cached();
+            let _indexes = match kind {
+                WriteKind::Insert => Some(table.unindex_rows(row, 1)),
+                WriteKind::Append => Some(table.unindex_rows(row, version as usize)),
+                WriteKind::Update(_) | WriteKind::Delete | WriteKind::Truncate => None,
+            };
             let mut slot = slot.write();
             match kind {
                 WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete => {

@@ -15,11 +15,6 @@ impl Transaction {
         Savepoint { writes: self.set.writes.len() }
     }
 
-    /// A place to go back to before anything else is done.
-    pub(crate) fn savepoint_of_append(&self) -> Savepoint {
-        Savepoint { writes: self.set.writes.len() }
-    }
-
     /// Undoes what was done since a savepoint of this transaction, which can be gone back to again. Later savepoints are
     /// forgotten.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {

@@ -50,7 +50,6 @@ pub struct View {
 
 impl View {
     /// What was committed up to a moment.
-    #[allow(dead_code, reason = "what validation goes through")]
     pub(crate) fn at(start: Time) -> View {
         View { start, id: 0 }
     }

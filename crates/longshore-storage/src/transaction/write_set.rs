@@ -75,7 +75,6 @@ impl Committed {
         self.stamp
     }
 
-    #[allow(dead_code, reason = "what validation goes through")]
     pub(crate) fn set(&self) -> &WriteSet {
         &self.set
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::buffer::canonical_uuid;
+use crate::chunk::hot::datum_of_bits;
 use crate::datum::Datum;
 use crate::relation::Table;
 use crate::transaction::TransactionError;
@@ -18,6 +19,19 @@ pub(crate) enum Input<'a> {
     /// The lower bits are those of the value.
     Bits(u128),
     Text(Cow<'a, [u8]>),
+}
+
+impl Input<'_> {
+    /// The value, of a column of a type.
+    pub(crate) fn datum(&self, column_type: ColumnType) -> Datum<'_> {
+        match self {
+            Input::Null => Datum::Null,
+            Input::Bits(bits) => datum_of_bits(column_type.physical(), *bits),
+            Input::Text(text) if column_type == ColumnType::Bytea => Datum::Bytes(text),
+            // SAFETY: a column of text is given text only.
+            Input::Text(text) => Datum::Text(unsafe { std::str::from_utf8_unchecked(text) }),
+        }
+    }
 }
 
 /// A value as a column of a relation stores it, if it may.

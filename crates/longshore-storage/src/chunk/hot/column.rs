@@ -87,6 +87,12 @@ impl HotColumn {
         }
     }
 
+    /// The bytes of a value.
+    pub(super) fn bytes(&self, row: usize) -> &[u8] {
+        let width = self.physical.width();
+        &self.values.as_slice()[row * width..][..width]
+    }
+
     pub(crate) fn is_null(&self, row: usize) -> bool {
         let Some(bits) = self.validity.as_deref() else { return false };
         bits.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 0)

@@ -2,7 +2,8 @@
 
 use super::HotChunk;
 use crate::datum::Datum;
-use crate::transaction::{Stamps, View};
+use crate::transaction::{ConflictKind, Stamps, View};
+use crate::typed::Input;
 use crate::types::{ColumnType, Physical};
 use crate::version::Change;
 use crate::view;
@@ -17,6 +18,43 @@ pub(crate) enum Cell<'a> {
     ShortText(u128),
     /// A longer text.
     Text(&'a [u8]),
+}
+
+/// The value as one that may be written.
+pub(crate) fn input_of(cell: Cell<'_>) -> Input<'static> {
+    match cell {
+        Cell::Null => Input::Null,
+        Cell::Bits(bits) => Input::Bits(bits),
+        Cell::ShortText(_) | Cell::Text(_) => {
+            let mut text = Vec::new();
+            cell.bytes(|bytes| text.extend_from_slice(bytes));
+            Input::Text(text.into())
+        }
+    }
+}
+
+/// The value of stored bits, which are not those of a text.
+pub(crate) fn datum_of_bits(physical: Physical, bits: u128) -> Datum<'static> {
+    match physical {
+        Physical::U8 => Datum::Bool(bits as u8 != 0),
+        Physical::I16 => Datum::I16(bits as i16),
+        Physical::I32 => Datum::I32(bits as i32),
+        Physical::I64 => Datum::I64(bits as i64),
+        Physical::I128 | Physical::View => Datum::I128(bits as i128),
+        Physical::F32 => Datum::F32(f32::from_bits(bits as u32)),
+        Physical::F64 => Datum::F64(f64::from_bits(bits as u64)),
+    }
+}
+
+/// What a row means to one who inserts another with the same key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing: it is gone.
+    Free,
+    /// It has the key.
+    Taken,
+    /// Somebody has inserted or deleted it whom he does not see.
+    Conflict(ConflictKind),
 }
 
 impl Cell<'_> {
@@ -35,17 +73,7 @@ impl Cell<'_> {
         let short;
         let bytes = match self {
             Cell::Null => return read(Datum::Null),
-            Cell::Bits(bits) => {
-                return read(match column_type.physical() {
-                    Physical::U8 => Datum::Bool(bits as u8 != 0),
-                    Physical::I16 => Datum::I16(bits as i16),
-                    Physical::I32 => Datum::I32(bits as i32),
-                    Physical::I64 => Datum::I64(bits as i64),
-                    Physical::I128 | Physical::View => Datum::I128(bits as i128),
-                    Physical::F32 => Datum::F32(f32::from_bits(bits as u32)),
-                    Physical::F64 => Datum::F64(f64::from_bits(bits as u64)),
-                });
-            }
+            Cell::Bits(bits) => return read(datum_of_bits(column_type.physical(), bits)),
             Cell::Text(text) => text,
             Cell::ShortText(view) => {
                 short = view.to_le_bytes();
@@ -122,6 +150,51 @@ impl HotChunk {
     pub(crate) fn cell(&self, row: usize, column: usize) -> Cell<'_> {
         let of = &self.columns[column];
         if of.is_null(row) { Cell::Null } else { self.cell_of(column, of.bits(row)) }
+    }
+
+    /// The newest value, whoever wrote it; the only one there is of a column that is part of an index.
+    pub(crate) fn datum(&self, row: usize, column: usize) -> Datum<'_> {
+        let (of, column_type) = (&self.columns[column], self.schema.columns()[column].column_type);
+        if of.is_null(row) {
+            return Datum::Null;
+        }
+        let bits = of.bits(row);
+        if !of.is_view() {
+            return datum_of_bits(column_type.physical(), bits);
+        }
+        // The length takes the first four bytes of a view that holds its text.
+        let text = self.long_text(bits).unwrap_or_else(|| &of.bytes(row)[4..4 + view::length(bits)]);
+        if column_type == ColumnType::Bytea {
+            return Datum::Bytes(text);
+        }
+        // SAFETY: a column of text holds UTF-8 only (`Chunk::from_parts`, `typed/domain.rs`).
+        Datum::Text(unsafe { std::str::from_utf8_unchecked(text) })
+    }
+
+    /// Whether a row keeps others from having its key, for one who inserts it: 2.2.5 of the thesis.
+    pub(crate) fn standing(&self, row: usize, view: View, stamps: &Stamps) -> Standing {
+        if row >= self.rows || self.gone {
+            return Standing::Free;
+        }
+        if let Some(death) = self.death {
+            let stamp = stamps.get(death);
+            return if view.sees(stamp) { Standing::Free } else { Standing::Conflict(ConflictKind::of(stamp)) };
+        }
+        let is_dead = self.dead.contains(row);
+        let newest = self.versions.as_ref().and_then(|versions| versions.chain(row).next());
+        if let Some(stamp) = newest.map(|newest| stamps.get(newest.stamp)).filter(|&stamp| !view.sees(stamp)) {
+            // An update of other columns by somebody else leaves the key taken.
+            let is_taken = !is_dead && self.is_visible(row, view, stamps);
+            return if is_taken { Standing::Taken } else { Standing::Conflict(ConflictKind::of(stamp)) };
+        }
+        if is_dead {
+            return Standing::Free;
+        }
+        let birth = self.births.iter().find(|birth| (birth.from..birth.to).contains(&row));
+        match birth.map(|birth| stamps.get(birth.stamp)).filter(|&stamp| !view.sees(stamp)) {
+            Some(stamp) => Standing::Conflict(ConflictKind::of(stamp)),
+            None => Standing::Taken,
+        }
     }
 
     /// The value of stored bits.

@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
+use arrow_buffer::BooleanBuffer;
+
 use super::HotChunk;
 use crate::chunk::visible::Overlay;
 use crate::chunk::{Chunk, VisibleChunk};
 use crate::transaction::{Stamps, View};
-use crate::version::{Change, Image};
+use crate::version::{Change, Image, Version};
 
 impl HotChunk {
     /// What a view sees of the rows; `None` if it is none.
@@ -23,7 +25,7 @@ impl HotChunk {
     }
 
     /// All rows, whoever sees them.
-    fn chunk(&mut self) -> Arc<Chunk> {
+    pub(crate) fn chunk(&mut self) -> Arc<Chunk> {
         if let Some(shown) = &self.shown {
             return Arc::clone(shown);
         }
@@ -34,6 +36,24 @@ impl HotChunk {
         let chunk = Arc::new(unsafe { Chunk::from_parts(Arc::clone(&self.schema), rows, columns, self.heap.show()) });
         self.shown = Some(Arc::clone(&chunk));
         chunk
+    }
+
+    /// The rows that are alive, whoever sees them; `None` if all are.
+    pub(crate) fn alive(&self) -> Option<BooleanBuffer> {
+        (!self.dead.is_empty()).then(|| BooleanBuffer::collect_bool(self.rows, |row| !self.dead.contains(row)))
+    }
+
+    /// The rows that are dead, and that somebody may see nevertheless.
+    pub(crate) fn ghosts(&self) -> impl Iterator<Item = usize> {
+        let changed = self.versions.iter().flat_map(|versions| versions.rows());
+        changed.filter(|&row| self.dead.contains(row))
+    }
+
+    /// All changes that somebody may not see.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = (usize, &Version)> {
+        let versions = self.versions.iter();
+        versions
+            .flat_map(|versions| versions.rows().flat_map(|row| versions.chain(row).map(move |version| (row, version))))
     }
 
     /// What a view sees otherwise than it is; `None` if that is nothing.

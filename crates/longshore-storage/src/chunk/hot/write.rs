@@ -6,7 +6,7 @@ use super::{GROWTH, HotChunk};
 use crate::chunk::CHUNK_ROWS_MAX;
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
-use crate::transaction::{ConflictKind, StampId, Stamps, TRANSACTION_ID_MIN, View};
+use crate::transaction::{ConflictKind, StampId, Stamps, View};
 use crate::typed::Input;
 use crate::version::{Change, Image, NONE, Versions};
 use crate::view::INLINE_BYTES_MAX;
@@ -30,8 +30,7 @@ impl From<OutOfMemory> for WriteError {
 
 /// The conflict with what bears a stamp that one does not see.
 fn conflict(stamp: u64) -> WriteError {
-    let kind = if stamp < TRANSACTION_ID_MIN { ConflictKind::Committed } else { ConflictKind::Uncommitted };
-    WriteError::Conflict(kind)
+    WriteError::Conflict(ConflictKind::of(stamp))
 }
 
 /// Who writes.

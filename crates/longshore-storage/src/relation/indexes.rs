@@ -1,0 +1,224 @@
+//! Keeps the indexes of a relation: they hold every row that any transaction may still see (the thesis, 2.2.5).
+//!
+//! A row enters the indexes when it is inserted, and leaves them when its insert is undone or when nobody sees it any
+//! longer. The values of an indexed column never change in place, so that the key of a row is what it was when it
+//! entered. Who inserts holds the list of indexes for reading, so that an index is built while nobody inserts.
+//!
+//! Not here: what an index is (`index.rs`), finding rows by it (`transaction/keys.rs`).
+
+use std::num::NonZero;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
+
+use arrow_buffer::BooleanBuffer;
+
+use super::table::Table;
+use crate::chunk::Chunk;
+use crate::chunk::hot::{HotChunk, Standing};
+use crate::datum::RowId;
+use crate::index::{BulkError, Index, IndexKind, Key, KeyError, Source, Uniqueness};
+use crate::transaction::{ConflictKind, Stamps, TransactionError, View};
+use crate::version::Change;
+
+/// The list of indexes, as long as it must not change.
+pub(crate) type IndexList<'a> = RwLockReadGuard<'a, Vec<Arc<Index>>>;
+
+impl Table {
+    /// The indexes, none of which is built or dropped meanwhile.
+    pub(crate) fn indexes(&self) -> IndexList<'_> {
+        self.indexes.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn indexes_mut(&self) -> RwLockWriteGuard<'_, Vec<Arc<Index>>> {
+        self.indexes.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a column is part of an index, so that it cannot be changed in place.
+    #[inline]
+    pub(crate) fn is_indexed(&self, column: usize) -> bool {
+        self.indexed[column].load(Ordering::Acquire)
+    }
+
+    /// Builds an index over the rows that there are.
+    pub(super) fn create_index(
+        &self,
+        name: &str,
+        columns: &[usize],
+        kind: IndexKind,
+        uniqueness: Uniqueness,
+    ) -> Result<Arc<Index>, TransactionError> {
+        let mut indexes = self.indexes_mut();
+        if indexes.iter().any(|index| index.name() == name) {
+            return Err(TransactionError::IndexName { relation: self.name(), index: name.to_owned(), exists: true });
+        }
+        // Before the first row is read, so that none of its keys changes afterwards.
+        let before: Vec<bool> = columns.iter().map(|&column| self.is_indexed(column)).collect();
+        for &column in columns {
+            self.indexed[column].store(true, Ordering::Release);
+        }
+        let index = Index::new(name, self.schema(), columns, kind, uniqueness, self.memory());
+        if let Err(error) = self.fill_index(&index) {
+            for (&column, &before) in columns.iter().zip(&before) {
+                self.indexed[column].store(before, Ordering::Release);
+            }
+            return Err(error);
+        }
+        let index = Arc::new(index);
+        indexes.push(Arc::clone(&index));
+        Ok(index)
+    }
+
+    pub(super) fn drop_index(&self, name: &str) -> Result<(), TransactionError> {
+        let mut indexes = self.indexes_mut();
+        let Some(at) = indexes.iter().position(|index| index.name() == name) else {
+            return Err(TransactionError::IndexName { relation: self.name(), index: name.to_owned(), exists: false });
+        };
+        indexes.remove(at);
+        for (column, indexed) in self.indexed.iter().enumerate() {
+            indexed.store(indexes.iter().any(|index| index.columns().contains(&column)), Ordering::Release);
+        }
+        Ok(())
+    }
+
+    fn fill_index(&self, index: &Index) -> Result<(), TransactionError> {
+        let stamps = self.transactions().stamps();
+        let reader = self.transactions().begin_reader();
+        let mut sources = Vec::new();
+        let mut ghosts = Vec::new();
+        for (at, slot) in self.slots.iter() {
+            let mut slot = slot.write();
+            if slot.is_gone() || slot.len() == 0 {
+                continue;
+            }
+            if let Some((row, kind)) = slot.pending(index.columns(), reader.view(), stamps) {
+                return Err(self.conflict(RowId::new(at, row), kind));
+            }
+            let alive = slot.alive();
+            ghosts.extend(slot.ghosts().map(|row| RowId::new(at, row)));
+            sources.push((at, slot.chunk(), alive));
+        }
+        self.insert_chunks(index, &sources, reader.view())?;
+        // Rows that were deleted, and that somebody may still see; they are in nobody's way.
+        for row in ghosts {
+            let key = self.key_of(index, row)?;
+            index.insert(&key, row, |_| Ok::<(), TransactionError>(()))?;
+        }
+        Ok(())
+    }
+
+    /// Adds rows of chunks to an index, all of them or none.
+    fn insert_chunks(
+        &self,
+        index: &Index,
+        chunks: &[(usize, Arc<Chunk>, Option<BooleanBuffer>)],
+        view: View,
+    ) -> Result<(), TransactionError> {
+        let sources: Vec<Source<'_>> =
+            chunks.iter().map(|(number, chunk, rows)| Source { number: *number, chunk, rows: rows.as_ref() }).collect();
+        let inserted = index.insert_chunks(&sources, threads(), |other| self.standing(other, view) != Standing::Free);
+        inserted.map_err(|error| match error {
+            BulkError::OutOfMemory(error) => error.into(),
+            BulkError::Duplicate { index, key, first, .. } => match self.standing(first, view) {
+                Standing::Conflict(kind) => self.conflict(first, kind),
+                Standing::Free | Standing::Taken => {
+                    TransactionError::Duplicate { relation: self.name(), index, key, row: first }
+                }
+            },
+        })
+    }
+
+    /// Enters all rows of slots that nobody knows yet.
+    pub(crate) fn index_slots(&self, slots: Range<usize>, view: View) -> Result<(), TransactionError> {
+        let indexes = self.indexes();
+        if indexes.is_empty() {
+            return Ok(());
+        }
+        let chunks = slots.filter_map(|at| Some((at, self.slots.get(at)?.write().chunk(), None)));
+        let chunks: Vec<_> = chunks.collect();
+        indexes.iter().try_for_each(|index| self.insert_chunks(index, &chunks, view))
+    }
+
+    /// Enters rows, from one on.
+    pub(crate) fn index_rows(&self, first: RowId, count: usize, view: View) -> Result<(), TransactionError> {
+        let indexes = self.indexes();
+        if indexes.is_empty() {
+            return Ok(());
+        }
+        let mut rows = first.row()..first.row() + count;
+        rows.try_for_each(|row| self.index_row(&indexes, RowId::new(first.chunk(), row), view))
+    }
+
+    /// Enters a row.
+    pub(crate) fn index_row(&self, indexes: &IndexList<'_>, row: RowId, view: View) -> Result<(), TransactionError> {
+        for index in &**indexes {
+            let key = self.key_of(index, row)?;
+            index.insert(&key, row, |other| match self.standing(other, view) {
+                Standing::Free => Ok(()),
+                Standing::Conflict(kind) => Err(self.conflict(other, kind)),
+                Standing::Taken => Err(TransactionError::Duplicate {
+                    relation: self.name(),
+                    index: index.name().to_owned(),
+                    key: index.describe(&key),
+                    row: other,
+                }),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Removes rows from the indexes, as far as they are there. No index is built before the list is given back, so that
+    /// none comes to know of them again.
+    pub(crate) fn unindex_rows(&self, first: RowId, count: usize) -> IndexList<'_> {
+        let indexes = self.indexes();
+        for index in &*indexes {
+            for row in first.row()..first.row() + count {
+                let row = RowId::new(first.chunk(), row);
+                if let Ok(key) = self.key_of(index, row) {
+                    index.remove(&key, row);
+                }
+            }
+        }
+        indexes
+    }
+
+    /// The key of a row that is in the slot, whoever sees it.
+    fn key_of(&self, index: &Index, row: RowId) -> Result<Key, TransactionError> {
+        let slot = self.slot(row)?.read();
+        if row.row() >= slot.len() {
+            return Err(self.no_such_row(row));
+        }
+        index.key_of(|column| slot.datum(row.row(), column)).map_err(|error| self.key_error(index, error))
+    }
+
+    pub(crate) fn key_error(&self, index: &Index, error: KeyError) -> TransactionError {
+        TransactionError::Key { relation: self.name(), index: index.name().to_owned(), error }
+    }
+
+    fn standing(&self, row: RowId, view: View) -> Standing {
+        let stamps: &Stamps = self.transactions().stamps();
+        let slot = self.slots.get(row.chunk());
+        slot.map_or(Standing::Free, |slot| slot.read().standing(row.row(), view, stamps))
+    }
+}
+
+/// Threads that rows are indexed by, when they are many.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+impl HotChunk {
+    /// A row of which others cannot build an index: a change of it may yet be undone, or its key may be another one for
+    /// somebody.
+    fn pending(&self, columns: &[usize], view: View, stamps: &Stamps) -> Option<(usize, ConflictKind)> {
+        self.changes().find_map(|(row, version)| {
+            let stamp = stamps.get(version.stamp);
+            let matters = match version.change {
+                Change::Delete => !view.sees(stamp),
+                Change::Update(column, _) => columns.contains(&column.into()),
+                Change::Insert | Change::Free => false,
+            };
+            matters.then(|| (row, ConflictKind::of(stamp)))
+        })
+    }
+}

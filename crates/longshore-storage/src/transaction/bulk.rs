@@ -1,0 +1,102 @@
+//! What a transaction does to many rows at once: appends that were prepared elsewhere, and TRUNCATE.
+//!
+//! Neither leaves versions: a stamp says for all rows of a slot, or of a range of it, when they came to be, and for all
+//! rows of a slot when they went.
+
+use std::sync::Arc;
+
+use super::{Transaction, TransactionError, Write, WriteKind};
+use crate::chunk::Chunk;
+use crate::chunk::hot::{HotChunk, WriteError, Writer};
+use crate::datum::RowId;
+use crate::relation::{Relation, Table};
+
+impl Transaction {
+    /// Removes all rows that it sees.
+    ///
+    /// # Errors
+    ///
+    /// When another transaction has changed rows that it does not see, or when it only reads.
+    pub fn truncate(&mut self, relation: &Relation) -> Result<(), TransactionError> {
+        let table = relation.table();
+        let savepoint = self.set.writes.len();
+        let stamp = self.writer(table)?.stamp;
+        let truncated = self.truncate_slots(table, HotChunk::check_all);
+        if truncated.is_err() {
+            self.set.undo(savepoint, stamp);
+        }
+        truncated
+    }
+
+    /// Removes all rows, whoever works on them.
+    pub(super) fn truncate_regardless(&mut self, table: &Arc<Table>) {
+        let truncated =
+            self.truncate_slots(table, |slot, _| if slot.is_gone() { Err(WriteError::NoSuchRow) } else { Ok(()) });
+        assert!(truncated.is_ok(), "nobody is asked");
+    }
+
+    /// Lets slots die, apart from those of which the check says that they have no rows.
+    fn truncate_slots(
+        &mut self,
+        table: &Arc<Table>,
+        check: impl Fn(&HotChunk, &Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), TransactionError> {
+        let at = self.set.table(table);
+        for (slot_at, slot) in table.slots.iter() {
+            let row = RowId::new(slot_at, 0);
+            let writer = self.writer(table)?;
+            let mut slot = slot.write();
+            match check(&slot, &writer) {
+                Ok(()) => slot.die(writer.stamp),
+                Err(WriteError::NoSuchRow) => continue,
+                Err(error) => return Err(table.failed(row, error)),
+            }
+            drop(slot);
+            self.set.writes.push(Write { table: at, kind: WriteKind::Truncate, row, version: 0 });
+        }
+        Ok(())
+    }
+
+    /// Adds slots of rows that nobody knows yet, all or none.
+    pub(crate) fn append_slots(&mut self, table: &Arc<Table>, slots: Vec<HotChunk>) -> Result<(), TransactionError> {
+        let (stamp, before) = (self.writer(table)?.stamp, self.set.writes.len());
+        let at = self.set.table(table);
+        let rows: Vec<usize> = slots.iter().map(HotChunk::len).collect();
+        let first = table.push(slots.into_iter().map(|slot| slot.born(stamp)).collect());
+        let written = rows.iter().enumerate().map(|(slot, &rows)| Write {
+            table: at,
+            kind: WriteKind::Append,
+            row: RowId::new(first + slot, 0),
+            version: rows as u32,
+        });
+        self.set.writes.extend(written);
+        let indexed = table.index_slots(first..first + rows.len(), self.view);
+        if indexed.is_err() {
+            self.set.undo(before, stamp);
+        }
+        indexed
+    }
+
+    /// Puts the rows of chunks behind those that there are, all or none.
+    pub(crate) fn append_rows(&mut self, table: &Arc<Table>, chunks: &[Arc<Chunk>]) -> Result<(), TransactionError> {
+        let (stamp, before) = (self.writer(table)?.stamp, self.set.writes.len());
+        let at = self.set.table(table);
+        table.forget_cached();
+        for chunk in chunks {
+            let mut from = 0;
+            while from < chunk.rows() {
+                let appended = table.append(chunk, from, stamp).map_err(TransactionError::from);
+                let indexed = appended.and_then(|(row, count)| {
+                    self.set.writes.push(Write { table: at, kind: WriteKind::Append, row, version: count as u32 });
+                    from += count;
+                    table.index_rows(row, count, self.view)
+                });
+                if indexed.is_err() {
+                    self.set.undo(before, stamp);
+                    return indexed;
+                }
+            }
+        }
+        Ok(())
+    }
+}

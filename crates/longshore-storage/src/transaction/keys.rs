@@ -1,0 +1,133 @@
+//! Rows by their keys: what a transaction finds through an index.
+//!
+//! Source: the thesis, 2.2.5. An index knows of every row that anybody may see; which of them this transaction sees, the
+//! rows tell. What was looked for is logged as a predicate, a range only as far as it was followed.
+//!
+//! Not here: how rows enter and leave indexes (`relation/indexes.rs`).
+
+use std::ops::{Bound, ControlFlow, RangeBounds};
+
+use super::{Transaction, TransactionError};
+use crate::chunk::hot::input_of;
+use crate::datum::{Datum, RowId};
+use crate::index::{Direction, Index, Key, Range};
+use crate::relation::Relation;
+use crate::typed::Input;
+
+impl Transaction {
+    /// The row with a key, of an index in which keys are unique; of another one, the first of them.
+    ///
+    /// # Errors
+    ///
+    /// When the values are no key of the index.
+    #[inline]
+    pub fn find(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        key: &[Datum<'_>],
+    ) -> Result<Option<RowId>, TransactionError> {
+        let table = relation.table();
+        self.log_key(table, index.columns(), key);
+        let found = index.find(&index.key(key).map_err(|error| table.key_error(index, error))?);
+        Ok(found.iter().find(|&row| self.sees(relation, row)))
+    }
+
+    /// The rows with a key, in the order of their ids.
+    ///
+    /// # Errors
+    ///
+    /// When the values are no key of the index.
+    pub fn find_all(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        key: &[Datum<'_>],
+    ) -> Result<Vec<RowId>, TransactionError> {
+        let table = relation.table();
+        self.log_key(table, index.columns(), key);
+        let found = index.find(&index.key(key).map_err(|error| table.key_error(index, error))?);
+        Ok(found.iter().filter(|&row| self.sees(relation, row)).collect())
+    }
+
+    /// Gives the rows with keys in a range to a closure, in the order of the keys, until it says `Break`. Bounds may
+    /// have fewer values than the index has columns: such a one stands for all keys that begin so.
+    ///
+    /// # Errors
+    ///
+    /// When the values are no keys of the index, or the first of the closure.
+    ///
+    /// # Panics
+    ///
+    /// When the index has no order.
+    pub fn range<'k>(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        range: impl RangeBounds<&'k [Datum<'k>]>,
+        direction: Direction,
+        mut visit: impl FnMut(&mut Transaction, RowId) -> Result<ControlFlow<()>, TransactionError>,
+    ) -> Result<(), TransactionError> {
+        let (low, high) = (range.start_bound().cloned(), range.end_bound().cloned());
+        let table = relation.table();
+        let end = |bound: Bound<&[Datum<'_>]>| -> Result<Bound<Key>, TransactionError> {
+            let key = |values: &[Datum<'_>]| index.prefix(values).map_err(|error| table.key_error(index, error));
+            Ok(match bound {
+                Bound::Included(values) => Bound::Included(key(values)?),
+                Bound::Excluded(values) => Bound::Excluded(key(values)?),
+                Bound::Unbounded => Bound::Unbounded,
+            })
+        };
+        let (lower, upper) = (end(low)?, end(high)?);
+        let mut range = index.range(lower.as_ref(), upper.as_ref(), direction);
+        let mut stopped_at = None;
+        let visited = self.follow(relation, index, &mut range, |transaction, row| {
+            stopped_at = Some(row);
+            let visited = visit(transaction, row);
+            if matches!(visited, Ok(ControlFlow::Continue(()))) {
+                stopped_at = None;
+            }
+            visited
+        });
+        let Some(row) = stopped_at else {
+            self.log_range(table, index.columns(), low, high);
+            return visited;
+        };
+        // What lies behind the last row does not matter.
+        let inputs: Vec<Input<'_>> = index
+            .columns()
+            .iter()
+            .map(|&column| self.with_cell(relation, row, column, input_of))
+            .collect::<Result<_, _>>()?;
+        let types = index.columns().iter().map(|&column| table.schema().columns()[column].column_type);
+        let last: Vec<Datum<'_>> = types.zip(&inputs).map(|(column_type, input)| input.datum(column_type)).collect();
+        match direction {
+            Direction::Forward => self.log_range(table, index.columns(), low, Bound::Included(&last)),
+            Direction::Backward => self.log_range(table, index.columns(), Bound::Included(&last), high),
+        }
+        visited
+    }
+
+    /// Goes through the rows of a range that it sees.
+    fn follow(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        range: &mut Range,
+        mut visit: impl FnMut(&mut Transaction, RowId) -> Result<ControlFlow<()>, TransactionError>,
+    ) -> Result<(), TransactionError> {
+        let mut rows = Vec::new();
+        loop {
+            rows.clear();
+            index.next_batch(range, &mut rows);
+            if rows.is_empty() {
+                return Ok(());
+            }
+            for &row in &rows {
+                if self.sees(relation, row) && visit(self, row)?.is_break() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}

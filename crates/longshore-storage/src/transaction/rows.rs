@@ -1,0 +1,273 @@
+//! What a transaction does to single rows: reads and changes values, inserts, deletes.
+//!
+//! Not here: how a row is changed (`chunk/hot/write.rs`), how it is found (`transaction/keys.rs`, `transaction/reads.rs`).
+
+use std::sync::Arc;
+
+use super::{Transaction, TransactionError, Write, WriteKind};
+use crate::chunk::hot::{Cell, input_of};
+use crate::datum::{Datum, RowId};
+use crate::relation::{Relation, Table};
+use crate::typed::{self, Field, FieldType, Input, Scalar};
+
+impl Transaction {
+    /// A value.
+    ///
+    /// # Errors
+    ///
+    /// When it does not see the row, or the value is NULL.
+    #[inline]
+    pub fn get<T: Scalar>(&mut self, relation: &Relation, row: RowId, field: Field<T>) -> Result<T, TransactionError> {
+        self.get_nullable(relation, row, field)?.ok_or_else(|| is_null(relation, row, field.column()))
+    }
+
+    /// A value; `None` is NULL.
+    ///
+    /// # Errors
+    ///
+    /// When it does not see the row.
+    #[inline]
+    pub fn get_nullable<T: Scalar>(
+        &mut self,
+        relation: &Relation,
+        row: RowId,
+        field: Field<T>,
+    ) -> Result<Option<T>, TransactionError> {
+        self.with_cell(relation, row, field.column(), |cell| match cell {
+            Cell::Bits(bits) => Some(T::from_bits(bits)),
+            Cell::Null | Cell::ShortText(_) | Cell::Text(_) => None,
+        })
+    }
+
+    /// Appends a text to a string; says whether there is one, or it is NULL.
+    ///
+    /// # Errors
+    ///
+    /// When it does not see the row.
+    pub fn get_text(
+        &mut self,
+        relation: &Relation,
+        row: RowId,
+        field: Field<&str>,
+        text: &mut String,
+    ) -> Result<bool, TransactionError> {
+        self.with_cell(relation, row, field.column(), |cell| {
+            cell.bytes(|bytes| {
+                // SAFETY: a column of text holds UTF-8 only (`Chunk::from_parts`, `typed/domain.rs`).
+                text.push_str(unsafe { std::str::from_utf8_unchecked(bytes) });
+            })
+        })
+    }
+
+    /// Appends a BYTEA to a vector; says whether there is one, or it is NULL.
+    ///
+    /// # Errors
+    ///
+    /// When it does not see the row.
+    pub fn get_bytes(
+        &mut self,
+        relation: &Relation,
+        row: RowId,
+        field: Field<&[u8]>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<bool, TransactionError> {
+        self.with_cell(relation, row, field.column(), |cell| cell.bytes(|found| bytes.extend_from_slice(found)))
+    }
+
+    /// Gives a value of any type to a closure.
+    ///
+    /// # Errors
+    ///
+    /// When it does not see the row.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column.
+    pub fn get_datum<R>(
+        &mut self,
+        relation: &Relation,
+        row: RowId,
+        column: usize,
+        read: impl FnOnce(Datum<'_>) -> R,
+    ) -> Result<R, TransactionError> {
+        let column_type = relation.schema().columns()[column].column_type;
+        self.with_cell(relation, row, column, |cell| cell.with_datum(column_type, read))
+    }
+
+    #[inline]
+    pub(super) fn with_cell<R>(
+        &mut self,
+        relation: &Relation,
+        row: RowId,
+        column: usize,
+        read: impl FnOnce(Cell<'_>) -> R,
+    ) -> Result<R, TransactionError> {
+        let table = relation.table();
+        self.assert_mine(table);
+        if let Some(log) = self.log_of(table) {
+            log.read(column);
+        }
+        let slot = table.slot(row)?.read();
+        match slot.visible_cell(row.row(), column, self.view, self.manager.stamps()) {
+            Some(cell) => Ok(read(cell)),
+            None => Err(table.no_such_row(row)),
+        }
+    }
+
+    /// Changes a value, in place.
+    ///
+    /// # Errors
+    ///
+    /// When another transaction has changed the row, when it does not see it, when the column does not take the value
+    /// or is part of an index, when memory runs out, or when it only reads.
+    pub fn set<T: FieldType>(
+        &mut self,
+        relation: &Relation,
+        row: RowId,
+        field: Field<T>,
+        value: T::Value<'_>,
+    ) -> Result<(), TransactionError> {
+        self.set_datum(relation, row, field.column(), value.into())
+    }
+
+    /// Changes a value of any type, in place.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transaction::set`].
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column.
+    pub fn set_datum(
+        &mut self,
+        relation: &Relation,
+        row: RowId,
+        column: usize,
+        value: Datum<'_>,
+    ) -> Result<(), TransactionError> {
+        let table = relation.table();
+        if table.is_indexed(column) {
+            let column = table.schema().columns()[column].name.clone();
+            return Err(TransactionError::Indexed { relation: table.name(), column });
+        }
+        let input = typed::input(table, column, value)?;
+        let slot = table.slot(row)?;
+        let at = self.set.table(table);
+        let version = {
+            let writer = self.writer(table)?;
+            table.forget_cached();
+            let mut slot = slot.write();
+            let written = slot.check(row.row(), &writer).and_then(|()| slot.update(row.row(), column, &input, &writer));
+            written.map_err(|error| table.failed(row, error))?
+        };
+        if let Some(version) = version {
+            self.set.writes.push(Write { table: at, kind: WriteKind::Update(column as u16), row, version });
+        }
+        Ok(())
+    }
+
+    /// Inserts a row, given by a value for each column.
+    ///
+    /// # Errors
+    ///
+    /// When a column does not take its value, a key is there already, memory runs out, or the transaction only reads.
+    pub fn insert(&mut self, relation: &Relation, values: &[Datum<'_>]) -> Result<RowId, TransactionError> {
+        let table = relation.table();
+        let expected = table.schema().columns().len();
+        if values.len() != expected {
+            return Err(TransactionError::ColumnCount { relation: table.name(), expected, found: values.len() });
+        }
+        let mut inputs = Vec::with_capacity(expected);
+        for (column, &value) in values.iter().enumerate() {
+            inputs.push(typed::input(table, column, value)?);
+        }
+        let inserted = self.insert_inputs(table, &inputs);
+        if let Err(TransactionError::Duplicate { index, .. }) = &inserted {
+            // To learn that the key is there is to read it.
+            let found = table.indexes().iter().find(|known| known.name() == index).map(Arc::clone);
+            if let Some(index) = found {
+                let key: Vec<Datum<'_>> = index.columns().iter().map(|&column| values[column]).collect();
+                self.log_key(table, index.columns(), &key);
+            }
+        }
+        inserted
+    }
+
+    fn insert_inputs(&mut self, table: &Arc<Table>, inputs: &[Input<'_>]) -> Result<RowId, TransactionError> {
+        let at = self.set.table(table);
+        let (stamp, before) = (self.writer(table)?.stamp, self.set.writes.len());
+        let indexes = table.indexes();
+        let (row, version) = table.insert(inputs, &self.writer(table)?)?;
+        self.set.writes.push(Write { table: at, kind: WriteKind::Insert, row, version });
+        if let Err(error) = table.index_row(&indexes, row, self.view) {
+            drop(indexes);
+            self.set.undo(before, stamp);
+            return Err(error);
+        }
+        Ok(row)
+    }
+
+    /// Changes several values of a row, by their columns' numbers. If one of them is part of an index, the row is
+    /// deleted and inserted again; says where it is then.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transaction::set`] and [`Transaction::insert`].
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column.
+    pub fn update(
+        &mut self,
+        relation: &Relation,
+        row: RowId,
+        values: &[(usize, Datum<'_>)],
+    ) -> Result<RowId, TransactionError> {
+        let table = relation.table();
+        if !values.iter().any(|&(column, _)| table.is_indexed(column)) {
+            for &(column, value) in values {
+                self.set_datum(relation, row, column, value)?;
+            }
+            return Ok(row);
+        }
+        let mut inputs = Vec::with_capacity(table.schema().columns().len());
+        for column in 0..table.schema().columns().len() {
+            inputs.push(match values.iter().rev().find(|(changed, _)| *changed == column) {
+                Some(&(_, value)) => typed::input(table, column, value)?,
+                None => self.with_cell(relation, row, column, input_of)?,
+            });
+        }
+        let before = self.set.writes.len();
+        self.delete(relation, row)?;
+        self.insert_inputs(table, &inputs).inspect_err(|_| {
+            if let Some(stamp) = self.stamp {
+                self.set.undo(before, stamp);
+            }
+        })
+    }
+
+    /// Deletes a row.
+    ///
+    /// # Errors
+    ///
+    /// When another transaction has changed the row, when it does not see it, or when it only reads.
+    pub fn delete(&mut self, relation: &Relation, row: RowId) -> Result<(), TransactionError> {
+        let table = relation.table();
+        let slot = table.slot(row)?;
+        let at = self.set.table(table);
+        let version = {
+            let writer = self.writer(table)?;
+            let mut slot = slot.write();
+            slot.check(row.row(), &writer).map_err(|error| table.failed(row, error))?;
+            slot.delete(row.row(), &writer)
+        };
+        self.set.writes.push(Write { table: at, kind: WriteKind::Delete, row, version });
+        Ok(())
+    }
+}
+
+fn is_null(relation: &Relation, row: RowId, column: usize) -> TransactionError {
+    let column = relation.schema().columns()[column].name.clone();
+    TransactionError::IsNull { relation: relation.table().name(), column, row }
+}
