@@ -26,6 +26,7 @@ mod duplicates;
 mod found;
 mod hash;
 mod key;
+mod parts;
 mod range;
 
 use art::Tree;
@@ -34,6 +35,7 @@ pub use found::Found;
 use hash::HashTable;
 use key::{AnyBytes, KeyLayout};
 pub use key::{Key, KeyError};
+pub use parts::IndexParts;
 pub use range::{Direction, Range};
 
 /// How an index finds rows.

@@ -31,7 +31,7 @@ pub use buffer::{HEAP_BYTES_MAX, PartitionBuffer, Spare, SpareColumn, SpareHeap,
 pub use chunk::{CHUNK_ROWS_MAX, Chunk, Values, VisibleChunk};
 pub use datum::{Datum, RowId};
 pub use error::{AppendError, OutOfMemory};
-pub use index::{BulkError, Direction, Found, Index, IndexKind, Key, KeyError, Range, Source, Uniqueness};
+pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
 pub use memory::{Memory, Reservation};
 pub use relation::{Append, MergeKind, Relation, Snapshot};
 pub use statistics::{ColumnStatistics, Value};

@@ -7,8 +7,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use longshore_storage::{
-    Arena, BulkError, Chunk, Column, ColumnType, Datum, Direction, Index, IndexKind, Memory, OutOfMemory, RowId,
-    Schema, Source, Uniqueness,
+    Arena, BulkError, Chunk, Column, ColumnType, Datum, Direction, Index, IndexKind, IndexParts, Memory, OutOfMemory,
+    RowId, Schema, Source, Uniqueness,
 };
 use support::{Cell, Random, Row, buffers};
 
@@ -259,5 +259,60 @@ fn an_index_that_memory_does_not_suffice_for_stays_as_it_was() {
         index.clear();
         drop(index);
         assert_eq!(memory.used(), 0);
+    }
+}
+
+/// Parts that threads build of the chunks of a load, in whatever order, are the index of its rows in the end.
+#[test]
+fn parts_built_beside_a_load_are_the_index_of_its_rows() {
+    let schema = schema();
+    for (seed, (order, columns, uniqueness)) in [
+        (Ids::Ascending, &[0][..], Uniqueness::Unique),
+        (Ids::Shuffled, &[0], Uniqueness::Unique),
+        (Ids::Few, &[0], Uniqueness::Multiple),
+        (Ids::Few, &[0], Uniqueness::Unique),
+        (Ids::Shuffled, &[1], Uniqueness::Unique),
+        (Ids::Ascending, &[2, 0], Uniqueness::Unique),
+        (Ids::Sparse, &[1, 3], Uniqueness::Multiple),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut random = Random(300 + seed as u64);
+        let rows = rows(order, 45_000, &mut random);
+        let chunks = chunks(&schema, &rows, &mut random);
+        let (sources, ids) = (sources(&chunks), ids(&chunks));
+        let orders: Vec<u32> = (0..chunks.len() as u32).map(|at| 5 + at * 256).collect();
+        for kind in [IndexKind::Hash, IndexKind::Art] {
+            for threads in [1, 4] {
+                let what = format!("{kind:?} of {columns:?}, {order:?}, {threads} threads");
+                let index = Arc::new(Index::new("i", &schema, columns, kind, uniqueness, &Memory::new(None)));
+                let parts = IndexParts::new(&index);
+                std::thread::scope(|scope| {
+                    for thread in 0..threads {
+                        let (parts, orders, chunks) = (&parts, &orders, &chunks);
+                        scope.spawn(move || {
+                            for at in (0..chunks.len()).filter(|at| at % threads == thread) {
+                                parts.add(orders[at], &chunks[at].1).expect("there is memory");
+                            }
+                        });
+                    }
+                });
+                assert_eq!(index.rows(), 0, "{what}: until the end");
+                let built = parts.finish(&sources, &orders, threads, |_| true);
+                let expected = match uniqueness {
+                    Uniqueness::Unique => first_duplicate(&index, &rows, &ids, &Model::new(), RowId(0)),
+                    Uniqueness::Multiple => None,
+                };
+                match (expected, built) {
+                    (None, Ok(())) => assert_is(&index, &model(&index, &rows, &ids), &rows, &what),
+                    (Some(pair), Err(BulkError::Duplicate { first, second, .. })) => {
+                        assert_eq!((first, second), pair, "{what}");
+                        assert_eq!(index.rows(), 0, "{what}");
+                    }
+                    (expected, built) => panic!("{what}: {built:?} where {expected:?} is the first duplicate"),
+                }
+            }
+        }
     }
 }

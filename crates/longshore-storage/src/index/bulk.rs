@@ -20,7 +20,7 @@ use crate::error::OutOfMemory;
 use crate::memory::Reservation;
 
 /// Bytes that a row takes while it is gathered for a hash table, without those of a long key.
-const GATHERED_ROW_BYTES: usize = 48;
+pub(super) const GATHERED_ROW_BYTES: usize = 48;
 
 /// A chunk whose rows are to be indexed.
 #[derive(Clone, Copy, Debug)]
@@ -86,10 +86,7 @@ impl Index {
         is_in_the_way: impl Fn(RowId) -> bool + Sync,
     ) -> Result<(), BulkError> {
         let rules = ChunkRules { index: self, sources, is_in_the_way };
-        let duplicates = match self.uniqueness {
-            Uniqueness::Unique => Duplicates::by(&rules),
-            Uniqueness::Multiple => Duplicates::ignored(),
-        };
+        let duplicates = self.duplicates(&rules);
         let groups = groups(sources, threads);
         match &self.rows {
             Rows::Hash(table) => self.insert_into_table(table, sources, &groups, threads, duplicates),
@@ -129,6 +126,18 @@ impl Index {
         };
         let gathered: Vec<_> = on_threads(groups, |group| gather(group)).into_iter().collect::<Result<_, _>>()?;
         let (gathered, _reservations): (Vec<_>, Vec<_>) = gathered.into_iter().unzip();
+        self.link(table, sources, &gathered, threads, duplicates)
+    }
+
+    /// Links what was gathered into a table, or nothing of it.
+    pub(super) fn link(
+        &self,
+        table: &HashTable,
+        sources: &[Source<'_>],
+        gathered: &[Gathered],
+        threads: usize,
+        duplicates: Duplicates<'_>,
+    ) -> Result<(), BulkError> {
         let next = AtomicUsize::new(0);
         let link = || {
             let mut duplicates = duplicates;
@@ -138,11 +147,11 @@ impl Index {
                 if shard >= SHARDS {
                     break;
                 }
-                result = table.link(shard, &gathered, &mut duplicates);
+                result = table.link(shard, gathered, &mut duplicates);
             }
             result.map(|()| duplicates.least())
         };
-        let workers: Vec<()> = vec![(); groups.len().min(threads).max(1)];
+        let workers: Vec<()> = vec![(); gathered.len().min(threads).max(1)];
         let linked: Result<Vec<_>, OutOfMemory> = on_threads(&workers, |()| link()).into_iter().collect();
         let mut all = duplicates;
         let result = linked.map_err(BulkError::from).and_then(|found| {
@@ -169,12 +178,25 @@ impl Index {
                 sink.source = Some(*source);
                 self.layout.encode_chunk(source.chunk, &mut sink)?;
             }
-            Ok::<_, OutOfMemory>(sink.builder.finish())
+            let (part, found) = sink.builder.finish();
+            Ok::<_, OutOfMemory>((part, found.least()))
         };
         let parts: Vec<_> = on_threads(groups, build).into_iter().collect::<Result<_, _>>()?;
-        let (mut all, mut duplicates) = (read(tree).sibling(), duplicates);
-        for (part, found) in parts {
-            if let Some((first, second)) = found.least() {
+        self.merge_trees(tree, sources, parts, threads, duplicates)
+    }
+
+    /// Merges siblings of a tree into it, or none of them; with each comes what it knows of duplicates.
+    pub(super) fn merge_trees(
+        &self,
+        tree: &RwLock<Tree>,
+        sources: &[Source<'_>],
+        parts: Vec<(Tree, Option<(RowId, RowId)>)>,
+        threads: usize,
+        mut duplicates: Duplicates<'_>,
+    ) -> Result<(), BulkError> {
+        let mut all = read(tree).sibling();
+        for (part, least) in parts {
+            if let Some((first, second)) = least {
                 duplicates.take(first, second);
             }
             all.merge(part, threads, &mut duplicates);
@@ -188,6 +210,14 @@ impl Index {
             self.remove_chunks(sources);
         }
         result
+    }
+
+    /// What is to be found out about rows with the same key.
+    pub(super) fn duplicates<'d>(&self, rules: &'d dyn Rules) -> Duplicates<'d> {
+        match self.uniqueness {
+            Uniqueness::Unique => Duplicates::by(rules),
+            Uniqueness::Multiple => Duplicates::ignored(),
+        }
     }
 
     /// An error if a row has the key of another one.
@@ -221,7 +251,7 @@ fn groups<'g, 's>(sources: &'g [Source<'s>], threads: usize) -> Vec<&'g [Source<
 }
 
 /// Does something with each of some things, each on a thread of its own, the last one on this one.
-fn on_threads<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(super) fn on_threads<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let Some((last, others)) = things.split_last() else { return Vec::new() };
     let work = &work;
     std::thread::scope(|scope| {
@@ -235,10 +265,10 @@ fn on_threads<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> 
 }
 
 /// What is known of the rows of chunks.
-struct ChunkRules<'a, F> {
-    index: &'a Index,
-    sources: &'a [Source<'a>],
-    is_in_the_way: F,
+pub(super) struct ChunkRules<'a, F> {
+    pub(super) index: &'a Index,
+    pub(super) sources: &'a [Source<'a>],
+    pub(super) is_in_the_way: F,
 }
 
 impl<F: Fn(RowId) -> bool + Sync> Rules for ChunkRules<'_, F> {
@@ -264,9 +294,9 @@ impl Source<'_> {
 }
 
 /// Gathers keys for a hash table.
-struct Gather<'s> {
-    gathered: Gathered,
-    source: Option<Source<'s>>,
+pub(super) struct Gather<'s> {
+    pub(super) gathered: Gathered,
+    pub(super) source: Option<Source<'s>>,
 }
 
 impl KeySink for Gather<'_> {
@@ -285,9 +315,9 @@ impl KeySink for Gather<'_> {
 }
 
 /// Builds a tree.
-struct Build<'s, 'd> {
-    builder: Builder<'d>,
-    source: Option<Source<'s>>,
+pub(super) struct Build<'s, 'd> {
+    pub(super) builder: Builder<'d>,
+    pub(super) source: Option<Source<'s>>,
 }
 
 impl KeySink for Build<'_, '_> {

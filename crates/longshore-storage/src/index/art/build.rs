@@ -7,10 +7,12 @@
 use super::Tree;
 use super::insert::{Place, common, insertion_words};
 use super::node::Ref;
+use super::words::Words;
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
 use crate::index::duplicates::Duplicates;
 use crate::index::key::{KeyBytes, LongBytes, SHORT_BYTES, ShortBytes};
+use crate::index::range::Direction;
 
 /// Appends rows to a tree.
 pub(in crate::index) struct Builder<'d> {
@@ -69,5 +71,48 @@ impl<'d> Builder<'d> {
     /// The tree, and what was found out about duplicates.
     pub(in crate::index) fn finish(self) -> (Tree, Duplicates<'d>) {
         (self.tree, self.duplicates)
+    }
+}
+
+impl Tree {
+    /// Gives every row another number.
+    pub(in crate::index) fn renumber(&mut self, mut number: impl FnMut(RowId) -> RowId) {
+        self.root = self.words.renumber(self.root, &mut number);
+    }
+}
+
+impl Words {
+    fn renumber(&mut self, at: Ref, number: &mut impl FnMut(RowId) -> RowId) -> Ref {
+        match at {
+            Ref::Empty => Ref::Empty,
+            Ref::Row(row) => Ref::Row(number(row)),
+            Ref::Leaf(leaf) => {
+                let rows = self.renumber(Ref::of(self.get(leaf)), number);
+                self.set(leaf, rows.word());
+                at
+            }
+            Ref::Node(node) if self.header(node).has_rows() => {
+                // Their order stays, but not the bytes by which they branch.
+                let mut rows = Vec::new();
+                self.each_row(at, Direction::Forward, &mut |row| {
+                    rows.push(number(row));
+                    true
+                });
+                self.free_row_nodes(at);
+                rows.into_iter().fold(Ref::Empty, |rows, row| {
+                    self.reserve_anyway(insertion_words(0));
+                    if rows == Ref::Empty { Ref::Row(row) } else { self.merge_rows(rows, Ref::Row(row)).0 }
+                })
+            }
+            Ref::Node(node) => {
+                let mut next = self.first_child(node, 0);
+                while let Some((byte, child)) = next {
+                    let renumbered = self.renumber(Ref::of(self.get(child)), number);
+                    self.set(child, renumbered.word());
+                    next = byte.checked_add(1).and_then(|from| self.first_child(node, from));
+                }
+                at
+            }
+        }
     }
 }

@@ -127,6 +127,17 @@ impl Words {
         }
     }
 
+    /// Gives back the nodes of rows, not the rows.
+    pub(super) fn free_row_nodes(&mut self, rows: Ref) {
+        let Ref::Node(node) = rows else { return };
+        let mut next = self.first_child(node, 0);
+        while let Some((byte, child)) = next {
+            self.free_row_nodes(Ref::of(self.get(child)));
+            next = byte.checked_add(1).and_then(|from| self.first_child(node, from));
+        }
+        self.free_node(node);
+    }
+
     /// Goes through rows in order, until it is told to stop; says whether it was not.
     pub(super) fn each_row(&self, rows: Ref, direction: Direction, take: &mut impl FnMut(RowId) -> bool) -> bool {
         match rows {

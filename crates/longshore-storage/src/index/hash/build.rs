@@ -42,6 +42,13 @@ impl Gathered {
         Gathered { shards: (0..SHARDS).map(|_| Share::default()).collect() }
     }
 
+    /// Gives every row another number.
+    pub(in crate::index) fn renumber(&mut self, mut number: impl FnMut(RowId) -> RowId) {
+        for entry in self.shards.iter_mut().flat_map(|share| &mut share.entries) {
+            entry.row = number(entry.row);
+        }
+    }
+
     /// Adds a short key.
     #[inline]
     pub(in crate::index) fn push_short(&mut self, key: ShortBytes, row: RowId, has_null: bool) {

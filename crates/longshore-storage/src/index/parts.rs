@@ -1,0 +1,186 @@
+//! Builds an index beside a load: every chunk that is ready is indexed by the thread that has it, while others are still
+//! being filled (*Instant Loading*, 3.6: each task maintains the index of its partition, merged with the relation).
+//!
+//! Until the load commits, nobody knows the numbers that its chunks will have in the relation. So each chunk has a number
+//! in the order of the load, and rows are renumbered in the end; what is told of duplicates is in the order of the load
+//! from the start. There are as many parts as threads were at work at once, not one per chunk: a thread goes on with a
+//! part that is idle, so that in the end few are to be merged.
+//!
+//! Not here: when chunks are ready, and what becomes of them (`relation/append.rs`).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::art::{Builder, Tree};
+use super::bulk::{Build, BulkError, ChunkRules, GATHERED_ROW_BYTES, Gather, Source, on_threads};
+use super::duplicates::Rules;
+use super::hash::Gathered;
+use super::{Index, Rows, read};
+use crate::chunk::Chunk;
+use crate::datum::RowId;
+use crate::error::OutOfMemory;
+use crate::memory::Reservation;
+
+/// The rows of a load that are to be added to an index.
+pub struct IndexParts {
+    index: Arc<Index>,
+    idle: Mutex<Vec<Part>>,
+}
+
+/// What one thread after the other adds to.
+enum Part {
+    Hash(Gathered, Reservation),
+    Art(Builder<'static>),
+}
+
+/// The rows of a part by themselves: all of them are new, and keys with NULL are not compared.
+struct Loaded;
+
+impl Rules for Loaded {
+    fn is_new(&self, _: RowId) -> bool {
+        true
+    }
+
+    fn has_null(&self, _: RowId) -> bool {
+        false
+    }
+
+    fn is_in_the_way(&self, _: RowId) -> bool {
+        false
+    }
+}
+
+impl IndexParts {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(index: &Arc<Index>) -> IndexParts {
+        IndexParts { index: Arc::clone(index), idle: Mutex::default() }
+    }
+
+    /// The index.
+    #[must_use]
+    pub fn index(&self) -> &Arc<Index> {
+        &self.index
+    }
+
+    /// Takes in the rows of a chunk. `order` is its number in the load, which nothing but order is expected of. Threads
+    /// may call this side by side.
+    ///
+    /// # Errors
+    ///
+    /// When memory runs out.
+    pub fn add(&self, order: u32, chunk: &Chunk) -> Result<(), OutOfMemory> {
+        let idle = self.idle().pop();
+        let mut part = idle.unwrap_or_else(|| self.new_part());
+        let source = Some(Source { number: order as usize, chunk, rows: None });
+        let layout = &self.index.layout;
+        let added = match part {
+            Part::Hash(gathered, mut reservation) => {
+                reservation.grow(chunk.rows() * GATHERED_ROW_BYTES)?;
+                let mut sink = Gather { gathered, source };
+                let added = layout.encode_chunk(chunk, &mut sink);
+                part = Part::Hash(sink.gathered, reservation);
+                added
+            }
+            Part::Art(builder) => {
+                let mut sink = Build { builder, source };
+                let added = layout.encode_chunk(chunk, &mut sink);
+                part = Part::Art(sink.builder);
+                added
+            }
+        };
+        self.idle().push(part);
+        added
+    }
+
+    /// Adds the rows of all chunks to the index. `sources` are these chunks with the numbers that they have now, in the
+    /// order of the load, which `orders` tells.
+    ///
+    /// # Errors
+    ///
+    /// As [`Index::insert_chunks`]. Then no row is added.
+    ///
+    /// # Panics
+    ///
+    /// When a chunk that was added is missing.
+    pub fn finish(
+        self,
+        sources: &[Source<'_>],
+        orders: &[u32],
+        threads: usize,
+        is_in_the_way: impl Fn(RowId) -> bool + Sync,
+    ) -> Result<(), BulkError> {
+        let IndexParts { index, idle } = self;
+        let rules = ChunkRules { index: &index, sources, is_in_the_way };
+        let duplicates = index.duplicates(&rules);
+        // Chunks follow each other for long, so the last one is looked at first.
+        let renumber = |last: &mut (u32, usize), row: RowId| {
+            let order = row.chunk() as u32;
+            if last.0 != order || sources.get(last.1).is_none() {
+                *last = (order, orders.binary_search(&order).expect("a chunk that was added"));
+            }
+            RowId::new(sources[last.1].number, row.row())
+        };
+        let parts: Vec<Mutex<Option<Part>>> = idle
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .into_iter()
+            .map(|part| Mutex::new(Some(part)))
+            .collect();
+        // As many threads as there were parts: each renumbers one.
+        let parts = on_threads(&parts, |part| {
+            let mut last = (0, usize::MAX);
+            match part.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                Some(Part::Hash(mut gathered, reservation)) => {
+                    gathered.renumber(|row| renumber(&mut last, row));
+                    Renumbered::Hash(gathered, reservation)
+                }
+                Some(Part::Art(builder)) => {
+                    let (mut tree, found) = builder.finish();
+                    tree.renumber(|row| renumber(&mut last, row));
+                    let mut pair = |(first, second)| (renumber(&mut last, first), renumber(&mut last, second));
+                    Renumbered::Art(tree, found.least().map(&mut pair))
+                }
+                None => Renumbered::Nothing,
+            }
+        });
+        let (mut tables, mut reservations, mut trees) = (Vec::new(), Vec::new(), Vec::new());
+        for part in parts {
+            match part {
+                Renumbered::Hash(gathered, reservation) => {
+                    tables.push(gathered);
+                    reservations.push(reservation);
+                }
+                Renumbered::Art(tree, least) => trees.push((tree, least)),
+                Renumbered::Nothing => {}
+            }
+        }
+        match &index.rows {
+            Rows::Hash(table) => index.link(table, sources, &tables, threads, duplicates),
+            Rows::Art(tree) => index.merge_trees(tree, sources, trees, threads, duplicates),
+        }
+    }
+
+    fn new_part(&self) -> Part {
+        match &self.index.rows {
+            Rows::Hash(_) => Part::Hash(Gathered::new(), Reservation::new(&self.index.memory)),
+            Rows::Art(tree) => Part::Art(Builder::new(read(tree).sibling(), self.index.duplicates(&Loaded))),
+        }
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Part>> {
+        // Parts are put back whole.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Renumbered {
+    Hash(Gathered, Reservation),
+    Art(Tree, Option<(RowId, RowId)>),
+    Nothing,
+}
+
+impl std::fmt::Debug for IndexParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IndexParts").field("index", &self.index).finish_non_exhaustive()
+    }
+}
