@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::Array;
-use longshore_storage::{Append, Arena, CHUNK_ROWS_MAX, Memory, MergeKind, Relation, Schema, Snapshot, Value};
+use longshore_storage::{Append, Arena, CHUNK_ROWS_MAX, Memory, MergeKind, Relation, Schema, Snapshot};
 use support::{Cell, Random, Row, all_types, batch, buffers, id_and_text, ids_in, relation, rows_in};
 
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
@@ -48,32 +48,6 @@ fn merge_shuffled(
     });
 }
 
-/// Counts must be right, and bounds must bound.
-fn check_statistics(snapshot: &Snapshot, rows: &[Row]) {
-    for (at, column) in snapshot.schema().columns().iter().enumerate() {
-        let statistics = snapshot.statistics(at);
-        let values: Vec<&Cell> = rows.iter().map(|row| &row[at]).filter(|cell| **cell != Cell::Null).collect();
-        assert_eq!(statistics.row_count, rows.len() as u64);
-        assert_eq!(statistics.null_count, (rows.len() - values.len()) as u64, "{}", column.name);
-        let value = |cell: &Cell| match cell.clone() {
-            Cell::Null => unreachable!(),
-            Cell::Boolean(value) => Value::Boolean(value),
-            Cell::Integer(value) => Value::Integer(value),
-            Cell::Decimal(value) => Value::Decimal(value),
-            Cell::Float(bits) => Value::Float(f64::from_bits(bits)),
-            Cell::Text(text) => Value::Text(text),
-            Cell::Bytes(bytes) => Value::Bytes(bytes),
-        };
-        let values: Vec<Value> = values.into_iter().map(value).collect();
-        let (min, max) = (statistics.min, statistics.max);
-        assert!(values.iter().all(|value| min.as_ref().is_none_or(|min| min <= value)), "{} {min:?}", column.name);
-        assert!(values.iter().all(|value| max.as_ref().is_none_or(|max| max >= value)), "{} {max:?}", column.name);
-        if statistics.exact {
-            assert!(values.contains(&min.expect("a minimum")) && values.contains(&max.expect("a maximum")));
-        }
-    }
-}
-
 #[test]
 fn appends_of_every_kind_add_up_to_the_model() {
     let schema = all_types();
@@ -98,7 +72,7 @@ fn appends_of_every_kind_add_up_to_the_model() {
             }
             assert!(rows_in(&relation.snapshot()) == model, "seed {seed}, {kind:?}");
         }
-        check_statistics(&relation.snapshot(), &model);
+        support::check_statistics(&relation.snapshot(), &model);
     }
 }
 
@@ -131,7 +105,7 @@ fn large_appends_are_equal_whatever_the_merge() {
             } else {
                 assert_eq!(sizes, [CHUNK_ROWS_MAX, CHUNK_ROWS_MAX, 16 * 9_999 - 2 * CHUNK_ROWS_MAX]);
             }
-            check_statistics(&snapshot, &rows);
+            support::check_statistics(&snapshot, &rows);
         }
     }
 }
@@ -155,7 +129,7 @@ fn many_small_appends_make_few_chunks() {
         let snapshot = relation.snapshot();
         assert_eq!(snapshot.chunks().len(), model.len().div_ceil(CHUNK_ROWS_MAX));
         assert!(rows_in(&snapshot) == model);
-        check_statistics(&snapshot, &model);
+        support::check_statistics(&snapshot, &model);
         assert!(relation.memory().used() < 16 << 20, "{} bytes are used", relation.memory().used());
     }
 }

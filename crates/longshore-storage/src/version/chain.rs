@@ -7,6 +7,9 @@ use crate::transaction::StampId;
 /// No version.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Heads that a slot keeps for reuse: a quarter of what it could have.
+const SPARE_HEADS_MAX: usize = RANGES / 4;
+
 const RANGES: usize = CHUNK_ROWS_MAX / RANGE_ROWS;
 const _: () = assert!(CHUNK_ROWS_MAX.is_multiple_of(RANGE_ROWS));
 
@@ -65,8 +68,8 @@ pub(crate) struct Versions {
     slab: Vec<Version>,
     free: u32,
     count: usize,
-    /// Heads without versions, for the next range that gets one.
-    spare: Option<Box<[u32; RANGE_ROWS]>>,
+    /// Heads without versions, for the next ranges that get one.
+    spare: Vec<Box<[u32; RANGE_ROWS]>>,
 }
 
 impl Versions {
@@ -78,7 +81,7 @@ impl Versions {
             slab: Vec::new(),
             free: NONE,
             count: 0,
-            spare: None,
+            spare: Vec::new(),
         }
     }
 
@@ -122,7 +125,7 @@ impl Versions {
     pub(crate) fn push(&mut self, row: usize, stamp: StampId, change: Change) -> u32 {
         let range = row / RANGE_ROWS;
         let heads =
-            self.heads[range].get_or_insert_with(|| self.spare.take().unwrap_or_else(|| Box::new([NONE; RANGE_ROWS])));
+            self.heads[range].get_or_insert_with(|| self.spare.pop().unwrap_or_else(|| Box::new([NONE; RANGE_ROWS])));
         let older = heads[row % RANGE_ROWS];
         let version = Version { change, stamp, older, newer: NONE, row: row as u16 };
         let at = if self.free == NONE {
@@ -162,7 +165,10 @@ impl Versions {
         self.counts[range] -= 1;
         if self.counts[range] == 0 {
             // All heads are none again.
-            self.spare = self.heads[range].take();
+            let heads = self.heads[range].take();
+            if self.spare.len() < SPARE_HEADS_MAX {
+                self.spare.extend(heads);
+            }
             self.spans[range] = Span::EMPTY;
         }
         if self.count == 0 && self.slab.len() > RANGE_ROWS {

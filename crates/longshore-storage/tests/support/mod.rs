@@ -8,7 +8,7 @@ use arrow_array::builder::{BinaryViewBuilder, BooleanBuilder, Decimal128Builder,
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use longshore_storage::{Arena, Column, ColumnType, Memory, PartitionBuffer, Relation, Schema, Snapshot};
+use longshore_storage::{Arena, Column, ColumnType, Memory, PartitionBuffer, Relation, Schema, Snapshot, Value};
 
 /// A value of any type.
 #[derive(Clone, Debug, PartialEq)]
@@ -266,4 +266,30 @@ pub(crate) fn buffers(schema: &Arc<Schema>, rows: &[Row], arena: &mut Arena) -> 
 /// An empty relation without a limit of memory.
 pub(crate) fn relation(schema: &Arc<Schema>) -> Relation {
     Relation::new(Arc::clone(schema), Memory::new(None))
+}
+
+/// Counts must be right, and bounds must bound.
+pub(crate) fn check_statistics(snapshot: &Snapshot, rows: &[Row]) {
+    for (at, column) in snapshot.schema().columns().iter().enumerate() {
+        let statistics = snapshot.statistics(at);
+        let values: Vec<&Cell> = rows.iter().map(|row| &row[at]).filter(|cell| **cell != Cell::Null).collect();
+        assert_eq!(statistics.row_count, rows.len() as u64);
+        assert_eq!(statistics.null_count, (rows.len() - values.len()) as u64, "{}", column.name);
+        let value = |cell: &Cell| match cell.clone() {
+            Cell::Null => unreachable!(),
+            Cell::Boolean(value) => Value::Boolean(value),
+            Cell::Integer(value) => Value::Integer(value),
+            Cell::Decimal(value) => Value::Decimal(value),
+            Cell::Float(bits) => Value::Float(f64::from_bits(bits)),
+            Cell::Text(text) => Value::Text(text),
+            Cell::Bytes(bytes) => Value::Bytes(bytes),
+        };
+        let values: Vec<Value> = values.into_iter().map(value).collect();
+        let (min, max) = (statistics.min, statistics.max);
+        assert!(values.iter().all(|value| min.as_ref().is_none_or(|min| min <= value)), "{} {min:?}", column.name);
+        assert!(values.iter().all(|value| max.as_ref().is_none_or(|max| max >= value)), "{} {max:?}", column.name);
+        if statistics.exact {
+            assert!(values.contains(&min.expect("a minimum")) && values.contains(&max.expect("a maximum")));
+        }
+    }
 }

@@ -128,6 +128,9 @@ impl HotChunk {
             let column = &mut self.columns[at];
             let is_null = *value == Input::Null;
             let was_null = free.is_some() && column.is_null(row);
+            if free.is_some() {
+                column.overwritten();
+            }
             if is_null || was_null || column.is_null(row) {
                 column.set_null(row, is_null, was_null);
             }
