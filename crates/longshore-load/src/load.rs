@@ -40,9 +40,24 @@ pub fn copy_from(
     control: &Control,
 ) -> Result<LoadReport, LoadError> {
     let append = relation.begin_append(tuning.merge);
-    let mut report = load(inputs, relation.schema(), relation.memory(), Some(&append), options, tuning, control)?;
+    let mut report = load_into(inputs, relation, &append, options, tuning, control)?;
     report.rows = append.commit();
     Ok(report)
+}
+
+/// Loads files as [`copy_from`] does, but leaves it to the caller to commit the append to `relation`.
+///
+/// # Errors
+/// As [`copy_from`].
+pub fn load_into(
+    inputs: Vec<InputFile>,
+    relation: &Relation,
+    append: &Append<'_>,
+    options: &TextOptions,
+    tuning: &Tuning,
+    control: &Control,
+) -> Result<LoadReport, LoadError> {
+    load(inputs, relation.schema(), relation.memory(), Some(append), options, tuning, control)
 }
 
 /// Reads files as [`copy_from`] does into a relation of this schema, checks all of them, and keeps nothing of them.

@@ -10,6 +10,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::chunk::hot::HotChunk;
 use crate::index::{Index, IndexKind, Uniqueness};
 use crate::memory::Memory;
 use crate::transaction::{TransactionError, Transactions, View};
@@ -65,6 +66,20 @@ impl Relation {
     #[must_use]
     pub fn in_database(schema: Arc<Schema>, memory: Arc<Memory>, transactions: &Arc<Transactions>) -> Relation {
         Relation { table: Arc::new(Table::new(schema, memory, Arc::clone(transactions))) }
+    }
+
+    /// A relation that was made by itself as one of a database, to all of whose transactions its rows were always there.
+    /// Indexes stay behind.
+    #[must_use]
+    pub fn into_database(self, transactions: &Arc<Transactions>) -> Relation {
+        let snapshot = self.snapshot();
+        let moved = Relation::in_database(Arc::clone(self.schema()), Arc::clone(self.memory()), transactions);
+        let slots: Vec<HotChunk> =
+            snapshot.chunks().iter().map(|chunk| HotChunk::of_chunk(Arc::clone(chunk))).collect();
+        if !slots.is_empty() {
+            moved.table.push(slots);
+        }
+        moved
     }
 
     /// Gives it a name for messages, unless it has one.

@@ -156,6 +156,12 @@ impl VisibleChunk {
         }
     }
 
+    /// Whether the view sees the values of rows `offset..offset + len` of a column as the chunk holds them.
+    #[must_use]
+    pub fn is_stored(&self, column: usize, offset: usize, len: usize) -> bool {
+        self.overlay.as_ref().is_none_or(|overlay| overlay.patches(column, offset, len).is_empty())
+    }
+
     /// Patched copies of the values of some rows, and of their validity bits; `None` if nothing is to be patched.
     fn patched(&self, column: usize, offset: usize, len: usize) -> Option<(Buffer, Option<Buffer>)> {
         assert!(offset + len <= self.rows(), "rows {offset} to {} of {}", offset + len, self.rows());

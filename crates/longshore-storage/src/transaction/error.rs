@@ -105,7 +105,9 @@ pub enum TransactionError {
         column: String,
         /// Its type.
         column_type: ColumnType,
-        /// Characters of the text.
+        /// The text, shortened for display.
+        value: String,
+        /// Its characters.
         length: usize,
     },
     /// A value that the column's type cannot represent.
@@ -213,10 +215,10 @@ impl fmt::Display for TransactionError {
             TransactionError::IsNull { relation, column, row } => {
                 write!(f, "column {column} of row {row} of {relation} is NULL; read it as a value that may be missing")
             }
-            TransactionError::TooLong { relation, column, column_type, length } => write!(
+            TransactionError::TooLong { relation, column, column_type, value, length } => write!(
                 f,
-                "column {column} {column_type} of {relation}: a text of {length} characters is too long; shorten it or \
-                 widen the column"
+                "column {column} {column_type} of {relation}: \"{value}\" is too long ({length} characters); shorten it or widen the \
+                 column"
             ),
             TransactionError::Invalid { relation, column, column_type, value } => write!(
                 f,

@@ -108,20 +108,25 @@ fn text<'a>(table: &Table, column: usize, text: &'a str) -> Result<Input<'a>, Tr
         relation: table.name(),
         column: described.name.clone(),
         column_type: described.column_type,
+        value: shown(text),
         length: text.chars().count(),
     })
 }
 
-fn invalid(table: &Table, column: usize, value: &str) -> TransactionError {
-    let described = &table.schema().columns()[column];
-    let value = match value.char_indices().nth(SHOWN_CHARACTERS_MAX) {
+/// A value, shortened for display.
+fn shown(value: &str) -> String {
+    match value.char_indices().nth(SHOWN_CHARACTERS_MAX) {
         Some((end, _)) => format!("{}...", &value[..end]),
         None => value.to_owned(),
-    };
+    }
+}
+
+fn invalid(table: &Table, column: usize, value: &str) -> TransactionError {
+    let described = &table.schema().columns()[column];
     TransactionError::Invalid {
         relation: table.name(),
         column: described.name.clone(),
         column_type: described.column_type,
-        value,
+        value: shown(value),
     }
 }
