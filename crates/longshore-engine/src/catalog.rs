@@ -4,16 +4,52 @@
 //! (`sql::names`). Not here: what a table holds (`longshore-storage`).
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use longshore_storage::Relation;
+use longshore_storage::{Relation, Uniqueness};
 
 use crate::Error;
+use crate::statement::Key;
 
-/// A table: a name and a relation.
+/// A table: a name, a relation, and what its keys are for.
 pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) relation: Arc<Relation>,
+    /// In the order in which they were made; each has an index of its name in the relation.
+    keys: RwLock<Vec<Key>>,
+}
+
+impl Table {
+    /// A table with these keys, whose indexes are built from the rows that there are.
+    pub(crate) fn new(name: &str, relation: Arc<Relation>, keys: Vec<Key>) -> Result<Self, Error> {
+        let table = Self { name: name.to_owned(), relation, keys: RwLock::default() };
+        for key in keys {
+            table.add_key(key)?;
+        }
+        Ok(table)
+    }
+
+    /// The keys, in the order in which they were made.
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Builds the index of a key from the rows that there are, and keeps it from then on.
+    pub(crate) fn add_key(&self, key: Key) -> Result<(), Error> {
+        let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
+        self.relation.create_index(&key.name, &key.columns, key.index, uniqueness)?;
+        self.keys.write().unwrap_or_else(PoisonError::into_inner).push(key);
+        Ok(())
+    }
+
+    /// Drops the index `name`.
+    pub(crate) fn drop_key(&self, name: &str) -> Result<(), Error> {
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        self.relation.drop_index(name)?;
+        keys.retain(|key| key.name != name);
+        Ok(())
+    }
 }
 
 /// A view: a name for a query.
@@ -26,6 +62,12 @@ pub(crate) struct View {
     pub(crate) columns: Vec<String>,
     /// Tables and views that the query reads.
     pub(crate) reads: Vec<String>,
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// What a name stands for.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use longshore_storage::Memory;
 use longshore_storage::checksum::{Checksum, checksum};
+use longshore_storage::{Memory, Relation, Schema, Transactions};
 
 use crate::catalog::Catalog;
 use crate::datafusion::Queries;
@@ -15,6 +15,7 @@ pub struct Database {
     pub(crate) config: Config,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) memory: Arc<Memory>,
+    pub(crate) transactions: Arc<Transactions>,
     pub(crate) queries: Queries,
 }
 
@@ -37,7 +38,8 @@ impl Database {
         let memory = Memory::new(config.memory_limit);
         let catalog = Arc::new(Catalog::default());
         let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory))?;
-        Ok(Arc::new(Self { config, catalog, memory, queries }))
+        let transactions = Transactions::new();
+        Ok(Arc::new(Self { config, catalog, memory, transactions, queries }))
     }
 
     /// A new session; sessions share the tables and nothing else.
@@ -58,6 +60,16 @@ impl Database {
         &self.memory
     }
 
+    /// An empty relation of this database, for the table `name`.
+    pub(crate) fn relation(&self, name: &str, schema: impl Into<Arc<Schema>>) -> Relation {
+        Relation::in_database(schema.into(), Arc::clone(&self.memory), &self.transactions).with_name(name)
+    }
+
+    /// A relation that was made by itself as one of this database, for the table `name`.
+    pub(crate) fn adopt(&self, name: &str, relation: Relation) -> Relation {
+        relation.into_database(&self.transactions).with_name(name)
+    }
+
     /// Names of all tables and views, sorted.
     #[must_use]
     pub fn table_names(&self) -> Vec<String> {
@@ -72,6 +84,15 @@ impl Database {
         let found = self.catalog.table(table);
         let found = found.ok_or_else(|| Error::not_found(format!("table {table} does not exist")))?;
         Ok(checksum(&found.relation.snapshot(), self.config.threads))
+    }
+
+    /// The keys and indexes of the table `table` as SQL describes them, in the order in which they were made; empty if
+    /// there is none.
+    #[must_use]
+    pub fn keys(&self, table: &str) -> Vec<String> {
+        let Some(table) = self.catalog.table(table) else { return Vec::new() };
+        let columns = table.relation.schema().columns();
+        table.keys().iter().map(|key| key.described(columns)).collect()
     }
 
     /// Names of the columns of the table `table`, in order; empty if there is none.

@@ -5,6 +5,7 @@
 //! simple predicates and limits. Not here: statements other than queries and INSERT (`statement`).
 
 mod casts;
+mod change;
 mod checked;
 mod columnar;
 mod context;
@@ -22,6 +23,7 @@ mod plan;
 mod predicate;
 mod prune;
 mod pushdown;
+mod reads;
 mod scan;
 mod scan_stream;
 mod statistics;
@@ -31,19 +33,22 @@ mod workers;
 use std::path::Path;
 use std::sync::Arc;
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_load::{Control, RejectSummary};
-use longshore_storage::{Memory, MergeKind, Relation, Schema};
+use longshore_storage::{Memory, MergeKind, Relation, Schema, Snapshot};
 use sqlparser::ast::{Query, Statement};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
 use crate::catalog::{Catalog, Table};
 use crate::statement::blocking;
+use crate::transaction::Work;
 use crate::{Config, Error, Report, RowStream};
+pub(crate) use change::{FoundRows, ROW_COLUMN, TARGET, datum, images, rows_with_numbers};
 pub(crate) use columnar::{Columnar, FileKind};
 use errors::ours;
 use in_situ::Files;
@@ -81,6 +86,15 @@ pub(crate) struct Appended {
     pub(crate) rejects: RejectSummary,
 }
 
+/// What a query is about that finds rows to change.
+pub(crate) struct Changing<'a> {
+    pub(crate) table: &'a Table,
+    /// The columns that are set.
+    pub(crate) columns: &'a [usize],
+    /// Rows that the query knows by a name.
+    pub(crate) named: Option<(&'a str, RecordBatch)>,
+}
+
 /// Files that a statement of ours reads under a name.
 pub(crate) enum NamedSource {
     Text(Box<TextTable>),
@@ -99,18 +113,78 @@ impl Queries {
         Ok(Self { state, files, pool: Pool::start(config.threads)? })
     }
 
-    fn planner(&self, control: &Arc<Control>) -> Planner {
-        Planner::new(&self.state, self.files.clone(), control)
+    fn planner(&self, work: &Arc<Work>, control: &Arc<Control>) -> Planner {
+        Planner::new(&self.state, self.files.clone(), work, control)
     }
 
     /// A planner of statements whose files reject as `rejects` says.
-    fn planner_rejecting(&self, rejects: Option<FileRejects>, control: &Arc<Control>) -> Planner {
-        Planner::new(&self.state, Files { rejects, ..self.files.clone() }, control)
+    fn planner_rejecting(&self, rejects: Option<FileRejects>, work: &Arc<Work>, control: &Arc<Control>) -> Planner {
+        Planner::new(&self.state, Files { rejects, ..self.files.clone() }, work, control)
     }
 
     /// Starts a query, EXPLAIN or SHOW; the rows are made while they are read.
-    pub(crate) async fn query(&self, statement: Statement, control: &Arc<Control>) -> Result<RowStream, Error> {
-        let planner = self.planner(control);
+    pub(crate) async fn query(
+        &self,
+        statement: Statement,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<RowStream, Error> {
+        self.run_query(&self.planner(work, control), statement, control).await
+    }
+
+    /// The rows to change that the query `statement` finds, which reads the table under the name [`TARGET`] and returns
+    /// the numbers of rows and the new values of the columns.
+    pub(crate) async fn find_rows(
+        &self,
+        statement: Statement,
+        changing: Changing<'_>,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<FoundRows, Error> {
+        let planner = self.planner(work, control);
+        planner.change(changing.table);
+        if let Some((name, rows)) = changing.named {
+            planner.define_rows(name, rows).map_err(ours)?;
+        }
+        let rows = self.run_query(&planner, statement, control).await?;
+        FoundRows::read(rows, changing.table.relation.schema(), changing.columns).await
+    }
+
+    /// The rows of the INSERT `statement`, whose target is `table`, in the types of its columns.
+    pub(crate) async fn rows_to_insert(
+        &self,
+        statement: Statement,
+        table: &Table,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<RecordBatch, Error> {
+        let planner = self.planner(work, control);
+        planner.insert_into(table);
+        let (relation, plan) = insert::target(planner.logical(statement).await?)?;
+        let physical = Box::pin(planner.physical_insert(&plan)).await?;
+        let rows = self.run(&planner, physical, control)?;
+        insert::gather(&relation, rows).await
+    }
+
+    /// Starts the query `statement`, which reads the rows `images` under the name [`TARGET`].
+    pub(crate) async fn query_images(
+        &self,
+        statement: Statement,
+        images: RecordBatch,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<RowStream, Error> {
+        let planner = self.planner(work, control);
+        planner.define_rows(TARGET, images).map_err(ours)?;
+        self.run_query(&planner, statement, control).await
+    }
+
+    async fn run_query(
+        &self,
+        planner: &Planner,
+        statement: Statement,
+        control: &Arc<Control>,
+    ) -> Result<RowStream, Error> {
         let plan = planner.logical(statement).await?;
         SQLOptions::new()
             .with_allow_ddl(false)
@@ -119,7 +193,7 @@ impl Queries {
             .verify_plan(&plan)
             .map_err(ours)?;
         let physical = Box::pin(planner.physical(&plan)).await?;
-        self.run(&planner, physical, control)
+        self.run(planner, physical, control)
     }
 
     /// Runs the INSERT `statement`, whose target is `table`: all rows are appended, or none.
@@ -128,11 +202,12 @@ impl Queries {
         statement: Statement,
         table: &Table,
         appending: Appending,
+        work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<Appended, Error> {
         let Appending { merge, threads, source, rejects, dry_run } = appending;
         let is_rejecting = rejects.is_some();
-        let mut planner = self.planner_rejecting(rejects, control);
+        let mut planner = self.planner_rejecting(rejects, work, control);
         let threads = threads.unwrap_or(self.files.tuning.threads);
         planner.insert_into(table);
         if let Some((name, source)) = source {
@@ -152,31 +227,33 @@ impl Queries {
             let rows = if dry_run {
                 insert::dry_run(&relation, rows, control).await?
             } else {
-                insert::append(&relation, rows, control).await?
+                insert::append(&relation, rows, Some(work), control).await?
             };
             return Ok(Appended { rows, rejects: RejectSummary::default() });
         };
         let (context, runtime, shared) = (planner.state.task_ctx(), Handle::current(), Arc::clone(control));
+        let work = Arc::clone(work);
         blocking::run(control, move |_| {
             let target = pipeline::Target { relation: &relation, merge, threads, dry_run };
-            pipeline.append(&target, &context, &shared, &runtime)
+            pipeline.append(&target, &work, &context, &shared, &runtime)
         })
         .await
     }
 
-    /// Appends all `rows`, converted to the types of `relation`, or none of them. Returns their number.
+    /// Appends all `rows`, converted to the types of `relation`, or none of them, in a transaction of its own. Returns
+    /// their number.
     pub(crate) async fn append(
         &self,
         rows: RowStream,
         relation: &Arc<Relation>,
         control: &Arc<Control>,
     ) -> Result<u64, Error> {
-        insert::append(relation, rows, control).await
+        insert::append(relation, rows, None, control).await
     }
 
     /// Names and types of the columns of `query`, which is not run.
-    pub(crate) async fn query_schema(&self, query: &Query) -> Result<SchemaRef, Error> {
-        let planner = self.planner(&Arc::new(Control::new()));
+    pub(crate) async fn query_schema(&self, query: &Query, work: &Arc<Work>) -> Result<SchemaRef, Error> {
+        let planner = self.planner(work, &Arc::new(Control::new()));
         let plan = planner.logical(Statement::Query(Box::new(query.clone()))).await?;
         let plan = planner.state.optimize(&plan).map_err(ours)?;
         Ok(Arc::clone(plan.schema().inner()))
@@ -191,14 +268,13 @@ impl Queries {
         Files { control: Arc::clone(control), ..self.files.clone() }.describe(name)
     }
 
-    /// Writes the rows of `table` as one Parquet file.
+    /// Writes the rows of `snapshot` as one Parquet file.
     pub(crate) async fn write_parquet(
         &self,
-        table: &Table,
+        snapshot: Arc<Snapshot>,
         path: &Path,
         control: &Arc<Control>,
     ) -> Result<Report, Error> {
-        let snapshot = table.relation.snapshot();
         let (path, control) = (path.to_owned(), Arc::clone(control));
         let threads = self.files.tuning.threads;
         spawn_blocking(move || parquet::write(&snapshot, &path, threads, &control))

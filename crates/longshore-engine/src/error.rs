@@ -3,8 +3,8 @@
 use std::fmt;
 
 use longshore_load::LoadError;
-use longshore_storage::OutOfMemory;
 use longshore_storage::native::NativeError;
+use longshore_storage::{CommitError, OutOfMemory, TransactionError};
 
 /// Why a statement failed: `Display` is the whole message, with what, where and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +38,53 @@ pub enum ErrorKind {
     Memory,
     /// The statement was cancelled.
     Cancelled,
+    /// Another transaction is in the way; the same transaction may succeed when it is tried again.
+    Conflict,
+    /// A value is NULL in a column that is NOT NULL.
+    NotNull,
+    /// A key is there already that there can only be one of.
+    Duplicate,
+    /// A statement that cannot run in a transaction block, or not any more.
+    ActiveTransaction,
+    /// A statement that needs a transaction block.
+    NoTransaction,
+    /// A savepoint does not exist.
+    NoSavepoint,
+    /// A statement of the transaction block has failed before.
+    Aborted,
+    /// The transaction only reads.
+    ReadOnly,
     /// A bug: something that must not happen did.
     Internal,
+}
+
+impl ErrorKind {
+    /// The code that SQL has for it (the SQLSTATE of PostgreSQL).
+    #[must_use]
+    pub fn sqlstate(self) -> &'static str {
+        match self {
+            Self::Syntax => "42601",
+            Self::Unsupported => "0A000",
+            Self::NotFound => "42P01",
+            Self::Exists => "42P07",
+            Self::Dependent => "2BP01",
+            Self::Invalid => "22023",
+            Self::Data => "22000",
+            Self::Io => "58030",
+            Self::Damaged => "XX001",
+            Self::Memory => "53200",
+            Self::Cancelled => "57014",
+            Self::Conflict => "40001",
+            Self::NotNull => "23502",
+            Self::Duplicate => "23505",
+            Self::ActiveTransaction => "25001",
+            Self::NoTransaction => "25P01",
+            Self::NoSavepoint => "3B001",
+            Self::Aborted => "25P02",
+            Self::ReadOnly => "25006",
+            Self::Internal => "XX000",
+        }
+    }
 }
 
 impl Error {
@@ -127,6 +172,37 @@ impl From<NativeError> for Error {
             NativeError::Cancelled { .. } => ErrorKind::Cancelled,
         };
         Self::new(kind, error.to_string())
+    }
+}
+
+impl From<TransactionError> for Error {
+    fn from(error: TransactionError) -> Self {
+        let kind = match &error {
+            TransactionError::Conflict { .. } => ErrorKind::Conflict,
+            TransactionError::Duplicate { .. } => ErrorKind::Duplicate,
+            TransactionError::NotNull { .. } => ErrorKind::NotNull,
+            TransactionError::TooLong { .. }
+            | TransactionError::Invalid { .. }
+            | TransactionError::TooMuchText { .. } => ErrorKind::Data,
+            TransactionError::IndexName { .. } => ErrorKind::Exists,
+            TransactionError::ReadOnly => ErrorKind::ReadOnly,
+            TransactionError::OutOfMemory(_) => ErrorKind::Memory,
+            TransactionError::Key { .. }
+            | TransactionError::NoSuchRow { .. }
+            | TransactionError::NoSuchColumn { .. }
+            | TransactionError::Type { .. }
+            | TransactionError::ColumnCount { .. }
+            | TransactionError::IsNull { .. }
+            | TransactionError::Indexed { .. }
+            | TransactionError::Abandoned => ErrorKind::Internal,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<CommitError> for Error {
+    fn from(error: CommitError) -> Self {
+        TransactionError::from(error).into()
     }
 }
 

@@ -5,8 +5,12 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
 use longshore_load::Control;
+use longshore_storage::Datum;
 
+use crate::prepared::Prepared;
 use crate::sql::secrets;
+use crate::statement::{Arguments, Parts, prepare};
+use crate::transaction::Block;
 use crate::{Database, Error, Outcome, statement};
 
 /// Executes statements, one after the other.
@@ -14,6 +18,8 @@ pub struct Session {
     database: Arc<Database>,
     control: Arc<Control>,
     streams: Streams,
+    block: Block,
+    prepared: prepare::Named,
 }
 
 /// What COPY reads as STDIN and writes as STDOUT.
@@ -25,7 +31,9 @@ pub(crate) struct Streams {
 
 impl Session {
     pub(crate) fn new(database: Arc<Database>) -> Self {
-        Self { database, control: Arc::new(Control::new()), streams: Streams::default() }
+        let block = Block::new(Arc::clone(&database.transactions));
+        let (streams, prepared) = (Streams::default(), prepare::Named::new());
+        Self { database, control: Arc::new(Control::new()), streams, block, prepared }
     }
 
     /// The database that the session works on.
@@ -54,14 +62,15 @@ impl Session {
     /// Executes one statement, with or without a semicolon at its end. Text without a statement does nothing.
     ///
     /// Must be called within a tokio runtime; long work runs on its blocking threads. A future that is dropped
-    /// before it is ready cancels the statement, which then leaves nothing behind.
+    /// before it is ready cancels the statement, which then leaves nothing behind (and a transaction block that can
+    /// only be rolled back).
     ///
     /// # Errors
     /// Whatever keeps the statement from being done, as one message with a remedy. A statement that fails has
     /// changed nothing.
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome, Error> {
         let control = std::mem::take(&mut self.control);
-        let outcome = Box::pin(statement::execute(&self.database, &control, &mut self.streams, sql)).await;
+        let outcome = Box::pin(statement::execute(self.parts(&control), sql)).await;
         let secrets = secrets::values(sql);
         if secrets.is_empty() {
             return outcome;
@@ -70,6 +79,40 @@ impl Session {
             Outcome::Rows(rows) => Ok(Outcome::Rows(rows.with_errors(move |error| error.without(&secrets)))),
             done @ Outcome::Done { .. } => Ok(done),
         }
+    }
+
+    /// Parses a query, an INSERT, UPDATE or DELETE with parameters `$1`, `$2`, ... once, to be executed often. One that is
+    /// about a single row by its whole key does not pass through the query planner then.
+    ///
+    /// # Errors
+    /// When it is not one of these statements.
+    pub fn prepare(&self, sql: &str) -> Result<Prepared, Error> {
+        Prepared::parse(sql, &self.database.catalog)
+    }
+
+    /// Executes a prepared statement with these values of its parameters, as [`Session::execute`] does.
+    ///
+    /// # Errors
+    /// As [`Session::execute`], and when there are not as many values as parameters.
+    pub async fn execute_prepared(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
+        let control = std::mem::take(&mut self.control);
+        statement::execute_prepared(self.parts(&control), prepared, Arguments::Values(values)).await
+    }
+
+    fn parts<'a>(&'a mut self, control: &'a Arc<Control>) -> Parts<'a> {
+        Parts {
+            database: &self.database,
+            block: &mut self.block,
+            prepared: &mut self.prepared,
+            streams: &mut self.streams,
+            control,
+        }
+    }
+
+    /// Whether a transaction block is open: BEGIN was executed, and neither COMMIT nor ROLLBACK since.
+    #[must_use]
+    pub fn is_in_transaction(&self) -> bool {
+        self.block.is_open()
     }
 }
 

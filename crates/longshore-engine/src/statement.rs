@@ -5,59 +5,176 @@
 //! is refused by name, never ignored.
 
 pub(crate) mod blocking;
+mod change;
 mod copy;
 mod create;
 mod create_from;
 mod drop;
 mod export;
 mod import;
+mod index;
 mod insert;
+pub(crate) mod prepare;
 mod refuse;
 mod rejects;
 mod show;
+mod transaction;
 mod unload;
 mod view;
 
+pub(crate) use change::plain_select;
+pub(crate) use create::{Key, Role, kind_name};
+
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use longshore_load::Control;
-use sqlparser::ast::{ObjectType, Query, Statement};
+use longshore_storage::Datum;
+use sqlparser::ast::{Expr, ObjectType, Query, Statement};
 
+use prepare::Execution;
+
+use crate::prepared::{Done, Prepared, literal};
 use crate::session::Streams;
 use crate::sql::{self, Parsed};
-use crate::{Database, Error, Outcome};
+use crate::transaction::{Block, Nature, Work};
+use crate::{Database, Error, Outcome, Report, RowStream};
 
 /// What a statement works with.
 pub(crate) struct Context<'a> {
     pub(crate) database: &'a Arc<Database>,
     pub(crate) control: &'a Arc<Control>,
+    /// The transaction that it works in.
+    pub(crate) work: &'a Arc<Work>,
 }
 
-/// Executes one statement.
-pub(crate) async fn execute(
-    database: &Arc<Database>,
-    control: &Arc<Control>,
-    streams: &mut Streams,
-    sql: &str,
+/// What of a session its statements work with.
+pub(crate) struct Parts<'a> {
+    pub(crate) database: &'a Arc<Database>,
+    pub(crate) block: &'a mut Block,
+    pub(crate) prepared: &'a mut prepare::Named,
+    pub(crate) streams: &'a mut Streams,
+    pub(crate) control: &'a Arc<Control>,
+}
+
+/// Executes one statement, in the session's transaction block or in a transaction of its own.
+pub(crate) async fn execute(parts: Parts<'_>, sql: &str) -> Result<Outcome, Error> {
+    let parsed = sql::parse(sql).inspect_err(|_| parts.block.fail())?;
+    match &parsed {
+        Parsed::Empty => return Ok(Outcome::done("")),
+        Parsed::Sql(statement) => {
+            if let Some(outcome) = transaction::control(parts.block, statement) {
+                return outcome;
+            }
+            if let Some(outcome) = prepare::manage(parts.database, parts.prepared, statement) {
+                return outcome.inspect_err(|_| parts.block.fail());
+            }
+            if let Some(execution) = prepare::execution(parts.prepared, statement) {
+                let Execution { prepared, arguments } = execution.inspect_err(|_| parts.block.fail())?;
+                return execute_prepared(parts, &prepared, Arguments::Expressions(&arguments)).await;
+            }
+            if let Statement::ShowVariable { variable } = statement.as_ref() {
+                return show::show_setting(parts.database, parts.block, variable);
+            }
+        }
+        _ => {}
+    }
+    let Parts { database, block, streams, control, .. } = parts;
+    block
+        .run(nature(&parsed), async |work| execute_in(&Context { database, control, work }, streams, parsed).await)
+        .await
+}
+
+/// The values of parameters.
+pub(crate) enum Arguments<'a> {
+    Values(&'a [Datum<'a>]),
+    Expressions(&'a [Expr]),
+}
+
+/// Executes a prepared statement, in the session's transaction block or in a transaction of its own.
+pub(crate) async fn execute_prepared(
+    parts: Parts<'_>,
+    prepared: &Prepared,
+    arguments: Arguments<'_>,
 ) -> Result<Outcome, Error> {
-    let context = Context { database, control };
-    match sql::parse(sql)? {
+    let Parts { database, block, control, .. } = parts;
+    let (given, values) = match arguments {
+        Arguments::Values(values) => (values.len(), Some(Cow::Borrowed(values))),
+        Arguments::Expressions(expressions) => (expressions.len(), prepare::values(expressions).map(Cow::Owned)),
+    };
+    prepared.check_count(given).inspect_err(|_| block.fail())?;
+    let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
+    block
+        .run(nature, async |work| {
+            let fast = prepared.fast.as_ref().filter(|fast| fast.is_current(&database.catalog));
+            if let (Some(fast), Some(values)) = (fast, &values) {
+                match work.with(|transaction| fast.run(transaction, values))? {
+                    Done::Rows(batch) => return Ok(Outcome::Rows(RowStream::from_batch(batch))),
+                    Done::Changed(verb, rows) => {
+                        let report = Report { rows, ..Report::default() };
+                        return Ok(Outcome::Done { tag: format!("{verb} {rows}"), report, notice: None });
+                    }
+                    Done::Planner => {}
+                }
+            }
+            let statement = match arguments {
+                Arguments::Values(values) => {
+                    prepared.bind(&values.iter().map(|value| literal(*value)).collect::<Vec<_>>())?
+                }
+                Arguments::Expressions(expressions) => prepared.bind(expressions)?,
+            };
+            Box::pin(execute_tree(&Context { database, control, work }, statement)).await
+        })
+        .await
+}
+
+/// What a statement does to a transaction block.
+fn nature(parsed: &Parsed) -> Nature {
+    match parsed {
+        Parsed::Empty | Parsed::CopyTo(_) => Nature::Reads,
+        Parsed::CopyFrom(copy) if copy.options.iter().any(|option| option.name == "AUTO") => {
+            Nature::Definite("COPY with AUTO")
+        }
+        Parsed::CopyFrom(_) => Nature::Writes,
+        Parsed::CreateFrom(_) => Nature::Definite("CREATE TABLE"),
+        Parsed::Export(_) => Nature::Definite("EXPORT DATABASE"),
+        Parsed::Import(_) => Nature::Definite("IMPORT DATABASE"),
+        Parsed::Sql(statement) => match statement.as_ref() {
+            Statement::CreateTable(_) => Nature::Definite("CREATE TABLE"),
+            Statement::CreateView(_) => Nature::Definite("CREATE VIEW"),
+            Statement::CreateIndex(_) => Nature::Definite("CREATE INDEX"),
+            Statement::Drop { .. } => Nature::Definite("DROP"),
+            Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_)
+            | Statement::Truncate(_) => Nature::Writes,
+            _ => Nature::Reads,
+        },
+    }
+}
+
+async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed) -> Result<Outcome, Error> {
+    match parsed {
         Parsed::Empty => Ok(Outcome::done("")),
-        Parsed::CopyFrom(copy) => copy::copy_from(&context, streams, *copy).await,
-        Parsed::CopyTo(copy) => unload::copy_to(&context, streams, *copy).await,
-        Parsed::CreateFrom(create) => create_from::create_from(&context, *create).await,
-        Parsed::Export(export) => export::export(&context, &export).await,
-        Parsed::Import(import) => import::import(&context, &import).await,
-        Parsed::Sql(statement) => Box::pin(execute_tree(&context, *statement)).await,
+        Parsed::CopyFrom(copy) => copy::copy_from(context, streams, *copy).await,
+        Parsed::CopyTo(copy) => unload::copy_to(context, streams, *copy).await,
+        Parsed::CreateFrom(create) => create_from::create_from(context, *create).await,
+        Parsed::Export(export) => export::export(context, &export).await,
+        Parsed::Import(import) => import::import(context, &import).await,
+        Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }
 }
 
 async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Outcome, Error> {
     match statement {
         Statement::Query(query) => run_query(context, query).await,
-        Statement::Explain { .. } => explain(context, statement).await,
-        Statement::Insert(insert) => insert::insert(context, insert).await,
-        Statement::CreateTable(table) => create::create_table(context, table).await,
+        Statement::Explain { .. } => Box::pin(explain(context, statement)).await,
+        Statement::Update(update) => Box::pin(change::update(context, update)).await,
+        Statement::Delete(delete) => Box::pin(change::delete(context, delete)).await,
+        Statement::Insert(insert) => Box::pin(insert::insert(context, insert)).await,
+        Statement::CreateTable(table) => Box::pin(create::create_table(context, table)).await,
+        Statement::CreateIndex(create) => index::create_index(context, &create).await,
         Statement::CreateView(view) => view::create_view(context, view).await,
         Statement::Drop {
             object_type: object_type @ (ObjectType::Table | ObjectType::View),
@@ -67,10 +184,12 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
             temporary,
             ..
         } => drop::drop_objects(context, object_type, if_exists, &names, cascade, temporary),
+        Statement::Drop { object_type: ObjectType::Index, if_exists, names, .. } => {
+            index::drop_indexes(context, if_exists, &names)
+        }
         Statement::Truncate(truncate) => drop::truncate(context, &truncate),
         Statement::ExplainTable { table_name, .. } => show::describe(context, &table_name).await,
         Statement::ShowTables { .. } | Statement::ShowViews { .. } => show::show_tables(context, &statement),
-        Statement::ShowVariable { variable } => show::show_setting(context, &variable),
         other => Err(refuse::statement(&other)),
     }
 }
@@ -78,7 +197,7 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
 async fn run_query(context: &Context<'_>, query: Box<Query>) -> Result<Outcome, Error> {
     refuse::unless_reads_only(&query)?;
     let statement = Statement::Query(query);
-    let rows = context.database.queries.query(statement, context.control).await?;
+    let rows = context.database.queries.query(statement, context.work, context.control).await?;
     Ok(Outcome::Rows(rows))
 }
 
@@ -95,6 +214,6 @@ async fn explain(context: &Context<'_>, explain: Statement) -> Result<Outcome, E
             )));
         }
     }
-    let rows = context.database.queries.query(explain, context.control).await?;
+    let rows = context.database.queries.query(explain, context.work, context.control).await?;
     Ok(Outcome::Rows(rows))
 }

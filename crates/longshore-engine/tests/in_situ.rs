@@ -178,7 +178,7 @@ async fn what_the_sniffer_says_reads_the_same_when_it_is_pasted() {
         let statement = pasted(&mut session, &format!("'{path}'")).await;
         match table(&mut session, &statement).await {
             Ok(again) if again == found => {}
-            Ok(again) => wrong.push(format!("{statement}\n{:?}\n{:?}", found, again)),
+            Ok(again) => wrong.push(format!("{statement}\n{found:?}\n{again:?}")),
             Err(error) => wrong.push(error),
         }
     }

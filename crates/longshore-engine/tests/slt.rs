@@ -1,11 +1,11 @@
-//! Runs every `tests/sql/<area>/*.slt`, each on a database of its own.
+//! Runs every `tests/sql/<area>/*.slt`, each on a database of its own, which all connections of the file share.
 //!
 //! In SQL and in shell commands (`system ok`), `$DIR` is an empty directory that lasts as long as the file, and
 //! `$CSV` is `tests/csv`. `SLT=part cargo test -p longshore-engine --test slt` runs only files whose path has `part`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::DataType;
@@ -19,16 +19,14 @@ const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
 /// The directory of the file that runs: shell commands are run without a connection.
 static DIRECTORY: Mutex<PathBuf> = Mutex::new(PathBuf::new());
 
-/// A session on a database of its own, with a directory of its own.
+/// A session on the database of a file, which has a directory of its own.
 struct Connection {
     session: Session,
     directory: PathBuf,
 }
 
 impl Connection {
-    fn open(directory: &Path) -> Self {
-        let config = Config { threads: 2, ..Config::default() };
-        let database = Database::open(config).expect("a database opens");
+    fn open(database: &Arc<Database>, directory: &Path) -> Self {
         Self { session: database.session(), directory: directory.to_owned() }
     }
 
@@ -149,7 +147,9 @@ fn all_files() {
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         let path = directory.path().to_owned();
         DIRECTORY.lock().expect("no test panics with the lock").clone_from(&path);
-        let mut runner = Runner::new(|| async { Ok(Connection::open(&path)) });
+        let config = Config { threads: 2, ..Config::default() };
+        let database = Database::open(config).expect("a database opens");
+        let mut runner = Runner::new(|| async { Ok(Connection::open(&database, &path)) });
         if let Err(error) = runtime.block_on(runner.run_file_async(file)) {
             failures.push(format!("{error}"));
         }

@@ -51,7 +51,10 @@ pub(crate) async fn run(runner: &mut Runner, text: &str) -> Result<Flow, Failure
         "\\q" | "\\quit" => return Ok(Flow::Leave),
         "\\?" | "\\h" | "\\help" => show_help()?,
         "\\d" | "\\dt" if argument.is_empty() => runner.statement("SHOW TABLES").await?,
-        "\\d" | "\\dt" => runner.statement(&format!("DESCRIBE {argument}")).await?,
+        "\\d" | "\\dt" => {
+            runner.statement(&format!("DESCRIBE {argument}")).await?;
+            show_keys(runner, argument)?;
+        }
         "\\options" => show_options(argument)?,
         "\\timing" => {
             runner.timing = switch(command, argument, runner.timing)?;
@@ -80,6 +83,20 @@ pub(crate) async fn run(runner: &mut Runner, text: &str) -> Result<Flow, Failure
 
 fn show_help() -> Result<(), Failure> {
     std::io::stdout().write_all(HELP.as_bytes()).map_err(|error| Reason::output(error).into())
+}
+
+/// Lists the keys and indexes of a table, named as a statement names it.
+fn show_keys(runner: &Runner, table: &str) -> Result<(), Failure> {
+    let name = match table.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+        Some(quoted) => quoted.to_owned(),
+        None => table.to_lowercase(),
+    };
+    let keys = runner.database().keys(name.trim_start_matches("public."));
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let text = format!("Indexes:\n    {}\n", keys.join("\n    "));
+    std::io::stdout().write_all(text.as_bytes()).map_err(|error| Reason::output(error).into())
 }
 
 /// Explains the options whose names begin with `start`.

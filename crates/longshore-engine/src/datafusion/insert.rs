@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::concat_batches;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
@@ -10,8 +12,9 @@ use longshore_load::Control;
 use longshore_storage::{MergeKind, Relation};
 
 use super::errors::ours;
-use super::intake::Intake;
+use super::intake::{Intake, convert};
 use super::table::RelationTable;
+use crate::transaction::Work;
 use crate::{Error, RowStream};
 
 /// The table that an INSERT appends to, and the plan of the rows, which have the types of its columns.
@@ -42,8 +45,24 @@ pub(super) async fn dry_run(relation: &Relation, mut rows: RowStream, control: &
     Ok(count)
 }
 
-/// Appends all `rows` to `relation`, or none of them. Returns their number.
-pub(super) async fn append(relation: &Relation, mut rows: RowStream, control: &Control) -> Result<u64, Error> {
+/// All `rows` in the types of `relation`.
+pub(super) async fn gather(relation: &Relation, mut rows: RowStream) -> Result<RecordBatch, Error> {
+    let types = relation.schema().arrow();
+    let mut batches = Vec::new();
+    while let Some(batch) = rows.try_next().await? {
+        batches.push(convert(&batch, &types)?);
+    }
+    let types = batches.first().map_or(types, RecordBatch::schema);
+    concat_batches(&types, &batches).map_err(|error| ours(error.into()))
+}
+
+/// Appends all `rows` to `relation`, or none of them, as part of `work` if there is one. Returns their number.
+pub(super) async fn append(
+    relation: &Relation,
+    mut rows: RowStream,
+    work: Option<&Work>,
+    control: &Control,
+) -> Result<u64, Error> {
     let mut intake = Intake::new(relation);
     while let Some(batch) = rows.try_next().await? {
         if control.is_cancelled() {
@@ -54,5 +73,8 @@ pub(super) async fn append(relation: &Relation, mut rows: RowStream, control: &C
     let buffers = intake.finish()?;
     let append = relation.begin_append(MergeKind::Chunk);
     append.merge(0, buffers)?;
-    Ok(append.commit())
+    match work {
+        Some(work) => work.with(|transaction| append.commit_in(transaction)),
+        None => Ok(append.commit()),
+    }
 }

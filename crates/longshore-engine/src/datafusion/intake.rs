@@ -105,7 +105,7 @@ fn long_text_bytes(batch: &RecordBatch) -> usize {
 }
 
 /// The rows of `batch` in the types of `target`. What does not fit is an error, never NULL.
-fn convert(batch: &RecordBatch, target: &SchemaRef) -> Result<RecordBatch, Error> {
+pub(super) fn convert(batch: &RecordBatch, target: &SchemaRef) -> Result<RecordBatch, Error> {
     let options = CastOptions { safe: false, ..CastOptions::default() };
     let columns = batch.columns().iter().zip(target.fields()).map(|(array, field)| {
         if array.data_type() == field.data_type() {

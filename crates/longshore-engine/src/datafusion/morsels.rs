@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use longshore_storage::Chunk;
+use longshore_storage::VisibleChunk;
 
 use super::context::BATCH_ROWS;
 use super::prune;
@@ -15,7 +15,7 @@ pub(super) const MORSEL_ROWS: usize = 2 * BATCH_ROWS;
 /// Some rows of one chunk.
 #[derive(Clone)]
 pub(super) struct Morsel {
-    pub(super) chunk: Arc<Chunk>,
+    pub(super) chunk: VisibleChunk,
     /// Position of the chunk in its snapshot.
     pub(super) chunk_index: usize,
     /// First row in the chunk.
@@ -34,7 +34,7 @@ pub(super) struct Morsels {
 impl Morsels {
     /// Cuts the snapshot of `source`, without chunks that its predicate excludes.
     pub(super) fn new(source: &RelationSource) -> Self {
-        let chunks = source.snapshot.chunks();
+        let chunks = source.snapshot.pieces();
         let live = source.predicate.as_ref().map(|predicate| {
             let conjuncts = predicate.conjuncts().map(Arc::clone);
             // A predicate that cannot be tried on bounds is still evaluated on every row.
@@ -50,15 +50,14 @@ impl Morsels {
             if live.as_ref().is_some_and(|live| !live[chunk_index]) {
                 continue;
             }
-            let end = chunk.rows().min(rows_due);
-            rows_due -= end;
+            // Of a chunk with rows that are not seen nobody knows where so many are.
+            let end = if chunk.is_clean() { chunk.rows().min(rows_due) } else { chunk.rows() };
+            if rows_due == 0 {
+                break;
+            }
+            rows_due -= chunk.visible_rows().min(rows_due);
             for offset in (0..end).step_by(MORSEL_ROWS) {
-                list.push(Morsel {
-                    chunk: Arc::clone(chunk),
-                    chunk_index,
-                    offset,
-                    rows: MORSEL_ROWS.min(end - offset),
-                });
+                list.push(Morsel { chunk: chunk.clone(), chunk_index, offset, rows: MORSEL_ROWS.min(end - offset) });
             }
         }
         Self { list, next: AtomicUsize::new(0), wanted: AtomicUsize::new(source.fetch.unwrap_or(usize::MAX)) }
@@ -89,11 +88,15 @@ mod tests {
     use datafusion::logical_expr::Operator;
     use datafusion::physical_expr::PhysicalExpr;
     use datafusion::physical_expr::expressions::{BinaryExpr, Column as Reference, Literal};
-    use longshore_storage::{Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema};
+    use longshore_storage::{
+        Arena, Column, ColumnType, Isolation, Memory, MergeKind, PartitionBuffer, Relation, Schema,
+    };
 
     use super::*;
     use crate::datafusion::predicate::Predicate;
     use crate::datafusion::pushdown::Projection;
+    use crate::datafusion::reads::Reads;
+    use crate::transaction::{Modes, Work};
 
     /// Three chunks of 40,000 rows; the columns count the rows, as a number and as a text of six digits.
     fn relation() -> Relation {
@@ -122,10 +125,13 @@ mod tests {
     }
 
     fn source(predicate: Option<Arc<dyn PhysicalExpr>>, fetch: Option<usize>) -> RelationSource {
-        let snapshot = relation().snapshot();
+        let relation = Arc::new(relation());
+        let modes = Modes { isolation: Isolation::Snapshot, read_only: true };
+        let reads = Reads::new(&Work::begin(relation.transactions(), modes), &relation);
+        let snapshot = relation.snapshot();
         let table = snapshot.schema().arrow();
         let projection = Projection::new(&table, None).expect("all columns exist");
-        let mut source = RelationSource::new("t".into(), snapshot, Arc::clone(&table), projection, fetch, 2);
+        let mut source = RelationSource::new("t".into(), snapshot, Arc::clone(&table), projection, fetch, reads, 2);
         source.predicate = predicate.map(|expr| Arc::new(Predicate::new([expr], &table).expect("the column exists")));
         source
     }

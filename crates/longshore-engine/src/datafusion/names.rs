@@ -11,17 +11,19 @@ use datafusion::common::{DataFusionError, Result};
 use super::context::{CATALOG, SCHEMA};
 use super::table::RelationTable;
 use crate::catalog::{Catalog, Entry};
+use crate::transaction::Work;
 
-/// The tables and views of one statement. The first look at a table fixes which of its rows the statement sees.
+/// The tables and views of one statement, with the rows that its transaction sees.
 pub(super) struct Names {
     catalog: Arc<Catalog>,
+    work: Arc<Work>,
     known: Mutex<HashMap<String, Arc<dyn TableProvider>>>,
 }
 
 impl Names {
-    /// Names of `catalog`, none looked up yet.
-    pub(super) fn new(catalog: Arc<Catalog>) -> Self {
-        Self { catalog, known: Mutex::default() }
+    /// Names of `catalog` as `work` sees them, none looked up yet.
+    pub(super) fn new(catalog: Arc<Catalog>, work: Arc<Work>) -> Self {
+        Self { catalog, work, known: Mutex::default() }
     }
 
     fn known<R>(&self, act: impl FnOnce(&mut HashMap<String, Arc<dyn TableProvider>>) -> R) -> R {
@@ -47,7 +49,7 @@ impl Names {
             let Some(Entry::Table(table)) = self.catalog.get(name) else {
                 return None;
             };
-            let provider: Arc<dyn TableProvider> = Arc::new(RelationTable::new(&table));
+            let provider: Arc<dyn TableProvider> = Arc::new(RelationTable::new(&table, &self.work));
             known.insert(name.to_owned(), Arc::clone(&provider));
             Some(provider)
         })

@@ -32,6 +32,7 @@ use super::errors::ours;
 use super::in_situ::TextSource;
 use super::intake::Intake;
 use crate::Error;
+use crate::transaction::Work;
 
 /// A plan that makes each row of one record.
 pub(super) struct Pipeline {
@@ -83,6 +84,7 @@ impl Pipeline {
     pub(super) fn append(
         &self,
         target: &Target<'_>,
+        work: &Work,
         context: &Arc<TaskContext>,
         control: &Arc<Control>,
         runtime: &Handle,
@@ -122,7 +124,11 @@ impl Pipeline {
             Parts::Spans(scan, _) => scan.rejects(),
             Parts::Partitions(..) => RejectSummary::default(),
         };
-        Ok(Appended { rows: append.map_or(rows.into_inner(), Append::commit), rejects })
+        let rows = match append {
+            Some(append) => work.with(|transaction| append.commit_in(transaction))?,
+            None => rows.into_inner(),
+        };
+        Ok(Appended { rows, rejects })
     }
 
     /// The scan, if it is one of text.

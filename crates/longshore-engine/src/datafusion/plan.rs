@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::{CatalogProviderList, TableProvider};
 use datafusion::common::{DFSchema, TableReference};
-use datafusion::datasource::ViewTable;
+use datafusion::datasource::{MemTable, ViewTable};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection};
 use datafusion::physical_expr::projection::ProjectionExpr;
@@ -16,12 +17,14 @@ use longshore_load::Control;
 use sqlparser::ast::Statement;
 
 use super::NamedSource;
+use super::change::TARGET;
 use super::errors::ours;
 use super::in_situ::Files;
 use super::interruptible::interruptible;
 use super::names::{Names, OneSchema};
 use super::table::RelationTable;
 use crate::catalog::{Catalog, Entry, Table, View};
+use crate::transaction::Work;
 use crate::{Error, sql};
 
 /// Bytes of a Parquet or Arrow file that a worker claims at a time when it is loaded.
@@ -34,20 +37,21 @@ pub(super) struct Planner {
     pub(super) state: Box<SessionState>,
     catalog: Arc<Catalog>,
     names: Arc<Names>,
+    work: Arc<Work>,
 }
 
 impl Planner {
     /// A planner for one statement over what `files` knows; `base` holds the settings.
-    pub(super) fn new(base: &SessionState, mut files: Files, control: &Arc<Control>) -> Self {
+    pub(super) fn new(base: &SessionState, mut files: Files, work: &Arc<Work>, control: &Arc<Control>) -> Self {
         files.control = Arc::clone(control);
         let catalog = Arc::clone(&files.catalog);
-        let names = Arc::new(Names::new(Arc::clone(&catalog)));
+        let names = Arc::new(Names::new(Arc::clone(&catalog), Arc::clone(work)));
         let mut state = base.clone();
         state.register_catalog_list(Arc::new(OneSchema(Arc::clone(&names))) as Arc<dyn CatalogProviderList>);
         state.config_mut().set_extension(Arc::clone(control));
         state.register_relation_planner(Arc::new(files)).expect("the state of a session takes planners of relations");
         state.mark_start_execution();
-        Self { state: Box::new(state), catalog, names }
+        Self { state: Box::new(state), catalog, names, work: Arc::clone(work) }
     }
 
     /// The logical plan of `statement`, not optimized.
@@ -57,7 +61,19 @@ impl Planner {
 
     /// Makes `table` the target of an INSERT.
     pub(super) fn insert_into(&self, table: &Table) {
-        self.names.define(&table.name, Arc::new(RelationTable::target(table)));
+        self.names.define(&table.name, Arc::new(RelationTable::target(table, &self.work)));
+    }
+
+    /// Makes [`TARGET`] stand for `table` with the numbers of its rows.
+    pub(super) fn change(&self, table: &Table) {
+        self.names.define(TARGET, Arc::new(RelationTable::with_rows(table, &self.work)));
+    }
+
+    /// Makes `name` stand for these rows.
+    pub(super) fn define_rows(&self, name: &str, rows: RecordBatch) -> datafusion::common::Result<()> {
+        let table = MemTable::try_new(rows.schema(), vec![vec![rows]])?;
+        self.names.define(name, Arc::new(table));
+        Ok(())
     }
 
     /// Makes `name` stand for files, which `threads` workers read.

@@ -66,6 +66,22 @@ pub(super) enum Selection {
     Some(BooleanArray),
 }
 
+impl Selection {
+    /// Those of the rows that are in `mask` as well, which has no nulls.
+    pub(super) fn and(self, mask: &BooleanArray) -> Result<Self> {
+        let both = match self {
+            Self::None => return Ok(Self::None),
+            Self::All => mask.clone(),
+            Self::Some(selected) => and(&selected, mask)?,
+        };
+        Ok(match both.true_count() {
+            0 => Self::None,
+            count if count == both.len() => Self::All,
+            _ => Self::Some(both),
+        })
+    }
+}
+
 impl Predicate {
     /// The conjunction of `conjuncts`, whose columns are those of `table`.
     pub(super) fn new(conjuncts: impl IntoIterator<Item = Arc<dyn PhysicalExpr>>, table: &SchemaRef) -> Result<Self> {

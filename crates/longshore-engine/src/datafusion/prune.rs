@@ -7,27 +7,34 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, UInt64Array};
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Field, SchemaRef};
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::physical_expr::{DynamicFilterTracker, DynamicFilterTracking, PhysicalExpr, conjunction};
 use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
-use longshore_storage::Chunk;
+use longshore_storage::VisibleChunk;
 
 use super::statistics::{Side, bound};
 
 /// The bounds of some chunks of a table.
 struct ZoneMap<'a> {
-    chunks: &'a [Arc<Chunk>],
+    chunks: &'a [VisibleChunk],
     schema: &'a SchemaRef,
 }
 
 impl ZoneMap<'_> {
-    fn bounds(&self, column: &Column, side: Side) -> Option<ArrayRef> {
+    /// The position and the field of a column that the chunks store; the numbers of rows are not.
+    fn stored(&self, column: &Column) -> Option<(usize, &Field)> {
         let (index, field) = self.schema.column_with_name(column.name())?;
+        let chunk = self.chunks.first()?;
+        (index < chunk.chunk().schema().columns().len()).then_some((index, field))
+    }
+
+    fn bounds(&self, column: &Column, side: Side) -> Option<ArrayRef> {
+        let (index, field) = self.stored(column)?;
         let null = ScalarValue::try_from(field.data_type()).ok()?;
         let bounds = self.chunks.iter().map(|chunk| {
-            bound(chunk.statistics(index), side, field.data_type()).map_or_else(|| null.clone(), |b| b.value)
+            bound(&chunk.statistics(index), side, field.data_type()).map_or_else(|| null.clone(), |b| b.value)
         });
         ScalarValue::iter_to_array(bounds).ok()
     }
@@ -47,13 +54,13 @@ impl PruningStatistics for ZoneMap<'_> {
     }
 
     fn null_counts(&self, column: &Column) -> Option<ArrayRef> {
-        let (index, _) = self.schema.column_with_name(column.name())?;
+        let (index, _) = self.stored(column)?;
         let counts = self.chunks.iter().map(|chunk| chunk.statistics(index).null_count);
         Some(Arc::new(UInt64Array::from_iter_values(counts)))
     }
 
     fn row_counts(&self) -> Option<ArrayRef> {
-        let counts = self.chunks.iter().map(|chunk| chunk.rows() as u64);
+        let counts = self.chunks.iter().map(|chunk| chunk.visible_rows() as u64);
         Some(Arc::new(UInt64Array::from_iter_values(counts)))
     }
 
@@ -64,7 +71,7 @@ impl PruningStatistics for ZoneMap<'_> {
 
 /// Which of `chunks` may hold a row that satisfies all of `filters`.
 pub(super) fn live(
-    chunks: &[Arc<Chunk>],
+    chunks: &[VisibleChunk],
     schema: &SchemaRef,
     filters: impl IntoIterator<Item = Arc<dyn PhysicalExpr>>,
 ) -> Result<Vec<bool>> {
@@ -107,7 +114,7 @@ impl Pruner {
     }
 
     /// Whether chunk number `index` may hold a row that satisfies the filters as they are now.
-    pub(super) fn is_live(&mut self, index: usize, chunk: &Arc<Chunk>) -> Result<bool> {
+    pub(super) fn is_live(&mut self, index: usize, chunk: &VisibleChunk) -> Result<bool> {
         if self.filters.is_empty() {
             return Ok(true);
         }

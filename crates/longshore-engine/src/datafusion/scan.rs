@@ -23,11 +23,12 @@ use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::SchedulingType;
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
-use longshore_storage::Snapshot;
+use longshore_storage::{Snapshot, VisibleChunk};
 
 use super::morsels::{MORSEL_ROWS, Morsels};
 use super::predicate::Predicate;
 use super::pushdown::{Offer, Projection};
+use super::reads::Reads;
 use super::scan_stream::ScanStream;
 use super::statistics;
 
@@ -45,6 +46,8 @@ pub(super) struct RelationSource {
     pub(super) hints: Vec<Arc<dyn PhysicalExpr>>,
     /// Rows that are enough.
     pub(super) fetch: Option<usize>,
+    /// Where what it reads is logged.
+    reads: Reads,
     /// What is known of all columns, once someone asked.
     known: Arc<OnceLock<Statistics>>,
     partitions: usize,
@@ -59,9 +62,11 @@ impl RelationSource {
         table: SchemaRef,
         projection: Projection,
         fetch: Option<usize>,
+        reads: Reads,
         threads: usize,
     ) -> Self {
-        let morsels = (snapshot.rows() as usize).div_ceil(MORSEL_ROWS);
+        let rows: usize = snapshot.pieces().iter().map(VisibleChunk::rows).sum();
+        let morsels = rows.div_ceil(MORSEL_ROWS);
         Self {
             name,
             snapshot,
@@ -70,6 +75,7 @@ impl RelationSource {
             predicate: None,
             hints: Vec::new(),
             fetch,
+            reads,
             known: Arc::default(),
             partitions: morsels.clamp(1, threads),
             metrics: ExecutionPlanMetricsSet::new(),
@@ -102,6 +108,7 @@ impl DataSource for RelationSource {
         let Some(morsels) = morsels else {
             return internal_err!("the scan of {} was opened without its morsels", self.name);
         };
+        self.reads.log(self.predicate.as_deref(), &self.projection.columns);
         let metrics = BaselineMetrics::new(&self.metrics, args.partition);
         let batch_rows = args.context.session_config().batch_size();
         Ok(Box::pin(cooperative(ScanStream::new(self, morsels, batch_rows, metrics))))
@@ -113,7 +120,7 @@ impl DataSource for RelationSource {
         write!(f, "table={}", self.name)?;
         let columns: Vec<&str> = self.projection.schema.fields().iter().map(|f| f.name().as_str()).collect();
         write!(f, "{separator}columns=[{}]", columns.join(", "))?;
-        write!(f, "{separator}chunks={}, rows={}", self.snapshot.chunks().len(), self.snapshot.rows())?;
+        write!(f, "{separator}chunks={}, rows={}", self.snapshot.pieces().len(), self.snapshot.rows())?;
         if let Some(predicate) = &self.predicate {
             write!(f, "{separator}predicate={predicate}")?;
         }
@@ -142,7 +149,9 @@ impl DataSource for RelationSource {
         let whole = self.known.get_or_init(|| statistics::of_snapshot(&self.snapshot, &self.table));
         let whole = statistics::project(whole, &self.projection.columns);
         let share = partition.map(|_| self.partitions);
-        Ok(Arc::new(statistics::of_scan(whole, self.predicate.is_some(), self.fetch, share)))
+        let of_scan = statistics::of_scan(whole, self.predicate.is_some(), self.fetch, share);
+        // Answers taken from exact statistics would be reads that nobody logs.
+        Ok(Arc::new(if self.reads.matter() { of_scan.to_inexact() } else { of_scan }))
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn DataSource>> {

@@ -4,14 +4,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
 use datafusion::arrow::compute::BatchCoalescer;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::execution::RecordBatchStream;
 use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures::Stream;
-use longshore_storage::{Chunk, Values as Stored};
+use longshore_storage::{Values as Stored, VisibleChunk};
 
 use super::morsels::{Morsel, Morsels};
 use super::predicate::{Digits, Predicate, Selection, Values};
@@ -99,9 +99,14 @@ impl ScanStream {
 
     fn filter(&mut self, morsel: &Morsel) -> Result<Option<RecordBatch>> {
         let mut columns = Columns { chunk: &morsel.chunk, offset: morsel.offset, rows: morsel.rows, read: Vec::new() };
+        let visible = morsel.chunk.visible(morsel.offset, morsel.rows).map(|bits| BooleanArray::new(bits, None));
         let selection = match &self.predicate {
             Some(predicate) => predicate.select(morsel.rows, &mut columns)?,
             None => Selection::All,
+        };
+        let selection = match visible {
+            Some(visible) => selection.and(&visible)?,
+            None => selection,
         };
         match selection {
             Selection::None => Ok(None),
@@ -151,7 +156,7 @@ impl ScanStream {
 
 /// The columns of some rows of a chunk, each read at most once.
 struct Columns<'a> {
-    chunk: &'a Chunk,
+    chunk: &'a VisibleChunk,
     offset: usize,
     rows: usize,
     read: Vec<(usize, ArrayRef)>,
@@ -162,16 +167,25 @@ impl Values for Columns<'_> {
         if let Some((_, array)) = self.read.iter().find(|(column, _)| *column == index) {
             return Arc::clone(array);
         }
-        let array = self.chunk.array(index, self.offset, self.rows);
+        let array = if index < self.chunk.chunk().schema().columns().len() {
+            self.chunk.array(index, self.offset, self.rows)
+        } else {
+            let rows = self.offset..self.offset + self.rows;
+            Arc::new(UInt64Array::from_iter_values(rows.map(|row| self.chunk.row_id(row).0)))
+        };
         self.read.push((index, Arc::clone(&array)));
         array
     }
 
     fn digits(&self, index: usize) -> Option<Digits<'_>> {
-        match self.chunk.values(index) {
+        if !self.chunk.is_stored(index, self.offset, self.rows) {
+            return None;
+        }
+        let chunk = self.chunk.chunk();
+        match chunk.values(index) {
             Stored::I64(values) => Some(Digits {
                 values: &values[self.offset..self.offset + self.rows],
-                valid: self.chunk.validity(index).map(|bits| (bits, self.offset)),
+                valid: chunk.validity(index).map(|bits| (bits, self.offset)),
             }),
             _ => None,
         }

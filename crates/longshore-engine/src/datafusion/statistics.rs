@@ -63,6 +63,10 @@ pub(super) fn of_snapshot(snapshot: &Snapshot, table: &SchemaRef) -> Statistics 
     let text_width = 16 + text_bytes(snapshot, table);
     let columns = table.fields().iter().enumerate().map(|(index, field)| {
         let data_type = field.data_type();
+        if index >= snapshot.schema().columns().len() {
+            // The numbers of rows.
+            return ColumnStatistics::new_unknown();
+        }
         let gathered = snapshot.statistics(index);
         let width = match data_type {
             DataType::Utf8View | DataType::BinaryView => text_width,
@@ -97,7 +101,7 @@ fn with_columns(num_rows: Precision<usize>, columns: Vec<ColumnStatistics>) -> S
 fn text_bytes(snapshot: &Snapshot, table: &SchemaRef) -> usize {
     let is_text = |data_type: &DataType| matches!(data_type, DataType::Utf8View | DataType::BinaryView);
     let columns = table.fields().iter().filter(|field| is_text(field.data_type())).count();
-    let bytes: usize = snapshot.chunks().iter().map(|chunk| chunk.heap().len()).sum();
+    let bytes: usize = snapshot.pieces().iter().map(|piece| piece.chunk().heap().len()).sum();
     bytes.checked_div(columns * snapshot.rows() as usize).unwrap_or(0)
 }
 

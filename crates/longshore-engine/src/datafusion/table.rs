@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
 use datafusion::datasource::TableType;
@@ -13,9 +13,12 @@ use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_storage::{Relation, Snapshot};
 
+use super::change::ROW_COLUMN;
 use super::pushdown::Projection;
+use super::reads::Reads;
 use super::scan::RelationSource;
 use crate::catalog::Table;
+use crate::transaction::Work;
 
 /// One table in one statement: however often the statement names it, it sees the same rows.
 pub(super) struct RelationTable {
@@ -23,23 +26,33 @@ pub(super) struct RelationTable {
     relation: Arc<Relation>,
     snapshot: Arc<Snapshot>,
     schema: SchemaRef,
+    reads: Reads,
 }
 
 impl RelationTable {
-    /// The rows that `table` has now.
-    pub(super) fn new(table: &Table) -> Self {
+    /// The rows of `table` that `work` sees.
+    pub(super) fn new(table: &Table, work: &Arc<Work>) -> Self {
         Self {
             name: table.name.as_str().into(),
             relation: Arc::clone(&table.relation),
-            snapshot: table.relation.snapshot(),
+            snapshot: work.snapshot(&table.relation),
             schema: table.relation.schema().arrow(),
+            reads: Reads::new(work, &table.relation),
         }
+    }
+
+    /// The same with the number of each row in a column behind the others.
+    pub(super) fn with_rows(table: &Table, work: &Arc<Work>) -> Self {
+        let rows = Self::new(table, work);
+        let mut fields: Vec<_> = rows.schema.fields().iter().cloned().collect();
+        fields.push(Arc::new(Field::new(ROW_COLUMN, DataType::UInt64, false)));
+        Self { schema: Arc::new(Schema::new(fields)), ..rows }
     }
 
     /// The same as the target of an INSERT: it takes NULL everywhere, because NOT NULL is checked when rows are
     /// appended, with a message that names the column.
-    pub(super) fn target(table: &Table) -> Self {
-        let target = Self::new(table);
+    pub(super) fn target(table: &Table, work: &Arc<Work>) -> Self {
+        let target = Self::new(table, work);
         let fields = target.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
         Self { schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())), ..target }
     }
@@ -79,6 +92,7 @@ impl TableProvider for RelationTable {
             Arc::clone(&self.schema),
             Projection::new(&self.schema, projection)?,
             limit,
+            self.reads.clone(),
             state.config().target_partitions(),
         );
         Ok(DataSourceExec::from_data_source(source))

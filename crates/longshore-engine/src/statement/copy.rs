@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use longshore_load::{TextOptions, copy_from as load_text};
+use longshore_load::{TextOptions, load_into};
 use longshore_source::FoundFile;
 use longshore_storage::{Column, Relation, Schema};
 use sqlparser::ast::{Expr, Query, SetExpr, Statement, Visit, Visitor};
@@ -29,6 +29,7 @@ use crate::sql::options::{Format, Options, Use};
 use crate::sql::{self, Parsed, names};
 use crate::statement::rejects::{self, Rejects};
 use crate::statement::{Context, blocking, create_from, refuse};
+use crate::transaction::Work;
 use crate::{Error, Outcome, Report};
 
 pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy: CopyFrom) -> Result<Outcome, Error> {
@@ -180,7 +181,8 @@ impl Target {
     ) -> Result<(Report, Option<String>), Error> {
         check_named(&options, &self.names())?;
         let Some(condition) = condition else {
-            return run_load(context, &self.table.relation, &self.fields, &self.fillings, texts, options).await;
+            let work = Some(context.work);
+            return run_load(context, &self.table.relation, &self.fields, &self.fillings, texts, options, work).await;
         };
         let columns = self.table.relation.schema().columns();
         let filled = self.fillings.iter().map(|(column, _)| *column);
@@ -319,7 +321,8 @@ impl Target {
         if let Statement::Insert(insert) = statement.as_mut() {
             insert.source = Some(query);
         }
-        let inserted = context.database.queries.insert(*statement, &self.table, appending, context.control).await;
+        let queries = &context.database.queries;
+        let inserted = queries.insert(*statement, &self.table, appending, context.work, context.control).await;
         let inserted = inserted.map_err(|error| self.with_column_count(error))?;
         rejects.keep(context)?;
         let notice = rejects::told(&inserted.rejects, &options.rejects, inserted.rows);
@@ -376,10 +379,10 @@ pub(crate) async fn load_file(
 ) -> Result<Report, Error> {
     let fields: Vec<usize> = (0..relation.schema().columns().len()).collect();
     let texts = Texts::Files(find_files(&[path.display().to_string()], &options.source)?);
-    run_load(context, relation, &fields, &[], texts, options).await.map(|(report, _)| report)
+    run_load(context, relation, &fields, &[], texts, options, None).await.map(|(report, _)| report)
 }
 
-/// Loads `texts`; says how much, and what is to be told of it.
+/// Loads `texts`, as part of `work` or in a transaction of its own; says how much, and what is to be told of it.
 pub(crate) async fn run_load(
     context: &Context<'_>,
     relation: &Arc<Relation>,
@@ -387,20 +390,22 @@ pub(crate) async fn run_load(
     fillings: &[(usize, Filling)],
     texts: Texts,
     options: Options,
+    work: Option<&Arc<Work>>,
 ) -> Result<(Report, Option<String>), Error> {
     let columns = relation.schema().columns();
     let names: Vec<&str> = fields.iter().map(|field| columns[*field].name.as_str()).collect();
     let (inputs, text) = texts.plan(&options, &names, fields, fillings)?;
-    load_inputs(context, relation, inputs, text, &options).await
+    load_inputs(context, relation, inputs, text, &options, work).await
 }
 
-/// Loads `inputs`; says how much, and what is to be told of it.
+/// Loads `inputs`, as part of `work` or in a transaction of its own; says how much, and what is to be told of it.
 pub(crate) async fn load_inputs(
     context: &Context<'_>,
     relation: &Arc<Relation>,
     inputs: Vec<TextInput>,
     mut text: TextOptions,
     options: &Options,
+    work: Option<&Arc<Work>>,
 ) -> Result<(Report, Option<String>), Error> {
     let rejects = Rejects::new(context, options)?;
     text.on_error = rejects.on_error.clone();
@@ -408,12 +413,19 @@ pub(crate) async fn load_inputs(
     let tuning = options.tuned(context.database.config.tuning());
     let into = Arc::clone(relation);
     let dry_run = options.rejects.dry_run;
+    let work = work.map(Arc::clone);
     let loaded = blocking::run(context.control, move |control| {
         let files = inputs.iter().map(TextInput::file).collect();
         Ok(if dry_run {
             longshore_load::dry_run(files, into.schema(), into.memory(), &text, &tuning, control)?
         } else {
-            load_text(files, &into, &text, &tuning, control)?
+            let append = into.begin_append(tuning.merge);
+            let mut loaded = load_into(files, &into, &append, &text, &tuning, control)?;
+            loaded.rows = match work {
+                Some(work) => work.with(|transaction| append.commit_in(transaction))?,
+                None => append.commit(),
+            };
+            loaded
         })
     })
     .await?;

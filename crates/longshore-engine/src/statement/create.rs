@@ -4,12 +4,17 @@
 //! cannot keep is refused. To be sure that no clause is overlooked, the statement is built again from the parts that
 //! were understood; if that is not the statement that was parsed, something else was in it.
 
+mod keys;
+
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use longshore_storage::{Column, ColumnType, Relation, Schema};
+use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
-use sqlparser::ast::{ColumnDef, ColumnOption, CreateTable, DataType, Query, Statement};
+use sqlparser::ast::{ColumnDef, ColumnOption, CreateTable, DataType, Query, Statement, TableConstraint};
+
+use keys::Keys;
+pub(crate) use keys::{Key, Role, kind_name, of_index};
 
 use crate::catalog::{Catalog, Entry, Table};
 use crate::sql::{names, types};
@@ -30,9 +35,9 @@ pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> 
         refuse::unless_reads_only(query)?;
         return create_as(context, &name, &create, query, replace).await;
     }
-    let schema = schema(&name, &create.columns)?;
-    let relation = Relation::new(Arc::new(schema), Arc::clone(context.database.memory()));
-    replace.insert(&context.database.catalog, &name, relation.into())?;
+    let Definition { schema, keys } = definition(&name, &create.columns, &create.constraints)?;
+    let table = Table::new(&name, context.database.relation(&name, schema).into(), keys)?;
+    replace.insert(&context.database.catalog, table)?;
     Ok(Outcome::done("CREATE TABLE"))
 }
 
@@ -50,12 +55,12 @@ async fn create_as(
     }
     let started = std::time::Instant::now();
     let queries = &context.database.queries;
-    let rows = queries.query(Statement::Query(Box::new(query.clone())), context.control).await?;
+    let rows = queries.query(Statement::Query(Box::new(query.clone())), context.work, context.control).await?;
     let given = create.columns.iter().map(|column| names::identifier(&column.name)).collect::<Result<Vec<_>, _>>()?;
     let schema = schema_of_query(name, rows.schema(), given)?;
-    let relation = Arc::new(Relation::new(Arc::new(schema), Arc::clone(context.database.memory())));
+    let relation = Arc::new(context.database.relation(name, schema));
     let rows = queries.append(rows, &relation, context.control).await?;
-    replace.insert(&context.database.catalog, name, relation)?;
+    replace.insert(&context.database.catalog, Table::new(name, relation, Vec::new())?)?;
     Ok(Outcome::Done {
         tag: format!("SELECT {rows}"),
         report: Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() },
@@ -94,30 +99,45 @@ impl Replace {
     }
 
     /// Enters the table; another session may have been faster.
-    pub(crate) fn insert(self, catalog: &Catalog, name: &str, relation: Arc<Relation>) -> Result<(), Error> {
-        let table = Arc::new(Table { name: name.to_owned(), relation });
+    pub(crate) fn insert(self, catalog: &Catalog, table: Table) -> Result<(), Error> {
+        let table = Arc::new(table);
         // What is replaced is freed after the catalog is open to others again.
         let _replaced = catalog.change(|entries| {
-            if let Some(existing) = entries.get(name) {
+            if let Some(existing) = entries.get(&table.name) {
                 if self.if_not_exists {
                     return Ok(None);
                 }
                 self.check(existing)?;
             }
-            Ok(entries.insert(name.to_owned(), Entry::Table(table)))
+            Ok(entries.insert(table.name.clone(), Entry::Table(table)))
         })?;
         Ok(())
     }
 }
 
-/// The schema of a table with these column definitions.
-pub(crate) fn schema(table: &str, definitions: &[ColumnDef]) -> Result<Schema, Error> {
+/// What CREATE TABLE says of a table.
+pub(crate) struct Definition {
+    pub(crate) schema: Schema,
+    pub(crate) keys: Vec<Key>,
+}
+
+/// The table with these column definitions and constraints.
+pub(crate) fn definition(
+    table: &str,
+    definitions: &[ColumnDef],
+    constraints: &[TableConstraint],
+) -> Result<Definition, Error> {
     if definitions.is_empty() {
         return Err(Error::invalid(format!("table {table}: a table must have at least one column")));
     }
-    let columns = definitions.iter().map(column).collect::<Result<Vec<_>, _>>()?;
+    let mut columns = definitions.iter().map(column).collect::<Result<Vec<_>, _>>()?;
     check_names(table, &columns)?;
-    Ok(Schema::new(columns))
+    let options = definitions.iter().enumerate().flat_map(|(column, definition)| {
+        definition.options.iter().map(move |option| (column, &option.option, option.name.as_ref()))
+    });
+    let options: Vec<_> = options.collect();
+    let Keys { keys } = Keys::new(table, &mut columns, &options, constraints)?;
+    Ok(Definition { schema: Schema::new(columns), keys })
 }
 
 fn column(definition: &ColumnDef) -> Result<Column, Error> {
@@ -129,6 +149,8 @@ fn column(definition: &ColumnDef) -> Result<Column, Error> {
         let says = match &option.option {
             ColumnOption::Null => true,
             ColumnOption::NotNull => false,
+            // Of these, `Keys` takes care.
+            ColumnOption::PrimaryKey(_) | ColumnOption::Unique(_) => continue,
             other => {
                 return Err(Error::unsupported(format!(
                     "column {name}: {} is not supported yet; leave it out",
@@ -141,13 +163,17 @@ fn column(definition: &ColumnDef) -> Result<Column, Error> {
         }
         nullable = Some(says);
     }
+    let is_key = definition.options.iter().any(|option| matches!(option.option, ColumnOption::PrimaryKey(_)));
+    if is_key && nullable == Some(true) {
+        return Err(Error::invalid(format!(
+            "column {name} is both NULL and PRIMARY KEY, which is NOT NULL; leave NULL out"
+        )));
+    }
     Ok(Column::new(name, column_type, nullable.unwrap_or(true)))
 }
 
 fn constraint_name(option: &ColumnOption) -> String {
     match option {
-        ColumnOption::PrimaryKey(_) => "PRIMARY KEY".to_owned(),
-        ColumnOption::Unique(_) => "UNIQUE".to_owned(),
         ColumnOption::ForeignKey(_) => "REFERENCES".to_owned(),
         ColumnOption::Check(_) => "CHECK".to_owned(),
         ColumnOption::Default(_) => "DEFAULT".to_owned(),
@@ -196,12 +222,16 @@ fn check_names(table: &str, columns: &[Column]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses every clause but those of `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t (columns) [AS query]`.
+/// Refuses every clause but those of `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t (columns, keys) [AS query]`.
 pub(crate) fn refuse_clauses(create: &CreateTable) -> Result<(), Error> {
+    let is_key = |constraint: &&TableConstraint| {
+        matches!(constraint, TableConstraint::PrimaryKey(_) | TableConstraint::Unique(_))
+    };
     let understood = CreateTableBuilder::new(create.name.clone())
         .or_replace(create.or_replace)
         .if_not_exists(create.if_not_exists)
         .columns(create.columns.clone())
+        .constraints(create.constraints.iter().filter(is_key).cloned().collect())
         .query(create.query.clone())
         .build();
     if *create == understood {
@@ -209,9 +239,9 @@ pub(crate) fn refuse_clauses(create: &CreateTable) -> Result<(), Error> {
     }
     let clause = if create.temporary {
         "TEMPORARY".to_owned()
-    } else if let Some(constraint) = create.constraints.first() {
+    } else if let Some(constraint) = create.constraints.iter().find(|constraint| !is_key(constraint)) {
         let text = constraint.to_string();
-        let known = ["PRIMARY KEY", "UNIQUE", "FOREIGN KEY", "CHECK"];
+        let known = ["FOREIGN KEY", "CHECK"];
         known.into_iter().find(|name| text.contains(name)).map_or(text.clone(), ToOwned::to_owned)
     } else if create.like.is_some() {
         "LIKE".to_owned()

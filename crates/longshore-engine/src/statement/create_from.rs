@@ -9,6 +9,7 @@ use longshore_load::{LoadReport, dry_run_inferred, load_inferred};
 use longshore_source::FoundFile;
 use longshore_storage::Relation;
 
+use crate::catalog::Table;
 use crate::datafusion::{FileKind, Finder, TextInput, Texts, find_files, kind_of};
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource, CreateFrom};
@@ -91,7 +92,10 @@ async fn make(
     .await?;
     let mut report = Report { bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
     if let Some(relation) = relation {
-        replace.insert(&context.database.catalog, name, Arc::new(relation))?;
+        replace.insert(
+            &context.database.catalog,
+            Table::new(name, Arc::new(context.database.adopt(name, relation)), Vec::new())?,
+        )?;
         report.rows = loaded.rows;
     }
     rejects.keep(context)?;

@@ -106,8 +106,6 @@ pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Out
             None => return Err(Error::not_found(format!("table {name} does not exist"))),
         }
     }
-    for table in tables {
-        table.relation.truncate();
-    }
+    context.work.with(|transaction| tables.iter().try_for_each(|table| transaction.truncate(&table.relation)))?;
     Ok(Outcome::done("TRUNCATE TABLE"))
 }

@@ -18,14 +18,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use longshore_load::Target;
-use longshore_storage::{Schema, Snapshot, native};
+use longshore_storage::{Snapshot, native};
 
 use crate::catalog::{Entry, Table, View};
 use crate::sql::copy::ExportStatement;
 use crate::sql::names;
 use crate::sql::options::{Format, Options, Use};
 use crate::statement::unload::{self, TableBatches};
-use crate::statement::{Context, blocking};
+use crate::statement::{Context, Role, blocking, kind_name};
 use crate::{Error, Outcome, Report};
 
 /// The file that makes tables and views.
@@ -47,7 +47,7 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
     let tables: Vec<(Arc<Table>, Arc<Snapshot>)> = entries
         .iter()
         .filter_map(|entry| match entry {
-            Entry::Table(table) => Some((Arc::clone(table), table.relation.snapshot())),
+            Entry::Table(table) => Some((Arc::clone(table), context.work.snapshot(&table.relation))),
             Entry::View(_) => None,
         })
         .collect();
@@ -66,7 +66,7 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
                 unload::unload_table(context, batches, Target::File(path), &options).await?
             }
             // `extension` has refused all others.
-            _ => context.database.queries.write_parquet(&table, &path, context.control).await?,
+            _ => context.database.queries.write_parquet(snapshot, &path, context.control).await?,
         };
         report.rows += written.rows;
         report.bytes_written += written.bytes_written;
@@ -159,7 +159,7 @@ fn schema_sql(entries: &[Entry]) -> String {
     let mut views = Vec::new();
     for entry in entries {
         match entry {
-            Entry::Table(table) => create_table_sql(&mut sql, &table.name, table.relation.schema()),
+            Entry::Table(table) => create_table_sql(&mut sql, table),
             Entry::View(view) => views.push(Arc::clone(view)),
         }
     }
@@ -182,14 +182,30 @@ fn schema_sql(entries: &[Entry]) -> String {
     sql
 }
 
-fn create_table_sql(sql: &mut String, name: &str, schema: &Schema) {
-    let _ = writeln!(sql, "CREATE TABLE {} (", names::quoted(name));
-    for (index, column) in schema.columns().iter().enumerate() {
+fn create_table_sql(sql: &mut String, table: &Table) {
+    let name = names::quoted(&table.name);
+    let columns = table.relation.schema().columns();
+    let mut parts: Vec<String> = Vec::new();
+    for column in columns {
         let not_null = if column.nullable { "" } else { " NOT NULL" };
-        let comma = if index + 1 < schema.columns().len() { "," } else { "" };
-        let _ = writeln!(sql, "    {} {}{not_null}{comma}", names::quoted(&column.name), column.column_type);
+        parts.push(format!("{} {}{not_null}", names::quoted(&column.name), column.column_type));
     }
-    let _ = writeln!(sql, ");");
+    let mut indexes = String::new();
+    for key in table.keys() {
+        let key_name = names::quoted(&key.name);
+        let key_columns: Vec<String> = key.columns.iter().map(|column| names::quoted(&columns[*column].name)).collect();
+        let (key_columns, using) = (key_columns.join(", "), kind_name(key.index));
+        match key.role {
+            Role::Primary => parts.push(format!("CONSTRAINT {key_name} PRIMARY KEY ({key_columns})")),
+            Role::Unique => parts.push(format!("CONSTRAINT {key_name} UNIQUE ({key_columns})")),
+            Role::UniqueIndex | Role::Index => {
+                let unique = if key.role.is_unique() { "UNIQUE " } else { "" };
+                let _ = writeln!(indexes, "CREATE {unique}INDEX {key_name} ON {name} USING {using} ({key_columns});");
+            }
+        }
+    }
+    let _ = writeln!(sql, "CREATE TABLE {name} (\n    {}\n);", parts.join(",\n    "));
+    sql.push_str(&indexes);
 }
 
 fn create_view_sql(sql: &mut String, view: &View) {

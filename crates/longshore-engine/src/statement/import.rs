@@ -1,7 +1,7 @@
 //! IMPORT DATABASE: what EXPORT DATABASE has written, all of it or nothing.
 //!
 //! `schema.sql` says which tables and views to make, `load.sql` which file belongs to which table. Both are SQL that a
-//! person may read, run and change, but only CREATE TABLE, CREATE VIEW and COPY FROM are taken here, and only files
+//! person may read, run and change, but only CREATE TABLE, CREATE INDEX, CREATE VIEW and COPY FROM are taken here, and only files
 //! of the directory itself.
 
 use std::collections::BTreeMap;
@@ -11,15 +11,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use longshore_storage::{Memory, Relation, Schema, native};
-use sqlparser::ast::{CreateTable, Statement};
+use sqlparser::ast::{CreateIndex, CreateTable, Statement};
 
 use crate::catalog::{Entry, Table, View};
 use crate::sql::copy::{CopyFrom, CopySource, ImportStatement};
 use crate::sql::options::{Format, Options, Use};
 use crate::sql::{self, Parsed, names};
+use crate::statement::create::Definition;
 use crate::statement::export::{LOAD_FILE, SCHEMA_FILE};
 use crate::statement::{Context, blocking, copy, create, refuse, view};
 use crate::{Error, ErrorKind, Outcome, Report};
+
+/// What may stand in `schema.sql`.
+const TAKEN: &str = "CREATE TABLE, CREATE INDEX and CREATE VIEW";
 
 pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -> Result<Outcome, Error> {
     let started = Instant::now();
@@ -31,9 +35,9 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
     }
     let mut report = Report::default();
     let mut entries = Vec::new();
-    for (name, schema) in schemas {
+    for (name, Definition { schema, keys }) in schemas {
         let relation = match files.get(&name) {
-            None => Arc::new(Relation::new(Arc::new(schema), Arc::clone(context.database.memory()))),
+            None => Arc::new(context.database.relation(&name, schema)),
             Some(file) => {
                 let (relation, read) = load(context, &name, schema, file).await?;
                 report.rows += read.rows;
@@ -41,7 +45,8 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
                 relation
             }
         };
-        entries.push(Entry::Table(Arc::new(Table { name, relation })));
+        let table = blocking::run(context.control, move |_| Table::new(&name, relation, keys)).await?;
+        entries.push(Entry::Table(Arc::new(table)));
     }
     entries.extend(views.into_values().map(|view| Entry::View(Arc::new(view))));
     context.database.catalog.change(|catalog| {
@@ -65,7 +70,7 @@ fn check_free(existing: Option<Entry>) -> Result<(), Error> {
     }
 }
 
-type Schemas = BTreeMap<String, Schema>;
+type Schemas = BTreeMap<String, Definition>;
 type Views = BTreeMap<String, View>;
 
 /// The statements of an SQL file of the directory.
@@ -107,9 +112,13 @@ fn read_schema(directory: &Path) -> Result<(Schemas, Views), Error> {
                     let earlier = views.insert(name.clone(), view).is_some();
                     (earlier || schemas.contains_key(&name)).then_some(name)
                 }
-                other => return Err(foreign(&path, &refuse::name(&other), "CREATE TABLE and CREATE VIEW")),
+                Statement::CreateIndex(create) => {
+                    add_index(&mut schemas, &create).map_err(|error| in_file(&path, &error))?;
+                    None
+                }
+                other => return Err(foreign(&path, &refuse::name(&other), TAKEN)),
             },
-            _ => return Err(foreign(&path, "COPY", "CREATE TABLE and CREATE VIEW")),
+            _ => return Err(foreign(&path, "COPY", TAKEN)),
         };
         if let Some(name) = taken {
             return Err(Error::invalid(format!("{}: {name} is made twice", path.display())));
@@ -121,14 +130,27 @@ fn read_schema(directory: &Path) -> Result<(Schemas, Views), Error> {
     Ok((schemas, views))
 }
 
-fn table(create: &CreateTable) -> Result<(String, Schema), Error> {
+/// Adds an index to those of the tables made so far.
+fn add_index(schemas: &mut Schemas, create: &CreateIndex) -> Result<(), Error> {
+    let name = names::relation(&create.table_name)?;
+    let is_taken = |index: &str| schemas.values().any(|definition| definition.keys.iter().any(|key| key.name == index));
+    let definition = schemas.get(&name).ok_or_else(|| Error::not_found(format!("table {name} does not exist")))?;
+    let key = create::of_index(&name, definition.schema.columns(), create, is_taken)?;
+    if is_taken(&key.name) {
+        return Err(Error::exists(format!("index {} is made twice", key.name)));
+    }
+    schemas.entry(name).and_modify(|definition| definition.keys.push(key));
+    Ok(())
+}
+
+fn table(create: &CreateTable) -> Result<(String, Definition), Error> {
     create::refuse_clauses(create)?;
     let name = names::relation(&create.name)?;
     if create.query.is_some() {
         return Err(Error::unsupported(format!("table {name}: CREATE TABLE AS does not belong here")));
     }
-    let schema = create::schema(&name, &create.columns)?;
-    Ok((name, schema))
+    let definition = create::definition(&name, &create.columns, &create.constraints)?;
+    Ok((name, definition))
 }
 
 fn foreign(path: &Path, what: &str, expected: &str) -> Error {
@@ -202,7 +224,7 @@ async fn load(
     if format == Format::Native {
         return load_native(context, name, schema, file, memory).await;
     }
-    let relation = Arc::new(Relation::new(Arc::new(schema), memory));
+    let relation = Arc::new(context.database.relation(name, schema));
     if format == Format::Csv {
         let report = copy::load_file(context, &relation, &file.path, file.options.clone()).await?;
         return Ok((relation, report));
@@ -223,7 +245,7 @@ async fn load_native(
 ) -> Result<(Arc<Relation>, Report), Error> {
     let threads = file.options.tuned(context.database.config.tuning()).threads;
     let path = file.path.clone();
-    let name = name.to_owned();
+    let (name, database) = (name.to_owned(), Arc::clone(context.database));
     blocking::run(context.control, move |control| {
         let watch = |bytes| {
             control.progress.add(bytes, 0);
@@ -240,7 +262,7 @@ async fn load_native(
             ));
         }
         let report = Report { rows: read.rows, bytes_read: read.bytes_on_disk, ..Report::default() };
-        Ok((Arc::new(relation), report))
+        Ok((Arc::new(database.adopt(&name, relation)), report))
     })
     .await
 }

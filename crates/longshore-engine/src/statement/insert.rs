@@ -1,14 +1,25 @@
-//! INSERT: checked here, planned and run by `datafusion`.
+//! INSERT. Rows of a query are gathered and appended in bulk, as a load would; VALUES, and whatever asks what became
+//! of each row (ON CONFLICT, RETURNING), goes row by row, so that it waits for no load. Not here: planning
+//! (`datafusion`).
 
-use sqlparser::ast::{Insert, Statement, TableObject};
+mod conflict;
+
+use std::time::Instant;
+
+use arrow_array::RecordBatch;
+use longshore_storage::{Datum, RowId, TransactionError};
+use sqlparser::ast::{Ident, Insert, Query, SetExpr, Statement, TableObject};
+
+use conflict::{Action, OnConflict};
 
 use crate::catalog::Entry;
-use crate::datafusion::{Appended, Appending};
+use crate::datafusion::{Appended, Appending, datum, images};
 use crate::sql::names;
+use crate::statement::change::{Target, parsed, returning};
 use crate::statement::{Context, refuse};
 use crate::{Error, Outcome, Report};
 
-pub(crate) async fn insert(context: &Context<'_>, insert: Insert) -> Result<Outcome, Error> {
+pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<Outcome, Error> {
     refuse_clauses(&insert)?;
     let TableObject::TableName(name) = &insert.table else {
         return Err(Error::unsupported("INSERT INTO takes the name of a table"));
@@ -21,32 +32,120 @@ pub(crate) async fn insert(context: &Context<'_>, insert: Insert) -> Result<Outc
         }
         Some(Entry::Table(table)) => table,
     };
-    if let Some(source) = &insert.source {
-        refuse::unless_reads_only(source)?;
+    let started = Instant::now();
+    let alias = insert.table_alias.take().map_or_else(|| Ident::with_quote('"', &name), |alias| alias.alias);
+    let target = Target { table, alias };
+    let on_conflict = OnConflict::new(&target, insert.on.take())?;
+    let returned = insert.returning.take();
+    match &insert.source {
+        Some(source) => refuse::unless_reads_only(source)?,
+        None => insert.source = Some(default_values(&target)?),
     }
-    let started = std::time::Instant::now();
+    let in_bulk = on_conflict.is_none() && returned.is_none() && !insert.source.as_deref().is_some_and(is_values);
     let statement = Statement::Insert(insert);
     let queries = &context.database.queries;
-    let Appended { rows, .. } = queries.insert(statement, &table, Appending::default(), context.control).await?;
-    Ok(Outcome::Done {
+    if in_bulk {
+        let appending = Appending::default();
+        let Appended { rows, .. } =
+            queries.insert(statement, &target.table, appending, context.work, context.control).await?;
+        return Ok(done(rows, started));
+    }
+    let rows = queries.rows_to_insert(statement, &target.table, context.work, context.control).await?;
+    let Inserted { mut rows_now, conflicts } = insert_rows(context, &target, &rows, on_conflict.as_ref())?;
+    if let Some(OnConflict { action: Action::Update(update), .. }) = on_conflict {
+        rows_now.extend(update.run(context, &target, &rows, &conflicts).await?);
+    }
+    match returned {
+        Some(items) => {
+            let images = images(&context.work.snapshot(&target.table.relation), &rows_now)?;
+            returning(context, &target.alias, items, images).await
+        }
+        None => Ok(done(rows_now.len() as u64, started)),
+    }
+}
+
+fn done(rows: u64, started: Instant) -> Outcome {
+    Outcome::Done {
         tag: format!("INSERT 0 {rows}"),
         report: Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() },
         notice: None,
-    })
+    }
 }
 
-/// Refuses whatever goes beyond `INSERT INTO t [(columns)] VALUES ... | SELECT ...`.
+/// What became of rows.
+struct Inserted {
+    /// Those that were inserted.
+    rows_now: Vec<RowId>,
+    /// The number of each row whose key was there already, and the row that has it.
+    conflicts: Vec<(usize, RowId)>,
+}
+
+/// Inserts `rows`, of the table's types, one by one.
+fn insert_rows(
+    context: &Context<'_>,
+    target: &Target,
+    rows: &RecordBatch,
+    on_conflict: Option<&OnConflict>,
+) -> Result<Inserted, Error> {
+    let relation = &target.table.relation;
+    let columns = relation.schema().columns();
+    let mut inserted = Inserted { rows_now: Vec::with_capacity(rows.num_rows()), conflicts: Vec::new() };
+    let mut cancelled = false;
+    context.work.with(|transaction| {
+        let mut values: Vec<Datum<'_>> = Vec::with_capacity(columns.len());
+        for row in 0..rows.num_rows() {
+            if context.control.is_cancelled() {
+                cancelled = true;
+                break;
+            }
+            values.clear();
+            let arrays = rows.columns().iter().zip(columns);
+            values.extend(arrays.map(|(array, column)| datum(array, column.column_type, row)));
+            match transaction.insert(relation, &values) {
+                Ok(row) => inserted.rows_now.push(row),
+                Err(TransactionError::Duplicate { index, row: existing, .. })
+                    if on_conflict.is_some_and(|on_conflict| on_conflict.is_about(&index)) =>
+                {
+                    inserted.conflicts.push((row, existing));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    })?;
+    if cancelled { Err(Error::cancelled()) } else { Ok(inserted) }
+}
+
+/// The query of a row whose columns all have their default.
+fn default_values(target: &Target) -> Result<Box<Query>, Error> {
+    let nulls = vec!["NULL"; target.table.relation.schema().columns().len()];
+    match parsed(&format!("VALUES ({})", nulls.join(", ")))? {
+        Statement::Query(query) => Ok(query),
+        other => Err(Error::internal(format!("a query expected, found {other}"))),
+    }
+}
+
+fn is_values(query: &Query) -> bool {
+    matches!(query.body.as_ref(), SetExpr::Values(_)) && query.with.is_none()
+}
+
+/// Refuses whatever goes beyond `INSERT INTO t [AS a] [(columns)] VALUES ... | SELECT ... | DEFAULT VALUES
+/// [ON CONFLICT ...] [RETURNING ...]`.
 fn refuse_clauses(insert: &Insert) -> Result<(), Error> {
-    let clause = if insert.on.is_some() {
-        "ON CONFLICT"
-    } else if insert.returning.is_some() {
-        "RETURNING"
-    } else if insert.table_alias.is_some() {
-        "an alias for the table"
-    } else if insert.source.is_none() {
-        "DEFAULT VALUES"
+    let clause = if insert.overwrite {
+        "OVERWRITE"
+    } else if insert.or.is_some() || insert.ignore || insert.replace_into {
+        "OR, IGNORE or REPLACE"
+    } else if insert.output.is_some() {
+        "OUTPUT"
+    } else if !insert.assignments.is_empty() {
+        "SET"
+    } else if insert.partitioned.is_some() || !insert.after_columns.is_empty() {
+        "PARTITION"
     } else {
         return Ok(());
     };
-    Err(Error::unsupported(format!("INSERT with {clause} is not supported yet; leave it out")))
+    Err(Error::unsupported(format!(
+        "INSERT with {clause} is not supported; ON CONFLICT says what to do with keys that are there"
+    )))
 }

@@ -10,21 +10,13 @@ use crate::Error;
 pub(crate) fn statement(statement: &Statement) -> Error {
     let name = name(statement);
     Error::unsupported(match statement {
-        Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_) => format!(
-            "{name} is not supported yet: rows are changed in place from a later version on; make a new table with \
-             CREATE TABLE ... AS SELECT, or empty one with TRUNCATE"
-        ),
-        Statement::StartTransaction { .. }
-        | Statement::Commit { .. }
-        | Statement::Rollback { .. }
-        | Statement::Savepoint { .. }
-        | Statement::ReleaseSavepoint { .. }
-        | Statement::Lock(_) => format!(
-            "{name} is not supported yet: transactions come with a later version; until then every statement is \
-             all or nothing by itself"
-        ),
-        Statement::CreateIndex(_) => {
-            format!("{name} is not supported yet: indexes come with a later version; queries work without them")
+        Statement::Merge(_) => {
+            format!(
+                "{name} is not supported yet; write INSERT ... ON CONFLICT, or UPDATE and INSERT in one transaction"
+            )
+        }
+        Statement::Lock(_) => {
+            format!("{name} is not supported: transactions that are in each other's way fail instead of waiting")
         }
         Statement::AlterTable(_) => {
             format!("{name} is not supported yet; make the table anew with CREATE TABLE ... AS SELECT")
@@ -33,9 +25,6 @@ pub(crate) fn statement(statement: &Statement) -> Error {
             "{name} is not supported yet: threads and memory are set when the database is opened (--threads, \
              --memory-limit); COPY has an option THREADS"
         ),
-        Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate { .. } => {
-            format!("{name} is not supported yet: prepared statements come with a later version")
-        }
         _ => format!("{name} is not supported"),
     })
 }
@@ -73,7 +62,9 @@ impl Visitor for ReadsOnly {
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<String> {
         if !query.locks.is_empty() {
             return ControlFlow::Break(
-                "FOR UPDATE and FOR SHARE are not supported yet: transactions come with a later version".to_owned(),
+                "FOR UPDATE and FOR SHARE are not supported: nothing is locked, a transaction whose reads were changed by \
+                 another one fails when it commits"
+                    .to_owned(),
             );
         }
         match query.body.as_ref() {

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use longshore_load::{OnError, RejectFile, RejectSummary, RejectTable, reject_schema};
-use longshore_storage::Relation;
 
 use crate::Error;
 use crate::catalog::{Entry, Table};
@@ -53,12 +52,12 @@ impl Rejects {
             return Ok(());
         };
         check_table(context, name)?;
-        let made = Arc::new(Relation::new(reject_schema(), Arc::clone(context.database.memory())));
+        let made = Arc::new(context.database.relation(name, reject_schema()));
         let relation = context.database.catalog.change(|entries| match entries.get(name) {
             Some(Entry::Table(table)) => Ok(Arc::clone(&table.relation)),
             Some(Entry::View(_)) => Err(Error::exists(format!("{name} has become a view; the rejects are lost"))),
             None => {
-                let table = Table { name: name.clone(), relation: Arc::clone(&made) };
+                let table = Table::new(name, Arc::clone(&made), Vec::new())?;
                 entries.insert(name.clone(), Entry::Table(Arc::new(table)));
                 Ok(made)
             }

@@ -9,8 +9,9 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, ShowStatementOptions, St
 
 use crate::catalog::Entry;
 use crate::sql::names;
-use crate::statement::{Context, blocking, view};
-use crate::{Error, Outcome, RowStream};
+use crate::statement::{Context, blocking, transaction, view};
+use crate::transaction::Block;
+use crate::{Database, Error, Outcome, RowStream};
 
 /// The columns of a table or a view: `column_name`, `data_type` in SQL's spelling, `nullable`.
 pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result<Outcome, Error> {
@@ -76,7 +77,7 @@ pub(crate) fn show_tables(context: &Context<'_>, statement: &Statement) -> Resul
         .map(|entry| match entry {
             Entry::View(_) => None,
             Entry::Table(table) => {
-                let snapshot = table.relation.snapshot();
+                let snapshot = context.work.snapshot(&table.relation);
                 Some((snapshot.rows() as i64, snapshot.bytes() as i64))
             }
         })
@@ -90,16 +91,18 @@ pub(crate) fn show_tables(context: &Context<'_>, statement: &Statement) -> Resul
 }
 
 /// One setting, or `ALL`.
-pub(crate) fn show_setting(context: &Context<'_>, variable: &[Ident]) -> Result<Outcome, Error> {
-    let config = context.database.config();
+pub(crate) fn show_setting(database: &Database, block: &Block, variable: &[Ident]) -> Result<Outcome, Error> {
+    let config = database.config();
     let limit = config.memory_limit.map_or_else(|| "none".to_owned(), |bytes| bytes.to_string());
-    let settings = [
+    let mut settings = vec![
         ("kernel", config.tuning().kernel.to_string()),
         ("memory_limit", limit),
-        ("memory_used", context.database.memory().used().to_string()),
+        ("memory_used", database.memory().used().to_string()),
         ("threads", config.threads.to_string()),
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
     ];
+    settings.extend(transaction::settings(block));
+    settings.sort_unstable();
     let wanted = variable.iter().map(|ident| ident.value.to_lowercase()).collect::<Vec<_>>().join(".");
     let shown: Vec<_> = settings.iter().filter(|(name, _)| wanted == "all" || wanted == *name).collect();
     if shown.is_empty() {

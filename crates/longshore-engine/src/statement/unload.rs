@@ -48,7 +48,7 @@ async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: 
         CopyWhat::Table { name, columns } => match context.database.catalog.get(&name) {
             Some(Entry::Table(table)) => {
                 let projection = positions(&name, table.relation.schema(), &columns)?;
-                let batches = TableBatches::new(table.relation.snapshot(), projection);
+                let batches = TableBatches::new(context.work.snapshot(&table.relation), projection);
                 return unload_table(context, batches, target, options).await;
             }
             Some(Entry::View(_)) => query_of_view(&name, &columns)?,
@@ -57,7 +57,7 @@ async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: 
     };
     refuse::unless_reads_only(&query)?;
     let statement = Statement::Query(query);
-    let rows = context.database.queries.query(statement, context.control).await?;
+    let rows = context.database.queries.query(statement, context.work, context.control).await?;
     unload_rows(context, rows, target, options).await
 }
 

@@ -1,0 +1,151 @@
+//! The rows that UPDATE or DELETE changes: found by a query, with the new values of their columns.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array, UInt64Array, new_empty_array,
+};
+use datafusion::arrow::compute::{interleave, take_record_batch};
+use datafusion::arrow::datatypes::{
+    DataType, Date32Type, Decimal128Type, Field, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    Schema as ArrowSchema, Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
+};
+use futures::TryStreamExt;
+use longshore_storage::{
+    CHUNK_ROWS_MAX, ColumnType, Datum, Physical, RowId, Schema, Snapshot, TransactionError, VisibleChunk,
+};
+
+use super::errors::ours;
+use super::intake::convert;
+use crate::{Error, RowStream};
+
+/// The name that the table to change has in the query.
+pub(crate) const TARGET: &str = "the table to change";
+/// The name of its hidden column.
+pub(crate) const ROW_COLUMN: &str = "row (hidden)";
+
+/// Rows of a table, each once, with the new values of some columns.
+pub(crate) struct FoundRows {
+    /// In column 0 the number of the row, then the new values.
+    batches: Vec<RecordBatch>,
+    types: Vec<ColumnType>,
+    rows: usize,
+}
+
+impl FoundRows {
+    /// Reads all `rows`; the new values are those of `columns` of `schema`.
+    pub(super) async fn read(mut rows: RowStream, schema: &Schema, columns: &[usize]) -> Result<Self, Error> {
+        let types = columns.iter().map(|column| schema.columns()[*column].column_type).collect();
+        let mut fields = vec![rows.schema().field(0).clone()];
+        fields.extend(columns.iter().map(|column| schema.arrow().field(*column).clone()));
+        let target = Arc::new(ArrowSchema::new(fields));
+        let mut found = Self { batches: Vec::new(), types, rows: 0 };
+        while let Some(batch) = rows.try_next().await? {
+            found.rows += batch.num_rows();
+            found.batches.push(convert(&batch, &target)?);
+        }
+        Ok(found)
+    }
+
+    /// Rows found; those that were found several times count as often.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The rows, each once, in the order in which they were found.
+    pub(crate) fn row_ids(&self) -> Vec<RowId> {
+        let mut seen = HashSet::with_capacity(self.rows);
+        let ids = self.batches.iter().flat_map(|batch| batch.column(0).as_primitive::<UInt64Type>().values());
+        ids.map(|id| RowId(*id)).filter(|row| seen.insert(*row)).collect()
+    }
+
+    /// Gives each row once, with its new values.
+    pub(crate) fn each(
+        &self,
+        mut act: impl FnMut(RowId, Vec<Datum<'_>>) -> Result<(), TransactionError>,
+    ) -> Result<(), TransactionError> {
+        let mut seen = HashSet::with_capacity(self.rows);
+        for batch in &self.batches {
+            for (at, id) in batch.column(0).as_primitive::<UInt64Type>().values().iter().enumerate() {
+                if seen.insert(*id) {
+                    let values = batch.columns()[1..].iter().zip(&self.types);
+                    act(RowId(*id), values.map(|(array, column_type)| datum(array, *column_type, at)).collect())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A value of an array that has the Arrow type of `column_type`.
+pub(crate) fn datum(array: &ArrayRef, column_type: ColumnType, row: usize) -> Datum<'_> {
+    if array.is_null(row) {
+        return Datum::Null;
+    }
+    match array.data_type() {
+        DataType::Boolean => Datum::Bool(array.as_boolean().value(row)),
+        DataType::Int16 => Datum::I16(array.as_primitive::<Int16Type>().value(row)),
+        DataType::Int32 => Datum::I32(array.as_primitive::<Int32Type>().value(row)),
+        DataType::Int64 => Datum::I64(array.as_primitive::<Int64Type>().value(row)),
+        DataType::Float32 => Datum::F32(array.as_primitive::<Float32Type>().value(row)),
+        DataType::Float64 => Datum::F64(array.as_primitive::<Float64Type>().value(row)),
+        DataType::Date32 => Datum::I32(array.as_primitive::<Date32Type>().value(row)),
+        DataType::Time64(_) => Datum::I64(array.as_primitive::<Time64MicrosecondType>().value(row)),
+        DataType::Timestamp(..) => Datum::I64(array.as_primitive::<TimestampMicrosecondType>().value(row)),
+        DataType::Decimal128(..) => {
+            let digits = array.as_primitive::<Decimal128Type>().value(row);
+            match i64::try_from(digits) {
+                Ok(short) if column_type.physical() == Physical::I64 => Datum::I64(short),
+                _ => Datum::I128(digits),
+            }
+        }
+        DataType::BinaryView => Datum::Bytes(array.as_binary_view().value(row)),
+        _ => Datum::Text(array.as_string_view().value(row)),
+    }
+}
+
+/// Some of the `rows`, each with the number of a row of a table beside it.
+pub(crate) fn rows_with_numbers(rows: &RecordBatch, numbered: &[(usize, RowId)]) -> Result<RecordBatch, Error> {
+    let wanted = UInt32Array::from_iter_values(numbered.iter().map(|(row, _)| *row as u32));
+    let taken = take_record_batch(rows, &wanted).map_err(|error| ours(error.into()))?;
+    let numbers = UInt64Array::from_iter_values(numbered.iter().map(|(_, row)| row.0));
+    let mut fields: Vec<_> = taken.schema().fields().iter().cloned().collect();
+    fields.push(Arc::new(Field::new(ROW_COLUMN, DataType::UInt64, false)));
+    let mut columns = taken.columns().to_vec();
+    columns.push(Arc::new(numbers));
+    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(|error| ours(error.into()))
+}
+
+/// The rows `wanted` of a snapshot, in the order in which they are given.
+pub(crate) fn images(snapshot: &Snapshot, wanted: &[RowId]) -> Result<RecordBatch, Error> {
+    let first_of = |row: RowId| row.0 - row.0 % CHUNK_ROWS_MAX as u64;
+    let pieces = snapshot.pieces();
+    let places: HashMap<u64, usize> =
+        pieces.iter().enumerate().map(|(place, piece)| (piece.row_id(0).0, place)).collect();
+    // Only chunks that have some of the rows.
+    let mut used: Vec<&VisibleChunk> = Vec::new();
+    let mut numbers: HashMap<u64, usize> = HashMap::new();
+    let mut indices = Vec::with_capacity(wanted.len());
+    for row in wanted {
+        let first = first_of(*row);
+        let place = places.get(&first).ok_or_else(|| Error::internal(format!("row {row} is not in the snapshot")))?;
+        let number = *numbers.entry(first).or_insert_with(|| {
+            used.push(&pieces[*place]);
+            used.len() - 1
+        });
+        indices.push((number, (row.0 - first) as usize));
+    }
+    let schema = snapshot.schema().arrow();
+    let columns = (0..schema.fields().len()).map(|column| {
+        let arrays: Vec<ArrayRef> = used.iter().map(|piece| piece.array(column, 0, piece.rows())).collect();
+        if arrays.is_empty() {
+            return Ok(new_empty_array(schema.field(column).data_type()));
+        }
+        let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+        interleave(&arrays, &indices)
+    });
+    let columns = columns.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| ours(error.into()))?;
+    let options = RecordBatchOptions::new().with_row_count(Some(wanted.len()));
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(|error| ours(error.into()))
+}

@@ -1,0 +1,190 @@
+//! Prepared statements: a statement with parameters, parsed once.
+//!
+//! A statement about one row by its whole key is recognised when it is prepared ([`fast`]) and does not pass through the
+//! query planner; every other one is planned anew with its parameters in place, because a plan with placeholders would
+//! be a worse one. Not here: PREPARE and EXECUTE (`statement/prepare.rs`).
+
+mod fast;
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use longshore_storage::{ColumnType, Datum};
+use sqlparser::ast::{Expr, Statement, Value, Visit, VisitMut, Visitor, VisitorMut};
+
+pub(crate) use fast::{Done, Fast};
+
+use crate::Error;
+use crate::catalog::Catalog;
+use crate::sql::{self, Parsed};
+
+/// Parameters that a statement may have.
+const PARAMETERS_MAX: usize = 65_535;
+
+/// A statement with parameters `$1`, `$2`, ..., parsed once; good for every session of its database.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(crate) statement: Statement,
+    parameters: usize,
+    /// `None` if it goes through the planner.
+    pub(crate) fast: Option<Fast>,
+}
+
+impl Prepared {
+    /// Prepares the text of one statement.
+    pub(crate) fn parse(sql: &str, catalog: &Catalog) -> Result<Self, Error> {
+        match sql::parse(sql)? {
+            Parsed::Sql(statement) => Self::new(*statement, catalog),
+            _ => Err(Error::unsupported("only queries, INSERT, UPDATE and DELETE can be prepared")),
+        }
+    }
+
+    /// Prepares a statement.
+    pub(crate) fn new(statement: Statement, catalog: &Catalog) -> Result<Self, Error> {
+        if !matches!(
+            statement,
+            Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+        ) {
+            return Err(Error::unsupported("only queries, INSERT, UPDATE and DELETE can be prepared"));
+        }
+        let mut count = Count(0);
+        if let ControlFlow::Break(error) = Visit::visit(&statement, &mut count) {
+            return Err(error);
+        }
+        let fast = Fast::recognise(&statement, catalog);
+        Ok(Self { statement, parameters: count.0, fast })
+    }
+
+    /// Whether it changes rows.
+    pub(crate) fn writes(&self) -> bool {
+        !matches!(self.statement, Statement::Query(_))
+    }
+
+    /// The number of parameters.
+    #[must_use]
+    pub fn parameters(&self) -> usize {
+        self.parameters
+    }
+
+    /// The statement with `arguments` in the place of its parameters.
+    pub(crate) fn bind(&self, arguments: &[Expr]) -> Result<Statement, Error> {
+        self.check_count(arguments.len())?;
+        let mut statement = self.statement.clone();
+        match VisitMut::visit(&mut statement, &mut Bind(arguments)) {
+            ControlFlow::Continue(()) => Ok(statement),
+            ControlFlow::Break(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn check_count(&self, given: usize) -> Result<(), Error> {
+        if given == self.parameters {
+            return Ok(());
+        }
+        Err(Error::invalid(format!("the statement has {} parameters, but {given} values are given", self.parameters)))
+    }
+}
+
+/// The number of a placeholder, from 0.
+fn number_of(placeholder: &str) -> Result<usize, Error> {
+    let number = placeholder.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
+    match number {
+        Some(number @ 1..=PARAMETERS_MAX) => Ok(number - 1),
+        _ => Err(Error::syntax(format!("{placeholder} is not a parameter; parameters are $1 to ${PARAMETERS_MAX}"))),
+    }
+}
+
+fn placeholder(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Placeholder(name) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Counts parameters.
+struct Count(usize);
+
+impl Visitor for Count {
+    type Break = Error;
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Error> {
+        if let Some(name) = placeholder(expr) {
+            match number_of(name) {
+                Ok(number) => self.0 = self.0.max(number + 1),
+                Err(error) => return ControlFlow::Break(error),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Puts values in the place of parameters.
+struct Bind<'a>(&'a [Expr]);
+
+impl VisitorMut for Bind<'_> {
+    type Break = Error;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        if let Some(name) = placeholder(expr) {
+            match number_of(name) {
+                Ok(number) => *expr = Expr::Nested(Box::new(self.0[number].clone())),
+                Err(error) => return ControlFlow::Break(error),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A value as SQL text reads back as it, for statements that go through the planner.
+pub(crate) fn literal(value: Datum<'_>) -> Expr {
+    let number = |text: String| Expr::Value(Value::Number(text, false).into());
+    match value {
+        Datum::Null => Expr::Value(Value::Null.into()),
+        Datum::Bool(value) => Expr::Value(Value::Boolean(value).into()),
+        Datum::I16(value) => number(value.to_string()),
+        Datum::I32(value) => number(value.to_string()),
+        Datum::I64(value) => number(value.to_string()),
+        Datum::I128(value) => number(value.to_string()),
+        Datum::F32(value) => Expr::Value(Value::SingleQuotedString(value.to_string()).into()),
+        Datum::F64(value) => Expr::Value(Value::SingleQuotedString(value.to_string()).into()),
+        Datum::Text(value) => Expr::Value(Value::SingleQuotedString(value.to_owned()).into()),
+        Datum::Bytes(value) => {
+            let mut digits = String::with_capacity(2 * value.len());
+            for byte in value {
+                // Writing to a string cannot fail.
+                let _ = write!(digits, "{byte:02X}");
+            }
+            Expr::Value(Value::HexStringLiteral(digits).into())
+        }
+    }
+}
+
+/// `value` as a column of this type stores it, where that is plain; other values are left to the planner.
+pub(crate) fn fit(value: Datum<'_>, column_type: ColumnType) -> Option<Datum<'_>> {
+    let whole = |value: i64| match column_type {
+        ColumnType::SmallInt => i16::try_from(value).ok().map(Datum::I16),
+        ColumnType::Integer => i32::try_from(value).ok().map(Datum::I32),
+        ColumnType::BigInt => Some(Datum::I64(value)),
+        ColumnType::Decimal { precision, scale } if precision <= 18 => {
+            let digits = value.checked_mul(10_i64.checked_pow(scale.into())?)?;
+            (digits.unsigned_abs() < 10_u64.pow(precision.into())).then_some(Datum::I64(digits))
+        }
+        _ => None,
+    };
+    match (value, column_type) {
+        (Datum::Null, _)
+        | (Datum::Bool(_), ColumnType::Boolean)
+        | (Datum::F32(_), ColumnType::Real)
+        | (Datum::F64(_), ColumnType::Double)
+        | (Datum::Text(_), ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) | ColumnType::Uuid)
+        | (Datum::Bytes(_), ColumnType::Bytea)
+        | (Datum::I32(_), ColumnType::Date)
+        | (Datum::I64(_), ColumnType::Time | ColumnType::Timestamp | ColumnType::TimestampTz) => Some(value),
+        (Datum::I16(value), _) => whole(value.into()),
+        (Datum::I32(value), _) => whole(value.into()),
+        (Datum::I64(value), _) => whole(value),
+        _ => None,
+    }
+}

@@ -1,0 +1,172 @@
+//! UPDATE and DELETE: which rows they change, found by a query over the table with a hidden column of row numbers.
+//!
+//! `DataFusion` has hooks for them, but these lose predicates (subqueries, constants) and would change other rows than
+//! the statement says. So the statement becomes a query: the target under a name of its own, the other tables behind
+//! it, the WHERE as it stands, and as columns the row number and the new values. All rows are found before the first
+//! is changed, so that a statement never sees what it did itself. Not here: INSERT (`insert`).
+
+mod returning;
+mod target;
+
+use std::time::Instant;
+
+use arrow_array::RecordBatch;
+use longshore_storage::{Datum, RowId};
+use sqlparser::ast::{
+    Assignment, AssignmentTarget, Delete, Expr, FromTable, SelectItem, TableWithJoins, Update, UpdateTableFromKind,
+};
+
+pub(crate) use returning::returning;
+pub(crate) use target::{Target, expression, from_item, parsed, plain_select};
+
+use crate::datafusion::images;
+use crate::statement::Context;
+use crate::{Error, Outcome, Report};
+
+/// UPDATE.
+pub(crate) async fn update(context: &Context<'_>, update: Update) -> Result<Outcome, Error> {
+    refuse_update_clauses(&update)?;
+    let started = Instant::now();
+    let target = Target::new(context, &update.table)?;
+    let from = match update.from {
+        None => Vec::new(),
+        Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => from,
+    };
+    let changed = set_columns(context, &target, update.assignments, from, update.selection, None).await?;
+    let images = match &update.returning {
+        Some(_) => Some(images(&context.work.snapshot(&target.table.relation), &changed)?),
+        None => None,
+    };
+    finish(context, &target, "UPDATE", changed.len(), started, update.returning.zip(images)).await
+}
+
+/// Sets columns of the rows for which `selection` is true, which may read the tables of `from` and the rows `named`.
+/// Returns the rows as they are now.
+pub(crate) async fn set_columns(
+    context: &Context<'_>,
+    target: &Target,
+    set: Vec<Assignment>,
+    from: Vec<TableWithJoins>,
+    selection: Option<Expr>,
+    named: Option<(&str, RecordBatch)>,
+) -> Result<Vec<RowId>, Error> {
+    let (columns, values): (Vec<usize>, Vec<Expr>) = assignments(target, set)?.into_iter().unzip();
+    let found = target.find(context, &columns, values, from, selection, named).await?;
+    let relation = &target.table.relation;
+    let mut changed: Vec<RowId> = Vec::with_capacity(found.rows());
+    context.work.with(|transaction| {
+        found.each(|row, values| {
+            let row_values: Vec<(usize, Datum<'_>)> = columns.iter().copied().zip(values).collect();
+            changed.push(transaction.update(relation, row, &row_values)?);
+            Ok(())
+        })
+    })?;
+    Ok(changed)
+}
+
+/// DELETE.
+pub(crate) async fn delete(context: &Context<'_>, delete: Delete) -> Result<Outcome, Error> {
+    refuse_delete_clauses(&delete)?;
+    let started = Instant::now();
+    let (FromTable::WithFromKeyword(tables) | FromTable::WithoutKeyword(tables)) = &delete.from;
+    let [table] = tables.as_slice() else {
+        return Err(Error::unsupported("DELETE takes one table; name others behind USING"));
+    };
+    let target = Target::new(context, table)?;
+    let found = target.find(context, &[], Vec::new(), delete.using.unwrap_or_default(), delete.selection, None).await?;
+    let relation = &target.table.relation;
+    let rows = found.row_ids();
+    let images = match &delete.returning {
+        Some(_) => Some(images(&context.work.snapshot(relation), &rows)?),
+        None => None,
+    };
+    context.work.with(|transaction| rows.iter().try_for_each(|row| transaction.delete(relation, *row)))?;
+    finish(context, &target, "DELETE", rows.len(), started, delete.returning.zip(images)).await
+}
+
+async fn finish(
+    context: &Context<'_>,
+    target: &Target,
+    verb: &str,
+    rows: usize,
+    started: Instant,
+    returned: Option<(Vec<SelectItem>, RecordBatch)>,
+) -> Result<Outcome, Error> {
+    if let Some((items, images)) = returned {
+        return returning(context, &target.alias, items, images).await;
+    }
+    let report = Report { rows: rows as u64, seconds: started.elapsed().as_secs_f64(), ..Report::default() };
+    Ok(Outcome::Done { tag: format!("{verb} {rows}"), report, notice: None })
+}
+
+/// The columns that are set, and the expressions of their values.
+fn assignments(target: &Target, assignments: Vec<Assignment>) -> Result<Vec<(usize, Expr)>, Error> {
+    let mut set: Vec<(usize, Expr)> = Vec::new();
+    let mut add = |column: usize, value: Expr| {
+        if set.iter().any(|(before, _)| *before == column) {
+            let name = &target.table.relation.schema().columns()[column].name;
+            return Err(Error::invalid(format!("column {name} is set twice; keep one of the assignments")));
+        }
+        set.push((column, value));
+        Ok(())
+    };
+    for Assignment { target: place, value } in assignments {
+        match (place, value) {
+            (AssignmentTarget::ColumnName(name), value) => add(target.column(&name)?, value)?,
+            (AssignmentTarget::Tuple(places), Expr::Tuple(values)) if places.len() == values.len() => {
+                for (place, value) in places.iter().zip(values) {
+                    add(target.column(place)?, value)?;
+                }
+            }
+            (AssignmentTarget::Tuple(places), _) => {
+                return Err(Error::unsupported(format!(
+                    "SET (...) = takes as many values in parentheses as there are columns, {}; set the columns one by one",
+                    places.len()
+                )));
+            }
+        }
+    }
+    Ok(set)
+}
+
+/// Refuses whatever goes beyond `UPDATE t [AS a] SET ... [FROM ...] [WHERE ...] [RETURNING ...]`.
+fn refuse_update_clauses(update: &Update) -> Result<(), Error> {
+    let clause = if update.limit.is_some() {
+        "LIMIT"
+    } else if !update.order_by.is_empty() {
+        "ORDER BY"
+    } else if update.or.is_some() {
+        "OR"
+    } else if update.output.is_some() {
+        "OUTPUT"
+    } else if !update.optimizer_hints.is_empty() {
+        "hints"
+    } else {
+        return Ok(());
+    };
+    Err(refused("UPDATE", clause))
+}
+
+/// Refuses whatever goes beyond `DELETE FROM t [AS a] [USING ...] [WHERE ...] [RETURNING ...]`.
+fn refuse_delete_clauses(delete: &Delete) -> Result<(), Error> {
+    let clause = if delete.limit.is_some() {
+        "LIMIT"
+    } else if !delete.order_by.is_empty() {
+        "ORDER BY"
+    } else if !delete.tables.is_empty() {
+        "several tables"
+    } else if delete.output.is_some() {
+        "OUTPUT"
+    } else if !delete.optimizer_hints.is_empty() {
+        "hints"
+    } else {
+        return Ok(());
+    };
+    Err(refused("DELETE", clause))
+}
+
+fn refused(verb: &str, clause: &str) -> Error {
+    Error::unsupported(format!(
+        "{verb} with {clause} is not supported; choose the rows by WHERE, for instance with key IN (SELECT ...)"
+    ))
+}

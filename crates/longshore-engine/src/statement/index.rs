@@ -1,0 +1,71 @@
+//! CREATE INDEX and DROP INDEX.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{CreateIndex, ObjectName};
+
+use crate::catalog::{Catalog, Entry, Table};
+use crate::sql::names;
+use crate::statement::{Context, Role, blocking, create};
+use crate::{Error, ErrorKind, Outcome};
+
+pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex) -> Result<Outcome, Error> {
+    let name = names::relation(&statement.table_name)?;
+    let table = match context.database.catalog.get(&name) {
+        Some(Entry::Table(table)) => table,
+        Some(Entry::View(_)) => return Err(Error::invalid(format!("{name} is a view; index the tables it reads"))),
+        None => return Err(Error::not_found(format!("table {name} does not exist"))),
+    };
+    let catalog = &context.database.catalog;
+    let key =
+        create::of_index(&name, table.relation.schema().columns(), statement, |name| owner(catalog, name).is_some())?;
+    if let Some(owner) = owner(catalog, &key.name) {
+        if statement.if_not_exists {
+            return Ok(Outcome::done("CREATE INDEX"));
+        }
+        return Err(Error::exists(format!(
+            "index {} exists already, on table {}; choose another name, or drop it first",
+            key.name, owner.name
+        )));
+    }
+    blocking::run(context.control, move |_| table.add_key(key)).await?;
+    Ok(Outcome::done("CREATE INDEX"))
+}
+
+pub(crate) fn drop_indexes(context: &Context<'_>, if_exists: bool, names: &[ObjectName]) -> Result<Outcome, Error> {
+    let mut found: Vec<(Arc<Table>, String)> = Vec::new();
+    for name in names {
+        let name = names::relation(name)?;
+        match owner(&context.database.catalog, &name) {
+            Some(table) => found.push((table, name)),
+            None if if_exists => {}
+            None => {
+                return Err(Error::not_found(format!(
+                    "index {name} does not exist; DROP INDEX IF EXISTS ignores that"
+                )));
+            }
+        }
+    }
+    for (table, name) in &found {
+        let of_constraint =
+            table.keys().iter().any(|key| key.name == *name && matches!(key.role, Role::Primary | Role::Unique));
+        if of_constraint {
+            return Err(Error::new(
+                ErrorKind::Dependent,
+                format!("index {name} serves a constraint of table {}, and stays as long as that does", table.name),
+            ));
+        }
+    }
+    for (table, name) in &found {
+        table.drop_key(name)?;
+    }
+    Ok(Outcome::done("DROP INDEX"))
+}
+
+/// The table that has an index of this name.
+fn owner(catalog: &Catalog, index: &str) -> Option<Arc<Table>> {
+    catalog.entries().into_iter().find_map(|entry| match entry {
+        Entry::Table(table) => table.keys().iter().any(|key| key.name == index).then_some(table),
+        Entry::View(_) => None,
+    })
+}

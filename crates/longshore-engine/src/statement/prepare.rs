@@ -1,0 +1,110 @@
+//! PREPARE, EXECUTE and DEALLOCATE. Not here: what a prepared statement is (`prepared`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use longshore_storage::Datum;
+use sqlparser::ast::{DataType, Expr, Ident, ObjectName, Statement, UnaryOperator, Value};
+
+use crate::prepared::Prepared;
+use crate::sql::names;
+use crate::{Database, Error, Outcome};
+
+/// The prepared statements of a session.
+pub(crate) type Named = BTreeMap<String, Arc<Prepared>>;
+
+/// What EXECUTE asks for.
+pub(crate) struct Execution {
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) arguments: Vec<Expr>,
+}
+
+/// PREPARE and DEALLOCATE, if `statement` is one of them.
+pub(crate) fn manage(
+    database: &Database,
+    prepared: &mut Named,
+    statement: &Statement,
+) -> Option<Result<Outcome, Error>> {
+    match statement {
+        Statement::Prepare { name, data_types, statement } => {
+            Some(prepare(database, prepared, name, data_types, statement))
+        }
+        Statement::Deallocate { name, .. } => Some(deallocate(prepared, name)),
+        _ => None,
+    }
+}
+
+fn prepare(
+    database: &Database,
+    prepared: &mut Named,
+    name: &Ident,
+    types: &[DataType],
+    statement: &Statement,
+) -> Result<Outcome, Error> {
+    let name = names::identifier(name)?;
+    if prepared.contains_key(&name) {
+        return Err(Error::exists(format!("prepared statement {name} exists already; DEALLOCATE it first")));
+    }
+    if !types.is_empty() {
+        return Err(Error::unsupported(
+            "PREPARE with types of parameters is not supported; leave them out, and cast where a type is needed, as in \
+             CAST($1 AS DATE)",
+        ));
+    }
+    prepared.insert(name, Arc::new(Prepared::new(statement.clone(), &database.catalog)?));
+    Ok(Outcome::done("PREPARE"))
+}
+
+fn deallocate(prepared: &mut Named, name: &Ident) -> Result<Outcome, Error> {
+    if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all") {
+        prepared.clear();
+        return Ok(Outcome::done("DEALLOCATE ALL"));
+    }
+    let name = names::identifier(name)?;
+    match prepared.remove(&name) {
+        Some(_) => Ok(Outcome::done("DEALLOCATE")),
+        None => Err(missing(&name)),
+    }
+}
+
+/// What EXECUTE asks for, if `statement` is one.
+pub(crate) fn execution(prepared: &Named, statement: &Statement) -> Option<Result<Execution, Error>> {
+    let Statement::Execute { name: Some(name), parameters, immediate: false, into, using, .. } = statement else {
+        return None;
+    };
+    if !into.is_empty() || !using.is_empty() {
+        return Some(Err(Error::unsupported("EXECUTE takes values in parentheses, neither INTO nor USING")));
+    }
+    Some(named(prepared, name).map(|prepared| Execution { prepared, arguments: parameters.clone() }))
+}
+
+fn named(prepared: &Named, name: &ObjectName) -> Result<Arc<Prepared>, Error> {
+    let name = names::relation(name)?;
+    prepared.get(&name).cloned().ok_or_else(|| missing(&name))
+}
+
+fn missing(name: &str) -> Error {
+    Error::not_found(format!("prepared statement {name} does not exist; PREPARE it first"))
+}
+
+/// Arguments as values, where all of them are plain literals.
+pub(crate) fn values(arguments: &[Expr]) -> Option<Vec<Datum<'_>>> {
+    arguments.iter().map(value).collect()
+}
+
+fn value(argument: &Expr) -> Option<Datum<'_>> {
+    Some(match argument {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match value(expr)? {
+            Datum::I64(value) => Datum::I64(-value),
+            _ => return None,
+        },
+        Expr::Value(literal) => match &literal.value {
+            Value::Null => Datum::Null,
+            Value::Boolean(value) => Datum::Bool(*value),
+            Value::Number(digits, false) => Datum::I64(digits.parse().ok()?),
+            Value::SingleQuotedString(text) => Datum::Text(text),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}

@@ -1,0 +1,174 @@
+//! BEGIN, COMMIT, ROLLBACK, savepoints and SET TRANSACTION. Not here: what a block is (`transaction`).
+
+use longshore_storage::Isolation;
+use sqlparser::ast::{
+    Expr, ObjectName, Set, Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode, Value,
+    ValueWithSpan,
+};
+
+use crate::sql::names;
+use crate::transaction::{Block, Ended, Modes};
+use crate::{Error, Outcome, Report};
+
+/// Executes `statement` if it is about the session's transactions.
+pub(crate) fn control(block: &mut Block, statement: &Statement) -> Option<Result<Outcome, Error>> {
+    Some(match statement {
+        Statement::StartTransaction { .. } => begin(block, statement),
+        Statement::Commit { chain, modifier: None, .. } => commit(block, *chain),
+        Statement::Rollback { chain, savepoint: None } => Ok(ended(block.rollback(*chain), "ROLLBACK")),
+        Statement::Rollback { savepoint: Some(name), .. } => {
+            names::identifier(name).and_then(|name| block.rollback_to(&name)).map(|()| Outcome::done("ROLLBACK"))
+        }
+        Statement::Savepoint { name } => {
+            names::identifier(name).and_then(|name| block.savepoint(name)).map(|()| Outcome::done("SAVEPOINT"))
+        }
+        Statement::ReleaseSavepoint { name } => {
+            names::identifier(name).and_then(|name| block.release(&name)).map(|()| Outcome::done("RELEASE"))
+        }
+        Statement::Set(Set::SetTransaction { modes, snapshot: None, session }) => set(block, modes, *session),
+        Statement::Set(Set::SingleAssignment { scope: None, hivevar: false, variable, values }) => {
+            return set_setting(block, variable, values);
+        }
+        _ => return None,
+    })
+}
+
+/// The settings of transactions that SHOW knows, and their values.
+pub(crate) fn settings(block: &Block) -> [(&'static str, String); 4] {
+    let (now, defaults) = (block.modes(), block.defaults());
+    [
+        ("default_transaction_isolation", isolation_name(defaults.isolation).to_owned()),
+        ("default_transaction_read_only", on_or_off(defaults.read_only).to_owned()),
+        ("transaction_isolation", isolation_name(now.isolation).to_owned()),
+        ("transaction_read_only", on_or_off(now.read_only).to_owned()),
+    ]
+}
+
+fn begin(block: &mut Block, statement: &Statement) -> Result<Outcome, Error> {
+    let Statement::StartTransaction { modes, begin, modifier: None, statements, exception: None, .. } = statement
+    else {
+        return Err(Error::unsupported("BEGIN takes ISOLATION LEVEL, READ ONLY and READ WRITE only"));
+    };
+    if !statements.is_empty() {
+        return Err(Error::unsupported("BEGIN ... END with statements in it is not supported; send them one by one"));
+    }
+    let tag = if *begin { "BEGIN" } else { "START TRANSACTION" };
+    let modes = with_modes(block.defaults(), modes);
+    Ok(if block.begin(modes)? {
+        Outcome::done(tag)
+    } else {
+        remarked(tag, "a transaction block is open already; this one changes nothing")
+    })
+}
+
+fn commit(block: &mut Block, chain: bool) -> Result<Outcome, Error> {
+    Ok(ended(block.commit(chain)?, "COMMIT"))
+}
+
+fn ended(ended: Ended, tag: &str) -> Outcome {
+    match ended {
+        Ended::Committed => Outcome::done("COMMIT"),
+        Ended::RolledBack => Outcome::done("ROLLBACK"),
+        Ended::NoBlock => remarked(tag, "no transaction block is open; every statement was committed by itself"),
+    }
+}
+
+fn remarked(tag: &str, notice: &str) -> Outcome {
+    Outcome::Done { tag: tag.to_owned(), report: Report::default(), notice: Some(notice.to_owned()) }
+}
+
+fn set(block: &mut Block, modes: &[TransactionMode], session: bool) -> Result<Outcome, Error> {
+    if session {
+        block.set_defaults(with_modes(block.defaults(), modes));
+        return Ok(Outcome::done("SET"));
+    }
+    let modes = with_modes(block.modes(), modes);
+    Ok(if block.set_modes(modes)? {
+        Outcome::done("SET")
+    } else {
+        remarked("SET", "SET TRANSACTION does nothing outside of a transaction block; BEGIN opens one")
+    })
+}
+
+/// `SET name = value` of the settings that are about transactions.
+fn set_setting(block: &mut Block, variable: &ObjectName, values: &[Expr]) -> Option<Result<Outcome, Error>> {
+    let name = variable.to_string().to_ascii_lowercase();
+    let of_session = name.starts_with("default_");
+    let setting = name.trim_start_matches("default_");
+    if !matches!(setting, "transaction_isolation" | "transaction_read_only") {
+        return None;
+    }
+    let before = if of_session { block.defaults() } else { block.modes() };
+    let modes = match word(values) {
+        Some(word) if setting == "transaction_isolation" => {
+            isolation_of(&word).map(|isolation| Modes { isolation, ..before })
+        }
+        Some(word) => bool_of(&word).map(|read_only| Modes { read_only, ..before }),
+        None => None,
+    };
+    let Some(modes) = modes else {
+        let allowed = match setting {
+            "transaction_isolation" => "'serializable', 'snapshot', 'repeatable read', 'read committed'",
+            _ => "on, off",
+        };
+        return Some(Err(Error::invalid(format!("{name} takes one of: {allowed}"))));
+    };
+    if of_session {
+        block.set_defaults(modes);
+        return Some(Ok(Outcome::done("SET")));
+    }
+    Some(block.set_modes(modes).map(|_| Outcome::done("SET")))
+}
+
+fn with_modes(mut modes: Modes, said: &[TransactionMode]) -> Modes {
+    for mode in said {
+        match mode {
+            TransactionMode::AccessMode(access) => modes.read_only = *access == TransactionAccessMode::ReadOnly,
+            TransactionMode::IsolationLevel(TransactionIsolationLevel::Serializable) => {
+                modes.isolation = Isolation::Serializable;
+            }
+            TransactionMode::IsolationLevel(_) => modes.isolation = Isolation::Snapshot,
+        }
+    }
+    modes
+}
+
+fn isolation_of(word: &str) -> Option<Isolation> {
+    match word {
+        "serializable" | "default" => Some(Isolation::Serializable),
+        "snapshot" | "repeatable read" | "read committed" | "read uncommitted" => Some(Isolation::Snapshot),
+        _ => None,
+    }
+}
+
+fn isolation_name(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::Serializable => "serializable",
+        Isolation::Snapshot => "snapshot",
+    }
+}
+
+fn bool_of(word: &str) -> Option<bool> {
+    match word {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" | "default" => Some(false),
+        _ => None,
+    }
+}
+
+fn on_or_off(value: bool) -> &'static str {
+    if value { "on" } else { "off" }
+}
+
+/// The one word or text that a setting is given, in lower case.
+fn word(values: &[Expr]) -> Option<String> {
+    let [value] = values else { return None };
+    match value {
+        Expr::Identifier(word) => Some(word.value.to_ascii_lowercase()),
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text) | Value::Number(text, _), .. }) => {
+            Some(text.to_ascii_lowercase())
+        }
+        Expr::Value(ValueWithSpan { value: Value::Boolean(value), .. }) => Some(value.to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,415 @@
+//! A session's transactions: the block that BEGIN opens, and the transaction of a statement outside of one.
+//!
+//! As in PostgreSQL: outside of a block every statement is a transaction of its own; in a block a statement that fails
+//! leaves it good for nothing but ROLLBACK, whole or to a savepoint. A block takes its snapshot with its first
+//! statement, so that SET TRANSACTION may come before. Weaker levels than snapshot isolation run as SNAPSHOT.
+//! Not here: the statements that open and end blocks (`statement/transaction.rs`), versions (`longshore-storage`).
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use longshore_storage::{
+    ColumnRange, Isolation, Relation, Savepoint, Snapshot, Transaction, TransactionError, Transactions,
+};
+
+use crate::{Error, ErrorKind};
+
+/// How a transaction runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Modes {
+    pub(crate) isolation: Isolation,
+    pub(crate) read_only: bool,
+}
+
+/// The transaction that a statement works in.
+pub(crate) struct Work {
+    /// `None` once it has ended.
+    transaction: Mutex<Option<Transaction>>,
+}
+
+impl Work {
+    pub(crate) fn begin(transactions: &Arc<Transactions>, modes: Modes) -> Arc<Self> {
+        let transaction = if modes.read_only {
+            transactions.begin_read_only(modes.isolation)
+        } else {
+            transactions.begin(modes.isolation)
+        };
+        Arc::new(Self { transaction: Mutex::new(Some(transaction)) })
+    }
+
+    /// The rows of `relation` that it sees now: what it changes afterwards does not show.
+    pub(crate) fn snapshot(&self, relation: &Relation) -> Arc<Snapshot> {
+        match self.lock().as_ref() {
+            Some(transaction) => transaction.snapshot(relation),
+            None => relation.snapshot(),
+        }
+    }
+
+    /// Works on the transaction, which no other thread of the statement sees meanwhile.
+    pub(crate) fn with<R>(
+        &self,
+        act: impl FnOnce(&mut Transaction) -> Result<R, TransactionError>,
+    ) -> Result<R, Error> {
+        match self.lock().as_mut() {
+            Some(transaction) => Ok(act(transaction)?),
+            None => Err(Error::internal("the transaction has ended")),
+        }
+    }
+
+    /// Whether it matters what its queries read.
+    pub(crate) fn logs_reads(&self) -> bool {
+        self.lock().as_ref().is_some_and(|transaction| {
+            transaction.isolation() == Isolation::Serializable && !transaction.is_read_only()
+        })
+    }
+
+    /// Logs what a query reads. A query that goes on after the end of its transaction changes nothing any more.
+    pub(crate) fn log_scan(&self, relation: &Arc<Relation>, ranges: &[ColumnRange<'_>], columns: &[usize]) {
+        if let Some(transaction) = self.lock().as_mut() {
+            transaction.log_scan(relation, ranges, columns);
+        }
+    }
+
+    fn commit(&self) -> Result<(), Error> {
+        // Taken out first, so that nobody waits for the validation.
+        let transaction = self.lock().take();
+        match transaction {
+            Some(transaction) => Ok(transaction.commit().map(|_| ())?),
+            None => Err(Error::internal("the transaction has ended")),
+        }
+    }
+
+    fn rollback(&self) {
+        let transaction = self.lock().take();
+        drop(transaction);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Transaction>> {
+        // A panic in a statement leaves the transaction to be rolled back, which it always can.
+        self.transaction.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a statement does to a block that it stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nature {
+    /// It only reads.
+    Reads,
+    /// It changes rows of tables.
+    Writes,
+    /// It takes effect at once and cannot be rolled back: what the statement is called.
+    Definite(&'static str),
+}
+
+/// A session's transaction block, if one is open, and what new ones are like.
+pub(crate) struct Block {
+    transactions: Arc<Transactions>,
+    defaults: Modes,
+    state: State,
+}
+
+enum State {
+    /// Every statement is a transaction of its own.
+    Idle,
+    Open(Open),
+    /// A statement has failed, or was given up.
+    Failed(Open),
+}
+
+struct Open {
+    modes: Modes,
+    /// Begun by the first statement.
+    work: Option<Arc<Work>>,
+    /// The oldest first.
+    marks: Vec<Mark>,
+}
+
+/// A named savepoint.
+struct Mark {
+    name: String,
+    /// `None` when it was set before the first statement.
+    at: Option<Savepoint>,
+}
+
+impl Open {
+    fn new(modes: Modes) -> Self {
+        Self { modes, work: None, marks: Vec::new() }
+    }
+}
+
+impl Block {
+    /// No block is open.
+    pub(crate) fn new(transactions: Arc<Transactions>) -> Self {
+        let defaults = Modes { isolation: Isolation::Serializable, read_only: false };
+        Self { transactions, defaults, state: State::Idle }
+    }
+
+    /// What transactions are like that do not say it themselves.
+    pub(crate) fn defaults(&self) -> Modes {
+        self.defaults
+    }
+
+    /// Sets what transactions are like that do not say it themselves.
+    pub(crate) fn set_defaults(&mut self, defaults: Modes) {
+        self.defaults = defaults;
+    }
+
+    /// What the open block is like, or the next transaction.
+    pub(crate) fn modes(&self) -> Modes {
+        match &self.state {
+            State::Idle => self.defaults,
+            State::Open(open) | State::Failed(open) => open.modes,
+        }
+    }
+
+    /// Whether a block is open.
+    pub(crate) fn is_open(&self) -> bool {
+        !matches!(self.state, State::Idle)
+    }
+
+    /// Runs a statement in the open block, or in a transaction of its own that is committed behind it.
+    ///
+    /// # Errors
+    /// The statement's, that of the commit, or that the block does not take the statement.
+    pub(crate) async fn run<R>(
+        &mut self,
+        nature: Nature,
+        statement: impl AsyncFnOnce(&Arc<Work>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let mut open = match std::mem::replace(&mut self.state, State::Idle) {
+            State::Idle => {
+                check_access(nature, self.defaults)?;
+                // What takes effect at once does so beside its transaction, which then only reads.
+                let read_only = nature != Nature::Writes;
+                let work = Work::begin(&self.transactions, Modes { read_only, ..self.defaults });
+                let done = statement(&work).await?;
+                work.commit()?;
+                return Ok(done);
+            }
+            State::Failed(open) => {
+                self.state = State::Failed(open);
+                return Err(aborted());
+            }
+            State::Open(open) => open,
+        };
+        if let Err(error) = check_access(nature, open.modes) {
+            self.state = State::Failed(open);
+            return Err(error);
+        }
+        if let Nature::Definite(name) = nature {
+            self.state = State::Failed(open);
+            return Err(Error::new(
+                ErrorKind::ActiveTransaction,
+                format!(
+                    "{name} takes effect at once and cannot be rolled back, so it cannot run in a transaction block"
+                ),
+            ));
+        }
+        let work = open.work.get_or_insert_with(|| Work::begin(&self.transactions, open.modes));
+        let work = Arc::clone(work);
+        // A statement that is given up half-way leaves the block as one that fails does.
+        self.state = State::Failed(open);
+        let done = statement(&work).await?;
+        if let State::Failed(open) = std::mem::replace(&mut self.state, State::Idle) {
+            self.state = State::Open(open);
+        }
+        Ok(done)
+    }
+
+    /// Notes that the text of a statement could not be read.
+    pub(crate) fn fail(&mut self) {
+        self.state = match std::mem::replace(&mut self.state, State::Idle) {
+            State::Open(open) => State::Failed(open),
+            other => other,
+        };
+    }
+
+    /// Opens a block; `false` if one is open already.
+    ///
+    /// # Errors
+    /// When the open one has failed.
+    pub(crate) fn begin(&mut self, modes: Modes) -> Result<bool, Error> {
+        match self.state {
+            State::Idle => {
+                self.state = State::Open(Open::new(modes));
+                Ok(true)
+            }
+            State::Open(_) => Ok(false),
+            State::Failed(_) => Err(aborted()),
+        }
+    }
+
+    /// Changes what the open block is like, before its first statement; `false` if none is open.
+    ///
+    /// # Errors
+    /// When it has failed, or a statement was run in it.
+    pub(crate) fn set_modes(&mut self, modes: Modes) -> Result<bool, Error> {
+        match &mut self.state {
+            State::Idle => Ok(false),
+            State::Failed(_) => Err(aborted()),
+            State::Open(open) if open.work.is_some() && open.modes != modes => {
+                self.fail();
+                Err(Error::new(
+                    ErrorKind::ActiveTransaction,
+                    "SET TRANSACTION must come before the first statement of the transaction",
+                ))
+            }
+            State::Open(open) => {
+                open.modes = modes;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Ends the block and keeps what it did; with `chain` opens another one like it.
+    ///
+    /// # Errors
+    /// A conflict with another transaction; then the block is ended all the same, and nothing was kept.
+    pub(crate) fn commit(&mut self, chain: bool) -> Result<Ended, Error> {
+        let (open, ended) = match std::mem::replace(&mut self.state, State::Idle) {
+            State::Idle => return Ok(Ended::NoBlock),
+            State::Open(open) => (open, Ended::Committed),
+            State::Failed(open) => (open, Ended::RolledBack),
+        };
+        if let Some(work) = &open.work {
+            match ended {
+                Ended::Committed => work.commit()?,
+                _ => work.rollback(),
+            }
+        }
+        self.chain(&open, chain);
+        Ok(ended)
+    }
+
+    /// Ends the block and undoes what it did; with `chain` opens another one like it.
+    pub(crate) fn rollback(&mut self, chain: bool) -> Ended {
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Idle => Ended::NoBlock,
+            State::Open(open) | State::Failed(open) => {
+                if let Some(work) = &open.work {
+                    work.rollback();
+                }
+                self.chain(&open, chain);
+                Ended::RolledBack
+            }
+        }
+    }
+
+    fn chain(&mut self, ended: &Open, chain: bool) {
+        if chain {
+            self.state = State::Open(Open::new(ended.modes));
+        }
+    }
+
+    /// Sets a savepoint.
+    ///
+    /// # Errors
+    /// When no block is open, or it has failed.
+    pub(crate) fn savepoint(&mut self, name: String) -> Result<(), Error> {
+        let open = self.open("SAVEPOINT")?;
+        let at = match &open.work {
+            Some(work) => Some(work.with(|transaction| Ok(transaction.savepoint()))?),
+            None => None,
+        };
+        open.marks.push(Mark { name, at });
+        Ok(())
+    }
+
+    /// Forgets a savepoint and those behind it, and keeps what was done since.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub(crate) fn release(&mut self, name: &str) -> Result<(), Error> {
+        let open = self.open("RELEASE SAVEPOINT")?;
+        match position(&open.marks, name) {
+            Ok(at) => {
+                open.marks.truncate(at);
+                Ok(())
+            }
+            Err(error) => {
+                self.fail();
+                Err(error)
+            }
+        }
+    }
+
+    /// Undoes what was done since a savepoint, which stays; a block that has failed since can go on.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<(), Error> {
+        let (State::Open(open) | State::Failed(open)) = &mut self.state else {
+            return Err(no_block("ROLLBACK TO SAVEPOINT"));
+        };
+        let at = match position(&open.marks, name) {
+            Ok(at) => at,
+            Err(error) => {
+                self.fail();
+                return Err(error);
+            }
+        };
+        open.marks.truncate(at + 1);
+        match (&open.work, &open.marks[at].at) {
+            (Some(work), Some(savepoint)) => work.with(|transaction| {
+                transaction.rollback_to(*savepoint);
+                Ok(())
+            })?,
+            (Some(work), None) => {
+                // It was set before the transaction had done anything, so that it may begin anew.
+                work.rollback();
+                open.work = None;
+            }
+            (None, _) => {}
+        }
+        self.state = match std::mem::replace(&mut self.state, State::Idle) {
+            State::Failed(open) => State::Open(open),
+            other => other,
+        };
+        Ok(())
+    }
+
+    fn open(&mut self, statement: &str) -> Result<&mut Open, Error> {
+        match &mut self.state {
+            State::Idle => Err(no_block(statement)),
+            State::Failed(_) => Err(aborted()),
+            State::Open(open) => Ok(open),
+        }
+    }
+}
+
+/// How a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Committed,
+    RolledBack,
+    /// None was open.
+    NoBlock,
+}
+
+fn check_access(nature: Nature, modes: Modes) -> Result<(), Error> {
+    if modes.read_only && nature != Nature::Reads {
+        return Err(Error::new(
+            ErrorKind::ReadOnly,
+            "a read-only transaction changes nothing; begin one that is READ WRITE",
+        ));
+    }
+    Ok(())
+}
+
+fn position(marks: &[Mark], name: &str) -> Result<usize, Error> {
+    // The latest of equal names counts.
+    marks.iter().rposition(|mark| mark.name == name).ok_or_else(|| {
+        Error::new(ErrorKind::NoSavepoint, format!("savepoint {name} does not exist in this transaction"))
+    })
+}
+
+fn aborted() -> Error {
+    Error::new(
+        ErrorKind::Aborted,
+        "a statement of this transaction has failed, so nothing more can be done in it; ROLLBACK ends it, ROLLBACK TO \
+         SAVEPOINT goes back to before",
+    )
+}
+
+fn no_block(statement: &str) -> Error {
+    Error::new(ErrorKind::NoTransaction, format!("{statement} needs a transaction block; BEGIN opens one"))
+}
