@@ -94,11 +94,13 @@ impl Transaction {
             return visited;
         };
         // What lies behind the last row does not matter.
-        let inputs: Vec<Input<'_>> = index
-            .columns()
-            .iter()
-            .map(|&column| self.with_cell(relation, row, column, input_of))
-            .collect::<Result<_, _>>()?;
+        let inputs: Result<Vec<Input<'_>>, _> =
+            index.columns().iter().map(|&column| self.with_cell(relation, row, column, input_of)).collect();
+        let Ok(inputs) = inputs else {
+            // The closure has deleted the row, so it does not show where it stopped.
+            self.log_range(table, index.columns(), low, high);
+            return visited;
+        };
         let types = index.columns().iter().map(|&column| table.schema().columns()[column].column_type);
         let last: Vec<Datum<'_>> = types.zip(&inputs).map(|(column_type, input)| input.datum(column_type)).collect();
         match direction {

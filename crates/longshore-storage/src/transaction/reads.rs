@@ -138,7 +138,7 @@ impl Transaction {
     ) {
         let Some(log) = self.log_of(table) else { return };
         let described = table.schema().columns();
-        let mut uuids = vec![[0; UUID_BYTES]; columns.len() * 2];
+        let mut uuids = vec![None; columns.len() * 2];
         let (low_uuids, high_uuids) = uuids.split_at_mut(columns.len());
         let low = low.map(|values| comparands(described, columns, values, low_uuids));
         let high = high.map(|values| comparands(described, columns, values, high_uuids));
@@ -159,7 +159,7 @@ fn comparands<'a>(
     described: &[Column],
     columns: &[usize],
     values: &[Datum<'a>],
-    uuids: &'a mut [[u8; UUID_BYTES]],
+    uuids: &'a mut [Option<[u8; UUID_BYTES]>],
 ) -> Vec<Comparand<'a>> {
     let each = columns.iter().zip(values).zip(uuids);
     each.map_while(|((&column, &value), uuid)| comparand(&described[column], value, uuid)).collect()
@@ -167,7 +167,7 @@ fn comparands<'a>(
 
 /// `column = value`, or that it is NULL, as indexes compare.
 fn equal(column: usize, described: &Column, value: Datum<'_>) -> Restriction {
-    let mut uuid = [0; UUID_BYTES];
+    let mut uuid = None;
     match comparand(described, value, &mut uuid) {
         Some(value) => Restriction::equal(column, described.column_type.physical(), value),
         None => Restriction { attribute: Attribute::order(column), span: Span::ALL },
@@ -181,7 +181,7 @@ fn restriction(described: &Column, range: &ColumnRange<'_>) -> Restriction {
         (Bound::Included(Datum::Null), Bound::Included(Datum::Null)) if null => Restriction::is_null(column),
         (Bound::Included(low), Bound::Included(high)) if low == high => equal(column, described, low),
         _ => {
-            let (mut low_uuid, mut high_uuid) = ([0; UUID_BYTES], [0; UUID_BYTES]);
+            let (mut low_uuid, mut high_uuid) = (None, None);
             let low = bound(described, low, &mut low_uuid);
             let high = bound(described, high, &mut high_uuid);
             Restriction::range(column, low, high)
@@ -192,7 +192,11 @@ fn restriction(described: &Column, range: &ColumnRange<'_>) -> Restriction {
 }
 
 /// A bound as the column compares it; none if it is of another type.
-fn bound<'a>(described: &Column, bound: Bound<Datum<'a>>, uuid: &'a mut [u8; UUID_BYTES]) -> Bound<Comparand<'a>> {
+fn bound<'a>(
+    described: &Column,
+    bound: Bound<Datum<'a>>,
+    uuid: &'a mut Option<[u8; UUID_BYTES]>,
+) -> Bound<Comparand<'a>> {
     let (Bound::Included(value) | Bound::Excluded(value)) = bound else { return Bound::Unbounded };
     match (comparand(described, value, uuid), bound) {
         (None, _) => Bound::Unbounded,
@@ -202,7 +206,11 @@ fn bound<'a>(described: &Column, bound: Bound<Datum<'a>>, uuid: &'a mut [u8; UUI
 }
 
 /// A value as the column stores it; `None` if it is of another type.
-fn comparand<'a>(described: &Column, value: Datum<'a>, uuid: &'a mut [u8; UUID_BYTES]) -> Option<Comparand<'a>> {
+fn comparand<'a>(
+    described: &Column,
+    value: Datum<'a>,
+    uuid: &'a mut Option<[u8; UUID_BYTES]>,
+) -> Option<Comparand<'a>> {
     let physical = described.column_type.physical();
     let integer = |value: i64| match physical {
         Physical::I16 | Physical::I32 | Physical::I64 => Some(Comparand::Integer(value)),
@@ -220,10 +228,7 @@ fn comparand<'a>(described: &Column, value: Datum<'a>, uuid: &'a mut [u8; UUID_B
         Datum::F32(value) => is_float(physical).then_some(Comparand::Float(value.into())),
         Datum::F64(value) => is_float(physical).then_some(Comparand::Float(value)),
         Datum::Text(text) => match described.column_type {
-            ColumnType::Uuid => {
-                *uuid = canonical_uuid(text.as_bytes())?;
-                Some(Comparand::Bytes(uuid))
-            }
+            ColumnType::Uuid => Some(Comparand::Bytes(uuid.insert(canonical_uuid(text.as_bytes())?))),
             ColumnType::Char(_) => Some(Comparand::Bytes(text.trim_end_matches(' ').as_bytes())),
             _ => (physical == Physical::View).then_some(Comparand::Bytes(text.as_bytes())),
         },

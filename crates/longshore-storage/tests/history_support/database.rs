@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use longshore_storage::{
-    Arena, Column, ColumnRange, ColumnType, Datum, Field, Isolation, Memory, MergeKind, PartitionBuffer, Relation,
-    RowId, Schema, Transaction, TransactionError, Transactions, key,
+    Arena, Column, ColumnRange, ColumnType, Datum, Direction, Field, Index, IndexKind, Isolation, Memory, MergeKind,
+    PartitionBuffer, Relation, RowId, Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
 };
 
 use crate::history_support::{End, Object, Op, Record, Table, Value};
@@ -26,6 +26,15 @@ pub(crate) enum Step {
     Delete(Object),
 }
 
+/// By which rows are found, if not by scans.
+struct Indexes {
+    lists: Arc<Index>,
+    lists_ordered: Arc<Index>,
+    registers: Arc<Index>,
+    /// Every write of a register moves its row.
+    values: Arc<Index>,
+}
+
 pub(crate) struct Database {
     pub(crate) transactions: Arc<Transactions>,
     lists: Relation,
@@ -34,6 +43,7 @@ pub(crate) struct Database {
     items: Field<&'static str>,
     register_key: Field<i32>,
     value: Field<i64>,
+    indexes: Option<Indexes>,
     /// Whether transactions insert and delete rows. Without a key that keeps two apart who insert the same, that takes
     /// serializable transactions.
     inserts: bool,
@@ -46,7 +56,8 @@ pub(crate) struct Database {
 
 impl Database {
     /// Of this many lists and registers, which are empty.
-    pub(crate) fn new(keys: i32, inserts: bool) -> Database {
+    pub(crate) fn new(keys: i32, isolation: Isolation, indexed: bool) -> Database {
+        let inserts = indexed || isolation == Isolation::Serializable;
         let transactions = Transactions::new();
         let relation = |name: &str, content: Column| {
             let columns = vec![Column::new("key", ColumnType::Integer, false), content];
@@ -62,6 +73,12 @@ impl Database {
             }
         }
         setup.commit().unwrap();
+        let indexes = indexed.then(|| Indexes {
+            lists: lists.create_index("lists_pk", &[KEY], IndexKind::Hash, Uniqueness::Unique).unwrap(),
+            lists_ordered: lists.create_index("lists_ordered", &[KEY], IndexKind::Art, Uniqueness::Multiple).unwrap(),
+            registers: registers.create_index("registers_pk", &[KEY], IndexKind::Art, Uniqueness::Unique).unwrap(),
+            values: registers.create_index("values", &[VALUE, KEY], IndexKind::Art, Uniqueness::Multiple).unwrap(),
+        });
         Database {
             list_key: lists.column("key").unwrap(),
             items: lists.column("items").unwrap(),
@@ -70,6 +87,7 @@ impl Database {
             transactions,
             lists,
             registers,
+            indexes,
             inserts,
             keys,
             next_key: AtomicI32::new(keys),
@@ -113,9 +131,13 @@ impl Database {
         append.merge(0, buffers).unwrap();
         let mut t = self.transactions.begin(Isolation::Serializable);
         let start = t.view().start().get();
-        append.commit_in(&mut t).unwrap();
-        let commit = t.commit().expect("it has read nothing").get();
-        Record { session, start, end: End::Committed(commit), ops }
+        let end = match append.commit_in(&mut t) {
+            Ok(_) => End::Committed(t.commit().expect("it has read nothing").get()),
+            // A session was faster.
+            Err(TransactionError::Duplicate { .. } | TransactionError::Conflict { .. }) => End::Aborted,
+            Err(error) => panic!("{error}"),
+        };
+        Record { session, start, end, ops }
     }
 
     /// A step, with what it saw.
@@ -125,12 +147,17 @@ impl Database {
             Step::Range(table, keys) => {
                 let bound = |key: &i32| Bound::Included(Datum::I32(*key));
                 let range = ColumnRange::between(KEY, bound(keys.start()), bound(keys.end()));
-                Op::Range(*table, keys.clone(), self.present(t, *table, &[range])?)
+                let index = self.indexes.as_ref().map(|indexes| match table {
+                    Table::Lists => &indexes.lists_ordered,
+                    Table::Registers => &indexes.registers,
+                });
+                Op::Range(*table, keys.clone(), self.present(t, *table, index, range)?)
             }
             Step::Filter(values) => {
                 let bound = |value: &u32| Bound::Included(Datum::I64((*value).into()));
                 let range = ColumnRange::between(VALUE, bound(values.start()), bound(values.end()));
-                Op::Filter(values.clone(), self.present(t, Table::Registers, &[range])?)
+                let index = self.indexes.as_ref().map(|indexes| &indexes.values);
+                Op::Filter(values.clone(), self.present(t, Table::Registers, index, range)?)
             }
             Step::Append(object) => {
                 let (row, mut value) = self.find(t, *object)?.expect("lists are always there");
@@ -143,7 +170,7 @@ impl Database {
             Step::Write(object) => {
                 let value = self.new_value();
                 match self.find(t, *object)? {
-                    Some((row, _)) => t.set(&self.registers, row, self.value, value.into())?,
+                    Some((row, _)) => drop(t.update(&self.registers, row, &[(VALUE, Datum::I64(value.into()))])?),
                     None if !self.inserts => return Ok(Op::Read(*object, Value::default())),
                     None => drop(t.insert(&self.registers, key![object.key, i64::from(value)])?),
                 }
@@ -163,6 +190,11 @@ impl Database {
     }
 
     fn find(&self, t: &mut Transaction, object: Object) -> Result<Option<(RowId, Value)>, TransactionError> {
+        if let Some(indexes) = &self.indexes {
+            let index = if object.table == Table::Lists { &indexes.lists } else { &indexes.registers };
+            let Some(row) = t.find(self.relation(object.table), index, key![object.key])? else { return Ok(None) };
+            return Ok(Some((row, self.value_of(t, object.table, row)?)));
+        }
         let mut found = None;
         t.scan(self.relation(object.table), &[ColumnRange::equal(KEY, object.key)], |t, row| {
             assert!(found.is_none(), "{object:?} is there twice");
@@ -177,17 +209,24 @@ impl Database {
         &self,
         t: &mut Transaction,
         table: Table,
-        ranges: &[ColumnRange<'_>],
+        index: Option<&Arc<Index>>,
+        range: ColumnRange<'_>,
     ) -> Result<Vec<(i32, Value)>, TransactionError> {
         let key = if table == Table::Lists { self.list_key } else { self.register_key };
         let mut found = Vec::new();
-        t.scan(self.relation(table), ranges, |t, row| {
+        let visit = |t: &mut Transaction, row| {
             let value = self.value_of(t, table, row)?;
             if !value.is_absent() {
                 found.push((t.get(self.relation(table), row, key)?, value));
             }
             Ok(ControlFlow::Continue(()))
-        })?;
+        };
+        match (index, range.low, range.high) {
+            (Some(index), Bound::Included(low), Bound::Included(high)) => {
+                t.range(self.relation(table), index, &[low][..]..=&[high][..], Direction::Forward, visit)?;
+            }
+            _ => t.scan(self.relation(table), &[range], visit)?,
+        }
         found.sort_by_key(|(key, _)| *key);
         Ok(found)
     }
