@@ -7,6 +7,9 @@ use crate::transaction::StampId;
 /// No version.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Versions that it takes less time to go through than through the heads of rows.
+const SLAB_SCANNED_MAX: usize = CHUNK_ROWS_MAX / 16;
+
 /// Heads that a slot keeps for reuse: a quarter of what it could have.
 const SPARE_HEADS_MAX: usize = RANGES / 4;
 
@@ -105,12 +108,19 @@ impl Versions {
     }
 
     /// Rows with versions, in order.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn rows(&self) -> Vec<u16> {
+        if self.slab.len() <= SLAB_SCANNED_MAX {
+            let newest = |version: &&Version| version.newer == NONE && version.change != Change::Free;
+            let mut rows: Vec<u16> = self.slab.iter().filter(newest).map(|version| version.row).collect();
+            rows.sort_unstable();
+            return rows;
+        }
         let ranges = self.heads.iter().enumerate().filter_map(|(range, heads)| Some((range, heads.as_ref()?)));
-        ranges.flat_map(|(range, heads)| {
+        let rows = ranges.flat_map(|(range, heads)| {
             let rows = self.spans[range].rows().filter(|&row| heads[row] != NONE);
-            rows.map(move |row| range * RANGE_ROWS + row)
-        })
+            rows.map(move |row| (range * RANGE_ROWS + row) as u16)
+        });
+        rows.collect()
     }
 
     /// All values that were.
@@ -197,10 +207,22 @@ mod tests {
             assert_eq!(versions.remove(numbers[number]), Change::Delete);
             assert_eq!(stamps(&versions, 70), left);
         }
-        assert_eq!(versions.rows().collect::<Vec<_>>(), [70, 71]);
+        assert_eq!(versions.rows(), [70, 71]);
         let again = versions.push(65_535, StampId(6), Change::Insert);
         assert!(numbers.contains(&again), "the place of a removed one is used");
-        assert_eq!(versions.rows().collect::<Vec<_>>(), [70, 71, 65_535]);
+        assert_eq!(versions.rows(), [70, 71, 65_535]);
+    }
+
+    #[test]
+    fn rows_with_versions_are_found_however_many() {
+        for count in [10, SLAB_SCANNED_MAX as u16, SLAB_SCANNED_MAX as u16 + 1, 60_000] {
+            let mut versions = Versions::new();
+            let numbers: Vec<u32> =
+                (0..count).rev().map(|row| versions.push(row.into(), StampId(0), Change::Insert)).collect();
+            versions.push(3, StampId(1), Change::Delete);
+            versions.remove(numbers[0]);
+            assert!(versions.rows().into_iter().eq(0..count - 1));
+        }
     }
 
     #[test]
@@ -213,7 +235,7 @@ mod tests {
                 versions.remove(number);
             }
             assert!(versions.is_empty() && versions.heads.iter().all(Option::is_none));
-            assert_eq!(versions.rows().next(), None);
+            assert!(versions.rows().is_empty());
         }
     }
 }

@@ -9,7 +9,7 @@ use super::HotChunk;
 use crate::chunk::visible::Overlay;
 use crate::chunk::{Chunk, VisibleChunk};
 use crate::transaction::{Stamps, View};
-use crate::version::{Change, Image, Version};
+use crate::version::{Change, Image, Version, Versions};
 
 impl HotChunk {
     /// What a view sees of the rows; `None` if it is none.
@@ -45,45 +45,51 @@ impl HotChunk {
 
     /// The rows that are dead, and that somebody may see nevertheless.
     pub(crate) fn ghosts(&self) -> impl Iterator<Item = usize> {
-        let changed = self.versions.iter().flat_map(|versions| versions.rows());
+        let changed = self.versions.iter().flat_map(|versions| versions.rows()).map(usize::from);
         changed.filter(|&row| self.dead.contains(row))
     }
 
     /// All changes that somebody may not see.
     pub(crate) fn changes(&self) -> impl Iterator<Item = (usize, &Version)> {
         let versions = self.versions.iter();
-        versions
-            .flat_map(|versions| versions.rows().flat_map(|row| versions.chain(row).map(move |version| (row, version))))
+        versions.flat_map(|versions| {
+            let rows = versions.rows().into_iter().map(usize::from);
+            rows.flat_map(|row| versions.chain(row).map(move |version| (row, version)))
+        })
     }
 
     /// What a view sees otherwise than it is; `None` if that is nothing.
     fn overlay(&self, view: View, stamps: &Stamps) -> Option<Overlay> {
         let unseen_birth = self.births.iter().any(|birth| !view.sees(stamps.get(birth.stamp)));
-        let has_versions = self.versions.as_ref().is_some_and(|versions| !versions.is_empty());
-        if self.dead.is_empty() && !unseen_birth && !has_versions {
+        // A row whose newest version is seen is seen as it is.
+        let newest_unseen = |versions: &Versions, row: usize| {
+            versions.chain(row).next().is_some_and(|newest| !view.sees(stamps.get(newest.stamp)))
+        };
+        let mut changed = Vec::new();
+        if let Some(versions) = self.versions.as_ref().filter(|versions| !versions.is_empty()) {
+            changed = versions.rows();
+            changed.retain(|&row| newest_unseen(versions, row.into()));
+        }
+        if self.dead.is_empty() && !unseen_birth && changed.is_empty() {
             return None;
         }
         let mut overlay = Overlay::new(self.rows, self.columns.len(), self.dead.words());
         for birth in self.births.iter().filter(|birth| !view.sees(stamps.get(birth.stamp))) {
             (birth.from..birth.to).for_each(|row| overlay.hide(row, true));
         }
-        if let Some(versions) = &self.versions {
-            for row in versions.rows() {
-                let mut hidden = overlay.hides(row);
-                for version in versions.chain(row) {
-                    if view.sees(stamps.get(version.stamp)) {
-                        break;
-                    }
-                    match version.change {
-                        Change::Insert => hidden = true,
-                        // What was inserted and deleted unseen ends with the insert.
-                        Change::Delete => hidden = !self.is_born(row, view, stamps),
-                        Change::Update(column, image) => overlay.patch(column.into(), row, image.bits()),
-                        Change::Free => {}
-                    }
+        for row in changed.into_iter().map(usize::from) {
+            let mut hidden = overlay.hides(row);
+            let unseen = self.versions.iter().flat_map(|versions| versions.chain(row));
+            for version in unseen.take_while(|version| !view.sees(stamps.get(version.stamp))) {
+                match version.change {
+                    Change::Insert => hidden = true,
+                    // What was inserted and deleted unseen ends with the insert.
+                    Change::Delete => hidden = !self.is_born(row, view, stamps),
+                    Change::Update(column, image) => overlay.patch(column.into(), row, image.bits()),
+                    Change::Free => {}
                 }
-                overlay.hide(row, hidden);
             }
+            overlay.hide(row, hidden);
         }
         overlay.finish()
     }

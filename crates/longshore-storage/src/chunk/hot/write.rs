@@ -78,7 +78,7 @@ impl HotChunk {
         }
         let births = self.births.iter().map(|birth| birth.stamp);
         let newest = self.versions.iter().flat_map(|versions| {
-            versions.rows().filter_map(|row| versions.chain(row).next().map(|version| version.stamp))
+            versions.rows().into_iter().filter_map(|row| versions.chain(row.into()).next().map(|version| version.stamp))
         });
         match births.chain(newest).map(|stamp| stamps.get(stamp)).find(|&stamp| !view.sees(stamp)) {
             Some(stamp) => Err(conflict(stamp)),
