@@ -165,6 +165,8 @@ impl Plain for u8 {}
 impl Plain for i16 {}
 impl Plain for i32 {}
 impl Plain for i64 {}
+impl Plain for u32 {}
+impl Plain for u64 {}
 impl Plain for i128 {}
 impl Plain for u128 {}
 impl Plain for f32 {}

@@ -20,6 +20,7 @@ use crate::datum::{Datum, RowId};
 use crate::memory::Memory;
 use crate::types::Schema;
 
+mod array;
 mod art;
 mod bulk;
 mod duplicates;

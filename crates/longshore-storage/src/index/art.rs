@@ -32,6 +32,7 @@ mod node;
 mod remove;
 mod row_nodes;
 mod scan;
+mod segment;
 mod words;
 
 pub(super) use build::Builder;

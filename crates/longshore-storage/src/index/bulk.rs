@@ -17,10 +17,6 @@ use super::{Index, Rows, Uniqueness, read, write};
 use crate::chunk::Chunk;
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
-use crate::memory::Reservation;
-
-/// Bytes that a row takes while it is gathered for a hash table, without those of a long key.
-pub(super) const GATHERED_ROW_BYTES: usize = 48;
 
 /// A chunk whose rows are to be indexed.
 #[derive(Clone, Copy, Debug)]
@@ -114,18 +110,14 @@ impl Index {
         duplicates: Duplicates<'_>,
     ) -> Result<(), BulkError> {
         let gather = |group: &[Source<'_>]| {
-            // What is gathered is gone when the rows are in the table.
-            let mut reservation = Reservation::new(&self.memory);
-            let mut sink = Gather { gathered: Gathered::new(), source: None };
+            let mut sink = Gather { gathered: Gathered::new(&self.memory), source: None };
             for source in group {
-                reservation.grow(source.chunk.rows() * GATHERED_ROW_BYTES)?;
                 sink.source = Some(*source);
                 self.layout.encode_chunk(source.chunk, &mut sink)?;
             }
-            Ok::<_, OutOfMemory>((sink.gathered, reservation))
+            Ok::<_, OutOfMemory>(sink.gathered)
         };
         let gathered: Vec<_> = on_threads(groups, |group| gather(group)).into_iter().collect::<Result<_, _>>()?;
-        let (gathered, _reservations): (Vec<_>, Vec<_>) = gathered.into_iter().unzip();
         self.link(table, sources, &gathered, threads, duplicates)
     }
 
@@ -304,13 +296,10 @@ impl KeySink for Gather<'_> {
 
     #[inline]
     fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), OutOfMemory> {
-        if let Some(id) = self.source.and_then(|source| source.id(row)) {
-            match key.any() {
-                AnyBytes::Short(key) => self.gathered.push_short(key, id, has_null),
-                AnyBytes::Long(key) => self.gathered.push_long(key, id, has_null),
-            }
+        match self.source.and_then(|source| source.id(row)) {
+            Some(id) => self.gathered.push(key.any(), id, has_null),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

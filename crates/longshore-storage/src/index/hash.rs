@@ -11,6 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::array::Pool;
 use super::duplicates::Duplicates;
 use super::found::Found;
 use super::key::{AnyBytes, LongBytes, ShortBytes};
@@ -76,7 +77,8 @@ fn hash_short(key: ShortBytes) -> u64 {
 
 impl HashTable {
     pub(super) fn new(memory: &Arc<Memory>) -> HashTable {
-        HashTable { shards: (0..SHARDS).map(|_| Latched(RwLock::new(Shard::new(memory)))).collect() }
+        let pool = Pool::new(memory);
+        HashTable { shards: (0..SHARDS).map(|_| Latched(RwLock::new(Shard::new(memory, &pool)))).collect() }
     }
 
     /// The rows of a key.
@@ -107,8 +109,9 @@ impl HashTable {
 
     /// Removes all rows.
     pub(super) fn clear(&self, memory: &Arc<Memory>) {
+        let pool = Pool::new(memory);
         for shard in 0..SHARDS {
-            let before = std::mem::replace(&mut *self.write(shard), Shard::new(memory));
+            let before = std::mem::replace(&mut *self.write(shard), Shard::new(memory, &pool));
             // Its memory is freed without the latch.
             drop(before);
         }

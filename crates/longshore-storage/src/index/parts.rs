@@ -11,14 +11,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::art::{Builder, Tree};
-use super::bulk::{Build, BulkError, ChunkRules, GATHERED_ROW_BYTES, Gather, Source, on_threads};
+use super::bulk::{Build, BulkError, ChunkRules, Gather, Source, on_threads};
 use super::duplicates::Rules;
 use super::hash::Gathered;
 use super::{Index, Rows, read};
 use crate::chunk::Chunk;
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
-use crate::memory::Reservation;
 
 /// The rows of a load that are to be added to an index.
 pub struct IndexParts {
@@ -28,8 +27,8 @@ pub struct IndexParts {
 
 /// What one thread after the other adds to.
 enum Part {
-    Hash(Gathered, Reservation),
-    Art(Builder<'static>),
+    Hash(Gathered),
+    Art(Box<Builder<'static>>),
 }
 
 /// The rows of a part by themselves: all of them are new, and keys with NULL are not compared.
@@ -74,17 +73,16 @@ impl IndexParts {
         let source = Some(Source { number: order as usize, chunk, rows: None });
         let layout = &self.index.layout;
         let added = match part {
-            Part::Hash(gathered, mut reservation) => {
-                reservation.grow(chunk.rows() * GATHERED_ROW_BYTES)?;
+            Part::Hash(gathered) => {
                 let mut sink = Gather { gathered, source };
                 let added = layout.encode_chunk(chunk, &mut sink);
-                part = Part::Hash(sink.gathered, reservation);
+                part = Part::Hash(sink.gathered);
                 added
             }
             Part::Art(builder) => {
-                let mut sink = Build { builder, source };
+                let mut sink = Build { builder: *builder, source };
                 let added = layout.encode_chunk(chunk, &mut sink);
-                part = Part::Art(sink.builder);
+                part = Part::Art(Box::new(sink.builder));
                 added
             }
         };
@@ -130,9 +128,9 @@ impl IndexParts {
         let parts = on_threads(&parts, |part| {
             let mut last = (0, usize::MAX);
             match part.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                Some(Part::Hash(mut gathered, reservation)) => {
+                Some(Part::Hash(mut gathered)) => {
                     gathered.renumber(|row| renumber(&mut last, row));
-                    Renumbered::Hash(gathered, reservation)
+                    Renumbered::Hash(gathered)
                 }
                 Some(Part::Art(builder)) => {
                     let (mut tree, found) = builder.finish();
@@ -143,13 +141,10 @@ impl IndexParts {
                 None => Renumbered::Nothing,
             }
         });
-        let (mut tables, mut reservations, mut trees) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut tables, mut trees) = (Vec::new(), Vec::new());
         for part in parts {
             match part {
-                Renumbered::Hash(gathered, reservation) => {
-                    tables.push(gathered);
-                    reservations.push(reservation);
-                }
+                Renumbered::Hash(gathered) => tables.push(gathered),
                 Renumbered::Art(tree, least) => trees.push((tree, least)),
                 Renumbered::Nothing => {}
             }
@@ -162,8 +157,8 @@ impl IndexParts {
 
     fn new_part(&self) -> Part {
         match &self.index.rows {
-            Rows::Hash(_) => Part::Hash(Gathered::new(), Reservation::new(&self.index.memory)),
-            Rows::Art(tree) => Part::Art(Builder::new(read(tree).sibling(), self.index.duplicates(&Loaded))),
+            Rows::Hash(_) => Part::Hash(Gathered::new(&self.index.memory)),
+            Rows::Art(tree) => Part::Art(Box::new(Builder::new(read(tree).sibling(), self.index.duplicates(&Loaded)))),
         }
     }
 
@@ -174,7 +169,7 @@ impl IndexParts {
 }
 
 enum Renumbered {
-    Hash(Gathered, Reservation),
+    Hash(Gathered),
     Art(Tree, Option<(RowId, RowId)>),
     Nothing,
 }

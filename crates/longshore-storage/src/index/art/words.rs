@@ -13,14 +13,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use super::segment::Segment;
+use crate::arena::Arena;
 use crate::error::OutOfMemory;
-use crate::memory::{Memory, Reservation};
+use crate::memory::Memory;
 
-/// Words of a segment, unless the tree is small.
-const SEGMENT_WORDS: usize = 1 << 16;
+/// Words of a segment, unless the tree is small: two huge pages.
+const SEGMENT_WORDS: usize = 1 << 19;
 
 /// Words of the first segment.
-const SEGMENT_WORDS_MIN: usize = 64;
+const SEGMENT_WORDS_MIN: usize = 1 << 10;
+
+/// The least that an arena takes at a time; larger segments are blocks of their own.
+const BLOCK_BYTES: usize = 64 << 10;
 
 /// Bits of a position that count within a segment.
 const OFFSET_BITS: u32 = 30;
@@ -49,7 +54,7 @@ impl Position {
 /// Words in segments.
 pub(super) struct Words {
     /// By number; those of others are empty.
-    segments: Vec<Arc<[AtomicU64]>>,
+    segments: Vec<Segment>,
     /// The number of the next segment, of this and all its forks.
     next: Arc<AtomicUsize>,
     /// The segment that is being filled.
@@ -57,8 +62,9 @@ pub(super) struct Words {
     used: usize,
     /// Freed runs by their size.
     free: Vec<Vec<Position>>,
-    reservation: Reservation,
-    memory: Arc<Memory>,
+    arena: Arena,
+    /// Words of the segments that it has made, or taken over.
+    made: usize,
 }
 
 impl Words {
@@ -69,8 +75,8 @@ impl Words {
             current: 0,
             used: 0,
             free: Vec::new(),
-            reservation: Reservation::new(memory),
-            memory: Arc::clone(memory),
+            arena: Arena::new(Arc::clone(memory), BLOCK_BYTES),
+            made: 0,
         }
     }
 
@@ -88,18 +94,18 @@ impl Words {
             current: usize::MAX,
             used: 0,
             free: Vec::new(),
-            reservation: Reservation::new(&self.memory),
-            memory: Arc::clone(&self.memory),
+            arena: Arena::new(Arc::clone(self.arena.memory()), BLOCK_BYTES),
+            made: 0,
         }
     }
 
     /// Takes over the words of a fork.
     pub(super) fn join(&mut self, fork: Words) {
         if self.segments.len() < fork.segments.len() {
-            self.segments.resize_with(fork.segments.len(), Arc::default);
+            self.segments.resize_with(fork.segments.len(), Segment::empty);
         }
         for (ours, theirs) in self.segments.iter_mut().zip(fork.segments) {
-            if ours.is_empty() {
+            if ours.words().is_empty() {
                 *ours = theirs;
             }
         }
@@ -110,29 +116,29 @@ impl Words {
             ours.extend(theirs);
         }
         // The emptier of the two segments that are being filled is filled on.
-        let room = |words: &[Arc<[AtomicU64]>], current: usize, used: usize| {
-            words.get(current).map_or(0, |segment| segment.len() - used)
+        let room = |segments: &[Segment], current: usize, used: usize| {
+            segments.get(current).map_or(0, |segment| segment.words().len() - used)
         };
         if room(&self.segments, fork.current, fork.used) > room(&self.segments, self.current, self.used) {
             (self.current, self.used) = (fork.current, fork.used);
         }
-        self.reservation.absorb(fork.reservation);
+        self.made += fork.made;
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.reservation.bytes()
+        self.made * size_of::<u64>()
     }
 
     /// Makes sure that runs of so many words altogether can be taken.
     #[inline]
     pub(super) fn reserve(&mut self, words: usize) -> Result<(), OutOfMemory> {
-        let room = self.segments.get(self.current).map_or(0, |segment| segment.len() - self.used);
+        let room = self.segments.get(self.current).map_or(0, |segment| segment.words().len() - self.used);
         if room < words { self.add_segment(words, true) } else { Ok(()) }
     }
 
     /// The same, beyond the limit of memory if need be: for work that must not stop half-way and has asked before.
     pub(super) fn reserve_anyway(&mut self, words: usize) {
-        let room = self.segments.get(self.current).map_or(0, |segment| segment.len() - self.used);
+        let room = self.segments.get(self.current).map_or(0, |segment| segment.words().len() - self.used);
         if room < words {
             // Without a limit it cannot fail.
             let _ = self.add_segment(words, false);
@@ -141,17 +147,18 @@ impl Words {
 
     #[cold]
     fn add_segment(&mut self, words: usize, is_limited: bool) -> Result<(), OutOfMemory> {
-        let known: usize = self.reservation.bytes() / size_of::<u64>();
-        let words = known.clamp(SEGMENT_WORDS_MIN, SEGMENT_WORDS).max(words);
-        let grown = self.reservation.grow(words * size_of::<u64>());
-        if is_limited {
-            grown?;
-        }
+        let words = self.made.clamp(SEGMENT_WORDS_MIN, SEGMENT_WORDS).max(words);
+        let segment = match self.arena.allocate(words * size_of::<u64>()) {
+            Ok(region) => Segment::of_region(region),
+            Err(error) if is_limited => return Err(error),
+            Err(_) => Segment::of_heap(words),
+        };
+        self.made += words;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         if self.segments.len() <= number {
-            self.segments.resize_with(number + 1, Arc::default);
+            self.segments.resize_with(number + 1, Segment::empty);
         }
-        self.segments[number] = (0..words).map(|_| AtomicU64::new(0)).collect();
+        self.segments[number] = segment;
         (self.current, self.used) = (number, 0);
         Ok(())
     }
@@ -178,16 +185,16 @@ impl Words {
     /// The words from a position to the end of its segment.
     #[inline]
     pub(super) fn from(&self, at: Position) -> &[AtomicU64] {
-        &self.segments[at.segment()][at.offset()..]
+        &self.segments[at.segment()].words()[at.offset()..]
     }
 
     #[inline]
     pub(super) fn get(&self, at: Position) -> u64 {
-        self.segments[at.segment()][at.offset()].load(Ordering::Relaxed)
+        self.segments[at.segment()].words()[at.offset()].load(Ordering::Relaxed)
     }
 
     #[inline]
     pub(super) fn set(&self, at: Position, word: u64) {
-        self.segments[at.segment()][at.offset()].store(word, Ordering::Relaxed);
+        self.segments[at.segment()].words()[at.offset()].store(word, Ordering::Relaxed);
     }
 }

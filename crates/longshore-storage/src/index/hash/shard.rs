@@ -8,7 +8,9 @@ use std::sync::Arc;
 use super::Hashed;
 use super::row_list::RowList;
 use crate::OutOfMemory;
+use crate::arena::Plain;
 use crate::datum::RowId;
+use crate::index::array::{Array, Pool};
 use crate::index::duplicates::Duplicates;
 use crate::index::found::Found;
 use crate::index::key::{AnyBytes, KeyBytes, LongBytes, SHORT_BYTES, ShortBytes};
@@ -36,6 +38,8 @@ struct Entry {
 }
 const _: () = assert!(size_of::<Entry>() == 32);
 
+impl Plain for Entry {}
+
 impl Entry {
     fn is_long(&self) -> bool {
         self.length as usize > SHORT_BYTES
@@ -45,8 +49,8 @@ impl Entry {
 /// Rows by key, of keys whose hashes begin alike.
 pub(in crate::index) struct Shard {
     /// A power of two of chain heads; the lowest bits of a hash choose.
-    buckets: Vec<u32>,
-    entries: Vec<Entry>,
+    buckets: Array<u32>,
+    entries: Array<Entry>,
     /// Removed entries, linked.
     free: u32,
     /// Distinct keys.
@@ -60,13 +64,15 @@ pub(in crate::index) struct Shard {
     /// Those of removed ones.
     heap_dead: usize,
     reservation: Reservation,
+    pool: Pool,
 }
 
 impl Shard {
-    pub(in crate::index) fn new(memory: &Arc<Memory>) -> Shard {
+    pub(in crate::index) fn new(memory: &Arc<Memory>, pool: &Pool) -> Shard {
         Shard {
-            buckets: Vec::new(),
-            entries: Vec::new(),
+            buckets: Array::new(),
+            entries: Array::new(),
+            pool: pool.clone(),
             free: NONE,
             keys: 0,
             rows: 0,
@@ -83,7 +89,8 @@ impl Shard {
     }
 
     pub(in crate::index) fn bytes(&self) -> usize {
-        self.reservation.bytes()
+        let tables = self.buckets.capacity() * size_of::<u32>() + self.entries.capacity() * size_of::<Entry>();
+        tables + self.reservation.bytes()
     }
 
     #[inline]
@@ -160,8 +167,7 @@ impl Shard {
         let (entries, heap) = (self.entries.len() + keys, self.heap.len() + heap_bytes);
         if entries > self.entries.capacity() {
             let capacity = entries.max(2 * self.entries.capacity()).max(BUCKETS_MIN);
-            self.reservation.grow((capacity - self.entries.capacity()) * size_of::<Entry>())?;
-            self.entries.reserve_exact(capacity - self.entries.len());
+            self.entries.grow(capacity, &self.pool)?;
         }
         if heap > self.heap.capacity() {
             let capacity = heap.max(2 * self.heap.capacity());
@@ -170,17 +176,15 @@ impl Shard {
         }
         let buckets = (self.keys + keys).next_power_of_two().max(BUCKETS_MIN);
         if buckets > self.buckets.len() {
-            self.reservation.grow((buckets - self.buckets.len()) * size_of::<u32>())?;
-            self.relink(buckets);
+            self.relink(Array::filled(NONE, buckets, &self.pool)?);
         }
         Ok(())
     }
 
     /// Distributes all entries over another number of chains.
-    fn relink(&mut self, buckets: usize) {
-        let before = std::mem::take(&mut self.buckets);
-        self.buckets = vec![NONE; buckets];
-        for head in before {
+    fn relink(&mut self, buckets: Array<u32>) {
+        let before = std::mem::replace(&mut self.buckets, buckets);
+        for &head in &*before {
             let mut at = head;
             while at != NONE {
                 let next = self.entries[at as usize].next;

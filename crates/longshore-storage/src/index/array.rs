@@ -1,0 +1,121 @@
+//! Arrays of plain values in the memory of relations: in huge pages where they are large, so that looking up a key at
+//! random does not miss the translation of its address too; and recycled, so that growing faults in no new pages.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::arena::{Arena, Plain, Region};
+use crate::error::OutOfMemory;
+use crate::memory::Memory;
+
+/// The least and the greatest size of the blocks that arrays are cut from; they grow with what is cut from them.
+const BLOCK_BYTES_MIN: usize = 64 << 10;
+const BLOCK_BYTES_MAX: usize = 8 << 20;
+
+/// Where the arrays of an index come from.
+#[derive(Clone)]
+pub(super) struct Pool(Arc<Mutex<State>>);
+
+struct State {
+    arena: Arena,
+    block_bytes: usize,
+    /// Bytes cut so far.
+    cut_bytes: usize,
+}
+
+impl Pool {
+    pub(super) fn new(memory: &Arc<Memory>) -> Pool {
+        let arena = Arena::new(Arc::clone(memory), BLOCK_BYTES_MIN);
+        Pool(Arc::new(Mutex::new(State { arena, block_bytes: BLOCK_BYTES_MIN, cut_bytes: 0 })))
+    }
+
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Region, OutOfMemory> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let block_bytes = (state.cut_bytes / 4).next_power_of_two().clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX);
+        if block_bytes > state.block_bytes {
+            state.block_bytes = block_bytes;
+            state.arena = Arena::new(Arc::clone(state.arena.memory()), block_bytes);
+        }
+        let region = state.arena.allocate(bytes)?;
+        state.cut_bytes += bytes;
+        Ok(region)
+    }
+}
+
+/// A vector that grows only when it is told to.
+pub(super) struct Array<T: Plain> {
+    /// `None` without capacity.
+    region: Option<Region>,
+    length: usize,
+    capacity: usize,
+    values: std::marker::PhantomData<T>,
+}
+
+impl<T: Plain> Array<T> {
+    pub(super) const fn new() -> Array<T> {
+        Array { region: None, length: 0, capacity: 0, values: std::marker::PhantomData }
+    }
+
+    pub(super) fn with_capacity(capacity: usize, pool: &Pool) -> Result<Array<T>, OutOfMemory> {
+        let region = Some(pool.allocate(capacity * size_of::<T>())?);
+        Ok(Array { region, capacity, ..Array::new() })
+    }
+
+    /// The same value many times.
+    pub(super) fn filled(value: T, length: usize, pool: &Pool) -> Result<Array<T>, OutOfMemory> {
+        let mut array = Array::with_capacity(length, pool)?;
+        if let Some(region) = &mut array.region {
+            region.spare::<T>(0, length).fill(std::mem::MaybeUninit::new(value));
+        }
+        array.length = length;
+        Ok(array)
+    }
+
+    #[inline]
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Makes room for `capacity` values altogether.
+    pub(super) fn grow(&mut self, capacity: usize, pool: &Pool) -> Result<(), OutOfMemory> {
+        let mut larger = Array::with_capacity(capacity, pool)?;
+        if let Some(region) = &mut larger.region {
+            region.spare::<T>(0, self.length).write_copy_of_slice(self);
+        }
+        larger.length = self.length;
+        *self = larger;
+        Ok(())
+    }
+
+    /// Adds a value, for which there is room.
+    #[inline]
+    pub(super) fn push(&mut self, value: T) {
+        let region = self.region.as_mut().expect("room is made first");
+        region.spare::<T>(self.length, 1)[0].write(value);
+        self.length += 1;
+    }
+}
+
+impl<T: Plain> std::ops::Deref for Array<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        match &self.region {
+            // SAFETY: the first `length` values have been written, and are written again only through an exclusive
+            // borrow of the array.
+            Some(region) => unsafe { region.values(0, self.length) },
+            None => &[],
+        }
+    }
+}
+
+impl<T: Plain> std::ops::DerefMut for Array<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        match &mut self.region {
+            // SAFETY: the first `length` values have been written.
+            Some(region) => unsafe { region.spare(0, self.length).assume_init_mut() },
+            None => &mut [],
+        }
+    }
+}
