@@ -66,6 +66,7 @@ impl Table {
     }
 
     /// What tells it from every other table, also from those that are gone.
+    #[inline]
     pub(crate) fn id(&self) -> u64 {
         self.id
     }

@@ -25,7 +25,7 @@ mod tree;
 
 pub(crate) use describe::describe;
 pub(crate) use log::{PredicateLog, RelationLog};
-pub(crate) use summary::{Attribute, Comparand, Restriction, Span, between};
+pub(crate) use summary::{Attribute, Comparand, Restriction, Span, between, integer};
 pub(crate) use tree::{Image, PredicateTree};
 
 /// A set of columns of one relation in 64 bits; all columns from the 64th on share the last bit, so that of very wide
@@ -35,14 +35,17 @@ pub(crate) struct ColumnSet(u64);
 
 impl ColumnSet {
     /// The set of one column.
+    #[inline]
     pub(crate) const fn of(column: usize) -> ColumnSet {
         ColumnSet(1 << if column < 63 { column } else { 63 })
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, column: usize) {
         self.0 |= ColumnSet::of(column).0;
     }
 
+    #[inline]
     #[must_use]
     pub(crate) const fn union(self, other: ColumnSet) -> ColumnSet {
         ColumnSet(self.0 | other.0)

@@ -6,7 +6,7 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use super::predicate::{Attribute, Comparand, RelationLog, Restriction, Span, between};
+use super::predicate::{Attribute, Comparand, RelationLog, Restriction, Span, between, integer};
 use super::{Transaction, TransactionError};
 use crate::buffer::{UUID_BYTES, canonical_uuid};
 use crate::datum::{Datum, RowId};
@@ -14,8 +14,8 @@ use crate::relation::{Relation, Table};
 use crate::typed::ColumnRange;
 use crate::types::{Column, ColumnType, Physical};
 
-/// Columns of a key that are logged as one point; longer keys, which hardly exist, as a predicate of any kind.
-const POINT_COLUMNS_MAX: usize = 8;
+/// Columns of a key that is logged without further ado, if all are integers.
+const INTEGERS_MAX: usize = 4;
 
 /// Rows that are looked at while a slot's latch is held.
 const SCAN_ROWS_MAX: usize = 4096;
@@ -109,21 +109,19 @@ impl Transaction {
     #[inline]
     pub(crate) fn log_key(&mut self, table: &Table, columns: &[usize], key: &[Datum<'_>]) {
         let Some(log) = self.log_of(table) else { return };
-        let described = table.schema().columns();
-        let (mut attributes, mut summaries) = ([Attribute::order(0); POINT_COLUMNS_MAX], [0; POINT_COLUMNS_MAX]);
-        let mut is_point = key.len() <= POINT_COLUMNS_MAX;
-        for (at, (&column, &value)) in columns.iter().zip(key).enumerate().take(POINT_COLUMNS_MAX) {
-            let restriction = equal(column, &described[column], value);
-            (attributes[at], summaries[at]) = (restriction.attribute, restriction.span.low);
-            is_point &= restriction.span.is_point();
-        }
-        let width = key.len().min(columns.len());
-        if is_point && width > 0 {
-            log.point(&attributes[..width], &summaries[..width]);
-        } else {
-            let restrictions: Vec<Restriction> =
-                columns.iter().zip(key).map(|(&column, &value)| equal(column, &described[column], value)).collect();
-            log.predicate(&restrictions);
+        let mut integers = [0; INTEGERS_MAX];
+        let are_integers = key.len() <= INTEGERS_MAX
+            && integers.iter_mut().zip(key).all(|(summary, value)| {
+                *summary = match *value {
+                    Datum::I16(value) => integer(value.into()),
+                    Datum::I32(value) => integer(value.into()),
+                    Datum::I64(value) => integer(value),
+                    _ => return false,
+                };
+                true
+            });
+        if !(are_integers && log.known_integers(columns, &integers[..key.len()])) {
+            log_any_key(log, table, columns, key);
         }
     }
 
@@ -151,6 +149,27 @@ impl Transaction {
     #[inline]
     pub(super) fn log_of(&mut self, table: &Table) -> Option<&mut RelationLog> {
         self.log.as_mut().map(|log| log.relation(table.id()))
+    }
+}
+
+/// Logs the lookup of a key that is not one of integers, or the first of these.
+#[cold]
+fn log_any_key(log: &mut RelationLog, table: &Table, columns: &[usize], key: &[Datum<'_>]) {
+    let described = table.schema().columns();
+    let each = columns.iter().zip(key);
+    let restrictions: Vec<Restriction> =
+        each.map(|(&column, &value)| equal(column, &described[column], value)).collect();
+    if restrictions.is_empty() || !restrictions.iter().all(|restriction| restriction.span.is_point()) {
+        return log.predicate(&restrictions);
+    }
+    let attributes: Vec<Attribute> = restrictions.iter().map(|restriction| restriction.attribute).collect();
+    let summaries: Vec<u64> = restrictions.iter().map(|restriction| restriction.span.low).collect();
+    log.point(&attributes, &summaries);
+    let is_integer = |&column: &usize| {
+        matches!(described[column].column_type.physical(), Physical::I16 | Physical::I32 | Physical::I64)
+    };
+    if columns[..attributes.len()].iter().all(is_integer) {
+        log.learn_integers(&attributes);
     }
 }
 

@@ -51,6 +51,8 @@ pub(crate) struct RelationLog {
 pub(super) struct Shape {
     pub(super) attributes: Box<[Attribute]>,
     columns: ColumnSet,
+    /// All attributes are columns of integers: the usual key.
+    integers: bool,
     /// Conjunctions of equalities: as many summaries each as there are attributes.
     pub(super) points: Vec<u64>,
     /// Conjunctions of any kind: as many spans each.
@@ -114,14 +116,33 @@ impl RelationLog {
     #[inline]
     pub(crate) fn point(&mut self, attributes: &[Attribute], values: &[u64]) {
         debug_assert!(attributes.len() == values.len() && !values.is_empty());
-        let Some(shape) = self.shape(attributes.iter().copied()) else { return };
-        let end = shape.points.len();
-        if end >= values.len() && shape.points[end - values.len()..] == *values {
-            return;
+        if let Some(shape) = self.shape(attributes.iter().copied()) {
+            shape.push(values);
         }
-        shape.points.extend_from_slice(values);
-        if end / values.len() + 1 >= POINTS_MAX {
-            shape.compact();
+    }
+
+    /// As [`RelationLog::point`], of a key of integers, their columns given. Says whether such keys are known: the first
+    /// one is not.
+    #[inline]
+    pub(crate) fn known_integers(&mut self, columns: &[usize], values: &[u64]) -> bool {
+        let is_it = |shape: &Shape| {
+            let wanted = columns.iter().take(values.len()).map(|&column| Attribute::order(column));
+            shape.integers && shape.attributes.iter().copied().eq(wanted)
+        };
+        let Some(at) = self.shapes.iter().position(is_it) else { return false };
+        self.touched = true;
+        self.columns = self.columns.union(self.shapes[at].columns);
+        if !self.everything {
+            self.shapes[at].push(values);
+        }
+        true
+    }
+
+    /// Makes keys of integers known.
+    pub(crate) fn learn_integers(&mut self, attributes: &[Attribute]) {
+        let mut known = self.shapes.iter_mut();
+        if let Some(shape) = known.find(|shape| *shape.attributes == *attributes) {
+            shape.integers = true;
         }
     }
 
@@ -137,7 +158,7 @@ impl RelationLog {
             return;
         }
         shape.boxes.extend(spans);
-        if end / width + 1 >= BOXES_MAX {
+        if end + width >= BOXES_MAX * width {
             shape.compact();
         }
     }
@@ -184,7 +205,7 @@ impl RelationLog {
             self.everything = true;
             return None;
         }
-        self.shapes.push(Shape { attributes, columns, points: Vec::new(), boxes: Vec::new() });
+        self.shapes.push(Shape { attributes, columns, integers: false, points: Vec::new(), boxes: Vec::new() });
         Some(self.shapes.len() - 1)
     }
 
@@ -201,6 +222,18 @@ impl RelationLog {
 }
 
 impl Shape {
+    #[inline]
+    fn push(&mut self, values: &[u64]) {
+        let (end, width) = (self.points.len(), values.len());
+        if end >= width && self.points[end - width..].iter().eq(values) {
+            return;
+        }
+        self.points.extend(values);
+        if end + width >= POINTS_MAX * width {
+            self.compact();
+        }
+    }
+
     /// Makes room: first without loss, then by coarsening.
     #[cold]
     fn compact(&mut self) {

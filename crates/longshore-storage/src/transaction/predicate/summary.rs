@@ -24,6 +24,7 @@ pub(crate) struct Attribute(u32);
 
 impl Attribute {
     /// A column, compared by order summaries.
+    #[inline]
     pub(crate) const fn order(column: usize) -> Attribute {
         Attribute((column as u32) << 1)
     }
@@ -108,7 +109,9 @@ impl Comparand<'_> {
     }
 }
 
-pub(super) fn integer(value: i64) -> u64 {
+/// The summary of every integer, date, time, and DECIMAL of 64 bits.
+#[inline]
+pub(crate) fn integer(value: i64) -> u64 {
     value as u64 ^ 1 << 63
 }
 
