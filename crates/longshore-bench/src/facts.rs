@@ -100,6 +100,18 @@ impl Facts {
         }
     }
 
+    /// The same facts of a text whose values of one column are `factor` times as large.
+    pub(crate) fn times(mut self, column: usize, factor: i128) -> Facts {
+        self.sums[column] *= factor;
+        self
+    }
+
+    /// The same facts of a text whose values of one column add up to so much more.
+    pub(crate) fn plus(mut self, column: usize, more: u64) -> Facts {
+        self.sums[column] += i128::from(more);
+        self
+    }
+
     /// Compares with what a workload found, before anyone looks at its time.
     ///
     /// # Errors

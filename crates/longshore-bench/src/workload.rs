@@ -3,6 +3,7 @@
 mod decode;
 mod formats;
 mod in_situ;
+mod infer;
 mod json;
 mod load;
 mod memory;
@@ -10,6 +11,7 @@ mod memory;
 mod queries;
 mod rejects;
 mod scan;
+mod sources;
 mod unload;
 mod wide;
 
@@ -33,6 +35,10 @@ pub(crate) enum Workload {
     Rejects,
     /// Lineitem as JSON into a relation: lines and one array, by threads (GB/s)
     Json,
+    /// Types found over the whole of a file while it is loaded, against given ones (GB/s)
+    Infer,
+    /// Lineitem compressed and encoded, against the libraries alone (GB/s)
+    Sources,
     /// Lineitem read in place by an aggregate that touches every column (GB/s)
     InSitu,
     /// The relation as CSV and in the native format (GB/s of what is written)
@@ -73,6 +79,8 @@ impl Workload {
             Workload::Load => load::run(settings, report),
             Workload::Rejects => report("rejects", "Load with rejects", &rejects::run(settings)?),
             Workload::Json => report("json", "Load of JSON", &json::run(settings)?),
+            Workload::Infer => report("infer", "Load with types found", &infer::run(settings)?),
+            Workload::Sources => report("sources", "Load of compressed and encoded text", &sources::run(settings)?),
             Workload::InSitu => report("in-situ", "In-situ aggregate over every column", &in_situ::run(settings)?),
             Workload::Unload => report("unload", "Unload", &unload::unload(settings)?),
             Workload::Reload => report("reload", "Reload", &unload::reload(settings)?),
@@ -89,6 +97,8 @@ impl Workload {
                     Workload::Load,
                     Workload::Rejects,
                     Workload::Json,
+                    Workload::Infer,
+                    Workload::Sources,
                     Workload::InSitu,
                     Workload::Unload,
                     Workload::Reload,

@@ -53,6 +53,20 @@ fn json() {
 }
 
 #[test]
+fn infer() {
+    let said = tiny("infer", &[]);
+    assert!(said.contains("lineitem, types found, loaded, 2 threads") && said.contains("last line"), "{said}");
+}
+
+#[test]
+fn sources() {
+    let said = tiny("sources", &[]);
+    for case in ["gzip, gzip -dc", "zstd frames, load, 2 threads", "xz blocks, library alone", "utf-16, accents"] {
+        assert!(said.contains(case), "{case} is missing:\n{said}");
+    }
+}
+
+#[test]
 fn in_situ() {
     assert!(tiny("in-situ", &[]).contains("quoted, 2 threads"));
 }

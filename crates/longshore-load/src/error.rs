@@ -138,6 +138,16 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
+impl LoadError {
+    /// Why the file `name` could not be read on; a reader says so when the memory limit is reached.
+    pub(crate) fn of_read(name: &str, error: io::Error) -> Self {
+        match error.get_ref().and_then(|inner| inner.downcast_ref::<OutOfMemory>()) {
+            Some(out_of_memory) => Self::OutOfMemory(out_of_memory.clone()),
+            None => Self::Io { file: name.to_owned(), action: "read it", error },
+        }
+    }
+}
+
 impl From<OutOfMemory> for LoadError {
     fn from(error: OutOfMemory) -> Self {
         Self::OutOfMemory(error)

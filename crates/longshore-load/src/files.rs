@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use longshore_csv::decode::{Advice, Reason};
 use longshore_csv::{Dialect, Missing, RecordFormat, RowText, Shape};
-use longshore_storage::{Column, Schema};
+use longshore_storage::{Column, Memory, Schema};
 
 use crate::fields::FieldPlan;
 use crate::numbering::RecordCounts;
@@ -43,6 +43,8 @@ struct FilesPlan {
     outputs: Vec<Output>,
     options: TextOptions,
     tuning: Tuning,
+    /// What text that is not mapped counts against.
+    memory: Arc<Memory>,
 }
 
 /// Columns that are decoded together.
@@ -82,7 +84,7 @@ impl Stops {
 /// The files whose turn has not come.
 enum Queue {
     /// The only one.
-    Single(Option<Box<InputFile>>),
+    Single(Option<Box<InputFile>>, Arc<Memory>),
     /// Several, opened by another thread.
     Ahead(Receiver<(InputFile, Result<Source, LoadError>)>),
 }
@@ -141,14 +143,15 @@ impl Files {
         outputs: Vec<Output>,
         options: TextOptions,
         tuning: Tuning,
+        memory: &Arc<Memory>,
         control: &Control,
     ) -> Result<Self, LoadError> {
         options.values.check(options.row_dialect())?;
         let bytes: Option<u64> = inputs.iter().map(|input| input.bytes).sum();
         control.progress.start(bytes.unwrap_or(0));
         let count = inputs.len();
-        let plan = FilesPlan { schema, outputs, options, tuning };
-        let state = State { queue: Queue::new(inputs), current: None, sequence_base: 0 };
+        let plan = FilesPlan { schema, outputs, options, tuning, memory: Arc::clone(memory) };
+        let state = State { queue: Queue::new(inputs, memory), current: None, sequence_base: 0 };
         let files = Self { plan, count, stops: Arc::default(), state: Mutex::new(state) };
         {
             let mut state = files.state();
@@ -228,7 +231,7 @@ impl Files {
     }
 
     fn open(&self, input: InputFile, source: Source, control: &Control) -> Result<OpenFile, LoadError> {
-        let FilesPlan { schema, outputs, options, tuning } = &self.plan;
+        let FilesPlan { schema, outputs, options, tuning, memory } = &self.plan;
         let name = source.name.clone();
         let meter = source.meter().cloned();
         let column = |target: &crate::FieldTarget| schema.columns()[target.column].clone();
@@ -237,7 +240,7 @@ impl Files {
             .iter()
             .map(|output| FieldPlan::new(&name, output, &input, options, tuning.kernel))
             .collect::<Result<_, _>>()?;
-        let surroundings = Surroundings { options, tuning, files: self.count, stops: &self.stops, control };
+        let surroundings = Surroundings { options, tuning, files: self.count, stops: &self.stops, control, memory };
         let (spans, preamble) = Spans::new(source, &fields, &surroundings)?;
         let language = match &options.format {
             TextFormat::Csv(dialect) => Language::Csv {
@@ -285,15 +288,16 @@ fn missing(target: Option<&crate::FieldTarget>, column: Option<&Column>, options
 }
 
 impl Queue {
-    fn new(mut inputs: Vec<InputFile>) -> Self {
+    fn new(mut inputs: Vec<InputFile>, memory: &Arc<Memory>) -> Self {
+        let memory = Arc::clone(memory);
         if inputs.len() <= 1 {
-            return Self::Single(inputs.pop().map(Box::new));
+            return Self::Single(inputs.pop().map(Box::new), memory);
         }
         let (sender, receiver) = sync_channel(FILES_AHEAD_MAX);
         // Ends with its work, or when nobody receives any more.
         std::thread::spawn(move || {
             for input in inputs {
-                let source = input.open();
+                let source = input.open_counted(&memory);
                 let failed = source.is_err();
                 if sender.send((input, source)).is_err() || failed {
                     return;
@@ -305,8 +309,8 @@ impl Queue {
 
     fn next(&mut self) -> Option<(InputFile, Result<Source, LoadError>)> {
         match self {
-            Self::Single(input) => input.take().map(|input| {
-                let source = input.open();
+            Self::Single(input, memory) => input.take().map(|input| {
+                let source = input.open_counted(memory);
                 (*input, source)
             }),
             Self::Ahead(receiver) => receiver.recv().ok(),

@@ -174,7 +174,7 @@ fn run(
     rejects: Option<&RejectOrder>,
 ) -> Result<(Inferred, Vec<Done>), LoadError> {
     let given = format::given(&request.given, &request.options);
-    let sample::Sampled { sniffed, hints, places } = sample::take(&mut inputs, &given, control)?;
+    let sample::Sampled { sniffed, hints, places } = sample::take(&mut inputs, &given, &request.memory, control)?;
     let columns = sniffed.columns.len();
     check_extra(&sniffed, request)?;
     for input in &mut inputs {
@@ -196,7 +196,8 @@ fn run(
     let all = (0..guess.schema.columns().len()).collect();
     let output = Output { schema: Arc::clone(&guess.schema), columns: all };
     let schema = Arc::clone(&guess.schema);
-    let files = Files::new(inputs, schema, vec![output], options.clone(), request.tuning.clone(), control)?;
+    let (tuning, memory) = (request.tuning.clone(), &request.memory);
+    let files = Files::new(inputs, schema, vec![output], options.clone(), tuning, memory, control)?;
     let pass = Pass { files, kernel: request.tuning.kernel, mode: options.mode, lenient: !options.on_error.stops() };
     let inference = Inference {
         pass: &pass,

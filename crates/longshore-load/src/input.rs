@@ -3,10 +3,10 @@
 //! Not here: finding files (`longshore-source`), opening them in time (`files`).
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_csv::{Dialect, RecordFormat};
-use std::sync::Arc;
+use longshore_storage::Memory;
 
 use crate::{LoadError, Source};
 
@@ -111,6 +111,15 @@ impl InputFile {
     /// When that fails, or it is open already and was read.
     pub fn open(&self) -> Result<Source, LoadError> {
         (self.open)()
+    }
+
+    /// As [`InputFile::open`]; what the source takes for itself counts against `memory`.
+    pub(crate) fn open_counted(&self, memory: &Arc<Memory>) -> Result<Source, LoadError> {
+        let mut source = self.open()?;
+        if let Some(count) = source.count.take() {
+            count(memory);
+        }
+        Ok(source)
     }
 }
 

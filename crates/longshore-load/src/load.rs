@@ -88,7 +88,7 @@ fn load(
     let begin = Instant::now();
     let rejects = RejectOrder::new(options, memory)?;
     let output = Output { schema: Arc::clone(schema), columns: (0..schema.columns().len()).collect() };
-    let files = Files::new(inputs, Arc::clone(schema), vec![output], options.clone(), tuning.clone(), control)?;
+    let files = Files::new(inputs, Arc::clone(schema), vec![output], options.clone(), tuning.clone(), memory, control)?;
     let pass = Pass { files, kernel: tuning.kernel, mode: options.mode, lenient: rejects.is_some() };
     let load = Load {
         pass: &pass,

@@ -132,7 +132,7 @@ impl TextScan {
         }
         let lenient = rejects.is_some();
         let (kernel, mode) = (tuning.kernel, options.mode);
-        let files = Files::new(inputs, schema, outputs, options, tuning, &control)?;
+        let files = Files::new(inputs, schema, outputs, options, tuning, &memory, &control)?;
         Ok(Arc::new(Self {
             pass: Pass { files, kernel, mode, lenient },
             filter,

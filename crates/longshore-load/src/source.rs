@@ -7,6 +7,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use longshore_storage::Memory;
+
 use crate::{Control, LoadError};
 
 mod mapping;
@@ -26,7 +28,12 @@ pub struct Source {
     pub(crate) input: Input,
     /// For streams that are made from other bytes than their own: those bytes.
     pub(crate) measure: Option<Measure>,
+    /// Told what memory counts against, before the first read.
+    pub(crate) count: Option<Count>,
 }
+
+/// Takes the memory that a source's own buffers count against.
+type Count = Box<dyn FnOnce(&Arc<Memory>) + Send>;
 
 /// How far a stream is, in the bytes that it is made from: a compressed file, an object in a store.
 pub(crate) struct Measure {
@@ -67,7 +74,7 @@ impl Source {
         // Files of /proc and the like are regular, of length 0, and not empty.
         let input =
             if metadata.is_file() && length > 0 { Mapping::new(&file, length).map(Input::Mapped) } else { None };
-        Ok(Self { name, input: input.unwrap_or_else(|| Input::Stream(Box::new(file))), measure: None })
+        Ok(Self { name, input: input.unwrap_or_else(|| Input::Stream(Box::new(file))), measure: None, count: None })
     }
 
     /// Opens a file to be read through `read` even where it could be mapped: for files that others may cut
@@ -89,7 +96,7 @@ impl Source {
     /// then sees whether it was cancelled, and asks again.
     #[must_use]
     pub fn from_reader(name: &str, reader: Box<dyn Read + Send>) -> Self {
-        Self { name: name.to_owned(), input: Input::Stream(reader), measure: None }
+        Self { name: name.to_owned(), input: Input::Stream(reader), measure: None, count: None }
     }
 
     /// The same source, whose progress is told by `meter`, of `bytes_total` bytes if they are known: for text that is
@@ -97,6 +104,13 @@ impl Source {
     #[must_use]
     pub fn measured(self, bytes_total: Option<u64>, meter: Arc<Meter>) -> Self {
         Self { measure: Some(Measure { bytes_total, meter }), ..self }
+    }
+
+    /// The same source, which calls `count` before the first read of a load: what it takes for itself from then on
+    /// counts against that memory.
+    #[must_use]
+    pub fn counted(self, count: impl FnOnce(&Arc<Memory>) + Send + 'static) -> Self {
+        Self { count: Some(Box::new(count)), ..self }
     }
 
     /// The text from front to back, for those who need no more than that and do not mind to wait.
@@ -127,7 +141,7 @@ impl Source {
                 let mut head = Vec::new();
                 match reader.take(bytes as u64).read_to_end(&mut head) {
                     Ok(_) => Ok(head),
-                    Err(error) => Err(LoadError::Io { file: self.name, action: "read it", error }),
+                    Err(error) => Err(LoadError::of_read(&self.name, error)),
                 }
             }
         }
@@ -168,7 +182,7 @@ pub(crate) fn read_up_to(
             Ok(_) => {}
             // Nothing came for a while; what came before is in `text`.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(LoadError::Io { file: name.to_owned(), action: "read it", error }),
+            Err(error) => return Err(LoadError::of_read(name, error)),
         }
     }
     Ok(false)

@@ -16,18 +16,20 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use longshore_csv::TextTraits;
-use longshore_storage::{CHUNK_ROWS_MAX, Column};
+use longshore_csv::{PADDING, TextTraits};
+use longshore_storage::{CHUNK_ROWS_MAX, Column, Memory};
 
 use crate::files::Stops;
 use crate::preamble::Preamble;
 use crate::source::Input;
 use crate::{Control, LoadError, Source, TextOptions, Tuning};
 
+mod buffer;
 mod mapped;
 mod splitter;
 mod stream;
 
+use buffer::TextBuffer;
 use mapped::MappedSpans;
 use stream::StreamSpans;
 
@@ -56,15 +58,8 @@ pub(crate) struct Span {
 enum SpanText {
     /// A range of the mapped file.
     Mapped(Range<usize>),
-    /// Bytes of its own: the first `length` are the text; [`PADDING`] more follow.
-    Owned { buffer: Vec<u8>, length: usize },
-}
-
-impl Span {
-    /// Whether the text lies in memory of its own, rather than in a file.
-    pub(crate) fn owns_text(&self) -> bool {
-        matches!(self.text, SpanText::Owned { .. })
-    }
+    /// Bytes of its own: the first `length` are the text; padding follows.
+    Owned { buffer: TextBuffer, length: usize },
 }
 
 /// All spans of one source.
@@ -85,6 +80,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) stops: &'a Arc<Stops>,
     /// Whether the statement was cancelled.
     pub(crate) control: &'a Control,
+    /// What text that is not mapped counts against.
+    pub(crate) memory: &'a Arc<Memory>,
 }
 
 impl Spans {
@@ -120,7 +117,7 @@ impl Spans {
     pub(crate) fn text<'a>(&'a self, span: &'a Span) -> &'a [u8] {
         match &span.text {
             SpanText::Mapped(range) => &self.readable(span)[..range.len()],
-            SpanText::Owned { buffer, length } => &buffer[..*length],
+            SpanText::Owned { buffer, length } => &buffer.bytes()[..*length],
         }
     }
 
@@ -128,7 +125,7 @@ impl Spans {
     pub(crate) fn readable<'a>(&'a self, span: &'a Span) -> &'a [u8] {
         match (self, &span.text) {
             (Self::Mapped(spans), SpanText::Mapped(range)) => &spans.bytes()[range.start..],
-            (_, SpanText::Owned { buffer, .. }) => buffer,
+            (_, SpanText::Owned { buffer, length }) => &buffer.bytes()[..*length + PADDING],
             (Self::Stream(_), SpanText::Mapped(_)) => unreachable!("a stream's spans own their text"),
         }
     }

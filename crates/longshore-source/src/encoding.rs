@@ -4,12 +4,12 @@
 //! unless invalid bytes shall be replaced: the decoders check them. UTF-32 and UTF-16 without a mark are recognised
 //! and refused with the remedy. Not here: finding out which of several 8-bit encodings a file has; nobody can know.
 
-use std::io;
+use std::io::{self, Read};
 
+mod fast;
 mod names;
+mod parallel;
 mod transcode;
-
-pub(crate) use transcode::Transcoder;
 
 /// How text is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,20 @@ impl Encoding {
         }
         Ok(named)
     }
+}
+
+/// The text of `input`, which is in `encoding`, as UTF-8 and without a byte order mark; converted ahead by `threads`
+/// threads where the encoding allows more than one.
+///
+/// # Errors
+/// When no thread can be started.
+pub(crate) fn decoded(
+    input: Box<dyn Read + Send>,
+    encoding: Encoding,
+    errors: EncodingErrors,
+    threads: usize,
+) -> io::Result<Box<dyn Read + Send>> {
+    parallel::start(input, encoding, errors, threads, parallel::PART_UNITS)
 }
 
 fn refused(problem: &str) -> io::Error {

@@ -136,6 +136,11 @@ impl Output {
         self.shared.threads
     }
 
+    /// Whether nobody reads any more.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.shared.is_cancelled()
+    }
+
     /// Set when nobody reads any more.
     pub(crate) fn cancelled(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.shared.cancelled)

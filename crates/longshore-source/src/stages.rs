@@ -9,7 +9,7 @@ use std::sync::Arc;
 use longshore_load::Meter;
 
 use crate::container::{self, Container, HEAD_BYTES};
-use crate::encoding::{Encoding, EncodingErrors, Transcoder};
+use crate::encoding::{self, Encoding, EncodingErrors};
 use crate::options::{Compression, OpenOptions};
 
 type Input = Box<dyn Read + Send>;
@@ -69,7 +69,7 @@ fn decoded(head: &Head, input: Input, options: &OpenOptions) -> io::Result<Input
     if encoding == Encoding::UTF_8 && options.encoding_errors == EncodingErrors::Stop {
         return Ok(input);
     }
-    Ok(Box::new(Transcoder::new(input, encoding, options.encoding_errors)))
+    encoding::decoded(input, encoding, options.encoding_errors, options.threads)
 }
 
 /// The first bytes of a stream.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use longshore_csv::Rows;
 use longshore_csv::decode::{Advice, Reason};
 use longshore_format::sniff::types::{Nulls, TypeSet, classify_column, verify};
-use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, PartitionBuffer, Reservation, Schema};
+use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, PartitionBuffer, Schema};
 
 use super::Keep;
 use super::guess::{Guess, Guesses, Look};
@@ -46,8 +46,6 @@ pub(super) struct Done {
     pub(super) work: Work,
     guess: Arc<Guess>,
     pub(super) taken: Taken,
-    /// For text that the span keeps.
-    _text: Reservation,
 }
 
 /// What a span gave.
@@ -61,8 +59,6 @@ pub(super) struct Taken {
 /// A span to be read.
 struct Next {
     work: Work,
-    /// For text that the span keeps.
-    text: Reservation,
     /// Whether it was read before.
     again: bool,
 }
@@ -121,7 +117,7 @@ impl Inference<'_> {
         let arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
         let mut worker = Worker { arena, scratch: Scratch::default(), plan: None };
         while !self.failure.exists() {
-            let Next { work, text, again } = match self.next() {
+            let Next { work, again } = match self.next() {
                 Ok(Some(next)) => next,
                 Ok(None) => return,
                 Err((sequence, error)) => return self.fail(sequence, error),
@@ -129,9 +125,9 @@ impl Inference<'_> {
             match self.read(&work, &mut worker) {
                 Ok(Some((guess, taken))) => {
                     if !again {
-                        self.control.progress.add(work.text().len() as u64, taken.rows);
+                        self.control.progress.add(work.bytes_done(work.text().len()), taken.rows);
                     }
-                    let done = Done { work, guess, taken, _text: text };
+                    let done = Done { work, guess, taken };
                     self.spans.lock().unwrap_or_else(PoisonError::into_inner).push(done);
                 }
                 Ok(None) => return,
@@ -140,18 +136,14 @@ impl Inference<'_> {
         }
     }
 
-    /// The next span: one to be read again, or else a new one, with the memory for text that it keeps.
+    /// The next span: one to be read again, or else a new one.
     fn next(&self) -> Result<Option<Next>, (u64, LoadError)> {
         let stale = self.stale.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        if let Some(Done { work, _text: text, .. }) = stale {
-            return Ok(Some(Next { work, text, again: true }));
+        if let Some(Done { work, .. }) = stale {
+            return Ok(Some(Next { work, again: true }));
         }
-        let Some(work) = self.pass.files.claim(self.control)? else { return Ok(None) };
-        let mut text = Reservation::new(self.memory);
-        if work.span.owns_text() {
-            text.grow(work.text().len()).map_err(|error| (work.sequence, LoadError::from(error)))?;
-        }
-        Ok(Some(Next { work, text, again: false }))
+        let work = self.pass.files.claim(self.control)?;
+        Ok(work.map(|work| Next { work, again: false }))
     }
 
     fn fail(&self, sequence: u64, error: LoadError) {

@@ -2,9 +2,11 @@
 
 use std::io::{self, Read};
 use std::ops::Range;
+use std::sync::Arc;
 
 use longshore_format::sniff::types::TypeSet;
 use longshore_format::sniff::{Family, Given, SAMPLE_BYTES, Sniffed, sample_bytes, sniff};
+use longshore_storage::Memory;
 
 use crate::source::{Input, read_up_to};
 use crate::{Control, InputFile, LoadError, Source};
@@ -22,13 +24,18 @@ pub(super) struct Sampled {
 }
 
 /// Takes samples of the first file that is not empty. Files before it are left out; it is opened once.
-pub(super) fn take(inputs: &mut Vec<InputFile>, given: &Given, control: &Control) -> Result<Sampled, LoadError> {
+pub(super) fn take(
+    inputs: &mut Vec<InputFile>,
+    given: &Given,
+    memory: &Arc<Memory>,
+    control: &Control,
+) -> Result<Sampled, LoadError> {
     loop {
         if inputs.is_empty() {
             return Err(LoadError::Options("there is no file to read; check the path or the pattern".to_owned()));
         }
         let first = inputs.remove(0);
-        let (head, at_end, source) = head(first.open()?, control)?;
+        let (head, at_end, source) = head(first.open_counted(memory)?, control)?;
         let mapped = source.mapped().unwrap_or(&[]);
         let bytes_max = sample_bytes(mapped, given);
         let head = if mapped.is_empty() { &head[..] } else { &mapped[..mapped.len().min(bytes_max)] };

@@ -1,24 +1,26 @@
 //! Spans of a stream: read from front to back under a lock, cut after the last complete record, the rest carried over
 //! to the next span (an orphan joins its widow).
 //!
-//! Not here: decompression, remote sources.
+//! Not here: decompression, remote sources (`longshore-source`), the memory that text lies in (`buffer`).
 
-use std::io::Read;
-use std::sync::{Mutex, PoisonError};
+use std::io::{self, Read};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_csv::PADDING;
-use longshore_storage::Column;
+use longshore_storage::{Column, Memory, OutOfMemory};
 
+use super::buffer::{Pool, TextBuffer};
 use super::splitter::{Splitter, grow};
 use super::{SPAN_BYTES_MIN, Span, SpanText, Surroundings, span_bytes_for};
 use crate::preamble::Preamble;
-use crate::source::read_up_to;
 use crate::{Control, LoadError};
 
 /// Bytes that the preamble is first looked for in.
 const HEAD_BYTES: usize = 64 << 10;
 /// A span of a stream is no larger than this unless a record is: every worker holds one in memory.
 const STREAM_SPAN_BYTES_MAX: usize = 8 << 20;
+/// The part of the memory that is left, one in this many, that spans in work may take.
+const MEMORY_SHARE: usize = 8;
 
 /// The spans of a stream.
 pub(crate) struct StreamSpans {
@@ -26,17 +28,19 @@ pub(crate) struct StreamSpans {
     splitter: Splitter,
     span_bytes: usize,
     preamble_bytes: u64,
+    pool: Arc<Pool>,
     state: Mutex<State>,
 }
 
 struct State {
     reader: Box<dyn Read + Send>,
     at_end: bool,
-    /// Text that was read and not handed out; begins where a record begins.
-    carry: Vec<u8>,
-    /// Offset of `carry` in the stream.
+    /// Its first `filled` bytes were read and not handed out; they begin where a record begins.
+    buffer: TextBuffer,
+    filled: usize,
+    /// Offset of the buffer's text in the stream.
     offset: u64,
-    /// Line feeds before `carry`.
+    /// Line feeds before it.
     lines: u64,
     sequence: u64,
 }
@@ -49,26 +53,31 @@ impl StreamSpans {
         fields: &[Option<Column>],
         surroundings: &Surroundings<'_>,
     ) -> Result<(Self, Preamble), LoadError> {
-        let Surroundings { options, tuning, control, .. } = *surroundings;
-        let mut state = State { reader, at_end: false, carry: Vec::new(), offset: 0, lines: 0, sequence: 0 };
+        let Surroundings { options, tuning, control, memory, .. } = *surroundings;
+        // Each worker has one, and one is being filled.
+        let pool = Pool::new(memory, tuning.threads + 1);
+        let buffer = pool.fresh(HEAD_BYTES)?;
+        let mut state = State { reader, at_end: false, buffer, filled: 0, offset: 0, lines: 0, sequence: 0 };
         let mut head_bytes = HEAD_BYTES;
         let preamble = loop {
             state.read_to(head_bytes, &name, control)?;
-            let found = crate::preamble::read(&name, &state.carry, state.at_end, fields, surroundings)?;
+            let found = crate::preamble::read(&name, state.text(), state.at_end, fields, surroundings)?;
             if let Some(preamble) = found {
                 break preamble;
             }
             head_bytes = grow(&name, head_bytes)?;
         };
-        state.hand_out(preamble.data_start);
-        let span_bytes = tuning
-            .span_bytes
-            .unwrap_or_else(|| span_bytes_for(preamble.record_bytes).clamp(SPAN_BYTES_MIN, STREAM_SPAN_BYTES_MAX));
+        state.pass_over(preamble.data_start);
+        let span_bytes = tuning.span_bytes.unwrap_or_else(|| {
+            let bytes_max = span_bytes_max(memory, tuning.threads);
+            span_bytes_for(preamble.record_bytes).clamp(SPAN_BYTES_MIN, bytes_max)
+        });
         let spans = Self {
             name,
             splitter: Splitter::new(&options.format, tuning.kernel),
             span_bytes: span_bytes.max(1),
             preamble_bytes: preamble.data_start as u64,
+            pool,
             state: Mutex::new(state),
         };
         Ok((spans, preamble))
@@ -92,11 +101,11 @@ impl StreamSpans {
             if let Err(error) = state.read_to(wanted, &self.name, control) {
                 return fail(error);
             }
-            let length = self.splitter.complete(&state.carry, state.at_end);
+            let length = self.splitter.complete(state.text(), state.at_end);
             if length > 0 || state.at_end {
                 break length;
             }
-            match grow(&self.name, state.carry.len().max(wanted)) {
+            match grow(&self.name, state.filled.max(wanted)) {
                 Ok(larger) => wanted = larger,
                 Err(error) => return fail(error),
             }
@@ -104,41 +113,93 @@ impl StreamSpans {
         if length == 0 {
             return Ok(None);
         }
-        let length = match self.splitter.end_of_data(&state.carry[..length]) {
+        let length = match self.splitter.end_of_data(&state.text()[..length]) {
             Some(marked) => {
-                state.carry.truncate(marked);
+                state.filled = marked;
                 state.at_end = true;
                 marked
             }
             None => length,
         };
-        let traits = self.splitter.traits(&state.carry[..length]);
-        let is_last = state.at_end && length == state.carry.len();
+        let is_last = state.at_end && length == state.filled;
         let (offset, lines) = (state.offset, state.lines);
-        let mut buffer = state.hand_out(length);
-        buffer.resize(length + PADDING, 0);
+        let buffer = match state.hand_out(length, self.span_bytes, &self.pool) {
+            Ok(buffer) => buffer,
+            Err(error) => return fail(error.into()),
+        };
         state.sequence += 1;
+        drop(state);
+        // Looked at beside the reading of the next span.
+        let traits = self.splitter.traits(&buffer.bytes()[..length]);
         let text = SpanText::Owned { buffer, length };
         Ok(Some(Span { sequence, offset, text, traits, lines_before: Some(lines), is_last }))
     }
 }
 
+/// The largest span for this many workers, so that a small memory limit leaves room for rows.
+fn span_bytes_max(memory: &Memory, threads: usize) -> usize {
+    let room = memory.limit().map_or(usize::MAX, |limit| limit.saturating_sub(memory.used()));
+    (room / MEMORY_SHARE / (threads + 2)).clamp(SPAN_BYTES_MIN, STREAM_SPAN_BYTES_MAX)
+}
+
 impl State {
-    /// Reads until `carry` holds `wanted` bytes or the stream ends.
+    fn text(&self) -> &[u8] {
+        &self.buffer.bytes()[..self.filled]
+    }
+
+    /// Reads until `wanted` bytes of text are there or the stream ends.
     fn read_to(&mut self, wanted: usize, name: &str, control: &Control) -> Result<(), LoadError> {
-        if !self.at_end {
-            self.at_end = read_up_to(wanted, &mut self.reader, &mut self.carry, name, control)?;
+        while self.filled < wanted && !self.at_end {
+            if control.is_cancelled() {
+                return Err(LoadError::Cancelled);
+            }
+            if self.filled == self.buffer.room() {
+                // Little by little, since a stream may be short.
+                let room = self.buffer.room().saturating_mul(2).max(HEAD_BYTES);
+                self.buffer.grow(room.min(wanted))?;
+            }
+            let end = wanted.min(self.buffer.room());
+            match self.reader.read(&mut self.buffer.bytes_mut()[self.filled..end]) {
+                Ok(0) => self.at_end = true,
+                Ok(read) => self.filled += read,
+                // Nothing came for a while.
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+                Err(error) => return Err(LoadError::of_read(name, error)),
+            }
         }
         Ok(())
     }
 
-    /// Takes the first `length` bytes off.
-    fn hand_out(&mut self, length: usize) -> Vec<u8> {
-        let rest = self.carry[length..].to_vec();
-        let mut taken = std::mem::replace(&mut self.carry, rest);
-        taken.truncate(length);
+    /// Leaves out the first `length` bytes.
+    fn pass_over(&mut self, length: usize) {
+        self.count(length);
+        self.buffer.bytes_mut().copy_within(length..self.filled, 0);
+        self.filled -= length;
+    }
+
+    /// Takes the first `length` bytes off, with padding behind them; further spans have about `span_bytes`.
+    fn hand_out(&mut self, length: usize, span_bytes: usize, pool: &Arc<Pool>) -> Result<TextBuffer, OutOfMemory> {
+        let rest = self.filled - length;
+        if length < self.buffer.room() / 2 {
+            // A worker may keep it for long: it gets no more than it needs.
+            let mut taken = pool.fresh(length)?;
+            taken.bytes_mut()[..length].copy_from_slice(&self.text()[..length]);
+            self.pass_over(length);
+            return Ok(taken);
+        }
+        let room = if self.at_end { rest } else { rest.max(span_bytes) };
+        let mut next = pool.take(room)?;
+        next.bytes_mut()[..rest].copy_from_slice(&self.text()[length..]);
+        self.count(length);
+        self.filled = rest;
+        let mut taken = std::mem::replace(&mut self.buffer, next);
+        taken.bytes_mut()[length..length + PADDING].fill(0);
+        Ok(taken)
+    }
+
+    /// Counts the first `length` bytes as handed out.
+    fn count(&mut self, length: usize) {
         self.offset += length as u64;
-        self.lines += memchr::memchr_iter(b'\n', &taken).count() as u64;
-        taken
+        self.lines += memchr::memchr_iter(b'\n', &self.text()[..length]).count() as u64;
     }
 }

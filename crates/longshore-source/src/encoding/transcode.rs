@@ -1,4 +1,4 @@
-//! A reader that turns encoded text into UTF-8.
+//! A reader that turns text of any encoding into UTF-8, from front to back.
 
 use std::io::{self, Read};
 
@@ -112,19 +112,22 @@ impl<R: Read> Transcoder<R> {
     /// Says where `length` malformed bytes are that end `behind` bytes before the decoder's place.
     fn complain(&self, length: usize, behind: usize) -> String {
         let bytes = self.position.checked_sub(behind + length).map(|start| &self.raw[start..start + length]);
-        let shown: Vec<String> = bytes.unwrap_or_default().iter().map(|byte| format!("{byte:02x}")).collect();
         let byte = self.offset.saturating_sub((behind + length) as u64);
-        let name = self.encoding.name();
-        format!(
-            "line {}, byte {byte}: the bytes {} are not valid {name}; set ENCODING to what the file is in, or \
-             ENCODING_ERRORS 'replace' to put U+FFFD there",
-            self.lines + 1,
-            shown.join(" "),
-        )
+        format!("line {}, {}", self.lines + 1, invalid(byte, bytes.unwrap_or_default(), self.encoding.name()))
     }
 }
 
-fn count_lines(text: &[u8]) -> u64 {
+/// What to say of the bytes `shown`, which stand at `byte` and are not valid in the encoding called `name`.
+pub(super) fn invalid(byte: u64, shown: &[u8], name: &str) -> String {
+    let shown: Vec<String> = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!(
+        "byte {byte}: the bytes {} are not valid {name}; set ENCODING to what the file is in, or ENCODING_ERRORS \
+         'replace' to put U+FFFD there",
+        shown.join(" "),
+    )
+}
+
+pub(super) fn count_lines(text: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', text).count() as u64
 }
 
