@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use longshore_load::Meter;
 
+use crate::budget::Budget;
 use crate::fault::Stop;
 use crate::feed::Feed;
 use crate::ordered::Ordered;
@@ -77,11 +78,12 @@ impl Container {
         self,
         input: Box<dyn Read + Send>,
         meter: Arc<Meter>,
+        budget: &Budget,
         threads: usize,
         named: bool,
     ) -> io::Result<Ordered> {
-        Ordered::start(threads, move |output| {
-            let mut feed = Feed::new(input, output.cancelled(), meter);
+        Ordered::start(threads, budget, move |output| {
+            let mut feed = Feed::new(input, output, meter);
             match self {
                 Container::Gzip => gzip::cut(&mut feed, output, named),
                 Container::Zstd => zstd::cut(&mut feed, output),

@@ -6,6 +6,8 @@
 
 use std::io::{self, Read};
 
+use crate::budget::Budget;
+
 mod fast;
 mod names;
 mod parallel;
@@ -71,8 +73,9 @@ pub(crate) fn decoded(
     encoding: Encoding,
     errors: EncodingErrors,
     threads: usize,
+    budget: &Budget,
 ) -> io::Result<Box<dyn Read + Send>> {
-    parallel::start(input, encoding, errors, threads, parallel::PART_UNITS)
+    parallel::start(input, encoding, errors, threads, budget, parallel::PART_UNITS)
 }
 
 fn refused(problem: &str) -> io::Error {

@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use longshore_load::Meter;
 
+use crate::budget::{Budget, Reserved};
+use crate::ordered::Output;
+
 /// Bytes that are asked of the input at a time.
 const READ_BYTES: usize = 256 << 10;
 
@@ -17,6 +20,9 @@ pub(crate) struct Feed {
     /// Set when nobody needs the bytes any more.
     cancelled: Arc<AtomicBool>,
     meter: Arc<Meter>,
+    budget: Budget,
+    /// For `buffer`.
+    reserved: Reserved,
     buffer: Vec<u8>,
     /// What was read and not consumed lies here in `buffer`; behind it is room.
     start: usize,
@@ -27,16 +33,28 @@ pub(crate) struct Feed {
 
 impl Feed {
     /// A window over `input`; what is read counts on `meter`.
-    pub(crate) fn new(input: Box<dyn Read + Send>, cancelled: Arc<AtomicBool>, meter: Arc<Meter>) -> Self {
-        Self { input: Some(input), cancelled, meter, buffer: Vec::new(), start: 0, end: 0, offset: 0 }
+    pub(crate) fn new(input: Box<dyn Read + Send>, output: &Output, meter: Arc<Meter>) -> Self {
+        Self {
+            input: Some(input),
+            cancelled: output.cancelled(),
+            meter,
+            budget: output.budget(),
+            reserved: Reserved::default(),
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            offset: 0,
+        }
     }
 
-    /// A window over bytes that were cut out of another one at `offset`.
+    /// A window over bytes that were cut out of another one at `offset`; they are counted elsewhere.
     pub(crate) fn of(bytes: Vec<u8>, offset: u64) -> Self {
         Self {
             input: None,
             cancelled: Arc::default(),
             meter: Arc::default(),
+            budget: Budget::default(),
+            reserved: Reserved::default(),
             end: bytes.len(),
             buffer: bytes,
             start: 0,
@@ -101,6 +119,12 @@ impl Feed {
         // A whole unit in few moves: what is missing, or the double of what is there.
         let room = READ_BYTES.max((wanted - self.end).min(self.end));
         if self.buffer.len() < self.end + room {
+            if self.buffer.is_empty() {
+                self.reserved = self.budget.reserve(0)?;
+            }
+            let more = self.end + room - self.buffer.len();
+            self.reserved.grow(more)?;
+            self.buffer.reserve_exact(more);
             self.buffer.resize(self.end + room, 0);
         }
         let read = loop {

@@ -2,6 +2,7 @@
 //!
 //! What comes out is a [`longshore_load::Source`] per file. Not here: records, fields, types.
 
+mod budget;
 mod container;
 mod encoding;
 mod expand;
@@ -21,5 +22,3 @@ pub use expand::{FoundFile, expand, partition_names};
 pub use location::Location;
 pub use open::{open, open_reader};
 pub use options::{Compression, OpenOptions, StoreOptions};
-pub use ordered::memory_bytes_max;
-pub use remote::remote_memory_bytes_max;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use longshore_load::{LoadError, Meter, Source};
 
+use crate::budget::Budget;
 use crate::container::HEAD_BYTES;
 use crate::encoding::{Encoding, EncodingErrors};
 use crate::location::Location;
@@ -29,9 +30,11 @@ pub fn open(location: &Location, options: &OpenOptions) -> Result<Source, LoadEr
     match location {
         Location::File(path) => open_file(&name, path, options),
         Location::Remote(url) => {
-            let reader = Remote::new(url, &options.store).and_then(RemoteReader::new);
+            let budget = Budget::default();
+            let remote = Remote::new(url, &options.store);
+            let reader = remote.and_then(|remote| RemoteReader::new(remote, budget.clone()));
             let reader = reader.map_err(|error| LoadError::Io { file: name.clone(), action: "open it", error })?;
-            Ok(stream(&name, Box::new(reader), None, options))
+            Ok(stream(&name, Box::new(reader), None, options, budget))
         }
         Location::Stdin => {
             static WAS_OPENED: AtomicBool = AtomicBool::new(false);
@@ -58,7 +61,7 @@ fn open_file(name: &str, path: &Path, options: &OpenOptions) -> Result<Source, L
     if is_plain(&file, options).map_err(io_error)? {
         return Source::from_file(name, file);
     }
-    Ok(stream(name, Box::new(file), Some(metadata.len()), options))
+    Ok(stream(name, Box::new(file), Some(metadata.len()), options, Budget::default()))
 }
 
 /// Whether a file is text that the loader can take as it lies there.
@@ -92,13 +95,20 @@ pub fn open_reader(
     bytes_total: Option<u64>,
     options: &OpenOptions,
 ) -> Result<Source, LoadError> {
-    let input =
-        pump::ahead(input).map_err(|error| LoadError::Io { file: name.to_owned(), action: "open it", error })?;
-    Ok(stream(name, Box::new(input), bytes_total, options))
+    let budget = Budget::default();
+    let input = pump::Ahead::new(input, budget.clone());
+    Ok(stream(name, Box::new(input), bytes_total, options, budget))
 }
 
-fn stream(name: &str, input: Box<dyn Read + Send>, bytes_total: Option<u64>, options: &OpenOptions) -> Source {
+fn stream(
+    name: &str,
+    input: Box<dyn Read + Send>,
+    bytes_total: Option<u64>,
+    options: &OpenOptions,
+    budget: Budget,
+) -> Source {
     let meter = Arc::new(Meter::default());
-    let text = stages::text(input, options, Arc::clone(&meter));
-    Source::from_reader(name, text).measured(bytes_total, meter)
+    let text = stages::text(input, options, Arc::clone(&meter), budget.clone());
+    let source = Source::from_reader(name, text).measured(bytes_total, meter);
+    source.counted(move |memory| budget.tell(memory))
 }

@@ -6,7 +6,7 @@
 //! one that is being read always gets a block, so that the whole never stands still.
 //!
 //! Dropping the reader ends all threads at their next block; it does not wait for them, since the cutter may wait for
-//! a pipe. Memory: [`memory_bytes_max`]. Not here: any format (`container`).
+//! a pipe. Blocks and units count against the memory limit ([`Budget`]); where it is near, fewer lie ahead. Not here: any format (`container`).
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -15,6 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::budget::{Budget, Reserved};
 use crate::fault::Stop;
 
 mod sink;
@@ -25,24 +26,17 @@ pub(crate) use sink::{Expected, Sink};
 /// Bytes of a block.
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;
 /// Threads beyond this find no work: the reader takes the blocks one after the other.
-pub(crate) const THREADS_MAX: usize = 16;
+const THREADS_MAX: usize = 16;
 /// Decompressed bytes that may wait per thread.
 const WAITING_BYTES: usize = 8 << 20;
 /// Compressed bytes of a unit: what is larger is decompressed by the cutter.
-pub(crate) const UNIT_BYTES_MAX: usize = 16 << 20;
+const UNIT_BYTES_MAX: usize = 16 << 20;
 /// Compressed bytes that small units are gathered to.
 pub(crate) const UNIT_BYTES_MIN: usize = 256 << 10;
 
-/// Bytes that a container opened with `threads` threads may hold: decompressed blocks, and the units being worked on.
-#[must_use]
-pub fn memory_bytes_max(threads: usize) -> usize {
-    let threads = threads.clamp(1, THREADS_MAX);
-    waiting_bytes_max(threads) + (2 * threads + 2) * UNIT_BYTES_MAX
-}
-
-fn waiting_bytes_max(threads: usize) -> usize {
-    (threads + 1) * WAITING_BYTES
-}
+/// The parts of the memory that is left, one in so many, that waiting blocks and one unit may take.
+const WAITING_SHARE: usize = 16;
+const UNIT_SHARE: usize = 64;
 
 /// How long a reader waits before it asks whether it shall go on.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
@@ -56,6 +50,10 @@ struct Shared {
     /// Signalled when a block was read, a unit taken or all ended.
     writable: Condvar,
     threads: usize,
+    budget: Budget,
+    /// Decompressed bytes that may wait.
+    waiting_bytes_max: usize,
+    unit_bytes_max: usize,
     /// Set when nobody reads any more; changed under the lock of `state`.
     cancelled: Arc<AtomicBool>,
 }
@@ -64,12 +62,12 @@ struct State {
     slots: VecDeque<Slot>,
     /// Number of the front slot.
     first: u64,
-    units: VecDeque<(u64, Work)>,
+    units: VecDeque<(u64, Work, Reserved)>,
     workers: usize,
     workers_idle: usize,
     /// Bytes of blocks that are being filled or wait to be read.
     held_bytes: usize,
-    spare: Vec<Vec<u8>>,
+    spare: Vec<Block>,
     /// No slot will be opened any more.
     ended: bool,
 }
@@ -92,6 +90,7 @@ enum Part {
 struct Block {
     bytes: Vec<u8>,
     filled: usize,
+    _counted: Reserved,
 }
 
 impl Shared {
@@ -105,6 +104,11 @@ impl Shared {
 
     fn wait<'a>(condvar: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         condvar.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Also ends after some time: others may have given memory back.
+    fn wait_a_little<'a>(condvar: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        condvar.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
@@ -146,23 +150,48 @@ impl Output {
         Arc::clone(&self.shared.cancelled)
     }
 
+    /// What is held counts against this.
+    pub(crate) fn budget(&self) -> Budget {
+        self.shared.budget.clone()
+    }
+
+    /// Compressed bytes of a unit: what is larger is decompressed by the cutter.
+    pub(crate) fn unit_bytes_max(&self) -> usize {
+        self.shared.unit_bytes_max
+    }
+
     /// The next slot, to be filled by the caller.
     pub(crate) fn sink(&self) -> Sink {
         let number = self.shared.lock().open_slot();
         Sink { shared: Arc::clone(&self.shared), number, block: None, ended: false }
     }
 
-    /// The next slot, to be filled by a worker. Waits while all are busy and have enough to do.
-    pub(crate) fn submit(&self, work: impl FnOnce(&mut Sink) -> Result<(), Stop> + Send + 'static) -> Result<(), Stop> {
+    /// The next slot, to be filled by a worker with what `work` makes of the `bytes` that it holds. Waits while all are
+    /// busy and have enough to do.
+    pub(crate) fn submit(
+        &self,
+        bytes: usize,
+        work: impl FnOnce(&mut Sink) -> Result<(), Stop> + Send + 'static,
+    ) -> Result<(), Stop> {
         let mut state = self.shared.lock();
-        while !self.shared.is_cancelled() && state.units.len() > self.shared.threads {
-            state = Shared::wait(&self.shared.writable, state);
-        }
-        if self.shared.is_cancelled() {
-            return Err(Stop::Cancelled);
-        }
+        let counted = loop {
+            if self.shared.is_cancelled() {
+                return Err(Stop::Cancelled);
+            }
+            if state.units.len() <= self.shared.threads {
+                match self.shared.budget.reserve(bytes) {
+                    Ok(counted) => break counted,
+                    // Nobody will give memory back.
+                    Err(error) if state.units.is_empty() && state.workers_idle == state.workers => {
+                        return Err(error.into());
+                    }
+                    Err(_) => {}
+                }
+            }
+            state = Shared::wait_a_little(&self.shared.writable, state);
+        };
         let number = state.open_slot();
-        state.units.push_back((number, Box::new(work)));
+        state.units.push_back((number, Box::new(work), counted));
         if state.workers_idle < state.units.len() && state.workers < self.shared.threads {
             let shared = Arc::clone(&self.shared);
             let spawned = thread::Builder::new().name(String::from("decompress")).spawn(move || work_units(&shared));
@@ -193,7 +222,7 @@ impl Drop for Output {
 fn work_units(shared: &Arc<Shared>) {
     loop {
         let mut state = shared.lock();
-        let (number, work) = loop {
+        let (number, work, counted) = loop {
             if shared.is_cancelled() {
                 return;
             }
@@ -210,7 +239,9 @@ fn work_units(shared: &Arc<Shared>) {
         drop(state);
         shared.writable.notify_all();
         let mut sink = Sink { shared: Arc::clone(shared), number, block: None, ended: false };
-        match work(&mut sink) {
+        let result = work(&mut sink);
+        drop(counted);
+        match result {
             Ok(()) => sink.finish(),
             Err(stop) => sink.fail(stop),
         }
@@ -229,11 +260,14 @@ pub(crate) struct Ordered {
 }
 
 impl Ordered {
-    /// Starts `cut` on a thread of its own; `threads` workers may help it.
+    /// Starts `cut` on a thread of its own; `threads` workers may help it. Called at the first read.
     pub(crate) fn start(
         threads: usize,
+        budget: &Budget,
         cut: impl FnOnce(&Output) -> Result<(), Stop> + Send + 'static,
     ) -> io::Result<Self> {
+        budget.settle();
+        let threads = threads.clamp(1, THREADS_MAX);
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 slots: VecDeque::new(),
@@ -247,7 +281,10 @@ impl Ordered {
             }),
             readable: Condvar::new(),
             writable: Condvar::new(),
-            threads: threads.clamp(1, THREADS_MAX),
+            threads,
+            waiting_bytes_max: budget.share(WAITING_SHARE, 2 * BLOCK_BYTES, (threads + 1) * WAITING_BYTES),
+            unit_bytes_max: budget.share(UNIT_SHARE, UNIT_BYTES_MIN, UNIT_BYTES_MAX),
+            budget: budget.clone(),
             cancelled: Arc::default(),
         });
         let output = Output { shared: Arc::clone(&shared) };
@@ -294,9 +331,9 @@ impl Ordered {
     fn give_back(&mut self, block: Block) {
         let mut state = self.shared.lock();
         state.held_bytes -= block.bytes.len();
-        let spare_bytes: usize = state.spare.iter().map(Vec::len).sum();
-        if state.held_bytes + spare_bytes + block.bytes.len() <= waiting_bytes_max(self.shared.threads) {
-            state.spare.push(block.bytes);
+        let spare_bytes: usize = state.spare.iter().map(|spare| spare.bytes.len()).sum();
+        if state.held_bytes + spare_bytes + block.bytes.len() <= self.shared.waiting_bytes_max {
+            state.spare.push(Block { filled: 0, ..block });
         }
         drop(state);
         self.shared.writable.notify_all();

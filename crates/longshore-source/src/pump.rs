@@ -3,11 +3,37 @@
 
 use std::io::{self, Read};
 
+use crate::budget::Budget;
 use crate::ordered::Ordered;
 
-/// What `input` gives, read ahead.
-pub(crate) fn ahead(mut input: Box<dyn Read + Send>) -> io::Result<Ordered> {
-    Ordered::start(1, move |output| {
+/// What a pipe gives, read ahead from the first read on.
+pub(crate) enum Ahead {
+    Waiting { input: Option<Box<dyn Read + Send>>, budget: Budget },
+    Started(Ordered),
+}
+
+impl Ahead {
+    pub(crate) fn new(input: Box<dyn Read + Send>, budget: Budget) -> Self {
+        Self::Waiting { input: Some(input), budget }
+    }
+}
+
+impl Read for Ahead {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self {
+                Self::Started(text) => return text.read(into),
+                Self::Waiting { input, budget } => {
+                    let gone = || io::Error::other("no thread could be started to read it");
+                    *self = Self::Started(start(input.take().ok_or_else(gone)?, budget)?);
+                }
+            }
+        }
+    }
+}
+
+fn start(mut input: Box<dyn Read + Send>, budget: &Budget) -> io::Result<Ordered> {
+    Ordered::start(1, budget, move |output| {
         let mut sink = output.sink();
         loop {
             match input.read(sink.free()?) {

@@ -2,7 +2,7 @@
 //!
 //! The requests run on a small runtime of their own; the outside only sees a reader. Object stores, signatures and the
 //! retries of requests are `object_store`'s. What a server cannot do is done without: no ranges, no length.
-//! Memory per file: [`memory_bytes_max`]. Not here: patterns (`expand`), decompression (`container`).
+//! What waits to be read counts against the memory limit. Not here: patterns (`expand`), decompression (`container`).
 
 use std::future::Future;
 use std::io;
@@ -23,7 +23,6 @@ use crate::options::StoreOptions;
 mod fetch;
 
 pub(crate) use fetch::RemoteReader;
-pub use fetch::memory_bytes_max as remote_memory_bytes_max;
 
 /// Times that a request is tried again.
 const RETRIES_MAX: usize = 4;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use longshore_load::Meter;
 
+use crate::budget::Budget;
 use crate::container::{self, Container, HEAD_BYTES};
 use crate::encoding::{self, Encoding, EncodingErrors};
 use crate::options::{Compression, OpenOptions};
@@ -15,10 +16,10 @@ use crate::options::{Compression, OpenOptions};
 type Input = Box<dyn Read + Send>;
 
 /// `input`, decompressed and as UTF-8; the bytes read from it count on `meter`.
-pub(crate) fn text(input: Input, options: &OpenOptions, meter: Arc<Meter>) -> Input {
-    let (first, second) = (options.clone(), options.clone());
-    let plain = Staged::new(input, move |head, input| decompressed(&head, input, &first, meter));
-    Box::new(Staged::new(Box::new(plain), move |head, input| decoded(&head, input, &second)))
+pub(crate) fn text(input: Input, options: &OpenOptions, meter: Arc<Meter>, budget: Budget) -> Input {
+    let (first, second, inner) = (options.clone(), options.clone(), budget.clone());
+    let plain = Staged::new(input, move |head, input| decompressed(&head, input, &first, meter, &inner));
+    Box::new(Staged::new(Box::new(plain), move |head, input| decoded(&head, input, &second, &budget)))
 }
 
 /// What to do with a file that begins with `head`; `is_whole` says that this is all of it.
@@ -46,15 +47,21 @@ pub(crate) fn container_of(head: &Head, compression: Compression) -> io::Result<
     }
 }
 
-fn decompressed(head: &Head, input: Input, options: &OpenOptions, meter: Arc<Meter>) -> io::Result<Input> {
+fn decompressed(
+    head: &Head,
+    input: Input,
+    options: &OpenOptions,
+    meter: Arc<Meter>,
+    budget: &Budget,
+) -> io::Result<Input> {
     let Some(container) = container_of(head, options.compression)? else {
         return Ok(Box::new(Metered { input, meter }));
     };
     let named = options.compression != Compression::Auto;
-    Ok(Box::new(container.decompress(input, meter, options.threads, named)?))
+    Ok(Box::new(container.decompress(input, meter, budget, options.threads, named)?))
 }
 
-fn decoded(head: &Head, input: Input, options: &OpenOptions) -> io::Result<Input> {
+fn decoded(head: &Head, input: Input, options: &OpenOptions, budget: &Budget) -> io::Result<Input> {
     if options.compression == Compression::Auto
         && let Some(inner) = Container::of(&head.bytes)
     {
@@ -69,7 +76,7 @@ fn decoded(head: &Head, input: Input, options: &OpenOptions) -> io::Result<Input
     if encoding == Encoding::UTF_8 && options.encoding_errors == EncodingErrors::Stop {
         return Ok(input);
     }
-    encoding::decoded(input, encoding, options.encoding_errors, options.threads)
+    encoding::decoded(input, encoding, options.encoding_errors, options.threads, budget)
 }
 
 /// The first bytes of a stream.

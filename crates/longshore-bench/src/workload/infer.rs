@@ -27,6 +27,9 @@ const LATE_ROWS_PER_SCALE: f64 = 4e6;
 /// The column of lineitem that the generator sums in cents, and that has no decimals in the text.
 const QUANTITY: usize = 4;
 
+/// One run of a case.
+type Run = dyn FnMut(&Tuning) -> Result<Duration, Failure>;
+
 pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let plain = lineitem(&settings.data, settings.scale, Text::Plain)?;
     let late = late(settings)?;
@@ -34,7 +37,7 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let mut cases = Vec::new();
     for threads in settings.thread_counts() {
         let tuning = Tuning::new(threads);
-        let mut add = |name: &str, bytes, run: Box<dyn FnMut(&Tuning) -> Result<Duration, Failure>>| {
+        let mut add = |name: &str, bytes, run: Box<Run>| {
             let (mut run, tuning) = (run, tuning.clone());
             let name = format!("{name}, {}", threads_of(threads));
             cases.push(Case::new(name, Amount::Bytes(bytes), move || run(&tuning)));

@@ -21,6 +21,9 @@ const HEADER_BYTES: usize = 4;
 /// No block is larger: 900,000 bytes at most go into one, and it does not grow by much.
 const BLOCK_BYTES_MAX: usize = 4 << 20;
 
+/// What the decompressor of a block of 900,000 bytes takes (the manual of bzip2, section 2.2).
+const DECOMPRESSOR_BYTES: usize = 100_000 + 4 * 900_000;
+
 /// Bytes by which a stream is known.
 const SIGNATURE_BYTES: usize = HEADER_BYTES + MAGIC_BITS / 8;
 
@@ -99,7 +102,7 @@ fn blocks(feed: &mut Feed, level: u8, output: &Output) -> Result<(), Stop> {
         let stream = as_stream(level, feed.need(end.div_ceil(8))?, bit, end, sum);
         feed.consume(end / 8);
         bit = end % 8;
-        output.submit(move |sink| decompress(&mut Feed::of(stream, offset), sink, Some(offset)))?;
+        output.submit(stream.len(), move |sink| decompress(&mut Feed::of(stream, offset), sink, Some(offset)))?;
     }
 }
 
@@ -185,6 +188,7 @@ fn as_stream(level: u8, window: &[u8], first: usize, end: usize, sum: u32) -> Ve
 
 /// Decompresses the stream at the front of `feed`; `block` is the offset of the only block, if it was cut out.
 fn decompress(feed: &mut Feed, sink: &mut Sink, block: Option<u64>) -> Result<(), Stop> {
+    let _counted = sink.reserve(DECOMPRESSOR_BYTES)?;
     let mut decompress = Decompress::new(false);
     loop {
         let offset = block.unwrap_or(feed.offset());

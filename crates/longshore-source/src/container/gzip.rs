@@ -6,7 +6,7 @@
 
 use crate::fault::{Stop, damaged, truncated};
 use crate::feed::Feed;
-use crate::ordered::{Output, Sink, UNIT_BYTES_MAX, UNIT_BYTES_MIN};
+use crate::ordered::{Output, Sink, UNIT_BYTES_MIN};
 
 use super::deflate::inflate;
 
@@ -40,7 +40,7 @@ pub(super) fn cut(feed: &mut Feed, output: &Output, named: bool) -> Result<(), S
     // The member before: whether it is of BGZF, and whether it is the empty one that ends such a file.
     let mut last_bgzf = (false, false);
     while let Some(header) = next_header(feed)? {
-        let sized = header.member_bytes.filter(|&bytes| output.is_parallel() && bytes <= UNIT_BYTES_MAX);
+        let sized = header.member_bytes.filter(|&bytes| output.is_parallel() && bytes <= output.unit_bytes_max());
         last_bgzf = (header.is_bgzf, header.is_bgzf && header.member_bytes == Some(BGZF_END_BYTES));
         let Some(member_bytes) = sized else {
             submit(output, &mut batch, batch_offset)?;
@@ -81,7 +81,7 @@ fn submit(output: &Output, batch: &mut Vec<u8>, offset: u64) -> Result<(), Stop>
         return Ok(());
     }
     let bytes = std::mem::take(batch);
-    output.submit(move |sink| {
+    output.submit(bytes.len(), move |sink| {
         let mut feed = Feed::of(bytes, offset);
         while !feed.is_at_end()? {
             member(&mut feed, sink)?;

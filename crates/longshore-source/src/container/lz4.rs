@@ -76,8 +76,9 @@ fn parallel(feed: &mut Feed, frame: Frame, output: &Output) -> Result<(), Stop> 
         }
         if batch_bytes >= UNIT_BYTES_MIN || is_end && !batch.is_empty() {
             let blocks = std::mem::take(&mut batch);
-            batch_bytes = 0;
-            output.submit(move |sink| blocks.iter().try_for_each(|block| decompress(block, &frame, None, sink)))?;
+            let bytes = std::mem::take(&mut batch_bytes);
+            output
+                .submit(bytes, move |sink| blocks.iter().try_for_each(|block| decompress(block, &frame, None, sink)))?;
         }
         if is_end {
             return Ok(());

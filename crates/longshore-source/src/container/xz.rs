@@ -13,6 +13,8 @@ pub(super) const SIGNATURE: &[u8] = b"\xfd7zXZ\0";
 const FORMAT: &str = "xz";
 /// Memory per thread that blocks may be decompressed in parallel with: three blocks of `xz -6`.
 const THREAD_MEMORY_BYTES: u64 = 96 << 20;
+/// The part of the memory that is left, one in so many, that the decompressor may take where there is a limit.
+const MEMORY_SHARE: u64 = 8;
 /// Memory that the largest dictionary may take.
 const MEMORY_BYTES_MAX: u64 = 1 << 30;
 
@@ -25,7 +27,7 @@ pub(super) fn cut(feed: &mut Feed, output: &Output) -> Result<(), Stop> {
     let mut is_first = true;
     while is_first || next_stream(feed)? {
         is_first = false;
-        stream(feed, output.threads(), &mut sink)?;
+        stream(feed, output, &mut sink)?;
     }
     sink.finish();
     Ok(())
@@ -49,7 +51,7 @@ fn next_stream(feed: &mut Feed) -> Result<bool, Stop> {
     }
 }
 
-fn stream(feed: &mut Feed, threads: usize, sink: &mut Sink) -> Result<(), Stop> {
+fn stream(feed: &mut Feed, output: &Output, sink: &mut Sink) -> Result<(), Stop> {
     let begin = feed.offset();
     let header = feed.need(SIGNATURE.len() + 2)?;
     if !header.starts_with(SIGNATURE) && !SIGNATURE.starts_with(header) {
@@ -63,7 +65,13 @@ fn stream(feed: &mut Feed, threads: usize, sink: &mut Sink) -> Result<(), Stop> 
     if let Some(check) = header.get(SIGNATURE.len() + 1).filter(|check| !CHECKS.contains(check)) {
         return Err(damaged(FORMAT, begin, format!("the stream uses checksums of kind {check}, which is unknown")));
     }
-    let mut stream = decoder(threads)
+    let threads = output.threads();
+    let memory_bytes = output
+        .budget()
+        .room()
+        .map(|room| THREAD_MEMORY_BYTES.saturating_mul(threads as u64).min(room as u64 / MEMORY_SHARE));
+    let _counted = sink.reserve(memory_bytes.unwrap_or(0) as usize)?;
+    let mut stream = decoder(threads, memory_bytes)
         .map_err(|error| Stop::Failed(io::Error::other(format!("the xz decompressor cannot start ({error})"))))?;
     loop {
         let offset = feed.offset();
@@ -73,7 +81,13 @@ fn stream(feed: &mut Feed, threads: usize, sink: &mut Sink) -> Result<(), Stop> 
         let (read_before, written_before) = (stream.total_in(), stream.total_out());
         let status = stream.process(input, sink.free()?, action).map_err(|error| {
             let problem = match error {
-                Error::MemLimit => format!("the dictionary needs more than {} MiB", MEMORY_BYTES_MAX >> 20),
+                Error::MemLimit => match memory_bytes {
+                    None => format!("the dictionary needs more than {} MiB", MEMORY_BYTES_MAX >> 20),
+                    Some(bytes) => format!(
+                        "the dictionary needs more than {} MiB, a part of what is left; raise --memory-limit",
+                        bytes >> 20
+                    ),
+                },
                 Error::Options => String::from("the stream uses a filter or an option that is not supported"),
                 other => format!("the stream is damaged at or before this byte ({other})"),
             };
@@ -92,13 +106,15 @@ fn stream(feed: &mut Feed, threads: usize, sink: &mut Sink) -> Result<(), Stop> 
     }
 }
 
-fn decoder(threads: usize) -> Result<Stream, Error> {
+/// A decoder; where memory is limited it takes no more than `memory_bytes`.
+fn decoder(threads: usize, memory_bytes: Option<u64>) -> Result<Stream, Error> {
+    let memory_bytes_max = memory_bytes.unwrap_or(MEMORY_BYTES_MAX);
     if threads == 1 {
-        return Stream::new_stream_decoder(MEMORY_BYTES_MAX, 0);
+        return Stream::new_stream_decoder(memory_bytes_max, 0);
     }
     MtStreamBuilder::new()
         .threads(threads as u32)
-        .memlimit_threading(THREAD_MEMORY_BYTES * threads as u64)
-        .memlimit_stop(MEMORY_BYTES_MAX)
+        .memlimit_threading(memory_bytes.unwrap_or(THREAD_MEMORY_BYTES * threads as u64))
+        .memlimit_stop(memory_bytes_max)
         .decoder()
 }

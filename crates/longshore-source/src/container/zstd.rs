@@ -7,7 +7,7 @@ use zstd::zstd_safe::{self, DCtx, InBuffer, OutBuffer};
 
 use crate::fault::{Stop, damaged, truncated};
 use crate::feed::Feed;
-use crate::ordered::{Output, Sink, UNIT_BYTES_MAX, UNIT_BYTES_MIN};
+use crate::ordered::{Output, Sink, UNIT_BYTES_MIN};
 
 use super::skip_frame;
 
@@ -17,10 +17,15 @@ const HEADER_BYTES_MAX: usize = 18;
 /// Frames that say that they are no larger are decompressed in one piece, which saves a copy.
 const WHOLE_BYTES_MAX: u64 = 4 << 20;
 
+/// The largest window that the decompressor takes.
+const WINDOW_BYTES_MAX: u64 = 128 << 20;
+
 /// What a frame's first bytes say.
 struct Frame {
     header_bytes: usize,
     content_bytes: Option<u64>,
+    /// How far back it refers, which the decompressor keeps.
+    window_bytes: u64,
     has_checksum: bool,
 }
 
@@ -33,7 +38,7 @@ pub(super) fn cut(feed: &mut Feed, output: &Output) -> Result<(), Stop> {
             continue;
         }
         let frame = frame(feed)?;
-        let size = if output.is_parallel() { frame_bytes(feed, &frame)? } else { None };
+        let size = if output.is_parallel() { frame_bytes(feed, &frame, output.unit_bytes_max())? } else { None };
         if let Some(bytes) = size {
             if let Some(sink) = serial.take() {
                 sink.finish();
@@ -44,7 +49,7 @@ pub(super) fn cut(feed: &mut Feed, output: &Output) -> Result<(), Stop> {
             }
         } else {
             batch.submit(output)?;
-            decompress(feed, serial.get_or_insert_with(|| output.sink()))?;
+            decompress(feed, &frame, serial.get_or_insert_with(|| output.sink()))?;
         }
     }
     batch.submit(output)
@@ -74,7 +79,7 @@ impl Batch {
             return Ok(());
         }
         let Self { bytes, offset, frames, .. } = std::mem::take(self);
-        output.submit(move |sink| {
+        output.submit(bytes.len(), move |sink| {
             let mut context = DCtx::create();
             let mut feed = Feed::of(bytes, offset);
             for (bytes, content_bytes) in frames {
@@ -82,7 +87,10 @@ impl Batch {
                     Some(content_bytes) if content_bytes <= WHOLE_BYTES_MAX => {
                         whole(&mut context, &mut feed, bytes, content_bytes as usize, sink)?;
                     }
-                    _ => decompress(&mut feed, sink)?,
+                    _ => {
+                        let frame = frame(&mut feed)?;
+                        decompress(&mut feed, &frame, sink)?;
+                    }
                 }
             }
             Ok(())
@@ -109,7 +117,8 @@ fn whole(
 }
 
 /// Decompresses the frame at the front of `feed` as it is read.
-fn decompress(feed: &mut Feed, sink: &mut Sink) -> Result<(), Stop> {
+fn decompress(feed: &mut Feed, frame: &Frame, sink: &mut Sink) -> Result<(), Stop> {
+    let _counted = sink.reserve(frame.window_bytes as usize)?;
     let mut context = DCtx::create();
     loop {
         let offset = feed.offset();
@@ -179,7 +188,16 @@ fn frame(feed: &mut Feed) -> Result<Frame, Stop> {
         let size = little_endian(&window[size_at..header_bytes]);
         if size_bytes == 2 { size + 256 } else { size }
     });
-    Ok(Frame { header_bytes, content_bytes, has_checksum: descriptor & 4 != 0 })
+    let window_bytes = match content_bytes {
+        Some(bytes) if is_single_segment => bytes,
+        _ => {
+            let (exponent, mantissa) = (window[5] >> 3, u64::from(window[5] & 7));
+            (1 << (10 + exponent)) / 8 * (8 + mantissa)
+        }
+    };
+    // Larger ones are refused.
+    let window_bytes = window_bytes.min(WINDOW_BYTES_MAX);
+    Ok(Frame { header_bytes, content_bytes, window_bytes, has_checksum: descriptor & 4 != 0 })
 }
 
 fn little_endian(bytes: &[u8]) -> u64 {
@@ -188,7 +206,7 @@ fn little_endian(bytes: &[u8]) -> u64 {
 
 /// Bytes of the frame at the front of `feed`, found by its blocks' headers; `None` if it is larger than a unit, or
 /// ends too early, which the decompressor will say.
-fn frame_bytes(feed: &mut Feed, frame: &Frame) -> Result<Option<usize>, Stop> {
+fn frame_bytes(feed: &mut Feed, frame: &Frame, bytes_max: usize) -> Result<Option<usize>, Stop> {
     let mut bytes = frame.header_bytes;
     loop {
         let window = feed.need(bytes + 3)?;
@@ -200,11 +218,11 @@ fn frame_bytes(feed: &mut Feed, frame: &Frame) -> Result<Option<usize>, Stop> {
         if is_last {
             break;
         }
-        if bytes > UNIT_BYTES_MAX {
+        if bytes > bytes_max {
             return Ok(None);
         }
     }
     bytes += if frame.has_checksum { 4 } else { 0 };
     let found = feed.need(bytes)?.len();
-    Ok((found >= bytes && bytes <= UNIT_BYTES_MAX).then_some(bytes))
+    Ok((found >= bytes && bytes <= bytes_max).then_some(bytes))
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::fast::{Progress, ROOM_BYTES_MIN, Units};
 use super::transcode::{Transcoder, count_lines, invalid};
 use super::{Encoding, EncodingErrors};
+use crate::budget::Budget;
 use crate::fault::Stop;
 use crate::feed::Feed;
 use crate::ordered::{Ordered, Output, Sink};
@@ -23,14 +24,15 @@ pub(super) fn start(
     encoding: Encoding,
     errors: EncodingErrors,
     threads: usize,
+    budget: &Budget,
     part_units: usize,
 ) -> io::Result<Box<dyn Read + Send>> {
     let Some(units) = Units::of(encoding) else {
         let transcode = move |output: &Output| serial(Transcoder::new(input, encoding, errors), output);
-        return Ok(Box::new(Ordered::start(threads, transcode)?));
+        return Ok(Box::new(Ordered::start(threads, budget, transcode)?));
     };
-    let text = Ordered::start(threads, move |output| {
-        let feed = Feed::new(input, output.cancelled(), Arc::default());
+    let text = Ordered::start(threads, budget, move |output| {
+        let feed = Feed::new(input, output, Arc::default());
         let converter = Converter { units, name: encoding.name(), errors };
         cut(feed, output, &Arc::new(converter), part_units)
     })?;
@@ -73,7 +75,7 @@ fn cut(mut feed: Feed, output: &Output, converter: &Arc<Converter>, part_units: 
                 feed.consume(bytes);
             } else {
                 let (part, converter) = (feed.take(bytes), Arc::clone(converter));
-                output.submit(move |sink| converter.convert(&part, offset, sink))?;
+                output.submit(part.len(), move |sink| converter.convert(&part, offset, sink))?;
             }
         }
         if is_last {
@@ -233,7 +235,8 @@ mod tests {
                     let right = read(Transcoder::new(&input[..], encoding, errors));
                     for (part_units, threads) in [SIZES[index % SIZES.len()], (65, 2)] {
                         let all = Box::new(io::Cursor::new(input.clone()));
-                        let found = read(start(all, encoding, errors, threads, part_units).unwrap());
+                        let found =
+                            read(start(all, encoding, errors, threads, &Budget::default(), part_units).unwrap());
                         assert!(found == right, "{name}, parts of {part_units}, {errors:?}: {found:?}, not {right:?}");
                     }
                 }

@@ -6,9 +6,10 @@ use std::thread;
 
 use xxhash_rust::xxh32::Xxh32;
 
+use crate::budget::Reserved;
 use crate::fault::{Stop, damaged};
 
-use super::{BLOCK_BYTES, Block, Part, Shared, waiting_bytes_max};
+use super::{BLOCK_BYTES, Block, Part, Shared, State};
 
 /// Fills one slot.
 pub(crate) struct Sink {
@@ -97,18 +98,50 @@ impl Sink {
             if self.shared.is_cancelled() {
                 return Err(Stop::Cancelled);
             }
-            let fits = state.held_bytes + bytes <= waiting_bytes_max(self.shared.threads);
-            let is_first = state.first == self.number;
-            if fits || is_first && state.slot(self.number).parts.is_empty() {
-                break;
+            let fits = state.held_bytes + bytes <= self.shared.waiting_bytes_max;
+            // Somebody waits for it, and has nothing else to give back.
+            let is_urgent = state.first == self.number && state.slot(self.number).parts.is_empty();
+            if fits || is_urgent {
+                if let Some(index) = state.spare.iter().position(|spare| spare.bytes.len() == bytes) {
+                    state.held_bytes += bytes;
+                    return Ok(state.spare.swap_remove(index));
+                }
+                if let Some(counted) = self.count(&mut state, bytes, is_urgent)? {
+                    state.held_bytes += bytes;
+                    drop(state);
+                    return Ok(Block { bytes: vec![0; bytes], filled: 0, _counted: counted });
+                }
             }
-            state = Shared::wait(&self.shared.writable, state);
+            state = Shared::wait_a_little(&self.shared.writable, state);
         }
-        state.held_bytes += bytes;
-        let spare = state.spare.iter().position(|spare| spare.len() == bytes);
-        let spare = spare.map(|index| state.spare.swap_remove(index));
-        drop(state);
-        Ok(Block { bytes: spare.unwrap_or_else(|| vec![0; bytes]), filled: 0 })
+    }
+
+    /// Counts in `bytes`; `None` where they are to be had later, if at all.
+    fn count(&self, state: &mut State, bytes: usize, is_urgent: bool) -> Result<Option<Reserved>, Stop> {
+        if let Ok(counted) = self.shared.budget.reserve(bytes) {
+            return Ok(Some(counted));
+        }
+        state.spare.clear();
+        match self.shared.budget.reserve(bytes) {
+            Ok(counted) => Ok(Some(counted)),
+            Err(error) if is_urgent => Err(error.into()),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Counts in what a decompressor takes for itself. Waits for the slots before this one if there is no room.
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<Reserved, Stop> {
+        let mut state = self.shared.lock();
+        loop {
+            if self.shared.is_cancelled() {
+                return Err(Stop::Cancelled);
+            }
+            let is_first = state.first == self.number;
+            if let Some(counted) = self.count(&mut state, bytes, is_first)? {
+                return Ok(counted);
+            }
+            state = Shared::wait_a_little(&self.shared.writable, state);
+        }
     }
 }
 

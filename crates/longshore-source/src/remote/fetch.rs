@@ -13,10 +13,11 @@ use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
 use super::{RETRIES_MAX, Remote, explain, runtime};
+use crate::budget::{Budget, Reserved};
 use crate::ordered::PATIENCE;
 
-/// Bytes of a range.
-const RANGE_BYTES: u64 = 4 << 20;
+/// Bytes of a range, unless memory is short.
+const RANGE_BYTES_MAX: u64 = 4 << 20;
 /// Ranges that are asked for at a time.
 const RANGES_IN_FLIGHT: usize = 6;
 /// Parts that wait to be read, or are on their way.
@@ -26,23 +27,24 @@ const PART_BYTES_MIN: usize = 256 << 10;
 /// A server that sends nothing for this long is given up.
 const SILENCE_MAX: Duration = Duration::from_mins(1);
 
-/// Bytes of a remote file that may wait to be read.
-#[must_use]
-pub fn memory_bytes_max() -> usize {
-    (PARTS_MAX + 1) * RANGE_BYTES as usize
-}
+/// The part of the memory that is left, one in so many, that one range may take; no less than this many bytes.
+const RANGE_SHARE: usize = 64;
+const RANGE_BYTES_MIN: usize = 64 << 10;
 
-type Part = io::Result<Vec<u8>>;
+/// Bytes, and what they count.
+type Part = io::Result<(Vec<u8>, Reserved)>;
 
-/// Reads a remote file from front to back. Requests begin when it is made, and end when it is dropped.
+/// Reads a remote file from front to back. Requests begin when the memory is told that they count against, or at the
+/// first read; they end when it is dropped.
 pub(crate) struct RemoteReader {
     parts: Receiver<Part>,
     slots: Arc<Semaphore>,
-    part: Vec<u8>,
+    part: (Vec<u8>, Reserved),
     position: usize,
     at_end: bool,
     failed: Option<(io::ErrorKind, String)>,
     task: AbortHandle,
+    budget: Budget,
 }
 
 impl RemoteReader {
@@ -50,13 +52,13 @@ impl RemoteReader {
     ///
     /// # Errors
     /// When the runtime cannot be started.
-    pub(crate) fn new(remote: Remote) -> io::Result<Self> {
+    pub(crate) fn new(remote: Remote, budget: Budget) -> io::Result<Self> {
         let (sender, parts) = channel();
         let slots = Arc::new(Semaphore::new(PARTS_MAX));
-        let fetch = Fetch { remote, sender, slots: Arc::clone(&slots) };
+        let fetch = Fetch { remote, sender, slots: Arc::clone(&slots), budget: budget.clone() };
         let task = runtime()?.spawn(fetch.run()).abort_handle();
-        let part = Vec::new();
-        Ok(Self { parts, slots, part, position: 0, at_end: false, failed: None, task })
+        let part = (Vec::new(), Reserved::default());
+        Ok(Self { parts, slots, part, position: 0, at_end: false, failed: None, task, budget })
     }
 }
 
@@ -71,11 +73,12 @@ impl Read for RemoteReader {
         if let Some((kind, message)) = &self.failed {
             return Err(io::Error::new(*kind, message.clone()));
         }
-        while self.position == self.part.len() && !self.at_end {
+        self.budget.settle();
+        while self.position == self.part.0.len() && !self.at_end {
             match self.parts.recv_timeout(PATIENCE) {
                 // An empty part is the end; without one the task was lost.
                 Ok(Ok(part)) => {
-                    self.at_end = part.is_empty();
+                    self.at_end = part.0.is_empty();
                     self.slots.add_permits(1);
                     (self.part, self.position) = (part, 0);
                 }
@@ -91,7 +94,7 @@ impl Read for RemoteReader {
                 }
             }
         }
-        let read = (&self.part[self.position..]).read(into)?;
+        let read = (&self.part.0[self.position..]).read(into)?;
         self.position += read;
         Ok(read)
     }
@@ -102,12 +105,14 @@ struct Fetch {
     remote: Remote,
     sender: Sender<Part>,
     slots: Arc<Semaphore>,
+    budget: Budget,
 }
 
 impl Fetch {
     async fn run(self) {
+        self.budget.settled().await;
         let last = match self.fetch().await {
-            Ok(()) => Ok(Vec::new()),
+            Ok(()) => Ok((Vec::new(), Reserved::default())),
             Err(error) => Err(error),
         };
         // Nobody reads any more: then nobody misses it.
@@ -115,9 +120,10 @@ impl Fetch {
     }
 
     async fn fetch(&self) -> io::Result<()> {
-        let first = self.get(Some(0..RANGE_BYTES), None).await;
+        let range_bytes = self.budget.share(RANGE_SHARE, RANGE_BYTES_MIN, RANGE_BYTES_MAX as usize) as u64;
+        let first = self.get(Some(0..range_bytes), None).await;
         match first {
-            Ok(first) => self.ranges(first).await,
+            Ok(first) => self.ranges(first, range_bytes).await,
             Err(error @ (Error::NotFound { .. } | Error::PermissionDenied { .. } | Error::Unauthenticated { .. })) => {
                 Err(explain(error))
             }
@@ -138,29 +144,33 @@ impl Fetch {
     }
 
     /// The rest in ranges, after the first came.
-    async fn ranges(&self, first: GetResult) -> io::Result<()> {
+    async fn ranges(&self, first: GetResult, range_bytes: u64) -> io::Result<()> {
         let (total, first_range, tag) = (first.meta.size, first.range.clone(), first.meta.e_tag.clone());
         // A weak tag cannot be asked for.
         let tag = tag.filter(|tag| !tag.starts_with("W/"));
+        let slot = self.slots.acquire().await.map_err(io::Error::other)?;
+        slot.forget();
+        let counted = self.budget.reserve((first_range.end - first_range.start) as usize)?;
         let begin = match collect(first, &first_range).await {
             Ok(bytes) => bytes,
             Err(_) => self.range(first_range.clone(), tag.clone()).await?,
         };
-        self.hand_out(begin).await?;
-        let starts = (first_range.end..total).step_by(RANGE_BYTES as usize);
+        self.send(begin, counted)?;
+        let starts = (first_range.end..total).step_by(range_bytes as usize);
         let tasks = starts.map(|start| {
-            let (range, tag) = (start..total.min(start + RANGE_BYTES), tag.clone());
+            let (range, tag) = (start..total.min(start + range_bytes), tag.clone());
             async move {
                 let slot = self.slots.acquire().await.map_err(io::Error::other)?;
                 // Given back by the reader.
                 slot.forget();
-                self.range(range, tag).await
+                let counted = self.budget.reserve((range.end - range.start) as usize)?;
+                Ok::<_, io::Error>((self.range(range, tag).await?, counted))
             }
         });
         let mut parts = stream::iter(tasks).buffered(RANGES_IN_FLIGHT);
         while let Some(part) = parts.next().await {
-            let part = part?;
-            self.send(part)?;
+            let (part, counted) = part?;
+            self.send(part, counted)?;
         }
         Ok(())
     }
@@ -215,15 +225,16 @@ impl Fetch {
     async fn hand_out(&self, part: Vec<u8>) -> io::Result<()> {
         let slot = self.slots.acquire().await.map_err(io::Error::other)?;
         slot.forget();
-        self.send(part)
+        let counted = self.budget.reserve(part.len())?;
+        self.send(part, counted)
     }
 
-    fn send(&self, part: Vec<u8>) -> io::Result<()> {
+    fn send(&self, part: Vec<u8>, counted: Reserved) -> io::Result<()> {
         if part.is_empty() {
             self.slots.add_permits(1);
             return Ok(());
         }
-        self.sender.send(Ok(part)).map_err(|_| io::Error::other("nobody reads any more"))
+        self.sender.send(Ok((part, counted))).map_err(|_| io::Error::other("nobody reads any more"))
     }
 }
 
