@@ -129,8 +129,12 @@ impl Table {
     }
 
     /// Enters all rows of slots that nobody knows yet.
-    pub(crate) fn index_slots(&self, slots: Range<usize>, view: View) -> Result<(), TransactionError> {
-        let indexes = self.indexes();
+    pub(crate) fn index_slots(
+        &self,
+        indexes: &IndexList<'_>,
+        slots: Range<usize>,
+        view: View,
+    ) -> Result<(), TransactionError> {
         if indexes.is_empty() {
             return Ok(());
         }
@@ -140,13 +144,18 @@ impl Table {
     }
 
     /// Enters rows, from one on.
-    pub(crate) fn index_rows(&self, first: RowId, count: usize, view: View) -> Result<(), TransactionError> {
-        let indexes = self.indexes();
+    pub(crate) fn index_rows(
+        &self,
+        indexes: &IndexList<'_>,
+        first: RowId,
+        count: usize,
+        view: View,
+    ) -> Result<(), TransactionError> {
         if indexes.is_empty() {
             return Ok(());
         }
         let mut rows = first.row()..first.row() + count;
-        rows.try_for_each(|row| self.index_row(&indexes, RowId::new(first.chunk(), row), view))
+        rows.try_for_each(|row| self.index_row(indexes, RowId::new(first.chunk(), row), view))
     }
 
     /// Enters a row.

@@ -111,7 +111,7 @@ impl Table {
         match error {
             WriteError::NoSuchRow => self.no_such_row(row),
             WriteError::Conflict(kind) => self.conflict(row, kind),
-            WriteError::HeapFull => TransactionError::TooMuchText { relation: self.name(), bytes: 0 },
+            WriteError::HeapFull(bytes) => TransactionError::TooMuchText { relation: self.name(), bytes },
             WriteError::OutOfMemory(error) => error.into(),
         }
     }

@@ -62,6 +62,8 @@ impl Transaction {
         let (stamp, before) = (self.writer(table)?.stamp, self.set.writes.len());
         let at = self.set.table(table);
         let rows: Vec<usize> = slots.iter().map(HotChunk::len).collect();
+        // Held from before the rows are there: an index that is built meanwhile would find them, too.
+        let indexes = table.indexes();
         let first = table.push(slots.into_iter().map(|slot| slot.born(stamp)).collect());
         let written = rows.iter().enumerate().map(|(slot, &rows)| Write {
             table: at,
@@ -70,7 +72,8 @@ impl Transaction {
             version: rows as u32,
         });
         self.set.writes.extend(written);
-        let indexed = table.index_slots(first..first + rows.len(), self.view);
+        let indexed = table.index_slots(&indexes, first..first + rows.len(), self.view);
+        drop(indexes);
         if indexed.is_err() {
             self.set.undo(before, stamp);
         }
@@ -85,12 +88,14 @@ impl Transaction {
         for chunk in chunks {
             let mut from = 0;
             while from < chunk.rows() {
+                let indexes = table.indexes();
                 let appended = table.append(chunk, from, stamp).map_err(TransactionError::from);
                 let indexed = appended.and_then(|(row, count)| {
                     self.set.writes.push(Write { table: at, kind: WriteKind::Append, row, version: count as u32 });
                     from += count;
-                    table.index_rows(row, count, self.view)
+                    table.index_rows(&indexes, row, count, self.view)
                 });
+                drop(indexes);
                 if indexed.is_err() {
                     self.set.undo(before, stamp);
                     return indexed;

@@ -269,6 +269,14 @@ pub enum CommitError {
     },
 }
 
+impl CommitError {
+    /// Whether the same transaction may succeed when it is tried again.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, CommitError::Conflict { .. })
+    }
+}
+
 impl fmt::Display for CommitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The same words, however a user comes to know of it.

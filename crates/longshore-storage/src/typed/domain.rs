@@ -35,7 +35,19 @@ impl Input<'_> {
 }
 
 /// A value as a column of a relation stores it, if it may.
+#[inline]
 pub(crate) fn input<'a>(table: &Table, column: usize, datum: Datum<'a>) -> Result<Input<'a>, TransactionError> {
+    let column_type = table.schema().columns()[column].column_type;
+    // What most values are, tested first.
+    match (column_type, datum) {
+        (ColumnType::BigInt | ColumnType::Timestamp, Datum::I64(value)) => Ok(Input::Bits(value as u128)),
+        (ColumnType::Integer | ColumnType::Date, Datum::I32(value)) => Ok(Input::Bits(value as u128)),
+        (ColumnType::Text, Datum::Text(value)) => Ok(Input::Text(value.as_bytes().into())),
+        _ => any_input(table, column, datum),
+    }
+}
+
+fn any_input<'a>(table: &Table, column: usize, datum: Datum<'a>) -> Result<Input<'a>, TransactionError> {
     let described = &table.schema().columns()[column];
     let column_type = described.column_type;
     let physical = column_type.physical();

@@ -83,7 +83,11 @@ impl HotChunk {
         }
         let needed = self.heap.used + bytes;
         if needed > HEAP_BYTES_MAX {
-            return if self.heap.garbage > 0 { self.compact_heap(bytes, memory) } else { Err(WriteError::HeapFull) };
+            return if self.heap.garbage > 0 {
+                self.compact_heap(bytes, memory)
+            } else {
+                Err(WriteError::HeapFull(bytes))
+            };
         }
         let larger = own_buffer(memory, heap_room(needed, 2 * self.heap.buffer.len()))?;
         let mut heap = Heap { buffer: larger, used: 0, garbage: self.heap.garbage };
@@ -111,7 +115,7 @@ impl HotChunk {
             .map(|view| view::heap_bytes(&[view]))
             .sum::<usize>();
         if room > HEAP_BYTES_MAX {
-            return Err(WriteError::HeapFull);
+            return Err(WriteError::HeapFull(bytes));
         }
         let mut heap = Heap::filled(own_buffer(memory, heap_room(room, room.saturating_mul(2)))?, 0);
         // All copies before the first change: memory may run out.

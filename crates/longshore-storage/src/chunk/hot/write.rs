@@ -17,8 +17,8 @@ pub(crate) enum WriteError {
     /// The writer does not see the row.
     NoSuchRow,
     Conflict(ConflictKind),
-    /// The heap of texts has no more room.
-    HeapFull,
+    /// The heap of texts has no room for so many bytes more.
+    HeapFull(usize),
     OutOfMemory(OutOfMemory),
 }
 
@@ -102,7 +102,7 @@ impl HotChunk {
         let heap_bytes = values.iter().map(long).sum();
         if heap_bytes > 0 {
             match self.make_heap_room(heap_bytes, writer.memory) {
-                Err(WriteError::HeapFull) if self.rows > 0 => return Ok(None),
+                Err(WriteError::HeapFull(_)) if self.rows > 0 => return Ok(None),
                 made => made?,
             }
         }
@@ -126,7 +126,7 @@ impl HotChunk {
                 Input::Text(text) => self.view_of(text),
             };
             let column = &mut self.columns[at];
-            let is_null = *value == Input::Null;
+            let is_null = matches!(value, Input::Null);
             let was_null = free.is_some() && column.is_null(row);
             if free.is_some() {
                 column.overwritten();
