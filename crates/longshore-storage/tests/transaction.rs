@@ -224,3 +224,39 @@ fn values_that_a_column_does_not_take_are_refused() {
     assert_eq!(reader.delete(&bank.accounts, rows[0]), Err(TransactionError::ReadOnly));
     assert_eq!(reader.get(&bank.accounts, rows[0], bank.id), Ok(0));
 }
+
+#[test]
+fn texts_that_were_replaced_do_not_pile_up() {
+    let (bank, rows) = Bank::with_accounts(50);
+    let before = bank.accounts.memory().used();
+    let old = bank.accounts.snapshot();
+    let owner = |at: usize, round: usize| format!("{round} {}", "x".repeat(10 + at % 20 - round % 10));
+    let mut reader = bank.begin();
+    for round in 0..400 {
+        let mut writer = bank.begin();
+        for (at, &row) in rows.iter().enumerate() {
+            writer.set(&bank.accounts, row, bank.owner, &owner(at, round)).unwrap();
+        }
+        if round % 10 == 5 {
+            writer.rollback();
+        } else {
+            writer.commit().unwrap();
+        }
+        if round % 50 == 10 {
+            let mut text = String::new();
+            assert!(reader.get_text(&bank.accounts, rows[9], bank.owner, &mut text).unwrap());
+            let expected = if round == 10 { "the owner of account number 9".to_owned() } else { owner(9, round - 50) };
+            assert_eq!(text, expected);
+            reader = bank.begin();
+        }
+    }
+    let mut reader = bank.begin();
+    for (at, &row) in rows.iter().enumerate() {
+        let mut text = String::new();
+        assert!(reader.get_text(&bank.accounts, row, bank.owner, &mut text).unwrap());
+        assert_eq!(text, owner(at, 399));
+    }
+    assert_eq!(accounts(&old).len(), 50);
+    let used = bank.accounts.memory().used() - before;
+    assert!(used < 256 << 10, "{used} bytes more are used for 50 rows");
+}
