@@ -18,6 +18,7 @@ use crate::typed::{Field, FieldType};
 use crate::types::Schema;
 
 mod append;
+mod beside;
 mod copy;
 mod destination;
 mod indexes;
@@ -26,6 +27,7 @@ mod snapshot;
 mod table;
 
 pub use append::Append;
+pub(crate) use beside::Beside;
 pub use snapshot::Snapshot;
 pub(crate) use table::Table;
 

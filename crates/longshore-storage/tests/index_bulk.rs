@@ -7,10 +7,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use longshore_storage::{
-    Arena, BulkError, Chunk, Column, ColumnType, Datum, Direction, Index, IndexKind, IndexParts, Memory, OutOfMemory,
-    RowId, Schema, Source, Uniqueness,
+    Arena, BulkError, Chunk, Column, ColumnType, Datum, Direction, Index, IndexKind, IndexParts, Memory, MergeKind,
+    OutOfMemory, RowId, Schema, Source, Uniqueness,
 };
-use support::{Cell, Random, Row, buffers};
+use support::{Cell, Random, Row, buffers, relation};
 
 /// How the ids of rows follow each other.
 #[derive(Clone, Copy, Debug)]
@@ -312,6 +312,57 @@ fn parts_built_beside_a_load_are_the_index_of_its_rows() {
                     }
                     (expected, built) => panic!("{what}: {built:?} where {expected:?} is the first duplicate"),
                 }
+            }
+        }
+    }
+}
+
+/// An append indexes its chunks as they come; the index is that of its rows when it is committed, and not before.
+#[test]
+fn an_append_indexes_what_it_merges() {
+    let schema = schema();
+    for (seed, kind) in [IndexKind::Hash, IndexKind::Art].into_iter().enumerate() {
+        for merge in [MergeKind::Chunk, MergeKind::Copy] {
+            let relation = relation(&schema);
+            let index = relation.create_index("key", &[0], kind, Uniqueness::Unique).expect("an index");
+            let mut random = Random(400 + seed as u64);
+            let mut rows = rows(Ids::Ascending, 30_000, &mut random);
+            let load = |rows: &[Row], threads: usize| {
+                let append = relation.begin_append(merge);
+                let spans: Vec<&[Row]> = rows.chunks(2_500).collect();
+                std::thread::scope(|scope| {
+                    for thread in 0..threads {
+                        let (append, spans, schema) = (&append, &spans, &schema);
+                        scope.spawn(move || {
+                            let mut arena = Arena::new(Memory::new(None), 1 << 20);
+                            for at in (0..spans.len()).rev().filter(|at| at % threads == thread) {
+                                append.merge(at as u64, buffers(schema, spans[at], &mut arena)).expect("memory");
+                            }
+                        });
+                    }
+                });
+                assert!(relation.snapshot().rows() as usize == index.rows(), "before the commit");
+                append.try_commit()
+            };
+            assert_eq!(load(&rows[..20_000], 3).expect("no duplicates"), 20_000);
+            // Of two duplicates among themselves the first is told, and of these and one of a row before, that.
+            let fresh = rows[25_000].clone();
+            rows[29_000][0] = fresh[0].clone();
+            let error = load(&rows[20_000..], 3).expect_err("a duplicate").to_string();
+            assert!(error.contains("key") && error.contains(&(25_000 - 100).to_string()), "{error}");
+            rows[22_000][0] = rows[7][0].clone();
+            let error = load(&rows[20_000..], 2).expect_err("a duplicate").to_string();
+            assert!(error.contains(&(7 - 100).to_string()), "{error}");
+            assert_eq!((relation.snapshot().rows(), index.rows()), (20_000, 20_000), "none is added");
+            rows.truncate(22_000);
+            assert_eq!(load(&rows[20_000..], 2).expect("no duplicates"), 2_000);
+            assert_eq!(index.rows(), 22_000);
+            let mut before = None;
+            for id in 0..22_000 {
+                let found: Vec<RowId> =
+                    index.find(&index.key(&[Datum::I64(id - 100)]).expect("a key")).iter().collect();
+                assert!(found.len() == 1 && Some(found[0]) > before, "{kind:?}: row {id}, in the order of the load");
+                before = Some(found[0]);
             }
         }
     }

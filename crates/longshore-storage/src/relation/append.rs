@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::beside::{Beside, order};
 use super::copy::Task;
 use super::destination::{Destination, heap_bytes_of};
 use super::{MergeKind, Table};
@@ -37,6 +38,8 @@ pub struct Append<'r> {
     state: Mutex<State>,
     /// Signalled whenever a copier is done.
     copied: Condvar,
+    /// Indexes chunks as they come, if they become part of the relation as they are.
+    beside: Option<Beside>,
 }
 
 struct State {
@@ -83,7 +86,8 @@ impl<'r> Append<'r> {
             arena: Arena::new(Arc::clone(table.memory()), ARENA_BLOCK_BYTES),
             failed: None,
         };
-        Append { table, kind, state: Mutex::new(state), copied: Condvar::new() }
+        let beside = (kind == MergeKind::Chunk).then(|| Beside::new(table)).filter(|beside| !beside.is_idle());
+        Append { table, kind, state: Mutex::new(state), copied: Condvar::new(), beside }
     }
 
     /// Adds the rows of some buffers, in their order. Threads may call this side by side; sequence numbers count from 0
@@ -110,10 +114,17 @@ impl<'r> Append<'r> {
         }
         state.rows += chunks.iter().map(|chunk| chunk.rows() as u64).sum::<u64>();
         state.bytes += chunks.iter().map(|chunk| chunk.bytes()).sum::<usize>();
+        if let Some(beside) = &self.beside {
+            chunks.iter().enumerate().for_each(|(at, chunk)| beside.put(order(sequence, at), chunk));
+        }
         let before = state.waiting.insert(sequence, chunks);
         assert!(before.is_none() && sequence >= state.next, "sequence {sequence} was merged before");
-        if self.kind == MergeKind::Chunk || state.is_small() {
+        if state.is_small() {
             return Ok(());
+        }
+        if self.kind == MergeKind::Chunk {
+            drop(guard);
+            return self.index_beside();
         }
         while let Some(chunks) = state.waiting.remove(&state.next) {
             state.next += 1;
@@ -158,18 +169,23 @@ impl<'r> Append<'r> {
     /// # Panics
     ///
     /// When a merge has failed.
-    pub fn commit_in(self, transaction: &mut Transaction) -> Result<u64, TransactionError> {
+    pub fn commit_in(mut self, transaction: &mut Transaction) -> Result<u64, TransactionError> {
+        let beside = self.beside.take();
         let mut state = self.lock();
         assert_eq!(state.failed, None, "an append of which a merge failed cannot be committed");
         let (rows, is_small) = (state.rows, state.is_small());
-        let loose: Vec<Arc<Chunk>> = std::mem::take(&mut state.waiting).into_values().flatten().collect();
+        let waiting = std::mem::take(&mut state.waiting).into_iter();
+        let numbered = |(sequence, chunks): (u64, Vec<Arc<Chunk>>)| {
+            chunks.into_iter().enumerate().map(move |(at, chunk)| (order(sequence, at), chunk))
+        };
+        let (orders, loose): (Vec<Option<u32>>, Vec<Arc<Chunk>>) = waiting.flat_map(numbered).unzip();
         if is_small {
             let appended = transaction.append_rows(self.table, &loose);
             if !matches!(appended, Err(TransactionError::OutOfMemory(_))) {
                 return appended.map(|()| rows);
             }
             // Short of memory, the chunks as they are will do.
-            transaction.append_slots(self.table, loose.into_iter().map(HotChunk::of_chunk).collect())?;
+            transaction.append_slots(self.table, loose.into_iter().map(HotChunk::of_chunk).collect(), None)?;
             return Ok(rows);
         }
         if self.kind != MergeKind::Chunk {
@@ -177,11 +193,20 @@ impl<'r> Append<'r> {
             self.empty_queue(state)?;
             state = self.lock();
             let slots = state.destinations.iter().map(Destination::to_hot_chunk).collect();
-            transaction.append_slots(self.table, slots)?;
+            transaction.append_slots(self.table, slots, None)?;
             return Ok(rows);
         }
-        transaction.append_slots(self.table, loose.into_iter().map(HotChunk::of_chunk).collect())?;
+        let slots = loose.into_iter().map(HotChunk::of_chunk).collect();
+        let orders: Option<Vec<u32>> = orders.into_iter().collect();
+        // Indexes of chunks that could not be numbered are built now.
+        transaction.append_slots(self.table, slots, beside.zip(orders))?;
         Ok(rows)
+    }
+
+    /// Indexes chunks that nobody has indexed.
+    fn index_beside(&self) -> Result<(), OutOfMemory> {
+        let Some(beside) = &self.beside else { return Ok(()) };
+        beside.work().inspect_err(|error| self.lock().failed = Some(error.clone()))
     }
 
     /// Works on the queue until nothing in it is left for this thread to take.

@@ -13,6 +13,7 @@ use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
 use arrow_buffer::BooleanBuffer;
 
+use super::beside::Beside;
 use super::table::Table;
 use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, Standing};
@@ -114,10 +115,13 @@ impl Table {
         chunks: &[(usize, Arc<Chunk>, Option<BooleanBuffer>)],
         view: View,
     ) -> Result<(), TransactionError> {
-        let sources: Vec<Source<'_>> =
-            chunks.iter().map(|(number, chunk, rows)| Source { number: *number, chunk, rows: rows.as_ref() }).collect();
-        let inserted = index.insert_chunks(&sources, threads(), |other| self.standing(other, view) != Standing::Free);
-        inserted.map_err(|error| match error {
+        let is_in_the_way = |other| self.standing(other, view) != Standing::Free;
+        let inserted = index.insert_chunks(&sources(chunks), threads(), is_in_the_way);
+        inserted.map_err(|error| self.bulk_error(error, view))
+    }
+
+    fn bulk_error(&self, error: BulkError, view: View) -> TransactionError {
+        match error {
             BulkError::OutOfMemory(error) => error.into(),
             BulkError::Duplicate { index, key, first, .. } => match self.standing(first, view) {
                 Standing::Conflict(kind) => self.conflict(first, kind),
@@ -125,7 +129,7 @@ impl Table {
                     TransactionError::Duplicate { relation: self.name(), index, key, row: first }
                 }
             },
-        })
+        }
     }
 
     /// Enters all rows of slots that nobody knows yet.
@@ -134,13 +138,21 @@ impl Table {
         indexes: &IndexList<'_>,
         slots: Range<usize>,
         view: View,
+        mut beside: Option<(Beside, Vec<u32>)>,
     ) -> Result<(), TransactionError> {
         if indexes.is_empty() {
             return Ok(());
         }
         let chunks = slots.filter_map(|at| Some((at, self.slots.get(at)?.write().chunk(), None)));
         let chunks: Vec<_> = chunks.collect();
-        indexes.iter().try_for_each(|index| self.insert_chunks(index, &chunks, view))
+        indexes.iter().try_for_each(|index| {
+            let Some((beside, orders)) = &mut beside else { return self.insert_chunks(index, &chunks, view) };
+            let Some(parts) = beside.parts_of(index) else { return self.insert_chunks(index, &chunks, view) };
+            let sources = sources(&chunks);
+            let is_in_the_way = |other| self.standing(other, view) != Standing::Free;
+            let finished = parts.finish(&sources, orders, threads(), is_in_the_way);
+            finished.map_err(|error| self.bulk_error(error, view))
+        })
     }
 
     /// Enters rows, from one on.
@@ -214,6 +226,10 @@ impl Table {
 /// Threads that rows are indexed by, when they are many.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+fn sources(chunks: &[(usize, Arc<Chunk>, Option<BooleanBuffer>)]) -> Vec<Source<'_>> {
+    chunks.iter().map(|(number, chunk, rows)| Source { number: *number, chunk, rows: rows.as_ref() }).collect()
 }
 
 impl HotChunk {

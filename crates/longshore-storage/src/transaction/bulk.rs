@@ -9,7 +9,7 @@ use super::{Transaction, TransactionError, Write, WriteKind};
 use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, WriteError, Writer};
 use crate::datum::RowId;
-use crate::relation::{Relation, Table};
+use crate::relation::{Beside, Relation, Table};
 
 impl Transaction {
     /// Removes all rows that it sees.
@@ -57,8 +57,14 @@ impl Transaction {
         Ok(())
     }
 
-    /// Adds slots of rows that nobody knows yet, all or none.
-    pub(crate) fn append_slots(&mut self, table: &Arc<Table>, slots: Vec<HotChunk>) -> Result<(), TransactionError> {
+    /// Adds slots of rows that nobody knows yet, all or none. What was indexed of them already comes with the numbers
+    /// that they had there.
+    pub(crate) fn append_slots(
+        &mut self,
+        table: &Arc<Table>,
+        slots: Vec<HotChunk>,
+        beside: Option<(Beside, Vec<u32>)>,
+    ) -> Result<(), TransactionError> {
         let (stamp, before) = (self.writer(table)?.stamp, self.set.writes.len());
         let at = self.set.table(table);
         let rows: Vec<usize> = slots.iter().map(HotChunk::len).collect();
@@ -72,7 +78,7 @@ impl Transaction {
             version: rows as u32,
         });
         self.set.writes.extend(written);
-        let indexed = table.index_slots(&indexes, first..first + rows.len(), self.view);
+        let indexed = table.index_slots(&indexes, first..first + rows.len(), self.view, beside);
         drop(indexes);
         if indexed.is_err() {
             self.set.undo(before, stamp);

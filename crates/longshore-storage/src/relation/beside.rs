@@ -1,0 +1,64 @@
+//! Indexes the chunks of an append while others are still being filled, so that little is left to do for its commit.
+//!
+//! Few rows altogether are not worth it: they are put behind others when they are committed, and indexed there. So
+//! chunks wait until there are enough of them.
+//!
+//! Not here: how parts of an index are built and merged (`index/parts.rs`).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::table::Table;
+use crate::chunk::Chunk;
+use crate::error::OutOfMemory;
+use crate::index::{Index, IndexParts};
+
+/// Bits of a chunk's number in the append that count the chunks of one sequence number.
+const CHUNK_BITS: u32 = 8;
+
+/// Parts of all indexes that there were when the append began.
+pub(crate) struct Beside {
+    parts: Vec<IndexParts>,
+    /// Chunks that wait, with their numbers.
+    waiting: Mutex<Vec<(u32, Arc<Chunk>)>>,
+}
+
+/// The number of a chunk in the order of an append; `None` if there are more than anybody has counted on.
+pub(super) fn order(sequence: u64, at: usize) -> Option<u32> {
+    let sequence = u32::try_from(sequence).ok().filter(|sequence| sequence >> (u32::BITS - CHUNK_BITS) == 0)?;
+    let at = u32::try_from(at).ok().filter(|at| at >> CHUNK_BITS == 0)?;
+    Some(sequence << CHUNK_BITS | at)
+}
+
+impl Beside {
+    pub(super) fn new(table: &Table) -> Beside {
+        Beside { parts: table.indexes().iter().map(IndexParts::new).collect(), waiting: Mutex::default() }
+    }
+
+    /// Whether there is nothing to do.
+    pub(super) fn is_idle(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Takes note of a chunk. One without a number is left to the commit, and so are then all.
+    pub(super) fn put(&self, order: Option<u32>, chunk: &Arc<Chunk>) {
+        self.waiting().extend(order.map(|order| (order, Arc::clone(chunk))));
+    }
+
+    /// Indexes what waits. Threads may call this side by side.
+    pub(super) fn work(&self) -> Result<(), OutOfMemory> {
+        loop {
+            let Some((order, chunk)) = self.waiting().pop() else { return Ok(()) };
+            self.parts.iter().try_for_each(|parts| parts.add(order, &chunk))?;
+        }
+    }
+
+    /// The parts of an index, if there are any.
+    pub(super) fn parts_of(&mut self, index: &Arc<Index>) -> Option<IndexParts> {
+        let at = self.parts.iter().position(|parts| Arc::ptr_eq(parts.index(), index))?;
+        Some(self.parts.swap_remove(at))
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, Vec<(u32, Arc<Chunk>)>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
