@@ -41,6 +41,9 @@ use manager::Seat;
 use predicate::PredicateLog;
 
 /// A transaction. Dropped without a commit, it is rolled back.
+///
+/// Rows are to be found by its own lookups, ranges and scans (or by a snapshot, said with [`Transaction::log_scan`]):
+/// what is read of a row whose id comes from elsewhere is not guarded against others, since no predicate asks for it.
 pub struct Transaction {
     manager: Arc<Transactions>,
     seat: Seat,
