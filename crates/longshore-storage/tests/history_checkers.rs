@@ -172,6 +172,17 @@ fn the_anomaly_of_a_read_only_transaction_is_found() {
 }
 
 #[test]
+fn what_comes_and_goes_in_one_transaction_was_not_written() {
+    let records = vec![
+        committed(0, 0, 1, vec![read(X, &[]), Op::Write(X, 1), Op::Delete(X)]),
+        committed(1, 0, 2, vec![read(X, &[]), Op::Write(X, 2)]),
+        committed(2, 1, 3, vec![read(X, &[]), Op::Write(Y, 3)]),
+    ];
+    let (kinds, snapshot, serial) = check(records);
+    assert_eq!((kinds, snapshot, serial), (vec![], 0, 1), "only the third has missed the second");
+}
+
+#[test]
 fn deleted_and_written_again_is_told_apart_by_replay() {
     let records = vec![
         committed(0, 0, 1, vec![Op::Write(X, 1)]),

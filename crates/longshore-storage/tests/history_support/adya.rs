@@ -165,7 +165,11 @@ impl Graph<'_> {
                 }
             }
             for (object, value) in last {
-                orders.entry(object).or_default().push((at, value));
+                let order = orders.entry(object).or_default();
+                // What was not there, and came and went, was not written.
+                if value.is_some() || order.last().is_some_and(|(_, before)| before.is_some()) {
+                    order.push((at, value));
+                }
             }
         }
         orders

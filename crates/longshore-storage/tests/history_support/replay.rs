@@ -52,21 +52,27 @@ impl States {
             let mut values: HashMap<Object, Value> = HashMap::new();
             for op in &record.ops {
                 let Some(object) = op.writes() else { continue };
-                let before = versions.get(&object).and_then(|versions| versions.last());
-                if let Some((time, _)) = before
-                    && *time > record.start
-                {
-                    faults.push(format!(
-                        "transaction {at} wrote {object:?} from {} to {commit}, another at {time}",
-                        record.start
-                    ));
-                }
-                let value =
-                    values.entry(object).or_insert_with(|| before.map(|(_, value)| value.clone()).unwrap_or_default());
+                let before = || versions.get(&object).and_then(|versions| versions.last());
+                let value = values
+                    .entry(object)
+                    .or_insert_with(|| before().map(|(_, value)| value.clone()).unwrap_or_default());
                 op.apply(value);
             }
             for (object, value) in values {
-                versions.entry(object).or_default().push((commit, value));
+                let versions = versions.entry(object).or_default();
+                let before = versions.last();
+                // What was not there, and came and went, was not written.
+                if value.is_absent() && before.is_none_or(|(_, before)| before.is_absent()) {
+                    continue;
+                }
+                if let Some((time, _)) = before
+                    && *time > record.start
+                {
+                    let start = record.start;
+                    faults
+                        .push(format!("transaction {at} wrote {object:?} from {start} to {commit}, another at {time}"));
+                }
+                versions.push((commit, value));
             }
         }
         States { keys: history.keys, versions }
