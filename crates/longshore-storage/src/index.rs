@@ -275,7 +275,11 @@ impl Index {
     pub fn clear(&self) {
         match &self.rows {
             Rows::Hash(table) => table.clear(&self.memory),
-            Rows::Art(tree) => *write(tree) = Tree::new(&self.memory),
+            Rows::Art(tree) => {
+                // Parts that are being built beside it can still be merged.
+                let mut latched = write(tree);
+                *latched = latched.sibling();
+            }
         }
     }
 }

@@ -239,6 +239,12 @@ fn only_the_rows_that_are_meant_are_indexed() {
         assert_eq!(index.rows(), 1_000);
         let found = |id: i64| index.find(&index.key(&[Datum::I64(id - 100)]).expect("a key")).len();
         assert_eq!((found(0), found(1), found(2_997)), (1, 0, 1));
+        // What was built is still there when more comes.
+        for id in (0..3_000).filter(|id| id % 3 != 0) {
+            let key = index.key(&[Datum::I64(id - 100)]).expect("a key");
+            index.insert(&key, RowId(id as u64), |_| Ok::<(), OutOfMemory>(())).expect("there is memory");
+        }
+        assert!((0..3_000).all(|id| found(id) == 1), "{kind:?}");
     }
 }
 

@@ -72,7 +72,8 @@ impl Words {
         Words {
             segments: Vec::new(),
             next: Arc::default(),
-            current: 0,
+            // None yet; the first segment may be a sibling's.
+            current: usize::MAX,
             used: 0,
             free: Vec::new(),
             arena: Arena::new(Arc::clone(memory), BLOCK_BYTES),
