@@ -161,6 +161,11 @@ impl HotChunk {
         self.columns[column].bounds()
     }
 
+    /// Whether there are rows that may be taken again.
+    pub(crate) fn has_free(&self) -> bool {
+        self.dead.has_free()
+    }
+
     /// Whether an insert may find room here.
     pub(crate) fn has_room(&self) -> bool {
         !self.gone && self.death.is_none() && (self.rows < CHUNK_ROWS_MAX || self.dead.has_free())

@@ -23,7 +23,7 @@ impl WriteSet {
                 WriteKind::Append => slot.reclaim_births(stamp),
                 WriteKind::Truncate => slot.clear(),
             }
-            let is_news = kind == WriteKind::Delete && !slot.listed;
+            let is_news = !slot.listed && slot.has_free();
             drop(slot);
             if is_news {
                 table.list(row.chunk());
@@ -52,7 +52,7 @@ impl WriteSet {
                 WriteKind::Append => slot.undo_births(row.row(), stamp),
                 WriteKind::Truncate => slot.undo_death(),
             }
-            let is_news = matches!(kind, WriteKind::Insert | WriteKind::Append) && !slot.listed;
+            let is_news = !slot.listed && slot.has_free();
             drop(slot);
             if is_news {
                 table.list(row.chunk());
