@@ -9,11 +9,12 @@
 //! 1. A chain belongs to a row. Its first version is that of the newest change; versions of one transaction are
 //!    adjacent, since nobody changes a row whose newest version he does not see.
 //! 2. Undoing the versions from the newest one on, up to the first that a view sees, gives the row as the view sees it.
-//! 3. The positions of a range (1,024 rows) cover every row that has a chain; a range without chains has no heads.
+//! 3. The positions of a range (1,024 rows) cover every row that has a chain; a range without chains has no array of heads.
 //!
 //! Not here: stamps (`transaction`), what becomes of rows when versions go (`chunk/hot`).
 
 mod chain;
+mod heads;
 mod positions;
 
 pub(crate) use chain::{Change, Image, NONE, Version, Versions};

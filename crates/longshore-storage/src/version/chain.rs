@@ -1,17 +1,12 @@
 //! The chains of a slot's rows, and the slab that their versions lie in.
 
-use super::positions::{RANGE_ROWS, Span};
+use super::heads::{Array, Heads};
+use super::positions::RANGE_ROWS;
 use crate::chunk::CHUNK_ROWS_MAX;
 use crate::transaction::StampId;
 
 /// No version.
 pub(crate) const NONE: u32 = u32::MAX;
-
-/// Versions that it takes less time to go through than through the heads of rows.
-const SLAB_SCANNED_MAX: usize = CHUNK_ROWS_MAX / 16;
-
-/// Heads that a slot keeps for reuse: a quarter of what it could have.
-const SPARE_HEADS_MAX: usize = RANGES / 4;
 
 const RANGES: usize = CHUNK_ROWS_MAX / RANGE_ROWS;
 const _: () = assert!(CHUNK_ROWS_MAX.is_multiple_of(RANGE_ROWS));
@@ -63,29 +58,17 @@ pub(crate) struct Version {
 
 /// All versions of a slot.
 pub(crate) struct Versions {
-    /// The newest versions of a range's rows.
-    heads: [Option<Box<[u32; RANGE_ROWS]>>; RANGES],
-    /// Versions of a range.
-    counts: [u32; RANGES],
-    spans: [Span; RANGES],
+    ranges: [Heads; RANGES],
     slab: Vec<Version>,
     free: u32,
     count: usize,
-    /// Heads without versions, for the next ranges that get one.
-    spare: Vec<Box<[u32; RANGE_ROWS]>>,
+    /// For the next range that needs one.
+    spare: Option<Array>,
 }
 
 impl Versions {
     pub(crate) fn new() -> Versions {
-        Versions {
-            heads: [const { None }; RANGES],
-            counts: [0; RANGES],
-            spans: [Span::EMPTY; RANGES],
-            slab: Vec::new(),
-            free: NONE,
-            count: 0,
-            spare: Vec::new(),
-        }
+        Versions { ranges: [const { Heads::EMPTY }; RANGES], slab: Vec::new(), free: NONE, count: 0, spare: None }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -93,8 +76,9 @@ impl Versions {
     }
 
     /// The newest version of a row.
+    #[inline]
     pub(crate) fn head(&self, row: usize) -> u32 {
-        self.heads[row / RANGE_ROWS].as_ref().map_or(NONE, |heads| heads[row % RANGE_ROWS])
+        self.ranges[row / RANGE_ROWS].get(row % RANGE_ROWS)
     }
 
     /// The newest version of a row, then the older ones.
@@ -109,18 +93,8 @@ impl Versions {
 
     /// Rows with versions, in order.
     pub(crate) fn rows(&self) -> Vec<u16> {
-        if self.slab.len() <= SLAB_SCANNED_MAX {
-            let newest = |version: &&Version| version.newer == NONE && version.change != Change::Free;
-            let mut rows: Vec<u16> = self.slab.iter().filter(newest).map(|version| version.row).collect();
-            rows.sort_unstable();
-            return rows;
-        }
-        let ranges = self.heads.iter().enumerate().filter_map(|(range, heads)| Some((range, heads.as_ref()?)));
-        let rows = ranges.flat_map(|(range, heads)| {
-            let rows = self.spans[range].rows().filter(|&row| heads[row] != NONE);
-            rows.map(move |row| (range * RANGE_ROWS + row) as u16)
-        });
-        rows.collect()
+        let ranges = self.ranges.iter().enumerate();
+        ranges.flat_map(|(range, heads)| heads.rows().map(move |row| (range * RANGE_ROWS + row) as u16)).collect()
     }
 
     /// All values that were.
@@ -133,25 +107,18 @@ impl Versions {
 
     /// Puts a version before the others of its row; says its number.
     pub(crate) fn push(&mut self, row: usize, stamp: StampId, change: Change) -> u32 {
-        let range = row / RANGE_ROWS;
-        let heads =
-            self.heads[range].get_or_insert_with(|| self.spare.pop().unwrap_or_else(|| Box::new([NONE; RANGE_ROWS])));
-        let older = heads[row % RANGE_ROWS];
+        // Its number first: the heads tell which version is behind it.
+        let at = if self.free == NONE { self.slab.len() as u32 } else { self.free };
+        let older = self.ranges[row / RANGE_ROWS].add(row % RANGE_ROWS, at, &mut self.spare);
         let version = Version { change, stamp, older, newer: NONE, row: row as u16 };
-        let at = if self.free == NONE {
+        if self.free == NONE {
             self.slab.push(version);
-            self.slab.len() as u32 - 1
         } else {
-            let at = self.free;
             self.free = std::mem::replace(&mut self.slab[at as usize], version).older;
-            at
-        };
-        heads[row % RANGE_ROWS] = at;
+        }
         if let Some(older) = self.slab.get_mut(older as usize) {
             older.newer = at;
         }
-        self.spans[range].add(row % RANGE_ROWS);
-        self.counts[range] += 1;
         self.count += 1;
         at
     }
@@ -165,22 +132,14 @@ impl Versions {
         if let Some(older) = self.slab.get_mut(older as usize) {
             older.newer = newer;
         }
-        let range = usize::from(row) / RANGE_ROWS;
+        let range = &mut self.ranges[usize::from(row) / RANGE_ROWS];
         if let Some(newer) = self.slab.get_mut(newer as usize) {
             newer.older = older;
-        } else if let Some(heads) = &mut self.heads[range] {
-            heads[usize::from(row) % RANGE_ROWS] = older;
+        } else {
+            range.replace(usize::from(row) % RANGE_ROWS, older);
         }
+        range.forget(&mut self.spare);
         self.count -= 1;
-        self.counts[range] -= 1;
-        if self.counts[range] == 0 {
-            // All heads are none again.
-            let heads = self.heads[range].take();
-            if self.spare.len() < SPARE_HEADS_MAX {
-                self.spare.extend(heads);
-            }
-            self.spans[range] = Span::EMPTY;
-        }
         if self.count == 0 && self.slab.len() > RANGE_ROWS {
             self.slab = Vec::new();
             self.free = NONE;
@@ -215,7 +174,7 @@ mod tests {
 
     #[test]
     fn rows_with_versions_are_found_however_many() {
-        for count in [10, SLAB_SCANNED_MAX as u16, SLAB_SCANNED_MAX as u16 + 1, 60_000] {
+        for count in [5, 10, 2_000, 60_000] {
             let mut versions = Versions::new();
             let numbers: Vec<u32> =
                 (0..count).rev().map(|row| versions.push(row.into(), StampId(0), Change::Insert)).collect();
@@ -230,11 +189,11 @@ mod tests {
         let mut versions = Versions::new();
         for round in 0..3 {
             let numbers: Vec<u32> = (0..2000).map(|row| versions.push(row, StampId(round), Change::Insert)).collect();
-            assert!(versions.heads[0].is_some() && versions.heads[1].is_some());
+            assert!(versions.ranges[0].has_array() && versions.ranges[1].has_array());
             for number in numbers {
                 versions.remove(number);
             }
-            assert!(versions.is_empty() && versions.heads.iter().all(Option::is_none));
+            assert!(versions.is_empty() && !versions.ranges.iter().any(Heads::has_array));
             assert!(versions.rows().is_empty());
         }
     }
