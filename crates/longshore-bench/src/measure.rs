@@ -14,6 +14,10 @@ pub(crate) enum Amount {
     Bytes(u64),
     /// Values: shown as nanoseconds each.
     Values(u64),
+    /// Transactions: shown as thousands a second.
+    Transactions(u64),
+    /// Operations on a row: shown as millions a second.
+    Operations(u64),
     /// Nothing countable: the time alone is shown.
     #[cfg_attr(not(feature = "queries"), allow(dead_code, reason = "only queries have nothing to count"))]
     Time,
@@ -24,6 +28,8 @@ impl Amount {
         match self {
             Amount::Bytes(_) => "GB/s",
             Amount::Values(_) => "ns/value",
+            Amount::Transactions(_) => "k tx/s",
+            Amount::Operations(_) => "M/s",
             Amount::Time => "ms",
         }
     }
@@ -33,6 +39,8 @@ impl Amount {
         match self {
             Amount::Bytes(bytes) => bytes as f64 / seconds / 1e9,
             Amount::Values(values) => seconds * 1e9 / values as f64,
+            Amount::Transactions(transactions) => transactions as f64 / seconds / 1e3,
+            Amount::Operations(operations) => operations as f64 / seconds / 1e6,
             Amount::Time => seconds * 1e3,
         }
     }

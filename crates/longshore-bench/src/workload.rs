@@ -1,6 +1,8 @@
 //! The workloads, by name.
 
+mod columns;
 mod decode;
+mod fill;
 mod formats;
 mod in_situ;
 mod infer;
@@ -9,10 +11,16 @@ mod load;
 mod memory;
 #[cfg(feature = "queries")]
 mod queries;
+mod random;
 mod rejects;
 mod scan;
 mod sources;
+mod table;
+mod tatp;
+mod threads;
+mod tpcc;
 mod unload;
+mod versions;
 mod wide;
 
 use std::path::PathBuf;
@@ -49,6 +57,16 @@ pub(crate) enum Workload {
     Memory,
     /// The same number of values in ever more columns (ns per value)
     Wide,
+    /// TPC-C over the typed API, serializable and snapshot (thousands of transactions a second)
+    Tpcc {
+        /// Warehouses.
+        #[arg(long, default_value_t = tpcc::WAREHOUSES, value_parser = clap::value_parser!(u16).range(1..))]
+        warehouses: u16,
+    },
+    /// TATP over the typed API, serializable and snapshot (thousands of transactions a second)
+    Tatp,
+    /// Inserts, updates, deletes and scans with versions (millions a second)
+    Versions,
     /// The 22 queries of TPC-H (ms)
     #[cfg(feature = "queries")]
     Queries,
@@ -86,6 +104,9 @@ impl Workload {
             Workload::Reload => report("reload", "Reload", &unload::reload(settings)?),
             Workload::Memory => report("memory", "Peak memory of a load", &memory::run(settings)?),
             Workload::Wide => report("wide", "Load by number of columns", &wide::run(settings)?),
+            Workload::Tpcc { warehouses } => tpcc::run(settings, *warehouses, report),
+            Workload::Tatp => report("tatp", "TATP", &tatp::run(settings)?),
+            Workload::Versions => versions::run(settings, report),
             #[cfg(feature = "queries")]
             Workload::Queries => report("queries", "TPC-H", &queries::run(settings)?),
             Workload::LoadChild { path } => memory::child(settings, path),
@@ -104,6 +125,9 @@ impl Workload {
                     Workload::Reload,
                     Workload::Memory,
                     Workload::Wide,
+                    Workload::Tpcc { warehouses: tpcc::WAREHOUSES },
+                    Workload::Tatp,
+                    Workload::Versions,
                     #[cfg(feature = "queries")]
                     Workload::Queries,
                 ];

@@ -92,6 +92,23 @@ fn wide() {
 }
 
 #[test]
+fn tpcc() {
+    let said = tiny("tpcc", &["--warehouses", "2"]);
+    assert!(said.contains("serializable, 2 threads") && said.contains("rolled back as asked"), "{said}");
+}
+
+#[test]
+fn tatp() {
+    assert!(tiny("tatp", &[]).contains("1000 subscribers, snapshot, 2 threads"));
+}
+
+#[test]
+fn versions() {
+    let said = tiny("versions", &[]);
+    assert!(said.contains("delete and insert, 1 a transaction") && said.contains("dirty, oldest"), "{said}");
+}
+
+#[test]
 #[cfg(feature = "queries")]
 fn queries() {
     let said = tiny("queries", &[]);

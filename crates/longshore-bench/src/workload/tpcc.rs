@@ -1,0 +1,104 @@
+//! TPC-C (specification 5.11) over the typed API: all five transactions in the standard mix, no think times.
+//!
+//! One database serves all cases, which take turns, so that its growth falls on all of them alike. After every run the
+//! consistency conditions are checked, and what the transactions say they changed is compared with what the tables
+//! hold: a lost update has no time. Two threads have the terminals of different warehouses; one order line in a hundred
+//! and 15 payments in a hundred go beyond that.
+//!
+//! Not here: prepared SQL, rivals.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::time::Duration;
+
+use longshore_storage::Isolation;
+
+use super::Report;
+use crate::measure::{Amount, Case, Measured, measure, threads_of};
+use crate::{Failure, Settings};
+use populate::Sizes;
+use schema::Database;
+use terminal::Tally;
+use values::LastNames;
+
+mod catalog;
+mod consistency;
+mod input;
+mod loading;
+mod populate;
+mod schema;
+mod terminal;
+mod transactions;
+mod values;
+
+/// Warehouses, if nobody says otherwise.
+pub(super) const WAREHOUSES: u16 = 5;
+
+/// Transactions of a run at scale factor 1.
+const TRANSACTIONS: f64 = 300e3;
+
+/// The fewest transactions of a run.
+const TRANSACTIONS_MIN: usize = 1_000;
+
+pub(super) fn run(settings: &Settings, warehouses: u16, report: &mut Report<'_>) -> Result<(), Failure> {
+    report("tpcc", "TPC-C", &mix(settings, warehouses)?)?;
+    report("tpcc-loading", "TPC-C while a catalog is loaded (Figure 14)", &loading::run(settings)?)
+}
+
+fn mix(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {
+    let sizes = Sizes::new(warehouses.into(), settings.scale);
+    let db = Database::populated(sizes)?;
+    let bench = Bench {
+        totals: RefCell::new(consistency::check(&db)?),
+        db,
+        names: LastNames::new(),
+        transactions: ((TRANSACTIONS * settings.scale) as usize).max(TRANSACTIONS_MIN),
+        seed: Cell::new(0),
+        tallies: RefCell::default(),
+    };
+    let mut cases = Vec::new();
+    for threads in settings.thread_counts().into_iter().filter(|&threads| threads <= usize::from(warehouses)) {
+        for (isolation, name) in [(Isolation::Serializable, "serializable"), (Isolation::Snapshot, "snapshot")] {
+            let name = format!("{warehouses} warehouses, {name}, {}", threads_of(threads));
+            let (bench, amount) = (&bench, Amount::Transactions(bench.transactions as u64));
+            cases.push(Case::new(name.clone(), amount, move || bench.once(&name, isolation, threads)));
+        }
+    }
+    let mut measured = measure(cases, settings)?;
+    for case in &mut measured {
+        let tally = bench.tallies.borrow().get(&case.case).copied().unwrap_or_default();
+        case.note = format!(
+            "{} committed, {} rolled back as asked, {} conflicts retried",
+            tally.committed, tally.rolled_back, tally.conflicts
+        );
+    }
+    Ok(measured)
+}
+
+struct Bench {
+    db: Database,
+    names: LastNames,
+    transactions: usize,
+    seed: Cell<u64>,
+    /// What the tables held after the last run.
+    totals: RefCell<consistency::Totals>,
+    /// By case, over all its runs.
+    tallies: RefCell<HashMap<String, Tally>>,
+}
+
+impl Bench {
+    fn once(&self, case: &str, isolation: Isolation, threads: usize) -> Result<Duration, Failure> {
+        self.seed.set(self.seed.get() + 1);
+        let streams = terminal::streams(self.db.sizes, threads, self.transactions, self.seed.get());
+        let (time, tally) = terminal::run(&self.db, &self.names, &streams, isolation)?;
+        let asked: usize = streams.iter().map(|stream| stream.inputs.len()).sum();
+        if tally.committed + tally.rolled_back != asked as u64 {
+            return Err(format!("{tally:?} where {asked} transactions were asked for").into());
+        }
+        let found = consistency::check(&self.db)?;
+        self.totals.borrow().after(&tally.effects).check(&found)?;
+        *self.totals.borrow_mut() = found;
+        self.tallies.borrow_mut().entry(case.to_owned()).or_default().add(&tally);
+        Ok(time)
+    }
+}

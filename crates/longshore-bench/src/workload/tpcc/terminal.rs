@@ -1,0 +1,188 @@
+//! Decides how transactions are run: one thread for each stream of inputs, conflicts retried with the same input.
+//!
+//! Deliveries are deferred (clause 2.7.2): they wait in a queue while the terminal goes on, and are worked off one at a
+//! time behind the next transactions.
+
+use std::collections::VecDeque;
+use std::hint::black_box;
+use std::time::Duration;
+
+use longshore_storage::{Isolation, Transaction, TransactionError};
+
+use super::input::{Input, Stream};
+use super::populate::Sizes;
+use super::schema::Database;
+use super::transactions::{Effects, Screen, Stop, delivery, new_order, order_status, payment, stock_level};
+use super::values::LastNames;
+use crate::Failure;
+use crate::workload::threads::timed;
+
+/// What came of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) effects: Effects,
+    /// Transactions that were committed.
+    pub(super) committed: u64,
+    /// Those that were rolled back because their input asks for it.
+    pub(super) rolled_back: u64,
+    /// Those that met a conflict and were begun again.
+    pub(super) conflicts: u64,
+}
+
+impl Tally {
+    /// What came of several.
+    pub(super) fn sum(tallies: &[Tally]) -> Tally {
+        let mut sum = Tally::default();
+        for tally in tallies {
+            sum.add(tally);
+        }
+        sum
+    }
+
+    /// Adds that of others.
+    pub(super) fn add(&mut self, other: &Tally) {
+        self.effects.add(&other.effects);
+        self.committed += other.committed;
+        self.rolled_back += other.rolled_back;
+        self.conflicts += other.conflicts;
+    }
+}
+
+/// Runs all inputs, each stream in a thread of its own.
+///
+/// # Errors
+///
+/// When the database refuses for another reason than a conflict, or something is missing.
+pub(super) fn run(
+    db: &Database,
+    names: &LastNames,
+    streams: &[Stream],
+    isolation: Isolation,
+) -> Result<(Duration, Tally), Failure> {
+    let (time, tallies) = timed(streams, |stream| {
+        let mut terminal = Terminal::new(db, names, stream, isolation);
+        terminal.run(|| false)?;
+        Ok(terminal.tally())
+    })?;
+    Ok((time, Tally::sum(&tallies)))
+}
+
+/// The inputs of so many threads, altogether `count`: each has the terminals of every so many warehouses.
+pub(super) fn streams(sizes: Sizes, threads: usize, count: usize, seed: u64) -> Vec<Stream> {
+    let stream = |thread| {
+        let homes: Vec<i32> = (1..=sizes.warehouses).skip(thread).step_by(threads).collect();
+        Stream::new(sizes, &homes, (count + thread) / threads, seed * threads as u64 + thread as u64)
+    };
+    (0..threads).map(stream).collect()
+}
+
+/// Whoever runs the inputs of a stream, one after the other.
+pub(super) struct Terminal<'a> {
+    db: &'a Database,
+    names: &'a LastNames,
+    stream: &'a Stream,
+    isolation: Isolation,
+    deferred: VecDeque<&'a Input>,
+    screen: Screen,
+    tally: Tally,
+}
+
+impl<'a> Terminal<'a> {
+    /// One that has done nothing yet.
+    pub(super) fn new(
+        db: &'a Database,
+        names: &'a LastNames,
+        stream: &'a Stream,
+        isolation: Isolation,
+    ) -> Terminal<'a> {
+        Terminal {
+            db,
+            names,
+            stream,
+            isolation,
+            deferred: VecDeque::new(),
+            screen: Screen::default(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// What it has done.
+    pub(super) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Runs all inputs, or until it is to end.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`].
+    pub(super) fn run(&mut self, is_over: impl Fn() -> bool) -> Result<(), Failure> {
+        for input in &self.stream.inputs {
+            if is_over() {
+                break;
+            }
+            if matches!(input, Input::Delivery { .. }) {
+                self.deferred.push_back(input);
+                continue;
+            }
+            self.execute(input)?;
+            if let Some(delivery) = self.deferred.pop_front() {
+                self.execute(delivery)?;
+            }
+        }
+        while let Some(delivery) = self.deferred.pop_front() {
+            self.execute(delivery)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a transaction until it is committed, or rolled back because its input asks for it.
+    fn execute(&mut self, input: &Input) -> Result<(), Failure> {
+        loop {
+            let transactions = &self.db.transactions;
+            let mut t = match input {
+                Input::OrderStatus { .. } | Input::StockLevel { .. } => transactions.begin_read_only(self.isolation),
+                _ => transactions.begin(self.isolation),
+            };
+            self.screen.clear();
+            match self.call(&mut t, input) {
+                Ok(effects) => match t.commit().map_err(TransactionError::from) {
+                    Ok(_) => {
+                        black_box(&self.screen);
+                        self.tally.committed += 1;
+                        self.tally.effects.add(&effects);
+                        return Ok(());
+                    }
+                    Err(error) if error.is_conflict() => {}
+                    Err(error) => return Err(error.into()),
+                },
+                Err(Stop::UnknownItem) => {
+                    t.rollback();
+                    self.tally.rolled_back += 1;
+                    return Ok(());
+                }
+                Err(Stop::Refused(error)) if error.is_conflict() => t.rollback(),
+                Err(Stop::Refused(error)) => return Err(error.into()),
+                Err(Stop::Wrong(what)) => return Err(format!("{what}: {input:?}").into()),
+            }
+            self.tally.conflicts += 1;
+            // Who was faster may need this core to come to its end.
+            std::thread::yield_now();
+        }
+    }
+
+    fn call(&mut self, t: &mut Transaction, input: &Input) -> Result<Effects, Stop> {
+        let (db, names, screen) = (self.db, self.names, &mut self.screen);
+        match *input {
+            Input::NewOrder(ref order) => new_order(db, t, order, self.stream.lines(order), screen),
+            Input::Payment(ref paid) => payment(db, t, paid, names, screen),
+            Input::OrderStatus { warehouse, district, customer } => {
+                order_status(db, t, (warehouse, district), customer, names, screen)
+            }
+            Input::Delivery { warehouse, carrier, at } => delivery(db, t, warehouse, carrier, at, screen),
+            Input::StockLevel { warehouse, district, threshold } => {
+                stock_level(db, t, (warehouse, district), threshold, screen)
+            }
+        }
+    }
+}
