@@ -10,6 +10,8 @@ mod json;
 mod load;
 mod memory;
 #[cfg(feature = "queries")]
+mod prepared;
+#[cfg(feature = "queries")]
 mod queries;
 mod random;
 mod rejects;
@@ -67,6 +69,9 @@ pub(crate) enum Workload {
     Tatp,
     /// Inserts, updates, deletes and scans with versions (millions a second)
     Versions,
+    /// Prepared statements by key through a session, one thread (thousands a second)
+    #[cfg(feature = "queries")]
+    Prepared,
     /// The 22 queries of TPC-H (ms)
     #[cfg(feature = "queries")]
     Queries,
@@ -108,6 +113,8 @@ impl Workload {
             Workload::Tatp => report("tatp", "TATP", &tatp::run(settings)?),
             Workload::Versions => versions::run(settings, report),
             #[cfg(feature = "queries")]
+            Workload::Prepared => report("prepared", "Prepared statements", &prepared::run(settings)?),
+            #[cfg(feature = "queries")]
             Workload::Queries => report("queries", "TPC-H", &queries::run(settings)?),
             Workload::LoadChild { path } => memory::child(settings, path),
             Workload::All => {
@@ -128,6 +135,8 @@ impl Workload {
                     Workload::Tpcc { warehouses: tpcc::WAREHOUSES },
                     Workload::Tatp,
                     Workload::Versions,
+                    #[cfg(feature = "queries")]
+                    Workload::Prepared,
                     #[cfg(feature = "queries")]
                     Workload::Queries,
                 ];

@@ -110,6 +110,12 @@ fn versions() {
 
 #[test]
 #[cfg(feature = "queries")]
+fn prepared() {
+    assert!(tiny("prepared", &[]).contains("update by key"));
+}
+
+#[test]
+#[cfg(feature = "queries")]
 fn queries() {
     let said = tiny("queries", &[]);
     assert!(said.contains("q22") && said.contains("total"), "{said}");
