@@ -179,10 +179,16 @@ impl Output {
                 return Err(Stop::Cancelled);
             }
             if state.units.len() <= self.shared.threads {
-                match self.shared.budget.reserve(bytes) {
+                let counted = self.shared.budget.reserve(bytes).or_else(|_| {
+                    state.spare.clear();
+                    self.shared.budget.reserve(bytes)
+                });
+                match counted {
                     Ok(counted) => break counted,
-                    // Nobody will give memory back.
-                    Err(error) if state.units.is_empty() && state.workers_idle == state.workers => {
+                    // Nobody will give memory back: no unit is in work, and no block waits to be read.
+                    Err(error)
+                        if state.units.is_empty() && state.workers_idle == state.workers && state.held_bytes == 0 =>
+                    {
                         return Err(error.into());
                     }
                     Err(_) => {}

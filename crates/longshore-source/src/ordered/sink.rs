@@ -129,15 +129,15 @@ impl Sink {
         }
     }
 
-    /// Counts in what a decompressor takes for itself. Waits for the slots before this one if there is no room.
+    /// Counts in what a decompressor takes for itself. Waits until what lies before was read if there is no room.
     pub(crate) fn reserve(&self, bytes: usize) -> Result<Reserved, Stop> {
         let mut state = self.shared.lock();
         loop {
             if self.shared.is_cancelled() {
                 return Err(Stop::Cancelled);
             }
-            let is_first = state.first == self.number;
-            if let Some(counted) = self.count(&mut state, bytes, is_first)? {
+            let is_urgent = state.first == self.number && state.slot(self.number).parts.is_empty();
+            if let Some(counted) = self.count(&mut state, bytes, is_urgent)? {
                 return Ok(counted);
             }
             state = Shared::wait_a_little(&self.shared.writable, state);
