@@ -243,8 +243,8 @@ fn other_spellings_are_named_in_reasons() {
     );
     assert_eq!(
         told(&rule, "31.02.2021"),
-        "not of the format '%d.%m.%Y' or 'us': the month has no such day; write dates as YYYY-MM-DD, or declare the \
-         column TEXT"
+        "not of the format '%d.%m.%Y' or 'us': the month has no such day; write it as '%d.%m.%Y' or 'us', add the \
+         format that it has to DATE_FORMAT, or declare the column TEXT"
     );
     let rule = FieldRule { decimal_separator: b',', ..FieldRule::new(PRICE) };
     assert_eq!(told(&rule, "1.5"), "found '.' where a digit is due; set DECIMAL_SEPARATOR '.'");

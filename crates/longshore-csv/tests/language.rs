@@ -149,6 +149,6 @@ fn errors_read_as_sentences() {
     assert_eq!(extra(3).reason(), "found 3 fields where 2 are due");
     assert!(extra(3).remedy().contains("TRAILING_DELIMITER true"));
     assert!(!extra(4).remedy().contains("TRAILING_DELIMITER"));
-    assert_eq!(stray(0).remedy(), r"quote the field, or end every line with \n or \r\n");
+    assert_eq!(stray(0).remedy(), r"quote the field, end every line with \n or \r\n, or set LINE_ENDS any");
     assert!(ShapeErrorKind::TrailingDelimiterMissing.remedy().contains("TRAILING_DELIMITER false"));
 }

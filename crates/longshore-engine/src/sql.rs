@@ -17,8 +17,9 @@ pub(crate) mod split;
 pub(crate) mod types;
 
 use sqlparser::ast;
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Token, Tokenizer};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::Error;
 use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, ImportStatement};
@@ -50,7 +51,8 @@ pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
 
 fn parse_tame(sql: &str) -> Result<Parsed, Error> {
     let tokens = Tokenizer::new(&LongshoreDialect, sql).tokenize_with_location();
-    let tokens = tokens.map_err(|error| syntax(error.into()))?;
+    let mut tokens = tokens.map_err(|error| syntax(error.into()))?;
+    free_argument_names(&mut tokens);
     depth::check_tokens(&tokens)?;
     let mut parser = Parser::new(&LongshoreDialect).with_tokens_with_locations(tokens);
     let mut parsed = parse_one(&mut parser)?;
@@ -72,6 +74,24 @@ fn parse_tame(sql: &str) -> Result<Parsed, Error> {
         Parsed::Empty | Parsed::CreateFrom(_) | Parsed::Export(_) | Parsed::Import(_) => {}
     }
     Ok(parsed)
+}
+
+/// Makes every word before `=>` a mere name: `trim => true` is no call of TRIM.
+fn free_argument_names(tokens: &mut [TokenWithSpan]) {
+    let mut name = None;
+    for index in 0..tokens.len() {
+        match (&tokens[index].token, name) {
+            (Token::Whitespace(_), _) => {}
+            (Token::Word(word), _) if word.quote_style.is_none() => name = Some(index),
+            (Token::RArrow, Some(before)) => {
+                if let Token::Word(word) = &mut tokens[before].token {
+                    word.keyword = Keyword::NoKeyword;
+                }
+                name = None;
+            }
+            _ => name = None,
+        }
+    }
 }
 
 fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {

@@ -155,8 +155,11 @@ fn moment_remedy(rule: &FieldRule, content: &[u8]) -> Option<String> {
     if rule.moment_format.as_ref().is_some_and(|format| !format.is_iso()) && is_value(content, by_default.value_type) {
         return Some(format!("add 'iso' to {option}"));
     }
+    let other = rule.moment_format.as_ref().filter(|format| !format.is_iso()).map(|format| {
+        format!("write it as {format}, add the format that it has to {option}, or declare the column TEXT")
+    });
     if content.iter().filter(|byte| byte.is_ascii_digit()).count() < 3 {
-        return None;
+        return other;
     }
     let matching: Vec<&MomentFormat> =
         MomentFormat::candidates().iter().filter(|format| format.matches(rule.value_type, content)).collect();
@@ -165,7 +168,7 @@ fn moment_remedy(rule: &FieldRule, content: &[u8]) -> Option<String> {
     match (us, eu, matching.first()) {
         (Some(us), Some(eu), _) => Some(format!("set {option} {us} if the month comes first, or {eu} if the day does")),
         (_, _, Some(format)) => Some(format!("set {option} {format}")),
-        _ => None,
+        _ => other,
     }
 }
 

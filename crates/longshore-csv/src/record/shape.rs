@@ -93,21 +93,22 @@ impl ShapeErrorKind {
     pub fn remedy(&self) -> String {
         match *self {
             ShapeErrorKind::MissingFields { .. } => {
-                "check DELIMITER and QUOTE, or list the columns that the file holds".to_owned()
+                "check DELIMITER and QUOTE, list the columns that the file holds, or set SHORT_RECORDS pad".to_owned()
             }
             ShapeErrorKind::ExtraFields { expected, found } if found == expected + 1 => {
-                "check DELIMITER and QUOTE, quote fields that hold the delimiter, or set TRAILING_DELIMITER true if \
-                 every record ends with one"
+                "check DELIMITER and QUOTE, quote fields that hold the delimiter, or set TRAILING_DELIMITER true \
+                 if every record ends with one, or LONG_RECORDS truncate"
                     .to_owned()
             }
             ShapeErrorKind::ExtraFields { .. } => {
-                "check DELIMITER and QUOTE, and quote fields that hold the delimiter".to_owned()
+                "check DELIMITER and QUOTE, quote fields that hold the delimiter, or set LONG_RECORDS truncate"
+                    .to_owned()
             }
             ShapeErrorKind::TrailingDelimiterMissing => {
                 "end every record with a delimiter, or none and set TRAILING_DELIMITER false".to_owned()
             }
             ShapeErrorKind::StrayCarriageReturn { .. } => {
-                "quote the field, or end every line with \\n or \\r\\n".to_owned()
+                "quote the field, end every line with \\n or \\r\\n, or set LINE_ENDS any".to_owned()
             }
         }
     }

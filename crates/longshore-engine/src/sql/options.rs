@@ -28,7 +28,7 @@ use crate::sql::names;
 use checks::{check_names, check_nulls};
 pub(crate) use format::Format;
 use given::{Given, boolean};
-use language::Language;
+use language::{Asked, Language};
 pub(crate) use rejects::{ErrorChoice, RejectOptions};
 pub use rules::{OPTIONS, OptionRule};
 pub(crate) use source::{SourceOptions, is_secret};
@@ -204,8 +204,14 @@ impl Options {
         sample: impl FnOnce() -> Result<Vec<u8>, Error>,
     ) -> Result<TextPlan, Error> {
         let ValueOptions { nulls, trim, .. } = &self.values.options;
-        let trailing = self.trailing_delimiter == TrailingDelimiter::Yes;
-        let reading = self.language.reading(columns, nulls, *trim, trailing, sample)?;
+        let asked = Asked {
+            nulls,
+            trim: *trim,
+            trailing_delimiter: self.trailing_delimiter,
+            skip_lines: self.skip_lines,
+            has_header: self.header != Header::None,
+        };
+        let reading = self.language.reading(columns, &asked, sample)?;
         let mut values = self.values.options.clone();
         if let Some(order) = self.date_order {
             values.date_format = Some(format_in_order(order));

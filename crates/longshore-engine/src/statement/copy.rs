@@ -144,8 +144,13 @@ impl Target {
         let (name, schema) = (&table.name, table.relation.schema());
         let mut fields = positions(name, schema, columns)?;
         let mut fillings = Vec::new();
+        let place_of = |column: &str, filling: &Filling| {
+            position(name, schema, column).map_err(|error| {
+                Error::new(error.kind(), format!("{column} is to take {}: {error}", filling.described()))
+            })
+        };
         for (column, filling) in further {
-            let place = position(name, schema, &column.name)?;
+            let place = place_of(&column.name, &filling)?;
             if !columns.is_empty() && fields.contains(&place) {
                 return Err(Error::invalid(format!(
                     "column {} is among the columns to copy, but it is to take {}; leave it out there",
@@ -157,9 +162,10 @@ impl Target {
             fillings.push((place, filling));
         }
         for (column, value) in options.defaults() {
-            let place = position(name, schema, column)?;
+            let filling = Filling::Value(value.to_owned());
+            let place = place_of(column, &filling)?;
             if !fields.contains(&place) && !fillings.iter().any(|(filled, _)| *filled == place) {
-                fillings.push((place, Filling::Value(value.to_owned())));
+                fillings.push((place, filling));
             }
         }
         check_fields(name, schema, &fields, &fillings)?;

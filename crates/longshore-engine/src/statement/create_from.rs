@@ -106,16 +106,20 @@ async fn make(
 /// Finds the columns out and loads; in a dry run there is no relation.
 fn load(finder: &Finder<'_>, texts: Texts) -> Result<(Option<Relation>, LoadReport), Error> {
     let head = texts.head(finder.options)?;
+    let name = texts.name();
     let further = texts.further_columns(finder.options)?;
     let request = finder.request(&head, &further)?;
     let inputs = texts.all_inputs(finder.options, &further);
     let files = inputs.iter().map(TextInput::file).collect();
     let loaded = if finder.options.rejects.dry_run {
-        dry_run_inferred(files, &request, finder.control).map(|(_, report)| (None, report))
+        dry_run_inferred(files, &request, finder.control).map(|(found, report)| (None, found, report))
     } else {
-        load_inferred(files, &request, finder.control).map(|(relation, _, report)| (Some(relation), report))
+        load_inferred(files, &request, finder.control).map(|(relation, found, report)| (Some(relation), found, report))
     };
-    loaded.map_err(|error| Finder::explained(error, &head, &request))
+    let (relation, found, report) = loaded.map_err(|error| Finder::explained(error, &head, &request))?;
+    let names: Vec<&str> = found.schema.columns().iter().map(|column| column.name.as_str()).collect();
+    finder.options.check_found(&name, &names)?;
+    Ok((relation, report))
 }
 
 /// Parquet and Arrow files know their columns.

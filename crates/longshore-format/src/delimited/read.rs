@@ -248,12 +248,10 @@ impl Reader<'_> {
         }
         if found < expected && options.short_records == ShortRecords::Reject {
             let kind = ShapeErrorKind::MissingFields { expected, found };
-            let remedy = format!("{}, or set SHORT_RECORDS pad", kind.remedy());
-            self.reject(start, end, Fault::new(DefectKind::MissingFields, kind.reason(), remedy));
+            self.reject(start, end, Fault::new(DefectKind::MissingFields, kind.reason(), kind.remedy()));
         } else if found > expected && options.long_records == LongRecords::Reject {
             let kind = ShapeErrorKind::ExtraFields { expected, found };
-            let remedy = format!("{}, or set LONG_RECORDS truncate", kind.remedy());
-            self.reject(start, end, Fault::new(DefectKind::ExtraFields, kind.reason(), remedy));
+            self.reject(start, end, Fault::new(DefectKind::ExtraFields, kind.reason(), kind.remedy()));
         } else {
             while self.rows.fields_begun() < expected {
                 self.rows.push_missing(end as u32);

@@ -23,6 +23,10 @@ pub(crate) enum Manners {
     Broken,
     /// Sends a byte now and then.
     Slow,
+    /// Sends everyone on to another address first.
+    Redirecting,
+    /// Sends everyone on for ever.
+    Circling,
     /// Answers with this status.
     Refusing(u16),
 }
@@ -95,6 +99,9 @@ fn answer(
         return write!(stream, "HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n");
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    if manners == Manners::Circling || manners == Manners::Redirecting && query != "moved" {
+        return write!(stream, "HTTP/1.1 302 Found\r\nLocation: {path}?moved\r\nContent-Length: 0\r\n\r\n");
+    }
     if query.contains("list-type=2") {
         let body = listing(path, query, files);
         return write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());

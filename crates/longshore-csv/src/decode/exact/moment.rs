@@ -93,18 +93,17 @@ fn read_time(reader: &mut Reader<'_>) -> Result<i64, Reason> {
     Ok(i64::from(hours * 3600 + minutes * 60 + seconds) * 1_000_000 + micros)
 }
 
-/// Reads `Z` or `+HH[:MM[:SS]]` (the colons may be missing); seconds to subtract.
-fn read_offset(reader: &mut Reader<'_>) -> Result<i64, Reason> {
+/// Takes `Z` or `+HH[:MM[:SS]]`, the colons perhaps missing; hours have `hour_digits_min` to 2 digits. Seconds east of
+/// UTC.
+pub(crate) fn zone_offset(reader: &mut Reader<'_>, hour_digits_min: usize) -> Result<i64, Reason> {
     if reader.take(|byte| matches!(byte, b'Z' | b'z')).is_some() {
         return Ok(0);
     }
-    let Some(sign) = reader.take(|byte| matches!(byte, b'+' | b'-')) else {
-        return Err(reader.missing(Due::Offset));
-    };
-    let mut parts = [reader.number(1, 2)?, 0, 0];
+    let sign = reader.take(|byte| matches!(byte, b'+' | b'-')).ok_or_else(|| reader.missing(Due::Offset))?;
+    let mut parts = [reader.number(hour_digits_min, 2)?, 0, 0];
     for part in &mut parts[1..] {
         let colon = reader.take(|byte| byte == b':').is_some();
-        if !colon && reader.peek().is_none() {
+        if !colon && !reader.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             break;
         }
         *part = reader.number(2, 2)?;
@@ -185,7 +184,7 @@ pub fn timestamptz(bytes: &[u8]) -> Result<i64, Reason> {
     let mut reader = Reader::trimmed(bytes)?;
     let (micros, timed) = read_timestamp(&mut reader)?;
     while timed && reader.take(|byte| byte == b' ').is_some() {}
-    let offset = if timed && reader.peek().is_some() { read_offset(&mut reader)? } else { 0 };
+    let offset = if timed && reader.peek().is_some() { zone_offset(&mut reader, 1)? } else { 0 };
     reader.end()?;
     within_range(micros - offset * 1_000_000)
 }

@@ -1,6 +1,6 @@
 //! The slow and obvious reader: a field against a pattern, item by item.
 
-use super::super::exact::{MICROSECONDS_PER_DAY, Reader, days_from_civil, days_of_month};
+use super::super::exact::{MICROSECONDS_PER_DAY, Reader, days_from_civil, days_of_month, zone_offset};
 use super::super::{Due, Reason};
 use super::compile::{Item, Part, Pattern};
 
@@ -96,7 +96,7 @@ impl Moment {
                 }
                 self.micros += i64::from(digits.get(6).is_some_and(|digit| *digit >= b'5'));
             }
-            Item::Offset => self.offset = offset(reader)?,
+            Item::Offset => self.offset = zone_offset(reader, 2)?,
             Item::Utc => utc(reader)?,
             Item::Epoch { micros } => {
                 self.is_negative = reader.take(|byte| byte == b'-').is_some();
@@ -181,26 +181,4 @@ fn utc(reader: &mut Reader<'_>) -> Result<(), Reason> {
         }
     }
     Err(reader.missing(Due::Utc))
-}
-
-/// Takes `Z` or `+HH[:MM[:SS]]`, the colons perhaps missing; seconds east of UTC.
-fn offset(reader: &mut Reader<'_>) -> Result<i64, Reason> {
-    if reader.take(|byte| matches!(byte, b'Z' | b'z')).is_some() {
-        return Ok(0);
-    }
-    let sign = reader.take(|byte| matches!(byte, b'+' | b'-')).ok_or_else(|| reader.missing(Due::Offset))?;
-    let mut parts = [reader.number(2, 2)?, 0, 0];
-    for part in &mut parts[1..] {
-        let colon = reader.take(|byte| byte == b':').is_some();
-        if !colon && !reader.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            break;
-        }
-        *part = reader.number(2, 2)?;
-    }
-    let [hours, minutes, seconds] = parts;
-    if hours > 15 || minutes > 59 || seconds > 59 {
-        return Err(Reason::Offset);
-    }
-    let offset = i64::from(hours * 3600 + minutes * 60 + seconds);
-    Ok(if sign == b'-' { -offset } else { offset })
 }

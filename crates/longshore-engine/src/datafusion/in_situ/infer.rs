@@ -42,11 +42,14 @@ impl Finder<'_> {
     /// Finds out what `texts` are, which are read from front to back for it.
     pub(crate) fn find(&self, texts: Texts) -> Result<FoundText, Error> {
         let head = texts.head(self.options)?;
+        let name = texts.name();
         let further = texts.further_columns(self.options)?;
         let request = self.request(&head, &further)?;
         let inputs = texts.all_inputs(self.options, &further);
         let files = inputs.iter().map(TextInput::file).collect();
         let found = infer(files, &request, self.control).map_err(|error| Self::explained(error, &head, &request))?;
+        let names: Vec<&str> = found.schema.columns().iter().map(|column| column.name.as_str()).collect();
+        self.options.check_found(&name, &names)?;
         let count = found.columns.len();
         let inputs = inputs.into_iter().map(|mut input| {
             input.fields = (0..count).map(|column| Some(FieldTarget::new(column))).collect();

@@ -115,7 +115,9 @@ impl ReadCsv {
 
     /// Refuses options that name columns which the file does not have.
     pub(super) fn check_columns(&self, schema: &Schema) -> Result<(), Error> {
-        let unknown = self.options.named_columns().find(|(_, column)| schema.index_of(column).is_none());
+        let defaults = self.options.defaults().map(|(column, _)| ("DEFAULTS", column));
+        let unknown =
+            self.options.named_columns().chain(defaults).find(|(_, column)| schema.index_of(column).is_none());
         match unknown {
             Some((option, column)) => Err(Error::not_found(format!(
                 "read_csv: {option} names the column {column}, which {} does not have",

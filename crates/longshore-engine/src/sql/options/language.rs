@@ -16,7 +16,7 @@ use longshore_format::{
     FixedColumn, FixedWidth, FixedWidthOptions, Json, Logfmt, LogfmtOptions, Pattern, PostgresText,
     PostgresTextOptions, logfmt, pattern,
 };
-use longshore_load::{Dialect, TextFormat};
+use longshore_load::{Dialect, RecordFormat as _, TextFormat, TrailingDelimiter};
 
 use super::given::{Given, boolean};
 use super::{Format, OptionValue, Use};
@@ -54,6 +54,36 @@ pub(crate) struct Reading {
     pub(crate) format: TextFormat,
     /// The column of each field; `None` reads over the field.
     pub(crate) fields: Vec<Option<usize>>,
+}
+
+/// What else was said that a format must know.
+pub(super) struct Asked<'a> {
+    pub(super) nulls: &'a [String],
+    pub(super) trim: bool,
+    pub(super) trailing_delimiter: TrailingDelimiter,
+    pub(super) skip_lines: u64,
+    pub(super) has_header: bool,
+}
+
+impl Asked<'_> {
+    /// Whether the first record of data in the text that begins with `head` has one field more than `columns`, and that
+    /// is empty.
+    fn ends_with_delimiter(&self, options: &DelimitedOptions, columns: usize, head: &[u8]) -> Result<bool, Error> {
+        let format = Delimited::new(options.clone()).map_err(|error| Error::invalid(error.to_string()))?;
+        let mut text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+        for _ in 0..self.skip_lines {
+            let end = text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
+            text = &text[end..];
+        }
+        if self.has_header
+            && let Some(header) = format.first_record(text, true)
+        {
+            text = &text[header.bytes..];
+        }
+        let first = format.first_record(text, true);
+        Ok(first
+            .is_some_and(|first| first.fields.len() == columns + 1 && first.fields.last().is_some_and(Vec::is_empty)))
+    }
 }
 
 impl Language {
@@ -188,17 +218,16 @@ impl Language {
             && self.nul.is_none_or(|rule| rule == NulBytes::Keep)
     }
 
-    /// How to read a text with the columns `columns`, whose NULL texts are `nulls`; `sample` is called for the head of
-    /// the text where the format depends on it.
+    /// How to read a text with the columns `columns`; `sample` is called for the head of the text where the format
+    /// depends on it.
     pub(super) fn reading(
         &self,
         columns: &[&str],
-        nulls: &[String],
-        trim: bool,
-        trailing_delimiter: bool,
+        asked: &Asked<'_>,
         sample: impl FnOnce() -> Result<Vec<u8>, Error>,
     ) -> Result<Reading, Error> {
         self.check_format()?;
+        let Asked { nulls, trim, .. } = *asked;
         let null_texts = nulls.iter().map(|text| text.as_bytes().into()).collect();
         let in_order = |format| Reading { format, fields: (0..columns.len()).map(Some).collect() };
         Ok(match self.format.unwrap_or(Format::Csv) {
@@ -230,7 +259,13 @@ impl Language {
             }
             Format::Pattern => self.pattern(columns)?,
             _ if self.is_plain() => in_order(TextFormat::Csv(self.dialect()?)),
-            _ => in_order(other(Delimited::new(self.delimited(null_texts, trim, trailing_delimiter)))?),
+            _ => {
+                let mut options = self.delimited(null_texts, trim, asked.trailing_delimiter == TrailingDelimiter::Yes);
+                if asked.trailing_delimiter == TrailingDelimiter::Auto {
+                    options.trailing_delimiter = asked.ends_with_delimiter(&options, columns.len(), &sample()?)?;
+                }
+                in_order(other(Delimited::new(options))?)
+            }
         })
     }
 

@@ -16,7 +16,7 @@ pub struct OptionRule {
     /// What it does.
     pub meaning: &'static str,
     /// The words it takes, where it takes one of several.
-    pub(super) words: &'static [&'static str],
+    pub words: &'static [&'static str],
     pub(super) places: &'static [Use],
 }
 

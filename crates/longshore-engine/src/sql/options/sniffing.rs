@@ -69,4 +69,16 @@ impl Options {
             ..Sniffing::default()
         })
     }
+
+    /// Refuses options that name columns which were not found.
+    pub(crate) fn check_found(&self, file: &str, found: &[&str]) -> Result<(), Error> {
+        let defaults = self.defaults().map(|(column, _)| ("DEFAULTS", column));
+        match self.named_columns().chain(defaults).find(|(_, column)| !found.contains(column)) {
+            None => Ok(()),
+            Some((option, column)) => Err(Error::not_found(format!(
+                "option {option}: column {column} is not in {file}; its columns are {}",
+                found.join(", ")
+            ))),
+        }
+    }
 }
