@@ -129,6 +129,17 @@ impl Error {
         Self { message: crate::sql::secrets::removed_from(self.message, secrets), ..self }
     }
 
+    /// The same with the name of the file that was read, if it is about data and does not say so.
+    pub(crate) fn of_file(self, file: &str) -> Self {
+        let is_about_data =
+            matches!(self.kind, ErrorKind::Data | ErrorKind::Io | ErrorKind::Damaged | ErrorKind::Internal);
+        if is_about_data && !self.message.contains(file) {
+            Self { message: format!("{file}: {}", self.message), ..self }
+        } else {
+            self
+        }
+    }
+
     /// What sort of failure it is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

@@ -130,19 +130,21 @@ impl Source {
         }
     }
 
-    /// The first `bytes` of the text, or all of it if it is shorter.
+    /// The first `bytes` of the text, or all of it if it is shorter, and the whole text still to be read.
     ///
     /// # Errors
-    /// When it cannot be read.
-    pub fn into_head(self, bytes: usize) -> Result<Vec<u8>, LoadError> {
+    /// When it cannot be read, or `control` says to stop.
+    pub fn peeked(self, bytes: usize, control: &Control) -> Result<(Vec<u8>, Self), LoadError> {
+        let mut head = Vec::new();
         match self.input {
-            Input::Mapped(mapping) => Ok(mapping.bytes()[..bytes.min(mapping.bytes().len())].to_vec()),
-            Input::Stream(reader) => {
-                let mut head = Vec::new();
-                match reader.take(bytes as u64).read_to_end(&mut head) {
-                    Ok(_) => Ok(head),
-                    Err(error) => Err(LoadError::of_read(&self.name, error)),
-                }
+            Input::Mapped(ref mapping) => {
+                head.extend_from_slice(&mapping.bytes()[..bytes.min(mapping.bytes().len())]);
+                Ok((head, self))
+            }
+            Input::Stream(mut reader) => {
+                read_up_to(bytes, &mut reader, &mut head, &self.name, control)?;
+                let whole = io::Cursor::new(head.clone()).chain(reader);
+                Ok((head, Self { input: Input::Stream(Box::new(whole)), ..self }))
             }
         }
     }

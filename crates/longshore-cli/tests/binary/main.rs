@@ -2,6 +2,10 @@
 
 mod demo;
 mod generate;
+mod remote;
 mod run;
+#[allow(dead_code, clippy::unwrap_used, reason = "the tests of longshore-source use more of it")]
+#[path = "../../../longshore-source/tests/common/server.rs"]
+mod server;
 mod shell;
 mod statements;

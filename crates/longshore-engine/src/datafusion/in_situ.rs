@@ -38,6 +38,7 @@ pub(crate) use files::{Filling, find_files, kind_of};
 pub(crate) use infer::{Finder, FoundText};
 use options::ReadCsv;
 pub(super) use source::TextSource;
+use text::is_read_again;
 pub(crate) use text::{TextInput, TextTable, Texts};
 
 /// Plans files in FROM.
@@ -174,7 +175,7 @@ impl Files {
         let is_filled = |place: &usize| fillings.iter().any(|(filled, _)| filled == place);
         let places: Vec<usize> = (0..schema.columns().len()).filter(|place| !is_filled(place)).collect();
         let names: Vec<&str> = places.iter().map(|place| schema.columns()[*place].name.as_str()).collect();
-        let (inputs, options) = texts.plan(request.options(), &names, &places, &fillings)?;
+        let (inputs, options) = texts.plan(request.options(), &names, &places, &fillings, &self.control)?;
         Ok((self.table(request, inputs, Arc::new(Schema::new(columns)), options)?, alias))
     }
 
@@ -228,6 +229,14 @@ impl Files {
 
     /// The text that `request` describes, whose columns are found out.
     fn found(&self, request: &ReadCsv) -> Result<TextTable, Error> {
+        if let Some(file) = request.files.iter().find(|file| !is_read_again(file)) {
+            let name = crate::sql::names::literal(&file.location.to_string());
+            return Err(Error::invalid(format!(
+                "{}: it can be read only once, and finding out its columns reads it; give them, as in read_csv({name}, \
+                 columns => {{'a': 'INTEGER'}}), or load it with CREATE TABLE t AS FROM {name}",
+                file.location
+            )));
+        }
         let FoundText { inputs, schema, options, .. } = self.find(request)?;
         self.table(request, inputs, schema, options)
     }

@@ -198,7 +198,7 @@ impl Target {
         let places: Vec<usize> = (0..self.fields.len()).collect();
         let behind = self.fillings.iter().enumerate();
         let fillings: Vec<_> = behind.map(|(index, (_, filling))| (places.len() + index, filling.clone())).collect();
-        let (inputs, mut text) = texts.plan(&options, &self.names(), &places, &fillings)?;
+        let (inputs, mut text) = texts.plan(&options, &self.names(), &places, &fillings, context.control)?;
         let rejects = Rejects::new(context, &options)?;
         text.on_error = rejects.on_error.clone();
         let tuning = options.tuned(context.database.config.tuning());
@@ -221,9 +221,11 @@ impl Target {
         let fields = self.fields_of(&files)?;
         let bytes = files.bytes();
         context.control.progress.start(bytes);
+        let shown = files.shown();
         let source = NamedSource::Columnar(files);
         let rejects = Rejects::new(context, options)?;
-        let (report, notice) = self.append_source(context, source, &fields, options, condition, &rejects).await?;
+        let appended = self.append_source(context, source, &fields, options, condition, &rejects).await;
+        let (report, notice) = appended.map_err(|error| error.of_file(&shown))?;
         Ok((Report { bytes_read: bytes, ..report }, notice))
     }
 
@@ -400,7 +402,7 @@ pub(crate) async fn run_load(
 ) -> Result<(Report, Option<String>), Error> {
     let columns = relation.schema().columns();
     let names: Vec<&str> = fields.iter().map(|field| columns[*field].name.as_str()).collect();
-    let (inputs, text) = texts.plan(&options, &names, fields, fillings)?;
+    let (inputs, text) = texts.plan(&options, &names, fields, fillings, context.control)?;
     load_inputs(context, relation, inputs, text, &options, work).await
 }
 

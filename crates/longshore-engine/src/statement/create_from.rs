@@ -104,8 +104,8 @@ async fn make(
 }
 
 /// Finds the columns out and loads; in a dry run there is no relation.
-fn load(finder: &Finder<'_>, texts: Texts) -> Result<(Option<Relation>, LoadReport), Error> {
-    let head = texts.head(finder.options)?;
+fn load(finder: &Finder<'_>, mut texts: Texts) -> Result<(Option<Relation>, LoadReport), Error> {
+    let head = texts.head(finder.options, finder.control)?;
     let name = texts.name();
     let further = texts.further_columns(finder.options)?;
     let request = finder.request(&head, &further)?;
@@ -131,13 +131,17 @@ async fn from_columnar(
 ) -> Result<Outcome, Error> {
     let paths: Vec<String> = files.iter().map(|file| names::literal(&file.location.to_string())).collect();
     let or_replace = if replace.or_replace { "OR REPLACE " } else { "" };
+    let in_file = |error: Error| match files {
+        [only] => error.of_file(&only.location.to_string()),
+        _ => error,
+    };
     let sql = format!(
         "CREATE {or_replace}TABLE {} AS SELECT * FROM read_parquet([{}])",
         names::quoted(name),
         paths.join(", ")
     );
     match sql::parse(&sql)? {
-        Parsed::Sql(statement) => match Box::pin(execute_tree(context, *statement)).await? {
+        Parsed::Sql(statement) => match Box::pin(execute_tree(context, *statement)).await.map_err(in_file)? {
             Outcome::Done { report, .. } => {
                 Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
             }

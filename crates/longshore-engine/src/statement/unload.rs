@@ -108,8 +108,12 @@ async fn write(
     check_named(options, &names)?;
     let threads = options.tuned(context.database.config.tuning()).threads;
     let unload = options.unload()?;
+    // What the query failed with, which the writer only sees the text of.
+    let mut failure = None;
     blocking::run(context.control, move |control| {
-        let written = unload_csv(batches, &schema, target, &unload, threads, control)?;
+        let batches = batches.map(|batch| batch.inspect_err(|error| failure = Some(error.clone())));
+        let written = unload_csv(batches, &schema, target, &unload, threads, control);
+        let written = written.map_err(|error| failure.unwrap_or_else(|| error.into()))?;
         Ok(Report { rows: written.rows, bytes_written: written.bytes, seconds: written.seconds, ..Report::default() })
     })
     .await

@@ -40,8 +40,8 @@ pub(crate) struct Finder<'a> {
 
 impl Finder<'_> {
     /// Finds out what `texts` are, which are read from front to back for it.
-    pub(crate) fn find(&self, texts: Texts) -> Result<FoundText, Error> {
-        let head = texts.head(self.options)?;
+    pub(crate) fn find(&self, mut texts: Texts) -> Result<FoundText, Error> {
+        let head = texts.head(self.options, self.control)?;
         let name = texts.name();
         let further = texts.further_columns(self.options)?;
         let request = self.request(&head, &further)?;

@@ -12,7 +12,7 @@ use datafusion::datasource::TableType;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
-use longshore_load::{FieldTarget, Fill, InputFile, LoadError, Source, TextOptions, Tuning};
+use longshore_load::{Control, FieldTarget, Fill, InputFile, LoadError, Source, TextOptions, Tuning};
 use longshore_source::{FoundFile, Location, OpenOptions};
 use longshore_storage::{Column, Memory, Schema};
 
@@ -48,26 +48,26 @@ pub(crate) struct TextInput {
 impl TextInput {
     /// The file `found`, opened as `options` say; its i-th field goes to column `fields[i]`.
     fn of_file(found: &FoundFile, options: &OpenOptions, fields: &[Option<usize>]) -> Self {
+        let name = found.location.to_string();
         let location = found.location.clone();
         let options = options.clone();
-        let open = Arc::new(move || longshore_source::open(&location, &options));
+        let open = move || longshore_source::open(&location, &options);
+        let open: Open = if is_read_again(found) { Arc::new(open) } else { once(&name, open) };
         let partitions = found.partitions.clone();
-        Self { partitions, ..Self::new(found.location.to_string(), found.bytes, open, fields) }
+        Self { partitions, ..Self::new(name, found.bytes, open, fields) }
     }
 
     /// What `reader` gives, once; its i-th field goes to column `fields[i]`.
     fn of_reader(name: &str, reader: Box<dyn Read + Send>, options: &OpenOptions, fields: &[Option<usize>]) -> Self {
-        let once = Mutex::new(Some(reader));
-        let to_open = name.to_owned();
-        let options = options.clone();
-        let open = move || match once.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(reader) => longshore_source::open_reader(&to_open, reader, None, &options),
-            None => Err(LoadError::Unfit {
-                file: to_open.clone(),
-                problem: "it can be read only once; save it to a file first".to_owned(),
-            }),
-        };
-        Self::new(name.to_owned(), None, Arc::new(open), fields)
+        let (to_open, options) = (name.to_owned(), options.clone());
+        let open = once(name, move || longshore_source::open_reader(&to_open, reader, None, &options));
+        Self::new(name.to_owned(), None, open, fields)
+    }
+
+    /// What is open already; its i-th field goes to column `fields[i]`.
+    fn of_source(name: &str, found: Option<FoundFile>, source: Source, fields: &[Option<usize>]) -> Self {
+        let partitions = found.map_or_else(Vec::new, |found| found.partitions);
+        Self { partitions, ..Self::new(name.to_owned(), None, once(name, move || Ok(source)), fields) }
     }
 
     fn new(name: String, bytes: Option<u64>, open: Open, fields: &[Option<usize>]) -> Self {
@@ -107,6 +107,19 @@ impl TextInput {
     }
 }
 
+/// Opens what is called `name` the first time; there is no second.
+fn once(name: &str, open: impl FnOnce() -> std::result::Result<Source, LoadError> + Send + 'static) -> Open {
+    let name = name.to_owned();
+    let open = Mutex::new(Some(open));
+    Arc::new(move || match open.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(open) => open(),
+        None => Err(LoadError::Unfit {
+            file: name.clone(),
+            problem: "it can be read only once; save it to a file first".to_owned(),
+        }),
+    })
+}
+
 /// Bytes of a text that tell how its records stand.
 const HEAD_BYTES: usize = 256 << 10;
 
@@ -116,6 +129,8 @@ pub(crate) enum Texts {
     Files(Vec<FoundFile>),
     /// What can be read once, and its name.
     Reader(String, Box<dyn Read + Send>),
+    /// What can be read once, and was opened to look at its head: its name, and the file if it is one.
+    Opened(String, Option<FoundFile>, Source),
 }
 
 impl Texts {
@@ -123,7 +138,7 @@ impl Texts {
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Files(files) => files.first().map_or_else(String::new, |file| file.location.to_string()),
-            Self::Reader(name, _) => name.clone(),
+            Self::Reader(name, _) | Self::Opened(name, ..) => name.clone(),
         }
     }
 
@@ -131,6 +146,7 @@ impl Texts {
     pub(crate) fn further_columns(&self, options: &Options) -> std::result::Result<Vec<(Column, Filling)>, Error> {
         let files: &[FoundFile] = match self {
             Self::Files(files) => files,
+            Self::Opened(_, file, _) => file.as_slice(),
             Self::Reader(..) => &[],
         };
         files::further_columns(files, &options.source, &options.types)
@@ -139,19 +155,16 @@ impl Texts {
     /// How to read texts with `columns`, the i-th of which is the column `places[i]` of the table; `fillings` are for
     /// other columns of it.
     pub(crate) fn plan(
-        self,
+        mut self,
         options: &Options,
         columns: &[&str],
         places: &[usize],
         fillings: &[(usize, Filling)],
+        control: &Control,
     ) -> std::result::Result<(Vec<TextInput>, TextOptions), Error> {
-        let plan = options.text(columns, || self.head(options))?;
+        let plan = options.text(columns, || self.head(options, control))?;
         let fields: Vec<Option<usize>> = plan.fields.iter().map(|field| field.map(|field| places[field])).collect();
-        let open = &options.source.open;
-        let mut inputs = match self {
-            Self::Files(files) => files.iter().map(|file| TextInput::of_file(file, open, &fields)).collect(),
-            Self::Reader(name, reader) => vec![TextInput::of_reader(&name, reader, open, &fields)],
-        };
+        let mut inputs = self.inputs(options, &fields);
         for input in &mut inputs {
             for (target, field) in input.fields.iter_mut().zip(&plan.fields) {
                 if let (Some(target), Some(field)) = (target, field) {
@@ -165,11 +178,7 @@ impl Texts {
 
     /// The texts, the fields of which are not known yet; `further` are what goes into the columns behind them.
     pub(crate) fn all_inputs(self, options: &Options, further: &[(Column, Filling)]) -> Vec<TextInput> {
-        let open = &options.source.open;
-        let mut inputs: Vec<TextInput> = match self {
-            Self::Files(files) => files.iter().map(|file| TextInput::of_file(file, open, &[])).collect(),
-            Self::Reader(name, reader) => vec![TextInput::of_reader(&name, reader, open, &[])],
-        };
+        let mut inputs = self.inputs(options, &[]);
         let fillings: Vec<_> = further.iter().map(|(_, filling)| filling.clone()).enumerate().collect();
         for input in &mut inputs {
             input.fill(&fillings);
@@ -177,19 +186,44 @@ impl Texts {
         inputs
     }
 
-    /// The head of the first text; nothing of what can be read only once.
-    pub(crate) fn head(&self, options: &Options) -> std::result::Result<Vec<u8>, Error> {
+    fn inputs(self, options: &Options, fields: &[Option<usize>]) -> Vec<TextInput> {
+        let open = &options.source.open;
         match self {
-            Self::Files(files) if files.first().is_some_and(is_read_again) => {
-                Ok(longshore_source::open(&files[0].location, &options.source.open)?.into_head(HEAD_BYTES)?)
-            }
-            _ => Ok(Vec::new()),
+            Self::Files(files) => files.iter().map(|file| TextInput::of_file(file, open, fields)).collect(),
+            Self::Reader(name, reader) => vec![TextInput::of_reader(&name, reader, open, fields)],
+            Self::Opened(name, file, source) => vec![TextInput::of_source(&name, file, source, fields)],
         }
+    }
+
+    /// The head of the first text. What can be read only once is open then.
+    pub(crate) fn head(&mut self, options: &Options, control: &Control) -> std::result::Result<Vec<u8>, Error> {
+        let open = &options.source.open;
+        let (name, file, source) = match std::mem::replace(self, Self::Files(Vec::new())) {
+            Self::Files(files) => {
+                let Some(first) = files.first().cloned() else { return Ok(Vec::new()) };
+                if files.len() > 1 || is_read_again(&first) {
+                    *self = Self::Files(files);
+                    if !is_read_again(&first) {
+                        return Ok(Vec::new());
+                    }
+                    return Ok(longshore_source::open(&first.location, open)?.peeked(HEAD_BYTES, control)?.0);
+                }
+                (first.location.to_string(), Some(first.clone()), longshore_source::open(&first.location, open)?)
+            }
+            Self::Reader(name, reader) => {
+                let source = longshore_source::open_reader(&name, reader, None, open)?;
+                (name, None, source)
+            }
+            Self::Opened(name, file, source) => (name, file, source),
+        };
+        let (head, source) = source.peeked(HEAD_BYTES, control)?;
+        *self = Self::Opened(name, file, source);
+        Ok(head)
     }
 }
 
 /// Whether a file can be read as often as is needed: not so pipes and standard input.
-fn is_read_again(file: &FoundFile) -> bool {
+pub(super) fn is_read_again(file: &FoundFile) -> bool {
     match &file.location {
         Location::File(_) => file.bytes.is_some(),
         Location::Remote(_) => true,

@@ -1,0 +1,229 @@
+//! Files behind HTTP and S3 in SQL, from a server that the tests start.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::run::{Run, command, longshore_in};
+use crate::server::{Manners, serve};
+
+/// More than one range of text, and the sum of its first column.
+fn numbers() -> (Vec<u8>, u64) {
+    let rows = 0..600_000_u64;
+    let text: String = rows.clone().map(|row| format!("{row},name {}\n", row % 77)).collect();
+    (text.into_bytes(), rows.sum())
+}
+
+/// Runs `sql` with CSV on standard output.
+fn run(sql: &str) -> Run {
+    longshore_in(Path::new("."), &["--format", "csv", "-c", sql], "")
+}
+
+fn output(sql: &str) -> String {
+    let run = run(sql);
+    assert_eq!(run.status, 0, "{sql}: {}", run.err);
+    run.out
+}
+
+/// The message of a statement that must fail.
+fn refused(sql: &str) -> String {
+    let run = run(sql);
+    assert_eq!(run.status, 1, "{sql}: {}", run.out);
+    assert!(!run.err.contains("panicked"), "{sql}: {}", run.err);
+    run.err
+}
+
+#[test]
+fn servers_of_all_manners_are_read_in_every_way() {
+    let (text, sum) = numbers();
+    for manners in [Manners::Ranges, Manners::Whole, Manners::Chunked, Manners::Redirecting] {
+        let url = format!("{}/data.csv", serve(&[("/data.csv", text.clone())], manners).address);
+        let columns = "columns => {'a': 'BIGINT', 'b': 'TEXT'}";
+        let queried = output(&format!("SELECT sum(a) AS s FROM read_csv('{url}', {columns})"));
+        assert_eq!(queried, format!("s\n{sum}\n"), "{manners:?}");
+        let found = output(&format!("SELECT sum(column1) AS s, count(DISTINCT column2) AS n FROM '{url}'"));
+        assert_eq!(found, format!("s,n\n{sum},77\n"), "{manners:?}");
+        let loaded = output(&format!(
+            "CREATE TABLE t AS FROM '{url}'; COPY t FROM '{url}'; SELECT sum(column1) / 2 AS s, count(*) AS n FROM t"
+        ));
+        assert_eq!(loaded, format!("s,n\n{sum},1200000\n"), "{manners:?}");
+    }
+}
+
+#[test]
+fn remote_json_and_compressed_text_need_no_option() {
+    let files: [(&str, Vec<u8>); 4] = [
+        ("/array.json", b" [{\"a\": 1, \"b\": \"x\"},\n {\"a\": 2}]".to_vec()),
+        ("/lines", b"{\"a\": 1, \"b\": \"x\"}\n{\"a\": 2}\n".to_vec()),
+        ("/semicolons", b"a;b\n1;1,5\n2;2,25\n".to_vec()),
+        ("/odd.csv", GZIP.to_vec()),
+    ];
+    let address = serve(&files, Manners::Ranges).address;
+    for name in ["array.json", "lines", "odd.csv"] {
+        assert_eq!(output(&format!("SELECT * FROM '{address}/{name}'")), "a,b\n1,x\n2,\n", "{name}");
+        let create = format!("CREATE TABLE t AS FROM '{address}/{name}'; SELECT * FROM t");
+        assert_eq!(output(&create), "a,b\n1,x\n2,\n", "{name}");
+    }
+    for name in ["array.json", "lines"] {
+        let columns = "columns => {'a': 'INTEGER', 'b': 'TEXT'}";
+        let query = format!("SELECT * FROM read_json('{address}/{name}', {columns})");
+        assert_eq!(output(&query), "a,b\n1,x\n2,\n", "{name}");
+    }
+    assert_eq!(output(&format!("SELECT sum(b) AS s FROM '{address}/semicolons'")), "s\n3.75\n");
+    let described = output(&format!("DESCRIBE '{address}/semicolons'"));
+    assert!(described.contains("b,"), "{described}");
+    let list = format!(
+        "SELECT count(*) AS n, max(filename) AS f FROM read_csv(['{address}/odd.csv', '{address}/odd.csv'], filename => true)"
+    );
+    assert_eq!(output(&list), format!("n,f\n4,{address}/odd.csv\n"));
+}
+
+/// `printf 'a,b\n1,x\n2,\n' | gzip`
+const GZIP: &[u8] = &[
+    31, 139, 8, 0, 0, 0, 0, 0, 2, 255, 75, 212, 73, 226, 50, 212, 169, 224, 50, 210, 225, 2, 0, 47, 61, 135, 106, 11,
+    0, 0, 0,
+];
+
+#[test]
+fn what_is_wrong_is_said_with_the_address() {
+    let (text, _) = numbers();
+    let address = serve(&[("/a.csv", text.clone()), ("/b.csv", b"1,x\n2,3,4\n".to_vec())], Manners::Ranges).address;
+    let table = "CREATE TABLE t (a BIGINT, b TEXT)";
+    for (sql, part) in [
+        (
+            format!("{table}; COPY t FROM '{address}/none.csv'"),
+            "/none.csv: cannot find it: the server has no such file (404)",
+        ),
+        (format!("SELECT * FROM '{address}/none.csv'"), "/none.csv: cannot"),
+        (format!("CREATE TABLE u AS FROM '{address}/none.csv'"), "no such file (404)"),
+        (format!("{table}; COPY t FROM '{address}/*.csv'"), "HTTP servers do not list their files"),
+        (format!("{table}; COPY t FROM '{address}/b.csv'"), "/b.csv: line 2, byte 4"),
+        (format!("{table}; COPY t FROM '{address}/a.csv' (COMPRESSION gzip)"), "/a.csv"),
+    ] {
+        let message = refused(&sql);
+        assert!(message.contains(part), "{sql}: {message}");
+    }
+    for (manners, part) in [
+        (Manners::Broken, "/a.csv"),
+        (Manners::Circling, "redirect"),
+        (Manners::Refusing(403), "denies access (403)"),
+        (Manners::Refusing(401), "asks for credentials (401)"),
+        (Manners::Refusing(500), "500"),
+    ] {
+        let address = serve(&[("/a.csv", text.clone())], manners).address;
+        let message = refused(&format!("{table}; COPY t FROM '{address}/a.csv'"));
+        assert!(message.contains(part) && message.contains(&address), "{manners:?}: {message}");
+    }
+}
+
+#[test]
+fn objects_of_a_store_are_patterns_folders_and_lists() {
+    let objects: [(&str, Vec<u8>); 4] = [
+        ("/bucket/t/0.csv", b"1,a\n".to_vec()),
+        ("/bucket/t/1.csv", b"2,b\n".to_vec()),
+        ("/bucket/t/2.csv", GZIPPED_ROW.to_vec()),
+        ("/bucket/other.csv", b"4,d\n".to_vec()),
+    ];
+    let address = serve(&objects, Manners::Ranges).address;
+    let run = |sql: &str| {
+        let output = command(Path::new("."))
+            .args(["--format", "csv", "-c", "CREATE TABLE t (a INTEGER, b TEXT)", "-c", sql])
+            .env("AWS_ENDPOINT_URL", &address)
+            .env("AWS_REGION", "us-east-1")
+            .env("AWS_ACCESS_KEY_ID", "id")
+            .env("AWS_SECRET_ACCESS_KEY", "secret")
+            .output()
+            .expect("the binary runs");
+        (String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for (from, rows) in [
+        ("'s3://bucket/t/*.csv'", "1,a\n2,b\n3,c\n"),
+        ("'s3://bucket/t/'", "1,a\n2,b\n3,c\n"),
+        ("'s3://bucket/other.csv'", "4,d\n"),
+        ("('s3://bucket/other.csv', 's3://bucket/t/[01].csv')", "4,d\n1,a\n2,b\n"),
+    ] {
+        let (out, err) = run(&format!("COPY t FROM {from}; SELECT * FROM t"));
+        assert_eq!(out, format!("a,b\n{rows}"), "{from}: {err}");
+    }
+    let (out, err) = run(
+        "SELECT filename, sum(column1) AS s FROM read_csv('s3://bucket/t/*', filename => true) GROUP BY 1 ORDER BY 1",
+    );
+    assert_eq!(out, "filename,s\ns3://bucket/t/0.csv,1\ns3://bucket/t/1.csv,2\ns3://bucket/t/2.csv,3\n", "{err}");
+    for (from, part) in
+        [("'s3://bucket/none/*.csv'", "no file fits this pattern"), ("'s3://bucket/none.csv'", "no such file (404)")]
+    {
+        let (_, err) = run(&format!("COPY t FROM {from}"));
+        assert!(err.contains(part) && err.contains("s3://bucket/none"), "{from}: {err}");
+    }
+}
+
+/// What the environment does not say, the statement says; it wins over the environment.
+#[test]
+fn a_store_is_named_by_options() {
+    let objects = [("/bucket/t/0.csv", b"1,a\n".to_vec()), ("/bucket/t/1.csv", b"2,b\n".to_vec())];
+    let address = serve(&objects, Manners::Ranges).address;
+    let run = |sql: &str, environment: &[(&str, &str)]| {
+        let output = command(Path::new("."))
+            .args(["--format", "csv", "-c", "CREATE TABLE t (a INTEGER, b TEXT)", "-c", sql])
+            .env_remove("AWS_REGION")
+            .envs(environment.iter().copied())
+            .output()
+            .expect("the binary runs");
+        (String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let nowhere = [("AWS_ENDPOINT_URL", "http://127.0.0.1:9"), ("AWS_REGION", "mars")];
+    let rows = "a,b\n1,a\n2,b\n";
+    for options in [
+        "ACCESS_KEY_ID 'id', SECRET_ACCESS_KEY 'secret', SESSION_TOKEN 'token', REGION 'eu-central-1'",
+        "ANONYMOUS",
+        "ANONYMOUS true, REGION 'eu-central-1', PATH_STYLE true",
+        "ANONYMOUS false, PATH_STYLE on, ACCESS_KEY_ID 'id', SECRET_ACCESS_KEY 'secret'",
+    ] {
+        for environment in [&[][..], &nowhere] {
+            let from = format!("'s3://bucket/t/*.csv' (ENDPOINT '{address}', {options})");
+            let (out, err) = run(&format!("COPY t FROM {from}; SELECT * FROM t"), environment);
+            assert_eq!(out, rows, "{options}: {err}");
+            let create = format!("CREATE TABLE u AS FROM {from}; SELECT column1 AS a, column2 AS b FROM u");
+            let (out, err) = run(&create, environment);
+            assert_eq!(out, rows, "{options}: {err}");
+        }
+    }
+    let query = format!(
+        "SELECT * FROM read_csv('s3://bucket/t/', endpoint => '{address}', region => 'r', access_key_id => 'id', \
+         secret_access_key => 'secret', session_token => 'token', path_style => true, anonymous => false, table => t)"
+    );
+    let (out, err) = run(&query, &[]);
+    assert_eq!(out, rows, "{err}");
+    // The bucket becomes a part of the name of the server.
+    let (_, err) =
+        run(&format!("COPY t FROM 's3://bucket/t/' (ENDPOINT '{address}', ANONYMOUS, PATH_STYLE false)"), &[]);
+    assert!(err.contains("s3://bucket/t") && err.contains("error"), "{err}");
+    let (_, err) = run("COPY t FROM 's3://bucket/t/0.csv' (ENDPOINT 'nowhere', SECRET_ACCESS_KEY 'my secret')", &[]);
+    assert!(err.contains("error") && !err.contains("my secret"), "{err}");
+}
+
+/// `printf '3,c\n' | gzip`
+const GZIPPED_ROW: &[u8] = &[31, 139, 8, 0, 0, 0, 0, 0, 2, 255, 51, 214, 73, 230, 2, 0, 173, 230, 136, 92, 4, 0, 0, 0];
+
+/// A server that sends a byte now and then keeps nobody from leaving.
+#[test]
+fn an_interrupt_ends_a_remote_load_at_once() {
+    let (text, _) = numbers();
+    let address = serve(&[("/a.csv", text)], Manners::Slow).address;
+    for sql in [format!("CREATE TABLE t AS FROM '{address}/a.csv'"), format!("SELECT * FROM '{address}/a.csv'")] {
+        let child = command(Path::new("."))
+            .args(["-c", &sql])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        std::thread::sleep(Duration::from_millis(700));
+        let begin = Instant::now();
+        let pid = libc::pid_t::try_from(child.id()).expect("a process id");
+        // SAFETY: the process is our child and not waited for yet, so its id is its own.
+        assert_eq!(unsafe { libc::kill(pid, libc::SIGINT) }, 0);
+        let output = child.wait_with_output().expect("the binary ends");
+        assert!(begin.elapsed() < Duration::from_secs(5), "{sql} took {:?}", begin.elapsed());
+        assert_eq!(output.status.code(), Some(130), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
