@@ -10,8 +10,8 @@ use crate::server::{Manners, serve};
 /// More than one range of text, and the sum of its first column.
 fn numbers() -> (Vec<u8>, u64) {
     let rows = 0..600_000_u64;
-    let text: String = rows.clone().map(|row| format!("{row},name {}\n", row % 77)).collect();
-    (text.into_bytes(), rows.sum())
+    let text = rows.clone().flat_map(|row| format!("{row},name {}\n", row % 77).into_bytes());
+    (text.collect(), rows.sum())
 }
 
 /// Runs `sql` with CSV on standard output.

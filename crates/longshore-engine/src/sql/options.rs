@@ -5,6 +5,7 @@
 //! twice, or without meaning where it stands is refused. Not here: parsing (`sql::copy`), whether named columns exist
 //! (`statement::copy`).
 
+mod asked;
 mod checks;
 mod format;
 mod given;
@@ -25,10 +26,11 @@ use sqlparser::tokenizer::Location;
 
 use crate::Error;
 use crate::sql::names;
+use asked::Asked;
 use checks::{check_names, check_nulls};
 pub(crate) use format::Format;
 use given::{Given, boolean};
-use language::{Asked, Language};
+use language::Language;
 pub(crate) use rejects::{ErrorChoice, RejectOptions};
 pub use rules::{OPTIONS, OptionRule};
 pub(crate) use source::{SourceOptions, is_secret};

@@ -83,6 +83,14 @@ impl<'a> Given<'a> {
         }
     }
 
+    /// A truth value, which may be left out.
+    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, Error> {
+        match self.item(name).map(|item| &item.value) {
+            Some(OptionValue::None) => Ok(Some(true)),
+            _ => self.choice(name, boolean),
+        }
+    }
+
     /// A number from 1 to `max`.
     pub(super) fn number(&self, name: &str, max: usize) -> Result<Option<usize>, Error> {
         let number = match self.item(name).map(|item| &item.value) {

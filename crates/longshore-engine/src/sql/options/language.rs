@@ -16,9 +16,10 @@ use longshore_format::{
     FixedColumn, FixedWidth, FixedWidthOptions, Json, Logfmt, LogfmtOptions, Pattern, PostgresText,
     PostgresTextOptions, logfmt, pattern,
 };
-use longshore_load::{Dialect, RecordFormat as _, TextFormat, TrailingDelimiter};
+use longshore_load::{Dialect, TextFormat};
 
-use super::given::{Given, boolean};
+use super::asked::Asked;
+use super::given::Given;
 use super::{Format, OptionValue, Use};
 use crate::Error;
 
@@ -54,36 +55,6 @@ pub(crate) struct Reading {
     pub(crate) format: TextFormat,
     /// The column of each field; `None` reads over the field.
     pub(crate) fields: Vec<Option<usize>>,
-}
-
-/// What else was said that a format must know.
-pub(super) struct Asked<'a> {
-    pub(super) nulls: &'a [String],
-    pub(super) trim: bool,
-    pub(super) trailing_delimiter: TrailingDelimiter,
-    pub(super) skip_lines: u64,
-    pub(super) has_header: bool,
-}
-
-impl Asked<'_> {
-    /// Whether the first record of data in the text that begins with `head` has one field more than `columns`, and that
-    /// is empty.
-    fn ends_with_delimiter(&self, options: &DelimitedOptions, columns: usize, head: &[u8]) -> Result<bool, Error> {
-        let format = Delimited::new(options.clone()).map_err(|error| Error::invalid(error.to_string()))?;
-        let mut text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-        for _ in 0..self.skip_lines {
-            let end = text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
-            text = &text[end..];
-        }
-        if self.has_header
-            && let Some(header) = format.first_record(text, true)
-        {
-            text = &text[header.bytes..];
-        }
-        let first = format.first_record(text, true);
-        Ok(first
-            .is_some_and(|first| first.fields.len() == columns + 1 && first.fields.last().is_some_and(Vec::is_empty)))
-    }
 }
 
 impl Language {
@@ -260,16 +231,14 @@ impl Language {
             Format::Pattern => self.pattern(columns)?,
             _ if self.is_plain() => in_order(TextFormat::Csv(self.dialect()?)),
             _ => {
-                let mut options = self.delimited(null_texts, trim, asked.trailing_delimiter == TrailingDelimiter::Yes);
-                if asked.trailing_delimiter == TrailingDelimiter::Auto {
-                    options.trailing_delimiter = asked.ends_with_delimiter(&options, columns.len(), &sample()?)?;
-                }
+                let mut options = self.delimited(null_texts, trim);
+                options.trailing_delimiter = asked.ends_with_delimiter(&options, columns.len(), sample)?;
                 in_order(other(Delimited::new(options))?)
             }
         })
     }
 
-    fn delimited(&self, null_texts: Vec<Box<[u8]>>, trim: bool, trailing_delimiter: bool) -> DelimitedOptions {
+    fn delimited(&self, null_texts: Vec<Box<[u8]>>, trim: bool) -> DelimitedOptions {
         let default = DelimitedOptions::default();
         let rule = self.escape_rule.unwrap_or(EscapeRule::Quotes);
         let tab = (self.format == Some(Format::Tsv)).then(|| "\t".to_owned());
@@ -280,7 +249,7 @@ impl Language {
             comment: self.comment.clone(),
             skip_blank_lines: self.skip_blank_lines.unwrap_or(false),
             line_ends: self.line_ends.unwrap_or_default(),
-            trailing_delimiter,
+            trailing_delimiter: false,
             short_records: self.short_records.unwrap_or_default(),
             long_records: self.long_records.unwrap_or_default(),
             stray_quotes: self.stray_quotes.unwrap_or_default(),
@@ -472,14 +441,4 @@ fn paths(options: &Given<'_>) -> Result<Vec<(String, JsonPath)>, Error> {
             Ok((name.clone(), path))
         })
         .collect()
-}
-
-/// A flag that may stand alone.
-impl Given<'_> {
-    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, Error> {
-        match self.item(name).map(|item| &item.value) {
-            Some(OptionValue::None) => Ok(Some(true)),
-            _ => self.choice(name, boolean),
-        }
-    }
 }
