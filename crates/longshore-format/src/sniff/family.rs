@@ -49,11 +49,13 @@ pub(super) fn detect(
     plain(Family::Delimited, "nothing tells of another format")
 }
 
-/// Whether the text is JSON: most of its records are.
+/// Whether the text is JSON: most of its records are. An object tells more than an array, which may be anything in
+/// brackets.
 fn json(sample: &[u8], at_end: bool) -> Option<Family> {
     let layout = detect_layout(sample)?;
     let found = discover(sample, layout, false, at_end);
-    (!found.values.is_empty() && found.defects * 10 <= found.records).then(|| Family::of_json(layout))
+    let defects_max = if sample.trim_ascii_start().starts_with(b"{") { found.records } else { found.records / 10 };
+    (!found.values.is_empty() && found.defects <= defects_max).then(|| Family::of_json(layout))
 }
 
 /// Whether every line of the text has several pairs, and nothing but pairs.
