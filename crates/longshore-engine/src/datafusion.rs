@@ -37,6 +37,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_load::{Control, RejectSummary};
 use longshore_storage::{Memory, MergeKind, Relation, Schema, Snapshot};
@@ -101,6 +102,25 @@ pub(crate) enum NamedSource {
     Columnar(Columnar),
 }
 
+/// The logical plan of `statement`, and its planner. Where files are looked at for it, that is done on a thread that may
+/// block: the statement can be cancelled, and its future dropped, meanwhile.
+async fn logical(
+    planner: Planner,
+    statement: Statement,
+    control: &Arc<Control>,
+) -> Result<(Planner, LogicalPlan), Error> {
+    if !planner.looks_at_files(&statement) {
+        let plan = planner.logical(statement).await?;
+        return Ok((planner, plan));
+    }
+    let runtime = Handle::current();
+    blocking::run(control, move |_| {
+        let plan = runtime.block_on(planner.logical(statement))?;
+        Ok((planner, plan))
+    })
+    .await
+}
+
 impl Queries {
     /// Queries over `catalog` with the threads and the memory of `config`.
     ///
@@ -129,7 +149,7 @@ impl Queries {
         work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
-        self.run_query(&self.planner(work, control), statement, control).await
+        self.run_query(self.planner(work, control), statement, control).await
     }
 
     /// The rows to change that the query `statement` finds, which reads the table under the name [`TARGET`] and returns
@@ -146,7 +166,7 @@ impl Queries {
         if let Some((name, rows)) = changing.named {
             planner.define_rows(name, rows).map_err(ours)?;
         }
-        let rows = self.run_query(&planner, statement, control).await?;
+        let rows = self.run_query(planner, statement, control).await?;
         FoundRows::read(rows, changing.table.relation.schema(), changing.columns).await
     }
 
@@ -160,7 +180,8 @@ impl Queries {
     ) -> Result<RecordBatch, Error> {
         let planner = self.planner(work, control);
         planner.insert_into(table);
-        let (relation, plan) = insert::target(planner.logical(statement).await?)?;
+        let (planner, plan) = Box::pin(logical(planner, statement, control)).await?;
+        let (relation, plan) = insert::target(plan)?;
         let physical = Box::pin(planner.physical_insert(&plan)).await?;
         let rows = self.run(&planner, physical, control)?;
         insert::gather(&relation, rows).await
@@ -176,16 +197,16 @@ impl Queries {
     ) -> Result<RowStream, Error> {
         let planner = self.planner(work, control);
         planner.define_rows(TARGET, images).map_err(ours)?;
-        self.run_query(&planner, statement, control).await
+        self.run_query(planner, statement, control).await
     }
 
     async fn run_query(
         &self,
-        planner: &Planner,
+        planner: Planner,
         statement: Statement,
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
-        let plan = planner.logical(statement).await?;
+        let (planner, plan) = Box::pin(logical(planner, statement, control)).await?;
         SQLOptions::new()
             .with_allow_ddl(false)
             .with_allow_dml(false)
@@ -193,7 +214,7 @@ impl Queries {
             .verify_plan(&plan)
             .map_err(ours)?;
         let physical = Box::pin(planner.physical(&plan)).await?;
-        self.run(planner, physical, control)
+        self.run(&planner, physical, control)
     }
 
     /// Runs the INSERT `statement`, whose target is `table`: all rows are appended, or none.
@@ -213,7 +234,8 @@ impl Queries {
         if let Some((name, source)) = source {
             planner.define(&name, source, threads);
         }
-        let (relation, plan) = insert::target(planner.logical(statement).await?)?;
+        let (planner, plan) = logical(planner, statement, control).await?;
+        let (relation, plan) = insert::target(plan)?;
         let physical = Box::pin(planner.physical_insert(&plan)).await?;
         let pipeline = Pipeline::new(&physical);
         if is_rejecting && !pipeline.as_ref().is_some_and(Pipeline::reads_text) {
@@ -252,9 +274,14 @@ impl Queries {
     }
 
     /// Names and types of the columns of `query`, which is not run.
-    pub(crate) async fn query_schema(&self, query: &Query, work: &Arc<Work>) -> Result<SchemaRef, Error> {
-        let planner = self.planner(work, &Arc::new(Control::new()));
-        let plan = planner.logical(Statement::Query(Box::new(query.clone()))).await?;
+    pub(crate) async fn query_schema(
+        &self,
+        query: &Query,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<SchemaRef, Error> {
+        let statement = Statement::Query(Box::new(query.clone()));
+        let (planner, plan) = Box::pin(logical(self.planner(work, control), statement, control)).await?;
         let plan = planner.state.optimize(&plan).map_err(ours)?;
         Ok(Arc::clone(plan.schema().inner()))
     }

@@ -179,6 +179,57 @@ async fn a_statement_that_is_dropped_stops() {
     assert_eq!(run(&mut session, "SELECT * FROM t").await.unwrap(), "0 rows");
 }
 
+/// A named pipe to which numbers are written until nobody reads them.
+fn endless_pipe(directory: &std::path::Path, name: &str) -> (String, std::thread::JoinHandle<()>) {
+    let path = directory.join(name);
+    let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+    assert!(made.success());
+    let shown = path.display().to_string();
+    let writer = std::thread::spawn(move || {
+        let mut pipe = std::fs::OpenOptions::new().write(true).open(path).expect("a reader comes");
+        while pipe.write_all(&b"1,2\n".repeat(1000)).is_ok() {}
+    });
+    (shown, writer)
+}
+
+/// On one thread: whoever waits for the statement is not kept from anything else while columns are found out.
+#[tokio::test]
+async fn finding_columns_out_can_be_dropped_and_cancelled() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut session = session();
+    for (name, sql) in [
+        ("a", "SELECT count(*) FROM '$FILE'"),
+        ("b", "CREATE TABLE t AS FROM '$FILE'"),
+        ("c", "COPY t FROM '$FILE' (AUTO)"),
+        ("d", "DESCRIBE '$FILE'"),
+        ("e", "CREATE VIEW t AS SELECT * FROM '$FILE'"),
+        ("f", "CREATE TABLE t AS SELECT * FROM '$FILE'"),
+        ("g", "CREATE TABLE t AS FROM '$FILE' (ON_ERROR table 'rejects')"),
+    ] {
+        for cancel in [false, true] {
+            let (path, writer) = endless_pipe(directory.path(), &format!("{name}{cancel}"));
+            let sql = sql.replace("$FILE", &path);
+            let control = session.control();
+            let statement = run(&mut session, &sql);
+            if cancel {
+                let cancelling = async {
+                    tokio::time::sleep(Duration::from_millis(30)).await;
+                    control.cancel();
+                };
+                let (outcome, ()) = tokio::join!(statement, cancelling);
+                let error = outcome.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Cancelled, "{sql}: {error}");
+            } else {
+                assert!(tokio::time::timeout(Duration::from_millis(30), statement).await.is_err(), "{sql}");
+            }
+            // The pipe is let go of, and nothing is left.
+            tokio::task::spawn_blocking(|| writer.join()).await.unwrap().unwrap();
+            assert!(session.database().table_names().is_empty(), "{sql}");
+            assert_eq!(run(&mut session, "SHOW TABLES").await.unwrap(), "0 rows", "{sql}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_cancelled_control_stops_what_comes_next_only() {
     let mut session = session();

@@ -9,7 +9,7 @@ use harness::{comma, dump};
 use longshore_csv::{Defect, DefectKind, FirstRecord, RecordFormat, RowText};
 use longshore_load::{
     Control, FieldTarget, Fill, Header, InputFile, LoadError, OnError, ScanRequest, Source, TextFormat, TextOptions,
-    TextScan, Tuning, copy_from,
+    TextScan, Tuning, copy_from, load_inferred,
 };
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 use tempfile::NamedTempFile;
@@ -120,6 +120,38 @@ fn files_follow_each_other_in_order() {
     for tuning in tunings() {
         let inputs = files.iter().map(|file| input(file, &[0, 1])).collect();
         assert_eq!(load(inputs, &numbers(), &options, &tuning).expect("a load"), expected, "{tuning:?}");
+    }
+}
+
+#[test]
+fn thousands_of_small_files_make_few_chunks_in_their_order() {
+    let count = harness::share(4000);
+    let texts: Vec<Arc<String>> = (0..count)
+        .map(|part| Arc::new(lines(3, |row| format!("{},{}x\n", part * 3 + row, "y".repeat(row * 9)))))
+        .collect();
+    let inputs = || {
+        let one = |(part, text): (usize, &Arc<String>)| {
+            let text = Arc::clone(text);
+            let open = move || {
+                let text = std::io::Cursor::new(text.as_bytes().to_vec());
+                Ok(Source::from_reader("part", Box::new(text)))
+            };
+            InputFile::new(&format!("part {part}"), open, &[0, 1])
+        };
+        texts.iter().enumerate().map(one).collect::<Vec<_>>()
+    };
+    let expected = lines(count * 3, |row| format!("\"{row}\",\"{}x\"\n", "y".repeat(row % 3 * 9)));
+    for threads in [1, 2, 7] {
+        let relation = Relation::new(numbers(), Memory::new(None));
+        let report = copy_from(inputs(), &relation, &comma(), &Tuning::new(threads), &Control::new()).expect("a load");
+        let snapshot = relation.snapshot();
+        assert_eq!(report.rows, count as u64 * 3);
+        assert_eq!(snapshot.chunks().len(), (count * 3).div_ceil(longshore_storage::CHUNK_ROWS_MAX));
+        assert_eq!(dump(&relation), expected);
+        let request = harness::infer::request(&Tuning::new(threads));
+        let (inferred, _, _) = load_inferred(inputs(), &request, &Control::new()).expect("a load");
+        assert_eq!(inferred.snapshot().chunks().len(), snapshot.chunks().len());
+        assert_eq!(dump(&inferred), expected);
     }
 }
 

@@ -21,6 +21,7 @@ mod append;
 mod beside;
 mod copy;
 mod destination;
+mod gather;
 mod indexes;
 mod slots;
 mod snapshot;
@@ -38,8 +39,8 @@ pub enum MergeKind {
     Insert,
     /// Column by column by `memcpy`, in parallel: fills chunks to the brim and frees the buffers.
     Copy,
-    /// A buffer becomes a chunk, nothing is copied. An append of few rows altogether is copied after all, lest many
-    /// small loads leave many small chunks.
+    /// A buffer becomes a chunk, nothing is copied. An append of few rows altogether is copied after all, and so are
+    /// neighbours of few rows, lest many small loads, or files, leave many small chunks.
     Chunk,
 }
 

@@ -135,6 +135,35 @@ fn many_small_appends_make_few_chunks() {
 }
 
 #[test]
+fn small_buffers_of_one_append_make_few_chunks_between_large_ones() {
+    let schema = all_types();
+    for seed in 0..4 {
+        let mut random = Random(seed);
+        let relation = relation(&schema);
+        let mut pieces: Vec<Vec<Row>> = Vec::new();
+        let mut next = 0;
+        // Many small ones, a large one, many small ones, two large ones.
+        for (buffers, rows_max) in [(300, 40), (1, 0), (200, 90), (2, 0)] {
+            for _ in 0..buffers {
+                let rows = if rows_max == 0 { 9_000 } else { random.below(rows_max) };
+                let rows = random.rows(&schema, next, rows);
+                next += rows.len() as i64;
+                pieces.push(rows);
+            }
+        }
+        let append = relation.begin_append(MergeKind::Chunk);
+        merge_shuffled(&append, relation.memory(), &pieces, 3, &mut random, &schema);
+        let model: Vec<Row> = pieces.into_iter().flatten().collect();
+        assert_eq!(append.commit(), model.len() as u64);
+        let snapshot = relation.snapshot();
+        assert!(rows_in(&snapshot) == model, "seed {seed}");
+        check_statistics(&snapshot, &model);
+        let sizes: Vec<usize> = snapshot.chunks().iter().map(|chunk| chunk.rows()).collect();
+        assert!(sizes.len() == 5 && sizes[1] == 9_000 && sizes[3..] == [9_000, 9_000], "{sizes:?}");
+    }
+}
+
+#[test]
 fn sequences_may_leave_gaps_and_be_empty() {
     let schema = id_and_text();
     for kind in KINDS {

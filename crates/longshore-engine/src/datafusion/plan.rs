@@ -1,5 +1,6 @@
 //! From a parsed statement to a plan: the state of one statement, its views, its physical plan.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
@@ -14,7 +15,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::sql::parser::Statement as Parsed;
 use futures::future::BoxFuture;
 use longshore_load::Control;
-use sqlparser::ast::Statement;
+use sqlparser::ast::{ObjectNamePart, Statement, TableFactor, Visit, Visitor};
 
 use super::NamedSource;
 use super::change::TARGET;
@@ -23,9 +24,10 @@ use super::in_situ::Files;
 use super::interruptible::interruptible;
 use super::names::{Names, OneSchema};
 use super::table::RelationTable;
+use crate::Error;
 use crate::catalog::{Catalog, Entry, Table, View};
+use crate::sql::{self, names};
 use crate::transaction::Work;
-use crate::{Error, sql};
 
 /// Bytes of a Parquet or Arrow file that a worker claims at a time when it is loaded.
 const PART_BYTES: u64 = 16 << 20;
@@ -57,6 +59,28 @@ impl Planner {
     /// The logical plan of `statement`, not optimized.
     pub(super) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
         self.plan(statement, &mut Vec::new()).await
+    }
+
+    /// Whether files are looked at while `statement` is planned.
+    pub(super) fn looks_at_files(&self, statement: &Statement) -> bool {
+        struct Finder<'a>(&'a Catalog);
+        impl Visitor for Finder<'_> {
+            type Break = ();
+
+            fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+                let TableFactor::Table { name, args, .. } = factor else { return ControlFlow::Continue(()) };
+                let is_text = |part: &ObjectNamePart| matches!(part, ObjectNamePart::Identifier(name) if name.quote_style == Some('\''));
+                let entry = names::relation(name).ok().and_then(|name| self.0.get(&name));
+                // In the definition of a view, the path of a file is a text.
+                let may_be_file = matches!(entry, Some(Entry::View(view)) if view.sql.contains('\''));
+                if args.is_some() || name.0.iter().any(is_text) || may_be_file {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            }
+        }
+        statement.visit(&mut Finder(&self.catalog)).is_break()
     }
 
     /// Makes `table` the target of an INSERT.

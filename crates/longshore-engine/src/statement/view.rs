@@ -74,7 +74,7 @@ fn query_of(sql: &str) -> Result<Box<Query>, Error> {
 /// Names and types of the columns of `view`, with the names that the view gives them.
 pub(crate) async fn schema(context: &Context<'_>, view: &View) -> Result<SchemaRef, Error> {
     let query = query_of(&view.sql)?;
-    let schema = context.database.queries.query_schema(&query, context.work).await?;
+    let schema = context.database.queries.query_schema(&query, context.work, context.control).await?;
     if view.columns.len() > schema.fields().len() {
         return Err(Error::invalid(format!(
             "view {}: {} column names are given, but the query has {} columns",

@@ -18,6 +18,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::beside::{Beside, order};
 use super::copy::Task;
 use super::destination::{Destination, heap_bytes_of};
+use super::gather::gathered;
 use super::{MergeKind, Table};
 use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::buffer::PartitionBuffer;
@@ -27,8 +28,8 @@ use crate::error::OutOfMemory;
 use crate::transaction::{Isolation, Transaction, TransactionError};
 
 /// An append of fewer rows and fewer bytes altogether goes to a chunk that is there.
-const ROWS_WORTH_A_CHUNK: u64 = CHUNK_ROWS_MAX as u64 / 8;
-const BYTES_WORTH_A_CHUNK: usize = 4 << 20;
+pub(super) const ROWS_WORTH_A_CHUNK: u64 = CHUNK_ROWS_MAX as u64 / 8;
+pub(super) const BYTES_WORTH_A_CHUNK: usize = 4 << 20;
 
 /// Rows on their way into a relation: visible all at once by [`Append::commit`], or with a transaction by
 /// [`Append::commit_in`], or never if it is dropped before.
@@ -196,10 +197,15 @@ impl<'r> Append<'r> {
             transaction.append_slots(self.table, slots, None)?;
             return Ok(rows);
         }
-        let slots = loose.into_iter().map(HotChunk::of_chunk).collect();
         let orders: Option<Vec<u32>> = orders.into_iter().collect();
-        // Indexes of chunks that could not be numbered are built now.
-        transaction.append_slots(self.table, slots, beside.zip(orders))?;
+        // Indexes of chunks that could not be numbered are built now; chunks that are indexed stay what they are.
+        if let Some(indexed) = beside.zip(orders) {
+            let slots = loose.into_iter().map(HotChunk::of_chunk).collect();
+            transaction.append_slots(self.table, slots, Some(indexed))?;
+        } else {
+            let slots = gathered(loose, &mut state.arena);
+            transaction.append_slots(self.table, slots, None)?;
+        }
         Ok(rows)
     }
 
