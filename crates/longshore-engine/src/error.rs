@@ -165,7 +165,7 @@ impl From<LoadError> for Error {
             | LoadError::Filter(_)
             | LoadError::Query(_) => ErrorKind::Data,
             LoadError::Dialect(_) | LoadError::Options(_) => ErrorKind::Invalid,
-            LoadError::OutOfMemory(_) => ErrorKind::Memory,
+            LoadError::OutOfMemory(_) | LoadError::TextOutOfMemory { .. } => ErrorKind::Memory,
             LoadError::Cancelled => ErrorKind::Cancelled,
         };
         Self::new(kind, error.to_string())

@@ -45,6 +45,13 @@ pub enum LoadError {
     Options(String),
     /// The memory limit was reached.
     OutOfMemory(OutOfMemory),
+    /// The same for the text of a stream that can be read only once.
+    TextOutOfMemory {
+        /// The stream.
+        file: String,
+        /// What was asked for.
+        error: OutOfMemory,
+    },
     /// The statement was cancelled.
     Cancelled,
     /// A predicate that was pushed into the scan failed.
@@ -130,6 +137,11 @@ impl fmt::Display for LoadError {
             Self::Unfit { file, problem } => write!(f, "{file}: {problem}"),
             Self::Dialect(error) => error.fmt(f),
             Self::OutOfMemory(error) => error.fmt(f),
+            Self::TextOutOfMemory { file, error } => write!(
+                f,
+                "{file}: it can be read only once, so that its text is kept until the types of all columns are known; give \
+                 the columns with their types, or save it to a file first ({error})"
+            ),
             Self::Cancelled => f.write_str("the statement was cancelled"),
             Self::Options(problem) | Self::Filter(problem) | Self::Query(problem) => f.write_str(problem),
         }

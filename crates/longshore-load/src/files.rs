@@ -230,6 +230,13 @@ impl Files {
         Ok(())
     }
 
+    /// Spans of a stream that was read before, anew.
+    pub(crate) fn open_again(&self, file: &OpenFile, control: &Control) -> Result<Spans, LoadError> {
+        let FilesPlan { options, tuning, memory, .. } = &self.plan;
+        let surroundings = Surroundings { options, tuning, files: self.count, stops: &self.stops, control, memory };
+        Spans::new(file.input.open_counted(memory)?, &file.fields, &surroundings).map(|(spans, _)| spans)
+    }
+
     fn open(&self, input: InputFile, source: Source, control: &Control) -> Result<OpenFile, LoadError> {
         let FilesPlan { schema, outputs, options, tuning, memory } = &self.plan;
         let name = source.name.clone();

@@ -5,11 +5,12 @@
 //! ([`TypeSet`](longshore_format::sniff::types::TypeSet)); spans that were decoded by a narrower one are read once more,
 //! until every span was decoded by the final types. As a set of types only becomes smaller, and as all values were
 //! checked to have what is left, the result does not depend on who read what first. A load keeps what it decoded by the
-//! final types, so that the guess costs nothing where it was right. The spans of a stream keep their text until all is
-//! done, within the memory limit.
+//! final types, so that the guess costs nothing where it was right. The text of streams is kept while it is little, and
+//! else fetched again where it is needed (`again`).
 //!
 //! Not here: the sniffer and the types (`longshore-format`), how spans are found (`span`).
 
+mod again;
 mod format;
 mod guess;
 mod read;
@@ -212,6 +213,7 @@ fn run(
         failure: Failure::default(),
         spans: Mutex::default(),
         stale: Mutex::default(),
+        texts: again::Texts::new(&request.memory),
     };
     let threads = request.tuning.threads.clamp(1, pass.files.span_count_max().max(1));
     inference.run(threads);

@@ -25,6 +25,10 @@ type Opener = Box<dyn Fn() -> Result<Source, LoadError> + Send + Sync>;
 pub struct InputFile {
     name: String,
     open: Opener,
+    /// What is open already, for the next who opens it.
+    opened: Mutex<Option<Source>>,
+    /// Whether it cannot be opened a second time.
+    pub reads_once: bool,
     /// What becomes of each field, in the order of the file; `None` reads over it, unchecked.
     pub fields: Vec<Option<FieldTarget>>,
     /// What goes into columns that no field goes to; where nothing is said, NULL.
@@ -72,7 +76,15 @@ impl InputFile {
         fields: &[usize],
     ) -> Self {
         let fields = fields.iter().map(|&column| Some(FieldTarget::new(column))).collect();
-        Self { name: name.to_owned(), open: Box::new(open), fields, fills: Vec::new(), bytes: None }
+        Self {
+            name: name.to_owned(),
+            open: Box::new(open),
+            opened: Mutex::default(),
+            reads_once: false,
+            fields,
+            fills: Vec::new(),
+            bytes: None,
+        }
     }
 
     /// A source that is open already and can be read once; its i-th field goes to column `fields[i]`.
@@ -80,23 +92,18 @@ impl InputFile {
     pub fn opened(source: Source, fields: &[usize]) -> Self {
         let name = source.name.clone();
         let bytes = source.bytes_total();
-        let source = Mutex::new(Some(source));
+        let problem = "it can be read only once; save it to a file first";
         let open = {
             let name = name.clone();
-            move || {
-                let source = source.lock().unwrap_or_else(PoisonError::into_inner).take();
-                source.ok_or_else(|| LoadError::Unfit {
-                    file: name.clone(),
-                    problem: "it can be read only once; save it to a file first".to_owned(),
-                })
-            }
+            move || Err(LoadError::Unfit { file: name.clone(), problem: problem.to_owned() })
         };
-        Self { bytes, ..Self::new(&name, open, fields) }
+        let file = Self { bytes, reads_once: true, ..Self::new(&name, open, fields) };
+        file.already_opened(source)
     }
 
-    /// The same file, where `source` was opened from it already: it can be read once.
+    /// The same file, where `source` was opened from it already and is what the next one gets who opens it.
     pub(crate) fn already_opened(self, source: Source) -> Self {
-        Self { open: Self::opened(source, &[]).open, ..self }
+        Self { opened: Mutex::new(Some(source)), ..self }
     }
 
     /// As the user named it; stands in messages.
@@ -110,7 +117,8 @@ impl InputFile {
     /// # Errors
     /// When that fails, or it is open already and was read.
     pub fn open(&self) -> Result<Source, LoadError> {
-        (self.open)()
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+        opened.map_or_else(|| (self.open)(), Ok)
     }
 
     /// As [`InputFile::open`]; what the source takes for itself counts against `memory`.

@@ -62,6 +62,21 @@ enum SpanText {
     Owned { buffer: TextBuffer, length: usize },
 }
 
+impl Span {
+    /// Whether the text lies in memory of its own, rather than in a file.
+    pub(crate) fn owns_text(&self) -> bool {
+        matches!(self.text, SpanText::Owned { .. })
+    }
+
+    /// Gives up a text that the span owns.
+    pub(crate) fn forget_text(&mut self) {
+        if let SpanText::Owned { buffer, length } = &mut self.text {
+            buffer.give_back();
+            *length = 0;
+        }
+    }
+}
+
 /// All spans of one source.
 pub(crate) enum Spans {
     /// Of a mapped file.

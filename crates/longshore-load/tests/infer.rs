@@ -6,7 +6,7 @@ mod harness;
 use harness::infer::{columns, file, infers, input, on, request};
 use harness::{Machine, dump};
 use longshore_load::{Control, Tuning, infer, load_inferred};
-use longshore_storage::{ColumnType, Memory};
+use longshore_storage::ColumnType;
 
 #[test]
 fn a_header_and_typed_columns() {
@@ -221,14 +221,4 @@ fn all_files_count_and_their_headers_must_agree() {
     assert_eq!(dump(&relation), "\"1\",\"2\"\n\"3\",\"x\"\n");
     let error = infer(inputs(3), &request(&Tuning::new(2)), &Control::new()).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("the header names field 1 \"b\" where column \"a\" is due"), "{error}");
-}
-
-#[test]
-fn the_text_of_a_stream_counts_against_the_memory_limit() {
-    let file = file(&late(400_000, "1,x\n"));
-    let mut request = request(&Tuning::new(2));
-    request.memory = Memory::new(Some(3 << 20));
-    let error = infer(vec![input(file.path(), true)], &request, &Control::new()).map(|_| ()).unwrap_err();
-    assert!(error.to_string().contains("memory"), "{error}");
-    infer(vec![input(file.path(), false)], &request, &Control::new()).expect("a file can be read twice");
 }

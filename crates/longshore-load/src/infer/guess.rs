@@ -84,9 +84,15 @@ impl Guess {
         self.columns.len()
     }
 
+    /// Whether nothing that comes can change it, nor the end of the hints.
+    pub(super) fn is_final(&self) -> bool {
+        self.columns.iter().all(|column| column.fixed.is_some() || column.known.is_text())
+    }
+
     /// Whether a span decoded by `self` is as if it was decoded by `other`.
     pub(super) fn agrees_with(&self, other: &Guess) -> bool {
-        let same = |(a, b): (&ColumnGuess, &ColumnGuess)| a.decision.value_type == b.decision.value_type;
+        let same =
+            |(a, b): (&ColumnGuess, &ColumnGuess)| a.fixed.is_some() || a.decision.value_type == b.decision.value_type;
         self.columns.iter().zip(&other.columns).all(same)
     }
 

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use longshore_csv::Rows;
 use longshore_csv::decode::{Advice, Reason};
 use longshore_format::sniff::types::{Nulls, TypeSet, classify_column, verify};
-use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, PartitionBuffer, Schema};
+use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, PartitionBuffer, Reservation, Schema};
 
 use super::Keep;
+use super::again::{Text, Texts};
 use super::guess::{Guess, Guesses, Look};
 use crate::fields::{FieldPlan, Refusal};
 use crate::files::{OpenFile, Output, Work};
@@ -37,8 +38,10 @@ pub(super) struct Inference<'a> {
     pub(super) failure: Failure,
     /// Spans that were read.
     pub(super) spans: Mutex<Vec<Done>>,
-    /// Spans that have to be read again.
-    pub(super) stale: Mutex<VecDeque<Done>>,
+    /// Spans that have to be read again and whose text is there.
+    pub(super) stale: Mutex<VecDeque<(Work, Text)>>,
+    /// The text of streams.
+    pub(super) texts: Texts<'a>,
 }
 
 /// A span that was read.
@@ -46,6 +49,7 @@ pub(super) struct Done {
     pub(super) work: Work,
     guess: Arc<Guess>,
     pub(super) taken: Taken,
+    text: Text,
 }
 
 /// What a span gave.
@@ -59,6 +63,10 @@ pub(super) struct Taken {
 /// A span to be read.
 struct Next {
     work: Work,
+    /// Its text, if it is kept from the first time.
+    text: Option<Text>,
+    /// Memory to keep it.
+    memory: Option<Reservation>,
     /// Whether it was read before.
     again: bool,
 }
@@ -102,12 +110,19 @@ impl Inference<'_> {
             self.guesses.settle();
             let guess = self.guesses.current();
             let mut spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
-            let (stale, good): (Vec<_>, Vec<_>) = spans.drain(..).partition(|span| !span.guess.agrees_with(&guess));
+            let (mut stale, good): (Vec<_>, Vec<_>) = spans.drain(..).partition(|span| !span.guess.agrees_with(&guess));
             *spans = good;
             if stale.is_empty() {
                 return;
             }
-            *self.stale.lock().unwrap_or_else(PoisonError::into_inner) = stale.into();
+            stale.sort_by_key(|span| span.work.sequence);
+            let mut with_text = self.stale.lock().unwrap_or_else(PoisonError::into_inner);
+            for Done { work, text, .. } in stale {
+                match text {
+                    Text::Forgotten(digest) => self.texts.forgotten(&work, digest),
+                    Text::Mapped | Text::Kept { .. } => with_text.push_back((work, text)),
+                }
+            }
         }
     }
 
@@ -117,7 +132,7 @@ impl Inference<'_> {
         let arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
         let mut worker = Worker { arena, scratch: Scratch::default(), plan: None };
         while !self.failure.exists() {
-            let Next { work, again } = match self.next() {
+            let Next { mut work, text, memory, again } = match self.next() {
                 Ok(Some(next)) => next,
                 Ok(None) => return,
                 Err((sequence, error)) => return self.fail(sequence, error),
@@ -127,7 +142,8 @@ impl Inference<'_> {
                     if !again {
                         self.control.progress.add(work.bytes_done(work.text().len()), taken.rows);
                     }
-                    let done = Done { work, guess, taken };
+                    let text = text.unwrap_or_else(|| Texts::after(&mut work, memory));
+                    let done = Done { work, guess, taken, text };
                     self.spans.lock().unwrap_or_else(PoisonError::into_inner).push(done);
                 }
                 Ok(None) => return,
@@ -139,11 +155,19 @@ impl Inference<'_> {
     /// The next span: one to be read again, or else a new one.
     fn next(&self) -> Result<Option<Next>, (u64, LoadError)> {
         let stale = self.stale.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        if let Some(Done { work, .. }) = stale {
-            return Ok(Some(Next { work, again: true }));
+        if let Some((work, text)) = stale {
+            return Ok(Some(Next { work, text: Some(text), memory: None, again: true }));
         }
-        let work = self.pass.files.claim(self.control)?;
-        Ok(work.map(|work| Next { work, again: false }))
+        let fetched = self.texts.fetch(&self.pass.files, self.control)?;
+        let again = fetched.is_some();
+        let claimed = if again { fetched } else { self.pass.files.claim(self.control)? };
+        let Some(work) = claimed else { return Ok(None) };
+        let memory = if self.guesses.current().is_final() {
+            None
+        } else {
+            self.texts.reserve(&work).map_err(|error| (work.sequence, error))?
+        };
+        Ok(Some(Next { work, text: None, memory, again }))
     }
 
     fn fail(&self, sequence: u64, error: LoadError) {

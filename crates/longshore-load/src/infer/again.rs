@@ -1,0 +1,152 @@
+//! Spans of streams that have to be read again: their text is kept while it is little. Beyond that it is forgotten, and
+//! fetched again from the source, which hands out the same spans when it is opened a second time.
+//!
+//! What can be read only once (standard input, a named pipe) is kept within the memory limit. That a source gives the
+//! same text again is checked span by span. Not here: which spans have to be read again (`read`).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use longshore_storage::{Memory, Reservation};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::files::{Files, OpenFile, Work};
+use crate::span::Spans;
+use crate::{Control, LoadError};
+
+/// Bytes of text that are kept of sources that can be opened again, at most.
+const BYTES_KEPT_MAX: usize = 64 << 20;
+/// The part of the memory limit that such text may take.
+const PART_OF_LIMIT: usize = 8;
+
+/// What there is of the text of a span that was read.
+pub(super) enum Text {
+    /// It lies in a file.
+    Mapped,
+    /// It is kept.
+    Kept { _memory: Reservation },
+    /// It is to be fetched again.
+    Forgotten(Digest),
+}
+
+/// What tells whether a text is the same again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Digest {
+    offset: u64,
+    bytes: usize,
+    hash: u64,
+}
+
+impl Digest {
+    fn of(work: &Work) -> Self {
+        Self { offset: work.span.offset, bytes: work.text().len(), hash: xxh3_64(work.text()) }
+    }
+}
+
+/// What may be kept of streams, and what is fetched again.
+pub(super) struct Texts<'a> {
+    memory: &'a Arc<Memory>,
+    bytes_kept_max: usize,
+    bytes_kept: AtomicUsize,
+    again: Mutex<VecDeque<Again>>,
+}
+
+/// A file that is read again.
+struct Again {
+    file: Arc<OpenFile>,
+    /// The spans that are wanted, by their numbers in the file: number in all files, and what they were.
+    spans: BTreeMap<u64, (u64, Digest)>,
+    /// Once it is open.
+    source: Option<Spans>,
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn new(memory: &'a Arc<Memory>) -> Self {
+        let part = memory.limit().map_or(usize::MAX, |limit| limit / PART_OF_LIMIT);
+        let bytes_kept_max = BYTES_KEPT_MAX.min(part);
+        Self { memory, bytes_kept_max, bytes_kept: AtomicUsize::new(0), again: Mutex::default() }
+    }
+
+    /// Memory for the text of a span that is about to be read; `None` if it need not or cannot be kept.
+    ///
+    /// # Errors
+    /// When there is not enough for a text that cannot be read twice.
+    pub(super) fn reserve(&self, work: &Work) -> Result<Option<Reservation>, LoadError> {
+        if !work.span.owns_text() {
+            return Ok(None);
+        }
+        let bytes = work.text().len();
+        let mut reservation = Reservation::new(self.memory);
+        if work.file.input.reads_once {
+            return match reservation.grow(bytes) {
+                Ok(()) => Ok(Some(reservation)),
+                Err(error) => Err(LoadError::TextOutOfMemory { file: work.file.name.clone(), error }),
+            };
+        }
+        let before = self.bytes_kept.fetch_add(bytes, Ordering::Relaxed);
+        let is_little = before.saturating_add(bytes) <= self.bytes_kept_max;
+        Ok((is_little && reservation.grow(bytes).is_ok()).then_some(reservation))
+    }
+
+    /// What remains of the text of a span that was read.
+    pub(super) fn after(work: &mut Work, memory: Option<Reservation>) -> Text {
+        match memory {
+            Some(memory) => Text::Kept { _memory: memory },
+            None if !work.span.owns_text() => Text::Mapped,
+            None => {
+                let digest = Digest::of(work);
+                work.span.forget_text();
+                Text::Forgotten(digest)
+            }
+        }
+    }
+
+    /// Notes a span to be fetched again. Spans come in their order.
+    pub(super) fn forgotten(&self, work: &Work, digest: Digest) {
+        let mut again = self.again.lock().unwrap_or_else(PoisonError::into_inner);
+        let span = (work.span.sequence, (work.sequence, digest));
+        match again.back_mut() {
+            Some(last) if Arc::ptr_eq(&last.file, &work.file) => {
+                last.spans.insert(span.0, span.1);
+            }
+            _ => again.push_back(Again { file: Arc::clone(&work.file), spans: BTreeMap::from([span]), source: None }),
+        }
+    }
+
+    /// The next span that was forgotten, with its text.
+    pub(super) fn fetch(&self, files: &Files, control: &Control) -> Result<Option<Work>, (u64, LoadError)> {
+        let mut again = self.again.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(Again { file, spans, source }) = again.front_mut() {
+            let Some((_, &(sequence, _))) = spans.first_key_value() else {
+                again.pop_front();
+                continue;
+            };
+            let source = match source {
+                Some(source) => source,
+                None => source.insert(files.open_again(file, control).map_err(|error| (sequence, error))?),
+            };
+            let Some(span) = source.claim(control).map_err(|(_, error)| (sequence, error))? else {
+                return Err((sequence, changed(file)));
+            };
+            if let Some((sequence, digest)) = spans.remove(&span.sequence) {
+                let work = Work { file: Arc::clone(file), span, sequence };
+                if !work.span.owns_text() || Digest::of(&work) != digest {
+                    return Err((sequence, changed(file)));
+                }
+                return Ok(Some(work));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn changed(file: &OpenFile) -> LoadError {
+    LoadError::Unfit {
+        file: file.name.clone(),
+        problem:
+            "it is not what it was a moment ago, when its types were found out; load it again when nothing writes to \
+                  it"
+            .to_owned(),
+    }
+}
