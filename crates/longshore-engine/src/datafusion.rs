@@ -234,7 +234,7 @@ impl Queries {
         if let Some((name, source)) = source {
             planner.define(&name, source, threads);
         }
-        let (planner, plan) = logical(planner, statement, control).await?;
+        let (planner, plan) = Box::pin(logical(planner, statement, control)).await?;
         let (relation, plan) = insert::target(plan)?;
         let physical = Box::pin(planner.physical_insert(&plan)).await?;
         let pipeline = Pipeline::new(&physical);

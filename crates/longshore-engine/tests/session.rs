@@ -198,12 +198,12 @@ async fn finding_columns_out_can_be_dropped_and_cancelled() {
     let directory = tempfile::tempdir().unwrap();
     let mut session = session();
     for (name, sql) in [
-        ("a", "SELECT count(*) FROM '$FILE'"),
+        ("a", "SELECT count(*) FROM sniff_csv('$FILE')"),
         ("b", "CREATE TABLE t AS FROM '$FILE'"),
         ("c", "COPY t FROM '$FILE' (AUTO)"),
         ("d", "DESCRIBE '$FILE'"),
-        ("e", "CREATE VIEW t AS SELECT * FROM '$FILE'"),
-        ("f", "CREATE TABLE t AS SELECT * FROM '$FILE'"),
+        ("e", "CREATE VIEW t AS SELECT * FROM sniff_csv('$FILE')"),
+        ("f", "CREATE TABLE t AS SELECT * FROM sniff_csv('$FILE')"),
         ("g", "CREATE TABLE t AS FROM '$FILE' (ON_ERROR table 'rejects')"),
     ] {
         for cancel in [false, true] {

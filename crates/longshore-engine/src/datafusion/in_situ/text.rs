@@ -35,6 +35,8 @@ pub(crate) struct TextInput {
     open: Open,
     /// Its length, where that is known.
     bytes: Option<u64>,
+    /// Whether it cannot be opened a second time.
+    reads_once: bool,
     /// What becomes of each field.
     pub(crate) fields: Vec<Option<FieldTarget>>,
     /// What goes into columns that no field goes to.
@@ -54,25 +56,35 @@ impl TextInput {
         let open = move || longshore_source::open(&location, &options);
         let open: Open = if is_read_again(found) { Arc::new(open) } else { once(&name, open) };
         let partitions = found.partitions.clone();
-        Self { partitions, ..Self::new(name, found.bytes, open, fields) }
+        let reads_once = !is_read_again(found);
+        Self { reads_once, partitions, ..Self::new(name, found.bytes, open, fields) }
     }
 
     /// What `reader` gives, once; its i-th field goes to column `fields[i]`.
     fn of_reader(name: &str, reader: Box<dyn Read + Send>, options: &OpenOptions, fields: &[Option<usize>]) -> Self {
         let (to_open, options) = (name.to_owned(), options.clone());
         let open = once(name, move || longshore_source::open_reader(&to_open, reader, None, &options));
-        Self::new(name.to_owned(), None, open, fields)
+        Self { reads_once: true, ..Self::new(name.to_owned(), None, open, fields) }
     }
 
     /// What is open already; its i-th field goes to column `fields[i]`.
     fn of_source(name: &str, found: Option<FoundFile>, source: Source, fields: &[Option<usize>]) -> Self {
         let partitions = found.map_or_else(Vec::new, |found| found.partitions);
-        Self { partitions, ..Self::new(name.to_owned(), None, once(name, move || Ok(source)), fields) }
+        Self { reads_once: true, partitions, ..Self::new(name.to_owned(), None, once(name, move || Ok(source)), fields) }
     }
 
     fn new(name: String, bytes: Option<u64>, open: Open, fields: &[Option<usize>]) -> Self {
         let fields = fields.iter().map(|column| column.map(FieldTarget::new)).collect();
-        Self { name, open, bytes, fields, fills: Vec::new(), partitions: Vec::new(), known: Vec::new() }
+        Self {
+            name,
+            open,
+            bytes,
+            reads_once: false,
+            fields,
+            fills: Vec::new(),
+            partitions: Vec::new(),
+            known: Vec::new(),
+        }
     }
 
     /// Fills the columns that `fillings` name.
@@ -103,6 +115,7 @@ impl TextInput {
         file.fields.clone_from(&self.fields);
         file.fills.clone_from(&self.fills);
         file.bytes = self.bytes;
+        file.reads_once = self.reads_once;
         file
     }
 }
