@@ -49,6 +49,27 @@ pub(crate) struct Line {
     pub(crate) next: usize,
 }
 
+impl Line {
+    /// Ends the record under construction, which is this line, or drops it for what is wrong with it; `first_row` rows
+    /// stood before the first record of the call.
+    #[inline]
+    pub(crate) fn end_record(
+        self,
+        outcome: Result<(), Fault>,
+        first_row: usize,
+        rows: &mut RowText,
+        defects: &mut Vec<Defect>,
+    ) {
+        match outcome {
+            Ok(()) => rows.end_record(self.start as u32, self.end as u32),
+            Err(fault) => {
+                rows.cancel_record();
+                defects.push(fault.at(rows.count() - first_row, self.start, self.end));
+            }
+        }
+    }
+}
+
 impl LineEnds {
     /// Behind the last line end of `text`, or 0.
     pub(crate) fn complete(self, text: &[u8]) -> usize {
@@ -114,13 +135,7 @@ impl LineOptions {
             } else {
                 read(line, rows)
             };
-            match outcome {
-                Ok(()) => rows.end_record(line.start as u32, line.end as u32),
-                Err(fault) => {
-                    rows.cancel_record();
-                    defects.push(fault.at(rows.count() - first_row, line.start, line.end));
-                }
-            }
+            line.end_record(outcome, first_row, rows, defects);
             if rows.is_full() {
                 return at;
             }

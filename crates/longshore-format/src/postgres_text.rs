@@ -270,13 +270,7 @@ impl RecordFormat for PostgresText {
             } else {
                 self.read_record(text, line, rows)
             };
-            match outcome {
-                Ok(()) => rows.end_record(line.start as u32, line.end as u32),
-                Err(fault) => {
-                    rows.cancel_record();
-                    defects.push(fault.at(rows.count() - first_row, line.start, line.end));
-                }
-            }
+            line.end_record(outcome, first_row, rows, defects);
             if rows.is_full() {
                 return at;
             }

@@ -8,14 +8,14 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use longshore_csv::decode::{Advice, Reason};
-use longshore_csv::{Dialect, Missing, RecordFormat, RowText, Shape};
+use longshore_csv::{Dialect, Kernel, Missing, RecordFormat, RowText, Shape};
 use longshore_storage::{Column, Memory, Schema};
 
 use crate::fields::FieldPlan;
 use crate::numbering::RecordCounts;
 use crate::options::PIECE_BYTES_DEFAULT;
 use crate::span::{Span, Spans, Surroundings};
-use crate::{Control, Fill, InputFile, LoadError, Meter, Source, TextFormat, TextOptions, Tuning};
+use crate::{Control, Fill, InputFile, LoadError, Meter, Mode, Source, TextFormat, TextOptions, Tuning};
 
 /// Files that are open before their turn, at most.
 const FILES_AHEAD_MAX: usize = 4;
@@ -158,6 +158,21 @@ impl Files {
             files.open_next(&mut state, control)?;
         }
         Ok(files)
+    }
+
+    /// The instruction set of the scan.
+    pub(crate) fn kernel(&self) -> Kernel {
+        self.plan.tuning.kernel
+    }
+
+    /// How files are split.
+    pub(crate) fn mode(&self) -> Mode {
+        self.plan.options.mode
+    }
+
+    /// Whether to go on behind records that cannot be taken.
+    pub(crate) fn is_lenient(&self) -> bool {
+        !self.plan.options.on_error.stops()
     }
 
     /// The columns that are decoded together, for [`OpenFile::plans`] of the same index.

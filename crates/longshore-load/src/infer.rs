@@ -25,7 +25,6 @@ use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 use crate::files::{Files, Output};
 use crate::load::Failure;
 use crate::reject::{RejectOrder, SpanRejects};
-use crate::worker::Pass;
 use crate::{Control, FieldTarget, Header, InputFile, LoadError, LoadReport, RejectSummary, TextOptions, Tuning};
 pub use format::options as sniffed_options;
 pub use guess::column_type;
@@ -197,11 +196,9 @@ fn run(
     let all = (0..guess.schema.columns().len()).collect();
     let output = Output { schema: Arc::clone(&guess.schema), columns: all };
     let schema = Arc::clone(&guess.schema);
-    let (tuning, memory) = (request.tuning.clone(), &request.memory);
-    let files = Files::new(inputs, schema, vec![output], options.clone(), tuning, memory, control)?;
-    let pass = Pass { files, kernel: request.tuning.kernel, mode: options.mode, lenient: !options.on_error.stops() };
+    let files = Files::new(inputs, schema, vec![output], options.clone(), request.tuning.clone(), &request.memory, control)?;
     let inference = Inference {
-        pass: &pass,
+        files: &files,
         guesses: Guesses::new(guess, reading),
         nulls,
         options: &options,
@@ -215,7 +212,7 @@ fn run(
         stale: Mutex::default(),
         texts: again::Texts::new(&request.memory),
     };
-    let threads = request.tuning.threads.clamp(1, pass.files.span_count_max().max(1));
+    let threads = request.tuning.threads.clamp(1, files.span_count_max().max(1));
     inference.run(threads);
     if let Some(error) = inference.failure.take_first() {
         return Err(error);

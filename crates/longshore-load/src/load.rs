@@ -11,7 +11,7 @@ use crate::files::{Files, Output, Work};
 use crate::fill::Target;
 use crate::position::bad_record;
 use crate::reject::{RejectOrder, SpanRejects};
-use crate::worker::{Cursor, Pass, Scratch};
+use crate::worker::{Cursor, Scratch};
 use crate::{Control, InputFile, LoadError, RejectSummary, TextOptions, Tuning};
 
 /// What a load did, or would do.
@@ -89,9 +89,8 @@ fn load(
     let rejects = RejectOrder::new(options, memory)?;
     let output = Output { schema: Arc::clone(schema), columns: (0..schema.columns().len()).collect() };
     let files = Files::new(inputs, Arc::clone(schema), vec![output], options.clone(), tuning.clone(), memory, control)?;
-    let pass = Pass { files, kernel: tuning.kernel, mode: options.mode, lenient: rejects.is_some() };
     let load = Load {
-        pass: &pass,
+        files: &files,
         schema,
         memory,
         append,
@@ -100,7 +99,7 @@ fn load(
         control,
         failure: Failure::default(),
     };
-    let threads = tuning.threads.clamp(1, pass.files.span_count_max().max(1));
+    let threads = tuning.threads.clamp(1, files.span_count_max().max(1));
     std::thread::scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|| load.work());
@@ -124,7 +123,7 @@ fn load(
 
 /// What the workers of a load share.
 struct Load<'a> {
-    pass: &'a Pass,
+    files: &'a Files,
     schema: &'a Arc<Schema>,
     memory: &'a Arc<Memory>,
     /// Where rows go; nowhere in a dry run.
@@ -140,11 +139,11 @@ struct Load<'a> {
 impl Load<'_> {
     /// Takes spans until there is none left or one before them failed.
     fn work(&self) {
-        let _stop_on_panic = StopOnPanic(&self.pass.files);
+        let _stop_on_panic = StopOnPanic(self.files);
         let mut arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
         let mut scratch = Scratch::default();
         while !self.failure.exists() {
-            let work = match self.pass.files.claim(self.control) {
+            let work = match self.files.claim(self.control) {
                 Ok(Some(work)) => work,
                 Ok(None) => return,
                 Err((sequence, error)) => return self.fail(sequence, error),
@@ -175,7 +174,7 @@ impl Load<'_> {
 
     fn fail(&self, sequence: u64, error: LoadError) {
         self.failure.record(sequence, error);
-        self.pass.files.stop();
+        self.files.stop();
     }
 
     /// Parses a span into partition buffers.
@@ -188,7 +187,7 @@ impl Load<'_> {
     ) -> Result<Vec<PartitionBuffer>, LoadError> {
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
         let mut bad = Vec::new();
-        let mut cursor = Cursor::new(self.pass, work, scratch);
+        let mut cursor = Cursor::new(self.files, work, scratch);
         loop {
             if self.control.is_cancelled() {
                 return Err(LoadError::Cancelled);
@@ -198,7 +197,7 @@ impl Load<'_> {
                 return Ok(Vec::new());
             }
             let bytes_left = cursor.bytes_left(work);
-            let Some(piece) = cursor.next(self.pass, work, scratch)? else {
+            let Some(piece) = cursor.next(self.files, work, scratch)? else {
                 return Ok(buffers);
             };
             let (plan, schema) = (&work.file.plans[0], self.schema);

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::files::{Stops, Work};
-use crate::worker::{Cursor, Pass, Piece, Scratch};
+use crate::files::{Files, Stops, Work};
+use crate::worker::{Cursor, Piece, Scratch};
 
 /// How often a waiting worker looks whether it still should.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -58,14 +58,14 @@ impl RecordCounts {
 }
 
 /// The number of the first record of a span, from 1. What is wrong with the span is left for the parse to find.
-pub(crate) fn first_record(pass: &Pass, work: &Work, scratch: &mut Scratch) -> u64 {
-    let mut cursor = Cursor::unnumbered(pass, work, scratch);
+pub(crate) fn first_record(files: &Files, work: &Work, scratch: &mut Scratch) -> u64 {
+    let mut cursor = Cursor::unnumbered(files, work, scratch);
     let mut count = 0;
-    while let Ok(Some(piece)) = cursor.next(pass, work, scratch) {
+    while let Ok(Some(piece)) = cursor.next(files, work, scratch) {
         count += piece.records();
     }
     work.file.record_counts.tell(work.span.sequence, count);
-    let before = work.file.record_counts.wait(work.span.sequence, pass.files.stops());
+    let before = work.file.record_counts.wait(work.span.sequence, files.stops());
     // Of a pass that panicked nothing is kept.
     before.unwrap_or(0) + 1
 }

@@ -20,7 +20,7 @@ use crate::files::{Files, Output, Work};
 use crate::load::Failure;
 use crate::position::bad_record;
 use crate::reject::{RejectOrder, SpanRejects};
-use crate::worker::{Cursor, Pass, Piece, Scratch};
+use crate::worker::{Cursor, Piece, Scratch};
 use crate::{Control, InputFile, LoadError, RejectSummary, TextOptions, Tuning};
 
 mod lenient;
@@ -66,7 +66,7 @@ pub struct ScanRequest {
 
 /// One pass over files, shared by workers.
 pub struct TextScan {
-    pass: Pass,
+    files: Files,
     filter: Option<Arc<dyn RowFilter>>,
     limit: usize,
     rejects: Option<Rejects>,
@@ -130,11 +130,9 @@ impl TextScan {
         if rejects.is_some() {
             outputs.push(Output::of(&schema, &(0..schema.columns().len()).collect::<Vec<_>>()));
         }
-        let lenient = rejects.is_some();
-        let (kernel, mode) = (tuning.kernel, options.mode);
         let files = Files::new(inputs, schema, outputs, options, tuning, &memory, &control)?;
         Ok(Arc::new(Self {
-            pass: Pass { files, kernel, mode, lenient },
+            files,
             filter,
             limit: limit.unwrap_or(usize::MAX),
             rejects,
@@ -174,7 +172,7 @@ impl TextScan {
         if let Some(rejects) = &self.rejects {
             rejects.order.abandon();
         }
-        self.pass.files.stop();
+        self.files.stop();
     }
 
     /// The rows of a piece as batches, behind `ready`.
@@ -190,11 +188,11 @@ impl TextScan {
         while !rows.is_empty() {
             let (now, later) = rows.split_at(rows.count().min(BATCH_ROWS_MAX));
             rows = later;
-            let returned = self.pass.files.output(RETURNED);
+            let returned = self.files.output(RETURNED);
             let batch = match &self.filter {
                 None => Some(returned.decode(&plans[RETURNED], now, piece, arena)?),
                 Some(filter) => {
-                    let batch = self.pass.files.output(FILTERED).decode(&plans[FILTERED], now, piece, arena)?;
+                    let batch = self.files.output(FILTERED).decode(&plans[FILTERED], now, piece, arena)?;
                     let keep = filter.select(&batch).map_err(|problem| Refusal::Other(LoadError::Filter(problem)))?;
                     let kept = kept_rows(&keep);
                     match kept.len() {
@@ -274,7 +272,7 @@ impl ScanWorker {
         if scan.control.is_cancelled() {
             return fail(LoadError::Cancelled);
         }
-        let piece = match cursor.next(&scan.pass, &work, &mut self.scratch) {
+        let piece = match cursor.next(&scan.files, &work, &mut self.scratch) {
             Ok(Some(piece)) => piece,
             Ok(None) => {
                 work.finish().map_err(|error| (work.sequence, error))?;
@@ -315,9 +313,9 @@ impl ScanWorker {
             self.exhausted = true;
             return Ok(());
         }
-        match scan.pass.files.claim(&scan.control)? {
+        match scan.files.claim(&scan.control)? {
             Some(work) => {
-                let cursor = Cursor::new(&scan.pass, &work, &mut self.scratch);
+                let cursor = Cursor::new(&scan.files, &work, &mut self.scratch);
                 let rejects = scan.rejects.as_ref().map(|all| SpanRejects::new(&all.order, &work));
                 self.current = Some(Current { work, cursor, rejects });
             }
@@ -374,7 +372,7 @@ impl Iterator for ScanWorker {
                 }
             } else if let Err((sequence, error)) = self.advance() {
                 self.scan.failure.record(sequence, error);
-                self.scan.pass.files.stop();
+                self.scan.files.stop();
                 self.exhausted = true;
             }
         }
@@ -388,7 +386,7 @@ impl Drop for ScanWorker {
             self.leave();
         }
         if std::thread::panicking() {
-            self.scan.pass.files.abandon();
+            self.scan.files.abandon();
         }
     }
 }

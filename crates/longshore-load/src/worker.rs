@@ -2,7 +2,7 @@
 //!
 //! Not here: what becomes of the rows (`load` puts them into partition buffers, `scan` makes batches of them).
 
-use longshore_csv::{Defect, DefectKind, Dialect, Kernel, Marks, PADDING, Padded, RowText, Rows, Scanner, TextTraits};
+use longshore_csv::{Defect, DefectKind, Dialect, Marks, PADDING, Padded, RowText, Rows, Scanner, TextTraits};
 
 use crate::files::{Files, Language, Work};
 use crate::numbering::first_record;
@@ -11,15 +11,6 @@ use crate::{LoadError, Mode};
 
 /// A record longer than this is refused: it is more likely a quote that was never closed than data.
 pub(crate) const RECORD_BYTES_MAX: usize = 1 << 30;
-
-/// What is common to all workers of a pass over some files.
-pub(crate) struct Pass {
-    pub(crate) files: Files,
-    pub(crate) kernel: Kernel,
-    pub(crate) mode: Mode,
-    /// Whether to go on behind records that cannot be taken.
-    pub(crate) lenient: bool,
-}
 
 /// What a worker keeps from piece to piece, so that nothing is allocated per piece.
 #[derive(Default)]
@@ -92,17 +83,17 @@ impl<'a> Piece<'a> {
 
 impl Cursor {
     /// At the start of the span.
-    pub(crate) fn new(pass: &Pass, work: &Work, scratch: &mut Scratch) -> Self {
-        let next_record = work.file.is_numbered.then(|| first_record(pass, work, scratch));
-        Self { next_record, ..Self::unnumbered(pass, work, scratch) }
+    pub(crate) fn new(files: &Files, work: &Work, scratch: &mut Scratch) -> Self {
+        let next_record = work.file.is_numbered.then(|| first_record(files, work, scratch));
+        Self { next_record, ..Self::unnumbered(files, work, scratch) }
     }
 
     /// At the start of the span, without knowing the numbers of its records.
-    pub(crate) fn unnumbered(pass: &Pass, work: &Work, scratch: &mut Scratch) -> Self {
+    pub(crate) fn unnumbered(files: &Files, work: &Work, scratch: &mut Scratch) -> Self {
         let traits = work.span.traits;
         let reader = match &work.file.language {
             Language::Csv { dialect, .. } => {
-                Reader::Csv { scanner: Scanner::new(pass.kernel, dialect, traits), traits }
+                Reader::Csv { scanner: Scanner::new(files.kernel(), dialect, traits), traits }
             }
             Language::Other { .. } => {
                 scratch.row_text = work.file.row_text();
@@ -124,7 +115,7 @@ impl Cursor {
     /// where it may not.
     pub(crate) fn next<'a>(
         &mut self,
-        pass: &Pass,
+        files: &Files,
         work: &'a Work,
         scratch: &'a mut Scratch,
     ) -> Result<Option<Piece<'a>>, LoadError> {
@@ -134,7 +125,7 @@ impl Cursor {
         }
         let piece = match (&self.reader, &work.file.language) {
             (Reader::Csv { scanner, traits }, Language::Csv { dialect, shape }) => {
-                let length = scan(scanner, dialect, pass, work, start, scratch)?;
+                let length = scan(scanner, dialect, files, work, start, scratch)?;
                 let Scratch { marks, tail, .. } = scratch;
                 let text = padded(work, start, length, tail);
                 if marks.line_ends() == 0 {
@@ -143,7 +134,7 @@ impl Cursor {
                     Piece { start, bytes: length, rows, defects, first_record: self.next_record, rewritten: None }
                 } else {
                     let mut errors = Vec::new();
-                    let records = if pass.lenient {
+                    let records = if files.is_lenient() {
                         Rows::lenient(text, marks, *shape, *traits, dialect, &mut errors)
                     } else {
                         Rows::new(text, marks, *shape, *traits, dialect)
@@ -191,7 +182,7 @@ impl Cursor {
 fn scan(
     scanner: &Scanner,
     dialect: &Dialect,
-    pass: &Pass,
+    files: &Files,
     work: &Work,
     start: usize,
     scratch: &mut Scratch,
@@ -206,8 +197,8 @@ fn scan(
             return Ok(length);
         }
         if at_end {
-            return match unfinished(pass, work, dialect, start) {
-                LoadError::Bad(_) if pass.lenient => Ok(length),
+            return match unfinished(files, work, dialect, start) {
+                LoadError::Bad(_) if files.is_lenient() => Ok(length),
                 error => Err(error),
             };
         }
@@ -250,9 +241,9 @@ fn never_closed(length: usize) -> Defect {
 }
 
 /// Why a span ends within a record.
-fn unfinished(pass: &Pass, work: &Work, dialect: &Dialect, start: usize) -> LoadError {
+fn unfinished(files: &Files, work: &Work, dialect: &Dialect, start: usize) -> LoadError {
     let end = work.span.offset + work.text().len() as u64;
-    if pass.mode == Mode::Fast && end < work.file.spans.bytes_total() {
+    if files.mode() == Mode::Fast && end < work.file.spans.bytes_total() {
         LoadError::Unfit {
             file: work.file.name.clone(),
             problem: format!(

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use longshore_csv::RECORD_BYTES_MAX;
+use longshore_csv::{DialectError, RECORD_BYTES_MAX};
 
 use crate::lines::LineEnds;
 
@@ -157,24 +157,24 @@ impl DelimitedOptions {
         for (option, byte) in [("QUOTE", self.quote), ("ESCAPE", escape)] {
             let Some(byte) = byte else { continue };
             if matches!(byte, 0 | b'\n' | b'\r') || !byte.is_ascii() {
-                return Err(DelimitedError::UnusableByte { option, byte });
+                return Err(DialectError::Unusable { option, byte }.into());
             }
             if self.delimiter.as_bytes().contains(&byte) {
-                return Err(DelimitedError::Shared { option, other: "DELIMITER", byte });
+                return Err(DialectError::Shared { option, other: "DELIMITER", byte }.into());
             }
             if self.comment.as_ref().is_some_and(|comment| comment.as_bytes()[0] == byte) {
-                return Err(DelimitedError::Shared { option, other: "COMMENT", byte });
+                return Err(DialectError::Shared { option, other: "COMMENT", byte }.into());
             }
         }
         if let Some(Escape { byte, rule: EscapeRule::Quotes }) = self.escape
             && self.quote.is_none()
         {
-            return Err(DelimitedError::EscapeWithoutQuote { byte });
+            return Err(DialectError::EscapeWithoutQuote { byte }.into());
         }
         if let Some(Escape { byte, rule: EscapeRule::Everything | EscapeRule::Letters }) = self.escape
             && self.quote == Some(byte)
         {
-            return Err(DelimitedError::Shared { option: "ESCAPE", other: "QUOTE", byte });
+            return Err(DialectError::Shared { option: "ESCAPE", other: "QUOTE", byte }.into());
         }
         if let Some(comment) = &self.comment
             && (comment.starts_with(&self.delimiter) || self.delimiter.starts_with(comment.as_str()))
@@ -198,27 +198,8 @@ pub enum DelimitedError {
         /// The text.
         text: String,
     },
-    /// A quote or escape that is NUL, a line end, or part of a longer UTF-8 character.
-    UnusableByte {
-        /// The option.
-        option: &'static str,
-        /// The byte.
-        byte: u8,
-    },
-    /// Two options ask for the same character.
-    Shared {
-        /// The one.
-        option: &'static str,
-        /// The other.
-        other: &'static str,
-        /// The character.
-        byte: u8,
-    },
-    /// An escape character for quotes although nothing quotes.
-    EscapeWithoutQuote {
-        /// The escape character.
-        byte: u8,
-    },
+    /// A quote or escape that plain CSV could not have either.
+    Dialect(DialectError),
     /// A record whose first field is empty would be a comment, or the other way round.
     CommentIsDelimiter {
         /// The comment prefix.
@@ -239,17 +220,7 @@ impl fmt::Display for DelimitedError {
                 "{option} cannot be '{}'; choose 1 to {DELIMITER_BYTES_MAX} bytes without line ends",
                 text.escape_debug()
             ),
-            DelimitedError::UnusableByte { option, byte } => write!(
-                f,
-                "{option} cannot be '{}'; choose an ASCII character other than NUL and the line ends",
-                byte.escape_ascii()
-            ),
-            DelimitedError::Shared { option, other, byte } => {
-                write!(f, "{option} and {other} both use '{}'; choose different characters", byte.escape_ascii())
-            }
-            DelimitedError::EscapeWithoutQuote { byte } => {
-                write!(f, "ESCAPE '{}' has no effect without QUOTE; set QUOTE or leave ESCAPE out", byte.escape_ascii())
-            }
+            DelimitedError::Dialect(error) => error.fmt(f),
             DelimitedError::CommentIsDelimiter { comment } => write!(
                 f,
                 "COMMENT '{}' and DELIMITER begin alike, so that a record whose first field is empty would be a comment; \
@@ -264,3 +235,9 @@ impl fmt::Display for DelimitedError {
 }
 
 impl Error for DelimitedError {}
+
+impl From<DialectError> for DelimitedError {
+    fn from(error: DialectError) -> DelimitedError {
+        DelimitedError::Dialect(error)
+    }
+}

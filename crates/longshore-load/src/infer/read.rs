@@ -13,17 +13,17 @@ use super::Keep;
 use super::again::{Text, Texts};
 use super::guess::{Guess, Guesses, Look};
 use crate::fields::{FieldPlan, Refusal};
-use crate::files::{OpenFile, Output, Work};
+use crate::files::{Files, OpenFile, Output, Work};
 use crate::fill::Target;
 use crate::load::{Failure, StopOnPanic};
 use crate::position::bad_record;
 use crate::reject::{RejectOrder, SpanRejects};
-use crate::worker::{Cursor, Pass, Piece, Scratch};
+use crate::worker::{Cursor, Piece, Scratch};
 use crate::{Control, LoadError, RejectedColumn, TextOptions};
 
 /// What the workers of an inference share.
 pub(super) struct Inference<'a> {
-    pub(super) pass: &'a Pass,
+    pub(super) files: &'a Files,
     pub(super) guesses: Guesses,
     /// Which fields of each column are NULL.
     pub(super) nulls: Vec<Nulls>,
@@ -128,7 +128,7 @@ impl Inference<'_> {
 
     /// Takes spans until there is none left or one before them failed.
     fn work(&self) {
-        let _stop_on_panic = StopOnPanic(&self.pass.files);
+        let _stop_on_panic = StopOnPanic(self.files);
         let arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
         let mut worker = Worker { arena, scratch: Scratch::default(), plan: None };
         while !self.failure.exists() {
@@ -158,9 +158,9 @@ impl Inference<'_> {
         if let Some((work, text)) = stale {
             return Ok(Some(Next { work, text: Some(text), memory: None, again: true }));
         }
-        let fetched = self.texts.fetch(&self.pass.files, self.control)?;
+        let fetched = self.texts.fetch(self.files, self.control)?;
         let again = fetched.is_some();
-        let claimed = if again { fetched } else { self.pass.files.claim(self.control)? };
+        let claimed = if again { fetched } else { self.files.claim(self.control)? };
         let Some(work) = claimed else { return Ok(None) };
         let memory = if self.guesses.current().is_final() {
             None
@@ -172,7 +172,7 @@ impl Inference<'_> {
 
     fn fail(&self, sequence: u64, error: LoadError) {
         self.failure.record(sequence, error);
-        self.pass.files.stop();
+        self.files.stop();
     }
 
     /// Reads a span until the guess is wide enough for it; `None` if an earlier one failed meanwhile.
@@ -210,7 +210,7 @@ impl Inference<'_> {
         let schema = Arc::new(Schema::new(columns.iter().map(|column| all[*column].clone()).collect()));
         let output = Output { schema: Arc::clone(&schema), columns };
         let options = guess.options(self.options);
-        let fields = FieldPlan::new(&file.name, &output, &file.input, &options, self.pass.kernel)?;
+        let fields = FieldPlan::new(&file.name, &output, &file.input, &options, self.files.kernel())?;
         Ok(Plan { file: Arc::clone(file), guess, fields, schema, looks })
     }
 
@@ -222,7 +222,7 @@ impl Inference<'_> {
         arena: &mut Arena,
         scratch: &mut Scratch,
     ) -> Result<Ending, LoadError> {
-        let mut cursor = Cursor::new(self.pass, work, scratch);
+        let mut cursor = Cursor::new(self.files, work, scratch);
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
         let mut found = vec![TypeSet::EVERY; plan.guess.len()];
         let mut rejects = self.rejects.map(|order| SpanRejects::new(order, work));
@@ -233,11 +233,11 @@ impl Inference<'_> {
                 return Err(LoadError::Cancelled);
             }
             let bytes_left = cursor.bytes_left(work);
-            let Some(piece) = cursor.next(self.pass, work, scratch)? else { break };
+            let Some(piece) = cursor.next(self.files, work, scratch)? else { break };
             // Rows that are not kept need room for their piece alone.
             let bytes_left = if self.keep == Keep::Rows { bytes_left } else { piece.bytes };
             bad.clear();
-            let lenient = self.pass.lenient;
+            let lenient = self.files.is_lenient();
             let rows = if lenient { piece.rows } else { piece.sound_rows() };
             let wanted = lenient.then_some(&mut bad);
             let target = Target { plan: &plan.fields, schema: &plan.schema, bytes_left, buffers: &mut buffers, arena };

@@ -56,8 +56,8 @@ impl TextScan {
         plans: &[FieldPlan],
         worker: &mut Buffers<'_>,
     ) -> Result<(), Refusal> {
-        let all = self.pass.files.output(rejects.checked);
-        let returned = self.pass.files.output(RETURNED);
+        let all = self.files.output(rejects.checked);
+        let returned = self.files.output(RETURNED);
         let mut rows = piece.rows;
         let mut first_row = 0;
         while !rows.is_empty() {
