@@ -5,28 +5,13 @@ mod harness;
 
 use std::sync::Arc;
 
+use harness::rejects::Random;
 use harness::{Machine, check_on, comma, machines, pipe, schema, share, texts};
 use longshore_load::{Dialect, Header, TextOptions};
 use longshore_storage::{ColumnType, Schema};
 
 /// Machines that each text is tried on.
 const MACHINES_PER_TEXT: usize = 6;
-
-/// A small deterministic generator (xorshift64*), so that a failure can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-}
 
 fn lineitem() -> Arc<Schema> {
     let money = ColumnType::Decimal { precision: 15, scale: 2 };

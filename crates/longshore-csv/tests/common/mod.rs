@@ -4,11 +4,15 @@
 #![allow(clippy::trivially_copy_pass_by_ref, reason = "as in the library")]
 #![allow(clippy::unwrap_used, reason = "this is test code")]
 
+mod random;
+
 use longshore_csv::reference::{RawRecord, ReferenceError, records};
 use longshore_csv::{
     Dialect, Kernel, Marks, PADDING, Padded, QuoteState, Rows, Scanner, Shape, ShapeError, ShapeErrorKind, TextTraits,
     survey,
 };
+
+pub(crate) use random::Random;
 
 /// Fields of a row: start and end.
 pub(crate) type Spans = Vec<(u32, u32)>;
@@ -44,27 +48,7 @@ pub(crate) fn padded(text: &[u8]) -> Vec<u8> {
     text.iter().copied().chain(hostile.take(PADDING)).collect()
 }
 
-/// A generator of pseudo-random numbers (xorshift64).
-pub(crate) struct Random(u64);
-
 impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    /// A number below `bound`.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) as usize % bound
-    }
-
-    /// Whether one of `chances` came.
-    pub(crate) fn once_in(&mut self, chances: usize) -> bool {
-        self.below(chances) == 0
-    }
-
     /// Bytes out of the special ones of all [`dialects`] and some without meaning.
     pub(crate) fn soup(&mut self, len: usize) -> Vec<u8> {
         let alphabet = "\",\\|\n\r aé";

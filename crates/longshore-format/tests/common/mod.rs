@@ -3,34 +3,14 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "this is test code")]
 
+#[path = "../../../longshore-csv/tests/common/random.rs"]
+mod random;
+
 use longshore_csv::{Defect, DefectKind, Missing, RecordFormat, RowText, reference};
 
-/// A generator of pseudo-random numbers (xorshift64).
-pub(crate) struct Random(u64);
+pub(crate) use random::Random;
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    /// A number below `bound`.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) as usize % bound
-    }
-
-    /// Whether one of `chances` came.
-    pub(crate) fn once_in(&mut self, chances: usize) -> bool {
-        self.below(chances) == 0
-    }
-
-    /// One of these.
-    pub(crate) fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
-        from[self.below(from.len())]
-    }
-
     /// Up to `count` of these, one behind the other.
     pub(crate) fn soup(&mut self, tokens: &[&[u8]], count: usize) -> Vec<u8> {
         (0..self.below(count + 1)).flat_map(|_| self.pick(tokens).to_vec()).collect()

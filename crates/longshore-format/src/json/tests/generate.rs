@@ -2,8 +2,10 @@
 
 use crate::json::Layout;
 
-/// A generator of pseudo-random numbers (xorshift64).
-pub(super) struct Random(u64);
+#[path = "../../../../longshore-csv/tests/common/random.rs"]
+mod random;
+
+pub(super) use random::Random;
 
 const KEYS: [&str; 12] = [
     "\"a\"",
@@ -58,18 +60,6 @@ const SCALARS: [&str; 16] = [
 const HOSTILE: &[u8] = b"{}[]\",:\\\n 0-.eutfn\x00\x1f\x80\xffa'/";
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    /// A number below `bound`.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) as usize % bound
-    }
-
     /// A text of some records, in order.
     pub(super) fn text(&mut self, layout: Layout) -> String {
         let blanks: &[&str] = match (layout, self.below(3)) {
