@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::Array;
 use longshore_storage::{Append, Arena, CHUNK_ROWS_MAX, Memory, MergeKind, Relation, Schema, Snapshot};
-use support::{Cell, Random, Row, all_types, batch, buffers, id_and_text, ids_in, relation, rows_in};
+use support::{Cell, Random, Row, all_types, batch, buffers, check_statistics, id_and_text, ids_in, relation, rows_in};
 
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
 
