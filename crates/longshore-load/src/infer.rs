@@ -196,7 +196,8 @@ fn run(
     let all = (0..guess.schema.columns().len()).collect();
     let output = Output { schema: Arc::clone(&guess.schema), columns: all };
     let schema = Arc::clone(&guess.schema);
-    let files = Files::new(inputs, schema, vec![output], options.clone(), request.tuning.clone(), &request.memory, control)?;
+    let files =
+        Files::new(inputs, schema, vec![output], options.clone(), request.tuning.clone(), &request.memory, control)?;
     let inference = Inference {
         files: &files,
         guesses: Guesses::new(guess, reading),

@@ -102,7 +102,9 @@ async fn once(
 
 async fn check(outcome: Outcome, rows_returned: usize) -> Result<(), Failure> {
     let (found, due) = match outcome {
-        Outcome::Rows(rows) => (rows.try_fold(0, async |rows, batch| Ok(rows + batch.num_rows())).await?, rows_returned),
+        Outcome::Rows(rows) => {
+            (rows.try_fold(0, async |rows, batch| Ok(rows + batch.num_rows())).await?, rows_returned)
+        }
         Outcome::Done { report, .. } => (report.rows as usize, 1),
     };
     if found == due { Ok(()) } else { Err(format!("{found} rows where {due} are due").into()) }

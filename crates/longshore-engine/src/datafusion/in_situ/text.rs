@@ -70,7 +70,11 @@ impl TextInput {
     /// What is open already; its i-th field goes to column `fields[i]`.
     fn of_source(name: &str, found: Option<FoundFile>, source: Source, fields: &[Option<usize>]) -> Self {
         let partitions = found.map_or_else(Vec::new, |found| found.partitions);
-        Self { reads_once: true, partitions, ..Self::new(name.to_owned(), None, once(name, move || Ok(source)), fields) }
+        Self {
+            reads_once: true,
+            partitions,
+            ..Self::new(name.to_owned(), None, once(name, move || Ok(source)), fields)
+        }
     }
 
     fn new(name: String, bytes: Option<u64>, open: Open, fields: &[Option<usize>]) -> Self {
