@@ -53,7 +53,9 @@ pub(crate) use change::{FoundRows, ROW_COLUMN, TARGET, datum, images, rows_with_
 pub(crate) use columnar::{Columnar, FileKind};
 use errors::ours;
 use in_situ::Files;
-pub(crate) use in_situ::{FileRejects, Filling, Finder, TextInput, TextTable, Texts, find_files, kind_of};
+pub(crate) use in_situ::{
+    FileRejects, Filling, Finder, TextInput, TextTable, Texts, Wanted, explain_load, find_files, kind_of,
+};
 use pipeline::Pipeline;
 use plan::Planner;
 use workers::Pool;

@@ -12,6 +12,7 @@ pub(crate) mod names;
 mod option_list;
 pub(crate) mod options;
 pub(crate) mod references;
+pub(crate) mod repeated;
 pub(crate) mod secrets;
 pub(crate) mod split;
 pub(crate) mod types;

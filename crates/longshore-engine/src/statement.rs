@@ -36,7 +36,7 @@ use prepare::Execution;
 
 use crate::prepared::{Done, Prepared, literal};
 use crate::session::Streams;
-use crate::sql::{self, Parsed};
+use crate::sql::{self, Parsed, repeated};
 use crate::transaction::{Block, Nature, Work};
 use crate::{Database, Error, Outcome, Report, RowStream};
 
@@ -194,8 +194,9 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
     }
 }
 
-async fn run_query(context: &Context<'_>, query: Box<Query>) -> Result<Outcome, Error> {
+async fn run_query(context: &Context<'_>, mut query: Box<Query>) -> Result<Outcome, Error> {
     refuse::unless_reads_only(&query)?;
+    repeated::name_apart(&mut query);
     let statement = Statement::Query(query);
     let rows = context.database.queries.query(statement, context.work, context.control).await?;
     Ok(Outcome::Rows(rows))

@@ -211,4 +211,11 @@ async fn what_was_given_is_pasted_as_well() {
         let again = table(&mut session, &statement).await.unwrap_or_else(|error| panic!("{call}: {error}"));
         assert_eq!(again, found, "{statement}");
     }
+    let (first, second) = (write(&folder, "1.csv", "A b,c\n1,2\n"), write(&folder, "2.csv", "c,D\n3,4.5\n"));
+    let files = format!("['{}', '{}']", first.display(), second.display());
+    let call = format!("{files}, union_by_name => true, normalize_names => true");
+    let found = table(&mut session, &format!("SELECT * FROM read_csv({call})")).await.expect("they are read");
+    assert_eq!(found.0, ["1|2|-", "-|3|4.5"]);
+    let statement = pasted(&mut session, &call).await;
+    assert_eq!(table(&mut session, &statement).await, Ok(found), "{statement}");
 }

@@ -107,6 +107,7 @@ impl FieldPlan {
                 Some(Fill::RecordNumber) if definition.column_type == ColumnType::BigInt => Filler::RecordNumber,
                 Some(Fill::RecordNumber) => return Err(no_bigint(definition)),
                 None | Some(Fill::Null) if definition.nullable => Filler::Null,
+                None | Some(Fill::Null) if input.names.is_some() => return Err(not_in_header(file, definition)),
                 None | Some(Fill::Null) => return Err(not_null(file, definition)),
             };
             plan.fillers.push((column, filler));
@@ -336,6 +337,17 @@ fn no_bigint(column: &Column) -> LoadError {
         "column {} is {}, but numbers of records are BIGINT; declare it so",
         column.name, column.column_type
     ))
+}
+
+fn not_in_header(file: &str, column: &Column) -> LoadError {
+    LoadError::Unfit {
+        file: file.to_owned(),
+        problem: format!(
+            "column \"{}\" is NOT NULL, but the header of the file does not name it; give it a default (DEFAULTS), or \
+             drop the constraint",
+            column.name
+        ),
+    }
 }
 
 fn not_null(file: &str, column: &Column) -> LoadError {

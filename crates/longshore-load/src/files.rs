@@ -14,6 +14,7 @@ use longshore_storage::{Column, Memory, Schema};
 use crate::fields::FieldPlan;
 use crate::numbering::RecordCounts;
 use crate::options::PIECE_BYTES_DEFAULT;
+use crate::preamble::Fields;
 use crate::span::{Span, Spans, Surroundings};
 use crate::{Control, Fill, InputFile, LoadError, Meter, Mode, Source, TextFormat, TextOptions, Tuning};
 
@@ -249,21 +250,24 @@ impl Files {
     pub(crate) fn open_again(&self, file: &OpenFile, control: &Control) -> Result<Spans, LoadError> {
         let FilesPlan { options, tuning, memory, .. } = &self.plan;
         let surroundings = Surroundings { options, tuning, files: self.count, stops: &self.stops, control, memory };
-        Spans::new(file.input.open_counted(memory)?, &file.fields, &surroundings).map(|(spans, _)| spans)
+        Spans::new(file.input.open_counted(memory)?, Fields::Known(&file.fields), &surroundings).map(|(spans, _)| spans)
     }
 
-    fn open(&self, input: InputFile, source: Source, control: &Control) -> Result<OpenFile, LoadError> {
-        let FilesPlan { schema, outputs, options, tuning, memory } = &self.plan;
+    fn open(&self, mut input: InputFile, source: Source, control: &Control) -> Result<OpenFile, LoadError> {
+        let FilesPlan { outputs, options, tuning, memory, .. } = &self.plan;
         let name = source.name.clone();
         let meter = source.meter().cloned();
-        let column = |target: &crate::FieldTarget| schema.columns()[target.column].clone();
-        let fields: Vec<Option<Column>> = input.fields.iter().map(|target| target.as_ref().map(column)).collect();
-        let plans: Vec<FieldPlan> = outputs
-            .iter()
-            .map(|output| FieldPlan::new(&name, output, &input, options, tuning.kernel))
-            .collect::<Result<_, _>>()?;
         let surroundings = Surroundings { options, tuning, files: self.count, stops: &self.stops, control, memory };
-        let (spans, preamble) = Spans::new(source, &fields, &surroundings)?;
+        let (plans, fields, spans, preamble) = if let Some(names) = input.names.clone() {
+            let (spans, mut preamble) = Spans::new(source, Fields::ByName(&names), &surroundings)?;
+            names.apply(&mut input, preamble.fields.take().unwrap_or_default());
+            (self.plans(&name, &input)?, self.columns_of(&input), spans, preamble)
+        } else {
+            // What is wrong with the plans is said before a stream is waited for.
+            let (plans, fields) = (self.plans(&name, &input)?, self.columns_of(&input));
+            let (spans, preamble) = Spans::new(source, Fields::Known(&fields), &surroundings)?;
+            (plans, fields, spans, preamble)
+        };
         let language = match &options.format {
             TextFormat::Csv(dialect) => Language::Csv {
                 dialect: *dialect,
@@ -295,6 +299,18 @@ impl Files {
             input,
             meter,
         })
+    }
+
+    /// A plan per output for `input`, which is called `name`.
+    fn plans(&self, name: &str, input: &InputFile) -> Result<Vec<FieldPlan>, LoadError> {
+        let FilesPlan { outputs, options, tuning, .. } = &self.plan;
+        outputs.iter().map(|output| FieldPlan::new(name, output, input, options, tuning.kernel)).collect()
+    }
+
+    /// The column of each field of `input`.
+    fn columns_of(&self, input: &InputFile) -> Vec<Option<Column>> {
+        let column = |target: &crate::FieldTarget| self.plan.schema.columns()[target.column].clone();
+        input.fields.iter().map(|target| target.as_ref().map(column)).collect()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -25,7 +25,10 @@ use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 use crate::files::{Files, Output};
 use crate::load::Failure;
 use crate::reject::{RejectOrder, SpanRejects};
-use crate::{Control, FieldTarget, Header, InputFile, LoadError, LoadReport, RejectSummary, TextOptions, Tuning};
+use crate::{
+    Control, FieldNames, FieldTarget, Header, InputFile, LoadError, LoadReport, OtherFields, RejectSummary,
+    TextOptions, Tuning,
+};
 pub use format::options as sniffed_options;
 pub use guess::column_type;
 use guess::{Fixed, Guess, Guesses};
@@ -40,6 +43,8 @@ pub struct InferRequest {
     pub types: Vec<(String, ColumnType)>,
     /// Further columns behind those of the files: the fills of an [`InputFile`] count from the first of them.
     pub extra: Vec<Column>,
+    /// Whether columns are found by the names in the header of each file, and some may be in some files only.
+    pub by_name: bool,
     /// How the text is to be read apart from its format, header and skipped lines, which are found out.
     pub options: TextOptions,
     /// How the machine is used.
@@ -174,7 +179,11 @@ fn run(
     rejects: Option<&RejectOrder>,
 ) -> Result<(Inferred, Vec<Done>), LoadError> {
     let given = format::given(&request.given, &request.options);
-    let sample::Sampled { sniffed, hints, places } = sample::take(&mut inputs, &given, &request.memory, control)?;
+    let mut sampled = sample::take(&mut inputs, &given, &request.memory, control)?;
+    if request.by_name {
+        sample::take_by_name(&mut inputs, &mut sampled, &given, &request.memory, control)?;
+    }
+    let sample::Sampled { sniffed, hints } = sampled;
     let columns = sniffed.columns.len();
     check_extra(&sniffed, request)?;
     for input in &mut inputs {
@@ -184,7 +193,11 @@ fn run(
         }
     }
     let mut options = format::options_given(&sniffed, &given, &request.options)?;
-    if inputs.len() > 1 && sniffed.named_by_header {
+    if request.by_name && sniffed.family.value.json_layout().is_none() {
+        options.header = Header::Skip;
+        let names = Arc::new(names_of(&sniffed, &given));
+        inputs.iter_mut().for_each(|input| input.names = Some(Arc::clone(&names)));
+    } else if inputs.len() > 1 && sniffed.named_by_header {
         // Columns in another order must not be taken for each other.
         options.header = Header::Match;
     }
@@ -203,7 +216,6 @@ fn run(
         guesses: Guesses::new(guess, reading),
         nulls,
         options: &options,
-        places,
         memory: &request.memory,
         keep,
         rejects,
@@ -230,6 +242,16 @@ fn run(
         rows,
     };
     Ok((inferred, spans))
+}
+
+/// How the columns that were found are found in each file.
+fn names_of(sniffed: &Sniffed, given: &Given) -> FieldNames {
+    let columns = sniffed.columns.iter().enumerate();
+    FieldNames {
+        columns: columns.map(|(index, column)| (column.name.clone(), FieldTarget::new(index))).collect(),
+        others: OtherFields::Refuse,
+        normalize: given.normalize_names,
+    }
 }
 
 /// Refuses further columns that are called as one of the files.

@@ -3,12 +3,13 @@
 //! Not here: finding files (`longshore-source`), opening them in time (`files`).
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_csv::{Dialect, RecordFormat};
 use longshore_storage::Memory;
 
-use crate::{LoadError, Source};
+use crate::{FieldNames, LoadError, Source};
 
 /// The language of a text.
 #[derive(Clone, Debug)]
@@ -31,10 +32,14 @@ pub struct InputFile {
     pub reads_once: bool,
     /// What becomes of each field, in the order of the file; `None` reads over it, unchecked.
     pub fields: Vec<Option<FieldTarget>>,
+    /// How the header decides it; then `fields` does not count. Of texts that have a header.
+    pub names: Option<Arc<FieldNames>>,
     /// What goes into columns that no field goes to; where nothing is said, NULL.
     pub fills: Vec<(usize, Fill)>,
     /// Bytes to read, if they are known before it is opened; for the progress display.
     pub bytes: Option<u64>,
+    /// Places that were looked at to guess types.
+    pub(crate) sampled: Vec<Range<u64>>,
 }
 
 /// Where a field goes.
@@ -82,8 +87,10 @@ impl InputFile {
             opened: Mutex::default(),
             reads_once: false,
             fields,
+            names: None,
             fills: Vec::new(),
             bytes: None,
+            sampled: Vec::new(),
         }
     }
 

@@ -8,6 +8,7 @@
 
 mod control;
 mod error;
+mod field_names;
 mod fields;
 mod files;
 mod fill;
@@ -27,6 +28,7 @@ mod worker;
 
 pub use control::{Control, Progress};
 pub use error::{BadField, LoadError};
+pub use field_names::{FieldNames, OtherFields};
 pub use infer::{
     InferRequest, Inferred, InferredColumn, column_type, dry_run_inferred, infer, load_inferred, sniffed_options,
 };

@@ -6,14 +6,25 @@ use longshore_storage::Column;
 use crate::position::malformed;
 use crate::source::BYTE_ORDER_MARK;
 use crate::span::Surroundings;
-use crate::{Header, LoadError, TextFormat, TextOptions, TrailingDelimiter, Tuning};
+use crate::{FieldNames, FieldTarget, Header, LoadError, TextFormat, TextOptions, TrailingDelimiter, Tuning};
 
 /// Bytes of the head that the estimate of a record's length is taken from.
 const SAMPLE_BYTES: usize = 256 << 10;
 
+/// What becomes of the fields of a file.
+#[derive(Clone, Copy)]
+pub(crate) enum Fields<'a> {
+    /// The column of each.
+    Known(&'a [Option<Column>]),
+    /// The header decides it.
+    ByName(&'a FieldNames),
+}
+
 /// What the head of a file says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Preamble {
+    /// What becomes of each field, if the header decides it.
+    pub(crate) fields: Option<Vec<Option<FieldTarget>>>,
     /// Where the first record of data begins.
     pub(crate) data_start: usize,
     /// Whether records end with one more delimiter.
@@ -32,7 +43,7 @@ pub(crate) fn read(
     name: &str,
     head: &[u8],
     at_end: bool,
-    fields: &[Option<Column>],
+    fields: Fields<'_>,
     surroundings: &Surroundings<'_>,
 ) -> Result<Option<Preamble>, LoadError> {
     let Surroundings { options, tuning, .. } = *surroundings;
@@ -40,16 +51,33 @@ pub(crate) fn read(
     let Some(mut start) = after_lines(head, mark, options.skip_lines, at_end) else {
         return Ok(None);
     };
+    let mut by_name = None;
     if options.header != Header::None {
         let Some(record) = first_record(name, head, start, at_end, options, tuning)? else {
             return Ok(None);
         };
-        if options.header == Header::Match {
-            let line = memchr::memchr_iter(b'\n', &head[..start]).count() + 1;
-            check_header(name, line, &record.fields, fields, options)?;
+        let line = memchr::memchr_iter(b'\n', &head[..start]).count() + 1;
+        match fields {
+            Fields::Known(fields) if options.header == Header::Match => {
+                check_header(name, line, &record.fields, fields, options)?;
+            }
+            Fields::Known(_) => {}
+            Fields::ByName(names) => {
+                let header = header_names(&record.fields, options);
+                let unfit =
+                    |problem| LoadError::Unfit { file: name.to_owned(), problem: format!("line {line}: {problem}") };
+                by_name = Some(names.fields(&header).map_err(unfit)?);
+            }
         }
         start += record.bytes;
     }
+    let fields_due = match (fields, &by_name) {
+        (Fields::Known(fields), _) => fields.len(),
+        (Fields::ByName(_), Some(fields)) => fields.len(),
+        (Fields::ByName(_), None) => {
+            return Err(LoadError::Options("fields are found by name, so that HEADER must be true".to_owned()));
+        }
+    };
     let trailing_delimiter = match (&options.format, options.trailing_delimiter) {
         (TextFormat::Other(_), _) | (_, TrailingDelimiter::No) => false,
         (TextFormat::Csv(_), TrailingDelimiter::Yes) => true,
@@ -57,13 +85,13 @@ pub(crate) fn read(
             let Some(end) = record_end(head, start, at_end, dialect, tuning) else {
                 return Ok(None);
             };
-            has_trailing_delimiter(&head[start..end], fields.len(), dialect)
+            has_trailing_delimiter(&head[start..end], fields_due, dialect)
         }
     };
     let sample = &head[start..head.len().min(start + SAMPLE_BYTES)];
     let line_ends = memchr::memchr_iter(b'\n', sample).count();
     let record_bytes = sample.len().div_ceil(line_ends.max(1)).max(1);
-    Ok(Some(Preamble { data_start: start, trailing_delimiter, record_bytes }))
+    Ok(Some(Preamble { fields: by_name, data_start: start, trailing_delimiter, record_bytes }))
 }
 
 /// Where the text begins behind `lines` lines from `start` on; `None` when they do not end within the head.
@@ -124,6 +152,16 @@ fn has_trailing_delimiter(text: &[u8], fields_due: usize, dialect: &Dialect) -> 
         let last_is_empty = record.fields.last().is_some_and(|field| !field.quoted && field.value.is_empty());
         record.fields.len() == fields_due + 1 && last_is_empty
     })
+}
+
+/// The names in a header. One of nothing at its end is of a trailing delimiter.
+fn header_names(found: &[Vec<u8>], options: &TextOptions) -> Vec<String> {
+    let mut names: Vec<String> = found.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect();
+    let may_trail = matches!(options.format, TextFormat::Csv(_)) && options.trailing_delimiter != TrailingDelimiter::No;
+    if names.len() > 1 && may_trail && names.last().is_some_and(String::is_empty) {
+        names.pop();
+    }
+    names
 }
 
 fn check_header(

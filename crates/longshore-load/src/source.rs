@@ -130,23 +130,25 @@ impl Source {
         }
     }
 
-    /// The first `bytes` of the text, or all of it if it is shorter, and the whole text still to be read.
+    /// The first `bytes` of the text, or all of it if it is shorter, whether that is all, and the source as it was.
     ///
     /// # Errors
-    /// When it cannot be read, or `control` says to stop.
-    pub fn peeked(self, bytes: usize, control: &Control) -> Result<(Vec<u8>, Self), LoadError> {
+    /// When it cannot be read, or that was cancelled.
+    pub fn with_head(self, bytes: usize, control: &Control) -> Result<(Vec<u8>, bool, Self), LoadError> {
+        let mut reader = match self.input {
+            Input::Mapped(mapping) => {
+                let all = mapping.bytes();
+                let (head, at_end) = (all[..bytes.min(all.len())].to_vec(), all.len() <= bytes);
+                return Ok((head, at_end, Self { input: Input::Mapped(mapping), ..self }));
+            }
+            Input::Stream(reader) => reader,
+        };
         let mut head = Vec::new();
-        match self.input {
-            Input::Mapped(ref mapping) => {
-                head.extend_from_slice(&mapping.bytes()[..bytes.min(mapping.bytes().len())]);
-                Ok((head, self))
-            }
-            Input::Stream(mut reader) => {
-                read_up_to(bytes, &mut reader, &mut head, &self.name, control)?;
-                let whole = io::Cursor::new(head.clone()).chain(reader);
-                Ok((head, Self { input: Input::Stream(Box::new(whole)), ..self }))
-            }
-        }
+        let at_end = read_up_to(bytes + 1, &mut reader, &mut head, &self.name, control)?;
+        let again = io::Cursor::new(head.clone());
+        let reader: Box<dyn Read + Send> = if at_end { Box::new(again) } else { Box::new(again.chain(reader)) };
+        head.truncate(bytes);
+        Ok((head, at_end, Self { input: Input::Stream(reader), ..self }))
     }
 
     /// Bytes to read, if they are known before.

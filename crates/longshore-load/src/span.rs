@@ -17,10 +17,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use longshore_csv::{PADDING, TextTraits};
-use longshore_storage::{CHUNK_ROWS_MAX, Column, Memory};
+use longshore_storage::{CHUNK_ROWS_MAX, Memory};
 
 use crate::files::Stops;
-use crate::preamble::Preamble;
+use crate::preamble::{Fields, Preamble};
 use crate::source::Input;
 use crate::{Control, LoadError, Source, TextOptions, Tuning};
 
@@ -100,10 +100,10 @@ pub(crate) struct Surroundings<'a> {
 }
 
 impl Spans {
-    /// Prepares the spans of `source`, whose fields go to the columns `fields`; also returns what its head says.
+    /// Prepares the spans of `source`, of whose fields `fields` tells; also returns what its head says.
     pub(crate) fn new(
         source: Source,
-        fields: &[Option<Column>],
+        fields: Fields<'_>,
         surroundings: &Surroundings<'_>,
     ) -> Result<(Self, Preamble), LoadError> {
         let Source { name, input, .. } = source;

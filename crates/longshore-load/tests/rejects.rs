@@ -280,6 +280,7 @@ fn types_are_found_out_beside_records_that_are_rejected() {
                 given: given.clone(),
                 types: vec![("id".to_owned(), ColumnType::Integer)],
                 extra: Vec::new(),
+                by_name: false,
                 options: TextOptions { on_error, mode: machine.mode, ..comma() },
                 tuning: machine.tuning.clone(),
                 memory: Memory::new(None),

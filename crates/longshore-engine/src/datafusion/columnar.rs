@@ -94,10 +94,7 @@ impl Columnar {
         let mut first: Option<(FileKind, SchemaRef)> = None;
         for file in found {
             let Location::File(path) = &file.location else {
-                return Err(Error::unsupported(format!(
-                    "{}: Parquet and Arrow files are read from this machine only; download it first",
-                    file.location
-                )));
+                return Err(super::in_situ::not_here(&file.location.to_string()));
             };
             let kind = FileKind::of(path)?;
             let schema = schema(path, kind)?;

@@ -5,6 +5,8 @@
 //! Otherwise they are found out (`infer`). A file in FROM is met when its part of the statement is planned, in views as well. Not here: the options
 //! (`options`), the scan (`source`).
 
+mod detect;
+mod explain;
 mod files;
 mod infer;
 mod options;
@@ -34,12 +36,14 @@ use crate::Error;
 use crate::catalog::Catalog;
 use crate::sql::options::SourceOptions;
 use crate::sql::{names, types};
+pub(crate) use explain::of_load as explain_load;
+pub(super) use files::not_here;
 pub(crate) use files::{Filling, find_files, kind_of};
 pub(crate) use infer::{Finder, FoundText};
 use options::ReadCsv;
 pub(super) use source::TextSource;
 use text::is_read_again;
-pub(crate) use text::{TextInput, TextTable, Texts};
+pub(crate) use text::{TextInput, TextTable, Texts, Wanted};
 
 /// Plans files in FROM.
 #[derive(Clone)]
@@ -174,8 +178,13 @@ impl Files {
         }
         let is_filled = |place: &usize| fillings.iter().any(|(filled, _)| filled == place);
         let places: Vec<usize> = (0..schema.columns().len()).filter(|place| !is_filled(place)).collect();
-        let names: Vec<&str> = places.iter().map(|place| schema.columns()[*place].name.as_str()).collect();
-        let (inputs, options) = texts.plan(request.options(), &names, &places, &fillings, &self.control)?;
+        let wanted = Wanted {
+            columns: places.iter().map(|place| &schema.columns()[*place]).collect(),
+            places: &places,
+            fillings: &fillings,
+            are_listed: false,
+        };
+        let (inputs, options) = texts.plan(request.options(), &wanted, &self.control)?;
         Ok((self.table(request, inputs, Arc::new(Schema::new(columns)), options)?, alias))
     }
 

@@ -9,6 +9,7 @@ mod asked;
 mod checks;
 mod format;
 mod given;
+mod header;
 mod language;
 mod rejects;
 mod rules;
@@ -19,7 +20,8 @@ mod values;
 use longshore_format::json::Layout;
 use longshore_format::sniff::types::DateOrder;
 use longshore_load::{
-    ColumnChoice, Dialect, Header, Mode, OnError, TextOptions, TrailingDelimiter, Tuning, UnloadOptions, ValueOptions,
+    ColumnChoice, Dialect, FieldNames, FieldTarget, Header, Mode, OnError, OtherFields, TextOptions, TrailingDelimiter,
+    Tuning, UnloadOptions, ValueOptions,
 };
 use longshore_storage::{ColumnType, MergeKind};
 use sqlparser::tokenizer::Location;
@@ -30,6 +32,7 @@ use asked::Asked;
 use checks::{check_names, check_nulls};
 pub(crate) use format::Format;
 use given::{Given, boolean};
+use header::{header, types, union_by_name};
 use language::Language;
 pub(crate) use rejects::{ErrorChoice, RejectOptions};
 pub use rules::{OPTIONS, OptionRule};
@@ -116,6 +119,8 @@ pub(crate) struct Options {
     pub(crate) auto: bool,
     /// Types that win over those that are found out.
     pub(crate) types: Vec<(String, ColumnType)>,
+    /// Whether the header of each file says which column a field goes to.
+    pub(crate) union_by_name: bool,
     normalize_names: bool,
     /// Lines before the header or the first record.
     skip_lines: u64,
@@ -144,6 +149,7 @@ impl Options {
         check_names(items, place)?;
         let options = Given { items };
         let language = Language::new(&options, place)?;
+        let union_by_name = union_by_name(&options, language.format)?;
         let mut values = Values::new(&options, language.format)?;
         let date_order = values.date_order(&options)?;
         if language.format.is_none_or(|format| matches!(format, Format::Csv | Format::Tsv)) {
@@ -159,6 +165,7 @@ impl Options {
             rejects: RejectOptions::new(&options, place)?,
             auto: options.flag("AUTO")?.unwrap_or(false),
             types: types(&options)?,
+            union_by_name,
             normalize_names: options.flag("NORMALIZE_NAMES")?.unwrap_or(false),
             skip_lines: options.count("SKIP")?.unwrap_or(0),
             header: header(&options, place)?,
@@ -222,7 +229,7 @@ impl Options {
         let options = TextOptions {
             skip_lines: self.skip_lines,
             values,
-            header: self.header,
+            header: if self.finds_by_header() { Header::Skip } else { self.header },
             trailing_delimiter: self.trailing_delimiter,
             mode: self.mode,
             on_error: self.on_error(),
@@ -230,6 +237,30 @@ impl Options {
             ..TextOptions::of(reading.format)
         };
         Ok(TextPlan { options, fields: reading.fields })
+    }
+
+    /// The same for text that turned out to be JSON of this layout; nothing more is to be found out.
+    pub(crate) fn taken_for_json(&self, layout: Layout) -> Self {
+        let mut options = Self { format: Some(Format::Json), auto: false, ..self.clone() };
+        options.language.format = options.format;
+        options.language.layout = Some(layout);
+        options
+    }
+
+    /// Whether fields find their columns by the names in a header; those of some formats have names without one.
+    fn finds_by_header(&self) -> bool {
+        let has_keys = [Format::Json, Format::JsonLines, Format::Logfmt, Format::Pattern];
+        self.union_by_name && !self.format.is_some_and(|format| has_keys.contains(&format))
+    }
+
+    /// How fields find `columns` by the names in a header, if that was asked for.
+    pub(crate) fn field_names(&self, columns: Vec<(String, FieldTarget)>, others: OtherFields) -> Option<FieldNames> {
+        self.finds_by_header().then(|| self.names_in_header(columns, others))
+    }
+
+    /// How fields find `columns` by the names in a header.
+    pub(crate) fn names_in_header(&self, columns: Vec<(String, FieldTarget)>, others: OtherFields) -> FieldNames {
+        FieldNames { columns, others, normalize: self.normalize_names }
     }
 
     /// How a text is read whose language is found out; `types` are those of some of its columns.
@@ -323,44 +354,5 @@ impl Options {
         };
         let quoted = quoted.iter().map(|name| ("FORCE_QUOTE", name.as_str()));
         self.values.named_columns().chain(self.language.named_columns()).chain(quoted)
-    }
-}
-
-/// `TYPES (a INTEGER, b DATE)`, in `read_csv` `types => {a: 'INTEGER'}`.
-fn types(options: &Given<'_>) -> Result<Vec<(String, ColumnType)>, Error> {
-    let Some(item) = options.item("TYPES") else {
-        return Ok(Vec::new());
-    };
-    let problem = "columns with their types are expected, as in (a INTEGER, b DATE)";
-    let OptionValue::PerColumn(columns) = &item.value else {
-        return Err(options.bad("TYPES", problem));
-    };
-    columns
-        .iter()
-        .map(|(name, value)| match value {
-            OptionValue::Text(text) | OptionValue::Word(text) => {
-                Ok((name.clone(), crate::sql::types::parse_column_type(text)?))
-            }
-            _ => Err(options.bad("TYPES", problem)),
-        })
-        .collect()
-}
-
-fn header(options: &Given<'_>, place: Use) -> Result<Header, Error> {
-    let Some(item) = options.item("HEADER") else {
-        // The files of an export shall speak for themselves.
-        return Ok(if place == Use::Export { Header::Skip } else { Header::None });
-    };
-    if item.value == OptionValue::None {
-        return Ok(Header::Skip);
-    }
-    let header = options.choice("HEADER", |name| match name {
-        "match" => Some(Header::Match),
-        name => boolean(name).map(|yes| if yes { Header::Skip } else { Header::None }),
-    })?;
-    match (header, place) {
-        (Some(Header::Match), Use::CopyTo | Use::Export) => Err(options
-            .bad("HEADER", "match compares the names in a file with the table's when it is read; write HEADER true")),
-        (header, _) => Ok(header.unwrap_or(Header::None)),
     }
 }

@@ -21,7 +21,8 @@ pub(crate) use columns::{check_named, positions};
 
 use crate::catalog::{Entry, Table};
 use crate::datafusion::{
-    Appending, Columnar, FileKind, Filling, NamedSource, TextInput, TextTable, Texts, find_files, kind_of,
+    Appending, Columnar, FileKind, Filling, NamedSource, TextInput, TextTable, Texts, Wanted, explain_load, find_files,
+    kind_of,
 };
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource};
@@ -37,12 +38,6 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
     let options = Options::new(&copy.options, if is_query { Use::CopyQuery } else { Use::CopyFrom })?;
     if options.auto && context.database.catalog.get(&copy.table).is_none() {
         return create_from::copy_auto(context, streams, copy, options).await;
-    }
-    if options.auto {
-        return Err(Error::exists(format!(
-            "option AUTO makes the table, but table {0} exists; leave AUTO out, or load into a new table and INSERT INTO {0}",
-            names::quoted(&copy.table)
-        )));
     }
     let table = table_of(context, &copy.table)?;
     check_named(&options, &copied(&table, &copy.columns)?)?;
@@ -69,9 +64,10 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
                 kinds.push(kind);
             }
             if kinds.iter().all(|kind| *kind == FileKind::Text) {
-                let texts = Texts::Files(files);
+                let texts = Texts::Files(files.clone());
                 let target = Target::new(table, &copy.columns, &options, texts.further_columns(&options)?)?;
-                target.append_text(context, texts, options, copy.condition).await?
+                let loaded = target.append_text(context, texts, options.clone(), copy.condition).await;
+                loaded.map_err(|error| explain_load(error, &Texts::Files(files), &options))?
             } else {
                 options.check_columnar()?;
                 let target = Target::new(table, &copy.columns, &options, Vec::new())?;
@@ -178,6 +174,13 @@ impl Target {
         self.fields.iter().map(|field| columns[*field].name.as_str()).collect()
     }
 
+    /// The columns that fields go to, which stand at `places`.
+    fn wanted<'a>(&'a self, places: &'a [usize], fillings: &'a [(usize, Filling)]) -> Wanted<'a> {
+        let columns = self.table.relation.schema().columns();
+        let columns = self.fields.iter().map(|field| &columns[*field]).collect();
+        Wanted { columns, places, fillings, are_listed: self.names_columns }
+    }
+
     async fn append_text(
         &self,
         context: &Context<'_>,
@@ -187,8 +190,9 @@ impl Target {
     ) -> Result<(Report, Option<String>), Error> {
         check_named(&options, &self.names())?;
         let Some(condition) = condition else {
+            let wanted = self.wanted(&self.fields, &self.fillings);
             let work = Some(context.work);
-            return run_load(context, &self.table.relation, &self.fields, &self.fillings, texts, options, work).await;
+            return run_load(context, &self.table.relation, &wanted, texts, options, work).await;
         };
         let columns = self.table.relation.schema().columns();
         let filled = self.fillings.iter().map(|(column, _)| *column);
@@ -198,7 +202,7 @@ impl Target {
         let places: Vec<usize> = (0..self.fields.len()).collect();
         let behind = self.fillings.iter().enumerate();
         let fillings: Vec<_> = behind.map(|(index, (_, filling))| (places.len() + index, filling.clone())).collect();
-        let (inputs, mut text) = texts.plan(&options, &self.names(), &places, &fillings, context.control)?;
+        let (inputs, mut text) = texts.plan(&options, &self.wanted(&places, &fillings), context.control)?;
         let rejects = Rejects::new(context, &options)?;
         text.on_error = rejects.on_error.clone();
         let tuning = options.tuned(context.database.config.tuning());
@@ -387,22 +391,21 @@ pub(crate) async fn load_file(
 ) -> Result<Report, Error> {
     let fields: Vec<usize> = (0..relation.schema().columns().len()).collect();
     let texts = Texts::Files(find_files(&[path.display().to_string()], &options.source)?);
-    run_load(context, relation, &fields, &[], texts, options, None).await.map(|(report, _)| report)
+    let columns = relation.schema().columns().iter().collect();
+    let wanted = Wanted { columns, places: &fields, fillings: &[], are_listed: false };
+    run_load(context, relation, &wanted, texts, options, None).await.map(|(report, _)| report)
 }
 
 /// Loads `texts`, as part of `work` or in a transaction of its own; says how much, and what is to be told of it.
 pub(crate) async fn run_load(
     context: &Context<'_>,
     relation: &Arc<Relation>,
-    fields: &[usize],
-    fillings: &[(usize, Filling)],
+    wanted: &Wanted<'_>,
     texts: Texts,
     options: Options,
     work: Option<&Arc<Work>>,
 ) -> Result<(Report, Option<String>), Error> {
-    let columns = relation.schema().columns();
-    let names: Vec<&str> = fields.iter().map(|field| columns[*field].name.as_str()).collect();
-    let (inputs, text) = texts.plan(&options, &names, fields, fillings, context.control)?;
+    let (inputs, text) = texts.plan(&options, wanted, context.control)?;
     load_inputs(context, relation, inputs, text, &options, work).await
 }
 

@@ -109,6 +109,9 @@ fn load(finder: &Finder<'_>, mut texts: Texts) -> Result<(Option<Relation>, Load
     let name = texts.name();
     let further = texts.further_columns(finder.options)?;
     let request = finder.request(&head, &further)?;
+    if request.by_name {
+        texts.check_read_again()?;
+    }
     let inputs = texts.all_inputs(finder.options, &further);
     let files = inputs.iter().map(TextInput::file).collect();
     let loaded = if finder.options.rejects.dry_run {

@@ -182,6 +182,25 @@ impl Sniffed {
         }
     }
 
+    /// What was found of the dialect as what is given, for texts of the same one; all else is as in `given`.
+    #[must_use]
+    pub fn as_given(&self, given: &Given) -> Given {
+        let choice = |byte: Option<u8>| Some(byte.map_or(QuoteChoice::None, QuoteChoice::Byte));
+        Given {
+            family: Some(self.family.value),
+            delimiter: Some(self.delimiter.value.clone()),
+            quote: choice(self.quote.value),
+            escape: choice(self.escape.value),
+            comment: Some(self.comment.value.clone().unwrap_or_default()),
+            skip_lines: Some(self.skip_lines.value),
+            header: Some(self.header.value),
+            trailing_delimiter: Some(self.trailing_delimiter.value),
+            decimal_separator: Some(self.decimal_separator.value),
+            thousands_separator: self.thousands_separator.value,
+            ..given.clone()
+        }
+    }
+
     /// Takes over a dialect, where the user did not say otherwise.
     pub(super) fn take_style(&mut self, style: &Style, reason: &str, given: &Given) {
         self.delimiter = Found::new(given.delimiter.clone(), style.delimiter.clone(), reason);

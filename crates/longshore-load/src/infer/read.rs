@@ -1,7 +1,6 @@
 //! The workers: each reads spans by the guess of the moment, and reads a span again when the guess proved too narrow.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_csv::Rows;
@@ -28,8 +27,6 @@ pub(super) struct Inference<'a> {
     /// Which fields of each column are NULL.
     pub(super) nulls: Vec<Nulls>,
     pub(super) options: &'a TextOptions,
-    /// Places of the first file that hints came from.
-    pub(super) places: Vec<Range<u64>>,
     pub(super) memory: &'a Arc<Memory>,
     pub(super) keep: Keep,
     /// Where rejects go; `None` if the first bad record ends everything, or rows are not kept.
@@ -78,6 +75,8 @@ struct Plan {
     fields: FieldPlan,
     schema: Arc<Schema>,
     looks: Vec<Look>,
+    /// The field of each column; `None` where the file has none.
+    positions: Vec<Option<usize>>,
 }
 
 /// How the reading of a span ended.
@@ -211,7 +210,13 @@ impl Inference<'_> {
         let output = Output { schema: Arc::clone(&schema), columns };
         let options = guess.options(self.options);
         let fields = FieldPlan::new(&file.name, &output, &file.input, &options, self.files.kernel())?;
-        Ok(Plan { file: Arc::clone(file), guess, fields, schema, looks })
+        let mut positions = vec![None; guess.len()];
+        for (position, target) in file.input.fields.iter().enumerate() {
+            if let Some(slot) = target.as_ref().and_then(|target| positions.get_mut(target.column)) {
+                *slot = Some(position);
+            }
+        }
+        Ok(Plan { file: Arc::clone(file), guess, fields, schema, looks, positions })
     }
 
     /// Reads a span by a plan.
@@ -249,23 +254,25 @@ impl Inference<'_> {
                 Err(refusal) => return self.widen_or_fail(work, plan, &piece, refusal),
             };
             // A value that is bad whatever the column may become is one to reject.
-            if let Some(bad) = bad.iter().find(|bad| plan.may_widen(bad.position)) {
-                self.guesses.widen(&self.classify(plan, &rows), &plan.guess, bad.position);
+            if let Some(column) = bad.iter().map(|bad| plan.column(bad.position)).find(|column| plan.may_widen(*column))
+            {
+                self.guesses.widen(&self.classify(plan, &rows), &plan.guess, column);
                 return Ok(Ending::Widened);
             }
             let sampled = self.is_sampled(work, &piece);
             for (column, found) in found.iter_mut().enumerate() {
+                let Some(position) = plan.positions[column] else { continue };
                 match if sampled { plan.guess.column(column).look(true) } else { plan.looks[column] } {
                     Look::Decode => {}
                     Look::Verify => {
                         let value_type = &plan.guess.column(column).decision.value_type;
-                        if !verify(&rows, column, value_type, &self.nulls[column], &self.guesses.reading) {
+                        if !verify(&rows, position, value_type, &self.nulls[column], &self.guesses.reading) {
                             self.guesses.widen(&self.classify(plan, &rows), &plan.guess, column);
                             return Ok(Ending::Widened);
                         }
                     }
                     Look::Classify => {
-                        let types = classify_column(&rows, column, &self.nulls[column], &self.guesses.reading);
+                        let types = classify_column(&rows, position, &self.nulls[column], &self.guesses.reading);
                         *found = found.join(types);
                     }
                 }
@@ -287,11 +294,11 @@ impl Inference<'_> {
         Ok(Ending::Done(Taken { buffers, rows: rows_read, rejects }))
     }
 
-    /// Whether a piece overlaps a place of the first file that hints came from.
+    /// Whether a piece overlaps a place of its file that hints came from.
     fn is_sampled(&self, work: &Work, piece: &Piece<'_>) -> bool {
         let start = work.span.offset + piece.start as u64;
         let end = start + piece.bytes as u64;
-        work.sequence == work.span.sequence && self.places.iter().any(|place| start < place.end && place.start < end)
+        work.file.input.sampled.iter().any(|place| start < place.end && place.start < end)
     }
 
     /// A value that could not be decoded widens the guess if its column may be something else.
@@ -303,13 +310,13 @@ impl Inference<'_> {
         refusal: Refusal,
     ) -> Result<Ending, LoadError> {
         match refusal {
-            Refusal::Value(bad) if plan.may_widen(bad.position) => {
+            Refusal::Value(bad) if plan.may_widen(plan.column(bad.position)) => {
                 let found = self.classify(plan, &piece.sound_rows());
-                self.guesses.widen(&found, &plan.guess, bad.position);
+                self.guesses.widen(&found, &plan.guess, plan.column(bad.position));
                 Ok(Ending::Widened)
             }
             Refusal::Value(bad) => {
-                let column = &plan.guess.schema.columns()[bad.position];
+                let column = &plan.guess.schema.columns()[plan.column(bad.position)];
                 let (start, end) = (bad.error.start as usize, bad.error.end as usize);
                 let raw = &piece.rows.text().text()[start..end];
                 let advice = plan.fields.advice(bad.position, raw, bad.error.reason);
@@ -327,18 +334,22 @@ impl Inference<'_> {
 
     /// The types of all columns that may still become wider.
     fn classify(&self, plan: &Plan, rows: &Rows<'_>) -> Vec<TypeSet> {
-        let types = |column: usize| {
-            if plan.guess.column(column).may_widen() {
-                classify_column(rows, column, &self.nulls[column], &self.guesses.reading)
-            } else {
-                TypeSet::EVERY
+        let types = |column: usize| match plan.positions[column] {
+            Some(position) if plan.guess.column(column).may_widen() => {
+                classify_column(rows, position, &self.nulls[column], &self.guesses.reading)
             }
+            _ => TypeSet::EVERY,
         };
         (0..plan.guess.len()).map(types).collect()
     }
 }
 
 impl Plan {
+    /// The column that a field which was decoded goes to.
+    fn column(&self, position: usize) -> usize {
+        self.file.input.fields[position].as_ref().expect("the plan read the field").column
+    }
+
     /// Whether a value that cannot be decoded tells that a column is something else.
     fn may_widen(&self, column: usize) -> bool {
         self.guess.column(column).may_widen() && self.looks[column] != Look::Decode
@@ -347,6 +358,6 @@ impl Plan {
     /// Which column a field belongs to, and what is wrong with its text. (The file was opened with the first guess.)
     fn explain(&self, position: usize, raw: &[u8], reason: Reason) -> (RejectedColumn, Advice) {
         let advice = self.fields.advice(position, raw, reason).expect("the plan read the field");
-        (RejectedColumn::of(&self.guess.schema.columns()[position]), advice)
+        (RejectedColumn::of(&self.guess.schema.columns()[self.column(position)]), advice)
     }
 }

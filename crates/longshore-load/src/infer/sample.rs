@@ -1,14 +1,13 @@
 //! Looks at the head of the first file, and at some other places of it where it is mapped.
 
-use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
 use longshore_format::sniff::types::TypeSet;
-use longshore_format::sniff::{Family, Given, SAMPLE_BYTES, Sniffed, sample_bytes, sniff};
+use longshore_format::sniff::{Family, Given, SAMPLE_BYTES, Sniffed, sample_bytes, sniff, unique};
 use longshore_storage::Memory;
 
-use crate::source::{Input, read_up_to};
+use crate::field_names::match_names;
 use crate::{Control, InputFile, LoadError, Source};
 
 /// Bytes of each of the places behind the head.
@@ -19,8 +18,6 @@ pub(super) struct Sampled {
     pub(super) sniffed: Sniffed,
     /// The types of each column's values in the samples.
     pub(super) hints: Vec<TypeSet>,
-    /// Where the samples stand in the first file.
-    pub(super) places: Vec<Range<u64>>,
 }
 
 /// Takes samples of the first file that is not empty. Files before it are left out; it is opened once.
@@ -34,7 +31,7 @@ pub(super) fn take(
         if inputs.is_empty() {
             return Err(LoadError::Options("there is no file to read; check the path or the pattern".to_owned()));
         }
-        let first = inputs.remove(0);
+        let mut first = inputs.remove(0);
         let (head, at_end, source) = head(first.open_counted(memory)?, control)?;
         let mapped = source.mapped().unwrap_or(&[]);
         let bytes_max = sample_bytes(mapped, given);
@@ -60,8 +57,99 @@ pub(super) fn take(
                 places.push(place.start as u64..place.end as u64);
             }
         }
+        first.sampled = places;
         inputs.insert(0, first.already_opened(source));
-        return Ok(Sampled { sniffed, hints, places });
+        return Ok(Sampled { sniffed, hints });
+    }
+}
+
+/// Looks at the heads of the other files as well, whose columns are joined to those of the first by their names.
+pub(super) fn take_by_name(
+    inputs: &mut [InputFile],
+    sampled: &mut Sampled,
+    given: &Given,
+    memory: &Arc<Memory>,
+    control: &Control,
+) -> Result<(), LoadError> {
+    let first = sampled.sniffed.clone();
+    let is_json = first.family.value.json_layout().is_some();
+    if first.family.value == Family::FixedWidth {
+        return Err(LoadError::Options(format!(
+            "columns are to be found by name (UNION_BY_NAME), but {} is of fixed width, with columns at the same places in \
+             all files; leave UNION_BY_NAME out, or set FORMAT",
+            inputs[0].name()
+        )));
+    }
+    if !is_json && !first.header.value {
+        return Err(LoadError::Options(format!(
+            "columns are to be found by name (UNION_BY_NAME), but in {} no header was found ({}); give HEADER true, or \
+             leave UNION_BY_NAME out",
+            inputs[0].name(),
+            first.header.reason
+        )));
+    }
+    let alike = if is_json { given.clone() } else { first.as_given(given) };
+    for input in inputs.iter_mut().skip(1) {
+        let (head, at_end, source) = head(input.open_counted(memory)?, control)?;
+        let mapped = source.mapped().unwrap_or(&[]);
+        let bytes_max = sample_bytes(mapped, given);
+        let head = if mapped.is_empty() { &head[..] } else { &mapped[..mapped.len().min(bytes_max)] };
+        let at_end = at_end || head.len() == mapped.len() && !mapped.is_empty();
+        let sniffed = sniff(head, at_end, &alike);
+        check_alike(input, &first, &sniffed, || sniff(head, at_end, given))?;
+        input.sampled = vec![0..head.len() as u64];
+        sampled.join(&sniffed);
+    }
+    Ok(())
+}
+
+/// Refuses a file that another delimiter makes more of: its columns would be taken for one.
+fn check_alike(
+    input: &InputFile,
+    first: &Sniffed,
+    found: &Sniffed,
+    alone: impl FnOnce() -> Sniffed,
+) -> Result<(), LoadError> {
+    if first.family.value != Family::Delimited || found.columns.len() > 1 || first.columns.len() == 1 {
+        return Ok(());
+    }
+    let alone = alone();
+    if alone.columns.len() <= 1 || alone.delimiter.value == first.delimiter.value {
+        return Ok(());
+    }
+    Err(LoadError::Unfit {
+        file: input.name().to_owned(),
+        problem: format!(
+            "it looks like {alone}, and the files before like {first}; files of one dialect can be read as one"
+        ),
+    })
+}
+
+impl Sampled {
+    /// Joins the columns of another file to these.
+    fn join(&mut self, other: &Sniffed) {
+        let names =
+            |sniffed: &Sniffed| -> Vec<String> { sniffed.columns.iter().map(|column| column.name.clone()).collect() };
+        let places = if other.paths.is_empty() {
+            match_names(&names(other), names(&self.sniffed).iter().map(String::as_str))
+        } else {
+            let place = |path| self.sniffed.paths.iter().position(|known| known == path);
+            other.paths.iter().map(place).collect()
+        };
+        for (index, place) in places.into_iter().enumerate() {
+            let column = &other.columns[index];
+            if let Some(place) = place {
+                self.hints[place] = self.hints[place].join(column.types);
+                continue;
+            }
+            self.hints.push(column.types);
+            self.sniffed.columns.push(column.clone());
+            self.sniffed.paths.extend(other.paths.get(index).cloned());
+        }
+        let names = unique(self.sniffed.columns.iter().map(|column| column.name.clone()), false);
+        for (column, name) in self.sniffed.columns.iter_mut().zip(names) {
+            column.name = name;
+        }
     }
 }
 
@@ -77,13 +165,8 @@ fn other_places(length: usize) -> Vec<Range<usize>> {
 
 /// The head of a source, unless it is mapped, and the source as it was.
 fn head(source: Source, control: &Control) -> Result<(Vec<u8>, bool, Source), LoadError> {
-    let Input::Stream(mut reader) = source.input else {
-        let at_end = source.mapped().is_some_and(|bytes| bytes.len() <= SAMPLE_BYTES);
-        return Ok((Vec::new(), at_end, source));
-    };
-    let mut head = Vec::new();
-    let at_end = read_up_to(SAMPLE_BYTES + 1, &mut reader, &mut head, &source.name, control)?;
-    let again = io::Cursor::new(head.clone());
-    let reader: Box<dyn Read + Send> = if at_end { Box::new(again) } else { Box::new(again.chain(reader)) };
-    Ok((head, at_end, Source { input: Input::Stream(reader), ..source }))
+    match source.mapped() {
+        Some(bytes) => Ok((Vec::new(), bytes.len() <= SAMPLE_BYTES, source)),
+        None => source.with_head(SAMPLE_BYTES, control),
+    }
 }

@@ -7,12 +7,12 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_csv::PADDING;
-use longshore_storage::{Column, Memory, OutOfMemory};
+use longshore_storage::{Memory, OutOfMemory};
 
 use super::buffer::{Pool, TextBuffer};
 use super::splitter::{Splitter, grow};
 use super::{SPAN_BYTES_MIN, Span, SpanText, Surroundings, span_bytes_for};
-use crate::preamble::Preamble;
+use crate::preamble::{Fields, Preamble};
 use crate::{Control, LoadError};
 
 /// Bytes that the preamble is first looked for in.
@@ -50,7 +50,7 @@ impl StreamSpans {
     pub(super) fn new(
         name: String,
         reader: Box<dyn Read + Send>,
-        fields: &[Option<Column>],
+        fields: Fields<'_>,
         surroundings: &Surroundings<'_>,
     ) -> Result<(Self, Preamble), LoadError> {
         let Surroundings { options, tuning, control, memory, .. } = *surroundings;

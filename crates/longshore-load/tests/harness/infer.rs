@@ -20,6 +20,7 @@ pub fn request(tuning: &Tuning) -> InferRequest {
         given: Given::default(),
         types: Vec::new(),
         extra: Vec::new(),
+        by_name: false,
         options: comma(),
         tuning: tuning.clone(),
         memory: Memory::new(None),

@@ -46,6 +46,9 @@ impl Filling {
 pub(crate) fn find_files(names: &[String], options: &SourceOptions) -> Result<Vec<FoundFile>, Error> {
     let mut found = Vec::with_capacity(names.len());
     for name in names {
+        if let Location::Remote(address) = Location::parse(name) {
+            check_address(&address)?;
+        }
         match expand(std::slice::from_ref(name), &options.open.store) {
             Ok(files) => found.extend(files),
             Err(LoadError::Io { error, .. })
@@ -61,9 +64,32 @@ pub(crate) fn find_files(names: &[String], options: &SourceOptions) -> Result<Ve
     Ok(found)
 }
 
-/// What `file` is, as far as its first bytes tell; what is not a file is taken for text.
+/// What `file` is, as far as its first bytes tell; what is not a file is taken for text, unless its name says that it is
+/// none.
 pub(crate) fn kind_of(file: &FoundFile) -> Result<FileKind, Error> {
-    local_path(file).map_or(Ok(FileKind::Text), FileKind::of)
+    let Location::Remote(address) = &file.location else {
+        return local_path(file).map_or(Ok(FileKind::Text), FileKind::of);
+    };
+    check_address(address)?;
+    Ok(FileKind::Text)
+}
+
+/// Refuses an address whose name says that there is no text.
+fn check_address(address: &str) -> Result<(), Error> {
+    let path = address.split(['?', '#']).next().unwrap_or(address);
+    let extension = Path::new(path).extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("parquet" | "arrow" | "feather" | "ipc" | "arrows") => Err(not_here(address)),
+        _ => Ok(()),
+    }
+}
+
+/// The refusal of a Parquet or Arrow file that is elsewhere.
+pub(crate) fn not_here(address: &str) -> Error {
+    Error::unsupported(format!(
+        "{address}: Parquet and Arrow files are read from this machine only, and text from elsewhere as well; download it \
+         first"
+    ))
 }
 
 /// The path of `file`, if it is one of this machine.

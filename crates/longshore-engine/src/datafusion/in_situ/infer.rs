@@ -6,13 +6,15 @@
 use std::sync::Arc;
 
 use longshore_format::json::{Layout, detect_layout};
-use longshore_format::sniff::{Family, SAMPLE_BYTES, Sniffed, sniff};
-use longshore_load::{Control, FieldTarget, InferRequest, InferredColumn, LoadError, TextOptions, Tuning, infer};
+use longshore_format::sniff::{Family, Given, Sniffed};
+use longshore_load::{
+    Control, FieldTarget, InferRequest, InferredColumn, LoadError, OtherFields, TextOptions, Tuning, infer,
+};
 use longshore_storage::{Column, ColumnType, Memory, Schema};
 
-use super::FileRejects;
 use super::files::Filling;
 use super::text::{TextInput, Texts};
+use super::{FileRejects, explain};
 use crate::Error;
 use crate::sql::options::{Format, Options};
 
@@ -45,14 +47,22 @@ impl Finder<'_> {
         let name = texts.name();
         let further = texts.further_columns(self.options)?;
         let request = self.request(&head, &further)?;
+        if request.by_name {
+            texts.check_read_again()?;
+        }
         let inputs = texts.all_inputs(self.options, &further);
         let files = inputs.iter().map(TextInput::file).collect();
         let found = infer(files, &request, self.control).map_err(|error| Self::explained(error, &head, &request))?;
         let names: Vec<&str> = found.schema.columns().iter().map(|column| column.name.as_str()).collect();
         self.options.check_found(&name, &names)?;
         let count = found.columns.len();
+        let targets = found.columns.iter().enumerate();
+        let targets = targets.map(|(index, column)| (column.name.clone(), FieldTarget::new(index))).collect();
+        let has_header = request.by_name && found.sniffed.family.value.json_layout().is_none();
+        let names = has_header.then(|| Arc::new(self.options.names_in_header(targets, OtherFields::Refuse)));
         let inputs = inputs.into_iter().map(|mut input| {
             input.fields = (0..count).map(|column| Some(FieldTarget::new(column))).collect();
+            input.names.clone_from(&names);
             input.move_fills(count);
             input
         });
@@ -67,17 +77,18 @@ impl Finder<'_> {
 
     /// What inference is asked for.
     pub(crate) fn request(&self, head: &[u8], further: &[(Column, Filling)]) -> Result<InferRequest, Error> {
-        let mut given = self.options.sniffing()?;
+        if self.options.union_by_name
+            && let Some(format @ (Format::Logfmt | Format::Pattern)) = self.options.format
+        {
+            return Err(Error::unsupported(format!(
+                "UNION_BY_NAME with FORMAT {} needs the columns: give them, and each file is read by their names",
+                format.name()
+            )));
+        }
+        let given = sniffing(self.options, head)?;
         if self.options.format == Some(Format::Pattern) && given.rules.pattern.is_none() {
             // Says what is missing.
             self.options.text(&[], || Ok(Vec::new()))?;
-        }
-        if self.options.format == Some(Format::Json) {
-            given.family = Some(match self.options.layout().or_else(|| detect_layout(head)) {
-                Some(Layout::Lines) => Family::JsonLines,
-                Some(Layout::Values) => Family::JsonValues,
-                _ => Family::JsonArray,
-            });
         }
         let mut options = self.options.text_without_language(self.types);
         if let Some(rejects) = self.rejects {
@@ -91,6 +102,7 @@ impl Finder<'_> {
             given,
             types: self.types.iter().filter(|(name, _)| !of_folder(name)).cloned().collect(),
             extra: further.iter().map(|(column, _)| column.clone()).collect(),
+            by_name: self.options.union_by_name,
             options,
             tuning: self.tuning.clone(),
             memory: Arc::clone(self.memory),
@@ -99,11 +111,19 @@ impl Finder<'_> {
 
     /// Says what was taken for what: the error may be of a dialect that is not the file's.
     pub(crate) fn explained(error: LoadError, head: &[u8], request: &InferRequest) -> Error {
-        let error = Error::from(error);
-        if error.kind() != crate::ErrorKind::Data {
-            return error;
-        }
-        let sniffed = sniff(head, head.len() < SAMPLE_BYTES, &request.given);
-        Error::new(error.kind(), format!("{error} (the file was read with {sniffed}, of which what you give wins)"))
+        explain::explained(Error::from(error), head, &request.given)
     }
+}
+
+/// What `options` say to whoever finds out the rest of a text that begins with `head`.
+pub(super) fn sniffing(options: &Options, head: &[u8]) -> Result<Given, Error> {
+    let mut given = options.sniffing()?;
+    if options.format == Some(Format::Json) {
+        given.family = Some(match options.layout().or_else(|| detect_layout(head)) {
+            Some(Layout::Lines) => Family::JsonLines,
+            Some(Layout::Values) => Family::JsonValues,
+            _ => Family::JsonArray,
+        });
+    }
+    Ok(given)
 }

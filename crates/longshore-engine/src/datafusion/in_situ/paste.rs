@@ -12,7 +12,7 @@ use crate::sql::names;
 use crate::sql::options::{OptionValue, is_secret};
 
 /// Options that other arguments of the statement say.
-const SAID_OTHERWISE: [&str; 4] = ["TYPES", "NORMALIZE_NAMES", "DATE_ORDER", "PATHS"];
+const SAID_OTHERWISE: [&str; 3] = ["TYPES", "DATE_ORDER", "PATHS"];
 
 /// An argument: name and value.
 type Argument = (String, String);
@@ -28,6 +28,8 @@ pub(super) fn statement(found: &FoundText, request: &ReadCsv) -> String {
     }
     for item in &request.items {
         let is_said = arguments.iter().any(|(name, _)| *name == item.name);
+        // The names in headers count where columns are found by them.
+        let is_said = is_said || item.name == "NORMALIZE_NAMES" && !request.options().union_by_name;
         if !is_said && !SAID_OTHERWISE.contains(&item.name.as_str()) && !is_secret(&item.name) {
             arguments.push((item.name.clone(), value(&item.value)));
         }

@@ -12,13 +12,15 @@ use datafusion::datasource::TableType;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
-use longshore_load::{Control, FieldTarget, Fill, InputFile, LoadError, Source, TextOptions, Tuning};
+use longshore_load::{
+    Control, FieldNames, FieldTarget, Fill, InputFile, LoadError, OtherFields, Source, TextOptions, Tuning,
+};
 use longshore_source::{FoundFile, Location, OpenOptions};
 use longshore_storage::{Column, Memory, Schema};
 
 use super::TextSource;
 use super::files::{self, Filling};
-use super::prune;
+use super::{detect, prune};
 use crate::Error;
 use crate::datafusion::predicate::Predicate;
 use crate::datafusion::pushdown::Projection;
@@ -39,6 +41,8 @@ pub(crate) struct TextInput {
     reads_once: bool,
     /// What becomes of each field.
     pub(crate) fields: Vec<Option<FieldTarget>>,
+    /// How the header decides that.
+    pub(super) names: Option<Arc<FieldNames>>,
     /// What goes into columns that no field goes to.
     pub(crate) fills: Vec<(usize, Fill)>,
     /// What its folders say.
@@ -48,8 +52,8 @@ pub(crate) struct TextInput {
 }
 
 impl TextInput {
-    /// The file `found`, opened as `options` say; its i-th field goes to column `fields[i]`.
-    fn of_file(found: &FoundFile, options: &OpenOptions, fields: &[Option<usize>]) -> Self {
+    /// The file `found`, opened as `options` say.
+    fn of_file(found: &FoundFile, options: &OpenOptions) -> Self {
         let name = found.location.to_string();
         let location = found.location.clone();
         let options = options.clone();
@@ -57,34 +61,30 @@ impl TextInput {
         let open: Open = if is_read_again(found) { Arc::new(open) } else { once(&name, open) };
         let partitions = found.partitions.clone();
         let reads_once = !is_read_again(found);
-        Self { reads_once, partitions, ..Self::new(name, found.bytes, open, fields) }
+        Self { reads_once, partitions, ..Self::new(name, found.bytes, open) }
     }
 
-    /// What `reader` gives, once; its i-th field goes to column `fields[i]`.
-    fn of_reader(name: &str, reader: Box<dyn Read + Send>, options: &OpenOptions, fields: &[Option<usize>]) -> Self {
+    /// What `reader` gives, once.
+    fn of_reader(name: &str, reader: Box<dyn Read + Send>, options: &OpenOptions) -> Self {
         let (to_open, options) = (name.to_owned(), options.clone());
         let open = once(name, move || longshore_source::open_reader(&to_open, reader, None, &options));
-        Self { reads_once: true, ..Self::new(name.to_owned(), None, open, fields) }
+        Self { reads_once: true, ..Self::new(name.to_owned(), None, open) }
     }
 
-    /// What is open already; its i-th field goes to column `fields[i]`.
-    fn of_source(name: &str, found: Option<FoundFile>, source: Source, fields: &[Option<usize>]) -> Self {
+    /// What is open already.
+    fn of_source(name: &str, found: Option<FoundFile>, source: Source) -> Self {
         let partitions = found.map_or_else(Vec::new, |found| found.partitions);
-        Self {
-            reads_once: true,
-            partitions,
-            ..Self::new(name.to_owned(), None, once(name, move || Ok(source)), fields)
-        }
+        Self { reads_once: true, partitions, ..Self::new(name.to_owned(), None, once(name, move || Ok(source))) }
     }
 
-    fn new(name: String, bytes: Option<u64>, open: Open, fields: &[Option<usize>]) -> Self {
-        let fields = fields.iter().map(|column| column.map(FieldTarget::new)).collect();
+    fn new(name: String, bytes: Option<u64>, open: Open) -> Self {
         Self {
             name,
             open,
             bytes,
             reads_once: false,
-            fields,
+            fields: Vec::new(),
+            names: None,
             fills: Vec::new(),
             partitions: Vec::new(),
             known: Vec::new(),
@@ -117,6 +117,7 @@ impl TextInput {
         let open = Arc::clone(&self.open);
         let mut file = InputFile::new(&self.name, move || open(), &[]);
         file.fields.clone_from(&self.fields);
+        file.names.clone_from(&self.names);
         file.fills.clone_from(&self.fills);
         file.bytes = self.bytes;
         file.reads_once = self.reads_once;
@@ -147,7 +148,37 @@ pub(crate) enum Texts {
     /// What can be read once, and its name.
     Reader(String, Box<dyn Read + Send>),
     /// What can be read once, and was opened to look at its head: its name, and the file if it is one.
-    Opened(String, Option<FoundFile>, Source),
+    Opened(String, Option<FoundFile>, Box<Source>),
+}
+
+/// The columns that the fields of texts go to.
+pub(crate) struct Wanted<'a> {
+    /// These columns, in the order of the fields where nothing else tells.
+    pub(crate) columns: Vec<&'a Column>,
+    /// Their places in the table.
+    pub(crate) places: &'a [usize],
+    /// What goes into other columns of it.
+    pub(crate) fillings: &'a [(usize, Filling)],
+    /// Whether the user listed them.
+    pub(crate) are_listed: bool,
+}
+
+impl Wanted<'_> {
+    /// What a field is that goes to the column at `index` of these.
+    pub(super) fn target(&self, options: &Options, index: usize) -> FieldTarget {
+        let default = options.default_of(&self.columns[index].name).map(str::to_owned);
+        FieldTarget { column: self.places[index], default }
+    }
+
+    /// The same for all of them, with their names.
+    pub(super) fn targets(&self, options: &Options) -> Vec<(String, FieldTarget)> {
+        (0..self.columns.len()).map(|index| (self.columns[index].name.clone(), self.target(options, index))).collect()
+    }
+
+    /// What becomes of fields that are none of these, where that can be told.
+    pub(super) fn others(&self) -> OtherFields {
+        if self.are_listed { OtherFields::ReadOver } else { OtherFields::Refuse }
+    }
 }
 
 impl Texts {
@@ -169,72 +200,118 @@ impl Texts {
         files::further_columns(files, &options.source, &options.types)
     }
 
-    /// How to read texts with `columns`, the i-th of which is the column `places[i]` of the table; `fillings` are for
-    /// other columns of it.
+    /// How to read texts whose fields go to the columns `wanted`.
     pub(crate) fn plan(
         mut self,
         options: &Options,
-        columns: &[&str],
-        places: &[usize],
-        fillings: &[(usize, Filling)],
+        wanted: &Wanted<'_>,
         control: &Control,
     ) -> std::result::Result<(Vec<TextInput>, TextOptions), Error> {
-        let plan = options.text(columns, || self.head(options, control))?;
-        let fields: Vec<Option<usize>> = plan.fields.iter().map(|field| field.map(|field| places[field])).collect();
-        let mut inputs = self.inputs(options, &fields);
+        if options.auto {
+            detect::plan(self, options, wanted, control)
+        } else {
+            self.plan_as_said(options, wanted, control)
+        }
+    }
+
+    /// The same where nothing is to be found out.
+    pub(super) fn plan_as_said(
+        mut self,
+        options: &Options,
+        wanted: &Wanted<'_>,
+        control: &Control,
+    ) -> std::result::Result<(Vec<TextInput>, TextOptions), Error> {
+        let names: Vec<&str> = wanted.columns.iter().map(|column| column.name.as_str()).collect();
+        let plan = options.text(&names, || self.head(options, control))?;
+        let fields: Vec<_> = plan.fields.iter().map(|field| field.map(|field| wanted.target(options, field))).collect();
+        let names = options.field_names(wanted.targets(options), wanted.others()).map(Arc::new);
+        let mut inputs = self.inputs(options, wanted.fillings);
         for input in &mut inputs {
-            for (target, field) in input.fields.iter_mut().zip(&plan.fields) {
-                if let (Some(target), Some(field)) = (target, field) {
-                    target.default = options.default_of(columns[*field]).map(str::to_owned);
-                }
-            }
-            input.fill(fillings);
+            input.fields.clone_from(&fields);
+            input.names.clone_from(&names);
         }
         Ok((inputs, plan.options))
     }
 
     /// The texts, the fields of which are not known yet; `further` are what goes into the columns behind them.
     pub(crate) fn all_inputs(self, options: &Options, further: &[(Column, Filling)]) -> Vec<TextInput> {
-        let mut inputs = self.inputs(options, &[]);
         let fillings: Vec<_> = further.iter().map(|(_, filling)| filling.clone()).enumerate().collect();
+        self.inputs(options, &fillings)
+    }
+
+    pub(super) fn inputs(self, options: &Options, fillings: &[(usize, Filling)]) -> Vec<TextInput> {
+        let open = &options.source.open;
+        let mut inputs: Vec<TextInput> = match self {
+            Self::Files(files) => files.iter().map(|file| TextInput::of_file(file, open)).collect(),
+            Self::Reader(name, reader) => vec![TextInput::of_reader(&name, reader, open)],
+            Self::Opened(name, file, source) => vec![TextInput::of_source(&name, file, *source)],
+        };
         for input in &mut inputs {
-            input.fill(&fillings);
+            input.fill(fillings);
         }
         inputs
     }
 
-    fn inputs(self, options: &Options, fields: &[Option<usize>]) -> Vec<TextInput> {
+    /// The head of the first text, whether it is all of it, and the texts as they were.
+    pub(super) fn with_head(
+        self,
+        options: &Options,
+        control: &Control,
+    ) -> std::result::Result<(Vec<u8>, bool, Self), Error> {
         let open = &options.source.open;
-        match self {
-            Self::Files(files) => files.iter().map(|file| TextInput::of_file(file, open, fields)).collect(),
-            Self::Reader(name, reader) => vec![TextInput::of_reader(&name, reader, open, fields)],
-            Self::Opened(name, file, source) => vec![TextInput::of_source(&name, file, source, fields)],
-        }
-    }
-
-    /// The head of the first text. What can be read only once is open then.
-    pub(crate) fn head(&mut self, options: &Options, control: &Control) -> std::result::Result<Vec<u8>, Error> {
-        let open = &options.source.open;
-        let (name, file, source) = match std::mem::replace(self, Self::Files(Vec::new())) {
-            Self::Files(files) => {
-                let Some(first) = files.first().cloned() else { return Ok(Vec::new()) };
-                if files.len() > 1 || is_read_again(&first) {
-                    *self = Self::Files(files);
-                    if !is_read_again(&first) {
-                        return Ok(Vec::new());
-                    }
-                    return Ok(longshore_source::open(&first.location, open)?.peeked(HEAD_BYTES, control)?.0);
-                }
-                (first.location.to_string(), Some(first.clone()), longshore_source::open(&first.location, open)?)
-            }
+        let (name, file, source) = match self {
             Self::Reader(name, reader) => {
                 let source = longshore_source::open_reader(&name, reader, None, open)?;
                 (name, None, source)
             }
-            Self::Opened(name, file, source) => (name, file, source),
+            Self::Opened(name, file, source) => (name, file, *source),
+            Self::Files(files) => {
+                let Some(first) = files.first().cloned() else { return Ok((Vec::new(), true, Self::Files(files))) };
+                if is_read_again(&first) {
+                    let source = longshore_source::open(&first.location, open)?;
+                    let (head, at_end, _) = source.with_head(HEAD_BYTES, control)?;
+                    return Ok((head, at_end, Self::Files(files)));
+                }
+                if files.len() > 1 {
+                    return Err(Error::unsupported(format!(
+                        "{} can be read only once, and must be looked at first; load it alone, or say what it is without AUTO",
+                        first.location
+                    )));
+                }
+                let source = longshore_source::open(&first.location, open)?;
+                (first.location.to_string(), Some(first), source)
+            }
         };
-        let (head, source) = source.peeked(HEAD_BYTES, control)?;
-        *self = Self::Opened(name, file, source);
+        let (head, at_end, source) = source.with_head(HEAD_BYTES, control)?;
+        Ok((head, at_end, Self::Opened(name, file, Box::new(source))))
+    }
+
+    /// Refuses several files if one cannot be read twice.
+    pub(crate) fn check_read_again(&self) -> std::result::Result<(), Error> {
+        match self {
+            Self::Files(files) if files.len() > 1 => match files.iter().find(|file| !is_read_again(file)) {
+                Some(file) => Err(Error::unsupported(format!(
+                    "{} can be read only once, and UNION_BY_NAME must look at every file first; save it to a file",
+                    file.location
+                ))),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// The head of the first text; nothing of one of several files that can be read only once. What can be read only
+    /// once is open then.
+    pub(crate) fn head(&mut self, options: &Options, control: &Control) -> std::result::Result<Vec<u8>, Error> {
+        let several_once = match self {
+            Self::Files(files) => files.len() > 1 && !is_read_again(&files[0]),
+            Self::Reader(..) | Self::Opened(..) => false,
+        };
+        if several_once {
+            return Ok(Vec::new());
+        }
+        let (head, _, texts) = std::mem::replace(self, Self::Files(Vec::new())).with_head(options, control)?;
+        *self = texts;
         Ok(head)
     }
 }

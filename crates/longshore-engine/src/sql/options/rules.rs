@@ -269,6 +269,14 @@ pub const OPTIONS: &[OptionRule] = &[
         "folders such as `year=2024` are columns of that value",
     )
     .one_of(&["true", "false"]),
+    rule(
+        "UNION_BY_NAME",
+        READING,
+        "`true`, `false`",
+        "`false`",
+        "each file's header says which column its fields go to; columns that a file does not have are NULL in its rows",
+    )
+    .one_of(&["true", "false"]),
     rule("ENDPOINT", READING, "address", "`AWS_ENDPOINT_URL`, or Amazon", "the S3-compatible store of `s3://` files"),
     rule("REGION", READING, "text", "`AWS_REGION`", "of the store"),
     rule("ACCESS_KEY_ID", READING, "text", "`AWS_ACCESS_KEY_ID`", "who asks the store"),
@@ -310,7 +318,7 @@ pub const OPTIONS: &[OptionRule] = &[
         &[Use::CopyFrom],
         "`true`, `false`",
         "`false`",
-        "make the table if there is none, with the columns that are found out",
+        "find out what the file is; make the table if there is none, with the columns that are found out",
     )
     .one_of(&["true", "false"]),
     rule(

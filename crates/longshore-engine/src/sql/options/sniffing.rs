@@ -1,12 +1,35 @@
 //! What the options say to whoever finds out the rest of a text. Not here: finding out (`longshore-format::sniff`).
 
-use longshore_format::sniff::{Family, Given as Sniffing, QuoteChoice};
+use longshore_format::sniff::{Family, Given as Sniffing, QuoteChoice, Sniffed};
 use longshore_load::{Header, TrailingDelimiter};
 
 use super::{Format, Options};
 use crate::Error;
 
 impl Options {
+    /// What was found of a delimited text that differs from what is in force here, as options.
+    pub(crate) fn unlike(&self, sniffed: &Sniffed) -> Vec<String> {
+        if !matches!(self.format, None | Some(Format::Csv | Format::Tsv)) {
+            return Vec::new();
+        }
+        let language = &self.language;
+        let delimiter = if self.format == Some(Format::Tsv) { "\t" } else { "," };
+        let quote = language.quote.unwrap_or(Some(b'"'));
+        let comment = language.comment.as_ref().map(|text| text.as_bytes().to_vec());
+        let same = |name: &str| match name {
+            "DELIMITER" => language.delimiter.as_deref().unwrap_or(delimiter).as_bytes() == sniffed.delimiter.value,
+            "QUOTE" => quote == sniffed.quote.value,
+            "ESCAPE" => language.escape == sniffed.escape.value,
+            "COMMENT" => comment == sniffed.comment.value,
+            "SKIP" => self.skip_lines == sniffed.skip_lines.value as u64,
+            "HEADER" => (self.header != Header::None) == sniffed.header.value,
+            // The values of others do not depend on how records are taken apart, or are found by themselves.
+            _ => true,
+        };
+        let options = sniffed.options().into_iter().filter(|option| !same(option.name));
+        options.map(|option| format!("{} {}", option.name, option.value)).collect()
+    }
+
     /// What was said, for whoever finds out the rest.
     pub(crate) fn sniffing(&self) -> Result<Sniffing, Error> {
         let language = &self.language;
