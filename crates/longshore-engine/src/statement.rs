@@ -34,6 +34,7 @@ use sqlparser::ast::{Expr, ObjectType, Query, Statement};
 
 use prepare::Execution;
 
+use crate::catalog::Catalog;
 use crate::prepared::{Done, Prepared, literal};
 use crate::session::Streams;
 use crate::sql::{self, Parsed, repeated};
@@ -81,7 +82,9 @@ pub(crate) async fn execute(parts: Parts<'_>, sql: &str) -> Result<Outcome, Erro
     }
     let Parts { database, block, streams, control, .. } = parts;
     block
-        .run(nature(&parsed), async |work| execute_in(&Context { database, control, work }, streams, parsed).await)
+        .run(nature(&parsed, &database.catalog), async |work| {
+            execute_in(&Context { database, control, work }, streams, parsed).await
+        })
         .await
 }
 
@@ -129,11 +132,13 @@ pub(crate) async fn execute_prepared(
 }
 
 /// What a statement does to a transaction block.
-fn nature(parsed: &Parsed) -> Nature {
+fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
     match parsed {
         Parsed::Empty | Parsed::CopyTo(_) => Nature::Reads,
-        Parsed::CopyFrom(copy) if copy.options.iter().any(|option| option.name == "AUTO") => {
-            Nature::Definite("COPY with AUTO")
+        Parsed::CopyFrom(copy)
+            if catalog.get(&copy.table).is_none() && copy.options.iter().any(|option| option.name == "AUTO") =>
+        {
+            Nature::Definite("COPY with AUTO into a table that does not exist")
         }
         Parsed::CopyFrom(_) => Nature::Writes,
         Parsed::CreateFrom(_) => Nature::Definite("CREATE TABLE"),

@@ -42,7 +42,7 @@ impl FieldNames {
             let name = &header[index];
             let number = index + 1;
             if let Some(place) = place {
-                if let Some(other) = places[..index].iter().position(|earlier| earlier == &Some(*place)) {
+                if let Some(other) = places[..index].iter().position(|earlier| *earlier == Some(*place)) {
                     return Err(format!(
                         "the header names fields {} and {number} {:?}; fields of one name cannot be told apart by name",
                         other + 1,

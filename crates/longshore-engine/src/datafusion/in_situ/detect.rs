@@ -39,7 +39,7 @@ pub(super) fn plan(
     let given = sniffing(options, &head)?;
     let sniffed = sniff(&head, at_end, &given);
     if let Some(layout) = sniffed.family.value.json_layout() {
-        return texts.plan_as_said(&options.taken_for_json(layout), wanted);
+        return texts.plan_as_said(&options.taken_for_json(layout), wanted, control);
     }
     if sniffed.columns.is_empty() {
         return texts.plan_as_said(options, wanted, control);

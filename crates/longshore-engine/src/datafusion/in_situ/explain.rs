@@ -34,7 +34,7 @@ pub(crate) fn of_load(error: Error, texts: &Texts, options: &Options) -> Error {
     if error.kind() != ErrorKind::Data {
         return error;
     }
-    let Ok(head) = texts.head(options) else { return error };
+    let Ok(head) = texts.head_again(options) else { return error };
     if options.auto {
         return match super::infer::sniffing(options, &head) {
             Ok(given) => explained(error, &head, &given),

@@ -266,7 +266,7 @@ impl Texts {
             }
             Self::Opened(name, file, source) => (name, file, *source),
             Self::Files(files) => {
-                let Some(first) = files.first().cloned() else { return Ok((Vec::new(), true, Self::Files(files))) };
+                let Some(first) = first_of(&files).cloned() else { return Ok((Vec::new(), true, Self::Files(files))) };
                 if is_read_again(&first) {
                     let source = longshore_source::open(&first.location, open)?;
                     let (head, at_end, _) = source.with_head(HEAD_BYTES, control)?;
@@ -304,7 +304,7 @@ impl Texts {
     /// once is open then.
     pub(crate) fn head(&mut self, options: &Options, control: &Control) -> std::result::Result<Vec<u8>, Error> {
         let several_once = match self {
-            Self::Files(files) => files.len() > 1 && !is_read_again(&files[0]),
+            Self::Files(files) => files.len() > 1 && first_of(files).is_some_and(|first| !is_read_again(first)),
             Self::Reader(..) | Self::Opened(..) => false,
         };
         if several_once {
@@ -314,6 +314,21 @@ impl Texts {
         *self = texts;
         Ok(head)
     }
+
+    /// The head of the first text, opened for it alone; nothing of what can be read only once.
+    pub(super) fn head_again(&self, options: &Options) -> std::result::Result<Vec<u8>, Error> {
+        let first = match self {
+            Self::Files(files) => first_of(files).filter(|first| is_read_again(first)),
+            Self::Reader(..) | Self::Opened(..) => None,
+        };
+        let Some(first) = first else { return Ok(Vec::new()) };
+        Ok(longshore_source::open(&first.location, &options.source.open)?.with_head(HEAD_BYTES, &Control::new())?.0)
+    }
+}
+
+/// The first of `files` that is not empty, as far as that is known before they are opened.
+fn first_of(files: &[FoundFile]) -> Option<&FoundFile> {
+    files.iter().find(|file| file.bytes != Some(0)).or(files.first())
 }
 
 /// Whether a file can be read as often as is needed: not so pipes and standard input.
