@@ -196,7 +196,9 @@ fn run(
     if request.by_name && sniffed.family.value.json_layout().is_none() {
         options.header = Header::Skip;
         let names = Arc::new(names_of(&sniffed, &given));
-        inputs.iter_mut().for_each(|input| input.names = Some(Arc::clone(&names)));
+        for input in &mut inputs {
+            input.names = Some(Arc::clone(&names));
+        }
     } else if inputs.len() > 1 && sniffed.named_by_header {
         // Columns in another order must not be taken for each other.
         options.header = Header::Match;

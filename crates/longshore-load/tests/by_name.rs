@@ -13,8 +13,10 @@ use longshore_load::{
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 use tempfile::NamedTempFile;
 
-/// Columns that files may have, and what a value of them is in some row.
-const COLUMNS: [(&str, fn(usize) -> String); 5] = [
+/// A column that files may have, and what a value of it is in some row.
+type Named = (&'static str, fn(usize) -> String);
+
+const COLUMNS: [Named; 5] = [
     ("id", |row| row.to_string()),
     ("name", |row| format!("\"n,{row}\"")),
     ("late", |row| if row == 70 { "x".to_owned() } else { row.to_string() }),
@@ -36,7 +38,7 @@ fn shuffled(seed: usize, count: usize) -> Vec<usize> {
 fn files(seed: usize) -> (Vec<NamedTempFile>, NamedTempFile) {
     let mut order: Vec<usize> = Vec::new();
     let parts: Vec<Vec<usize>> =
-        (0..4).map(|part| shuffled(seed * 4 + part, 5)[..1 + (seed + part) % 5].to_vec()).collect();
+        (0..4).map(|part| shuffled(seed * 4 + part, 5)[..=(seed + part) % 5].to_vec()).collect();
     for part in &parts {
         let new: Vec<usize> = part.iter().copied().filter(|column| !order.contains(column)).collect();
         order.extend(new);
@@ -52,8 +54,8 @@ fn files(seed: usize) -> (Vec<NamedTempFile>, NamedTempFile) {
             let line = |columns: &[usize]| {
                 columns.iter().map(|column| values.get(column).map_or("", String::as_str)).collect::<Vec<_>>().join(",")
             };
-            text += &format!("{}\n", line(part));
-            all += &format!("{}\n", line(&order));
+            text += &(line(part) + "\n");
+            all += &(line(&order) + "\n");
         }
         files.push(file(text.as_bytes()));
     }

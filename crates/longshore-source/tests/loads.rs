@@ -84,6 +84,7 @@ fn progress_is_told_in_the_bytes_of_the_file() {
         // What is read once more where types are found out does not count again.
         let input = InputFile::new("FILE", move || open(&location, &options), &[]);
         let request = InferRequest {
+            by_name: false,
             given: Given::default(),
             types: Vec::new(),
             extra: Vec::new(),

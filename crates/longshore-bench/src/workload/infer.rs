@@ -62,6 +62,7 @@ const LATE_GIVEN: &str = "integers but for the last line, types given";
 
 fn request(tuning: &Tuning, memory: &Arc<Memory>, delimiter: Text) -> InferRequest {
     InferRequest {
+        by_name: false,
         given: longshore_format::sniff::Given::default(),
         types: Vec::new(),
         extra: Vec::new(),

@@ -20,7 +20,7 @@ pub(crate) fn name_apart(query: &mut Query) {
             _ => None,
         };
         let Some(name) = name.cloned() else { continue };
-        let alias = (1..).map(|number| format!("{}_{number}", name.value)).find(|alias| !taken.contains(alias));
+        let alias = (1..u32::MAX).map(|number| format!("{}_{number}", name.value)).find(|alias| !taken.contains(alias));
         if let (Some(alias), SelectItem::UnnamedExpr(expr)) = (alias, &*item) {
             taken.push(alias.clone());
             *item = SelectItem::ExprWithAlias {

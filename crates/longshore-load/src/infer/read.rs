@@ -259,7 +259,7 @@ impl Inference<'_> {
                 self.guesses.widen(&self.classify(plan, &rows), &plan.guess, column);
                 return Ok(Ending::Widened);
             }
-            let sampled = self.is_sampled(work, &piece);
+            let sampled = Self::is_sampled(work, &piece);
             for (column, found) in found.iter_mut().enumerate() {
                 let Some(position) = plan.positions[column] else { continue };
                 match if sampled { plan.guess.column(column).look(true) } else { plan.looks[column] } {
@@ -295,7 +295,7 @@ impl Inference<'_> {
     }
 
     /// Whether a piece overlaps a place of its file that hints came from.
-    fn is_sampled(&self, work: &Work, piece: &Piece<'_>) -> bool {
+    fn is_sampled(work: &Work, piece: &Piece<'_>) -> bool {
         let start = work.span.offset + piece.start as u64;
         let end = start + piece.bytes as u64;
         work.file.input.sampled.iter().any(|place| start < place.end && place.start < end)

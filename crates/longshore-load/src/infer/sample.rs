@@ -97,7 +97,8 @@ pub(super) fn take_by_name(
         let at_end = at_end || head.len() == mapped.len() && !mapped.is_empty();
         let sniffed = sniff(head, at_end, &alike);
         check_alike(input, &first, &sniffed, || sniff(head, at_end, given))?;
-        input.sampled = vec![0..head.len() as u64];
+        input.sampled.clear();
+        input.sampled.push(0..head.len() as u64);
         sampled.join(&sniffed);
     }
     Ok(())

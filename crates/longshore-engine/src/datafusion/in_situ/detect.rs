@@ -57,7 +57,9 @@ pub(super) fn plan(
         Way::ByName(names) => {
             text.header = Header::Skip;
             let names = Arc::new(names);
-            inputs.iter_mut().for_each(|input| input.names = Some(Arc::clone(&names)));
+            for input in &mut inputs {
+                input.names = Some(Arc::clone(&names));
+            }
         }
     }
     Ok((inputs, text))
@@ -114,7 +116,7 @@ fn assigned<'a>(sniffed: &'a Sniffed, way: &Way, wanted: &'a Wanted<'_>) -> Vec<
 fn spell(values: &mut ValueOptions, found: &Found, column: &Column) {
     let is_text = matches!(column.column_type, ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_));
     let decision = &found.decision;
-    let format = decision.value_type.layout().map(|layout| layout.format());
+    let format = decision.value_type.layout().map(longshore_format::sniff::types::Layout::format);
     let is_said = match column.column_type {
         ColumnType::Date => values.date_format.is_some(),
         ColumnType::Timestamp | ColumnType::TimestampTz => values.timestamp_format.is_some(),

@@ -202,7 +202,7 @@ impl Texts {
 
     /// How to read texts whose fields go to the columns `wanted`.
     pub(crate) fn plan(
-        mut self,
+        self,
         options: &Options,
         wanted: &Wanted<'_>,
         control: &Control,
