@@ -236,9 +236,9 @@ impl Read for Endless {
 async fn what_is_cancelled_leaves_nothing_behind() {
     let directory = tempfile::tempdir().expect("a directory");
     let root = directory.path().display();
-    // 150 MB of text in some hundred kilobytes, so that nobody is done before it is cancelled.
+    // 600 MB of text in few megabytes, so that nobody is done before it is cancelled.
     let made = std::process::Command::new("sh")
-        .args(["-c", &format!("yes '1,a text that is repeated' | head -c 150000000 | gzip -1 > '{root}/f.csv.gz'")])
+        .args(["-c", &format!("yes '1,a text that is repeated' | head -c 600000000 | gzip -1 > '{root}/f.csv.gz'")])
         .status()
         .expect("a shell");
     assert!(made.success());
@@ -261,7 +261,7 @@ async fn what_is_cancelled_leaves_nothing_behind() {
         session.set_input(Endless);
         let control = session.control();
         let canceller = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(150));
+            std::thread::sleep(Duration::from_millis(100));
             control.cancel();
         });
         let begin = Instant::now();

@@ -280,7 +280,7 @@ fn options_that_do_not_go_together_are_refused() {
     );
     assert_eq!(
         error(&|o| o.delimiter = "a\"".into()),
-        "QUOTE and DELIMITER both use '\\\"'; choose different characters"
+        "QUOTE and DELIMITER are both '\\\"'; choose different characters"
     );
     assert_eq!(
         error(&|o| o.comment = Some("\"".into())),

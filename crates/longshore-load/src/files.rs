@@ -246,9 +246,17 @@ impl Files {
         Ok(())
     }
 
+    /// The name of the file that is read now, if it cannot be read twice.
+    pub(crate) fn read_once_now(&self) -> Option<String> {
+        let state = self.state();
+        state.current.as_ref().filter(|file| file.input.reads_once).map(|file| file.name.clone())
+    }
+
     /// Spans of a stream that was read before, anew.
     pub(crate) fn open_again(&self, file: &OpenFile, control: &Control) -> Result<Spans, LoadError> {
         let FilesPlan { options, tuning, memory, .. } = &self.plan;
+        // The same spans, whatever memory there is now.
+        let tuning = &Tuning { span_bytes: file.spans.span_bytes().or(tuning.span_bytes), ..tuning.clone() };
         let surroundings = Surroundings { options, tuning, files: self.count, stops: &self.stops, control, memory };
         Spans::new(file.input.open_counted(memory)?, Fields::Known(&file.fields), &surroundings).map(|(spans, _)| spans)
     }

@@ -162,6 +162,14 @@ impl Spans {
         }
     }
 
+    /// Bytes of each span of a stream, about.
+    pub(crate) fn span_bytes(&self) -> Option<usize> {
+        match self {
+            Self::Mapped(_) => None,
+            Self::Stream(spans) => Some(spans.span_bytes()),
+        }
+    }
+
     /// Bytes of the source; 0 if unknown.
     pub(crate) fn bytes_total(&self) -> u64 {
         match self {

@@ -150,8 +150,10 @@ fn threaded(isolation: Isolation, indexed: bool, seed: u64, sessions: usize, tra
     let records = std::thread::scope(|scope| {
         let loader = scope.spawn(load);
         let threads: Vec<_> = (0..sessions).map(|number| scope.spawn(move || run(number))).collect();
-        let mut records: Vec<Record> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        let ended: Vec<_> = threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        // Also where one has panicked, or the load would go on for ever.
         done.store(true, Ordering::Relaxed);
+        let mut records: Vec<Record> = ended.into_iter().flat_map(Result::unwrap).collect();
         records.extend(loader.join().unwrap());
         records
     });

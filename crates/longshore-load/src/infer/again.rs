@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use longshore_storage::{Memory, Reservation};
+use longshore_storage::Memory;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::files::{Files, OpenFile, Work};
@@ -22,12 +22,22 @@ const PART_OF_LIMIT: usize = 8;
 
 /// What there is of the text of a span that was read.
 pub(super) enum Text {
-    /// It lies in a file.
-    Mapped,
-    /// It is kept.
-    Kept { _memory: Reservation },
+    /// It lies in a file, or is kept.
+    There,
     /// It is to be fetched again.
     Forgotten(Digest),
+}
+
+impl Text {
+    /// What remains of the text of a span that was read.
+    pub(super) fn after(work: &mut Work, keeps: bool) -> Self {
+        if keeps || !work.span.owns_text() {
+            return Self::There;
+        }
+        let digest = Digest::of(work);
+        work.span.forget_text();
+        Self::Forgotten(digest)
+    }
 }
 
 /// What tells whether a text is the same again.
@@ -44,9 +54,8 @@ impl Digest {
     }
 }
 
-/// What may be kept of streams, and what is fetched again.
-pub(super) struct Texts<'a> {
-    memory: &'a Arc<Memory>,
+/// What is kept of streams, and what is fetched again.
+pub(super) struct Texts {
     bytes_kept_max: usize,
     bytes_kept: AtomicUsize,
     again: Mutex<VecDeque<Again>>,
@@ -61,45 +70,19 @@ struct Again {
     source: Option<Spans>,
 }
 
-impl<'a> Texts<'a> {
-    pub(super) fn new(memory: &'a Arc<Memory>) -> Self {
+impl Texts {
+    pub(super) fn new(memory: &Memory) -> Self {
         let part = memory.limit().map_or(usize::MAX, |limit| limit / PART_OF_LIMIT);
-        let bytes_kept_max = BYTES_KEPT_MAX.min(part);
-        Self { memory, bytes_kept_max, bytes_kept: AtomicUsize::new(0), again: Mutex::default() }
+        Self { bytes_kept_max: BYTES_KEPT_MAX.min(part), bytes_kept: AtomicUsize::new(0), again: Mutex::default() }
     }
 
-    /// Memory for the text of a span that is about to be read; `None` if it need not or cannot be kept.
-    ///
-    /// # Errors
-    /// When there is not enough for a text that cannot be read twice.
-    pub(super) fn reserve(&self, work: &Work) -> Result<Option<Reservation>, LoadError> {
-        if !work.span.owns_text() {
-            return Ok(None);
+    /// Whether the text of a span is kept when it was read, which counts its memory.
+    pub(super) fn keeps(&self, work: &Work) -> bool {
+        if !work.span.owns_text() || work.file.input.reads_once {
+            return true;
         }
         let bytes = work.text().len();
-        let mut reservation = Reservation::new(self.memory);
-        if work.file.input.reads_once {
-            return match reservation.grow(bytes) {
-                Ok(()) => Ok(Some(reservation)),
-                Err(error) => Err(LoadError::TextOutOfMemory { file: work.file.name.clone(), error }),
-            };
-        }
-        let before = self.bytes_kept.fetch_add(bytes, Ordering::Relaxed);
-        let is_little = before.saturating_add(bytes) <= self.bytes_kept_max;
-        Ok((is_little && reservation.grow(bytes).is_ok()).then_some(reservation))
-    }
-
-    /// What remains of the text of a span that was read.
-    pub(super) fn after(work: &mut Work, memory: Option<Reservation>) -> Text {
-        match memory {
-            Some(memory) => Text::Kept { _memory: memory },
-            None if !work.span.owns_text() => Text::Mapped,
-            None => {
-                let digest = Digest::of(work);
-                work.span.forget_text();
-                Text::Forgotten(digest)
-            }
-        }
+        self.bytes_kept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= self.bytes_kept_max
     }
 
     /// Notes a span to be fetched again. Spans come in their order.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use longshore_csv::Rows;
 use longshore_csv::decode::{Advice, Reason};
 use longshore_format::sniff::types::{Nulls, TypeSet, classify_column, verify};
-use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, PartitionBuffer, Reservation, Schema};
+use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, PartitionBuffer, Schema};
 
 use super::Keep;
 use super::again::{Text, Texts};
@@ -36,9 +36,9 @@ pub(super) struct Inference<'a> {
     /// Spans that were read.
     pub(super) spans: Mutex<Vec<Done>>,
     /// Spans that have to be read again and whose text is there.
-    pub(super) stale: Mutex<VecDeque<(Work, Text)>>,
+    pub(super) stale: Mutex<VecDeque<Work>>,
     /// The text of streams.
-    pub(super) texts: Texts<'a>,
+    pub(super) texts: Texts,
 }
 
 /// A span that was read.
@@ -60,10 +60,8 @@ pub(super) struct Taken {
 /// A span to be read.
 struct Next {
     work: Work,
-    /// Its text, if it is kept from the first time.
-    text: Option<Text>,
-    /// Memory to keep it.
-    memory: Option<Reservation>,
+    /// Whether its text is kept.
+    keeps: bool,
     /// Whether it was read before.
     again: bool,
 }
@@ -119,7 +117,7 @@ impl Inference<'_> {
             for Done { work, text, .. } in stale {
                 match text {
                     Text::Forgotten(digest) => self.texts.forgotten(&work, digest),
-                    Text::Mapped | Text::Kept { .. } => with_text.push_back((work, text)),
+                    Text::There => with_text.push_back(work),
                 }
             }
         }
@@ -131,7 +129,7 @@ impl Inference<'_> {
         let arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
         let mut worker = Worker { arena, scratch: Scratch::default(), plan: None };
         while !self.failure.exists() {
-            let Next { mut work, text, memory, again } = match self.next() {
+            let Next { mut work, keeps, again } = match self.next() {
                 Ok(Some(next)) => next,
                 Ok(None) => return,
                 Err((sequence, error)) => return self.fail(sequence, error),
@@ -141,7 +139,7 @@ impl Inference<'_> {
                     if !again {
                         self.control.progress.add(work.bytes_done(work.text().len()), taken.rows);
                     }
-                    let text = text.unwrap_or_else(|| Texts::after(&mut work, memory));
+                    let text = Text::after(&mut work, keeps);
                     let done = Done { work, guess, taken, text };
                     self.spans.lock().unwrap_or_else(PoisonError::into_inner).push(done);
                 }
@@ -154,19 +152,26 @@ impl Inference<'_> {
     /// The next span: one to be read again, or else a new one.
     fn next(&self) -> Result<Option<Next>, (u64, LoadError)> {
         let stale = self.stale.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        if let Some((work, text)) = stale {
-            return Ok(Some(Next { work, text: Some(text), memory: None, again: true }));
+        if let Some(work) = stale {
+            return Ok(Some(Next { work, keeps: true, again: true }));
         }
         let fetched = self.texts.fetch(self.files, self.control)?;
         let again = fetched.is_some();
-        let claimed = if again { fetched } else { self.files.claim(self.control)? };
-        let Some(work) = claimed else { return Ok(None) };
-        let memory = if self.guesses.current().is_final() {
-            None
-        } else {
-            self.texts.reserve(&work).map_err(|error| (work.sequence, error))?
-        };
-        Ok(Some(Next { work, text: None, memory, again }))
+        let claimed = if again { fetched } else { self.claim()? };
+        Ok(claimed.map(|work| Next {
+            keeps: !self.guesses.current().is_final() && self.texts.keeps(&work),
+            work,
+            again,
+        }))
+    }
+
+    /// A new span. All text of what can be read only once is kept until the types are known.
+    fn claim(&self) -> Result<Option<Work>, (u64, LoadError)> {
+        let claimed = self.files.claim(self.control);
+        claimed.map_err(|(sequence, error)| match (error, self.files.read_once_now()) {
+            (LoadError::OutOfMemory(error), Some(file)) => (sequence, LoadError::TextOutOfMemory { file, error }),
+            (error, _) => (sequence, error),
+        })
     }
 
     fn fail(&self, sequence: u64, error: LoadError) {

@@ -83,20 +83,22 @@ impl TextBuffer {
     }
 }
 
-impl Drop for TextBuffer {
-    fn drop(&mut self) {
-        self.give_back();
-    }
-}
-
 impl TextBuffer {
-    /// Gives its memory back, to be used again; then it has no room.
-    pub(crate) fn give_back(&mut self) {
+    /// Gives the memory to the pool; nothing is left of the text.
+    pub(super) fn give_back(&mut self) {
         let Some(reservation) = self.reservation.take() else { return };
         let mut spare = self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner);
         if spare.len() < self.pool.spare_max {
             spare.push(Spare { bytes: std::mem::take(&mut self.bytes), reservation });
+        } else {
+            self.bytes = Vec::new();
         }
+    }
+}
+
+impl Drop for TextBuffer {
+    fn drop(&mut self) {
+        self.give_back();
     }
 }
 

@@ -87,6 +87,10 @@ impl StreamSpans {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).sequence
     }
 
+    pub(super) fn span_bytes(&self) -> usize {
+        self.span_bytes
+    }
+
     pub(super) fn preamble_bytes(&self) -> u64 {
         self.preamble_bytes
     }
