@@ -284,7 +284,7 @@ fn options_that_do_not_go_together_are_refused() {
     );
     assert_eq!(
         error(&|o| o.comment = Some("\"".into())),
-        "QUOTE and COMMENT both use '\\\"'; choose different characters"
+        "QUOTE and COMMENT are both '\\\"'; choose different characters"
     );
     assert!(matches!(
         Delimited::new(options(|o| o.delimiter = "0123456789abcdefg".into())),
@@ -299,7 +299,7 @@ fn options_that_do_not_go_together_are_refused() {
     );
     assert_eq!(
         error(&|o| o.escape = Some(Escape { byte: b'"', rule: EscapeRule::Everything })),
-        "ESCAPE and QUOTE both use '\\\"'; choose different characters"
+        "ESCAPE and QUOTE are both '\\\"'; choose different characters"
     );
     assert!(error(&|o| o.comment = Some(",;".into())).starts_with("COMMENT ',;' and DELIMITER begin alike"));
     assert_eq!(error(&|o| o.record_bytes_max = 0), "a record cannot be limited to 0 bytes; choose 1 to 1073741824");
