@@ -77,7 +77,7 @@ struct Row {
 
 /// Reads a text that comes in parts of these sizes, over and over.
 fn read(json: &Json, text: &[u8], columns: usize, bytes_max: usize, steps: &[usize]) -> Outcome {
-    let missing = vec![Missing { text: MISSING.into(), quoted: false }; columns];
+    let missing = vec![Missing { null: MISSING.into(), default: None }; columns];
     let mut rows = RowText::new(missing, bytes_max);
     let mut outcome = Outcome { rows: Vec::new(), defects: Vec::new() };
     let (mut start, mut there) = (0, 0);
