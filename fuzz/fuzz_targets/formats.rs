@@ -125,7 +125,7 @@ fn check(format: &dyn RecordFormat, text: &[u8], fields: usize, cut: usize) -> R
 }
 
 fn read(format: &dyn RecordFormat, text: &[u8], fields: usize, bytes_max: usize, offset: usize, into: &mut Read) {
-    let missing = Missing { text: MISSING.into(), quoted: false };
+    let missing = Missing { null: MISSING.into(), default: None };
     let mut rows = RowText::new(vec![missing; fields], bytes_max);
     let mut at = 0;
     while at < text.len() {
