@@ -144,6 +144,11 @@ impl Inference<'_> {
                     self.spans.lock().unwrap_or_else(PoisonError::into_inner).push(done);
                 }
                 Ok(None) => return,
+                // What was kept of the text may have left too little for anything else.
+                Err(LoadError::OutOfMemory(error)) if work.file.input.reads_once => {
+                    let file = work.file.name.clone();
+                    return self.fail(work.sequence, LoadError::TextOutOfMemory { file, error });
+                }
                 Err(error) => return self.fail(work.sequence, error),
             }
         }
