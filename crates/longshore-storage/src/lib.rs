@@ -19,6 +19,7 @@ mod index;
 mod memory;
 pub mod native;
 mod relation;
+mod show;
 mod statistics;
 mod transaction;
 mod typed;

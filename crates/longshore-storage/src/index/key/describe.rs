@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{ABSENT, END, ESCAPE, ESCAPED_END, KeyLayout, Part, big_endian};
+use crate::show::{Date, Decimal, Time, Timestamp};
 use crate::types::{ColumnType, Physical};
 
 /// Characters of a text that are shown.
@@ -70,36 +71,15 @@ impl Part {
 
     fn describe_integer(&self, value: i128, text: &mut String) -> std::fmt::Result {
         match self.column_type {
-            ColumnType::Decimal { scale, .. } if scale > 0 => {
-                let (sign, scale) = (if value < 0 { "-" } else { "" }, usize::from(scale));
-                let digits = format!("{:0width$}", value.unsigned_abs(), width = scale + 1);
-                let (whole, fraction) = digits.split_at(digits.len() - scale);
-                write!(text, "{sign}{whole}.{fraction}")
-            }
-            ColumnType::Date => {
-                write!(text, "'")?;
-                write_date(value as i64, text)?;
-                write!(text, "'")
-            }
-            ColumnType::Time => {
-                write!(text, "'")?;
-                write_time(value as i64, text)?;
-                write!(text, "'")
-            }
-            ColumnType::Timestamp | ColumnType::TimestampTz => {
-                let micros = value as i64;
-                write!(text, "'")?;
-                write_date(micros.div_euclid(DAY_MICROS), text)?;
-                write!(text, " ")?;
-                write_time(micros.rem_euclid(DAY_MICROS), text)?;
-                write!(text, "{}'", if self.column_type == ColumnType::TimestampTz { "+00" } else { "" })
-            }
+            ColumnType::Decimal { scale, .. } => write!(text, "{}", Decimal(value, scale)),
+            ColumnType::Date => write!(text, "'{}'", Date(value as i64)),
+            ColumnType::Time => write!(text, "'{}'", Time(value as i64)),
+            ColumnType::Timestamp => write!(text, "'{}'", Timestamp(value as i64)),
+            ColumnType::TimestampTz => write!(text, "'{}+00'", Timestamp(value as i64)),
             _ => write!(text, "{value}"),
         }
     }
 }
-
-const DAY_MICROS: i64 = 86_400_000_000;
 
 /// Takes the first bytes, or as many as there are.
 fn take<'b>(rest: &mut &'b [u8], count: usize) -> &'b [u8] {
@@ -120,27 +100,4 @@ fn take_text(rest: &mut &[u8]) -> Vec<u8> {
         }
     }
     text
-}
-
-/// A day since 1970-01-01 in the proleptic Gregorian calendar (Hinnant, *chrono-compatible low-level date algorithms*).
-fn write_date(days: i64, text: &mut String) -> std::fmt::Result {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    write!(text, "{year:04}-{month:02}-{day:02}")
-}
-
-fn write_time(micros: i64, text: &mut String) -> std::fmt::Result {
-    let seconds = micros / 1_000_000;
-    write!(text, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)?;
-    match micros % 1_000_000 {
-        0 => Ok(()),
-        fraction => write!(text, ".{fraction:06}"),
-    }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{Attribute, Restriction, Span, summary};
+use crate::show::{Date, Decimal};
 use crate::types::{ColumnType, Physical, Schema};
 
 /// The predicate as SQL would put it, as far as summaries allow: hashed texts and rounded numbers are left out.
@@ -38,23 +39,16 @@ fn describe_one(text: &mut String, name: &str, column_type: ColumnType, attribut
 
 fn value(column_type: ColumnType, summary: u64) -> String {
     match (column_type, column_type.physical()) {
-        (ColumnType::Date, _) => date(summary::integer_of(summary)),
-        (ColumnType::Decimal { scale, .. }, Physical::I64) => decimal(summary::integer_of(summary).into(), scale),
-        (ColumnType::Decimal { scale, .. }, _) => decimal(summary::wide_of(summary), scale),
+        (ColumnType::Date, _) => format!("DATE '{}'", Date(summary::integer_of(summary))),
+        (ColumnType::Decimal { scale, .. }, Physical::I64) => {
+            Decimal(summary::integer_of(summary).into(), scale).to_string()
+        }
+        (ColumnType::Decimal { scale, .. }, _) => Decimal(summary::wide_of(summary), scale).to_string(),
         (_, Physical::U8) => (summary::integer_of(summary) != 0).to_string(),
         (_, Physical::F32 | Physical::F64) => summary::float_of(summary).to_string(),
         (_, Physical::View) => prefix(summary),
         _ => summary::integer_of(summary).to_string(),
     }
-}
-
-fn decimal(digits: i128, scale: u8) -> String {
-    let width = usize::from(scale) + 1;
-    let mut text = format!("{:0width$}", digits.unsigned_abs());
-    if scale > 0 {
-        text.insert(text.len() - usize::from(scale), '.');
-    }
-    if digits < 0 { format!("-{text}") } else { text }
 }
 
 /// The first bytes of a text, as those of a BYTEA where they are no UTF-8.
@@ -63,20 +57,6 @@ fn prefix(summary: u64) -> String {
     let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     let more = if length == bytes.len() { "..." } else { "" };
     format!("'{}{more}'", bytes[..length].escape_ascii())
-}
-
-/// The date of a day since 1970-01-01 (Howard Hinnant's `civil_from_days`).
-fn date(day: i64) -> String {
-    let shifted = day + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("DATE '{year:04}-{month:02}-{day_of_month:02}'")
 }
 
 #[cfg(test)]
