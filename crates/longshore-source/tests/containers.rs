@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Random, files, read, read_chunked, text};
+use common::{Endless, Random, files, read, read_chunked, text};
 use longshore_source::{Compression, Container, OpenOptions, open_reader};
 
 /// The size of the blocks that are handed from thread to thread.
@@ -155,28 +155,6 @@ fn text_that_looks_like_a_container_can_be_read() {
     }
 }
 
-/// Never ends, and tells when it is dropped.
-struct Endless {
-    bytes: Vec<u8>,
-    position: usize,
-    dropped: Arc<AtomicBool>,
-}
-
-impl Read for Endless {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let count = into.len().min(self.bytes.len() - self.position);
-        into[..count].copy_from_slice(&self.bytes[self.position..][..count]);
-        self.position = (self.position + count) % self.bytes.len();
-        Ok(count)
-    }
-}
-
-impl Drop for Endless {
-    fn drop(&mut self) {
-        self.dropped.store(true, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn threads_end_when_nobody_reads() {
     let right = text(300_000);
@@ -185,7 +163,7 @@ fn threads_end_when_nobody_reads() {
             continue;
         }
         let dropped = Arc::new(AtomicBool::new(false));
-        let input = Endless { bytes, position: 0, dropped: Arc::clone(&dropped) };
+        let input = Endless::new(bytes, &dropped);
         let mut reader = open_reader("test", Box::new(input), None, &auto(2)).unwrap().into_reader();
         let mut begin = vec![0; 1_000_000];
         reader.read_exact(&mut begin).unwrap_or_else(|error| panic!("{name}: {error}"));

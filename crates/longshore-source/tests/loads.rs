@@ -5,13 +5,12 @@
 
 mod common;
 
-use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::server::{Manners, Server, serve};
-use common::{files, text};
+use common::{Endless, files, text};
 use longshore_format::sniff::Given;
 use longshore_load::{
     Control, Dialect, InferRequest, InputFile, LoadError, LoadReport, TextFormat, TextOptions, Tuning, copy_from,
@@ -148,28 +147,6 @@ fn all_given_back(name: &str, memory: &Arc<Memory>) {
     }
 }
 
-/// Gives the same records for ever, a little at a time, and tells when it is dropped.
-struct Endless {
-    bytes: Vec<u8>,
-    position: usize,
-    dropped: Arc<AtomicBool>,
-}
-
-impl Read for Endless {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = into.len().min(self.bytes.len() - self.position).min(100_000);
-        into[..count].copy_from_slice(&self.bytes[self.position..][..count]);
-        self.position = (self.position + count) % self.bytes.len();
-        Ok(count)
-    }
-}
-
-impl Drop for Endless {
-    fn drop(&mut self) {
-        self.dropped.store(true, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn a_cancelled_load_leaves_no_thread_behind() {
     let right = records(200_000);
@@ -183,7 +160,7 @@ fn a_cancelled_load_leaves_no_thread_behind() {
         ("zstd", frames, plain),
     ] {
         let dropped = Arc::new(AtomicBool::new(false));
-        let input = Endless { bytes, position: 0, dropped: Arc::clone(&dropped) };
+        let input = Endless::new(bytes, &dropped);
         let source = open_reader("FILE", Box::new(input), None, &open_options).unwrap();
         let input = InputFile::opened(source, &[0, 1, 2, 3]);
         let control = Arc::new(Control::new());

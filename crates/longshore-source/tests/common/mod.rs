@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "tests end where anything fails")]
 
 use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::write::{DeflateEncoder, GzEncoder};
 use longshore_source::{Container, OpenOptions, open_reader};
@@ -29,6 +31,34 @@ impl Random {
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 ^ (self.0 >> 29)) >> 16
+    }
+}
+
+/// Gives the same bytes for ever, a little at a time, and tells when it is dropped.
+pub(crate) struct Endless {
+    bytes: Vec<u8>,
+    position: usize,
+    dropped: Arc<AtomicBool>,
+}
+
+impl Endless {
+    pub(crate) fn new(bytes: Vec<u8>, dropped: &Arc<AtomicBool>) -> Self {
+        Self { bytes, position: 0, dropped: Arc::clone(dropped) }
+    }
+}
+
+impl Read for Endless {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = into.len().min(self.bytes.len() - self.position).min(100_000);
+        into[..count].copy_from_slice(&self.bytes[self.position..][..count]);
+        self.position = (self.position + count) % self.bytes.len();
+        Ok(count)
+    }
+}
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        self.dropped.store(true, Ordering::Relaxed);
     }
 }
 
