@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use longshore_load::{Control, InputFile, OnError, RejectFile, RejectTable, Source, TextOptions, Tuning, copy_from};
-use longshore_storage::{Memory, Relation};
+use longshore_storage::Relation;
 
 use crate::facts::COLUMNS;
-use crate::lineitem::{DECIMAL_PRECISION, options, schema};
+use crate::lineitem::{Blocks, DECIMAL_PRECISION, options, schema};
 use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::text::{Lineitem, Text, lineitem};
 use crate::{Failure, Settings};
@@ -43,6 +43,7 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let clean = lineitem(&settings.data, settings.scale, Text::Plain)?;
     let value = spoil(&clean, Fault::Value)?;
     let shape = spoil(&clean, Fault::Shape)?;
+    let recycled = &Blocks::recycled();
     let mut cases = Vec::new();
     for threads in settings.thread_counts() {
         for (name, path, fault, to) in [
@@ -57,7 +58,8 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
             let rows = clean.facts.rows();
             let name = format!("{name}, {}", threads_of(threads));
             let tuning = Tuning::new(threads);
-            cases.push(Case::new(name, Amount::Bytes(clean.bytes), move || timed_load(path, rows, fault, to, &tuning)));
+            let load = move || timed_load(path, rows, fault, to, &tuning, recycled);
+            cases.push(Case::new(name, Amount::Bytes(clean.bytes), load));
         }
     }
     measure(cases, settings)
@@ -96,8 +98,15 @@ fn spoil(clean: &Lineitem, fault: Fault) -> Result<PathBuf, Failure> {
 }
 
 /// Loads a file of `rows` records and checks how many were rejected.
-fn timed_load(path: &Path, rows: u64, fault: Fault, to: To, tuning: &Tuning) -> Result<Duration, Failure> {
-    let memory = Memory::with_free_bytes_max(None, 0);
+fn timed_load(
+    path: &Path,
+    rows: u64,
+    fault: Fault,
+    to: To,
+    tuning: &Tuning,
+    blocks: &Blocks,
+) -> Result<Duration, Failure> {
+    let memory = blocks.memory();
     let relation = Relation::new(schema(DECIMAL_PRECISION), Arc::clone(&memory));
     let fields: Vec<usize> = (0..COLUMNS).collect();
     let rejects = path.with_extension("rejects");
