@@ -57,10 +57,10 @@ impl<'a> Piece<'a> {
         self.defects.first().map_or(self.rows, |defect| self.rows.truncated(defect.row))
     }
 
-    /// Whether every line of the piece is a row, as far as is known without a look at the text. The last line of a file
-    /// may lack its line feed.
-    pub(crate) fn has_a_line_per_row(&self) -> bool {
-        self.rewritten.is_none() && self.defects.is_empty() && !self.rows.traits().quotes
+    /// Whether every line of the piece is a row or a defect, as far as is known without a look at the text. The last
+    /// line of a file may lack its line feed.
+    pub(crate) fn has_a_line_per_record(&self) -> bool {
+        self.rewritten.is_none() && !self.rows.traits().quotes
     }
 
     /// Where the record that became row `row` begins and ends in the piece, line end excluded.

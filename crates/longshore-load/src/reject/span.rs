@@ -103,25 +103,41 @@ impl SpanRejects {
         bad: &[BadValue],
         explain: &Explain<'_>,
     ) -> Result<(), LoadError> {
-        if piece.has_a_line_per_row() && bad.is_empty() {
-            self.lines.skip(piece.bytes, piece.rows.count());
-            return Ok(());
-        }
         let mut bad = bad.chunk_by(|a, b| a.error.row == b.error.row).peekable();
-        for defect in &piece.defects {
+        for (defects_before, defect) in piece.defects.iter().enumerate() {
             while let Some(row) = bad.next_if(|row| row[0].error.row < defect.row) {
-                self.add_row(work, piece, row, explain)?;
+                self.add_row(work, piece, row, defects_before, explain)?;
             }
-            self.add_defect(work, piece, defect)?;
+            self.add_defect(work, piece, defect, defects_before)?;
         }
         for row in bad {
-            self.add_row(work, piece, row, explain)?;
+            self.add_row(work, piece, row, piece.defects.len(), explain)?;
         }
-        self.lines.at(work.text(), piece.start + piece.bytes);
+        if piece.has_a_line_per_record() {
+            self.lines.skip(piece.bytes, piece.rows.count() + piece.defects.len());
+        } else {
+            self.lines.at(work.text(), piece.start + piece.bytes);
+        }
         Ok(())
     }
 
-    fn add_defect(&mut self, work: &Work, piece: &Piece<'_>, defect: &Defect) -> Result<(), LoadError> {
+    /// The line of the span in which `at` lies: in a record of `piece` that has so many records of the piece before it.
+    fn line(&mut self, work: &Work, piece: &Piece<'_>, at: usize, records_before: usize) -> u64 {
+        let before = if piece.has_a_line_per_record() {
+            self.lines.count + records_before as u64
+        } else {
+            self.lines.at(work.text(), at)
+        };
+        before + 1
+    }
+
+    fn add_defect(
+        &mut self,
+        work: &Work,
+        piece: &Piece<'_>,
+        defect: &Defect,
+        defects_before: usize,
+    ) -> Result<(), LoadError> {
         self.summary.records += 1;
         self.summary.count(defect.kind, 1);
         if self.rejects.len() >= self.rejects_max {
@@ -129,7 +145,7 @@ impl SpanRejects {
         }
         let (start, end) = (piece.start + defect.start as usize, piece.start + defect.end as usize);
         let record = self.record(work, start, end)?;
-        let line = self.lines.at(work.text(), start) + 1;
+        let line = self.line(work, piece, start, defect.row + defects_before);
         self.push(Reject {
             file: Arc::clone(&self.file),
             line,
@@ -150,6 +166,7 @@ impl SpanRejects {
         work: &Work,
         piece: &Piece<'_>,
         bad: &[BadValue],
+        defects_before: usize,
         explain: &Explain<'_>,
     ) -> Result<(), LoadError> {
         self.summary.records += 1;
@@ -169,7 +186,7 @@ impl SpanRejects {
             let value = &piece.rows.text().text()[error.start as usize..error.end as usize];
             let (column, advice) = explain(*position, value, error.reason);
             let at = piece.start + piece.origin(error.start);
-            let line = self.lines.at(work.text(), at) + 1;
+            let line = self.line(work, piece, at, error.row + defects_before);
             self.push(Reject {
                 file: Arc::clone(&self.file),
                 line,
