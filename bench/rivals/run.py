@@ -31,6 +31,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=5, help="processes per engine and dialect (default 5)")
     parser.add_argument("--loads", type=int, default=3, help="loads per process; the best counts (default 3)")
     parser.add_argument("--dialect", choices=["plain", "quoted", "both", "jsonl"], default="both")
+    parser.add_argument("--keyed", action="store_true", help="lineitem with its primary key, and without; quoted text")
     parser.add_argument("--only", metavar="NAME", action="append", help="only this rival; may be repeated")
     parser.add_argument("--data", type=pathlib.Path, default=ROOT / "target" / "bench-data", help="where the text lies")
     parser.add_argument("--venv", type=pathlib.Path, default=ROOT / "target" / "rivals-venv")
@@ -98,7 +99,7 @@ def warm(path: str) -> None:
 
 def report(dialect: str, file: dict, times: dict, failures: dict) -> None:
     gigabytes = file["bytes"] / 1e9
-    fastest = min((of[0] for engine, of in times.items() if engine != "Longshore"), default=None)
+    fastest = min((of[0] for engine, of in times.items() if not engine.startswith("Longshore")), default=None)
     print(f"\n### lineitem, {dialect}: {gigabytes:.3f} GB of text into memory, {THREADS} threads\n")
     print("| engine | best s | median s | GB/s | fastest rival's time over this |")
     print("|---|---:|---:|---:|---:|")
@@ -107,6 +108,13 @@ def report(dialect: str, file: dict, times: dict, failures: dict) -> None:
         print(f"| {engine} | {of[0]:.3f} | {statistics.median(of):.3f} | {gigabytes / of[0]:.2f} | {ratio} |")
     for engine, reason in failures.items():
         print(f"| {engine} | failed: {reason.replace('|', '/')} | | | |")
+
+
+def report_keys(times: dict, with_key: str) -> None:
+    """What the key costs each engine."""
+    for engine, of in times.items():
+        if engine + with_key in times:
+            print(f"\n{engine}: {times[engine + with_key][0] / of[0]:.2f} times as long with the key")
 
 
 def record(path: pathlib.Path, dialect: str, scale: str, file: dict, times: dict) -> None:
@@ -126,16 +134,24 @@ def main() -> int:
     if hasattr(os, "sched_setaffinity") and len(os.sched_getaffinity(0)) > THREADS:
         # Some engines start a thread per core whatever they are told.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
-    names = chosen.only or list(engines.RIVALS)
+    if chosen.keyed:
+        names = chosen.only or engines.KEYED_RIVALS
+    else:
+        names = chosen.only or [name for name in engines.RIVALS if name not in engines.KEYED_ONLY]
     binary = str(pathlib.Path(chosen.longshore).resolve()) if chosen.longshore else ""
     if binary:
         names = ["Longshore", *names]
     files = text.prepare(chosen.data, chosen.scale)
     failed = False
-    for dialect in ["plain", "quoted"] if chosen.dialect == "both" else [chosen.dialect]:
+    dialects = ["plain", "quoted"] if chosen.dialect == "both" else [chosen.dialect]
+    if chosen.keyed:
+        dialects = ["quoted"]
+        names = [name + key for name in names for key in ("", text.WITH_KEY)]
+    for dialect in dialects:
         able = [name for name in names if dialect != "jsonl" or name in ["Longshore", *engines.JSON_RIVALS]]
         times, failures = measure(able, dialect, files[dialect], chosen.runs, chosen.loads, binary)
         report(dialect, files[dialect], times, failures)
+        report_keys(times, text.WITH_KEY)
         failed |= "Longshore" in failures
         if chosen.record:
             record(chosen.record, dialect, chosen.scale, files[dialect], times)

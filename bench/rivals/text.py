@@ -28,6 +28,9 @@ COLUMNS = [
     ("l_comment", "TEXT"),
 ]
 
+# Behind the name of an engine that loads a table with a primary key.
+WITH_KEY = ", with its key"
+
 DELIMITER = {"plain": "|", "quoted": ","}
 
 

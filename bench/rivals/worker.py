@@ -8,17 +8,19 @@ import json
 import sys
 
 import engines
-from text import normal
+import text
 
 
 def main() -> None:
     engine, path, dialect, threads, loads, binary = sys.argv[1:]
-    if engine == "Longshore":
-        seconds, facts = engines.longshore(path, dialect, int(threads), binary, int(loads))
+    name, is_keyed = engine.removesuffix(text.WITH_KEY), engine.endswith(text.WITH_KEY)
+    if name == "Longshore":
+        seconds, facts = engines.longshore(path, dialect, int(threads), binary, int(loads), is_keyed)
     else:
-        done = [engines.RIVALS[engine](path, dialect, int(threads)) for _ in range(int(loads))]
+        key = {"keyed": True} if is_keyed else {}
+        done = [engines.RIVALS[name](path, dialect, int(threads), **key) for _ in range(int(loads))]
         seconds, facts = min(seconds for seconds, _ in done), done[-1][1]
-    print(json.dumps({"seconds": seconds, "facts": normal(facts)}))
+    print(json.dumps({"seconds": seconds, "facts": text.normal(facts)}))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ mod decode;
 mod fill;
 mod formats;
 mod in_situ;
+mod index;
 mod infer;
 mod json;
 mod load;
@@ -69,6 +70,8 @@ pub(crate) enum Workload {
     Tatp,
     /// Inserts, updates, deletes and scans with versions (millions a second)
     Versions,
+    /// Radix trees and hash tables: built, merged, filled and read (millions of rows a second)
+    Index,
     /// Prepared statements by key through a session, one thread (thousands a second)
     #[cfg(feature = "queries")]
     Prepared,
@@ -112,6 +115,7 @@ impl Workload {
             Workload::Tpcc { warehouses } => tpcc::run(settings, *warehouses, report),
             Workload::Tatp => report("tatp", "TATP", &tatp::run(settings)?),
             Workload::Versions => versions::run(settings, report),
+            Workload::Index => report("index", "Indexes", &index::run(settings)?),
             #[cfg(feature = "queries")]
             Workload::Prepared => report("prepared", "Prepared statements", &prepared::run(settings)?),
             #[cfg(feature = "queries")]
@@ -135,6 +139,7 @@ impl Workload {
                     Workload::Tpcc { warehouses: tpcc::WAREHOUSES },
                     Workload::Tatp,
                     Workload::Versions,
+                    Workload::Index,
                     #[cfg(feature = "queries")]
                     Workload::Prepared,
                     #[cfg(feature = "queries")]

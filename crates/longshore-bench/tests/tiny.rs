@@ -109,6 +109,12 @@ fn versions() {
 }
 
 #[test]
+fn index() {
+    let said = tiny("index", &[]);
+    assert!(said.contains("tree, dense keys: built, 2 threads") && said.contains("random keys: looked up"), "{said}");
+}
+
+#[test]
 #[cfg(feature = "queries")]
 fn prepared() {
     assert!(tiny("prepared", &[]).contains("update by key"));

@@ -20,7 +20,7 @@ mod array;
 pub(crate) mod hot;
 pub(crate) mod visible;
 
-pub use visible::VisibleChunk;
+pub use visible::{Stretch, VisibleChunk};
 
 /// The most rows of a chunk.
 pub const CHUNK_ROWS_MAX: usize = 65_536;

@@ -206,6 +206,17 @@ impl Index {
         }
     }
 
+    /// Appends the rows of several keys, in their order; of a hash table faster than one after the other.
+    pub fn find_many(&self, keys: &[Key], found: &mut Vec<Found>) {
+        match &self.rows {
+            Rows::Hash(table) => table.find_many(keys, found),
+            Rows::Art(tree) => {
+                let tree = read(tree);
+                found.extend(keys.iter().map(|key| tree.find(key.bytes())));
+            }
+        }
+    }
+
     /// Adds a row to those of a key; nothing changes if it is one of them already. Of a unique index, and if no value of
     /// the key is NULL, `check` is first asked for each of them whether it is in the way; then nothing is inserted. It
     /// runs under the latch and must not call the index.

@@ -18,6 +18,7 @@ mod error;
 mod index;
 mod memory;
 pub mod native;
+mod prefetch;
 mod relation;
 mod show;
 mod statistics;
@@ -29,7 +30,7 @@ mod view;
 
 pub use arena::{ARENA_BLOCK_BYTES, Arena, Region};
 pub use buffer::{HEAP_BYTES_MAX, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues};
-pub use chunk::{CHUNK_ROWS_MAX, Chunk, Values, VisibleChunk};
+pub use chunk::{CHUNK_ROWS_MAX, Chunk, Stretch, Values, VisibleChunk};
 pub use datum::{Datum, RowId};
 pub use error::{AppendError, OutOfMemory};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
@@ -37,7 +38,8 @@ pub use memory::{Memory, Reservation};
 pub use relation::{Append, MergeKind, Relation, Snapshot};
 pub use statistics::{ColumnStatistics, Value};
 pub use transaction::{
-    CommitError, ConflictKind, Isolation, Savepoint, Time, Transaction, TransactionError, Transactions, View,
+    CommitError, ConflictKind, Isolation, RowEdit, RowRead, Savepoint, Time, Transaction, TransactionError,
+    Transactions, View,
 };
 pub use typed::{ColumnRange, Field, FieldType, Scalar};
 pub use types::{Column, ColumnType, Physical, Schema};

@@ -11,7 +11,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::chunk::hot::Writer;
+use crate::chunk::hot::{Sight, Writer};
 use crate::datum::RowId;
 use crate::relation::{Relation, Snapshot, Table};
 
@@ -23,6 +23,8 @@ mod manager;
 mod predicate;
 mod reads;
 mod reclaim;
+mod row_edit;
+mod row_read;
 mod rows;
 mod savepoint;
 mod stamp;
@@ -32,6 +34,8 @@ mod write_set;
 
 pub use error::{CommitError, ConflictKind, TransactionError};
 pub use manager::Transactions;
+pub use row_edit::RowEdit;
+pub use row_read::RowRead;
 pub use savepoint::Savepoint;
 pub(crate) use stamp::{StampId, Stamps};
 pub use time::{Isolation, Time, View};
@@ -117,7 +121,7 @@ impl Transaction {
     #[must_use]
     pub fn sees(&self, relation: &Relation, row: RowId) -> bool {
         let slot = relation.table().slot(row);
-        slot.is_ok_and(|slot| slot.read().is_visible(row.row(), self.view, self.manager.stamps()))
+        slot.is_ok_and(|slot| slot.read().sight(row.row(), self.view, self.manager.stamps()) != Sight::Hidden)
     }
 
     /// Undoes everything.

@@ -1,4 +1,4 @@
-//! Decides how a workload declares its tables: columns and indexes by name, once, as a struct of typed handles.
+//! Decides how a workload declares its tables: columns and indexes by name, and typed handles of what it works with.
 //!
 //! A table is created empty, filled (`fill.rs`), and then opened: that builds its indexes over the rows.
 
@@ -8,18 +8,19 @@ use longshore_storage::{Index, IndexKind, Relation, Uniqueness};
 
 use crate::Failure;
 
-/// Declares a table. The struct has the relation, a handle per column and one per index, named as declared.
+/// Declares a table. The struct has the relation, and handles of the fields and of the indexes, named as declared.
+/// Fields are those columns that transactions name.
 macro_rules! table {
     (
         $(#[$about:meta])* $table:ident = $name:literal;
-        columns { $($column:ident: $type:ty = $sql:expr $(, $null:ident)?;)* }
+        columns { $($column:ident = $sql:expr $(, $null:ident)?;)* }
+        fields { $($field:ident: $type:ty;)* }
         indexes { $($index:ident: $kind:ident $uniqueness:ident ($($part:ident),*);)* }
     ) => {
         $(#[$about])*
-        #[allow(dead_code, reason = "the columns that no transaction reads are declared all the same")]
         pub(super) struct $table {
             pub(super) relation: std::sync::Arc<longshore_storage::Relation>,
-            $(pub(super) $column: longshore_storage::Field<$type>,)*
+            $(pub(super) $field: longshore_storage::Field<$type>,)*
             $(pub(super) $index: std::sync::Arc<longshore_storage::Index>,)*
         }
 
@@ -49,7 +50,7 @@ macro_rules! table {
                 relation: std::sync::Arc<longshore_storage::Relation>,
             ) -> Result<$table, $crate::Failure> {
                 Ok($table {
-                    $($column: relation.column(stringify!($column))?,)*
+                    $($field: relation.column(stringify!($field))?,)*
                     $($index: $crate::workload::table::index(
                         &relation,
                         concat!($name, "_", stringify!($index)),
@@ -65,6 +66,41 @@ macro_rules! table {
 }
 
 pub(super) use table;
+
+/// Declares the tables of a workload: `Tables`, which are empty and know how to be populated, and the `Database` that
+/// they become. It knows how large it is.
+macro_rules! database {
+    ($size:ident: $sizes:ty; $($table:ident: $type:ident),* $(,)?) => {
+        /// The tables, empty.
+        pub(super) struct Tables {
+            $(pub(super) $table: std::sync::Arc<longshore_storage::Relation>,)*
+        }
+
+        /// The database.
+        pub(super) struct Database {
+            pub(super) transactions: std::sync::Arc<longshore_storage::Transactions>,
+            pub(super) $size: $sizes,
+            $(pub(super) $table: $type,)*
+        }
+
+        impl Database {
+            /// A database as the specification populates it, with indexes.
+            ///
+            /// # Errors
+            ///
+            /// When memory is short.
+            pub(super) fn populated($size: $sizes) -> Result<Database, $crate::Failure> {
+                let memory = longshore_storage::Memory::new(None);
+                let transactions = longshore_storage::Transactions::new();
+                let tables = Tables { $($table: $type::create(&memory, &transactions),)* };
+                tables.populate($size)?;
+                Ok(Database { transactions, $size, $($table: $type::open(tables.$table)?,)* })
+            }
+        }
+    };
+}
+
+pub(super) use database;
 
 /// Builds an index over the columns of these names.
 ///

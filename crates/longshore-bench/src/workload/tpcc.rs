@@ -2,7 +2,8 @@
 //!
 //! One database serves all cases, which take turns, so that its growth falls on all of them alike. After every run the
 //! consistency conditions are checked, and what the transactions say they changed is compared with what the tables
-//! hold: a lost update has no time. Two threads have the terminals of different warehouses; one order line in a hundred
+//! hold: a lost update has no time. Interleaved, every two transactions that follow each other are concurrent, so that
+//! what they read has to be validated. Two threads have the terminals of different warehouses; one order line in a hundred
 //! and 15 payments in a hundred go beyond that.
 //!
 //! Not here: prepared SQL, rivals.
@@ -18,7 +19,7 @@ use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::{Failure, Settings};
 use populate::Sizes;
 use schema::Database;
-use terminal::Tally;
+use terminal::{Order, Tally};
 use values::LastNames;
 
 mod catalog;
@@ -57,11 +58,14 @@ fn mix(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {
         tallies: RefCell::default(),
     };
     let mut cases = Vec::new();
-    for threads in settings.thread_counts().into_iter().filter(|&threads| threads <= usize::from(warehouses)) {
+    let thread_counts = settings.thread_counts().into_iter().filter(|&threads| threads <= usize::from(warehouses));
+    let kinds = thread_counts.map(|threads| (threads, Order::Serial)).chain([(1, Order::Interleaved)]);
+    for (threads, order) in kinds {
         for (isolation, name) in [(Isolation::Serializable, "serializable"), (Isolation::Snapshot, "snapshot")] {
-            let name = format!("{warehouses} warehouses, {name}, {}", threads_of(threads));
+            let order_name = if order == Order::Interleaved { ", interleaved" } else { "" };
+            let name = format!("{warehouses} warehouses, {name}{order_name}, {}", threads_of(threads));
             let (bench, amount) = (&bench, Amount::Transactions(bench.transactions as u64));
-            cases.push(Case::new(name.clone(), amount, move || bench.once(&name, isolation, threads)));
+            cases.push(Case::new(name.clone(), amount, move || bench.once(&name, isolation, order, threads)));
         }
     }
     let mut measured = measure(cases, settings)?;
@@ -87,10 +91,10 @@ struct Bench {
 }
 
 impl Bench {
-    fn once(&self, case: &str, isolation: Isolation, threads: usize) -> Result<Duration, Failure> {
+    fn once(&self, case: &str, isolation: Isolation, order: Order, threads: usize) -> Result<Duration, Failure> {
         self.seed.set(self.seed.get() + 1);
         let streams = terminal::streams(self.db.sizes, threads, self.transactions, self.seed.get());
-        let (time, tally) = terminal::run(&self.db, &self.names, &streams, isolation)?;
+        let (time, tally) = terminal::run(&self.db, &self.names, &streams, isolation, order)?;
         let asked: usize = streams.iter().map(|stream| stream.inputs.len()).sum();
         if tally.committed + tally.rolled_back != asked as u64 {
             return Err(format!("{tally:?} where {asked} transactions were asked for").into());

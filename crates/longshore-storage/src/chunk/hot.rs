@@ -20,7 +20,7 @@ use crate::chunk::{CHUNK_ROWS_MAX, Chunk};
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
 use crate::statistics::bounds::Bounds;
-use crate::transaction::StampId;
+use crate::transaction::{StampId, Time};
 use crate::types::Schema;
 use crate::version::Versions;
 
@@ -36,7 +36,7 @@ mod write;
 pub(crate) use column::HotColumn;
 use dead::DeadRows;
 use heap::Heap;
-pub(crate) use read::{Cell, Standing, datum_of_bits, input_of};
+pub(crate) use read::{Cell, Sight, Standing, datum_of_bits, input_of};
 pub(crate) use write::{WriteError, Writer};
 
 /// Rows that a slot has room for at first, if it is filled row by row, and by how much it grows.
@@ -67,6 +67,8 @@ pub(crate) struct HotChunk {
     capacity: usize,
     dead: DeadRows,
     versions: Option<Box<Versions>>,
+    /// When all versions had been committed, if that is known: who sees this moment sees all rows as they are.
+    settled: Option<Time>,
     births: Vec<Birth>,
     death: Option<StampId>,
     gone: bool,
@@ -82,12 +84,14 @@ impl Slot {
     }
 
     /// For reading.
+    #[inline]
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, HotChunk> {
         // What a panic could leave half done is the change of one row by a transaction that is rolled back.
         self.latch.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For writing, or for showing the rows to a reader.
+    #[inline]
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, HotChunk> {
         self.latch.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -143,6 +147,7 @@ impl HotChunk {
             capacity,
             dead: DeadRows::default(),
             versions: None,
+            settled: None,
             births: Vec::new(),
             death: None,
             gone: false,

@@ -7,6 +7,7 @@
 //! Made at once, under the slot's latch; it holds all it needs, whatever becomes of the versions.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -20,7 +21,7 @@ use crate::types::Physical;
 /// What a view sees otherwise than the chunk has it.
 pub(crate) struct Overlay {
     rows: usize,
-    /// Rows that are not seen, 64 in a word; empty if all are.
+    /// Rows that are not seen, 64 in a word; empty as long as all are.
     hidden: Vec<u64>,
     hidden_rows: usize,
     /// Values that were, per column, in the order of rows; `None` is NULL.
@@ -30,7 +31,9 @@ pub(crate) struct Overlay {
 impl Overlay {
     pub(crate) fn new(rows: usize, columns: usize, dead: &[u64]) -> Overlay {
         let mut hidden = dead.to_vec();
-        hidden.resize(rows.div_ceil(64), 0);
+        if !hidden.is_empty() {
+            hidden.resize(rows.div_ceil(64), 0);
+        }
         Overlay { rows, hidden, hidden_rows: 0, patches: vec![Vec::new(); columns] }
     }
 
@@ -39,6 +42,12 @@ impl Overlay {
     }
 
     pub(crate) fn hide(&mut self, row: usize, hidden: bool) {
+        if self.hidden.is_empty() {
+            if !hidden {
+                return;
+            }
+            self.hidden.resize(self.rows.div_ceil(64), 0);
+        }
         let word = &mut self.hidden[row / 64];
         *word = *word & !(1 << (row % 64)) | u64::from(hidden) << (row % 64);
     }
@@ -60,6 +69,20 @@ impl Overlay {
         (!is_empty).then_some(self)
     }
 
+    /// The first row from one on that is hidden, or that is not.
+    fn next(&self, from: usize, hidden: bool) -> usize {
+        let mut word = from / 64;
+        let mut above = u64::MAX << (from % 64);
+        while let Some(&bits) = self.hidden.get(word) {
+            let wanted = if hidden { bits & above } else { !bits & above };
+            if wanted != 0 {
+                return word * 64 + wanted.trailing_zeros() as usize;
+            }
+            (word, above) = (word + 1, u64::MAX);
+        }
+        if hidden { self.rows } else { from.max(word * 64) }
+    }
+
     pub(crate) fn hidden_rows(&self) -> usize {
         self.hidden_rows
     }
@@ -73,6 +96,15 @@ impl Overlay {
         let at = |row: usize| patches.partition_point(|&(patched, _)| (patched as usize) < row);
         &patches[at(offset)..at(offset + len)]
     }
+}
+
+/// A part of a column as a view sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stretch {
+    /// Rows whose values the chunk holds.
+    Stored(Range<usize>),
+    /// A row whose value is another one: its bytes, of which there are as many as the type has; `None` is NULL.
+    Patched(usize, Option<[u8; 16]>),
 }
 
 /// A chunk as a view sees it.
@@ -136,7 +168,7 @@ impl VisibleChunk {
     pub fn visible(&self, offset: usize, len: usize) -> Option<BooleanBuffer> {
         assert!(offset + len <= self.rows(), "rows {offset} to {} of {}", offset + len, self.rows());
         let overlay = self.overlay.as_ref().filter(|overlay| overlay.hidden_rows > 0)?;
-        if !(offset..offset + len).any(|row| overlay.hides(row)) {
+        if overlay.next(offset, true) >= offset + len {
             return None;
         }
         Some(BooleanBuffer::collect_bool(len, |row| !overlay.hides(offset + row)))
@@ -160,6 +192,43 @@ impl VisibleChunk {
     #[must_use]
     pub fn is_stored(&self, column: usize, offset: usize, len: usize) -> bool {
         self.overlay.as_ref().is_none_or(|overlay| overlay.patches(column, offset, len).is_empty())
+    }
+
+    /// Rows `offset..offset + len` of a column as stretches of values that are stored as the view sees them, and the
+    /// single values between them that it sees otherwise; rows that it does not see are left out. So a scan tests
+    /// nothing along a stretch, and copies nothing.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column, or not as many rows.
+    pub fn stretches(&self, column: usize, offset: usize, len: usize) -> impl Iterator<Item = Stretch> + '_ {
+        assert!(offset + len <= self.rows(), "rows {offset} to {} of {}", offset + len, self.rows());
+        let overlay = self.overlay.as_deref();
+        let mut patches = overlay.map_or(&[][..], |overlay| overlay.patches(column, offset, len));
+        let (mut at, end) = (offset, offset + len);
+        std::iter::from_fn(move || {
+            let Some(overlay) = overlay else {
+                let stored = (at < end).then_some(Stretch::Stored(at..end));
+                at = end;
+                return stored;
+            };
+            let from = overlay.next(at, false);
+            if from >= end {
+                return None;
+            }
+            while let [(row, _), rest @ ..] = patches
+                && (*row as usize) < from
+            {
+                patches = rest;
+            }
+            let next = patches.first().map_or(end, |(row, _)| *row as usize);
+            if from < next {
+                at = next.min(end).min(overlay.next(from, true));
+                return Some(Stretch::Stored(from..at));
+            }
+            at = from + 1;
+            patches.first().map(|(row, patch)| Stretch::Patched(*row as usize, patch.map(u128::to_le_bytes)))
+        })
     }
 
     /// Patched copies of the values of some rows, and of their validity bits; `None` if nothing is to be patched.

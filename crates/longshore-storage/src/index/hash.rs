@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::array::Pool;
 use super::duplicates::Duplicates;
 use super::found::Found;
-use super::key::{AnyBytes, LongBytes, ShortBytes};
+use super::key::{AnyBytes, Key, LongBytes, ShortBytes};
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
@@ -29,6 +29,9 @@ use shard::Shard;
 /// Parts of a table, each with a latch of its own.
 pub(super) const SHARDS: usize = 64;
 const SHARD_BITS: u32 = SHARDS.trailing_zeros();
+
+/// Keys whose places are asked for together: about as many as a core has memory accesses under way.
+const AHEAD: usize = 16;
 
 /// Rows by key.
 pub(super) struct HashTable {
@@ -88,6 +91,22 @@ impl HashTable {
         self.read(key.shard()).find(key)
     }
 
+    /// The rows of several keys, in their order. What they are to be found in is asked for ahead of time.
+    pub(super) fn find_many(&self, keys: &[Key], found: &mut Vec<Found>) {
+        for keys in keys.chunks(AHEAD) {
+            let mut hashed = [const { None }; AHEAD];
+            for (hashed, key) in hashed.iter_mut().zip(keys) {
+                let key = Hashed::new(key.bytes());
+                self.read(key.shard()).prefetch_bucket(key);
+                *hashed = Some(key);
+            }
+            for &key in hashed.iter().flatten() {
+                self.read(key.shard()).prefetch_entry(key);
+            }
+            found.extend(hashed.iter().flatten().map(|&key| self.read(key.shard()).find(key)));
+        }
+    }
+
     /// Adds a row, unless `check` has something against one that has the key already.
     pub(super) fn insert<E: From<OutOfMemory>>(
         &self,
@@ -96,9 +115,7 @@ impl HashTable {
         check: impl FnMut(RowId) -> Result<(), E>,
     ) -> Result<(), E> {
         let key = Hashed::new(key);
-        let mut shard = self.write(key.shard());
-        shard.find(key).iter().try_for_each(check)?;
-        Ok(shard.insert(key, row)?)
+        self.write(key.shard()).insert(key, row, check)
     }
 
     /// Removes a row of a key, if it is there.

@@ -20,6 +20,7 @@ use crate::chunk::hot::{HotChunk, Standing};
 use crate::datum::RowId;
 use crate::index::{BulkError, Index, IndexKind, Key, KeyError, Source, Uniqueness};
 use crate::transaction::{ConflictKind, Stamps, TransactionError, View};
+use crate::typed::Input;
 use crate::version::Change;
 
 /// The list of indexes, as long as it must not change.
@@ -166,26 +167,43 @@ impl Table {
         if indexes.is_empty() {
             return Ok(());
         }
-        let mut rows = first.row()..first.row() + count;
-        rows.try_for_each(|row| self.index_row(indexes, RowId::new(first.chunk(), row), view))
-    }
-
-    /// Enters a row.
-    pub(crate) fn index_row(&self, indexes: &IndexList<'_>, row: RowId, view: View) -> Result<(), TransactionError> {
-        for index in &**indexes {
-            let key = self.key_of(index, row)?;
-            index.insert(&key, row, |other| match self.standing(other, view) {
-                Standing::Free => Ok(()),
-                Standing::Conflict(kind) => Err(self.conflict(other, kind)),
-                Standing::Taken => Err(TransactionError::Duplicate {
-                    relation: self.name(),
-                    index: index.name().to_owned(),
-                    key: index.describe(&key),
-                    row: other,
-                }),
-            })?;
+        for row in first.row()..first.row() + count {
+            let row = RowId::new(first.chunk(), row);
+            for index in &**indexes {
+                self.enter(index, &self.key_of(index, row)?, row, view)?;
+            }
         }
         Ok(())
+    }
+
+    /// Enters a row of these values.
+    #[inline]
+    pub(crate) fn index_row(
+        &self,
+        indexes: &IndexList<'_>,
+        row: RowId,
+        values: &[Input<'_>],
+        view: View,
+    ) -> Result<(), TransactionError> {
+        let columns = self.schema().columns();
+        for index in &**indexes {
+            let key = index.key_of(|column| values[column].datum(columns[column].column_type));
+            self.enter(index, &key.map_err(|error| self.key_error(index, error))?, row, view)?;
+        }
+        Ok(())
+    }
+
+    fn enter(&self, index: &Index, key: &Key, row: RowId, view: View) -> Result<(), TransactionError> {
+        index.insert(key, row, |other| match self.standing(other, view) {
+            Standing::Free => Ok(()),
+            Standing::Conflict(kind) => Err(self.conflict(other, kind)),
+            Standing::Taken => Err(TransactionError::Duplicate {
+                relation: self.name(),
+                index: index.name().to_owned(),
+                key: index.describe(key),
+                row: other,
+            }),
+        })
     }
 
     /// Removes rows from the indexes, as far as they are there. No index is built before the list is given back, so that

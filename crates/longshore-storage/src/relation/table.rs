@@ -102,6 +102,11 @@ impl Table {
         TransactionError::NoSuchRow { relation: self.name(), row }
     }
 
+    pub(crate) fn is_null(&self, row: RowId, column: usize) -> TransactionError {
+        let column = self.schema.columns()[column].name.clone();
+        TransactionError::IsNull { relation: self.name(), column, row }
+    }
+
     pub(crate) fn conflict(&self, row: RowId, kind: ConflictKind) -> TransactionError {
         TransactionError::Conflict { relation: self.name(), row, kind }
     }

@@ -10,9 +10,10 @@ use std::ops::{Bound, ControlFlow, RangeBounds};
 use super::{Transaction, TransactionError};
 use crate::chunk::hot::input_of;
 use crate::datum::{Datum, RowId};
-use crate::index::{Direction, Index, Key, Range};
-use crate::relation::Relation;
+use crate::index::{Direction, Found, Index, Key, Range};
+use crate::relation::{Relation, Table};
 use crate::typed::Input;
+use crate::types::Physical;
 
 impl Transaction {
     /// The row with a key, of an index in which keys are unique; of another one, the first of them.
@@ -20,17 +21,71 @@ impl Transaction {
     /// # Errors
     ///
     /// When the values are no key of the index.
-    #[inline]
     pub fn find(
         &mut self,
         relation: &Relation,
         index: &Index,
         key: &[Datum<'_>],
     ) -> Result<Option<RowId>, TransactionError> {
-        let table = relation.table();
-        self.log_key(table, index.columns(), key);
-        let found = index.find(&index.key(key).map_err(|error| table.key_error(index, error))?);
+        let found = self.look_up(relation.table(), index, key)?;
         Ok(found.iter().find(|&row| self.sees(relation, row)))
+    }
+
+    /// The rows with a key, whoever sees them; logged.
+    #[inline]
+    pub(super) fn look_up(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        key: &[Datum<'_>],
+    ) -> Result<Found, TransactionError> {
+        self.log_key(table, index.columns(), key);
+        Ok(index.find(&index.key(key).map_err(|error| table.key_error(index, error))?))
+    }
+
+    /// The rows with several keys, in the order of the keys, each as [`Transaction::find`] finds it. Whoever knows the
+    /// keys beforehand need not wait for memory for each by itself.
+    ///
+    /// # Errors
+    ///
+    /// When some values are no key of the index.
+    pub fn find_many<const N: usize>(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        keys: impl IntoIterator<Item = [Datum<'static>; N]>,
+    ) -> Result<Vec<Option<RowId>>, TransactionError> {
+        let table = relation.table();
+        let keys = keys.into_iter().map(|key| {
+            self.log_key(table, index.columns(), &key);
+            index.key(&key).map_err(|error| table.key_error(index, error))
+        });
+        let keys: Vec<Key> = keys.collect::<Result<_, _>>()?;
+        let mut found = Vec::with_capacity(keys.len());
+        index.find_many(&keys, &mut found);
+        Ok(found.iter().map(|found| found.iter().find(|&row| self.sees(relation, row))).collect())
+    }
+
+    /// Asks for the memory of some columns of rows that are soon to be read or changed, so that they need not wait for
+    /// each by itself. It changes nothing, and nothing is read.
+    pub fn prefetch(&self, relation: &Relation, rows: impl Iterator<Item = RowId> + Clone, columns: &[usize]) {
+        let table = relation.table();
+        for row in rows.clone() {
+            if let Some(slot) = table.slots.get(row.chunk()) {
+                slot.read().prefetch(row.row(), columns);
+            }
+        }
+        let is_text = |column: usize| {
+            table.schema().columns().get(column).is_some_and(|column| column.column_type.physical() == Physical::View)
+        };
+        if !columns.iter().any(|&column| is_text(column)) {
+            return;
+        }
+        for row in rows {
+            if let Some(slot) = table.slots.get(row.chunk()) {
+                slot.read().prefetch_texts(row.row(), columns);
+            }
+        }
     }
 
     /// The rows with a key, in the order of their ids.
@@ -44,9 +99,7 @@ impl Transaction {
         index: &Index,
         key: &[Datum<'_>],
     ) -> Result<Vec<RowId>, TransactionError> {
-        let table = relation.table();
-        self.log_key(table, index.columns(), key);
-        let found = index.find(&index.key(key).map_err(|error| table.key_error(index, error))?);
+        let found = self.look_up(relation.table(), index, key)?;
         Ok(found.iter().filter(|&row| self.sees(relation, row)).collect())
     }
 

@@ -8,8 +8,9 @@ use super::write_set::{Write, WriteKind, WriteSet};
 impl WriteSet {
     /// Gives up the versions of a commit that everybody sees, and the rows that were deleted.
     pub(super) fn reclaim(&self, stamp: StampId) {
-        for &Write { table, kind, row, version } in &self.writes {
-            let table = &self.tables[table as usize];
+        let mut writes = self.writes.iter().peekable();
+        while let Some(&Write { table: table_at, kind, row, version }) = writes.next() {
+            let table = &self.tables[table_at as usize];
             let Some(slot) = table.slots.get(row.chunk()) else { continue };
             // Nobody sees the rows: they leave the indexes before another row may take their place.
             let _indexes = match kind {
@@ -22,6 +23,14 @@ impl WriteSet {
                 WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete => slot.reclaim(row.row(), version),
                 WriteKind::Append => slot.reclaim_births(stamp),
                 WriteKind::Truncate => slot.clear(),
+            }
+            // What is simple and comes next in the same slot, under the same latch.
+            let is_alike = |next: &&Write| {
+                let is_simple = matches!(next.kind, WriteKind::Insert | WriteKind::Update(_));
+                is_simple && next.table == table_at && next.row.chunk() == row.chunk()
+            };
+            while let Some(next) = writes.next_if(is_alike) {
+                slot.reclaim(next.row.row(), next.version);
             }
             let is_news = !slot.listed && slot.has_free();
             drop(slot);

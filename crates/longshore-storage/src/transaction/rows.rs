@@ -10,6 +10,13 @@ use crate::datum::{Datum, RowId};
 use crate::relation::{Relation, Table};
 use crate::typed::{self, Field, FieldType, Input, Scalar};
 
+/// The memory of some values, for others.
+fn emptied<'a>(mut inputs: Vec<Input<'_>>) -> Vec<Input<'a>> {
+    inputs.clear();
+    // Collected in place, for the types differ in a lifetime only.
+    inputs.into_iter().map(|_| Input::Null).collect()
+}
+
 impl Transaction {
     /// A value.
     ///
@@ -18,7 +25,7 @@ impl Transaction {
     /// When it does not see the row, or the value is NULL.
     #[inline]
     pub fn get<T: Scalar>(&mut self, relation: &Relation, row: RowId, field: Field<T>) -> Result<T, TransactionError> {
-        self.get_nullable(relation, row, field)?.ok_or_else(|| is_null(relation, row, field.column()))
+        self.read(relation, row)?.get(field)
     }
 
     /// A value; `None` is NULL.
@@ -33,10 +40,7 @@ impl Transaction {
         row: RowId,
         field: Field<T>,
     ) -> Result<Option<T>, TransactionError> {
-        self.with_cell(relation, row, field.column(), |cell| match cell {
-            Cell::Bits(bits) => Some(T::from_bits(bits)),
-            Cell::Null | Cell::ShortText(_) | Cell::Text(_) => None,
-        })
+        Ok(self.read(relation, row)?.get_nullable(field))
     }
 
     /// Appends a text to a string; says whether there is one, or it is NULL.
@@ -51,12 +55,7 @@ impl Transaction {
         field: Field<&str>,
         text: &mut String,
     ) -> Result<bool, TransactionError> {
-        self.with_cell(relation, row, field.column(), |cell| {
-            cell.bytes(|bytes| {
-                // SAFETY: a column of text holds UTF-8 only (`Chunk::from_parts`, `typed/domain.rs`).
-                text.push_str(unsafe { std::str::from_utf8_unchecked(bytes) });
-            })
-        })
+        Ok(self.read(relation, row)?.text(field).map(|found| text.push_str(found)).is_some())
     }
 
     /// Appends a BYTEA to a vector; says whether there is one, or it is NULL.
@@ -71,7 +70,7 @@ impl Transaction {
         field: Field<&[u8]>,
         bytes: &mut Vec<u8>,
     ) -> Result<bool, TransactionError> {
-        self.with_cell(relation, row, field.column(), |cell| cell.bytes(|found| bytes.extend_from_slice(found)))
+        Ok(self.read(relation, row)?.bytes(field).map(|found| bytes.extend_from_slice(found)).is_some())
     }
 
     /// Gives a value of any type to a closure.
@@ -146,25 +145,7 @@ impl Transaction {
         column: usize,
         value: Datum<'_>,
     ) -> Result<(), TransactionError> {
-        let table = relation.table();
-        if table.is_indexed(column) {
-            let column = table.schema().columns()[column].name.clone();
-            return Err(TransactionError::Indexed { relation: table.name(), column });
-        }
-        let input = typed::input(table, column, value)?;
-        let slot = table.slot(row)?;
-        let at = self.set.table(table);
-        let version = {
-            let writer = self.writer(table)?;
-            table.forget_cached();
-            let mut slot = slot.write();
-            let written = slot.check(row.row(), &writer).and_then(|()| slot.update(row.row(), column, &input, &writer));
-            written.map_err(|error| table.failed(row, error))?
-        };
-        if let Some(version) = version {
-            self.set.writes.push(Write { table: at, kind: WriteKind::Update(column as u16), row, version });
-        }
-        Ok(())
+        self.edit(relation, row)?.set_datum(column, value)
     }
 
     /// Inserts a row, given by a value for each column.
@@ -178,11 +159,13 @@ impl Transaction {
         if values.len() != expected {
             return Err(TransactionError::ColumnCount { relation: table.name(), expected, found: values.len() });
         }
-        let mut inputs = Vec::with_capacity(expected);
+        let mut inputs = emptied(std::mem::take(&mut self.set.inputs));
+        inputs.reserve(expected);
         for (column, &value) in values.iter().enumerate() {
             inputs.push(typed::input(table, column, value)?);
         }
         let inserted = self.insert_inputs(table, &inputs);
+        self.set.inputs = emptied(inputs);
         if let Err(TransactionError::Duplicate { index, .. }) = &inserted {
             // To learn that the key is there is to read it.
             let found = table.indexes().iter().find(|known| known.name() == index).map(Arc::clone);
@@ -200,7 +183,7 @@ impl Transaction {
         let indexes = table.indexes();
         let (row, version) = table.insert(inputs, &self.writer(table)?)?;
         self.set.writes.push(Write { table: at, kind: WriteKind::Insert, row, version });
-        if let Err(error) = table.index_row(&indexes, row, self.view) {
+        if let Err(error) = table.index_row(&indexes, row, inputs, self.view) {
             drop(indexes);
             self.set.undo(before, stamp);
             return Err(error);
@@ -226,8 +209,9 @@ impl Transaction {
     ) -> Result<RowId, TransactionError> {
         let table = relation.table();
         if !values.iter().any(|&(column, _)| table.is_indexed(column)) {
+            let mut edit = self.edit(relation, row)?;
             for &(column, value) in values {
-                self.set_datum(relation, row, column, value)?;
+                edit.set_datum(column, value)?;
             }
             return Ok(row);
         }
@@ -253,21 +237,7 @@ impl Transaction {
     ///
     /// When another transaction has changed the row, when it does not see it, or when it only reads.
     pub fn delete(&mut self, relation: &Relation, row: RowId) -> Result<(), TransactionError> {
-        let table = relation.table();
-        let slot = table.slot(row)?;
-        let at = self.set.table(table);
-        let version = {
-            let writer = self.writer(table)?;
-            let mut slot = slot.write();
-            slot.check(row.row(), &writer).map_err(|error| table.failed(row, error))?;
-            slot.delete(row.row(), &writer)
-        };
-        self.set.writes.push(Write { table: at, kind: WriteKind::Delete, row, version });
+        self.edit(relation, row)?.delete();
         Ok(())
     }
-}
-
-fn is_null(relation: &Relation, row: RowId, column: usize) -> TransactionError {
-    let column = relation.schema().columns()[column].name.clone();
-    TransactionError::IsNull { relation: relation.table().name(), column, row }
 }

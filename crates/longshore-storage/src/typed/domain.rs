@@ -12,6 +12,17 @@ use crate::types::{ColumnType, Physical};
 /// Characters of a value that an error shows.
 const SHOWN_CHARACTERS_MAX: usize = 40;
 
+/// What values of decimals of so many digits are below.
+const POWERS_OF_TEN: [u128; 39] = {
+    let mut powers = [1; 39];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
 /// A value as a column stores it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Input<'a> {
@@ -84,11 +95,10 @@ fn any_input<'a>(table: &Table, column: usize, datum: Datum<'a>) -> Result<Input
 
 /// The bits of an integer, which must have no more digits than a decimal column may hold.
 fn decimal(table: &Table, column: usize, value: i128) -> Result<u128, TransactionError> {
-    if let ColumnType::Decimal { precision, .. } = table.schema().columns()[column].column_type {
-        let limit = 10_u128.pow(precision.into());
-        if value.unsigned_abs() >= limit {
-            return Err(invalid(table, column, &value.to_string()));
-        }
+    if let ColumnType::Decimal { precision, .. } = table.schema().columns()[column].column_type
+        && value.unsigned_abs() >= POWERS_OF_TEN[usize::from(precision)]
+    {
+        return Err(invalid(table, column, &value.to_string()));
     }
     Ok(value as u128)
 }

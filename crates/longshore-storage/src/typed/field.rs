@@ -57,6 +57,9 @@ pub trait FieldType: Sized {
 
 /// A [`FieldType`] of fixed width.
 pub trait Scalar: FieldType + Copy {
+    /// The bytes that a column stores of each value.
+    const BYTES: usize;
+
     /// The value of these bits, the lower ones of which are the stored ones.
     fn from_bits(bits: u128) -> Self;
 }
@@ -73,6 +76,8 @@ macro_rules! scalars {
         }
 
         impl Scalar for $type {
+            const BYTES: usize = size_of::<$type>();
+
             fn from_bits($bits: u128) -> $type {
                 $value
             }

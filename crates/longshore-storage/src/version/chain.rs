@@ -81,6 +81,12 @@ impl Versions {
         self.ranges[row / RANGE_ROWS].get(row % RANGE_ROWS)
     }
 
+    /// The newest version of a row itself.
+    #[inline]
+    pub(crate) fn newest(&self, row: usize) -> Option<&Version> {
+        self.slab.get(self.head(row) as usize)
+    }
+
     /// The newest version of a row, then the older ones.
     pub(crate) fn chain(&self, row: usize) -> impl Iterator<Item = &Version> {
         let mut next = self.head(row);

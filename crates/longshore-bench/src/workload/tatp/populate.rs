@@ -1,10 +1,9 @@
 //! Decides what the tables hold before the first transaction (TATP 1.0, section 2): one to four access infos and
 //! facilities for each subscriber, up to three forwardings for each facility.
 
-use std::sync::Arc;
+use longshore_storage::Datum;
 
-use longshore_storage::{Datum, Relation};
-
+use super::schema::Tables;
 use crate::Failure;
 use crate::workload::fill::Fill;
 use crate::workload::random::Random;
@@ -20,14 +19,6 @@ pub(super) const LOCATION_MAX: i64 = u32::MAX as i64;
 
 /// Seed of the population.
 const SEED: u64 = 0x7461_7470;
-
-/// The tables, empty.
-pub(super) struct Tables {
-    pub(super) subscriber: Arc<Relation>,
-    pub(super) access_info: Arc<Relation>,
-    pub(super) special_facility: Arc<Relation>,
-    pub(super) call_forwarding: Arc<Relation>,
-}
 
 impl Tables {
     /// Fills them.

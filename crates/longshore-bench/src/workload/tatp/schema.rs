@@ -1,13 +1,9 @@
 //! The four tables of TATP (version 1.0, section 2) with the indexes that its transactions need.
 
-use std::sync::Arc;
-
 use longshore_storage::ColumnType::{BigInt, Boolean, Char, SmallInt};
-use longshore_storage::{Field, Memory, Transactions};
+use longshore_storage::Field;
 
-use super::populate;
-use crate::Failure;
-use crate::workload::table::table;
+use crate::workload::table::{database, table};
 
 /// A column of text.
 type Text = &'static str;
@@ -16,40 +12,76 @@ table! {
     /// Who subscribes.
     Subscriber = "subscriber";
     columns {
-        s_id: i64 = BigInt;
-        sub_nbr: Text = Char(15);
-        bit_1: bool = Boolean;
-        bit_2: bool = Boolean;
-        bit_3: bool = Boolean;
-        bit_4: bool = Boolean;
-        bit_5: bool = Boolean;
-        bit_6: bool = Boolean;
-        bit_7: bool = Boolean;
-        bit_8: bool = Boolean;
-        bit_9: bool = Boolean;
-        bit_10: bool = Boolean;
-        hex_1: i16 = SmallInt;
-        hex_2: i16 = SmallInt;
-        hex_3: i16 = SmallInt;
-        hex_4: i16 = SmallInt;
-        hex_5: i16 = SmallInt;
-        hex_6: i16 = SmallInt;
-        hex_7: i16 = SmallInt;
-        hex_8: i16 = SmallInt;
-        hex_9: i16 = SmallInt;
-        hex_10: i16 = SmallInt;
-        byte2_1: i16 = SmallInt;
-        byte2_2: i16 = SmallInt;
-        byte2_3: i16 = SmallInt;
-        byte2_4: i16 = SmallInt;
-        byte2_5: i16 = SmallInt;
-        byte2_6: i16 = SmallInt;
-        byte2_7: i16 = SmallInt;
-        byte2_8: i16 = SmallInt;
-        byte2_9: i16 = SmallInt;
-        byte2_10: i16 = SmallInt;
-        msc_location: i64 = BigInt;
-        vlr_location: i64 = BigInt;
+        s_id = BigInt;
+        sub_nbr = Char(15);
+        bit_1 = Boolean;
+        bit_2 = Boolean;
+        bit_3 = Boolean;
+        bit_4 = Boolean;
+        bit_5 = Boolean;
+        bit_6 = Boolean;
+        bit_7 = Boolean;
+        bit_8 = Boolean;
+        bit_9 = Boolean;
+        bit_10 = Boolean;
+        hex_1 = SmallInt;
+        hex_2 = SmallInt;
+        hex_3 = SmallInt;
+        hex_4 = SmallInt;
+        hex_5 = SmallInt;
+        hex_6 = SmallInt;
+        hex_7 = SmallInt;
+        hex_8 = SmallInt;
+        hex_9 = SmallInt;
+        hex_10 = SmallInt;
+        byte2_1 = SmallInt;
+        byte2_2 = SmallInt;
+        byte2_3 = SmallInt;
+        byte2_4 = SmallInt;
+        byte2_5 = SmallInt;
+        byte2_6 = SmallInt;
+        byte2_7 = SmallInt;
+        byte2_8 = SmallInt;
+        byte2_9 = SmallInt;
+        byte2_10 = SmallInt;
+        msc_location = BigInt;
+        vlr_location = BigInt;
+    }
+    fields {
+        s_id: i64;
+        sub_nbr: Text;
+        bit_1: bool;
+        bit_2: bool;
+        bit_3: bool;
+        bit_4: bool;
+        bit_5: bool;
+        bit_6: bool;
+        bit_7: bool;
+        bit_8: bool;
+        bit_9: bool;
+        bit_10: bool;
+        hex_1: i16;
+        hex_2: i16;
+        hex_3: i16;
+        hex_4: i16;
+        hex_5: i16;
+        hex_6: i16;
+        hex_7: i16;
+        hex_8: i16;
+        hex_9: i16;
+        hex_10: i16;
+        byte2_1: i16;
+        byte2_2: i16;
+        byte2_3: i16;
+        byte2_4: i16;
+        byte2_5: i16;
+        byte2_6: i16;
+        byte2_7: i16;
+        byte2_8: i16;
+        byte2_9: i16;
+        byte2_10: i16;
+        msc_location: i64;
+        vlr_location: i64;
     }
     indexes {
         key: Hash Unique (s_id);
@@ -61,12 +93,18 @@ table! {
     /// What a subscriber may access.
     AccessInfo = "access_info";
     columns {
-        s_id: i64 = BigInt;
-        ai_type: i16 = SmallInt;
-        data1: i16 = SmallInt;
-        data2: i16 = SmallInt;
-        data3: Text = Char(3);
-        data4: Text = Char(5);
+        s_id = BigInt;
+        ai_type = SmallInt;
+        data1 = SmallInt;
+        data2 = SmallInt;
+        data3 = Char(3);
+        data4 = Char(5);
+    }
+    fields {
+        data1: i16;
+        data2: i16;
+        data3: Text;
+        data4: Text;
     }
     indexes {
         key: Hash Unique (s_id, ai_type);
@@ -77,12 +115,16 @@ table! {
     /// A subscriber's facilities.
     SpecialFacility = "special_facility";
     columns {
-        s_id: i64 = BigInt;
-        sf_type: i16 = SmallInt;
-        is_active: bool = Boolean;
-        error_cntrl: i16 = SmallInt;
-        data_a: i16 = SmallInt;
-        data_b: Text = Char(5);
+        s_id = BigInt;
+        sf_type = SmallInt;
+        is_active = Boolean;
+        error_cntrl = SmallInt;
+        data_a = SmallInt;
+        data_b = Char(5);
+    }
+    fields {
+        is_active: bool;
+        data_a: i16;
     }
     indexes {
         key: Hash Unique (s_id, sf_type);
@@ -93,11 +135,15 @@ table! {
     /// Where calls of a facility go, by the hour.
     CallForwarding = "call_forwarding";
     columns {
-        s_id: i64 = BigInt;
-        sf_type: i16 = SmallInt;
-        start_time: i16 = SmallInt;
-        end_time: i16 = SmallInt;
-        numberx: Text = Char(15);
+        s_id = BigInt;
+        sf_type = SmallInt;
+        start_time = SmallInt;
+        end_time = SmallInt;
+        numberx = Char(15);
+    }
+    fields {
+        end_time: i16;
+        numberx: Text;
     }
     indexes {
         key: Art Unique (s_id, sf_type, start_time);
@@ -148,39 +194,10 @@ impl Subscriber {
     }
 }
 
-/// The database.
-pub(super) struct Database {
-    pub(super) transactions: Arc<Transactions>,
-    pub(super) subscribers: i64,
-    pub(super) subscriber: Subscriber,
-    pub(super) access_info: AccessInfo,
-    pub(super) special_facility: SpecialFacility,
-    pub(super) call_forwarding: CallForwarding,
-}
-
-impl Database {
-    /// A database of that many subscribers, with indexes.
-    ///
-    /// # Errors
-    ///
-    /// When memory is short.
-    pub(super) fn populated(subscribers: i64) -> Result<Database, Failure> {
-        let memory = Memory::new(None);
-        let transactions = Transactions::new();
-        let rows = populate::Tables {
-            subscriber: Subscriber::create(&memory, &transactions),
-            access_info: AccessInfo::create(&memory, &transactions),
-            special_facility: SpecialFacility::create(&memory, &transactions),
-            call_forwarding: CallForwarding::create(&memory, &transactions),
-        };
-        rows.populate(subscribers)?;
-        Ok(Database {
-            transactions,
-            subscribers,
-            subscriber: Subscriber::open(rows.subscriber)?,
-            access_info: AccessInfo::open(rows.access_info)?,
-            special_facility: SpecialFacility::open(rows.special_facility)?,
-            call_forwarding: CallForwarding::open(rows.call_forwarding)?,
-        })
-    }
+database! {
+    subscribers: i64;
+    subscriber: Subscriber,
+    access_info: AccessInfo,
+    special_facility: SpecialFacility,
+    call_forwarding: CallForwarding,
 }

@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use longshore_storage::{Datum, Direction, RowId, Transaction, TransactionError, key};
+use longshore_storage::{Datum, Direction, Transaction, TransactionError, key};
 
 use super::input::Input;
 use super::schema::Database;
@@ -30,6 +30,10 @@ impl Answer {
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.number = 0;
+    }
+
+    fn text(&mut self, text: Option<&str>) {
+        self.text.push_str(text.unwrap_or_default());
     }
 
     fn number(&mut self, number: impl Into<i64>) {
@@ -74,16 +78,16 @@ fn get_subscriber_data(
     answer: &mut Answer,
 ) -> Result<End, TransactionError> {
     let table = &db.subscriber;
-    let Some(row) = t.find(&table.relation, &table.key, key!(subscriber))? else { return Ok(End::Failed) };
-    t.get_text(&table.relation, row, table.sub_nbr, &mut answer.text)?;
+    let Some(mut row) = t.find_read(&table.relation, &table.key, key!(subscriber))? else { return Ok(End::Failed) };
+    answer.text(row.text(table.sub_nbr));
     for field in table.bits() {
-        answer.number(t.get(&table.relation, row, field)?);
+        answer.number(row.get(field)?);
     }
     for field in table.numbers() {
-        answer.number(t.get(&table.relation, row, field)?);
+        answer.number(row.get(field)?);
     }
     for field in [table.msc_location, table.vlr_location] {
-        answer.number(t.get(&table.relation, row, field)?);
+        answer.number(row.get(field)?);
     }
     Ok(End::Done(0))
 }
@@ -96,16 +100,20 @@ fn get_new_destination(
     answer: &mut Answer,
 ) -> Result<End, TransactionError> {
     let table = &db.special_facility;
-    let Some(row) = t.find(&table.relation, &table.key, key!(subscriber, sf_type))? else { return Ok(End::Failed) };
-    if !t.get(&table.relation, row, table.is_active)? {
+    let Some(mut row) = t.find_read(&table.relation, &table.key, key!(subscriber, sf_type))? else {
+        return Ok(End::Failed);
+    };
+    if !row.get(table.is_active)? {
         return Ok(End::Failed);
     }
+    drop(row);
     let table = &db.call_forwarding;
     let mut found = 0;
     let (from, to) = (key!(subscriber, sf_type, 0_i16), key!(subscriber, sf_type, start_time));
     t.range(&table.relation, &table.key, from..=to, Direction::Forward, |t, row| {
-        if end_time < t.get(&table.relation, row, table.end_time)? {
-            t.get_text(&table.relation, row, table.numberx, &mut answer.text)?;
+        let mut row = t.read(&table.relation, row)?;
+        if end_time < row.get(table.end_time)? {
+            answer.text(row.text(table.numberx));
             found += 1;
         }
         Ok(ControlFlow::Continue(()))
@@ -121,11 +129,13 @@ fn get_access_data(
     answer: &mut Answer,
 ) -> Result<End, TransactionError> {
     let table = &db.access_info;
-    let Some(row) = t.find(&table.relation, &table.key, key!(subscriber, ai_type))? else { return Ok(End::Failed) };
-    answer.number(t.get(&table.relation, row, table.data1)?);
-    answer.number(t.get(&table.relation, row, table.data2)?);
-    t.get_text(&table.relation, row, table.data3, &mut answer.text)?;
-    t.get_text(&table.relation, row, table.data4, &mut answer.text)?;
+    let Some(mut row) = t.find_read(&table.relation, &table.key, key!(subscriber, ai_type))? else {
+        return Ok(End::Failed);
+    };
+    answer.number(row.get(table.data1)?);
+    answer.number(row.get(table.data2)?);
+    answer.text(row.text(table.data3));
+    answer.text(row.text(table.data4));
     Ok(End::Done(0))
 }
 
@@ -138,18 +148,21 @@ fn update_subscriber_data(
     data: i16,
 ) -> Result<End, TransactionError> {
     let table = &db.subscriber;
-    let Some(row) = t.find(&table.relation, &table.key, key!(subscriber))? else { return Ok(End::Failed) };
-    t.set(&table.relation, row, table.bit_1, bit)?;
+    let Some(mut row) = t.find_edit(&table.relation, &table.key, key!(subscriber))? else { return Ok(End::Failed) };
+    row.set(table.bit_1, bit)?;
+    drop(row);
     let table = &db.special_facility;
-    let Some(row) = t.find(&table.relation, &table.key, key!(subscriber, sf_type))? else { return Ok(End::Failed) };
-    t.set(&table.relation, row, table.data_a, data)?;
+    let Some(mut row) = t.find_edit(&table.relation, &table.key, key!(subscriber, sf_type))? else {
+        return Ok(End::Failed);
+    };
+    row.set(table.data_a, data)?;
     Ok(End::Done(0))
 }
 
 fn update_location(db: &Database, t: &mut Transaction, number: &str, location: i64) -> Result<End, TransactionError> {
     let table = &db.subscriber;
-    let Some(row) = find_by_number(db, t, number)? else { return Ok(End::Failed) };
-    t.set(&table.relation, row, table.vlr_location, location)?;
+    let Some(mut row) = t.find_edit(&table.relation, &table.by_number, key!(number))? else { return Ok(End::Failed) };
+    row.set(table.vlr_location, location)?;
     Ok(End::Done(0))
 }
 
@@ -186,16 +199,13 @@ fn delete_call_forwarding(
     let Some(subscriber) = subscriber_of(db, t, number)? else { return Ok(End::Failed) };
     let table = &db.call_forwarding;
     let key = key!(subscriber, sf_type, start_time);
-    let Some(row) = t.find(&table.relation, &table.key, key)? else { return Ok(End::Failed) };
-    t.delete(&table.relation, row)?;
+    let Some(row) = t.find_edit(&table.relation, &table.key, key)? else { return Ok(End::Failed) };
+    row.delete();
     Ok(End::Done(-1))
 }
 
-fn find_by_number(db: &Database, t: &mut Transaction, number: &str) -> Result<Option<RowId>, TransactionError> {
-    t.find(&db.subscriber.relation, &db.subscriber.by_number, key!(number))
-}
-
 fn subscriber_of(db: &Database, t: &mut Transaction, number: &str) -> Result<Option<i64>, TransactionError> {
-    let Some(row) = find_by_number(db, t, number)? else { return Ok(None) };
-    t.get(&db.subscriber.relation, row, db.subscriber.s_id).map(Some)
+    let table = &db.subscriber;
+    let row = t.find_read(&table.relation, &table.by_number, key!(number))?;
+    row.map(|mut row| row.get(table.s_id)).transpose()
 }

@@ -3,10 +3,9 @@
 //! Smaller databases for tests have fewer items, and fewer customers with one order each; what depends on them (the
 //! payments of a district, the next order) follows.
 
-use std::sync::Arc;
+use longshore_storage::Datum;
 
-use longshore_storage::{Datum, Relation};
-
+use super::schema::Tables;
 use super::values::{Constants, LAST_NAMES, last_name};
 use crate::Failure;
 use crate::workload::fill::Fill;
@@ -53,19 +52,6 @@ impl Sizes {
     pub(super) fn last_names(self) -> i32 {
         self.customers.min(LAST_NAMES)
     }
-}
-
-/// The tables, empty.
-pub(super) struct Tables {
-    pub(super) warehouse: Arc<Relation>,
-    pub(super) district: Arc<Relation>,
-    pub(super) customer: Arc<Relation>,
-    pub(super) history: Arc<Relation>,
-    pub(super) new_order: Arc<Relation>,
-    pub(super) orders: Arc<Relation>,
-    pub(super) order_line: Arc<Relation>,
-    pub(super) item: Arc<Relation>,
-    pub(super) stock: Arc<Relation>,
 }
 
 impl Tables {

@@ -4,14 +4,11 @@
 //! are hash tables where they are only looked up, and radix trees where ranges of them are read. Two more trees serve
 //! customers by last name, ordered by first name, and the orders of a customer.
 
-use std::sync::Arc;
-
+use longshore_storage::ColumnType;
 use longshore_storage::ColumnType::{Char, Decimal, Integer, SmallInt, Timestamp, Varchar};
-use longshore_storage::{ColumnType, Memory, Transactions};
 
-use super::populate::{self, Sizes};
-use crate::Failure;
-use crate::workload::table::table;
+use super::populate::Sizes;
+use crate::workload::table::{database, table};
 
 /// A column of text.
 type Text = &'static str;
@@ -23,15 +20,25 @@ table! {
     /// Warehouses.
     Warehouse = "warehouse";
     columns {
-        w_id: i32 = Integer;
-        w_name: Text = Varchar(10);
-        w_street_1: Text = Varchar(20);
-        w_street_2: Text = Varchar(20);
-        w_city: Text = Varchar(20);
-        w_state: Text = Char(2);
-        w_zip: Text = Char(9);
-        w_tax: i64 = RATE;
-        w_ytd: i64 = MONEY;
+        w_id = Integer;
+        w_name = Varchar(10);
+        w_street_1 = Varchar(20);
+        w_street_2 = Varchar(20);
+        w_city = Varchar(20);
+        w_state = Char(2);
+        w_zip = Char(9);
+        w_tax = RATE;
+        w_ytd = MONEY;
+    }
+    fields {
+        w_name: Text;
+        w_street_1: Text;
+        w_street_2: Text;
+        w_city: Text;
+        w_state: Text;
+        w_zip: Text;
+        w_tax: i64;
+        w_ytd: i64;
     }
     indexes {
         key: Hash Unique (w_id);
@@ -42,17 +49,28 @@ table! {
     /// Ten districts for each warehouse.
     District = "district";
     columns {
-        d_id: i32 = Integer;
-        d_w_id: i32 = Integer;
-        d_name: Text = Varchar(10);
-        d_street_1: Text = Varchar(20);
-        d_street_2: Text = Varchar(20);
-        d_city: Text = Varchar(20);
-        d_state: Text = Char(2);
-        d_zip: Text = Char(9);
-        d_tax: i64 = RATE;
-        d_ytd: i64 = MONEY;
-        d_next_o_id: i32 = Integer;
+        d_id = Integer;
+        d_w_id = Integer;
+        d_name = Varchar(10);
+        d_street_1 = Varchar(20);
+        d_street_2 = Varchar(20);
+        d_city = Varchar(20);
+        d_state = Char(2);
+        d_zip = Char(9);
+        d_tax = RATE;
+        d_ytd = MONEY;
+        d_next_o_id = Integer;
+    }
+    fields {
+        d_name: Text;
+        d_street_1: Text;
+        d_street_2: Text;
+        d_city: Text;
+        d_state: Text;
+        d_zip: Text;
+        d_tax: i64;
+        d_ytd: i64;
+        d_next_o_id: i32;
     }
     indexes {
         key: Hash Unique (d_w_id, d_id);
@@ -63,27 +81,48 @@ table! {
     /// The customers of a district.
     Customer = "customer";
     columns {
-        c_id: i32 = Integer;
-        c_d_id: i32 = Integer;
-        c_w_id: i32 = Integer;
-        c_first: Text = Varchar(16);
-        c_middle: Text = Char(2);
-        c_last: Text = Varchar(16);
-        c_street_1: Text = Varchar(20);
-        c_street_2: Text = Varchar(20);
-        c_city: Text = Varchar(20);
-        c_state: Text = Char(2);
-        c_zip: Text = Char(9);
-        c_phone: Text = Char(16);
-        c_since: i64 = Timestamp;
-        c_credit: Text = Char(2);
-        c_credit_lim: i64 = MONEY;
-        c_discount: i64 = RATE;
-        c_balance: i64 = MONEY;
-        c_ytd_payment: i64 = MONEY;
-        c_payment_cnt: i32 = Integer;
-        c_delivery_cnt: i32 = Integer;
-        c_data: Text = Varchar(500);
+        c_id = Integer;
+        c_d_id = Integer;
+        c_w_id = Integer;
+        c_first = Varchar(16);
+        c_middle = Char(2);
+        c_last = Varchar(16);
+        c_street_1 = Varchar(20);
+        c_street_2 = Varchar(20);
+        c_city = Varchar(20);
+        c_state = Char(2);
+        c_zip = Char(9);
+        c_phone = Char(16);
+        c_since = Timestamp;
+        c_credit = Char(2);
+        c_credit_lim = MONEY;
+        c_discount = RATE;
+        c_balance = MONEY;
+        c_ytd_payment = MONEY;
+        c_payment_cnt = Integer;
+        c_delivery_cnt = Integer;
+        c_data = Varchar(500);
+    }
+    fields {
+        c_id: i32;
+        c_first: Text;
+        c_middle: Text;
+        c_last: Text;
+        c_street_1: Text;
+        c_street_2: Text;
+        c_city: Text;
+        c_state: Text;
+        c_zip: Text;
+        c_phone: Text;
+        c_since: i64;
+        c_credit: Text;
+        c_credit_lim: i64;
+        c_discount: i64;
+        c_balance: i64;
+        c_ytd_payment: i64;
+        c_payment_cnt: i32;
+        c_delivery_cnt: i32;
+        c_data: Text;
     }
     indexes {
         key: Hash Unique (c_w_id, c_d_id, c_id);
@@ -95,15 +134,16 @@ table! {
     /// Payments.
     History = "history";
     columns {
-        h_c_id: i32 = Integer;
-        h_c_d_id: i32 = Integer;
-        h_c_w_id: i32 = Integer;
-        h_d_id: i32 = Integer;
-        h_w_id: i32 = Integer;
-        h_date: i64 = Timestamp;
-        h_amount: i64 = MONEY;
-        h_data: Text = Varchar(24);
+        h_c_id = Integer;
+        h_c_d_id = Integer;
+        h_c_w_id = Integer;
+        h_d_id = Integer;
+        h_w_id = Integer;
+        h_date = Timestamp;
+        h_amount = MONEY;
+        h_data = Varchar(24);
     }
+    fields {}
     indexes {}
 }
 
@@ -111,9 +151,12 @@ table! {
     /// Orders that are not delivered yet.
     NewOrder = "new_order";
     columns {
-        no_o_id: i32 = Integer;
-        no_d_id: i32 = Integer;
-        no_w_id: i32 = Integer;
+        no_o_id = Integer;
+        no_d_id = Integer;
+        no_w_id = Integer;
+    }
+    fields {
+        no_o_id: i32;
     }
     indexes {
         key: Art Unique (no_w_id, no_d_id, no_o_id);
@@ -124,14 +167,21 @@ table! {
     /// Orders.
     Orders = "orders";
     columns {
-        o_id: i32 = Integer;
-        o_d_id: i32 = Integer;
-        o_w_id: i32 = Integer;
-        o_c_id: i32 = Integer;
-        o_entry_d: i64 = Timestamp;
-        o_carrier_id: i32 = Integer, null;
-        o_ol_cnt: i16 = SmallInt;
-        o_all_local: i16 = SmallInt;
+        o_id = Integer;
+        o_d_id = Integer;
+        o_w_id = Integer;
+        o_c_id = Integer;
+        o_entry_d = Timestamp;
+        o_carrier_id = Integer, null;
+        o_ol_cnt = SmallInt;
+        o_all_local = SmallInt;
+    }
+    fields {
+        o_id: i32;
+        o_c_id: i32;
+        o_entry_d: i64;
+        o_carrier_id: i32;
+        o_ol_cnt: i16;
     }
     indexes {
         key: Hash Unique (o_w_id, o_d_id, o_id);
@@ -143,16 +193,23 @@ table! {
     /// The lines of an order, five to fifteen.
     OrderLine = "order_line";
     columns {
-        ol_o_id: i32 = Integer;
-        ol_d_id: i32 = Integer;
-        ol_w_id: i32 = Integer;
-        ol_number: i16 = SmallInt;
-        ol_i_id: i32 = Integer;
-        ol_supply_w_id: i32 = Integer;
-        ol_delivery_d: i64 = Timestamp, null;
-        ol_quantity: i16 = SmallInt;
-        ol_amount: i64 = MONEY;
-        ol_dist_info: Text = Char(24);
+        ol_o_id = Integer;
+        ol_d_id = Integer;
+        ol_w_id = Integer;
+        ol_number = SmallInt;
+        ol_i_id = Integer;
+        ol_supply_w_id = Integer;
+        ol_delivery_d = Timestamp, null;
+        ol_quantity = SmallInt;
+        ol_amount = MONEY;
+        ol_dist_info = Char(24);
+    }
+    fields {
+        ol_i_id: i32;
+        ol_supply_w_id: i32;
+        ol_delivery_d: i64;
+        ol_quantity: i16;
+        ol_amount: i64;
     }
     indexes {
         key: Art Unique (ol_w_id, ol_d_id, ol_o_id, ol_number);
@@ -163,11 +220,16 @@ table! {
     /// What there is to buy.
     Item = "item";
     columns {
-        i_id: i32 = Integer;
-        i_im_id: i32 = Integer;
-        i_name: Text = Varchar(24);
-        i_price: i64 = MONEY;
-        i_data: Text = Varchar(50);
+        i_id = Integer;
+        i_im_id = Integer;
+        i_name = Varchar(24);
+        i_price = MONEY;
+        i_data = Varchar(50);
+    }
+    fields {
+        i_name: Text;
+        i_price: i64;
+        i_data: Text;
     }
     indexes {
         key: Hash Unique (i_id);
@@ -178,23 +240,40 @@ table! {
     /// Each item in each warehouse.
     Stock = "stock";
     columns {
-        s_i_id: i32 = Integer;
-        s_w_id: i32 = Integer;
-        s_quantity: i32 = Integer;
-        s_dist_01: Text = Char(24);
-        s_dist_02: Text = Char(24);
-        s_dist_03: Text = Char(24);
-        s_dist_04: Text = Char(24);
-        s_dist_05: Text = Char(24);
-        s_dist_06: Text = Char(24);
-        s_dist_07: Text = Char(24);
-        s_dist_08: Text = Char(24);
-        s_dist_09: Text = Char(24);
-        s_dist_10: Text = Char(24);
-        s_ytd: i64 = MONEY;
-        s_order_cnt: i32 = Integer;
-        s_remote_cnt: i32 = Integer;
-        s_data: Text = Varchar(50);
+        s_i_id = Integer;
+        s_w_id = Integer;
+        s_quantity = Integer;
+        s_dist_01 = Char(24);
+        s_dist_02 = Char(24);
+        s_dist_03 = Char(24);
+        s_dist_04 = Char(24);
+        s_dist_05 = Char(24);
+        s_dist_06 = Char(24);
+        s_dist_07 = Char(24);
+        s_dist_08 = Char(24);
+        s_dist_09 = Char(24);
+        s_dist_10 = Char(24);
+        s_ytd = MONEY;
+        s_order_cnt = Integer;
+        s_remote_cnt = Integer;
+        s_data = Varchar(50);
+    }
+    fields {
+        s_quantity: i32;
+        s_dist_01: Text;
+        s_dist_02: Text;
+        s_dist_03: Text;
+        s_dist_04: Text;
+        s_dist_05: Text;
+        s_dist_06: Text;
+        s_dist_07: Text;
+        s_dist_08: Text;
+        s_dist_09: Text;
+        s_dist_10: Text;
+        s_ytd: i64;
+        s_order_cnt: i32;
+        s_remote_cnt: i32;
+        s_data: Text;
     }
     indexes {
         key: Hash Unique (s_w_id, s_i_id);
@@ -219,54 +298,15 @@ impl Stock {
     }
 }
 
-/// The database.
-pub(super) struct Database {
-    pub(super) transactions: Arc<Transactions>,
-    pub(super) sizes: Sizes,
-    pub(super) warehouse: Warehouse,
-    pub(super) district: District,
-    pub(super) customer: Customer,
-    pub(super) history: History,
-    pub(super) new_order: NewOrder,
-    pub(super) orders: Orders,
-    pub(super) order_line: OrderLine,
-    pub(super) item: Item,
-    pub(super) stock: Stock,
-}
-
-impl Database {
-    /// A database as the specification populates it, with indexes.
-    ///
-    /// # Errors
-    ///
-    /// When memory is short.
-    pub(super) fn populated(sizes: Sizes) -> Result<Database, Failure> {
-        let memory = Memory::new(None);
-        let transactions = Transactions::new();
-        let rows = populate::Tables {
-            warehouse: Warehouse::create(&memory, &transactions),
-            district: District::create(&memory, &transactions),
-            customer: Customer::create(&memory, &transactions),
-            history: History::create(&memory, &transactions),
-            new_order: NewOrder::create(&memory, &transactions),
-            orders: Orders::create(&memory, &transactions),
-            order_line: OrderLine::create(&memory, &transactions),
-            item: Item::create(&memory, &transactions),
-            stock: Stock::create(&memory, &transactions),
-        };
-        rows.populate(sizes)?;
-        Ok(Database {
-            transactions,
-            sizes,
-            warehouse: Warehouse::open(rows.warehouse)?,
-            district: District::open(rows.district)?,
-            customer: Customer::open(rows.customer)?,
-            history: History::open(rows.history)?,
-            new_order: NewOrder::open(rows.new_order)?,
-            orders: Orders::open(rows.orders)?,
-            order_line: OrderLine::open(rows.order_line)?,
-            item: Item::open(rows.item)?,
-            stock: Stock::open(rows.stock)?,
-        })
-    }
+database! {
+    sizes: Sizes;
+    warehouse: Warehouse,
+    district: District,
+    customer: Customer,
+    history: History,
+    new_order: NewOrder,
+    orders: Orders,
+    order_line: OrderLine,
+    item: Item,
+    stock: Stock,
 }

@@ -48,6 +48,15 @@ impl Tally {
     }
 }
 
+/// How the transactions of a stream follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Each begins when the one before has been committed.
+    Serial,
+    /// Each is committed when the next one has done its work, so that every two are concurrent (thesis, 2.4.4).
+    Interleaved,
+}
+
 /// Runs all inputs, each stream in a thread of its own.
 ///
 /// # Errors
@@ -58,10 +67,14 @@ pub(super) fn run(
     names: &LastNames,
     streams: &[Stream],
     isolation: Isolation,
+    order: Order,
 ) -> Result<(Duration, Tally), Failure> {
     let (time, tallies) = timed(streams, |stream| {
         let mut terminal = Terminal::new(db, names, stream, isolation);
-        terminal.run(|| false)?;
+        match order {
+            Order::Serial => terminal.run(|| false)?,
+            Order::Interleaved => terminal.run_interleaved()?,
+        }
         Ok(terminal.tally())
     })?;
     Ok((time, Tally::sum(&tallies)))
@@ -74,6 +87,21 @@ pub(super) fn streams(sizes: Sizes, threads: usize, count: usize, seed: u64) -> 
         Stream::new(sizes, &homes, (count + thread) / threads, seed * threads as u64 + thread as u64)
     };
     (0..threads).map(stream).collect()
+}
+
+/// A transaction that has done its work and is to be committed.
+struct Done<'a> {
+    input: &'a Input,
+    effects: Effects,
+    t: Transaction,
+}
+
+/// What came of the work of a transaction.
+enum Outcome<'a> {
+    Done(Done<'a>),
+    /// Its input asked for it.
+    RolledBack,
+    Conflict,
 }
 
 /// Whoever runs the inputs of a stream, one after the other.
@@ -136,38 +164,94 @@ impl<'a> Terminal<'a> {
         Ok(())
     }
 
-    /// Runs a transaction until it is committed, or rolled back because its input asks for it.
-    fn execute(&mut self, input: &Input) -> Result<(), Failure> {
-        loop {
-            let transactions = &self.db.transactions;
-            let mut t = match input {
-                Input::OrderStatus { .. } | Input::StockLevel { .. } => transactions.begin_read_only(self.isolation),
-                _ => transactions.begin(self.isolation),
+    /// Runs all inputs, each committed behind the work of the next one.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`].
+    fn run_interleaved(&mut self) -> Result<(), Failure> {
+        let mut open: Option<Done<'a>> = None;
+        for input in &self.stream.inputs {
+            let done = match self.work(input)? {
+                Outcome::Conflict => {
+                    // Perhaps with the one that is open.
+                    self.settle(open.take())?;
+                    self.execute(input)?;
+                    continue;
+                }
+                Outcome::RolledBack => continue,
+                Outcome::Done(done) => done,
             };
-            self.screen.clear();
-            match self.call(&mut t, input) {
-                Ok(effects) => match t.commit().map_err(TransactionError::from) {
-                    Ok(_) => {
-                        black_box(&self.screen);
-                        self.tally.committed += 1;
-                        self.tally.effects.add(&effects);
+            self.settle(open.replace(done))?;
+        }
+        self.settle(open)
+    }
+
+    /// Commits a transaction, or runs it again if it cannot be.
+    fn settle(&mut self, done: Option<Done<'a>>) -> Result<(), Failure> {
+        let Some(done) = done else { return Ok(()) };
+        let input = done.input;
+        if self.commit(done)? { Ok(()) } else { self.execute(input) }
+    }
+
+    /// Runs a transaction until it is committed, or rolled back because its input asks for it.
+    fn execute(&mut self, input: &'a Input) -> Result<(), Failure> {
+        loop {
+            match self.work(input)? {
+                Outcome::Done(done) => {
+                    if self.commit(done)? {
                         return Ok(());
                     }
-                    Err(error) if error.is_conflict() => {}
-                    Err(error) => return Err(error.into()),
-                },
-                Err(Stop::UnknownItem) => {
-                    t.rollback();
-                    self.tally.rolled_back += 1;
-                    return Ok(());
                 }
-                Err(Stop::Refused(error)) if error.is_conflict() => t.rollback(),
-                Err(Stop::Refused(error)) => return Err(error.into()),
-                Err(Stop::Wrong(what)) => return Err(format!("{what}: {input:?}").into()),
+                Outcome::RolledBack => return Ok(()),
+                Outcome::Conflict => {}
             }
-            self.tally.conflicts += 1;
             // Who was faster may need this core to come to its end.
             std::thread::yield_now();
+        }
+    }
+
+    /// Does the work of a transaction.
+    fn work(&mut self, input: &'a Input) -> Result<Outcome<'a>, Failure> {
+        let transactions = &self.db.transactions;
+        let mut t = match input {
+            Input::OrderStatus { .. } | Input::StockLevel { .. } => transactions.begin_read_only(self.isolation),
+            _ => transactions.begin(self.isolation),
+        };
+        self.screen.clear();
+        match self.call(&mut t, input) {
+            Ok(effects) => {
+                black_box(&self.screen);
+                Ok(Outcome::Done(Done { input, effects, t }))
+            }
+            Err(Stop::UnknownItem) => {
+                t.rollback();
+                self.tally.rolled_back += 1;
+                Ok(Outcome::RolledBack)
+            }
+            Err(Stop::Refused(error)) if error.is_conflict() => {
+                t.rollback();
+                self.tally.conflicts += 1;
+                Ok(Outcome::Conflict)
+            }
+            Err(Stop::Refused(error)) => Err(error.into()),
+            Err(Stop::Wrong(what)) => Err(format!("{what}: {input:?}").into()),
+        }
+    }
+
+    /// Commits a transaction; says whether it could be.
+    fn commit(&mut self, Done { effects, t, .. }: Done<'a>) -> Result<bool, Failure> {
+        match t.commit().map_err(TransactionError::from) {
+            Ok(_) => {
+                self.tally.committed += 1;
+                self.tally.effects.add(&effects);
+                Ok(true)
+            }
+            Err(error) if error.is_conflict() => {
+                self.tally.conflicts += 1;
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
         }
     }
 

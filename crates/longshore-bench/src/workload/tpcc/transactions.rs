@@ -5,7 +5,7 @@
 //!
 //! Not here: who calls them (`terminal.rs`).
 
-use longshore_storage::{Field, Relation, RowId, Transaction, TransactionError};
+use longshore_storage::{Field, RowRead, TransactionError};
 
 mod customer;
 mod delivery;
@@ -80,17 +80,10 @@ impl Screen {
     }
 
     /// Shows texts of a row.
-    fn texts<const N: usize>(
-        &mut self,
-        t: &mut Transaction,
-        relation: &Relation,
-        row: RowId,
-        fields: [Field<&'static str>; N],
-    ) -> Result<(), TransactionError> {
+    fn texts<const N: usize>(&mut self, row: &mut RowRead<'_>, fields: [Field<&'static str>; N]) {
         for field in fields {
-            t.get_text(relation, row, field, &mut self.text)?;
+            self.text.push_str(row.text(field).unwrap_or_default());
         }
-        Ok(())
     }
 
     /// Shows a number.
@@ -100,6 +93,6 @@ impl Screen {
 }
 
 /// The row that was looked for, which the specification says is there.
-fn there(found: Option<RowId>, what: &str) -> Result<RowId, Stop> {
+fn there<R>(found: Option<R>, what: &str) -> Result<R, Stop> {
     found.ok_or_else(|| Stop::Wrong(format!("{what} is missing")))
 }

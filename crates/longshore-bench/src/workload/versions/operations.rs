@@ -91,7 +91,8 @@ impl Bench {
             Operation::Update(columns) => {
                 let fields = &self.fields[..columns];
                 in_transactions(transactions, isolation, &drawn, per_transaction, |t, at| {
-                    fields.iter().try_for_each(|&field| t.set(relation, rows[at], field, value))
+                    let mut row = t.edit(relation, rows[at])?;
+                    fields.iter().try_for_each(|&field| row.set(field, value))
                 })
             }
             Operation::DeleteAndInsert => in_transactions(transactions, isolation, &drawn, per_transaction, |t, at| {

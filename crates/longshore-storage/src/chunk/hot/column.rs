@@ -19,7 +19,9 @@ use crate::arena::Arena;
 use crate::chunk::ChunkColumn;
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
+use crate::prefetch::prefetch;
 use crate::statistics::bounds::Bounds;
+use crate::typed::Scalar;
 use crate::types::{ColumnType, Physical};
 
 /// A column of a slot.
@@ -87,12 +89,31 @@ impl HotColumn {
         }
     }
 
+    /// The same of a type whose width is known when it is compiled, and which the column holds.
+    #[inline]
+    pub(super) fn scalar<T: Scalar>(&self, row: usize) -> T {
+        debug_assert_eq!(T::BYTES, self.physical.width());
+        let mut bits = [0; 16];
+        bits[..T::BYTES].copy_from_slice(&self.values.as_slice()[row * T::BYTES..][..T::BYTES]);
+        T::from_bits(u128::from_le_bytes(bits))
+    }
+
     /// The bytes of a value.
     pub(super) fn bytes(&self, row: usize) -> &[u8] {
         let width = self.physical.width();
         &self.values.as_slice()[row * width..][..width]
     }
 
+    /// Asks for the memory of a value.
+    #[inline]
+    pub(super) fn prefetch(&self, row: usize) {
+        prefetch(self.values.as_ptr().wrapping_add(row * self.physical.width()));
+        if let Some(bits) = &self.validity {
+            prefetch(bits.as_ptr().wrapping_add(row / 8));
+        }
+    }
+
+    #[inline]
     pub(crate) fn is_null(&self, row: usize) -> bool {
         let Some(bits) = self.validity.as_deref() else { return false };
         bits.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 0)

@@ -2,8 +2,9 @@
 
 use super::HotChunk;
 use crate::datum::Datum;
+use crate::prefetch::prefetch;
 use crate::transaction::{ConflictKind, Stamps, View};
-use crate::typed::Input;
+use crate::typed::{Input, Scalar};
 use crate::types::{ColumnType, Physical};
 use crate::version::Change;
 use crate::view;
@@ -18,6 +19,17 @@ pub(crate) enum Cell<'a> {
     ShortText(u128),
     /// A longer text.
     Text(&'a [u8]),
+}
+
+/// How a view sees a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// Not at all.
+    Hidden,
+    /// As it is stored.
+    Stored,
+    /// As it was before some versions.
+    Older,
 }
 
 /// The value as one that may be written.
@@ -89,6 +101,21 @@ impl Cell<'_> {
 }
 
 impl HotChunk {
+    /// How a view sees a row. Most rows have no versions, and are told by a few tests.
+    #[inline]
+    pub(crate) fn sight(&self, row: usize, view: View, stamps: &Stamps) -> Sight {
+        let newest = self.versions.as_ref().and_then(|versions| versions.newest(row));
+        if newest.is_some_and(|newest| !view.sees(stamps.get(newest.stamp))) {
+            return if self.is_visible(row, view, stamps) { Sight::Older } else { Sight::Hidden };
+        }
+        let is_there = row < self.rows && !self.dead.contains(row);
+        if is_there && self.is_born(row, view, stamps) && !self.is_dead_for(view, stamps) {
+            Sight::Stored
+        } else {
+            Sight::Hidden
+        }
+    }
+
     /// Whether a view sees a row.
     pub(crate) fn is_visible(&self, row: usize, view: View, stamps: &Stamps) -> bool {
         if row >= self.rows || !self.is_born(row, view, stamps) || self.is_dead_for(view, stamps) {
@@ -124,9 +151,15 @@ impl HotChunk {
 
     /// A value as a view sees it; `None` if it does not see the row.
     pub(crate) fn visible_cell(&self, row: usize, column: usize, view: View, stamps: &Stamps) -> Option<Cell<'_>> {
-        if !self.is_visible(row, view, stamps) {
-            return None;
+        match self.sight(row, view, stamps) {
+            Sight::Hidden => None,
+            Sight::Stored => Some(self.cell(row, column)),
+            Sight::Older => Some(self.older_cell(row, column, view, stamps)),
         }
+    }
+
+    /// The same of a row that is seen as it was before some versions.
+    pub(crate) fn older_cell(&self, row: usize, column: usize, view: View, stamps: &Stamps) -> Cell<'_> {
         let mut image = None;
         if let Some(versions) = &self.versions {
             for version in versions.chain(row) {
@@ -140,10 +173,48 @@ impl HotChunk {
                 }
             }
         }
-        Some(match image {
+        match image {
             None => self.cell(row, column),
             Some(image) => image.bits().map_or(Cell::Null, |bits| self.cell_of(column, bits)),
-        })
+        }
+    }
+
+    /// The newest value of a column that holds values of a type; `None` is NULL.
+    #[inline]
+    pub(crate) fn scalar<T: Scalar>(&self, row: usize, column: usize) -> Option<T> {
+        let of = &self.columns[column];
+        if of.is_null(row) { None } else { Some(of.scalar(row)) }
+    }
+
+    /// The newest value of a column of texts or bytes; `None` is NULL, or a value of another type.
+    #[inline]
+    pub(crate) fn text(&self, row: usize, column: usize) -> Option<&[u8]> {
+        let of = &self.columns[column];
+        if !of.is_view() || of.is_null(row) {
+            return None;
+        }
+        let view = of.bits(row);
+        // The length takes the first four bytes of a view that holds its text.
+        Some(self.long_text(view).unwrap_or_else(|| &of.bytes(row)[4..4 + view::length(view)]))
+    }
+
+    /// Asks for the memory of values of a row.
+    pub(crate) fn prefetch(&self, row: usize, columns: &[usize]) {
+        for column in columns.iter().filter_map(|&column| self.columns.get(column)) {
+            column.prefetch(row);
+        }
+    }
+
+    /// Asks for the memory of long texts of a row, the views of which are there.
+    pub(crate) fn prefetch_texts(&self, row: usize, columns: &[usize]) {
+        for &column in columns {
+            if let Some(text) =
+                self.columns.get(column).filter(|_| row < self.rows).and_then(|_| self.text(row, column))
+            {
+                prefetch(text.as_ptr());
+                prefetch(text.as_ptr().wrapping_add(text.len()));
+            }
+        }
     }
 
     /// The newest value, whoever wrote it.
@@ -158,12 +229,9 @@ impl HotChunk {
         if of.is_null(row) {
             return Datum::Null;
         }
-        let bits = of.bits(row);
-        if !of.is_view() {
-            return datum_of_bits(column_type.physical(), bits);
-        }
-        // The length takes the first four bytes of a view that holds its text.
-        let text = self.long_text(bits).unwrap_or_else(|| &of.bytes(row)[4..4 + view::length(bits)]);
+        let Some(text) = self.text(row, column) else {
+            return datum_of_bits(column_type.physical(), of.bits(row));
+        };
         if column_type == ColumnType::Bytea {
             return Datum::Bytes(text);
         }
@@ -181,7 +249,7 @@ impl HotChunk {
             return if view.sees(stamp) { Standing::Free } else { Standing::Conflict(ConflictKind::of(stamp)) };
         }
         let is_dead = self.dead.contains(row);
-        let newest = self.versions.as_ref().and_then(|versions| versions.chain(row).next());
+        let newest = self.versions.as_ref().and_then(|versions| versions.newest(row));
         if let Some(stamp) = newest.map(|newest| stamps.get(newest.stamp)).filter(|&stamp| !view.sees(stamp)) {
             // An update of other columns by somebody else leaves the key taken.
             let is_taken = !is_dead && self.is_visible(row, view, stamps);

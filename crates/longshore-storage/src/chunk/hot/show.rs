@@ -8,8 +8,8 @@ use arrow_buffer::BooleanBuffer;
 use super::HotChunk;
 use crate::chunk::visible::Overlay;
 use crate::chunk::{Chunk, VisibleChunk};
-use crate::transaction::{Stamps, View};
-use crate::version::{Change, Image, Version, Versions};
+use crate::transaction::{Stamps, Time, View};
+use crate::version::{Change, Image, Version};
 
 impl HotChunk {
     /// What a view sees of the rows; `None` if it is none.
@@ -59,17 +59,9 @@ impl HotChunk {
     }
 
     /// What a view sees otherwise than it is; `None` if that is nothing.
-    fn overlay(&self, view: View, stamps: &Stamps) -> Option<Overlay> {
+    fn overlay(&mut self, view: View, stamps: &Stamps) -> Option<Overlay> {
         let unseen_birth = self.births.iter().any(|birth| !view.sees(stamps.get(birth.stamp)));
-        // A row whose newest version is seen is seen as it is.
-        let newest_unseen = |versions: &Versions, row: usize| {
-            versions.chain(row).next().is_some_and(|newest| !view.sees(stamps.get(newest.stamp)))
-        };
-        let mut changed = Vec::new();
-        if let Some(versions) = self.versions.as_ref().filter(|versions| !versions.is_empty()) {
-            changed = versions.rows();
-            changed.retain(|&row| newest_unseen(versions, row.into()));
-        }
+        let changed = self.unseen_changes(view, stamps);
         if self.dead.is_empty() && !unseen_birth && changed.is_empty() {
             return None;
         }
@@ -92,6 +84,25 @@ impl HotChunk {
             overlay.hide(row, hidden);
         }
         overlay.finish()
+    }
+
+    /// The rows whose newest version is not seen; all others are seen as they are. If it turns out that there are none,
+    /// and that whoever sees the newest of all versions sees all of them, no later reader needs to look again before
+    /// another version is made.
+    fn unseen_changes(&mut self, view: View, stamps: &Stamps) -> Vec<u16> {
+        let Some(versions) = self.versions.as_ref().filter(|versions| !versions.is_empty()) else { return Vec::new() };
+        if self.settled.is_some_and(|settled| settled <= view.start()) {
+            return Vec::new();
+        }
+        let mut newest = 0;
+        let mut changed = versions.rows();
+        changed.retain(|&row| {
+            let stamp = versions.newest(row.into()).map_or(0, |version| stamps.get(version.stamp));
+            newest = newest.max(stamp);
+            !view.sees(stamp)
+        });
+        self.settled = (newest <= view.start().get()).then_some(Time(newest));
+        changed
     }
 }
 

@@ -48,8 +48,11 @@ impl HotChunk {
 
     /// A dead row without versions may be taken again.
     fn free_if_done(&mut self, row: usize) {
-        let has_versions = self.versions.as_ref().is_some_and(|versions| versions.chain(row).next().is_some());
-        if self.dead.contains(row) && !has_versions {
+        if !self.dead.contains(row) {
+            return;
+        }
+        let has_versions = self.versions.as_ref().is_some_and(|versions| versions.newest(row).is_some());
+        if !has_versions {
             for column in self.columns.iter().filter(|column| column.is_view()) {
                 self.heap.forget(column.bits(row));
             }

@@ -55,7 +55,7 @@ impl HotChunk {
             let stamp = stamps.get(death);
             return Err(if view.sees(stamp) { WriteError::NoSuchRow } else { conflict(stamp) });
         }
-        let newest = self.versions.as_ref().and_then(|versions| versions.chain(row).next());
+        let newest = self.versions.as_ref().and_then(|versions| versions.newest(row));
         if let Some(newest) = newest {
             let stamp = stamps.get(newest.stamp);
             if !view.sees(stamp) {
@@ -172,12 +172,13 @@ impl HotChunk {
     }
 
     /// Changes a value of a row that [`HotChunk::check`] allows. Says the number of the version, if one was made: none
-    /// is where the transaction has made one of the value, or the row, before.
+    /// is where the value before need not be kept.
     pub(crate) fn update(
         &mut self,
         row: usize,
         column: usize,
         value: &Input<'_>,
+        keeps: bool,
         writer: &Writer<'_>,
     ) -> Result<Option<u32>, WriteError> {
         if let Input::Text(text) = value
@@ -187,7 +188,7 @@ impl HotChunk {
         }
         self.columns[column].make_writable(row, self.rows, writer.memory)?;
         self.shown = None;
-        let version = if self.must_keep(row, column, writer) {
+        let version = if keeps {
             let image = self.image(row, column);
             Some(self.push_version(row, writer.stamp, Change::Update(column as u16, image)))
         } else {
@@ -221,18 +222,34 @@ impl HotChunk {
         self.push_version(row, writer.stamp, Change::Delete)
     }
 
-    /// Whether a value must be kept when the writer changes it.
-    fn must_keep(&self, row: usize, column: usize, writer: &Writer<'_>) -> bool {
-        let Some(versions) = &self.versions else { return true };
+    /// Whether a value must be kept when the writer changes it: he has not kept it before, nor has he made the row.
+    pub(crate) fn must_keep(&self, row: usize, column: usize, writer: &Writer<'_>) -> bool {
+        writer.keeps_all
+            || !self.own_changes(row, writer).any(|change| match *change {
+                Change::Insert => true,
+                Change::Update(changed, _) => usize::from(changed) == column,
+                Change::Delete | Change::Free => false,
+            })
+    }
+
+    /// The first 64 columns whose values need not be kept, a bit for each: the contrary of [`HotChunk::must_keep`].
+    #[inline]
+    pub(crate) fn kept(&self, row: usize, writer: &Writer<'_>) -> u64 {
         if writer.keeps_all {
-            return true;
+            return 0;
         }
-        let own = versions.chain(row).take_while(|version| version.stamp == writer.stamp);
-        !own.into_iter().any(|version| match version.change {
-            Change::Insert => true,
-            Change::Update(changed, _) => usize::from(changed) == column,
-            Change::Delete | Change::Free => false,
+        self.own_changes(row, writer).fold(0, |kept, change| match *change {
+            Change::Insert => u64::MAX,
+            Change::Update(changed, _) => kept | 1_u64.checked_shl(changed.into()).unwrap_or(0),
+            Change::Delete | Change::Free => kept,
         })
+    }
+
+    /// What the writer has done to a row, the last first.
+    fn own_changes(&self, row: usize, writer: &Writer<'_>) -> impl Iterator<Item = &Change> {
+        let versions = self.versions.iter().flat_map(move |versions| versions.chain(row));
+        let stamp = writer.stamp;
+        versions.take_while(move |version| version.stamp == stamp).map(|version| &version.change)
     }
 
     /// The value of a row as it is, to be kept.
@@ -242,6 +259,7 @@ impl HotChunk {
     }
 
     fn push_version(&mut self, row: usize, stamp: StampId, change: Change) -> u32 {
+        self.settled = None;
         let versions = self.versions.get_or_insert_with(|| Box::new(Versions::new()));
         let version = versions.push(row, stamp, change);
         debug_assert_ne!(version, NONE);

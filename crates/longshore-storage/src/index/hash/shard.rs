@@ -15,6 +15,7 @@ use crate::index::duplicates::Duplicates;
 use crate::index::found::Found;
 use crate::index::key::{AnyBytes, KeyBytes, LongBytes, SHORT_BYTES, ShortBytes};
 use crate::memory::{Memory, Reservation};
+use crate::prefetch::prefetch;
 
 /// Ends a chain.
 const NONE: u32 = u32::MAX;
@@ -95,14 +96,42 @@ impl Shard {
 
     #[inline]
     pub(super) fn find(&self, key: Hashed<'_>) -> Found {
-        let Some(at) = self.position(key) else { return Found::default() };
+        self.position(key).map_or_else(Found::default, |at| self.rows_of(at))
+    }
+
+    /// Asks for the head of a key's chain.
+    #[inline]
+    pub(super) fn prefetch_bucket(&self, key: Hashed<'_>) {
+        if !self.buckets.is_empty() {
+            prefetch(&raw const self.buckets[self.bucket(key.hash)]);
+        }
+    }
+
+    /// Asks for the first entry of a key's chain.
+    #[inline]
+    pub(super) fn prefetch_entry(&self, key: Hashed<'_>) {
+        if let Some(&head) = self.buckets.get(self.bucket(key.hash))
+            && let Some(entry) = self.entries.get(head as usize)
+        {
+            prefetch(entry);
+        }
+    }
+
+    #[inline]
+    fn rows_of(&self, at: u32) -> Found {
         let rows = self.entries[at as usize].rows;
         if rows & LIST == 0 { RowId(rows).into() } else { Found::new(self.list(rows).to_vec()) }
     }
 
-    /// Adds a row to those of a key.
-    pub(super) fn insert(&mut self, key: Hashed<'_>, row: RowId) -> Result<(), OutOfMemory> {
+    /// Adds a row to those of a key, unless `check` has something against one of these.
+    pub(super) fn insert<E: From<OutOfMemory>>(
+        &mut self,
+        key: Hashed<'_>,
+        row: RowId,
+        check: impl FnMut(RowId) -> Result<(), E>,
+    ) -> Result<(), E> {
         if let Some(at) = self.position(key) {
+            self.rows_of(at).iter().try_for_each(check)?;
             self.add_row(at, row);
             return Ok(());
         }
@@ -200,7 +229,7 @@ impl Shard {
     }
 
     fn bucket(&self, hash: u64) -> usize {
-        hash as usize & (self.buckets.len() - 1)
+        hash as usize & self.buckets.len().wrapping_sub(1)
     }
 
     fn hash_of(&self, entry: &Entry) -> u64 {

@@ -44,28 +44,33 @@ fn deliver(
         Ok(ControlFlow::Break(()))
     })?;
     let Some(row) = oldest else { return Ok(None) };
-    let order = t.get(&table.relation, row, table.no_o_id)?;
-    t.delete(&table.relation, row)?;
+    let mut row = t.edit(&table.relation, row)?;
+    let order = row.get(table.no_o_id)?;
+    row.delete();
 
     let table = &db.orders;
-    let row = there(t.find(&table.relation, &table.key, key!(warehouse, district, order))?, "a new order")?;
-    let customer = t.get(&table.relation, row, table.o_c_id)?;
-    t.set(&table.relation, row, table.o_carrier_id, carrier)?;
+    let row = t.find_edit(&table.relation, &table.key, key!(warehouse, district, order))?;
+    let mut row = there(row, "a new order")?;
+    let customer = row.get(table.o_c_id)?;
+    row.set(table.o_carrier_id, carrier)?;
+    drop(row);
 
     let table = &db.order_line;
     let of_order = key!(warehouse, district, order);
     let mut total = 0;
     t.range(&table.relation, &table.key, of_order..=of_order, Direction::Forward, |t, row| {
-        total += t.get(&table.relation, row, table.ol_amount)?;
-        t.set(&table.relation, row, table.ol_delivery_d, at)?;
+        let mut row = t.edit(&table.relation, row)?;
+        total += row.get(table.ol_amount)?;
+        row.set(table.ol_delivery_d, at)?;
         Ok(ControlFlow::Continue(()))
     })?;
 
     let table = &db.customer;
-    let row = there(t.find(&table.relation, &table.key, key!(warehouse, district, customer))?, "a customer")?;
-    let balance = t.get(&table.relation, row, table.c_balance)?;
-    t.set(&table.relation, row, table.c_balance, balance + total)?;
-    let deliveries = t.get(&table.relation, row, table.c_delivery_cnt)?;
-    t.set(&table.relation, row, table.c_delivery_cnt, deliveries + 1)?;
+    let row = t.find_edit(&table.relation, &table.key, key!(warehouse, district, customer))?;
+    let mut row = there(row, "a customer")?;
+    let balance = row.get(table.c_balance)?;
+    row.set(table.c_balance, balance + total)?;
+    let deliveries = row.get(table.c_delivery_cnt)?;
+    row.set(table.c_delivery_cnt, deliveries + 1)?;
     Ok(Some(order))
 }

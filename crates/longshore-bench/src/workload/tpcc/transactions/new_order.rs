@@ -1,11 +1,14 @@
 //! Someone orders 5 to 15 items (clause 2.4).
 
-use longshore_storage::{Datum, Transaction, key};
+use longshore_storage::{Datum, RowId, Transaction, key};
 
 use super::{Effects, Screen, Stop, there};
 use crate::workload::tpcc::input::{Line, NewOrder};
 use crate::workload::tpcc::populate::ORIGINAL;
 use crate::workload::tpcc::schema::Database;
+
+/// Rows of lines, in their order.
+type Rows = Vec<Option<RowId>>;
 
 /// A rate of 1, as rates are stored.
 const ONE: i64 = 10_000;
@@ -21,19 +24,17 @@ pub(in crate::workload::tpcc) fn new_order(
     let &NewOrder { warehouse, district, customer, at, .. } = order;
 
     let table = &db.warehouse;
-    let row = there(t.find(&table.relation, &table.key, key!(warehouse))?, "a warehouse")?;
-    let warehouse_tax = t.get(&table.relation, row, table.w_tax)?;
+    let row = t.find_read(&table.relation, &table.key, key!(warehouse))?;
+    let warehouse_tax = there(row, "a warehouse")?.get(table.w_tax)?;
 
-    let table = &db.district;
-    let row = there(t.find(&table.relation, &table.key, key!(warehouse, district))?, "a district")?;
-    let district_tax = t.get(&table.relation, row, table.d_tax)?;
-    let id = t.get(&table.relation, row, table.d_next_o_id)?;
-    t.set(&table.relation, row, table.d_next_o_id, id + 1)?;
+    let (district_tax, id) = next_order(db, t, warehouse, district)?;
 
     let table = &db.customer;
-    let row = there(t.find(&table.relation, &table.key, key!(warehouse, district, customer))?, "a customer")?;
-    let discount = t.get(&table.relation, row, table.c_discount)?;
-    screen.texts(t, &table.relation, row, [table.c_last, table.c_credit])?;
+    let row = t.find_read(&table.relation, &table.key, key!(warehouse, district, customer))?;
+    let mut row = there(row, "a customer")?;
+    let discount = row.get(table.c_discount)?;
+    screen.texts(&mut row, [table.c_last, table.c_credit]);
+    drop(row);
 
     t.insert(
         &db.orders.relation,
@@ -50,13 +51,47 @@ pub(in crate::workload::tpcc) fn new_order(
     )?;
     t.insert(&db.new_order.relation, &[Datum::I32(id), Datum::I32(district), Datum::I32(warehouse)])?;
 
+    let (items, stocks) = look_up(db, t, order, lines)?;
     let mut total = 0;
-    for (number, line) in (1..).zip(lines) {
-        total += order_line(db, t, order, id, number, line, screen)?;
+    for (number, ((line, item), stock)) in (1..).zip(lines.iter().zip(items).zip(stocks)) {
+        let item = item.ok_or(Stop::UnknownItem)?;
+        let stock = there(stock, "the stock of an item")?;
+        total += order_line(db, t, order, id, (number, line), (item, stock), screen)?;
     }
     // Cents times two rates.
     screen.number(total * (ONE - discount) / ONE * (ONE + warehouse_tax + district_tax) / ONE);
     Ok(Effects { orders: 1, lines: lines.len() as u64, ..Effects::default() })
+}
+
+/// The tax of a district and the number of its next order, which is taken.
+fn next_order(db: &Database, t: &mut Transaction, warehouse: i32, district: i32) -> Result<(i64, i32), Stop> {
+    let table = &db.district;
+    let row = t.find_edit(&table.relation, &table.key, key!(warehouse, district))?;
+    let mut row = there(row, "a district")?;
+    let id = row.get(table.d_next_o_id)?;
+    row.set(table.d_next_o_id, id + 1)?;
+    Ok((row.get(table.d_tax)?, id))
+}
+
+/// The items of all lines and their stock, as far as they are there.
+fn look_up(db: &Database, t: &mut Transaction, order: &NewOrder, lines: &[Line]) -> Result<(Rows, Rows), Stop> {
+    let table = &db.item;
+    let items = t.find_many(&table.relation, &table.key, lines.iter().map(|line| [Datum::I32(line.item)]))?;
+    let columns = [table.i_price.column(), table.i_name.column(), table.i_data.column()];
+    t.prefetch(&table.relation, items.iter().flatten().copied(), &columns);
+
+    let table = &db.stock;
+    let keys = lines.iter().map(|line| [Datum::I32(line.supplier), Datum::I32(line.item)]);
+    let stocks = t.find_many(&table.relation, &table.key, keys)?;
+    let columns = [
+        table.s_quantity.column(),
+        table.s_ytd.column(),
+        table.s_order_cnt.column(),
+        table.dist(order.district).column(),
+        table.s_data.column(),
+    ];
+    t.prefetch(&table.relation, stocks.iter().flatten().copied(), &columns);
+    Ok((items, stocks))
 }
 
 /// Takes an item from the stock and enters the line; says what it costs.
@@ -65,41 +100,21 @@ fn order_line(
     t: &mut Transaction,
     order: &NewOrder,
     id: i32,
-    number: i16,
-    line: &Line,
+    (number, line): (i16, &Line),
+    (item, stock): (RowId, RowId),
     screen: &mut Screen,
 ) -> Result<i64, Stop> {
     let table = &db.item;
-    let row = t.find(&table.relation, &table.key, key!(line.item))?.ok_or(Stop::UnknownItem)?;
-    let price = t.get(&table.relation, row, table.i_price)?;
-    screen.texts(t, &table.relation, row, [table.i_name])?;
-    screen.scratch.clear();
-    t.get_text(&table.relation, row, table.i_data, &mut screen.scratch)?;
-    let mut is_brand = screen.scratch.contains(ORIGINAL);
+    let mut row = t.read(&table.relation, item)?;
+    let price = row.get(table.i_price)?;
+    screen.texts(&mut row, [table.i_name]);
+    let mut is_brand = row.text(table.i_data).unwrap_or_default().contains(ORIGINAL);
+    drop(row);
 
-    let table = &db.stock;
-    let row = there(t.find(&table.relation, &table.key, key!(line.supplier, line.item))?, "the stock of an item")?;
-    let quantity = t.get(&table.relation, row, table.s_quantity)?;
-    let ordered = i32::from(line.quantity);
-    let left = if quantity >= ordered + 10 { quantity - ordered } else { quantity - ordered + 91 };
-    t.set(&table.relation, row, table.s_quantity, left)?;
-    let ytd = t.get(&table.relation, row, table.s_ytd)?;
-    t.set(&table.relation, row, table.s_ytd, ytd + i64::from(ordered))?;
-    let orders = t.get(&table.relation, row, table.s_order_cnt)?;
-    t.set(&table.relation, row, table.s_order_cnt, orders + 1)?;
-    if line.supplier != order.warehouse {
-        let remote = t.get(&table.relation, row, table.s_remote_cnt)?;
-        t.set(&table.relation, row, table.s_remote_cnt, remote + 1)?;
-    }
-    screen.scratch.clear();
-    t.get_text(&table.relation, row, table.s_data, &mut screen.scratch)?;
-    is_brand &= screen.scratch.contains(ORIGINAL);
+    is_brand &= take(db, t, order, line, stock, screen)?;
     screen.text.push(if is_brand { 'B' } else { 'G' });
-    screen.number(quantity.into());
-    screen.scratch.clear();
-    t.get_text(&table.relation, row, table.dist(order.district), &mut screen.scratch)?;
 
-    let amount = i64::from(ordered) * price;
+    let amount = i64::from(line.quantity) * price;
     t.insert(
         &db.order_line.relation,
         &[
@@ -116,4 +131,34 @@ fn order_line(
         ],
     )?;
     Ok(amount)
+}
+
+/// Takes what is ordered from the stock, and leaves what the line says of the district; says whether the stock is of a
+/// brand.
+fn take(
+    db: &Database,
+    t: &mut Transaction,
+    order: &NewOrder,
+    line: &Line,
+    stock: RowId,
+    screen: &mut Screen,
+) -> Result<bool, Stop> {
+    let table = &db.stock;
+    let mut row = t.edit(&table.relation, stock)?;
+    let quantity = row.get(table.s_quantity)?;
+    let ordered = i32::from(line.quantity);
+    let left = if quantity >= ordered + 10 { quantity - ordered } else { quantity - ordered + 91 };
+    row.set(table.s_quantity, left)?;
+    let ytd = row.get(table.s_ytd)?;
+    row.set(table.s_ytd, ytd + i64::from(ordered))?;
+    let orders = row.get(table.s_order_cnt)?;
+    row.set(table.s_order_cnt, orders + 1)?;
+    if line.supplier != order.warehouse {
+        let remote = row.get(table.s_remote_cnt)?;
+        row.set(table.s_remote_cnt, remote + 1)?;
+    }
+    screen.number(quantity.into());
+    screen.scratch.clear();
+    screen.scratch.push_str(row.text(table.dist(order.district)).unwrap_or_default());
+    Ok(row.text(table.s_data).unwrap_or_default().contains(ORIGINAL))
 }

@@ -20,9 +20,11 @@ pub(in crate::workload::tpcc) fn order_status(
 ) -> Result<Effects, Stop> {
     let row = customer::find(db, t, names, warehouse, district, who)?;
     let table = &db.customer;
-    let customer = t.get(&table.relation, row, table.c_id)?;
-    screen.number(t.get(&table.relation, row, table.c_balance)?);
-    screen.texts(t, &table.relation, row, [table.c_first, table.c_middle, table.c_last])?;
+    let mut row = t.read(&table.relation, row)?;
+    let customer = row.get(table.c_id)?;
+    screen.number(row.get(table.c_balance)?);
+    screen.texts(&mut row, [table.c_first, table.c_middle, table.c_last]);
+    drop(row);
 
     let table = &db.orders;
     let of_customer = key!(warehouse, district, customer);
@@ -31,22 +33,24 @@ pub(in crate::workload::tpcc) fn order_status(
         last = Some(row);
         Ok(ControlFlow::Break(()))
     })?;
-    let row = there(last, "an order of a customer")?;
-    let order = t.get(&table.relation, row, table.o_id)?;
-    let lines = t.get(&table.relation, row, table.o_ol_cnt)?;
-    screen.number(t.get(&table.relation, row, table.o_entry_d)?);
-    screen.number(t.get_nullable(&table.relation, row, table.o_carrier_id)?.unwrap_or_default().into());
+    let mut row = t.read(&table.relation, there(last, "an order of a customer")?)?;
+    let order = row.get(table.o_id)?;
+    let lines = row.get(table.o_ol_cnt)?;
+    screen.number(row.get(table.o_entry_d)?);
+    screen.number(row.get_nullable(table.o_carrier_id).unwrap_or_default().into());
+    drop(row);
 
     let table = &db.order_line;
     let of_order = key!(warehouse, district, order);
     let mut found = 0;
     t.range(&table.relation, &table.key, of_order..=of_order, Direction::Forward, |t, row| {
         found += 1;
-        screen.number(t.get(&table.relation, row, table.ol_i_id)?.into());
-        screen.number(t.get(&table.relation, row, table.ol_supply_w_id)?.into());
-        screen.number(t.get(&table.relation, row, table.ol_quantity)?.into());
-        screen.number(t.get(&table.relation, row, table.ol_amount)?);
-        screen.number(t.get_nullable(&table.relation, row, table.ol_delivery_d)?.unwrap_or_default());
+        let mut row = t.read(&table.relation, row)?;
+        screen.number(row.get(table.ol_i_id)?.into());
+        screen.number(row.get(table.ol_supply_w_id)?.into());
+        screen.number(row.get(table.ol_quantity)?.into());
+        screen.number(row.get(table.ol_amount)?);
+        screen.number(row.get_nullable(table.ol_delivery_d).unwrap_or_default());
         Ok(ControlFlow::Continue(()))
     })?;
     if found == lines { Ok(Effects::default()) } else { Err(Stop::Wrong(format!("{found} lines of {lines}"))) }

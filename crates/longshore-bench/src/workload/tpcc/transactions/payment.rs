@@ -1,8 +1,9 @@
 //! Someone pays (clause 2.5).
 
 use std::fmt::Write as _;
+use std::iter;
 
-use longshore_storage::{Datum, RowId, Transaction, key};
+use longshore_storage::{Datum, Field, RowId, Transaction, key};
 
 use super::{Effects, Screen, Stop, customer, there};
 use crate::workload::tpcc::input::Payment;
@@ -25,21 +26,25 @@ pub(in crate::workload::tpcc) fn payment(
     screen.scratch.clear();
 
     let table = &db.warehouse;
-    let row = there(t.find(&table.relation, &table.key, key!(warehouse))?, "a warehouse")?;
-    let ytd = t.get(&table.relation, row, table.w_ytd)?;
-    t.set(&table.relation, row, table.w_ytd, ytd + amount)?;
-    let address = [table.w_street_1, table.w_street_2, table.w_city, table.w_state, table.w_zip];
-    screen.texts(t, &table.relation, row, address)?;
-    t.get_text(&table.relation, row, table.w_name, &mut screen.scratch)?;
+    let mut row = there(t.find_edit(&table.relation, &table.key, key!(warehouse))?, "a warehouse")?;
+    let ytd = row.get(table.w_ytd)?;
+    row.set(table.w_ytd, ytd + amount)?;
+    for field in [table.w_street_1, table.w_street_2, table.w_city, table.w_state, table.w_zip] {
+        screen.text.push_str(row.text(field).unwrap_or_default());
+    }
+    screen.scratch.push_str(row.text(table.w_name).unwrap_or_default());
     screen.scratch.push_str("    ");
+    drop(row);
 
     let table = &db.district;
-    let row = there(t.find(&table.relation, &table.key, key!(warehouse, district))?, "a district")?;
-    let ytd = t.get(&table.relation, row, table.d_ytd)?;
-    t.set(&table.relation, row, table.d_ytd, ytd + amount)?;
-    let address = [table.d_street_1, table.d_street_2, table.d_city, table.d_state, table.d_zip];
-    screen.texts(t, &table.relation, row, address)?;
-    t.get_text(&table.relation, row, table.d_name, &mut screen.scratch)?;
+    let mut row = there(t.find_edit(&table.relation, &table.key, key!(warehouse, district))?, "a district")?;
+    let ytd = row.get(table.d_ytd)?;
+    row.set(table.d_ytd, ytd + amount)?;
+    for field in [table.d_street_1, table.d_street_2, table.d_city, table.d_state, table.d_zip] {
+        screen.text.push_str(row.text(field).unwrap_or_default());
+    }
+    screen.scratch.push_str(row.text(table.d_name).unwrap_or_default());
+    drop(row);
 
     let row = customer::find(db, t, names, customer_warehouse, customer_district, payment.customer)?;
     let customer = charge(db, t, row, payment, screen)?;
@@ -63,14 +68,6 @@ pub(in crate::workload::tpcc) fn payment(
 /// Takes the amount off what the customer owes; says who she is.
 fn charge(db: &Database, t: &mut Transaction, row: RowId, payment: &Payment, screen: &mut Screen) -> Result<i32, Stop> {
     let table = &db.customer;
-    let customer = t.get(&table.relation, row, table.c_id)?;
-    let balance = t.get(&table.relation, row, table.c_balance)? - payment.amount;
-    t.set(&table.relation, row, table.c_balance, balance)?;
-    let ytd = t.get(&table.relation, row, table.c_ytd_payment)?;
-    t.set(&table.relation, row, table.c_ytd_payment, ytd + payment.amount)?;
-    let count = t.get(&table.relation, row, table.c_payment_cnt)?;
-    t.set(&table.relation, row, table.c_payment_cnt, count + 1)?;
-
     let shown = [
         table.c_first,
         table.c_middle,
@@ -82,16 +79,30 @@ fn charge(db: &Database, t: &mut Transaction, row: RowId, payment: &Payment, scr
         table.c_zip,
         table.c_phone,
     ];
-    screen.texts(t, &table.relation, row, shown)?;
+    // She is one of many, so that nothing of her is at hand.
+    let numbers = [table.c_balance, table.c_ytd_payment, table.c_since, table.c_credit_lim, table.c_discount];
+    t.prefetch(&table.relation, iter::once(row), &numbers.map(Field::column));
+    t.prefetch(&table.relation, iter::once(row), &shown.map(Field::column));
+    let mut row = t.edit(&table.relation, row)?;
+    let customer = row.get(table.c_id)?;
+    let balance = row.get(table.c_balance)? - payment.amount;
+    row.set(table.c_balance, balance)?;
+    let ytd = row.get(table.c_ytd_payment)?;
+    row.set(table.c_ytd_payment, ytd + payment.amount)?;
+    let count = row.get(table.c_payment_cnt)?;
+    row.set(table.c_payment_cnt, count + 1)?;
+
+    for field in shown {
+        screen.text.push_str(row.text(field).unwrap_or_default());
+    }
     for field in [table.c_since, table.c_credit_lim, table.c_discount] {
-        screen.number(t.get(&table.relation, row, field)?);
+        screen.number(row.get(field)?);
     }
     screen.number(balance);
 
-    // The credit is the last text on the screen so far.
-    let before = screen.text.len();
-    t.get_text(&table.relation, row, table.c_credit, &mut screen.text)?;
-    if &screen.text[before..] == "BC" {
+    let credit = row.text(table.c_credit).unwrap_or_default();
+    screen.text.push_str(credit);
+    if credit == "BC" {
         let Payment { warehouse, district, customer_warehouse, customer_district, amount, .. } = payment;
         let note_at = screen.text.len();
         // Writing to a string cannot fail.
@@ -101,9 +112,9 @@ fn charge(db: &Database, t: &mut Transaction, row: RowId, payment: &Payment, scr
             amount / 100,
             amount % 100
         );
-        t.get_text(&table.relation, row, table.c_data, &mut screen.text)?;
+        screen.text.push_str(row.text(table.c_data).unwrap_or_default());
         screen.text.truncate(note_at + DATA_MAX);
-        t.set(&table.relation, row, table.c_data, &screen.text[note_at..])?;
+        row.set(table.c_data, &screen.text[note_at..])?;
         screen.text.truncate(note_at + DATA_SHOWN);
     }
     Ok(customer)

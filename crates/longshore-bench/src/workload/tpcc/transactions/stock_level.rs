@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use longshore_storage::{Direction, Transaction, key};
+use longshore_storage::{Datum, Direction, Transaction, key};
 
 use super::{Effects, Screen, Stop, there};
 use crate::workload::tpcc::schema::Database;
@@ -19,8 +19,8 @@ pub(in crate::workload::tpcc) fn stock_level(
     screen: &mut Screen,
 ) -> Result<Effects, Stop> {
     let table = &db.district;
-    let row = there(t.find(&table.relation, &table.key, key!(warehouse, district))?, "a district")?;
-    let next = t.get(&table.relation, row, table.d_next_o_id)?;
+    let row = t.find_read(&table.relation, &table.key, key!(warehouse, district))?;
+    let next = there(row, "a district")?.get(table.d_next_o_id)?;
 
     let table = &db.order_line;
     let (first, last) = (key!(warehouse, district, next - ORDERS), key!(warehouse, district, next - 1));
@@ -33,10 +33,13 @@ pub(in crate::workload::tpcc) fn stock_level(
     items.dedup();
 
     let table = &db.stock;
+    let keys = items.iter().map(|&item| [Datum::I32(warehouse), Datum::I32(item)]);
+    let rows = t.find_many(&table.relation, &table.key, keys)?;
+    t.prefetch(&table.relation, rows.iter().flatten().copied(), &[table.s_quantity.column()]);
     let mut low = 0;
-    for item in items {
-        let row = there(t.find(&table.relation, &table.key, key!(warehouse, item))?, "the stock of an item")?;
-        low += i64::from(t.get(&table.relation, row, table.s_quantity)? < threshold);
+    for row in rows {
+        let mut row = t.read(&table.relation, there(row, "the stock of an item")?)?;
+        low += i64::from(row.get(table.s_quantity)? < threshold);
     }
     screen.number(low);
     Ok(Effects::default())
