@@ -44,6 +44,8 @@ pub enum ErrorKind {
     NotNull,
     /// A key is there already that there can only be one of.
     Duplicate,
+    /// A foreign key would not hold: a row refers to none, or others refer to the row that goes.
+    ForeignKey,
     /// A statement that cannot run in a transaction block, or not any more.
     ActiveTransaction,
     /// A statement that needs a transaction block.
@@ -77,6 +79,7 @@ impl ErrorKind {
             Self::Conflict => "40001",
             Self::NotNull => "23502",
             Self::Duplicate => "23505",
+            Self::ForeignKey => "23503",
             Self::ActiveTransaction => "25001",
             Self::NoTransaction => "25P01",
             Self::NoSavepoint => "3B001",
@@ -192,6 +195,8 @@ impl From<TransactionError> for Error {
             TransactionError::Conflict { .. } => ErrorKind::Conflict,
             TransactionError::Duplicate { .. } => ErrorKind::Duplicate,
             TransactionError::NotNull { .. } => ErrorKind::NotNull,
+            TransactionError::ForeignKey(_) => ErrorKind::ForeignKey,
+            TransactionError::Default { .. } => ErrorKind::Unsupported,
             TransactionError::TooLong { .. }
             | TransactionError::Invalid { .. }
             | TransactionError::TooMuchText { .. } => ErrorKind::Data,

@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use crate::arena::{Arena, Region};
-use crate::chunk::{CHUNK_ROWS_MAX, Chunk, ChunkColumn, Values};
+use crate::chunk::{CHUNK_ROWS_MAX, Chunk, ChunkColumn, Stored, Values};
 use crate::error::OutOfMemory;
 use crate::statistics::ColumnStatistics;
 use crate::statistics::bounds::Bounds;
@@ -42,6 +42,8 @@ pub struct PartitionBuffer {
     heap_used: usize,
     /// What the columns' statistics are known to be, instead of what is gathered.
     known: Option<Vec<ColumnStatistics>>,
+    /// Rows were taken out again, so that bounds are wider than they need be.
+    has_lost_rows: bool,
 }
 
 struct ColumnBuffer {
@@ -156,6 +158,7 @@ impl PartitionBuffer {
             heap_bytes,
             heap_used: 0,
             known: None,
+            has_lost_rows: false,
         })
     }
 
@@ -264,6 +267,9 @@ impl PartitionBuffer {
     pub fn seal(mut self) -> Chunk {
         self.heap.shrink(self.heap_used);
         let rows = self.rows;
+        if self.has_lost_rows {
+            self.gather_bounds();
+        }
         let mut known = self.known.take().map(Vec::into_iter);
         let columns = self.columns.iter().zip(self.schema.columns()).map(|(column, described)| {
             // SAFETY: `advance` was told that the values are written, `spare` wrote the validity bits, and with the
@@ -283,6 +289,44 @@ impl PartitionBuffer {
         let heap = unsafe { self.heap.buffer(self.heap_used) };
         // SAFETY: `advance` was told that booleans and views are valid and that the latter refer to the heap.
         unsafe { Chunk::from_parts(Arc::clone(&self.schema), rows, columns, heap) }
+    }
+}
+
+impl PartitionBuffer {
+    /// Gathers the bounds of the rows that there are.
+    fn gather_bounds(&mut self) {
+        for column in self.columns.iter_mut().filter(|column| !matches!(column.bounds, Bounds::Off)) {
+            // SAFETY: `advance` was told that the values are written, and `spare` wrote the validity bits.
+            let (values, validity) = unsafe {
+                let validity = column.validity.values::<u8>(0, self.rows.div_ceil(8));
+                (values_of(column.physical, &column.values, 0, self.rows), validity)
+            };
+            column.bounds = Bounds::new(column.physical);
+            column.bounds.add(values, (column.nulls > 0).then_some((validity, 0)));
+        }
+    }
+}
+
+impl Stored for PartitionBuffer {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn values(&self, column: usize) -> Values<'_> {
+        let column = &self.columns[column];
+        // SAFETY: `advance` was told that they are written; who writes more has the buffer for himself.
+        unsafe { values_of(column.physical, &column.values, 0, self.rows) }
+    }
+
+    fn validity(&self, column: usize) -> Option<&[u8]> {
+        let column = &self.columns[column];
+        // SAFETY: `spare` wrote the bits of all rows that `advance` took.
+        (column.nulls > 0).then(|| unsafe { column.validity.values::<u8>(0, self.rows.div_ceil(8)) })
+    }
+
+    fn heap(&self) -> &[u8] {
+        // SAFETY: mapped memory is always initialised, and what is filled is not written again.
+        unsafe { self.heap.values::<u8>(0, self.heap_used) }
     }
 }
 

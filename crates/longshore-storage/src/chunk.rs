@@ -25,6 +25,39 @@ pub use visible::{Stretch, VisibleChunk};
 /// The most rows of a chunk.
 pub const CHUNK_ROWS_MAX: usize = 65_536;
 
+/// Rows whose values can be read column by column, wherever they lie.
+pub(crate) trait Stored {
+    /// Rows.
+    fn rows(&self) -> usize;
+
+    /// The stored values of a column, one per row.
+    fn values(&self, column: usize) -> Values<'_>;
+
+    /// Validity bits (1 = valid, row r is bit r % 8 of byte r / 8); `None` when no row is NULL.
+    fn validity(&self, column: usize) -> Option<&[u8]>;
+
+    /// The texts that are too long for a view.
+    fn heap(&self) -> &[u8];
+}
+
+impl Stored for Chunk {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn values(&self, column: usize) -> Values<'_> {
+        Chunk::values(self, column)
+    }
+
+    fn validity(&self, column: usize) -> Option<&[u8]> {
+        Chunk::validity(self, column)
+    }
+
+    fn heap(&self) -> &[u8] {
+        Chunk::heap(self)
+    }
+}
+
 /// An immutable horizontal share of a relation.
 pub struct Chunk {
     schema: Arc<Schema>,

@@ -24,6 +24,7 @@ mod array;
 mod art;
 mod bulk;
 mod duplicates;
+mod foreign;
 mod found;
 mod hash;
 mod key;
@@ -32,6 +33,7 @@ mod range;
 
 use art::Tree;
 pub use bulk::{BulkError, Source};
+pub(crate) use foreign::{ForeignLayout, Recent, Referred, ReferredBytes};
 pub use found::Found;
 use hash::HashTable;
 use key::{AnyBytes, KeyLayout};

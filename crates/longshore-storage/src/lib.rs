@@ -35,11 +35,13 @@ pub use datum::{Datum, RowId};
 pub use error::{AppendError, OutOfMemory};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
 pub use memory::{Memory, Reservation};
-pub use relation::{Append, MergeKind, Relation, Snapshot};
+pub use relation::{
+    Append, Defaults, ForeignKey, MergeKind, ReferenceAction, ReferenceMatch, ReferenceRules, Relation, Snapshot,
+};
 pub use statistics::{ColumnStatistics, Value};
 pub use transaction::{
-    CommitError, ConflictKind, Isolation, RowEdit, RowRead, Savepoint, Time, Transaction, TransactionError,
-    Transactions, View,
+    ActedOn, CommitError, ConflictKind, ForeignKeyError, ForeignKeyProblem, Isolation, ReferenceChecks, RowEdit,
+    RowRead, Savepoint, Time, Transaction, TransactionError, Transactions, View,
 };
 pub use typed::{ColumnRange, Field, FieldType, Scalar};
 pub use types::{Column, ColumnType, Physical, Schema};

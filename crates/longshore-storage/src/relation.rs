@@ -23,12 +23,14 @@ mod copy;
 mod destination;
 mod gather;
 mod indexes;
+mod references;
 mod slots;
 mod snapshot;
 mod table;
 
 pub use append::Append;
 pub(crate) use beside::Beside;
+pub use references::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules};
 pub use snapshot::Snapshot;
 pub(crate) use table::Table;
 
@@ -185,6 +187,11 @@ impl Relation {
     #[must_use]
     pub fn indexes(&self) -> Vec<Arc<Index>> {
         self.table.indexes().clone()
+    }
+
+    /// The relation of a table.
+    pub(crate) fn of(table: &Arc<Table>) -> Relation {
+        Relation { table: Arc::clone(table) }
     }
 
     pub(crate) fn table(&self) -> &Arc<Table> {

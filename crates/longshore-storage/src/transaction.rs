@@ -18,11 +18,14 @@ use crate::relation::{Relation, Snapshot, Table};
 mod bulk;
 mod commit;
 mod error;
+mod foreign_error;
+mod guards;
 mod keys;
 mod manager;
 mod predicate;
 mod reads;
 mod reclaim;
+mod references;
 mod row_edit;
 mod row_read;
 mod rows;
@@ -33,7 +36,9 @@ mod validate;
 mod write_set;
 
 pub use error::{CommitError, ConflictKind, TransactionError};
+pub use foreign_error::{ForeignKeyError, ForeignKeyProblem};
 pub use manager::Transactions;
+pub use references::{ActedOn, ReferenceChecks};
 pub use row_edit::RowEdit;
 pub use row_read::RowRead;
 pub use savepoint::Savepoint;
@@ -41,6 +46,7 @@ pub(crate) use stamp::{StampId, Stamps};
 pub use time::{Isolation, Time, View};
 pub(crate) use write_set::{Write, WriteKind, WriteSet};
 
+use guards::Guards;
 use manager::Seat;
 use predicate::PredicateLog;
 
@@ -58,6 +64,10 @@ pub struct Transaction {
     set: WriteSet,
     /// What it has read, if it will have to answer for it.
     log: Option<Box<PredicateLog>>,
+    /// What foreign keys made of what it saw.
+    guards: Option<Box<Guards>>,
+    /// Writes of which the foreign keys were seen to.
+    settled: usize,
     /// A savepoint was made: every change must be undoable on its own.
     keeps_all: bool,
     ended: bool,
@@ -83,7 +93,19 @@ impl Transaction {
         set: WriteSet,
         log: Option<Box<PredicateLog>>,
     ) -> Transaction {
-        Transaction { manager, seat, view, stamp, isolation, set, log, keeps_all: false, ended: false }
+        Transaction {
+            manager,
+            seat,
+            view,
+            stamp,
+            isolation,
+            set,
+            log,
+            guards: None,
+            settled: 0,
+            keeps_all: false,
+            ended: false,
+        }
     }
 
     /// What it sees, for threads that read on its behalf.

@@ -119,7 +119,7 @@ fn only_columns_that_were_read_or_restricted_matter() {
             town.with(t, 4, |town, t, row| t.set(&town.people, row, town.income, 1).unwrap());
         },
     );
-    let CommitError::Conflict { relation, predicate, .. } = conflict.unwrap();
+    let CommitError::Conflict { relation, predicate, .. } = conflict.unwrap() else { panic!("a conflict") };
     assert_eq!((relation.as_str(), predicate.as_str()), ("people", "income >= 2000"));
 }
 
@@ -170,7 +170,7 @@ fn conjunctions_and_texts_are_held_exactly_enough() {
     // Person 5 lives in the second city and is 25.
     assert_eq!(town.stops(read, move_to(5, "a city with a long name, third")), None);
     let conflict = town.stops(read, move_to(5, "a city with a long name, first"));
-    let CommitError::Conflict { predicate, .. } = conflict.unwrap();
+    let CommitError::Conflict { predicate, .. } = conflict.unwrap() else { panic!("a conflict") };
     assert_eq!(predicate, "city = a text AND age BETWEEN 20 AND 40");
     assert_eq!(town.stops(read, move_to(15, "a city with a long name, first")), None);
 }

@@ -53,6 +53,42 @@ impl PartitionBuffer {
     }
 }
 
+impl PartitionBuffer {
+    /// Takes rows out of the buffer that turned out bad afterwards, by their numbers, ascending. What they put on the heap
+    /// stays there, out of reach; bounds are gathered anew when the buffer is sealed.
+    ///
+    /// # Panics
+    ///
+    /// When `rejected` does not ascend, or there are no such rows.
+    pub fn remove(&mut self, rejected: &[u32]) {
+        assert!(rejected.is_sorted_by(|a, b| a < b), "each row once, in order");
+        assert!(rejected.last().is_none_or(|&last| (last as usize) < self.rows), "only rows that there are");
+        if rejected.is_empty() {
+            return;
+        }
+        let rows = self.rows;
+        for column in &mut self.columns {
+            match spare_values(column.physical, &mut column.values, 0, rows) {
+                SpareValues::U8(values) => close_gaps(values, rejected),
+                SpareValues::I16(values) => close_gaps(values, rejected),
+                SpareValues::I32(values) => close_gaps(values, rejected),
+                SpareValues::I64(values) => close_gaps(values, rejected),
+                SpareValues::I128(values) => close_gaps(values, rejected),
+                SpareValues::F32(values) => close_gaps(values, rejected),
+                SpareValues::F64(values) => close_gaps(values, rejected),
+                SpareValues::Views(values) => close_gaps(values, rejected),
+            }
+            if column.nulls > 0 {
+                // SAFETY: the bits of all rows were written when they were spared.
+                let bits = unsafe { column.validity.spare::<u8>(0, rows.div_ceil(8)).assume_init_mut() };
+                column.nulls -= close_bit_gaps(bits, 0, rows, rejected);
+            }
+        }
+        self.rows -= rejected.len();
+        self.has_lost_rows = true;
+    }
+}
+
 /// The runs of rows to keep, in order: where each begins, where it goes, and how many rows it has.
 fn kept_runs(rows: usize, rejected: &[u32]) -> impl Iterator<Item = (usize, usize, usize)> {
     let ends = rejected.iter().map(|&row| row as usize).chain([rows]);

@@ -224,6 +224,17 @@ impl KeyLayout {
         KeyLayout { parts: parts.collect() }
     }
 
+    /// The same keys, made of columns of another relation that have the same types.
+    pub(super) fn over(&self, columns: &[usize]) -> KeyLayout {
+        let each = self.parts.iter().zip(columns);
+        KeyLayout { parts: each.map(|(part, &column)| Part { column, ..part.clone() }).collect() }
+    }
+
+    /// The columns, in their order.
+    pub(super) fn columns(&self) -> impl Iterator<Item = usize> + Clone {
+        self.parts.iter().map(|part| part.column)
+    }
+
     /// The bytes that every key has; `None` if some have more than others.
     pub(super) fn fixed_bytes(&self) -> Option<usize> {
         self.parts.iter().map(Part::fixed_bytes).sum()

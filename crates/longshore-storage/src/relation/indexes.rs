@@ -222,7 +222,7 @@ impl Table {
     }
 
     /// The key of a row that is in the slot, whoever sees it.
-    fn key_of(&self, index: &Index, row: RowId) -> Result<Key, TransactionError> {
+    pub(crate) fn key_of(&self, index: &Index, row: RowId) -> Result<Key, TransactionError> {
         let slot = self.slot(row)?.read();
         if row.row() >= slot.len() {
             return Err(self.no_such_row(row));

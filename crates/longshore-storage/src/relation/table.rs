@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use super::Snapshot;
+use super::references::References;
 use super::slots::Slots;
 use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, Slot, WriteError, Writer};
@@ -43,6 +44,10 @@ pub(crate) struct Table {
     has_cached: AtomicBool,
     /// The time of the last commit of a transaction that wrote here.
     changed: AtomicU64,
+    /// The foreign keys that concern it, whether there are any, and since when they are what they are.
+    pub(super) references: RwLock<Arc<References>>,
+    pub(super) is_referencing: AtomicBool,
+    pub(super) references_since: AtomicU64,
 }
 
 impl Table {
@@ -62,6 +67,9 @@ impl Table {
             cached: Mutex::default(),
             has_cached: AtomicBool::new(false),
             changed: AtomicU64::new(0),
+            references: RwLock::default(),
+            is_referencing: AtomicBool::new(false),
+            references_since: AtomicU64::new(0),
         }
     }
 
@@ -205,7 +213,7 @@ impl Table {
     }
 
     /// What is visible of the rows.
-    pub(super) fn show(&self, view: View) -> Snapshot {
+    pub(crate) fn show(&self, view: View) -> Snapshot {
         let stamps = self.transactions.stamps();
         let pieces = self.slots.iter().filter_map(|(at, slot)| slot.write().show(at as u32, view, stamps));
         Snapshot::new(Arc::clone(&self.schema), pieces.collect())

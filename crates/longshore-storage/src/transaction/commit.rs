@@ -2,14 +2,16 @@
 //!
 //! Source: the thesis, 2.2.3. Who begins before the clock moves does not see it; who begins after sees all of it.
 
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
+use super::guards::Guards;
 use super::manager::{State, Transactions};
 use super::predicate::PredicateLog;
 use super::time::Time;
 use super::validate::Validation;
 use super::write_set::Committed;
-use super::{CommitError, Transaction};
+use super::{CommitError, ConflictKind, Transaction};
+use crate::relation::Table;
 
 impl Transaction {
     /// Makes what it did visible to all that begin later, and says since when. One that has changed nothing cannot fail:
@@ -17,16 +19,19 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// When it is serializable and another transaction has changed what it read; then it has been rolled back.
+    /// When it is serializable and another transaction has changed what it read, or a foreign key does not hold, or would
+    /// not beside what others have committed; then it has been rolled back.
     pub fn commit(mut self) -> Result<Time, CommitError> {
+        self.settle().map_err(|error| CommitError::Failed(Box::new(error)))?;
         let Some(stamp) = self.stamp.filter(|_| self.has_written()) else {
             let start = self.view.start;
             self.end();
             return Ok(start);
         };
-        let manager = &self.manager;
         // When it fails, the transaction is dropped, and so rolled back.
-        let mut state = validated(manager, self.log.as_deref(), self.view.start)?;
+        let manager = Arc::clone(&self.manager);
+        let mut state = validated(&manager, self.log.as_deref(), self.guards.as_deref_mut(), self.view.start)?;
+        self.check_rules()?;
         self.ended = true;
         let set = std::mem::take(&mut self.set);
         state.keep_log(self.log.take());
@@ -52,26 +57,57 @@ impl Transaction {
     }
 }
 
-/// Validates the reads of a transaction against all who have committed since it began: most of them before the state is
+impl Transaction {
+    /// Refuses changes of relations whose foreign keys came after its start, so that it knew nothing of them. Nobody adds
+    /// any while the state is locked.
+    fn check_rules(&self) -> Result<(), CommitError> {
+        let is_late = |table: &Arc<Table>| table.references_since() > self.view.start;
+        let Some(at) = self.set.tables.iter().position(is_late) else { return Ok(()) };
+        match self.set.writes.iter().find(|write| write.table as usize == at) {
+            Some(write) => {
+                let error = self.set.tables[at].conflict(write.row, ConflictKind::NewReference);
+                Err(CommitError::Failed(Box::new(error)))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Validates the reads of a transaction, and what foreign keys made of them, against all who have committed since it began: most of them before the state is
 /// locked, so that commits do not wait for each other's validation, and those that came meanwhile afterwards.
 fn validated<'a>(
     manager: &'a Transactions,
     log: Option<&PredicateLog>,
+    mut guards: Option<&mut Guards>,
     start: Time,
 ) -> Result<MutexGuard<'a, State>, CommitError> {
-    let Some(log) = log.filter(|log| !log.is_empty()) else { return Ok(manager.lock()) };
-    let mut validation = Validation::new(log, manager);
+    let log = log.filter(|log| !log.is_empty());
+    if log.is_none() && guards.is_none() {
+        return Ok(manager.lock());
+    }
+    let mut validation = log.map(|log| Validation::new(log, manager));
+    let mut check = |committed: &Committed| {
+        if let Some(validation) = &mut validation {
+            validation.check(committed)?;
+        }
+        match &mut guards {
+            Some(guards) => {
+                guards.check(committed, manager.stamps()).map_err(|error| CommitError::Failed(Box::new(error)))
+            }
+            None => Ok(()),
+        }
+    };
     let mut until = start;
     if manager.now() != start {
         for committed in manager.recent_after(start) {
-            validation.check(&committed)?;
+            check(&committed)?;
             until = committed.time();
         }
     }
     let state = manager.lock();
     if manager.now() != until {
         for committed in state.recent_after(until) {
-            validation.check(&committed)?;
+            check(&committed)?;
         }
     }
     Ok(state)

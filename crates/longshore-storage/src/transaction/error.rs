@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use super::ForeignKeyError;
 use super::time::TRANSACTION_ID_MIN;
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
@@ -21,6 +22,15 @@ pub enum ConflictKind {
         /// By what it has read it.
         predicate: String,
     },
+    /// Another transaction has changed since what a foreign key relied on here.
+    Reference {
+        /// The foreign key.
+        constraint: String,
+        /// What the other one has done.
+        what: &'static str,
+    },
+    /// A foreign key was added to the relation, or to one that refers to it, since this transaction began.
+    NewReference,
 }
 
 /// An operation of a transaction has failed. After a [`TransactionError::Conflict`] or when memory has run out the
@@ -80,6 +90,17 @@ pub enum TransactionError {
         expected: usize,
         /// Values.
         found: usize,
+    },
+    /// A foreign key does not hold.
+    ForeignKey(Box<ForeignKeyError>),
+    /// A column has no default that a row could get which refers to another one.
+    Default {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+        /// Why not.
+        reason: String,
     },
     /// NULL for a column that is NOT NULL.
     NotNull {
@@ -184,6 +205,10 @@ impl fmt::Display for ConflictKind {
             ConflictKind::Read { predicate } => {
                 write!(f, "another transaction has changed what this one read ({predicate})")
             }
+            ConflictKind::Reference { constraint, what } => {
+                write!(f, "another transaction has {what} (foreign key {constraint})")
+            }
+            ConflictKind::NewReference => f.write_str("a foreign key was added since this transaction began"),
         }
     }
 }
@@ -208,6 +233,10 @@ impl fmt::Display for TransactionError {
             }
             TransactionError::ColumnCount { relation, expected, found } => {
                 write!(f, "a row has {found} values, but {relation} has {expected} columns")
+            }
+            TransactionError::ForeignKey(error) => error.fmt(f),
+            TransactionError::Default { relation, column, reason } => {
+                write!(f, "column {column} of {relation} has no default to refer to: {reason}")
             }
             TransactionError::NotNull { relation, column } => {
                 write!(f, "column {column} of {relation}: the value is NULL but the column is NOT NULL")
@@ -249,6 +278,12 @@ impl fmt::Display for TransactionError {
 
 impl Error for TransactionError {}
 
+impl From<ForeignKeyError> for TransactionError {
+    fn from(error: ForeignKeyError) -> TransactionError {
+        TransactionError::ForeignKey(Box::new(error))
+    }
+}
+
 impl From<OutOfMemory> for TransactionError {
     fn from(error: OutOfMemory) -> TransactionError {
         TransactionError::OutOfMemory(error)
@@ -256,7 +291,7 @@ impl From<OutOfMemory> for TransactionError {
 }
 
 /// A transaction could not commit; it has been rolled back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum CommitError {
     /// Another transaction has committed changes of what this one has read.
     Conflict {
@@ -267,13 +302,18 @@ pub enum CommitError {
         /// By what this one has read it.
         predicate: String,
     },
+    /// A foreign key does not hold, or would not beside what others have committed.
+    Failed(Box<TransactionError>),
 }
 
 impl CommitError {
     /// Whether the same transaction may succeed when it is tried again.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
-        matches!(self, CommitError::Conflict { .. })
+        match self {
+            CommitError::Conflict { .. } => true,
+            CommitError::Failed(error) => error.is_conflict(),
+        }
     }
 }
 
@@ -292,6 +332,7 @@ impl From<CommitError> for TransactionError {
             CommitError::Conflict { relation, row, predicate } => {
                 TransactionError::Conflict { relation, row, kind: ConflictKind::Read { predicate } }
             }
+            CommitError::Failed(error) => *error,
         }
     }
 }

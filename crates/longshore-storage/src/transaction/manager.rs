@@ -169,6 +169,15 @@ impl Transactions {
         self.clock.store(time.0, Ordering::Release);
     }
 
+    /// Does something at a time of its own: who began before has an earlier start, and has not committed meanwhile.
+    pub(crate) fn at_a_new_time(&self, act: impl FnOnce(Time)) {
+        let state = self.lock();
+        let time = Time(self.now().0 + 1);
+        act(time);
+        self.clock.store(time.0, Ordering::Release);
+        drop(state);
+    }
+
     /// Ends a transaction that has changed nothing, or nothing any more.
     pub(super) fn leave(
         &self,

@@ -14,13 +14,15 @@ impl WriteSet {
             let Some(slot) = table.slots.get(row.chunk()) else { continue };
             // Nobody sees the rows: they leave the indexes before another row may take their place.
             let _indexes = match kind {
-                WriteKind::Delete => Some(table.unindex_rows(row, 1)),
+                WriteKind::Delete | WriteKind::Replace => Some(table.unindex_rows(row, 1)),
                 WriteKind::Truncate => Some(table.unindex_rows(row, slot.read().len())),
                 WriteKind::Insert | WriteKind::Update(_) | WriteKind::Append => None,
             };
             let mut slot = slot.write();
             match kind {
-                WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete => slot.reclaim(row.row(), version),
+                WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete | WriteKind::Replace => {
+                    slot.reclaim(row.row(), version);
+                }
                 WriteKind::Append => slot.reclaim_births(stamp),
                 WriteKind::Truncate => slot.clear(),
             }
@@ -51,11 +53,11 @@ impl WriteSet {
             let _indexes = match kind {
                 WriteKind::Insert => Some(table.unindex_rows(row, 1)),
                 WriteKind::Append => Some(table.unindex_rows(row, version as usize)),
-                WriteKind::Update(_) | WriteKind::Delete | WriteKind::Truncate => None,
+                WriteKind::Update(_) | WriteKind::Delete | WriteKind::Replace | WriteKind::Truncate => None,
             };
             let mut slot = slot.write();
             match kind {
-                WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete => {
+                WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete | WriteKind::Replace => {
                     slot.undo(row.row(), version, table.memory());
                 }
                 WriteKind::Append => slot.undo_births(row.row(), stamp),

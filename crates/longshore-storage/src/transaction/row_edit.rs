@@ -155,6 +155,8 @@ impl RowEdit<'_> {
         } else {
             self.slot.must_keep(row.row(), column, &self.writer)
         };
+        // What refers to another row is looked at again after every change.
+        let keeps = keeps || table.is_reference(column);
         let written = self.slot.update(row.row(), column, &input, keeps, &self.writer);
         if let Some(version) = written.map_err(|error| table.failed(row, error))? {
             if column < u64::BITS as usize && !self.writer.keeps_all {
@@ -167,9 +169,14 @@ impl RowEdit<'_> {
     }
 
     /// Deletes the row.
-    pub fn delete(mut self) {
+    pub fn delete(self) {
+        self.delete_as(WriteKind::Delete);
+    }
+
+    /// Deletes the row for a reason.
+    pub(super) fn delete_as(mut self, kind: WriteKind) {
         let version = self.slot.delete(self.row.row(), &self.writer);
-        self.writes.push(Write { table: self.table_at, kind: WriteKind::Delete, row: self.row, version });
+        self.writes.push(Write { table: self.table_at, kind, row: self.row, version });
     }
 
     #[inline]

@@ -223,7 +223,7 @@ impl Transaction {
             });
         }
         let before = self.set.writes.len();
-        self.delete(relation, row)?;
+        self.edit(relation, row)?.delete_as(WriteKind::Replace);
         self.insert_inputs(table, &inputs).inspect_err(|_| {
             if let Some(stamp) = self.stamp {
                 self.set.undo(before, stamp);

@@ -20,6 +20,10 @@ impl Transaction {
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         if let Some(stamp) = self.stamp {
             self.set.undo(savepoint.writes, stamp);
+            self.settled = self.settled.min(savepoint.writes);
+            if let Some(guards) = &mut self.guards {
+                guards.checked.retain(|checked| checked.end() <= savepoint.writes);
+            }
         }
     }
 }

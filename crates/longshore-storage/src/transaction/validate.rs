@@ -62,7 +62,9 @@ impl<'a> Validation<'a> {
         let views = [View::at(Time(time.0 - 1)), View::at(time)];
         let first = write.row.row();
         let (rows, views) = match write.kind {
-            WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete => (first..first + 1, &views[..]),
+            WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete | WriteKind::Replace => {
+                (first..first + 1, &views[..])
+            }
             WriteKind::Append => (first..first + write.version as usize, &views[1..]),
             WriteKind::Truncate => (0..slot.len(), &views[..1]),
         };
@@ -101,7 +103,9 @@ impl<'a> Validation<'a> {
 fn change(kind: WriteKind) -> Change {
     match kind {
         WriteKind::Update(column) => Change::Columns(ColumnSet::of(column.into())),
-        WriteKind::Insert | WriteKind::Delete | WriteKind::Append | WriteKind::Truncate => Change::Existence,
+        WriteKind::Insert | WriteKind::Delete | WriteKind::Replace | WriteKind::Append | WriteKind::Truncate => {
+            Change::Existence
+        }
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) enum WriteKind {
     /// Of a value of this column.
     Update(u16),
     Delete,
+    /// It went, and the row of the next write took its place: an insert.
+    Replace,
     /// Rows that came many at a time: as many as the version says, from the row on.
     Append,
     /// All rows of the row's slot went.

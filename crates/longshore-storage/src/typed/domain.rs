@@ -33,6 +33,15 @@ pub(crate) enum Input<'a> {
 }
 
 impl Input<'_> {
+    /// The same, with memory of its own.
+    pub(crate) fn into_owned(self) -> Input<'static> {
+        match self {
+            Input::Null => Input::Null,
+            Input::Bits(bits) => Input::Bits(bits),
+            Input::Text(text) => Input::Text(Cow::Owned(text.into_owned())),
+        }
+    }
+
     /// The value, of a column of a type.
     pub(crate) fn datum(&self, column_type: ColumnType) -> Datum<'_> {
         match self {

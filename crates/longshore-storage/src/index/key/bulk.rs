@@ -3,11 +3,13 @@
 //! Keys of fixed size that fit in 16 bytes are made column by column, a block of rows at a time, without a branch per
 //! row unless there are NULLs; all others row by row.
 
+use std::ops::Range;
+
 use super::{
     ABSENT, AnyBytes, Key, KeyLayout, PRESENT, Part, SHORT_BYTES, ShortBytes, WholeKey, order_f32, order_f64,
     order_i16, order_i32, order_i64, order_i128,
 };
-use crate::chunk::{Chunk, Values};
+use crate::chunk::{Stored, Values};
 use crate::view::{self, INLINE_BYTES_MAX};
 
 /// Rows whose keys are made at a time: their keys stay in the first-level cache.
@@ -23,19 +25,35 @@ pub(in crate::index) trait KeySink {
 
 impl KeyLayout {
     /// Gives the keys of all rows of a chunk to a sink.
-    pub(in crate::index) fn encode_chunk<S: KeySink>(&self, chunk: &Chunk, sink: &mut S) -> Result<(), S::Error> {
+    pub(in crate::index) fn encode_chunk<S: KeySink>(&self, chunk: &impl Stored, sink: &mut S) -> Result<(), S::Error> {
+        self.encode_range(chunk, 0..chunk.rows(), sink)
+    }
+
+    /// Gives the keys of some rows of a chunk to a sink.
+    pub(in crate::index) fn encode_range<S: KeySink>(
+        &self,
+        chunk: &impl Stored,
+        rows: Range<usize>,
+        sink: &mut S,
+    ) -> Result<(), S::Error> {
         match self.fixed_bytes() {
-            Some(bytes) if bytes <= SHORT_BYTES => self.encode_blocks(chunk, bytes, sink),
-            _ => self.encode_rows(chunk, sink),
+            Some(bytes) if bytes <= SHORT_BYTES => self.encode_blocks(chunk, rows, bytes, sink),
+            _ => self.encode_rows(chunk, rows, sink),
         }
     }
 
-    fn encode_blocks<S: KeySink>(&self, chunk: &Chunk, bytes: usize, sink: &mut S) -> Result<(), S::Error> {
+    fn encode_blocks<S: KeySink>(
+        &self,
+        chunk: &impl Stored,
+        rows: Range<usize>,
+        bytes: usize,
+        sink: &mut S,
+    ) -> Result<(), S::Error> {
         let nullable = self.parts.iter().any(|part| chunk.validity(part.column).is_some());
         let mut keys = [0_u128; BLOCK_ROWS];
         let mut nulls = [false; BLOCK_ROWS];
-        for from in (0..chunk.rows()).step_by(BLOCK_ROWS) {
-            let count = BLOCK_ROWS.min(chunk.rows() - from);
+        for from in rows.clone().step_by(BLOCK_ROWS) {
+            let count = BLOCK_ROWS.min(rows.end - from);
             let (keys, nulls) = (&mut keys[..count], &mut nulls[..count]);
             keys.fill(0);
             nulls.fill(false);
@@ -57,9 +75,9 @@ impl KeyLayout {
         Ok(())
     }
 
-    fn encode_rows<S: KeySink>(&self, chunk: &Chunk, sink: &mut S) -> Result<(), S::Error> {
+    fn encode_rows<S: KeySink>(&self, chunk: &impl Stored, rows: Range<usize>, sink: &mut S) -> Result<(), S::Error> {
         let mut key = Key::EMPTY;
-        for row in 0..chunk.rows() {
+        for row in rows {
             self.encode_stored(chunk, row, &mut key);
             match key.bytes() {
                 AnyBytes::Short(bytes) => sink.take(row, bytes, key.has_null)?,
@@ -70,18 +88,18 @@ impl KeyLayout {
     }
 
     /// The key of one row of a chunk.
-    pub(in crate::index) fn key_of_stored(&self, chunk: &Chunk, row: usize) -> Key {
+    pub(in crate::index) fn key_of_stored(&self, chunk: &impl Stored, row: usize) -> Key {
         let mut key = Key::EMPTY;
         self.encode_stored(chunk, row, &mut key);
         key
     }
 
     /// Whether NULL is part of the key of a row.
-    pub(in crate::index) fn has_null(&self, chunk: &Chunk, row: usize) -> bool {
+    pub(in crate::index) fn has_null(&self, chunk: &impl Stored, row: usize) -> bool {
         self.parts.iter().any(|part| part.is_null(chunk, row))
     }
 
-    fn encode_stored(&self, chunk: &Chunk, row: usize, key: &mut Key) {
+    fn encode_stored(&self, chunk: &impl Stored, row: usize, key: &mut Key) {
         key.clear();
         for part in &self.parts {
             part.encode_stored(chunk, row, key);
@@ -99,7 +117,7 @@ impl Key {
 
 impl Part {
     /// Adds the bytes of a column to keys: they end `bits_left` before the lowest bit.
-    fn encode_block(&self, chunk: &Chunk, from: usize, bits_left: usize, keys: &mut [u128], nulls: &mut [bool]) {
+    fn encode_block(&self, chunk: &impl Stored, from: usize, bits_left: usize, keys: &mut [u128], nulls: &mut [bool]) {
         fn add<T: Copy>(keys: &mut [u128], values: &[T], bits_left: usize, order: impl Fn(T) -> u128) {
             for (key, &value) in keys.iter_mut().zip(values) {
                 *key |= order(value) << bits_left;
@@ -128,11 +146,11 @@ impl Part {
         }
     }
 
-    fn is_null(&self, chunk: &Chunk, row: usize) -> bool {
+    fn is_null(&self, chunk: &impl Stored, row: usize) -> bool {
         chunk.validity(self.column).is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0)
     }
 
-    fn encode_stored(&self, chunk: &Chunk, row: usize, key: &mut Key) {
+    fn encode_stored(&self, chunk: &impl Stored, row: usize, key: &mut Key) {
         if self.is_null(chunk, row) {
             return self.encode_null(key).expect("only columns that may be NULL have validity bits");
         }

@@ -1,0 +1,302 @@
+//! Sees to it that foreign keys hold at the end of a statement.
+//!
+//! What a statement has done is in the write set: rows that went, rows that came, columns that changed. So nothing is
+//! noted while it runs, whatever it is, and relations without foreign keys pay nothing. At its end
+//! ([`Transaction::settle`]) first the actions are taken, round by round, since an action may call for another one: the
+//! keys that went in a round are gathered, and the rows that refer to them found all at once (`children.rs`). RESTRICT is
+//! an action that fails. Then what must not be referred to any more is checked (NO ACTION: unless the key is there
+//! again), and then whether all rows that came refer to some row (`parents.rs`).
+//!
+//! Since rows are looked for as the transaction sees them, what was relied on is remembered until the commit
+//! (`guards.rs`). Changes that were never settled are settled by the commit.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::foreign_error::{ForeignKeyError, ForeignKeyProblem};
+use super::guards::Guards;
+use super::{Transaction, TransactionError, Write, WriteKind};
+use crate::chunk::hot::input_of;
+use crate::datum::{Datum, RowId};
+use crate::index::Key;
+use crate::relation::{ForeignKey, ReferenceAction, Relation, Table};
+use crate::typed::Input;
+
+mod children;
+mod parents;
+
+pub(super) use parents::CheckedAppend;
+pub use parents::ReferenceChecks;
+
+/// Rows that a foreign key's action has changed.
+#[derive(Debug)]
+pub struct ActedOn {
+    /// The foreign key, of the relation that they are rows of.
+    pub key: Arc<ForeignKey>,
+    /// Where they are now.
+    pub rows: Vec<RowId>,
+}
+
+/// Keys that went.
+struct GoneKeys {
+    /// The number of each in `rows`.
+    by_bytes: HashMap<Box<[u8]>, usize>,
+    rows: Vec<GoneRow>,
+}
+
+/// A row whose key went.
+struct GoneRow {
+    row: RowId,
+    key: Key,
+    /// The row that took its place, with another key.
+    successor: Option<RowId>,
+}
+
+impl Transaction {
+    /// Sees to it that the foreign keys hold after all changes that have not been settled yet: takes their actions and
+    /// checks the rest, as at the end of a statement. Says which rows an action has changed, for those who have rules of
+    /// their own for them. Rows that were inserted by such changes may refer to each other.
+    ///
+    /// # Errors
+    ///
+    /// When a foreign key does not hold, or an action fails; then the changes stand, to be undone.
+    pub fn settle(&mut self) -> Result<Vec<ActedOn>, TransactionError> {
+        let from = self.settled.min(self.set.writes.len());
+        let is_referencing = |write: &Write| self.set.tables[write.table as usize].references().is_some();
+        let concerns = self.set.tables.iter().any(|table| table.references().is_some());
+        if !concerns || !self.set.writes[from..].iter().any(is_referencing) {
+            self.settled = self.set.writes.len();
+            return Ok(Vec::new());
+        }
+        let mut acted_on = Vec::new();
+        let mut done = from;
+        while done < self.set.writes.len() {
+            let until = self.set.writes.len();
+            self.act(done..until, &mut acted_on)?;
+            done = until;
+        }
+        let all = from..self.set.writes.len();
+        self.check_gone(all.clone())?;
+        self.check_new(all)?;
+        self.settled = self.set.writes.len();
+        Ok(acted_on)
+    }
+
+    fn guards(&mut self) -> &mut Guards {
+        self.guards.get_or_insert_default()
+    }
+
+    /// The tables of the write set that other rows refer to, or that refer to others.
+    fn referencing_tables(&self) -> Vec<(u32, Arc<Table>)> {
+        let tables = self.set.tables.iter().enumerate().filter(|(_, table)| table.references().is_some());
+        tables.map(|(at, table)| (at as u32, Arc::clone(table))).collect()
+    }
+
+    /// Takes the actions that some changes call for.
+    fn act(&mut self, range: Range<usize>, acted_on: &mut Vec<ActedOn>) -> Result<(), TransactionError> {
+        for (at, table) in self.referencing_tables() {
+            let Some(references) = table.references() else { continue };
+            for key in &references.incoming {
+                let (on_delete, on_update) = (key.rules().on_delete, key.rules().on_update);
+                for (action, is_update) in [(on_delete, false), (on_update, true)] {
+                    if action == ReferenceAction::NoAction {
+                        continue;
+                    }
+                    let mut gone = self.gone_keys(key, &table, at, range.clone(), Some(is_update))?;
+                    if !is_update && action != ReferenceAction::Restrict {
+                        self.forget_back(key, &table, &mut gone);
+                    }
+                    if !gone.by_bytes.is_empty() {
+                        self.act_on(key, &table, action, &gone, acted_on)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn act_on(
+        &mut self,
+        key: &Arc<ForeignKey>,
+        parent: &Arc<Table>,
+        action: ReferenceAction,
+        gone: &GoneKeys,
+        acted_on: &mut Vec<ActedOn>,
+    ) -> Result<(), TransactionError> {
+        let Some(child) = key.child() else { return Ok(()) };
+        let found = self.children(key, &child, gone, action == ReferenceAction::Restrict)?;
+        if action == ReferenceAction::Restrict {
+            return match found.first() {
+                Some(&(_, at)) => Err(still_referenced(key, parent, &child, &gone.rows[at])),
+                None => Ok(()),
+            };
+        }
+        let relation = Relation::of(&child);
+        let mut rows = Vec::with_capacity(found.len());
+        for (row, at) in found {
+            let successor = gone.rows[at].successor;
+            match (action, successor) {
+                (ReferenceAction::Cascade, None) => self.delete(&relation, row)?,
+                (ReferenceAction::Cascade, Some(successor)) => {
+                    let values = stored(parent, successor, key.index().columns())?;
+                    rows.push(self.refer_to(key, &relation, row, &values)?);
+                }
+                (ReferenceAction::SetDefault, _) => {
+                    let values = defaults(key, &child)?;
+                    rows.push(self.refer_to(key, &relation, row, &values)?);
+                }
+                _ => rows.push(self.refer_to(key, &relation, row, &vec![Input::Null; key.columns().len()])?),
+            }
+        }
+        if !rows.is_empty() {
+            acted_on.push(ActedOn { key: Arc::clone(key), rows });
+        }
+        Ok(())
+    }
+
+    /// Lets a row refer to something else; says where it is then.
+    fn refer_to(
+        &mut self,
+        key: &ForeignKey,
+        relation: &Relation,
+        row: RowId,
+        values: &[Input<'_>],
+    ) -> Result<RowId, TransactionError> {
+        let types = key.columns().iter().map(|&column| relation.schema().columns()[column].column_type);
+        let each = key.columns().iter().zip(values).zip(types);
+        let values: Vec<(usize, Datum<'_>)> =
+            each.map(|((&column, value), column_type)| (column, value.datum(column_type))).collect();
+        self.update(relation, row, &values)
+    }
+
+    /// The keys of a table that some changes took away: those of rows that were deleted, or of rows that were replaced,
+    /// or of both.
+    fn gone_keys(
+        &self,
+        key: &ForeignKey,
+        table: &Table,
+        at: u32,
+        range: Range<usize>,
+        is_update: Option<bool>,
+    ) -> Result<GoneKeys, TransactionError> {
+        let mut gone = GoneKeys { by_bytes: HashMap::new(), rows: Vec::new() };
+        for number in range {
+            let write = self.set.writes[number];
+            let successor = match write.kind {
+                WriteKind::Delete => None,
+                // The insert of the row that takes its place follows.
+                WriteKind::Replace => self.set.writes.get(number + 1).map(|next| next.row),
+                _ => continue,
+            };
+            if write.table != at || is_update.is_some_and(|is_update| is_update != successor.is_some()) {
+                continue;
+            }
+            let found = table.key_of(key.index(), write.row)?;
+            let keeps_key = match successor {
+                Some(successor) => table.key_of(key.index(), successor)? == found,
+                None => false,
+            };
+            if found.has_null() || keeps_key {
+                continue;
+            }
+            let bytes = found.referred().to_boxed();
+            // Of rows that had the same key by and by, the first is the one that others may refer to.
+            let rows = &mut gone.rows;
+            gone.by_bytes.entry(bytes).or_insert_with(|| {
+                rows.push(GoneRow { row: write.row, key: found, successor });
+                rows.len() - 1
+            });
+        }
+        Ok(gone)
+    }
+
+    /// Checks that nobody refers to keys that went, and sees to it that nobody will when this commits.
+    fn check_gone(&mut self, range: Range<usize>) -> Result<(), TransactionError> {
+        for (at, table) in self.referencing_tables() {
+            let Some(references) = table.references() else { continue };
+            let truncated = self.set.writes[range.clone()]
+                .iter()
+                .any(|write| write.table == at && write.kind == WriteKind::Truncate);
+            for key in &references.incoming {
+                let Some(child) = key.child() else { continue };
+                if truncated {
+                    self.check_all(key, &child, &table)?;
+                    self.guards().forbid_all(key);
+                    continue;
+                }
+                let mut gone = self.gone_keys(key, &table, at, range.clone(), None)?;
+                self.forget_back(key, &table, &mut gone);
+                if gone.by_bytes.is_empty() {
+                    continue;
+                }
+                if let Some(&(_, at)) = self.children(key, &child, &gone, true)?.first() {
+                    return Err(still_referenced(key, &table, &child, &gone.rows[at]));
+                }
+                self.guards().forbid(key, gone.by_bytes.into_keys());
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves keys out that another row has by now: what is there again was not taken away.
+    fn forget_back(&self, key: &ForeignKey, table: &Table, gone: &mut GoneKeys) {
+        let is_back = |gone: &GoneRow| self.finds(key, table, gone.key.referred()).is_some();
+        let rows = &gone.rows;
+        gone.by_bytes.retain(|_, at| !is_back(&rows[*at]));
+    }
+
+    /// Checks that all rows refer to some row, of a table that was emptied.
+    fn check_all(&self, key: &ForeignKey, child: &Table, parent: &Table) -> Result<(), TransactionError> {
+        match parents::first_violation(key, child, parent, self.view, self.manager.stamps()) {
+            None => Ok(()),
+            Some(missing) => {
+                let key_shown = missing.key_shown(key, parent);
+                Err(ForeignKeyError {
+                    constraint: key.name().to_owned(),
+                    relation: parent.name(),
+                    row: missing.row,
+                    problem: ForeignKeyProblem::StillReferenced { key: key_shown, referencing: child.name() },
+                }
+                .into())
+            }
+        }
+    }
+}
+
+/// The newest values of a row.
+fn stored(table: &Table, row: RowId, columns: &[usize]) -> Result<Vec<Input<'static>>, TransactionError> {
+    let slot = table.slot(row)?.read();
+    Ok(columns.iter().map(|&column| input_of(slot.cell(row.row(), column))).collect())
+}
+
+/// The defaults of the columns that refer.
+fn defaults(key: &ForeignKey, child: &Table) -> Result<Vec<Input<'static>>, TransactionError> {
+    let Some(defaults) = &key.rules().defaults else { return Ok(vec![Input::Null; key.columns().len()]) };
+    let of = |&column: &usize| {
+        let mut taken = Ok(Input::Null);
+        let mut take = |value: Datum<'_>| taken = crate::typed::input(child, column, value).map(Input::into_owned);
+        let found = defaults(column, &mut take);
+        found.map_err(|reason| TransactionError::Default {
+            relation: child.name(),
+            column: child.schema().columns()[column].name.clone(),
+            reason,
+        })?;
+        taken
+    };
+    key.columns().iter().map(of).collect()
+}
+
+fn still_referenced(key: &ForeignKey, parent: &Table, child: &Table, gone: &GoneRow) -> TransactionError {
+    let names = ForeignKey::names(parent, key.index().columns());
+    ForeignKeyError {
+        constraint: key.name().to_owned(),
+        relation: parent.name(),
+        row: gone.row,
+        problem: ForeignKeyProblem::StillReferenced {
+            key: format!("({names})={}", key.index().describe(&gone.key)),
+            referencing: child.name(),
+        },
+    }
+    .into()
+}
