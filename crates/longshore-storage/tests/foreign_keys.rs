@@ -2,128 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
+mod family_support;
 mod support;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use family_support::{Family, refused, rules};
 use longshore_storage::{
-    Arena, Column, ColumnType, Datum, ForeignKey, ForeignKeyProblem, Index, IndexKind, Isolation, Memory, MergeKind,
-    PartitionBuffer, ReferenceAction, ReferenceMatch, ReferenceRules, Relation, RowId, Schema, Transaction,
-    TransactionError, Transactions, Uniqueness, key,
+    Arena, Column, ColumnType, Datum, ForeignKeyProblem, IndexKind, Isolation, Memory, MergeKind, PartitionBuffer,
+    ReferenceAction, ReferenceMatch, ReferenceRules, Relation, Schema, TransactionError, Transactions, Uniqueness, key,
 };
-use support::Random;
 
 use ReferenceAction::{Cascade, NoAction, Restrict, SetDefault, SetNull};
-
-/// Parents have an id, children an id and the parent's.
-struct Family {
-    transactions: Arc<Transactions>,
-    parents: Relation,
-    children: Relation,
-    parents_pk: Arc<Index>,
-    children_pk: Arc<Index>,
-}
-
-fn rules(columns: &[(usize, usize)], on_delete: ReferenceAction, on_update: ReferenceAction) -> ReferenceRules {
-    ReferenceRules {
-        name: "children_parent_fkey".to_owned(),
-        columns: columns.to_vec(),
-        matching: ReferenceMatch::Simple,
-        on_delete,
-        on_update,
-        defaults: None,
-    }
-}
-
-impl Family {
-    fn new(kind: IndexKind) -> Family {
-        let transactions = Transactions::new();
-        let relation = |name: &str, columns: Vec<Column>| {
-            let schema = Arc::new(Schema::new(columns));
-            Relation::in_database(schema, Memory::new(None), &transactions).with_name(name)
-        };
-        let parents = relation(
-            "parents",
-            vec![Column::new("id", ColumnType::BigInt, false), Column::new("name", ColumnType::Text, true)],
-        );
-        let children = relation(
-            "children",
-            vec![Column::new("id", ColumnType::BigInt, false), Column::new("parent", ColumnType::BigInt, true)],
-        );
-        let parents_pk = parents.create_index("parents_pkey", &[0], kind, Uniqueness::Unique).unwrap();
-        let children_pk = children.create_index("children_pkey", &[0], kind, Uniqueness::Unique).unwrap();
-        Family { transactions, parents, children, parents_pk, children_pk }
-    }
-
-    fn with(kind: IndexKind, on_delete: ReferenceAction, on_update: ReferenceAction) -> Family {
-        let family = Family::new(kind);
-        family.refer(rules(&[(1, 0)], on_delete, on_update)).unwrap();
-        family
-    }
-
-    fn refer(&self, rules: ReferenceRules) -> Result<Arc<ForeignKey>, TransactionError> {
-        self.children.add_foreign_key(rules, &self.parents, &self.parents_pk, false)
-    }
-
-    fn begin(&self) -> Transaction {
-        self.transactions.begin(Isolation::Snapshot)
-    }
-
-    fn parent(&self, transaction: &mut Transaction, id: i64) -> RowId {
-        transaction.find(&self.parents, &self.parents_pk, key![id]).unwrap().unwrap()
-    }
-
-    fn child(&self, transaction: &mut Transaction, id: i64) -> RowId {
-        transaction.find(&self.children, &self.children_pk, key![id]).unwrap().unwrap()
-    }
-
-    fn fill(&self, parents: &[i64], children: &[(i64, Option<i64>)]) {
-        let mut transaction = self.begin();
-        for &parent in parents {
-            transaction.insert(&self.parents, key![parent, "x"]).unwrap();
-        }
-        for &(id, parent) in children {
-            transaction.insert(&self.children, key![id, parent]).unwrap();
-        }
-        transaction.commit().unwrap();
-    }
-
-    /// All children with their parents, in the order of ids.
-    fn children(&self, transaction: &mut Transaction) -> Vec<(i64, Option<i64>)> {
-        let (id, parent) = (self.children.column::<i64>("id").unwrap(), self.children.column::<i64>("parent").unwrap());
-        let mut found = Vec::new();
-        transaction
-            .scan(&self.children, &[], |transaction, row| {
-                let parent = transaction.get_nullable(&self.children, row, parent)?;
-                found.push((transaction.get(&self.children, row, id)?, parent));
-                Ok(ControlFlow::Continue(()))
-            })
-            .unwrap();
-        found.sort_unstable();
-        found
-    }
-
-    fn ids(&self, transaction: &mut Transaction) -> BTreeSet<i64> {
-        let id = self.parents.column::<i64>("id").unwrap();
-        let mut found = BTreeSet::new();
-        transaction
-            .scan(&self.parents, &[], |transaction, row| {
-                found.insert(transaction.get(&self.parents, row, id)?);
-                Ok(ControlFlow::Continue(()))
-            })
-            .unwrap();
-        found
-    }
-}
-
-fn refused<T: std::fmt::Debug>(result: Result<T, TransactionError>) -> String {
-    match result.unwrap_err() {
-        TransactionError::ForeignKey(error) => error.to_string(),
-        other => panic!("a violation expected, not {other}"),
-    }
-}
 
 #[test]
 fn a_row_refers_to_one_that_is_there() {
@@ -367,131 +258,6 @@ fn a_relation_is_emptied_with_those_that_refer_to_it() {
     transaction.truncate(&family.children).unwrap();
     transaction.commit().unwrap();
     assert!(family.children(&mut family.begin()).is_empty());
-}
-
-/// Random statements against sets and maps.
-#[test]
-fn statements_do_what_a_model_does() {
-    for (seed, (on_delete, on_update)) in
-        [(NoAction, Restrict), (Cascade, Cascade), (SetNull, SetNull), (SetNull, Cascade), (Cascade, NoAction)]
-            .into_iter()
-            .enumerate()
-    {
-        for with_index in [false, true] {
-            let family = Family::with(if with_index { IndexKind::Art } else { IndexKind::Hash }, on_delete, on_update);
-            if with_index {
-                let kind = IndexKind::Hash;
-                family.children.create_index("by_parent", &[1], kind, Uniqueness::Multiple).unwrap();
-            }
-            run_against_model(&family, on_delete, on_update, seed as u64);
-        }
-    }
-}
-
-fn run_against_model(family: &Family, on_delete: ReferenceAction, on_update: ReferenceAction, seed: u64) {
-    let mut random = Random(seed);
-    let (mut parents, mut children) = (BTreeSet::<i64>::new(), BTreeMap::<i64, Option<i64>>::new());
-    for _ in 0..60 {
-        let isolation = if random.below(2) == 0 { Isolation::Snapshot } else { Isolation::Serializable };
-        let mut transaction = family.transactions.begin(isolation);
-        let before = (parents.clone(), children.clone());
-        for _ in 0..random.below(12) {
-            let (model, savepoint) = ((parents.clone(), children.clone()), transaction.savepoint());
-            let is_allowed =
-                step(family, &mut transaction, &mut random, &mut parents, &mut children, [on_delete, on_update]);
-            let settled = transaction.settle();
-            assert_eq!(settled.is_ok(), is_allowed, "{settled:?}");
-            if !is_allowed {
-                transaction.rollback_to(savepoint);
-                (parents, children) = model;
-            }
-            let expected: Vec<(i64, Option<i64>)> = children.iter().map(|(id, parent)| (*id, *parent)).collect();
-            assert_eq!(family.children(&mut transaction), expected);
-            assert_eq!(family.ids(&mut transaction), parents);
-        }
-        if random.below(4) == 0 {
-            transaction.rollback();
-            (parents, children) = before;
-        } else {
-            transaction.commit().unwrap();
-        }
-    }
-}
-
-/// One statement of several changes; says whether the model allows it.
-fn step(
-    family: &Family,
-    transaction: &mut Transaction,
-    random: &mut Random,
-    parents: &mut BTreeSet<i64>,
-    children: &mut BTreeMap<i64, Option<i64>>,
-    [on_delete, on_update]: [ReferenceAction; 2],
-) -> bool {
-    let any = |random: &mut Random, of: usize| random.below(of) as i64;
-    match random.below(5) {
-        0 => {
-            let id = any(random, 20);
-            if parents.insert(id) {
-                transaction.insert(&family.parents, key![id, "new"]).unwrap();
-            }
-            true
-        }
-        1 => {
-            let (id, parent) = (any(random, 40), (random.below(4) > 0).then(|| any(random, 20)));
-            if let Some(known) = children.get_mut(&id) {
-                *known = parent;
-                let row = family.child(transaction, id);
-                let values = [(1, Datum::from(parent))];
-                transaction.update(&family.children, row, &values).unwrap();
-            } else {
-                children.insert(id, parent);
-                transaction.insert(&family.children, key![id, parent]).unwrap();
-            }
-            parent.is_none_or(|parent| parents.contains(&parent))
-        }
-        2 => {
-            let gone: Vec<i64> = parents.iter().copied().filter(|_| random.below(6) == 0).collect();
-            for id in &gone {
-                parents.remove(id);
-                let row = family.parent(transaction, *id);
-                transaction.delete(&family.parents, row).unwrap();
-            }
-            let refers = |parent: &Option<i64>| parent.is_some_and(|parent| gone.contains(&parent));
-            let is_referred = children.values().any(refers);
-            match on_delete {
-                Cascade => children.retain(|_, parent| !refers(parent)),
-                SetNull => children.values_mut().filter(|parent| refers(parent)).for_each(|parent| *parent = None),
-                _ => return !is_referred,
-            }
-            true
-        }
-        3 => {
-            let (from, to) = (any(random, 20), any(random, 20));
-            if !parents.contains(&from) || parents.contains(&to) {
-                return true;
-            }
-            parents.remove(&from);
-            parents.insert(to);
-            let row = family.parent(transaction, from);
-            transaction.update(&family.parents, row, &[(0, Datum::I64(to))]).unwrap();
-            let is_referred = children.values().any(|parent| *parent == Some(from));
-            let referring = children.values_mut().filter(|parent| **parent == Some(from));
-            match on_update {
-                Cascade => referring.for_each(|parent| *parent = Some(to)),
-                SetNull => referring.for_each(|parent| *parent = None),
-                _ => return !is_referred,
-            }
-            true
-        }
-        _ => {
-            let id = any(random, 40);
-            if children.remove(&id).is_some() {
-                let row = family.child(transaction, id);
-                transaction.delete(&family.children, row).unwrap();
-            }
-            true
-        }
-    }
 }
 
 /// Rows that come many at a time: the first one in their order that refers to none is told.
