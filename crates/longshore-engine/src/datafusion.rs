@@ -48,13 +48,14 @@ use tokio::task::spawn_blocking;
 use crate::catalog::{Catalog, Table};
 use crate::statement::blocking;
 use crate::transaction::Work;
-use crate::{Config, Error, Report, RowStream};
+use crate::{Config, Error, ErrorKind, Report, RowStream};
 pub(crate) use change::{FoundRows, ROW_COLUMN, TARGET, datum, images, rows_with_numbers};
 pub(crate) use columnar::{Columnar, FileKind};
 use errors::ours;
 use in_situ::Files;
 pub(crate) use in_situ::{
-    FileRejects, Filling, Finder, TextInput, TextTable, Texts, Wanted, explain_load, find_files, kind_of,
+    FileRejects, Filling, Finder, TextInput, TextTable, Texts, Wanted, check_not_read, explain_load, find_files,
+    kind_of,
 };
 use pipeline::Pipeline;
 use plan::Planner;
@@ -323,6 +324,15 @@ impl Queries {
 
     /// Starts `plan`.
     fn run(&self, planner: &Planner, plan: Arc<dyn ExecutionPlan>, control: &Arc<Control>) -> Result<RowStream, Error> {
-        self.pool.workers()?.run(plan, planner.state.task_ctx(), control)
+        let files = columnar::files_of(&plan);
+        let rows = self.pool.workers()?.run(plan, planner.state.task_ctx(), control)?;
+        Ok(match files {
+            // What is wrong with values is wrong in the query; all else is in the files.
+            Some(files) => rows.with_errors(move |error| match error.kind() {
+                ErrorKind::Data => error,
+                _ => error.of_file(&files),
+            }),
+            None => rows,
+        })
     }
 }

@@ -192,6 +192,62 @@ fn endless_pipe(directory: &std::path::Path, name: &str) -> (String, std::thread
     (shown, writer)
 }
 
+/// Rejects that can no longer be kept undo their load, whatever it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_of_rejects_that_becomes_something_else_undoes_the_load() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(Config { threads: 2, ..Config::default() }).expect("a database opens");
+    let (mut loading, mut other) = (database.session(), database.session());
+    run(&mut loading, "CREATE TABLE t (a INTEGER, b INTEGER)").await.unwrap();
+    let copy = "COPY t FROM '$FILE' (ON_ERROR table 'r')";
+    for (turn, sql) in [
+        copy,
+        "COPY t FROM '$FILE' (ON_ERROR table 'r') WHERE a > 0",
+        "CREATE TABLE made AS FROM '$FILE' (ON_ERROR table 'r', TYPES (column1 INTEGER, column2 INTEGER))",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for (kind, change) in [("view", "CREATE VIEW r AS SELECT 1 AS x"), ("table", "CREATE TABLE r (x INTEGER)")] {
+            let path = directory.path().join(format!("{turn}{kind}"));
+            let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+            assert!(made.success());
+            let sql = sql.replace("$FILE", &path.display().to_string());
+            let feeding = async {
+                // Somebody reads the pipe: the load has begun.
+                let opened = tokio::task::spawn_blocking(move || std::fs::OpenOptions::new().write(true).open(path));
+                let mut pipe = opened.await.unwrap().unwrap();
+                run(&mut other, change).await.unwrap();
+                pipe.write_all(b"1,2\n3,x\n").unwrap();
+            };
+            let (outcome, ()) = tokio::join!(run(&mut loading, &sql), feeding);
+            let error = outcome.unwrap_err().to_string();
+            let expected = format!("r became a {kind} of other columns during the load, so that 1 reject could not");
+            assert!(error.contains(&expected) && error.contains("nothing was loaded"), "{sql}: {error}");
+            assert_eq!(run(&mut loading, "SELECT * FROM t").await.unwrap(), "0 rows", "{sql}");
+            run(&mut other, &format!("DROP {kind} r")).await.unwrap();
+            assert_eq!(database.table_names(), ["t"], "{sql}");
+        }
+    }
+    // One that is dropped is made again.
+    let path = directory.path().join("dropped");
+    let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+    assert!(made.success());
+    let good = directory.path().join("bad.csv");
+    std::fs::write(&good, "x,1\n").unwrap();
+    run(&mut loading, &copy.replace("$FILE", &good.display().to_string())).await.unwrap();
+    let sql = copy.replace("$FILE", &path.display().to_string());
+    let feeding = async {
+        let opened = tokio::task::spawn_blocking(move || std::fs::OpenOptions::new().write(true).open(path));
+        let mut pipe = opened.await.unwrap().unwrap();
+        run(&mut other, "DROP TABLE r").await.unwrap();
+        pipe.write_all(b"1,2\n3,x\n").unwrap();
+    };
+    let (outcome, ()) = tokio::join!(run(&mut loading, &sql), feeding);
+    assert_eq!(outcome.unwrap(), "COPY 1");
+    assert_eq!(run(&mut loading, "SELECT * FROM r").await.unwrap(), "1 rows");
+}
+
 /// On one thread: whoever waits for the statement is not kept from anything else while columns are found out.
 #[tokio::test]
 async fn finding_columns_out_can_be_dropped_and_cancelled() {

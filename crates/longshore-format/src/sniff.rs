@@ -134,6 +134,7 @@ impl Sniffed {
             formats: given.formats.clone(),
             common_nulls: given.null_texts.is_none() && self.family.value.json_layout().is_none(),
             letter_booleans: self.family.value == Family::PgText,
+            boolean_words: given.boolean_words.clone(),
             quoted_strings: self.family.value.json_layout().is_some(),
         }
     }

@@ -19,6 +19,7 @@ mod sample;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use longshore_format::sniff::types::TypeSet;
 use longshore_format::sniff::{Given, Sniffed};
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 
@@ -41,6 +42,11 @@ pub struct InferRequest {
     pub given: Given,
     /// Types that the user gave to some columns, by their names.
     pub types: Vec<(String, ColumnType)>,
+    /// Types of columns whose spelling was given in a way that only values of one type have; columns that there are not
+    /// do not count.
+    pub spelled: Vec<(String, ColumnType)>,
+    /// What columns take where a record or a file lacks them. It counts as one of their values.
+    pub defaults: Vec<(String, String)>,
     /// Further columns behind those of the files: the fills of an [`InputFile`] count from the first of them.
     pub extra: Vec<Column>,
     /// Whether columns are found by the names in the header of each file, and some may be in some files only.
@@ -51,6 +57,18 @@ pub struct InferRequest {
     pub tuning: Tuning,
     /// What the rows count against.
     pub memory: Arc<Memory>,
+}
+
+impl InferRequest {
+    /// What the column takes where it is lacking.
+    fn default_of(&self, column: &str) -> Option<&str> {
+        self.defaults.iter().find(|(name, _)| name == column).map(|(_, default)| default.as_str())
+    }
+
+    /// Where the field of a column goes.
+    fn target(&self, index: usize, column: &str) -> FieldTarget {
+        FieldTarget { default: self.default_of(column).map(str::to_owned), ..FieldTarget::new(index) }
+    }
 }
 
 /// A column of files.
@@ -183,19 +201,21 @@ fn run(
     if request.by_name {
         sample::take_by_name(&mut inputs, &mut sampled, &given, &request.memory, control)?;
     }
-    let sample::Sampled { sniffed, hints } = sampled;
+    let sample::Sampled { sniffed, mut hints } = sampled;
     let columns = sniffed.columns.len();
     check_extra(&sniffed, request)?;
+    let names: Vec<&str> = sniffed.columns.iter().map(|column| column.name.as_str()).collect();
+    let fields: Vec<_> = names.iter().enumerate().map(|(index, name)| Some(request.target(index, name))).collect();
     for input in &mut inputs {
-        input.fields = (0..columns).map(|column| Some(FieldTarget::new(column))).collect();
+        input.fields.clone_from(&fields);
         for fill in &mut input.fills {
             fill.0 += columns;
         }
     }
     let mut options = format::options_given(&sniffed, &given, &request.options)?;
-    if request.by_name && sniffed.family.value.json_layout().is_none() {
+    if request.by_name && !sniffed.family.value.names_fields() {
         options.header = Header::Skip;
-        let names = Arc::new(names_of(&sniffed, &given));
+        let names = Arc::new(names_of(&sniffed, &given, request));
         for input in &mut inputs {
             input.names = Some(Arc::clone(&names));
         }
@@ -204,10 +224,16 @@ fn run(
         options.header = Header::Match;
     }
     let fixed = fixed_types(&sniffed, request)?;
-    let reading = sniffed.reading(&given);
-    let names: Vec<&str> = sniffed.columns.iter().map(|column| column.name.as_str()).collect();
     let nulls = format::nulls(&names, &options);
-    let guess = Guess::first(&sniffed, hints, fixed, &given, request);
+    let mut readings = Vec::with_capacity(columns);
+    for ((reading, differs), hint) in
+        format::readings(&names, &sniffed.reading(&given), &options).into_iter().zip(&mut hints)
+    {
+        // The samples were read as those of most columns are written.
+        *hint = if differs { TypeSet::EVERY } else { *hint };
+        readings.push(reading);
+    }
+    let guess = Guess::first(&sniffed, hints, fixed, &readings, &given, request);
     let all = (0..guess.schema.columns().len()).collect();
     let output = Output { schema: Arc::clone(&guess.schema), columns: all };
     let schema = Arc::clone(&guess.schema);
@@ -215,7 +241,7 @@ fn run(
         Files::new(inputs, schema, vec![output], options.clone(), request.tuning.clone(), &request.memory, control)?;
     let inference = Inference {
         files: &files,
-        guesses: Guesses::new(guess, reading),
+        guesses: Guesses::new(guess, readings),
         nulls,
         options: &options,
         memory: &request.memory,
@@ -247,10 +273,10 @@ fn run(
 }
 
 /// How the columns that were found are found in each file.
-fn names_of(sniffed: &Sniffed, given: &Given) -> FieldNames {
+fn names_of(sniffed: &Sniffed, given: &Given, request: &InferRequest) -> FieldNames {
     let columns = sniffed.columns.iter().enumerate();
     FieldNames {
-        columns: columns.map(|(index, column)| (column.name.clone(), FieldTarget::new(index))).collect(),
+        columns: columns.map(|(index, column)| (column.name.clone(), request.target(index, &column.name))).collect(),
         others: OtherFields::Refuse,
         normalize: given.normalize_names,
     }
@@ -278,6 +304,7 @@ fn fixed_types(sniffed: &Sniffed, request: &InferRequest) -> Result<Vec<Option<F
             names.join(", ")
         )));
     }
-    let given = |name: &str| request.types.iter().find(|(given, _)| given == name).map(|(_, given)| Fixed(*given));
+    let types = || request.types.iter().chain(&request.spelled);
+    let given = |name: &str| types().find(|(given, _)| given == name).map(|(_, given)| Fixed(*given));
     Ok(names.into_iter().map(given).collect())
 }

@@ -34,7 +34,7 @@ pub use infer::{
 };
 pub use input::{FieldTarget, Fill, InputFile, TextFormat};
 pub use load::{LoadReport, copy_from, dry_run, load_into};
-pub use longshore_csv::decode::MomentFormat;
+pub use longshore_csv::decode::{MomentFormat, ValueType};
 pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel, RECORD_BYTES_MAX, RecordFormat};
 pub use options::{
     ColumnChoice, ColumnValues, Header, Mode, PIECE_BYTES_DEFAULT, TextOptions, TrailingDelimiter, Tuning, ValueOptions,

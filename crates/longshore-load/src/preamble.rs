@@ -52,16 +52,21 @@ pub(crate) fn read(
         return Ok(None);
     };
     let mut by_name = None;
+    // A text of nothing has no header either.
+    let is_empty = at_end && start >= head.len();
     if options.header != Header::None {
         let Some(record) = first_record(name, head, start, at_end, options, tuning)? else {
             return Ok(None);
         };
         let line = memchr::memchr_iter(b'\n', &head[..start]).count() + 1;
         match fields {
-            Fields::Known(fields) if options.header == Header::Match => {
+            Fields::Known(fields) if options.header == Header::Match && !is_empty => {
                 check_header(name, line, &record.fields, fields, options)?;
             }
             Fields::Known(_) => {}
+            Fields::ByName(names) if is_empty => {
+                by_name = Some(names.columns.iter().map(|(_, target)| Some(target.clone())).collect());
+            }
             Fields::ByName(names) => {
                 let header = header_names(&record.fields, options);
                 let unfit =

@@ -279,6 +279,8 @@ fn types_are_found_out_beside_records_that_are_rejected() {
             let request = InferRequest {
                 given: given.clone(),
                 types: vec![("id".to_owned(), ColumnType::Integer)],
+                spelled: Vec::new(),
+                defaults: Vec::new(),
                 extra: Vec::new(),
                 by_name: false,
                 options: TextOptions { on_error, mode: machine.mode, ..comma() },

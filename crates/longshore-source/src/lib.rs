@@ -22,3 +22,4 @@ pub use expand::{FoundFile, expand, partition_names};
 pub use location::Location;
 pub use open::{open, open_reader};
 pub use options::{Compression, OpenOptions, StoreOptions};
+pub use remote::StoredObject;

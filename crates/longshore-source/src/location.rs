@@ -33,6 +33,17 @@ impl Location {
     }
 }
 
+impl Location {
+    /// What a statement has to say for it.
+    #[must_use]
+    pub fn as_written(&self) -> String {
+        match self {
+            Self::Stdin => "/dev/stdin".to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -21,8 +21,10 @@ use url::Url;
 use crate::options::StoreOptions;
 
 mod fetch;
+mod object;
 
 pub(crate) use fetch::RemoteReader;
+pub use object::StoredObject;
 
 /// Times that a request is tried again.
 const RETRIES_MAX: usize = 4;

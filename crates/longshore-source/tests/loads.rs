@@ -86,6 +86,8 @@ fn progress_is_told_in_the_bytes_of_the_file() {
             by_name: false,
             given: Given::default(),
             types: Vec::new(),
+            spelled: Vec::new(),
+            defaults: Vec::new(),
             extra: Vec::new(),
             options: self::options(),
             tuning: Tuning::new(2),

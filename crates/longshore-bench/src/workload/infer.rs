@@ -65,6 +65,8 @@ fn request(tuning: &Tuning, memory: &Arc<Memory>, delimiter: Text) -> InferReque
         by_name: false,
         given: longshore_format::sniff::Given::default(),
         types: Vec::new(),
+        spelled: Vec::new(),
+        defaults: Vec::new(),
         extra: Vec::new(),
         options: TextOptions::new(dialect(delimiter)),
         tuning: tuning.clone(),

@@ -189,8 +189,7 @@ impl Reason {
             }
             Reason::TooLong { .. } => "raise the length of the type, or declare the column TEXT".to_owned(),
             Reason::InvalidUtf8 { .. } => {
-                "convert the file to UTF-8 (iconv -f LATIN1 -t UTF-8), or declare the column BYTEA in \\x form"
-                    .to_owned()
+                "say what the text is in, as in ENCODING 'latin1', or set ENCODING_ERRORS replace".to_owned()
             }
         }
     }

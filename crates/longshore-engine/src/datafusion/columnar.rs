@@ -4,31 +4,40 @@
 //! unread, and row groups that a predicate rules out are skipped. Several files are one table if they have the same
 //! columns. Not here: Parquet files of EXPORT DATABASE (`parquet`).
 
+mod remote;
+
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::arrow::ipc::reader::{FileReader, StreamReader};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result as Outcome;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::TableType;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::parquet::{ParquetFormat, transform_schema_to_view};
 use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use datafusion::physical_plan::ExecutionPlan;
-use longshore_source::{FoundFile, Location};
+use longshore_load::LoadError;
+use longshore_source::{FoundFile, Location, StoreOptions, StoredObject};
 use object_store::ObjectMeta;
 use object_store::path::Path as StorePath;
+
+use remote::Objects;
 
 use super::errors::external;
 use crate::{Error, ErrorKind};
@@ -83,21 +92,43 @@ impl FileKind {
 /// Parquet or Arrow files that are one table.
 pub(crate) struct Columnar {
     kind: FileKind,
-    files: Vec<(PathBuf, ObjectMeta)>,
+    /// As they were named, and where they are.
+    files: Vec<(String, ObjectMeta)>,
     schema: SchemaRef,
+    /// The store that has them, if it is not this machine.
+    objects: Option<Arc<Objects>>,
 }
 
 impl Columnar {
-    /// Opens `found`, at least one, which are all of the same kind.
-    pub(crate) fn open(found: &[FoundFile]) -> Result<Self, Error> {
-        let mut files: Vec<(PathBuf, ObjectMeta)> = Vec::with_capacity(found.len());
+    /// Opens `found`, at least one, which are all of the same kind; `store` says how those elsewhere are asked for.
+    pub(crate) fn open(found: &[FoundFile], store: &StoreOptions) -> Result<Self, Error> {
+        let mut files: Vec<(String, ObjectMeta)> = Vec::with_capacity(found.len());
+        let mut objects = Vec::new();
         let mut first: Option<(FileKind, SchemaRef)> = None;
         for file in found {
-            let Location::File(path) = &file.location else {
-                return Err(super::in_situ::not_here(&file.location.to_string()));
+            let name = file.location.to_string();
+            let (kind, schema, meta) = match &file.location {
+                Location::File(path) => {
+                    let kind = FileKind::of(path)?;
+                    (kind, schema(path, kind)?, meta(path)?)
+                }
+                Location::Remote(address) => {
+                    let object = StoredObject::new(address, store);
+                    let object =
+                        object.map_err(|error| LoadError::Io { file: name.clone(), action: "open it", error })?;
+                    let metadata = remote::footer(address, &object)?;
+                    let (location, size) = (Objects::place(objects.len()), object.bytes);
+                    objects.push(object);
+                    let last_modified = SystemTime::UNIX_EPOCH.into();
+                    let meta = ObjectMeta { location, last_modified, size, e_tag: None, version: None };
+                    (FileKind::Parquet, viewed(&metadata), meta)
+                }
+                Location::Stdin => {
+                    return Err(Error::invalid(format!(
+                        "{name}: Parquet and Arrow files are read in any order; save it to a file first"
+                    )));
+                }
             };
-            let kind = FileKind::of(path)?;
-            let schema = schema(path, kind)?;
             match &first {
                 None => first = Some((kind, schema)),
                 Some((other, _)) if *other != kind => {
@@ -105,16 +136,24 @@ impl Columnar {
                         "{} is a {} file, but {} is a {} file; read them one kind at a time",
                         found[0].location,
                         other.name(),
-                        path.display(),
+                        name,
                         kind.name()
                     )));
                 }
-                Some((_, expected)) => check_same(&files[0].0, expected, path, &schema)?,
+                Some((_, expected)) => check_same(&files[0].0, expected, &name, &schema)?,
             }
-            files.push((path.clone(), meta(path)?));
+            files.push((name, meta));
         }
+        if !objects.is_empty() && objects.len() < files.len() {
+            return Err(Error::unsupported(format!(
+                "{} and {} others: some are on this machine and some are not; read them apart, with UNION ALL",
+                found[0].location,
+                found.len() - 1
+            )));
+        }
+        let objects = (!objects.is_empty()).then(|| Objects::new(objects));
         let (kind, schema) = first.ok_or_else(|| Error::internal("no file to open"))?;
-        Ok(Self { kind, files, schema })
+        Ok(Self { kind, files, schema, objects })
     }
 
     /// The names of the columns.
@@ -142,8 +181,8 @@ impl Columnar {
     /// The files as they were named.
     pub(crate) fn shown(&self) -> String {
         match self.files.as_slice() {
-            [(only, _)] => only.display().to_string(),
-            [(first, _), ..] => format!("{} and {} others", first.display(), self.files.len() - 1),
+            [(only, _)] => only.clone(),
+            [(first, _), ..] => format!("{first} and {} others", self.files.len() - 1),
             [] => String::new(),
         }
     }
@@ -153,6 +192,32 @@ impl Columnar {
             FileKind::Parquet => Arc::new(ParquetFormat::default().with_options(state.table_options().parquet.clone())),
             _ => Arc::new(ArrowFormat),
         }
+    }
+}
+
+/// What the user calls a file of a plan.
+struct Named(String);
+
+/// The Parquet and Arrow files that `plan` reads, as they were named: in errors, which do not say in which file they are.
+pub(super) fn files_of(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    let found = plan.apply(|node| {
+        let source = node.downcast_ref::<DataSourceExec>().map(DataSourceExec::data_source);
+        if let Some(config) = source.and_then(|source| source.downcast_ref::<FileScanConfig>()) {
+            let files = config.file_groups.iter().flat_map(FileGroup::iter);
+            for named in files.filter_map(|file| file.extension::<Named>()) {
+                // A file may be read in several parts.
+                if !names.contains(&named.0) {
+                    names.push(named.0.clone());
+                }
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    match (found, names.as_slice()) {
+        (Err(_), _) | (_, []) => None,
+        (Ok(_), [only]) => Some(only.clone()),
+        (Ok(_), [first, others @ ..]) => Some(format!("{first} and {} others", others.len())),
     }
 }
 
@@ -169,27 +234,32 @@ fn schema(path: &Path, kind: FileKind) -> Result<SchemaRef, Error> {
         ))),
         FileKind::Parquet => {
             let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| damaged(&e))?;
-            Ok(Arc::new(
-                transform_schema_to_view(metadata.schema()).with_metadata(std::collections::HashMap::default()),
-            ))
+            Ok(viewed(&metadata))
         }
         FileKind::Arrow => Ok(FileReader::try_new(file, None).map_err(|e| damaged(&e))?.schema()),
         FileKind::ArrowStream => Ok(StreamReader::try_new(file, None).map_err(|e| damaged(&e))?.schema()),
     }
 }
 
+fn viewed(metadata: &ArrowReaderMetadata) -> SchemaRef {
+    Arc::new(transform_schema_to_view(metadata.schema()).with_metadata(std::collections::HashMap::default()))
+}
+
 fn meta(path: &Path) -> Result<ObjectMeta, Error> {
     let failed = |error| Error::io("open", path, &error);
-    let size = path.metadata().map_err(failed)?.len();
+    let metadata = path.metadata().map_err(failed)?;
     let absolute = std::path::absolute(path).map_err(failed)?;
     let location = StorePath::from_absolute_path(&absolute)
         .map_err(|error| Error::invalid(format!("{}: not a path that can be read: {error}", path.display())))?;
-    // The time only tells versions in caches apart, and there is none.
-    let last_modified = std::time::SystemTime::UNIX_EPOCH.into();
-    Ok(ObjectMeta { location, last_modified, size, e_tag: None, version: None })
+    // By it `DataFusion` tells whether the footer that it has is of this version of the file. The time of the last change
+    // of any kind cannot be set back.
+    let seconds = u64::try_from(metadata.ctime()).unwrap_or(0);
+    let nanoseconds = u32::try_from(metadata.ctime_nsec()).unwrap_or(0);
+    let last_modified = (SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds)).into();
+    Ok(ObjectMeta { location, last_modified, size: metadata.len(), e_tag: None, version: None })
 }
 
-fn check_same(first: &Path, expected: &Schema, path: &Path, found: &Schema) -> Result<(), Error> {
+fn check_same(first: &str, expected: &Schema, path: &str, found: &Schema) -> Result<(), Error> {
     let columns = |schema: &Schema| {
         let fields = schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone()));
         fields.collect::<Vec<_>>()
@@ -204,18 +274,14 @@ fn check_same(first: &Path, expected: &Schema, path: &Path, found: &Schema) -> R
         Some((a, b)) => {
             format!(
                 "column {} is {} in {} and {} in {}; read the files one by one, with casts",
-                a.0,
-                a.1,
-                first.display(),
-                b.1,
-                path.display()
+                a.0, a.1, first, b.1, path
             )
         }
         None => format!(
             "{} has the columns {}, but {} has {}; read the files one by one",
-            first.display(),
+            first,
             shown(&expected),
-            path.display(),
+            path,
             shown(&found)
         ),
     }))
@@ -250,10 +316,22 @@ impl TableProvider for Columnar {
     ) -> Outcome<Arc<dyn ExecutionPlan>> {
         let format = self.format(state);
         let source = format.file_source(TableSchema::from(Arc::clone(&self.schema)));
-        let files = self.files.iter().map(|(_, meta)| PartitionedFile::new_from_meta(meta.clone()));
-        let store = ObjectStoreUrl::parse("file://").map_err(|error| external(Error::internal(error.to_string())))?;
+        let file = |(name, meta): &(String, ObjectMeta)| {
+            PartitionedFile::new_from_meta(meta.clone()).with_extension(Named(name.clone()))
+        };
+        let mut files: Vec<_> = self.files.iter().map(file).collect();
+        let store = match &self.objects {
+            None => ObjectStoreUrl::parse("file://").map_err(|error| external(Error::internal(error.to_string())))?,
+            Some(objects) => {
+                let registered = Arc::new(objects.register(state.runtime_env())?);
+                // Whoever has a file of the plan may read it.
+                let keep = |file: PartitionedFile| file.with_extension(Arc::clone(&registered));
+                files = files.into_iter().map(keep).collect();
+                registered.url.clone()
+            }
+        };
         let config = FileScanConfigBuilder::new(store, source)
-            .with_file_groups(vec![FileGroup::new(files.collect())])
+            .with_file_groups(vec![FileGroup::new(files)])
             .with_projection_indices(projection.cloned())?
             .with_limit(limit)
             .build();

@@ -44,14 +44,19 @@ pub(super) fn ours(error: DataFusionError) -> Error {
             ErrorKind::Invalid
         }
         DataFusionError::ResourcesExhausted(_) => ErrorKind::Memory,
+        DataFusionError::ArrowError(error, _) if is_of_file(error) => ErrorKind::Damaged,
+        DataFusionError::ParquetError(_) => ErrorKind::Damaged,
         DataFusionError::ArrowError(..) | DataFusionError::Execution(_) => ErrorKind::Data,
-        DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) | DataFusionError::ParquetError(_) => {
-            ErrorKind::Io
-        }
+        DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => ErrorKind::Io,
         DataFusionError::External(inner) if inner.is::<LoadError>() => ErrorKind::Data,
         _ => ErrorKind::Internal,
     };
     Error::new(kind, message)
+}
+
+/// Whether an error of Arrow is about the file that was read, and not about values.
+fn is_of_file(error: &ArrowError) -> bool {
+    matches!(error, ArrowError::IpcError(_) | ArrowError::ParquetError(_) | ArrowError::IoError(..))
 }
 
 /// The text of an error without its kind in front, and with names as the user wrote them.

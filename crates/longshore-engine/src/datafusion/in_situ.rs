@@ -26,7 +26,7 @@ use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
 use longshore_load::{Control, OnError, RejectLimit, TextOptions, Tuning};
-use longshore_source::FoundFile;
+use longshore_source::{FoundFile, StoreOptions};
 use longshore_storage::{Column, Memory, Schema};
 use sqlparser::ast::{ObjectName, ObjectNamePart, TableAlias, TableFactor};
 
@@ -34,11 +34,9 @@ use super::columnar::Columnar;
 use super::errors::external;
 use crate::Error;
 use crate::catalog::Catalog;
-use crate::sql::options::SourceOptions;
 use crate::sql::{names, types};
 pub(crate) use explain::of_load as explain_load;
-pub(super) use files::not_here;
-pub(crate) use files::{Filling, find_files, kind_of};
+pub(crate) use files::{Filling, check_not_read, find_files, kind_of};
 pub(crate) use infer::{Finder, FoundText};
 use options::ReadCsv;
 pub(super) use source::TextSource;
@@ -62,6 +60,8 @@ pub(super) struct Files {
 pub(crate) struct FileRejects {
     pub(crate) on_error: OnError,
     pub(crate) limit: RejectLimit,
+    /// The file that they are written to.
+    pub(crate) path: Option<String>,
 }
 
 impl fmt::Debug for Files {
@@ -95,9 +95,8 @@ impl RelationPlanner for Files {
                 "sniff_csv" => ReadCsv::of_call(args, None)
                     .and_then(|request| self.sniffed(&request))
                     .map(|table| Relation { name: "sniff_csv".to_owned(), table, alias: alias.clone() }),
-                "read_parquet" | "read_arrow" => options::paths_of_call(name, args)
-                    .and_then(|names| find_files(&names, &SourceOptions::default()))
-                    .and_then(|files| columnar(&files, alias.as_ref())),
+                "read_parquet" | "read_arrow" => options::files_of_call(name, args)
+                    .and_then(|(files, store)| columnar(&files, &store, alias.as_ref())),
                 _ => return Ok(RelationPlanning::Original(Box::new(relation))),
             },
             _ => return Ok(RelationPlanning::Original(Box::new(relation))),
@@ -124,7 +123,7 @@ impl From<(TextTable, Option<TableAlias>)> for Relation {
 }
 
 /// Parquet or Arrow files as a relation.
-fn columnar(files: &[FoundFile], alias: Option<&TableAlias>) -> Result<Relation, Error> {
+fn columnar(files: &[FoundFile], store: &StoreOptions, alias: Option<&TableAlias>) -> Result<Relation, Error> {
     let first = files.first().map_or_else(String::new, |file| file.location.to_string());
     if let Some(typed) = alias.and_then(|alias| alias.columns.iter().find(|column| column.data_type.is_some())) {
         return Err(Error::invalid(format!(
@@ -132,7 +131,7 @@ fn columnar(files: &[FoundFile], alias: Option<&TableAlias>) -> Result<Relation,
             typed.name
         )));
     }
-    let table = Columnar::open(files)?;
+    let table = Columnar::open(files, store)?;
     Ok(Relation { name: stem(Path::new(&first)), table: Arc::new(table), alias: alias.cloned() })
 }
 
@@ -141,7 +140,7 @@ impl Files {
     fn named(&self, name: &str, alias: Option<&TableAlias>) -> Result<Relation, Error> {
         let request = ReadCsv::of_name(name)?;
         if request.is_columnar()? {
-            columnar(&request.files, alias)
+            columnar(&request.files, &StoreOptions::default(), alias)
         } else {
             self.text(&request, alias).map(Relation::from)
         }
@@ -165,6 +164,12 @@ impl Files {
             },
         };
         request.check_columns(&schema)?;
+        let has_type = |name: &&String| schema.index_of(name).is_some();
+        if let Some(name) = request.options().types.iter().map(|(name, _)| name).find(has_type) {
+            return Err(Error::invalid(format!(
+                "read_csv: types gives column {name} a type, and so do columns, table or the alias; leave it out there"
+            )));
+        }
         let texts = Texts::Files(request.files.clone());
         let mut columns = schema.columns().to_vec();
         let mut fillings = Vec::new();
@@ -201,6 +206,9 @@ impl Files {
                 return Err(Error::invalid(
                     "ON_ERROR is given to read_csv and to the statement that it is in; keep one of them",
                 ));
+            }
+            if let Some(path) = &rejects.path {
+                files::check_not_read(path, &request.files)?;
             }
             options.on_error = rejects.on_error.clone();
             options.reject_limit = rejects.limit;
@@ -239,7 +247,7 @@ impl Files {
     /// The text that `request` describes, whose columns are found out.
     fn found(&self, request: &ReadCsv) -> Result<TextTable, Error> {
         if let Some(file) = request.files.iter().find(|file| !is_read_again(file)) {
-            let name = crate::sql::names::literal(&file.location.to_string());
+            let name = crate::sql::names::literal(&file.location.as_written());
             return Err(Error::invalid(format!(
                 "{}: it can be read only once, and finding out its columns reads it; give them, as in read_csv({name}, \
                  columns => {{'a': 'INTEGER'}}), or load it with CREATE TABLE t AS FROM {name}",
@@ -261,7 +269,7 @@ impl Files {
     pub(super) fn describe(&self, name: &str) -> Result<Vec<(String, String, String)>, Error> {
         let request = ReadCsv::of_name(name)?;
         if request.is_columnar()? {
-            return Columnar::open(&request.files).map(|files| files.described());
+            return Columnar::open(&request.files, &StoreOptions::default()).map(|files| files.described());
         }
         let found = self.find(&request)?;
         let columns = found.columns.into_iter();

@@ -18,6 +18,7 @@ mod source;
 mod values;
 
 use longshore_format::json::Layout;
+use longshore_format::pattern::preset;
 use longshore_format::sniff::types::DateOrder;
 use longshore_load::{
     ColumnChoice, Dialect, FieldNames, FieldTarget, Header, Mode, OnError, OtherFields, TextOptions, TrailingDelimiter,
@@ -119,6 +120,8 @@ pub(crate) struct Options {
     pub(crate) auto: bool,
     /// Types that win over those that are found out.
     pub(crate) types: Vec<(String, ColumnType)>,
+    /// Types of columns for which something was said that only values of one type can follow.
+    spelled: Vec<(String, ColumnType)>,
     /// Whether the header of each file says which column a field goes to.
     pub(crate) union_by_name: bool,
     normalize_names: bool,
@@ -151,7 +154,9 @@ impl Options {
         let language = Language::new(&options, place)?;
         let union_by_name = union_by_name(&options, language.format)?;
         let mut values = Values::new(&options, language.format)?;
+        values.follow(language.pattern.as_deref().and_then(preset));
         let date_order = values.date_order(&options)?;
+        let spelled = values.types();
         if language.format.is_none_or(|format| matches!(format, Format::Csv | Format::Tsv)) {
             check_nulls(&values.options.nulls, &language)?;
         }
@@ -165,6 +170,7 @@ impl Options {
             rejects: RejectOptions::new(&options, place)?,
             auto: options.flag("AUTO")?.unwrap_or(false),
             types: types(&options)?,
+            spelled,
             union_by_name,
             normalize_names: options.flag("NORMALIZE_NAMES")?.unwrap_or(false),
             skip_lines: options.count("SKIP")?.unwrap_or(0),
@@ -198,12 +204,30 @@ impl Options {
 
     /// Refuses options about text, which Parquet and Arrow files have none of.
     pub(crate) fn check_columnar(&self) -> Result<(), Error> {
-        match self.given.iter().find(|name| !["FORMAT", "MERGE", "THREADS"].contains(name)) {
+        let of_any = ["FORMAT", "MERGE", "THREADS", "AUTO", "DRY_RUN"];
+        match self.given.iter().find(|name| !of_any.contains(name) && !source::OF_STORES.contains(name)) {
             None => Ok(()),
             Some(option) => Err(Error::invalid(format!(
-                "option {option} is about text; a Parquet or Arrow file takes FORMAT, MERGE and THREADS only"
+                "option {option} is about text; a Parquet or Arrow file takes {} and those of stores only",
+                of_any.join(", ")
             ))),
         }
+    }
+
+    /// Refuses options about columns that are found out, where those of `table` are known.
+    pub(crate) fn check_known_columns(&self, table: &str) -> Result<(), Error> {
+        if let Some((column, _)) = self.types.first() {
+            return Err(Error::invalid(format!(
+                "option TYPES: table {table} is there, and its columns have their types; leave out the type of {column}"
+            )));
+        }
+        if self.normalize_names && !self.auto && !self.union_by_name {
+            return Err(Error::invalid(
+                "option NORMALIZE_NAMES: the names in a header count with AUTO or UNION_BY_NAME only; give one of them, or \
+                 leave it out",
+            ));
+        }
+        Ok(())
     }
 
     /// How to read a text with the columns `columns`; `sample` is called for its head where the format depends on it.
@@ -239,11 +263,11 @@ impl Options {
         Ok(TextPlan { options, fields: reading.fields })
     }
 
-    /// The same for text that turned out to be JSON of this layout; nothing more is to be found out.
-    pub(crate) fn taken_for_json(&self, layout: Layout) -> Self {
-        let mut options = Self { format: Some(Format::Json), auto: false, ..self.clone() };
+    /// The same for text that turned out to be of `format`, JSON with this layout; nothing more is to be found out.
+    pub(crate) fn taken_for(&self, format: Format, layout: Option<Layout>) -> Self {
+        let mut options = Self { format: Some(format), auto: false, ..self.clone() };
         options.language.format = options.format;
-        options.language.layout = Some(layout);
+        options.language.layout = layout.or(options.language.layout);
         options
     }
 
@@ -301,6 +325,12 @@ impl Options {
     /// What the column takes where a record lacks it.
     pub(crate) fn default_of(&self, column: &str) -> Option<&str> {
         self.values.defaults.iter().find(|(name, _)| name == column).map(|(_, value)| value.as_str())
+    }
+
+    /// Types of columns for which something was said that only values of one type can follow: `DATE_FORMAT (d 'us')`
+    /// makes `d` a DATE where types are found out.
+    pub(crate) fn spelled(&self) -> &[(String, ColumnType)] {
+        &self.spelled
     }
 
     /// The columns that DEFAULTS names.

@@ -41,6 +41,7 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
     }
     let table = table_of(context, &copy.table)?;
     check_named(&options, &copied(&table, &copy.columns)?)?;
+    options.check_known_columns(&copy.table)?;
     let (report, notice) = match copy.source {
         CopySource::Query(query) => {
             let target = Target::new(table, &copy.columns, &options, Vec::new())?;
@@ -57,9 +58,10 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
         }
         CopySource::Files(names) => {
             let files = find_files(&names, &options.source)?;
+            rejects::check_file(&options, &files)?;
             let mut kinds = Vec::with_capacity(files.len());
             for file in &files {
-                let kind = kind_of(file)?;
+                let kind = kind_of(file, options.format)?;
                 check_format(&options, kind, &file.location.to_string())?;
                 kinds.push(kind);
             }
@@ -221,7 +223,7 @@ impl Target {
         options: &Options,
         condition: Option<Expr>,
     ) -> Result<(Report, Option<String>), Error> {
-        let files = Columnar::open(files)?;
+        let files = Columnar::open(files, &options.source.open.store)?;
         let fields = self.fields_of(&files)?;
         let bytes = files.bytes();
         context.control.progress.start(bytes);

@@ -72,12 +72,19 @@ async fn make(
         )));
     }
     if let Texts::Files(files) = &texts {
+        rejects::check_file(&options, files)?;
         for file in files {
-            let kind = kind_of(file)?;
+            let kind = kind_of(file, options.format)?;
             copy::check_format(&options, kind, &file.location.to_string())?;
             if kind != FileKind::Text {
                 options.check_columnar()?;
-                return from_columnar(context, name, files, replace).await;
+                if options.rejects.dry_run {
+                    return Err(Error::unsupported(
+                        "option DRY_RUN: a Parquet or Arrow file says its columns itself; DESCRIBE shows them, and COPY into a \
+                         table that exists checks the values",
+                    ));
+                }
+                return from_columnar(context, name, files, &options, replace).await;
             }
         }
     }
@@ -91,6 +98,7 @@ async fn make(
     })
     .await?;
     let mut report = Report { bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
+    rejects.keep(context)?;
     if let Some(relation) = relation {
         replace.insert(
             &context.database.catalog,
@@ -98,7 +106,6 @@ async fn make(
         )?;
         report.rows = loaded.rows;
     }
-    rejects.keep(context)?;
     let notice = rejects::told(&loaded.rejects, &told, loaded.rows);
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice })
 }
@@ -130,6 +137,7 @@ async fn from_columnar(
     context: &Context<'_>,
     name: &str,
     files: &[FoundFile],
+    options: &Options,
     replace: Replace,
 ) -> Result<Outcome, Error> {
     let paths: Vec<String> = files.iter().map(|file| names::literal(&file.location.to_string())).collect();
@@ -139,9 +147,10 @@ async fn from_columnar(
         _ => error,
     };
     let sql = format!(
-        "CREATE {or_replace}TABLE {} AS SELECT * FROM read_parquet([{}])",
+        "CREATE {or_replace}TABLE {} AS SELECT * FROM read_parquet([{}]{})",
         names::quoted(name),
-        paths.join(", ")
+        paths.join(", "),
+        options.source.arguments()
     );
     match sql::parse(&sql)? {
         Parsed::Sql(statement) => match Box::pin(execute_tree(context, *statement)).await.map_err(in_file)? {

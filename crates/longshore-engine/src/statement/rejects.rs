@@ -7,10 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use longshore_load::{OnError, RejectFile, RejectSummary, RejectTable, reject_schema};
+use longshore_source::FoundFile;
 
 use crate::Error;
 use crate::catalog::{Entry, Table};
-use crate::datafusion::FileRejects;
+use crate::datafusion::{FileRejects, check_not_read};
 use crate::sql::names;
 use crate::sql::options::{ErrorChoice, Options, RejectOptions};
 use crate::statement::Context;
@@ -42,28 +43,57 @@ impl Rejects {
 
     /// The same for a text that the planner is to read; `None` if nothing was said.
     pub(crate) fn of_file(&self, options: &Options) -> Option<FileRejects> {
-        let limit = options.rejects.limit;
-        (!self.on_error.stops()).then(|| FileRejects { on_error: self.on_error.clone(), limit })
+        let RejectOptions { limit, on_error, .. } = &options.rejects;
+        let path = match on_error {
+            ErrorChoice::File(path) => Some(path.clone()),
+            ErrorChoice::Stop | ErrorChoice::Ignore | ErrorChoice::Table(_) => None,
+        };
+        (!self.on_error.stops()).then(|| FileRejects { on_error: self.on_error.clone(), limit: *limit, path })
     }
 
-    /// Appends what was gathered to the table, which is made if there is none.
+    /// Appends what was gathered to the table, which is made if there is none. To be called while the load can still be
+    /// undone: a name that no longer stands for a table of rejects is an error.
     pub(crate) fn keep(&self, context: &Context<'_>) -> Result<(), Error> {
         let Some((name, rejects)) = &self.table else {
             return Ok(());
         };
-        check_table(context, name)?;
         let made = Arc::new(context.database.relation(name, reject_schema()));
-        let relation = context.database.catalog.change(|entries| match entries.get(name) {
-            Some(Entry::Table(table)) => Ok(Arc::clone(&table.relation)),
-            Some(Entry::View(_)) => Err(Error::exists(format!("{name} has become a view; the rejects are lost"))),
-            None => {
-                let table = Table::new(name, Arc::clone(&made), Vec::new())?;
-                entries.insert(name.clone(), Entry::Table(Arc::new(table)));
-                Ok(made)
-            }
-        })?;
-        rejects.append_to(&relation)?;
-        Ok(())
+        // In one step with the look at the catalog, so that nobody drops the table in between.
+        context.database.catalog.change(|entries| {
+            let relation = match entries.get(name) {
+                Some(Entry::Table(table)) if is_for_rejects(table) => Arc::clone(&table.relation),
+                Some(existing) => {
+                    return Err(Error::exists(format!(
+                        "option ON_ERROR: {name} became a {} of other columns during the load, so that {} could not be \
+                         kept; nothing was loaded: name another table",
+                        existing.kind(),
+                        match rejects.count() {
+                            1 => "1 reject".to_owned(),
+                            count => format!("{count} rejects"),
+                        }
+                    )));
+                }
+                None => {
+                    let table = Table::new(name, Arc::clone(&made), Vec::new())?;
+                    entries.insert(name.clone(), Entry::Table(Arc::new(table)));
+                    made
+                }
+            };
+            rejects.append_to(&relation)?;
+            Ok(())
+        })
+    }
+}
+
+fn is_for_rejects(table: &Table) -> bool {
+    *table.relation.schema() == reject_schema()
+}
+
+/// Refuses a file for rejects that is one of those that are read.
+pub(crate) fn check_file(options: &Options, files: &[FoundFile]) -> Result<(), Error> {
+    match &options.rejects.on_error {
+        ErrorChoice::File(path) => check_not_read(path, files),
+        ErrorChoice::Stop | ErrorChoice::Ignore | ErrorChoice::Table(_) => Ok(()),
     }
 }
 
@@ -71,7 +101,7 @@ impl Rejects {
 fn check_table(context: &Context<'_>, name: &str) -> Result<(), Error> {
     match context.database.catalog.get(name) {
         None => Ok(()),
-        Some(Entry::Table(table)) if *table.relation.schema() == reject_schema() => Ok(()),
+        Some(Entry::Table(table)) if is_for_rejects(&table) => Ok(()),
         Some(existing) => Err(Error::exists(format!(
             "option ON_ERROR: {name} is a {} of other columns than those of rejects; name another one, or one that does \
              not exist",

@@ -1,5 +1,7 @@
 //! What the user says about a file before it is looked at.
 
+use longshore_csv::decode::BooleanWords;
+
 use super::sniffed::Family;
 use super::types::{DateOrder, Formats};
 use crate::delimited::{EscapeRule, LongRecords, NulBytes, ShortRecords, StrayQuotes};
@@ -55,6 +57,8 @@ pub struct Given {
     pub date_order: Option<DateOrder>,
     /// How dates and times are written.
     pub formats: Formats,
+    /// The words for true and false.
+    pub boolean_words: BooleanWords,
     /// The columns' names: then those of a header are not used.
     pub names: Option<Vec<String>>,
     /// Whether the names of a header are made lower case, of letters, digits and underscores.

@@ -147,7 +147,14 @@ pub(super) fn is_header(table: &[Vec<Cell>], reading: &Reading) -> (bool, String
 /// Whether a cell is what columns hold rather than what they are called.
 fn is_value(cell: &Cell, reading: &Reading) -> bool {
     let decision = classify(&cell.content, false, reading).decide(reading);
-    decision.value_type != InferredType::Text || !decision.settled || cell.content.iter().all(u8::is_ascii_digit)
+    decision.value_type != InferredType::Text || !decision.settled || has_digits_only(&cell.content)
+}
+
+/// Whether a text is of digits with points and commas, as numbers are in some other spelling.
+fn has_digits_only(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    let text = text.strip_prefix(b"-").unwrap_or(text);
+    text.iter().any(u8::is_ascii_digit) && text.iter().all(|byte| byte.is_ascii_digit() || b",.".contains(byte))
 }
 
 /// Whether values in a header are years, as in pivoted tables.

@@ -68,6 +68,12 @@ impl Family {
         }
     }
 
+    /// Whether each record names its fields, or the format does, so that no header is needed for it.
+    #[must_use]
+    pub fn names_fields(self) -> bool {
+        self.json_layout().is_some() || matches!(self, Family::Logfmt | Family::Pattern)
+    }
+
     pub(super) fn of_json(layout: Layout) -> Family {
         match layout {
             Layout::Lines => Family::JsonLines,

@@ -17,7 +17,7 @@ mod verify;
 
 use std::fmt;
 
-use longshore_csv::decode::MomentFormat;
+use longshore_csv::decode::{BooleanWords, MomentFormat};
 
 pub use layout::Layout;
 pub use verify::{Nulls, classify_column, verify};
@@ -74,6 +74,8 @@ pub struct Reading {
     pub common_nulls: bool,
     /// Whether `t` and `f` are booleans, as PostgreSQL writes them.
     pub letter_booleans: bool,
+    /// The words for true and false that the user gave. Those that are numbers make no column of numbers a boolean.
+    pub boolean_words: BooleanWords,
     /// Whether quoted fields are strings, which may be dates and the like but not numbers or booleans: JSON.
     pub quoted_strings: bool,
 }
@@ -87,6 +89,7 @@ impl Default for Reading {
             formats: Formats::default(),
             common_nulls: true,
             letter_booleans: false,
+            boolean_words: BooleanWords::default(),
             quoted_strings: false,
         }
     }
@@ -274,7 +277,8 @@ impl TypeSet {
             return text(false, reason);
         }
         let has = |kind| self.kinds & kind != 0;
-        let found = if has(bit::BOOLEAN) {
+        // Some words for truth are numbers: a column of nothing else is one of numbers.
+        let found = if has(bit::BOOLEAN) && !has(bit::DOUBLE) {
             InferredType::Boolean
         } else if has(bit::INTEGER) {
             InferredType::Integer
@@ -350,6 +354,11 @@ fn reason(value_type: &InferredType, null_texts: &[&str], quoted_nulls: bool) ->
 /// quotes.
 #[must_use]
 pub fn classify(content: &[u8], quoted: bool, reading: &Reading) -> TypeSet {
+    if !reading.boolean_words.is_default() && is_boolean(content.trim_ascii(), reading) {
+        let number = number::classify(content.trim_ascii(), reading).filter(|_| !(quoted && reading.quoted_strings));
+        let number = number.unwrap_or(TypeSet::TEXT);
+        return TypeSet { kinds: number.kinds | bit::BOOLEAN, ..number };
+    }
     if reading.common_nulls && content.len() <= NULL_TEXT_BYTES_MAX {
         let quotes = if quoted { QUOTED } else { 0 };
         if content.is_empty() && quoted {
@@ -380,14 +389,23 @@ pub fn classify(content: &[u8], quoted: bool, reading: &Reading) -> TypeSet {
     if number::is_special(trimmed) {
         return only(bit::DOUBLE);
     }
-    let word = |word: &[u8]| trimmed.eq_ignore_ascii_case(word);
-    if word(b"true") || word(b"false") || reading.letter_booleans && matches!(trimmed, b"t" | b"f") {
+    if is_boolean(trimmed, reading) {
         return only(bit::BOOLEAN);
     }
     if longshore_csv::decode::exact::uuid(trimmed).is_ok() {
         return only(bit::UUID);
     }
     TypeSet::TEXT
+}
+
+/// Whether `text` is a word for true or false: one of the user's, or else one that can be nothing but that.
+fn is_boolean(text: &[u8], reading: &Reading) -> bool {
+    let is = |given: &Option<Vec<Box<[u8]>>>, word: &[u8], letter: &[u8]| match given {
+        Some(words) => words.iter().any(|word| text.eq_ignore_ascii_case(word)),
+        None => text.eq_ignore_ascii_case(word) || reading.letter_booleans && text == letter,
+    };
+    let BooleanWords { truths, falsehoods } = &reading.boolean_words;
+    is(truths, b"true", b"t") || is(falsehoods, b"false", b"f")
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use longshore_format::json::{Json, Layout, UnknownKeys};
 use longshore_format::lines::LineEnds;
 use longshore_format::pattern::{Pattern, preset};
 use longshore_format::postgres_text::{PostgresText, PostgresTextOptions};
-use longshore_format::sniff::types::{Formats, Nulls};
+use longshore_format::sniff::types::{Formats, Nulls, Reading};
 use longshore_format::sniff::{Family, Given, LineEnd, RecordRules, Sniffed};
 use longshore_format::{Logfmt, LogfmtOptions, logfmt};
 
@@ -36,6 +36,9 @@ pub(super) fn given(given: &Given, options: &TextOptions) -> Given {
     formats.date = formats.date.take().or_else(|| values.date_format.clone());
     formats.time = formats.time.take().or_else(|| values.time_format.clone());
     formats.timestamp = formats.timestamp.take().or_else(|| values.timestamp_format.clone());
+    if given.boolean_words.is_default() {
+        given.boolean_words = values.boolean_words(&ColumnValues::default());
+    }
     if let Some(preset) = given.rules.pattern.as_deref().and_then(preset) {
         given.null_texts.get_or_insert_with(|| vec![preset.null_text.as_bytes().to_vec()]);
         if given.formats == Formats::default() {
@@ -75,6 +78,23 @@ pub(super) fn options_given(sniffed: &Sniffed, given: &Given, options: &TextOpti
         values,
         ..options.clone()
     })
+}
+
+/// How the values of each column are written, where `usual` is how those of most are, and whether it differs from that.
+pub(super) fn readings(names: &[&str], usual: &Reading, options: &TextOptions) -> Vec<(Reading, bool)> {
+    let ascii = |separator: char| u8::try_from(separator).ok().filter(u8::is_ascii);
+    let of = |name: &&str| {
+        let Some(own) = options.values.columns.get(*name) else { return (usual.clone(), false) };
+        let reading = Reading {
+            decimal_separator: own.decimal_separator.and_then(ascii).unwrap_or(usual.decimal_separator),
+            thousands_separator: own.thousands_separator.map_or(usual.thousands_separator, |own| own.and_then(ascii)),
+            common_nulls: usual.common_nulls && own.nulls.is_none(),
+            ..usual.clone()
+        };
+        let differs = reading != *usual;
+        (reading, differs)
+    };
+    names.iter().map(of).collect()
 }
 
 /// Which fields of each column the options make NULL.
@@ -175,6 +195,7 @@ fn check(sniffed: &Sniffed) -> Result<(), LoadError> {
         ("PLACES", rules.places.is_some(), family == Family::FixedWidth),
         ("PATTERN", rules.pattern.is_some(), family == Family::Pattern),
         ("PATHS", !rules.paths.is_empty(), is_json),
+        ("HEADER", sniffed.header.given && sniffed.header.value, !family.names_fields()),
         ("UNKNOWN_KEYS", rules.unknown_keys.is_some(), is_json || family == Family::Logfmt),
     ];
     match checks.iter().find(|(_, given, has_meaning)| *given && !has_meaning) {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use longshore_csv::decode::MomentFormat;
-use longshore_format::sniff::types::{Decision, InferredType, Layout, Reading, TypeSet};
+use longshore_format::sniff::types::{Decision, InferredType, Layout, Reading, TypeSet, classify};
 use longshore_format::sniff::{Given, Sniffed};
 use longshore_storage::{Column, ColumnType, Schema};
 
@@ -48,20 +48,22 @@ pub(super) enum Look {
 }
 
 impl Guess {
-    /// What the samples tell.
+    /// What the samples tell. A default is as a value of the file.
     pub(super) fn first(
         sniffed: &Sniffed,
         hints: Vec<TypeSet>,
         fixed: Vec<Option<Fixed>>,
+        readings: &[Reading],
         given: &Given,
         request: &InferRequest,
     ) -> Guess {
-        let reading = sniffed.reading(given);
         let known = if given.all_text { TypeSet::TEXT } else { TypeSet::EVERY };
-        let columns = sniffed.columns.iter().zip(hints).zip(fixed);
+        let columns = sniffed.columns.iter().zip(hints).zip(fixed).zip(readings);
         let columns = columns
-            .map(|((column, hint), fixed)| {
-                let decision = known.join(hint).decide(&reading);
+            .map(|(((column, hint), fixed), reading)| {
+                let default = request.default_of(&column.name);
+                let known = default.map_or(known, |text| known.join(classify(text.as_bytes(), false, reading)));
+                let decision = known.join(hint).decide(reading);
                 ColumnGuess { name: column.name.clone(), fixed, known, hint, decision }
             })
             .collect();
@@ -165,12 +167,13 @@ impl ColumnGuess {
 /// The guess of the moment.
 pub(super) struct Guesses {
     current: Mutex<Arc<Guess>>,
-    pub(super) reading: Reading,
+    /// Of each column.
+    pub(super) readings: Vec<Reading>,
 }
 
 impl Guesses {
-    pub(super) fn new(first: Guess, reading: Reading) -> Guesses {
-        Guesses { current: Mutex::new(Arc::new(first)), reading }
+    pub(super) fn new(first: Guess, readings: Vec<Reading>) -> Guesses {
+        Guesses { current: Mutex::new(Arc::new(first)), readings }
     }
 
     fn lock(&self) -> MutexGuard<'_, Arc<Guess>> {
@@ -216,7 +219,7 @@ impl Guesses {
         let mut next = Guess::clone(current);
         for (index, column) in next.columns.iter_mut().enumerate() {
             change(column, index);
-            column.decision = column.known.join(column.hint).decide(&self.reading);
+            column.decision = column.known.join(column.hint).decide(&self.readings[index]);
         }
         let extra = next.schema.columns()[next.columns.len()..].to_vec();
         **current = Arc::new(next.with_schema(&extra));

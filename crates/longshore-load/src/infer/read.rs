@@ -276,13 +276,14 @@ impl Inference<'_> {
                     Look::Decode => {}
                     Look::Verify => {
                         let value_type = &plan.guess.column(column).decision.value_type;
-                        if !verify(&rows, position, value_type, &self.nulls[column], &self.guesses.reading) {
+                        if !verify(&rows, position, value_type, &self.nulls[column], &self.guesses.readings[column]) {
                             self.guesses.widen(&self.classify(plan, &rows), &plan.guess, column);
                             return Ok(Ending::Widened);
                         }
                     }
                     Look::Classify => {
-                        let types = classify_column(&rows, position, &self.nulls[column], &self.guesses.reading);
+                        let types =
+                            classify_column(&rows, position, &self.nulls[column], &self.guesses.readings[column]);
                         *found = found.join(types);
                     }
                 }
@@ -346,7 +347,7 @@ impl Inference<'_> {
     fn classify(&self, plan: &Plan, rows: &Rows<'_>) -> Vec<TypeSet> {
         let types = |column: usize| match plan.positions[column] {
             Some(position) if plan.guess.column(column).may_widen() => {
-                classify_column(rows, position, &self.nulls[column], &self.guesses.reading)
+                classify_column(rows, position, &self.nulls[column], &self.guesses.readings[column])
             }
             _ => TypeSet::EVERY,
         };

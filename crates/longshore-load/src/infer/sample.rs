@@ -73,6 +73,7 @@ pub(super) fn take_by_name(
 ) -> Result<(), LoadError> {
     let first = sampled.sniffed.clone();
     let is_json = first.family.value.json_layout().is_some();
+    let names_fields = first.family.value.names_fields();
     if first.family.value == Family::FixedWidth {
         return Err(LoadError::Options(format!(
             "columns are to be found by name (UNION_BY_NAME), but {} is of fixed width, with columns at the same places in \
@@ -80,7 +81,7 @@ pub(super) fn take_by_name(
             inputs[0].name()
         )));
     }
-    if !is_json && !first.header.value {
+    if !names_fields && !first.header.value {
         return Err(LoadError::Options(format!(
             "columns are to be found by name (UNION_BY_NAME), but in {} no header was found ({}); give HEADER true, or \
              leave UNION_BY_NAME out",
@@ -88,7 +89,11 @@ pub(super) fn take_by_name(
             first.header.reason
         )));
     }
-    let alike = if is_json { given.clone() } else { first.as_given(given) };
+    let alike = match first.family.value {
+        _ if is_json => given.clone(),
+        family if names_fields => Given { family: Some(family), ..given.clone() },
+        _ => first.as_given(given),
+    };
     for input in inputs.iter_mut().skip(1) {
         let (head, at_end, source) = head(input.open_counted(memory)?, control)?;
         let mapped = source.mapped().unwrap_or(&[]);
@@ -131,11 +136,14 @@ impl Sampled {
     fn join(&mut self, other: &Sniffed) {
         let names =
             |sniffed: &Sniffed| -> Vec<String> { sniffed.columns.iter().map(|column| column.name.clone()).collect() };
-        let places = if other.paths.is_empty() {
-            match_names(&names(other), names(&self.sniffed).iter().map(String::as_str))
-        } else {
+        let places = if !other.paths.is_empty() {
             let place = |path| self.sniffed.paths.iter().position(|known| known == path);
             other.paths.iter().map(place).collect()
+        } else if !other.fields.is_empty() {
+            let place = |field| self.sniffed.fields.iter().position(|known| known == field);
+            other.fields.iter().map(place).collect()
+        } else {
+            match_names(&names(other), names(&self.sniffed).iter().map(String::as_str))
         };
         for (index, place) in places.into_iter().enumerate() {
             let column = &other.columns[index];
@@ -146,6 +154,7 @@ impl Sampled {
             self.hints.push(column.types);
             self.sniffed.columns.push(column.clone());
             self.sniffed.paths.extend(other.paths.get(index).cloned());
+            self.sniffed.fields.extend(other.fields.get(index).cloned());
         }
         let names = unique(self.sniffed.columns.iter().map(|column| column.name.clone()), false);
         for (column, name) in self.sniffed.columns.iter_mut().zip(names) {

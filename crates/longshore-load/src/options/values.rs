@@ -127,6 +127,14 @@ impl ValueOptions {
         own.unwrap_or(&self.nulls).first().map_or("", String::as_str)
     }
 
+    /// The words for true and false in a column that has `own` values.
+    pub(crate) fn boolean_words(&self, own: &ColumnValues) -> BooleanWords {
+        BooleanWords {
+            truths: own.true_values.as_ref().or(self.true_values.as_ref()).map(|words| bytes(words)),
+            falsehoods: own.false_values.as_ref().or(self.false_values.as_ref()).map(|words| bytes(words)),
+        }
+    }
+
     /// The rule of a type, without what depends on the column alone.
     fn rule_of_type(&self, value_type: ValueType, own: &ColumnValues) -> Result<FieldRule, String> {
         let nulls = own.nulls.as_ref().unwrap_or(&self.nulls);
@@ -148,10 +156,7 @@ impl ValueOptions {
             trim: own.trim.unwrap_or(self.trim),
             decimal_separator,
             thousands_separator: own.thousands_separator.unwrap_or(self.thousands_separator),
-            boolean_words: BooleanWords {
-                truths: own.true_values.as_ref().or(self.true_values.as_ref()).map(|words| bytes(words)),
-                falsehoods: own.false_values.as_ref().or(self.false_values.as_ref()).map(|words| bytes(words)),
-            },
+            boolean_words: self.boolean_words(own),
             moment_format: own.format.as_ref().or(of_type.as_ref()).cloned(),
             ..FieldRule::new(value_type)
         })

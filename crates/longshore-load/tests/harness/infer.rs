@@ -19,6 +19,8 @@ pub fn request(tuning: &Tuning) -> InferRequest {
     InferRequest {
         given: Given::default(),
         types: Vec::new(),
+        spelled: Vec::new(),
+        defaults: Vec::new(),
         extra: Vec::new(),
         by_name: false,
         options: comma(),

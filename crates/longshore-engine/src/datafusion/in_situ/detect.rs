@@ -17,7 +17,7 @@ use super::infer::sniffing;
 use super::text::{TextInput, Texts, Wanted};
 use crate::Error;
 use crate::datafusion::in_situ::explain;
-use crate::sql::options::Options;
+use crate::sql::options::{Format, Options};
 
 /// How fields find their columns.
 enum Way {
@@ -38,8 +38,8 @@ pub(super) fn plan(
     let (head, at_end, texts) = texts.with_head(options, control)?;
     let given = sniffing(options, &head)?;
     let sniffed = sniff(&head, at_end, &given);
-    if let Some(layout) = sniffed.family.value.json_layout() {
-        return texts.plan_as_said(&options.taken_for_json(layout), wanted, control);
+    if let Some(format) = Format::of_keys(sniffed.family.value) {
+        return texts.plan_as_said(&options.taken_for(format, sniffed.family.value.json_layout()), wanted, control);
     }
     if sniffed.columns.is_empty() {
         return texts.plan_as_said(options, wanted, control);

@@ -6,6 +6,7 @@
 //! (`longshore-source`).
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use longshore_format::sniff::types::{Reading, TypeSet, classify};
@@ -15,7 +16,7 @@ use longshore_storage::{Column, ColumnType};
 
 use crate::Error;
 use crate::datafusion::FileKind;
-use crate::sql::options::SourceOptions;
+use crate::sql::options::{Format, SourceOptions};
 
 /// What goes into a column that no field goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,32 +65,47 @@ pub(crate) fn find_files(names: &[String], options: &SourceOptions) -> Result<Ve
     Ok(found)
 }
 
-/// What `file` is, as far as its first bytes tell; what is not a file is taken for text, unless its name says that it is
-/// none.
-pub(crate) fn kind_of(file: &FoundFile) -> Result<FileKind, Error> {
+/// What `file` is, as far as its first bytes tell, or if it is elsewhere, its name and the `format` that was given; what
+/// is not a file is taken for text.
+pub(crate) fn kind_of(file: &FoundFile, format: Option<Format>) -> Result<FileKind, Error> {
     let Location::Remote(address) = &file.location else {
         return local_path(file).map_or(Ok(FileKind::Text), FileKind::of);
     };
-    check_address(address)?;
-    Ok(FileKind::Text)
+    let is_parquet = match format {
+        None => extension(address).as_deref() == Some("parquet"),
+        Some(format) => format == Format::Parquet,
+    };
+    Ok(if is_parquet { FileKind::Parquet } else { FileKind::Text })
 }
 
-/// Refuses an address whose name says that there is no text.
+/// Refuses an address whose name says that there is neither text nor Parquet.
 fn check_address(address: &str) -> Result<(), Error> {
-    let path = address.split(['?', '#']).next().unwrap_or(address);
-    let extension = Path::new(path).extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    match extension.as_deref() {
-        Some("parquet" | "arrow" | "feather" | "ipc" | "arrows") => Err(not_here(address)),
+    match extension(address).as_deref() {
+        Some("arrow" | "feather" | "ipc" | "arrows") => Err(Error::unsupported(format!(
+            "{address}: Arrow files are read from this machine only, and text and Parquet from elsewhere as well; download \
+             it first"
+        ))),
         _ => Ok(()),
     }
 }
 
-/// The refusal of a Parquet or Arrow file that is elsewhere.
-pub(crate) fn not_here(address: &str) -> Error {
-    Error::unsupported(format!(
-        "{address}: Parquet and Arrow files are read from this machine only, and text from elsewhere as well; download it \
-         first"
-    ))
+/// What the name in an address ends with, in lower case.
+fn extension(address: &str) -> Option<String> {
+    let path = address.split(['?', '#']).next().unwrap_or(address);
+    Path::new(path).extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase())
+}
+
+/// Refuses to write to the file `path` if it is one of those that are read.
+pub(crate) fn check_not_read(path: &str, files: &[FoundFile]) -> Result<(), Error> {
+    let identity = |path: &Path| path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    let Some(target) = identity(Path::new(path)) else { return Ok(()) };
+    match files.iter().find(|file| local_path(file).and_then(identity) == Some(target)) {
+        None => Ok(()),
+        Some(file) => Err(Error::invalid(format!(
+            "option ON_ERROR: {path} would be replaced by the rejects, but {} is what is read; name another file",
+            file.location
+        ))),
+    }
 }
 
 /// The path of `file`, if it is one of this machine.

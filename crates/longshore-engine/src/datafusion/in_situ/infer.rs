@@ -57,11 +57,17 @@ impl Finder<'_> {
         self.options.check_found(&name, &names)?;
         let count = found.columns.len();
         let targets = found.columns.iter().enumerate();
-        let targets = targets.map(|(index, column)| (column.name.clone(), FieldTarget::new(index))).collect();
-        let has_header = request.by_name && found.sniffed.family.value.json_layout().is_none();
+        let target = |index, name: &str| {
+            let default = self.options.default_of(name).map(str::to_owned);
+            FieldTarget { default, ..FieldTarget::new(index) }
+        };
+        let targets: Vec<_> =
+            targets.map(|(index, column)| (column.name.clone(), target(index, &column.name))).collect();
+        let fields: Vec<_> = targets.iter().map(|(_, target)| Some(target.clone())).collect();
+        let has_header = request.by_name && !found.sniffed.family.value.names_fields();
         let names = has_header.then(|| Arc::new(self.options.names_in_header(targets, OtherFields::Refuse)));
         let inputs = inputs.into_iter().map(|mut input| {
-            input.fields = (0..count).map(|column| Some(FieldTarget::new(column))).collect();
+            input.fields.clone_from(&fields);
             input.names.clone_from(&names);
             input.move_fills(count);
             input
@@ -77,14 +83,6 @@ impl Finder<'_> {
 
     /// What inference is asked for.
     pub(crate) fn request(&self, head: &[u8], further: &[(Column, Filling)]) -> Result<InferRequest, Error> {
-        if self.options.union_by_name
-            && let Some(format @ (Format::Logfmt | Format::Pattern)) = self.options.format
-        {
-            return Err(Error::unsupported(format!(
-                "UNION_BY_NAME with FORMAT {} needs the columns: give them, and each file is read by their names",
-                format.name()
-            )));
-        }
         let given = sniffing(self.options, head)?;
         if self.options.format == Some(Format::Pattern) && given.rules.pattern.is_none() {
             // Says what is missing.
@@ -101,6 +99,8 @@ impl Finder<'_> {
         Ok(InferRequest {
             given,
             types: self.types.iter().filter(|(name, _)| !of_folder(name)).cloned().collect(),
+            spelled: self.options.spelled().to_vec(),
+            defaults: self.options.defaults().map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
             extra: further.iter().map(|(column, _)| column.clone()).collect(),
             by_name: self.options.union_by_name,
             options,

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use longshore_load::Tuning;
-use longshore_source::FoundFile;
+use longshore_source::{FoundFile, StoreOptions};
 use longshore_storage::{Column, Schema};
 use sqlparser::ast::{
     DictionaryField, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, ObjectName, Spanned, TableFunctionArgs,
@@ -98,7 +98,7 @@ impl ReadCsv {
     /// Whether it is not text.
     pub(super) fn is_columnar(&self) -> Result<bool, Error> {
         match self.files.first() {
-            Some(first) => Ok(kind_of(first)? != FileKind::Text),
+            Some(first) => Ok(kind_of(first, self.options.format)? != FileKind::Text),
             None => Ok(false),
         }
     }
@@ -128,20 +128,27 @@ impl ReadCsv {
     }
 }
 
-/// The paths that a call like `read_parquet('a')` or `read_parquet(['a', 'b'])` names; it takes nothing else.
-pub(super) fn paths_of_call(function: &ObjectName, args: &TableFunctionArgs) -> Result<Vec<String>, Error> {
-    let paths = match args.args.as_slice() {
-        [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Array(array)))] if !array.elem.is_empty() => {
-            array.elem.iter().map(|path| text("a path", path)).collect::<Result<Vec<_>, _>>()?
-        }
-        [FunctionArg::Unnamed(FunctionArgExpr::Expr(path))] => vec![text("its argument, the path,", path)?],
-        _ => {
-            return Err(Error::invalid(format!(
-                "{function} takes the path of a file, or several as in {function}(['a', 'b']), and nothing else"
-            )));
-        }
-    };
-    Ok(paths)
+/// The files that a call like `read_parquet('a')` or `read_parquet(['a', 'b'], endpoint => '...')` names, and how a store
+/// is asked for them; it takes nothing else.
+pub(super) fn files_of_call(
+    function: &ObjectName,
+    args: &TableFunctionArgs,
+) -> Result<(Vec<FoundFile>, StoreOptions), Error> {
+    if !matches!(args.args.split_first(), Some((FunctionArg::Unnamed(_), rest)) if !rest.iter().any(is_unnamed)) {
+        return Err(Error::invalid(format!(
+            "{function} takes the path of a file, or several as in {function}(['a', 'b']), and options of stores"
+        )));
+    }
+    let request = ReadCsv::of_call(args, Some("parquet"))?;
+    if request.columns.is_some() || request.table.is_some() {
+        return Err(Error::invalid(format!("{function}: the file says its columns itself; leave them out")));
+    }
+    request.options.check_columnar()?;
+    Ok((request.files, request.options.source.open.store))
+}
+
+fn is_unnamed(arg: &FunctionArg) -> bool {
+    matches!(arg, FunctionArg::Unnamed(_))
 }
 
 /// Adds the delimiter that files with the extension of the first of `files` have, if none is given; whether it did.

@@ -5,6 +5,7 @@
 use longshore_format::delimited::{Delimited, DelimitedOptions};
 use longshore_load::{RecordFormat as _, TrailingDelimiter};
 
+use super::Format;
 use crate::Error;
 
 /// What else was said that a format must know.
@@ -17,6 +18,20 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Refuses a header in formats that name their fields without one: it would take the place of a record.
+    pub(super) fn check_header(&self, format: Option<Format>) -> Result<(), Error> {
+        match format {
+            Some(Format::Json | Format::JsonLines | Format::Logfmt | Format::Pattern) if self.has_header => {
+                Err(Error::invalid(format!(
+                    "option HEADER means nothing in FORMAT {}, whose fields have names without one; leave it out, or set \
+                     SKIP for lines that are no records",
+                    format.map_or("csv", Format::name)
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether records end with a delimiter: where nothing is said, whether the first record of data has one field more
     /// than `columns`, and that is empty. `sample` is the head of the text.
     pub(super) fn ends_with_delimiter(

@@ -1,5 +1,7 @@
 //! The option FORMAT.
 
+use longshore_format::sniff::Family;
+
 use super::given::Given;
 use crate::Error;
 
@@ -42,6 +44,15 @@ impl Format {
 
     fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+    }
+
+    /// The format of texts whose fields have names without a header, if they are found to be of `family`.
+    pub(crate) fn of_keys(family: Family) -> Option<Self> {
+        match family {
+            Family::Logfmt => Some(Self::Logfmt),
+            Family::Pattern => Some(Self::Pattern),
+            family => family.json_layout().map(|_| Self::Json),
+        }
     }
 
     /// Whether it is text.

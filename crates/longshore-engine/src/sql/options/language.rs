@@ -42,7 +42,7 @@ pub(crate) struct Language {
     record_bytes_max: Option<usize>,
     nul: Option<NulBytes>,
     places: Option<Vec<(usize, usize)>>,
-    pattern: Option<String>,
+    pub(crate) pattern: Option<String>,
     unknown_keys: Option<bool>,
     /// How records of JSON stand.
     pub(crate) layout: Option<Layout>,
@@ -198,6 +198,7 @@ impl Language {
         sample: impl FnOnce() -> Result<Vec<u8>, Error>,
     ) -> Result<Reading, Error> {
         self.check_format()?;
+        asked.check_header(self.format)?;
         let Asked { nulls, trim, .. } = *asked;
         let null_texts = nulls.iter().map(|text| text.as_bytes().into()).collect();
         let in_order = |format| Reading { format, fields: (0..columns.len()).map(Some).collect() };

@@ -38,6 +38,9 @@ impl RejectOptions {
             Some(OptionValue::Word(word) | OptionValue::Text(word)) if word.eq_ignore_ascii_case("ignore") => {
                 ErrorChoice::Ignore
             }
+            Some(OptionValue::Named(kind, name)) if name.is_empty() => {
+                return Err(given.bad("ON_ERROR", &format!("the name of the {kind} is empty")));
+            }
             Some(OptionValue::Named(kind, name)) if is_copy && kind == "table" => ErrorChoice::Table(name.clone()),
             Some(OptionValue::Named(kind, name)) if is_copy && kind == "file" => ErrorChoice::File(name.clone()),
             Some(_) if is_copy => {

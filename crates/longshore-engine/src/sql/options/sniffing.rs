@@ -23,6 +23,7 @@ impl Options {
             "COMMENT" => comment == sniffed.comment.value,
             "SKIP" => self.skip_lines == sniffed.skip_lines.value as u64,
             "HEADER" => (self.header != Header::None) == sniffed.header.value,
+            "SKIP_BLANK_LINES" => self.is_given("SKIP_BLANK_LINES"),
             // The values of others do not depend on how records are taken apart, or are found by themselves.
             _ => true,
         };

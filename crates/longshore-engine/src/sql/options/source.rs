@@ -5,6 +5,7 @@ use longshore_source::{Compression, Encoding, EncodingErrors, OpenOptions, Store
 use super::given::Given;
 use super::{OptionValue, Use};
 use crate::Error;
+use crate::sql::names;
 
 /// What was said about files.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +19,10 @@ pub(crate) struct SourceOptions {
     /// Whether folders such as `year=2024` are columns.
     pub(crate) hive_partitioning: bool,
 }
+
+/// The options about stores.
+pub(super) const OF_STORES: [&str; 7] =
+    ["ENDPOINT", "REGION", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN", "PATH_STYLE", "ANONYMOUS"];
 
 /// The options whose values nobody else shall see: they stand in no message, and in no record of statements.
 const SECRETS: [&str; 2] = ["SECRET_ACCESS_KEY", "SESSION_TOKEN"];
@@ -55,6 +60,25 @@ impl SourceOptions {
             row_number: column(given, "ROW_NUMBER", "row_number")?,
             hive_partitioning: given.flag("HIVE_PARTITIONING")?.unwrap_or(false),
         })
+    }
+}
+
+impl SourceOptions {
+    /// What was said of the store, as further arguments of a table function.
+    pub(crate) fn arguments(&self) -> String {
+        let StoreOptions { endpoint, region, access_key_id, secret_access_key, session_token, .. } = &self.open.store;
+        let texts = [
+            ("endpoint", endpoint),
+            ("region", region),
+            ("access_key_id", access_key_id),
+            ("secret_access_key", secret_access_key),
+            ("session_token", session_token),
+        ];
+        let texts = texts.into_iter().filter_map(|(name, text)| Some((name, names::literal(text.as_ref()?))));
+        let StoreOptions { path_style, anonymous, .. } = &self.open.store;
+        let flags = [("path_style", *path_style), ("anonymous", anonymous.then_some(true))];
+        let flags = flags.into_iter().filter_map(|(name, flag)| Some((name, flag?.to_string())));
+        texts.chain(flags).map(|(name, value)| format!(", {name} => {value}")).collect()
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use longshore_format::pattern::Preset;
 use longshore_format::sniff::types::DateOrder;
-use longshore_load::{ColumnChoice, ColumnValues, MomentFormat, ValueOptions};
+use longshore_load::{ColumnChoice, ColumnValues, MomentFormat, ValueOptions, ValueType};
+use longshore_storage::ColumnType;
 
 use super::given::{Given, boolean};
 use super::{Format, OptionValue};
@@ -88,6 +90,36 @@ impl Values {
             self.options.timestamp_format = Some(moment_of(&["iso"]));
         }
         Ok(order)
+    }
+
+    /// Takes what lines of a known format have for NULL and how they write times, where nothing else was said.
+    pub(super) fn follow(&mut self, preset: Option<&'static Preset>) {
+        let Some(preset) = preset else { return };
+        if !self.nulls_given {
+            self.options.nulls = vec![preset.null_text.to_owned()];
+        }
+        let ValueOptions { date_format, time_format, timestamp_format, .. } = &mut self.options;
+        if date_format.is_none() && time_format.is_none() && timestamp_format.is_none() {
+            *timestamp_format = MomentFormat::new(&[preset.time_format]).ok();
+        }
+    }
+
+    /// The types of columns for which something was said that only values of one type can follow.
+    pub(super) fn types(&self) -> Vec<(String, ColumnType)> {
+        let of_option = |option: &str, column: &str| match option {
+            "TRUE_VALUES" | "FALSE_VALUES" => Some(ColumnType::Boolean),
+            "DATE_FORMAT" => Some(ColumnType::Date),
+            "TIME_FORMAT" => Some(ColumnType::Time),
+            "TIMESTAMP_FORMAT" => {
+                let format = self.options.columns.get(column)?.format.as_ref()?;
+                let is = |value_type| format.check(value_type).is_ok();
+                let is_zoned = is(ValueType::TimestampTz) && !is(ValueType::Timestamp);
+                Some(if is_zoned { ColumnType::TimestampTz } else { ColumnType::Timestamp })
+            }
+            _ => None,
+        };
+        let named = self.named.iter();
+        named.filter_map(|(option, column)| Some((column.clone(), of_option(option, column)?))).collect()
     }
 
     /// The columns that options name, with the option's name.
