@@ -13,6 +13,7 @@
 
 use std::fmt;
 use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::OutOfMemory;
@@ -67,6 +68,7 @@ pub struct Index {
     uniqueness: Uniqueness,
     memory: Arc<Memory>,
     rows: Rows,
+    dropped: AtomicBool,
 }
 
 /// The two kinds.
@@ -115,6 +117,7 @@ impl Index {
             uniqueness,
             memory: Arc::clone(memory),
             rows,
+            dropped: AtomicBool::new(false),
         }
     }
 
@@ -143,6 +146,17 @@ impl Index {
     #[must_use]
     pub fn uniqueness(&self) -> Uniqueness {
         self.uniqueness
+    }
+
+    /// Whether its relation has given it up: it knows of no rows that came afterwards.
+    #[inline]
+    #[must_use]
+    pub fn is_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_dropped(&self) {
+        self.dropped.store(true, Ordering::Release);
     }
 
     /// Rows, each version of a key counted.

@@ -76,7 +76,7 @@ impl Table {
         let Some(at) = indexes.iter().position(|index| index.name() == name) else {
             return Err(TransactionError::IndexName { relation: self.name(), index: name.to_owned(), exists: false });
         };
-        indexes.remove(at);
+        indexes.remove(at).set_dropped();
         for (column, indexed) in self.indexed.iter().enumerate() {
             indexed.store(indexes.iter().any(|index| index.columns().contains(&column)), Ordering::Release);
         }

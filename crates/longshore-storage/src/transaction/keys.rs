@@ -20,7 +20,7 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// When the values are no key of the index.
+    /// When the values are no key of the index, or it was dropped.
     pub fn find(
         &mut self,
         relation: &Relation,
@@ -39,6 +39,7 @@ impl Transaction {
         index: &Index,
         key: &[Datum<'_>],
     ) -> Result<Found, TransactionError> {
+        check_kept(table, index)?;
         self.log_key(table, index.columns(), key);
         Ok(index.find(&index.key(key).map_err(|error| table.key_error(index, error))?))
     }
@@ -48,7 +49,7 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// When some values are no key of the index.
+    /// When some values are no key of the index, or it was dropped.
     pub fn find_many<const N: usize>(
         &mut self,
         relation: &Relation,
@@ -56,6 +57,7 @@ impl Transaction {
         keys: impl IntoIterator<Item = [Datum<'static>; N]>,
     ) -> Result<Vec<Option<RowId>>, TransactionError> {
         let table = relation.table();
+        check_kept(table, index)?;
         let keys = keys.into_iter().map(|key| {
             self.log_key(table, index.columns(), &key);
             index.key(&key).map_err(|error| table.key_error(index, error))
@@ -92,7 +94,7 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// When the values are no key of the index.
+    /// When the values are no key of the index, or it was dropped.
     pub fn find_all(
         &mut self,
         relation: &Relation,
@@ -108,7 +110,7 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// When the values are no keys of the index, or the first of the closure.
+    /// When the values are no keys of the index, or it was dropped; or the first of the closure.
     ///
     /// # Panics
     ///
@@ -119,10 +121,32 @@ impl Transaction {
         index: &Index,
         range: impl RangeBounds<&'k [Datum<'k>]>,
         direction: Direction,
-        mut visit: impl FnMut(&mut Transaction, RowId) -> Result<ControlFlow<()>, TransactionError>,
+        visit: impl FnMut(&mut Transaction, RowId) -> Result<ControlFlow<()>, TransactionError>,
     ) -> Result<(), TransactionError> {
+        Transaction::range_of(self, |transaction| transaction, relation, index, range, direction, visit)
+    }
+
+    /// The same of a transaction that is a part of something else, which the closure is given instead of it.
+    ///
+    /// # Errors
+    ///
+    /// When the values are no keys of the index, or it was dropped; or the first of the closure.
+    ///
+    /// # Panics
+    ///
+    /// When the index has no order.
+    pub fn range_of<'k, O, E: From<TransactionError>>(
+        owner: &mut O,
+        transaction: impl Fn(&mut O) -> &mut Transaction,
+        relation: &Relation,
+        index: &Index,
+        range: impl RangeBounds<&'k [Datum<'k>]>,
+        direction: Direction,
+        mut visit: impl FnMut(&mut O, RowId) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(), E> {
         let (low, high) = (range.start_bound().cloned(), range.end_bound().cloned());
         let table = relation.table();
+        check_kept(table, index)?;
         let end = |bound: Bound<&[Datum<'_>]>| -> Result<Bound<Key>, TransactionError> {
             let key = |values: &[Datum<'_>]| index.prefix(values).map_err(|error| table.key_error(index, error));
             Ok(match bound {
@@ -134,55 +158,70 @@ impl Transaction {
         let (lower, upper) = (end(low)?, end(high)?);
         let mut range = index.range(lower.as_ref(), upper.as_ref(), direction);
         let mut stopped_at = None;
-        let visited = self.follow(relation, index, &mut range, |transaction, row| {
+        let visited = follow(owner, &transaction, relation, index, &mut range, |owner, row| {
             stopped_at = Some(row);
-            let visited = visit(transaction, row);
+            let visited = visit(owner, row);
             if matches!(visited, Ok(ControlFlow::Continue(()))) {
                 stopped_at = None;
             }
             visited
         });
+        let transaction = transaction(owner);
         let Some(row) = stopped_at else {
-            self.log_range(table, index.columns(), low, high);
+            transaction.log_range(table, index.columns(), low, high);
             return visited;
         };
         // What lies behind the last row does not matter.
         let inputs: Result<Vec<Input<'_>>, _> =
-            index.columns().iter().map(|&column| self.with_cell(relation, row, column, input_of)).collect();
+            index.columns().iter().map(|&column| transaction.with_cell(relation, row, column, input_of)).collect();
         let Ok(inputs) = inputs else {
             // The closure has deleted the row, so it does not show where it stopped.
-            self.log_range(table, index.columns(), low, high);
+            transaction.log_range(table, index.columns(), low, high);
             return visited;
         };
         let types = index.columns().iter().map(|&column| table.schema().columns()[column].column_type);
         let last: Vec<Datum<'_>> = types.zip(&inputs).map(|(column_type, input)| input.datum(column_type)).collect();
         match direction {
-            Direction::Forward => self.log_range(table, index.columns(), low, Bound::Included(&last)),
-            Direction::Backward => self.log_range(table, index.columns(), Bound::Included(&last), high),
+            Direction::Forward => transaction.log_range(table, index.columns(), low, Bound::Included(&last)),
+            Direction::Backward => transaction.log_range(table, index.columns(), Bound::Included(&last), high),
         }
         visited
     }
+}
 
-    /// Goes through the rows of a range that it sees.
-    fn follow(
-        &mut self,
-        relation: &Relation,
-        index: &Index,
-        range: &mut Range,
-        mut visit: impl FnMut(&mut Transaction, RowId) -> Result<ControlFlow<()>, TransactionError>,
-    ) -> Result<(), TransactionError> {
-        let mut rows = Vec::new();
-        loop {
-            rows.clear();
-            index.next_batch(range, &mut rows);
-            if rows.is_empty() {
+/// Goes through the rows of a range that a transaction sees.
+fn follow<O, E>(
+    owner: &mut O,
+    transaction: &impl Fn(&mut O) -> &mut Transaction,
+    relation: &Relation,
+    index: &Index,
+    range: &mut Range,
+    mut visit: impl FnMut(&mut O, RowId) -> Result<ControlFlow<()>, E>,
+) -> Result<(), E> {
+    let mut rows = Vec::new();
+    loop {
+        rows.clear();
+        index.next_batch(range, &mut rows);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        for &row in &rows {
+            if transaction(owner).sees(relation, row) && visit(owner, row)?.is_break() {
                 return Ok(());
-            }
-            for &row in &rows {
-                if self.sees(relation, row) && visit(self, row)?.is_break() {
-                    return Ok(());
-                }
             }
         }
     }
+}
+
+/// That an index is still kept: one that was dropped does not know of later rows.
+#[inline]
+fn check_kept(table: &Table, index: &Index) -> Result<(), TransactionError> {
+    if index.is_dropped() {
+        return Err(TransactionError::IndexName {
+            relation: table.name(),
+            index: index.name().to_owned(),
+            exists: false,
+        });
+    }
+    Ok(())
 }

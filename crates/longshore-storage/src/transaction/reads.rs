@@ -36,18 +36,37 @@ impl Transaction {
         &mut self,
         relation: &Relation,
         ranges: &[ColumnRange<'_>],
-        mut visit: impl FnMut(&mut Transaction, RowId) -> Result<ControlFlow<()>, TransactionError>,
+        visit: impl FnMut(&mut Transaction, RowId) -> Result<ControlFlow<()>, TransactionError>,
     ) -> Result<(), TransactionError> {
-        self.log_scan(relation, ranges, &[]);
+        Transaction::scan_of(self, |transaction| transaction, relation, ranges, visit)
+    }
+
+    /// The same of a transaction that is a part of something else, which the closure is given instead of it.
+    ///
+    /// # Errors
+    ///
+    /// The first of the closure.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column.
+    pub fn scan_of<O, E>(
+        owner: &mut O,
+        transaction: impl Fn(&mut O) -> &mut Transaction,
+        relation: &Relation,
+        ranges: &[ColumnRange<'_>],
+        mut visit: impl FnMut(&mut O, RowId) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(), E> {
+        transaction(owner).log_scan(relation, ranges, &[]);
         let table = relation.table();
         let mut found = Vec::new();
         for at in 0..table.slots.len() {
             let mut from = 0;
             loop {
                 found.clear();
-                let more = self.find_in_slot(table, at, from, ranges, &mut found);
+                let more = transaction(owner).find_in_slot(table, at, from, ranges, &mut found);
                 for &row in &found {
-                    if visit(self, RowId::new(at, row))?.is_break() {
+                    if visit(owner, RowId::new(at, row))?.is_break() {
                         return Ok(());
                     }
                 }

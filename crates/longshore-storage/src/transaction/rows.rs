@@ -209,6 +209,12 @@ impl Transaction {
     ) -> Result<RowId, TransactionError> {
         let table = relation.table();
         if !values.iter().any(|&(column, _)| table.is_indexed(column)) {
+            // None is changed if one of them is not taken.
+            if values.len() > 1 {
+                for &(column, value) in values {
+                    typed::input(table, column, value)?;
+                }
+            }
             let mut edit = self.edit(relation, row)?;
             for &(column, value) in values {
                 edit.set_datum(column, value)?;

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
 
+use super::range::ColumnRange;
 use crate::datum::Datum;
 use crate::types::{ColumnType, Physical};
 
@@ -41,13 +43,52 @@ impl<T> Field<T> {
     pub fn column(self) -> usize {
         self.column.into()
     }
+
+    /// `column IS NULL`.
+    #[must_use]
+    pub fn is_null(self) -> ColumnRange<'static> {
+        ColumnRange::is_null(self.column())
+    }
+
+    /// `column IS NOT NULL`.
+    #[must_use]
+    pub fn is_not_null(self) -> ColumnRange<'static> {
+        ColumnRange::is_not_null(self.column())
+    }
+
+    /// NULL for the column, for [`crate::Transaction::update`].
+    #[must_use]
+    pub fn to_null(self) -> (usize, Datum<'static>) {
+        (self.column(), Datum::Null)
+    }
+}
+
+impl<T: FieldType> Field<T> {
+    /// `column = value`.
+    #[must_use]
+    pub fn equal(self, value: T::Value<'_>) -> ColumnRange<'_> {
+        ColumnRange::equal(self.column(), value)
+    }
+
+    /// The values in a range, NULL not among them.
+    #[must_use]
+    pub fn within<'a>(self, range: impl RangeBounds<T::Value<'a>>) -> ColumnRange<'a> {
+        let bound = |bound: Bound<&T::Value<'a>>| bound.map(|value| (*value).into());
+        ColumnRange::between(self.column(), bound(range.start_bound()), bound(range.end_bound()))
+    }
+
+    /// A value for the column, for [`crate::Transaction::update`].
+    #[must_use]
+    pub fn to(self, value: T::Value<'_>) -> (usize, Datum<'_>) {
+        (self.column(), value.into())
+    }
 }
 
 /// A Rust type that a column may hold: `bool`, `i16`, `i32` (dates too), `i64` (times, timestamps, decimals of up to 18
 /// digits too), `i128` (longer decimals), `f32`, `f64`, `&str`, `&[u8]`.
 pub trait FieldType: Sized {
     /// What is written: the type itself, for texts with a lifetime of its own.
-    type Value<'a>: Into<Datum<'a>>;
+    type Value<'a>: Into<Datum<'a>> + Copy;
     /// Its name, for messages.
     const NAME: &'static str;
 
