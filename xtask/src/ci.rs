@@ -7,6 +7,7 @@
 mod absence;
 mod demo;
 mod fuzz;
+mod interleave;
 mod neon;
 mod sanitizer;
 
@@ -48,6 +49,7 @@ const STEPS: &[Step] = &[
     step("test", "all tests of the workspace", true, test),
     step("doc", "documentation, warnings denied", false, doc),
     step("asan", "low crates under AddressSanitizer", false, sanitizer::step),
+    step("interleave", "transactions in interleavings that seeds choose", false, interleave::step),
     step("neon", "low crates on emulated ARM", false, neon::step),
     step("fuzz", "each fuzz target for a while", false, fuzz::step),
     step("demo", "the demo at scale 0.01 under each kernel of this machine", false, demo::step),

@@ -13,12 +13,13 @@
 
 use std::fmt;
 use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError};
 
 use crate::OutOfMemory;
 use crate::datum::{Datum, RowId};
 use crate::memory::Memory;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::types::Schema;
 
 mod array;

@@ -22,6 +22,7 @@ mod prefetch;
 mod relation;
 mod show;
 mod statistics;
+mod sync;
 mod transaction;
 mod typed;
 mod types;

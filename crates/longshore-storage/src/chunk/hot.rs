@@ -11,7 +11,7 @@
 //!
 //! Not here: which slot takes an insert (`relation/rows.rs`), who may write (`transaction`).
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError};
 
 use arrow_buffer::Buffer;
 
@@ -20,6 +20,7 @@ use crate::chunk::{CHUNK_ROWS_MAX, Chunk};
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
 use crate::statistics::bounds::Bounds;
+use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::transaction::{StampId, Time};
 use crate::types::Schema;
 use crate::version::Versions;

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::panic::resume_unwind;
-use std::sync::RwLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_buffer::BooleanBuffer;
@@ -17,6 +16,7 @@ use super::{Index, Rows, Uniqueness, read, write};
 use crate::chunk::Chunk;
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
+use crate::sync::{RwLock, thread};
 
 /// A chunk whose rows are to be indexed.
 #[derive(Clone, Copy, Debug)]
@@ -246,7 +246,7 @@ fn groups<'g, 's>(sources: &'g [Source<'s>], threads: usize) -> Vec<&'g [Source<
 pub(super) fn on_threads<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let Some((last, others)) = things.split_last() else { return Vec::new() };
     let work = &work;
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let handles: Vec<_> = others.iter().map(|thing| scope.spawn(move || work(thing))).collect();
         let last = work(last);
         let joined = handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| resume_unwind(panic)));

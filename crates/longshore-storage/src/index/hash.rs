@@ -7,7 +7,7 @@
 //!
 //! Not here: a shard (`hash/shard.rs`), many rows at a time (`hash/build.rs`).
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -18,6 +18,7 @@ use super::key::{AnyBytes, Key, LongBytes, ShortBytes};
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
+use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 mod build;
 mod row_list;

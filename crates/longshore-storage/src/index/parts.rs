@@ -8,7 +8,7 @@
 //!
 //! Not here: when chunks are ready, and what becomes of them (`relation/append.rs`).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::art::{Builder, Tree};
 use super::bulk::{Build, BulkError, ChunkRules, Gather, Source, on_threads};
@@ -18,6 +18,7 @@ use super::{Index, Rows, read};
 use crate::chunk::Chunk;
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
+use crate::sync::{Mutex, MutexGuard};
 
 /// The rows of a load that are to be added to an index.
 pub struct IndexParts {
@@ -162,7 +163,7 @@ impl IndexParts {
         }
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Part>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Part>> {
         // Parts are put back whole.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::beside::{Beside, order};
 use super::copy::Task;
@@ -25,6 +25,7 @@ use crate::buffer::PartitionBuffer;
 use crate::chunk::hot::HotChunk;
 use crate::chunk::{CHUNK_ROWS_MAX, Chunk};
 use crate::error::OutOfMemory;
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::transaction::{Isolation, Transaction, TransactionError};
 
 /// An append of fewer rows and fewer bytes altogether goes to a chunk that is there.

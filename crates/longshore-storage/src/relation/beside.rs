@@ -5,12 +5,13 @@
 //!
 //! Not here: how parts of an index are built and merged (`index/parts.rs`).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::table::Table;
 use crate::chunk::Chunk;
 use crate::error::OutOfMemory;
 use crate::index::{Index, IndexParts};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Bits of a chunk's number in the append that count the chunks of one sequence number.
 const CHUNK_BITS: u32 = 8;
@@ -58,7 +59,7 @@ impl Beside {
         Some(self.parts.swap_remove(at))
     }
 
-    fn waiting(&self) -> std::sync::MutexGuard<'_, Vec<(u32, Arc<Chunk>)>> {
+    fn waiting(&self) -> MutexGuard<'_, Vec<(u32, Arc<Chunk>)>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,8 +8,7 @@
 
 use std::num::NonZero;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError};
 
 use arrow_buffer::BooleanBuffer;
 
@@ -19,6 +18,8 @@ use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, Standing};
 use crate::datum::RowId;
 use crate::index::{BulkError, Index, IndexKind, Key, KeyError, Source, Uniqueness};
+use crate::sync::atomic::Ordering;
+use crate::sync::{RwLockReadGuard, RwLockWriteGuard};
 use crate::transaction::{ConflictKind, Stamps, TransactionError, View};
 use crate::typed::Input;
 use crate::version::Change;

@@ -1,10 +1,10 @@
 //! The slots of a relation: a list that only grows, and is read without a lock.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{OnceLock, PoisonError};
 
 use crate::chunk::hot::{HotChunk, Slot};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 
 /// Slots of the first segment; each further one has twice as many as the one before.
 const FIRST_SEGMENT_SLOTS: usize = 16;

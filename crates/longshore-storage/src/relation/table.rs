@@ -3,8 +3,7 @@
 //! Rows that are inserted one by one go to one *open* slot. When it is full, the next one is a slot in which rows were
 //! freed, or a new one.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::Snapshot;
 use super::references::References;
@@ -15,6 +14,8 @@ use crate::datum::RowId;
 use crate::error::OutOfMemory;
 use crate::index::Index;
 use crate::memory::Memory;
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Mutex, MutexGuard, RwLock};
 use crate::transaction::{ConflictKind, StampId, Time, TransactionError, Transactions, View};
 use crate::typed::Input;
 use crate::types::Schema;
@@ -23,7 +24,7 @@ use crate::types::Schema;
 const NO_SLOT: usize = u32::MAX as usize;
 
 /// The id of the next table.
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
 
 pub(crate) struct Table {
     id: u64,

@@ -2,7 +2,7 @@
 //!
 //! Source: the thesis, 2.2.3. Who begins before the clock moves does not see it; who begins after sees all of it.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use super::guards::Guards;
 use super::manager::{State, Transactions};
@@ -12,6 +12,7 @@ use super::validate::Validation;
 use super::write_set::Committed;
 use super::{CommitError, ConflictKind, Transaction};
 use crate::relation::Table;
+use crate::sync::MutexGuard;
 
 impl Transaction {
     /// Makes what it did visible to all that begin later, and says since when. One that has changed nothing cannot fail:

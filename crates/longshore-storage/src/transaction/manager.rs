@@ -5,8 +5,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::predicate::PredicateLog;
 use super::stamp::{StampId, Stamps};
@@ -14,6 +13,8 @@ use super::time::{Isolation, TRANSACTION_ID_MIN, Time, View};
 use super::write_set::{Committed, WriteSet};
 use super::{Transaction, TransactionError};
 use crate::relation::Table;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard, thread};
 
 /// The transactions of a database.
 pub struct Transactions {
@@ -121,7 +122,7 @@ impl Transactions {
                 Ok(value)
             });
             match done {
-                Err(error) if error.is_conflict() => std::thread::yield_now(),
+                Err(error) if error.is_conflict() => thread::yield_now(),
                 done => return done,
             }
         }

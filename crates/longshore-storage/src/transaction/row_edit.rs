@@ -3,7 +3,7 @@
 //! Not here: single values (`transaction/rows.rs`), how a value is changed in place (`chunk/hot/write.rs`).
 
 use std::fmt;
-use std::sync::{Arc, RwLockWriteGuard};
+use std::sync::Arc;
 
 use super::predicate::RelationLog;
 use super::{Transaction, TransactionError, Write, WriteKind};
@@ -11,6 +11,7 @@ use crate::chunk::hot::{HotChunk, Sight, Writer};
 use crate::datum::{Datum, RowId};
 use crate::index::Index;
 use crate::relation::{Relation, Table};
+use crate::sync::RwLockWriteGuard;
 use crate::typed::{self, Field, FieldType, Scalar};
 use crate::types::ColumnType;
 

@@ -3,7 +3,6 @@
 //! Not here: single values (`transaction/rows.rs`), changes (`transaction/row_edit.rs`).
 
 use std::fmt;
-use std::sync::RwLockReadGuard;
 
 use super::predicate::RelationLog;
 use super::stamp::Stamps;
@@ -13,6 +12,7 @@ use crate::chunk::hot::{Cell, HotChunk, Sight};
 use crate::datum::{Datum, RowId};
 use crate::index::Index;
 use crate::relation::{Relation, Table};
+use crate::sync::RwLockReadGuard;
 use crate::typed::{Field, Scalar};
 use crate::types::ColumnType;
 use crate::view;

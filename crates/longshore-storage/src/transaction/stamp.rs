@@ -5,7 +5,8 @@
 //! again when nothing refers to it any longer, which reclaiming sees to.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Stamps of the first segment; each further one has twice as many as the one before.
 const FIRST_SEGMENT_STAMPS: usize = 64;

@@ -1,0 +1,262 @@
+//! Transactions whose threads are interleaved at every lock and atomic, as a seed says (`shuttle`).
+//!
+//! `cargo xtask ci interleave` runs it with the feature of that name, under which nothing else runs.
+//! `LONGSHORE_INTERLEAVE=20` makes twenty times as many interleavings. A failure prints the one it is about, which
+//! `shuttle::replay` repeats.
+//!
+//! Half of them are drawn step by step; the other half switch threads at few places (probabilistic concurrency testing),
+//! which finds what needs a thread to stand still for long.
+
+#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
+
+#[path = "history_support/database.rs"]
+mod database;
+mod history_support;
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use database::Database;
+use history_support::{End, History, Record, adya, replay};
+use longshore_storage::{
+    Column, ColumnType, Datum, Index, IndexKind, Isolation, Memory, MergeKind, Relation, Schema, TransactionError,
+    Transactions, Uniqueness, key,
+};
+use shuttle::thread;
+use support::Random;
+
+/// Switches of threads at places that count, in those that have few.
+const SWITCHES: usize = 4;
+
+/// Runs a test in many interleavings, each time with another seed.
+fn interleaved(times: usize, test: impl Fn(u64) + Send + Sync + 'static) {
+    let factor: usize = std::env::var("LONGSHORE_INTERLEAVE")
+        .map_or(1, |factor| factor.parse().expect("LONGSHORE_INTERLEAVE is a number"));
+    let seed = AtomicU64::new(0);
+    let test = Arc::new(move || test(seed.fetch_add(1, Ordering::Relaxed)));
+    let other = Arc::clone(&test);
+    shuttle::check_random(move || test(), times * factor);
+    shuttle::check_pct(move || other(), times * factor, SWITCHES);
+}
+
+/// Runs a few transactions of a session, as `tests/history.rs` does.
+fn session(database: &Database, number: usize, isolation: Isolation, seed: u64) -> Vec<Record> {
+    let mut random = Random(seed << 8 | number as u64);
+    let mut records = Vec::new();
+    for _ in 0..3 {
+        let mut t = database.transactions.begin(isolation);
+        let start = t.view().start().get();
+        let (mut ops, mut failed) = (Vec::new(), false);
+        for _ in 0..=random.below(3) {
+            let step = database.plan(&mut random, false);
+            match database.step(&mut t, &step) {
+                Ok(op) => ops.push(op),
+                Err(error) if error.is_conflict() || matches!(error, TransactionError::Duplicate { .. }) => {
+                    failed = true;
+                    break;
+                }
+                Err(error) => panic!("{step:?}: {error}"),
+            }
+        }
+        let end = if failed || random.below(8) == 0 {
+            t.rollback();
+            End::Aborted
+        } else {
+            t.commit().map_or(End::Aborted, |time| End::Committed(time.get()))
+        };
+        records.push(Record { session: number, start, end, ops });
+    }
+    records
+}
+
+/// Three sessions and a load.
+fn history(seed: u64, isolation: Isolation, indexed: bool) -> History {
+    let database = Arc::new(Database::new(3, isolation, indexed));
+    let sessions: Vec<_> = (0..3)
+        .map(|number| {
+            let database = Arc::clone(&database);
+            thread::spawn(move || session(&database, number, isolation, seed))
+        })
+        .collect();
+    let kind = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk][seed as usize % 3];
+    let load = {
+        let database = Arc::clone(&database);
+        thread::spawn(move || database.load(3, 2, kind))
+    };
+    let mut records: Vec<Record> = sessions.into_iter().flat_map(|session| session.join().unwrap()).collect();
+    records.push(load.join().unwrap());
+    records.push(database.read_all(usize::MAX));
+    History { keys: database.key_count(), records }
+}
+
+#[test]
+fn histories_are_serializable() {
+    interleaved(300, |seed| {
+        let history = history(seed, Isolation::Serializable, seed.is_multiple_of(2));
+        let faults = replay::faults(&history, true);
+        assert!(faults.is_empty(), "seed {seed}: {faults:?}");
+        let anomalies = adya::anomalies(&history);
+        assert!(anomalies.is_empty(), "seed {seed}: {anomalies:?}");
+    });
+}
+
+#[test]
+fn histories_under_snapshot_isolation_have_write_skew_at_most() {
+    interleaved(150, |seed| {
+        let history = history(seed, Isolation::Snapshot, seed.is_multiple_of(2));
+        let faults = replay::faults(&history, false);
+        assert!(faults.is_empty(), "seed {seed}: {faults:?}");
+        let others = adya::anomalies(&history).into_iter().filter(|anomaly| anomaly.kind != adya::Kind::G2);
+        assert_eq!(others.count(), 0, "seed {seed}");
+    });
+}
+
+/// A table of numbers and their doubles, with or without a key.
+struct Numbers {
+    transactions: Arc<Transactions>,
+    relation: Relation,
+}
+
+impl Numbers {
+    fn new(rows: i64) -> Arc<Numbers> {
+        let columns =
+            vec![Column::new("n", ColumnType::BigInt, false), Column::new("double", ColumnType::BigInt, false)];
+        let transactions = Transactions::new();
+        let relation = Relation::in_database(Arc::new(Schema::new(columns)), Memory::new(None), &transactions);
+        let mut t = transactions.begin(Isolation::Snapshot);
+        for n in 0..rows {
+            t.insert(&relation, key![n, 2 * n]).unwrap();
+        }
+        t.commit().unwrap();
+        Arc::new(Numbers { transactions, relation: relation.with_name("numbers") })
+    }
+
+    fn index(&self, kind: IndexKind) -> Result<Arc<Index>, TransactionError> {
+        self.relation.create_index("pk", &[0], kind, Uniqueness::Unique)
+    }
+}
+
+fn kind(seed: u64) -> IndexKind {
+    if seed.is_multiple_of(2) { IndexKind::Art } else { IndexKind::Hash }
+}
+
+/// Of those who insert the same key one is let in; who deletes it makes room for one other.
+#[test]
+fn a_key_has_one_row() {
+    interleaved(300, |seed| {
+        let numbers = Numbers::new(1);
+        let index = numbers.index(kind(seed)).unwrap();
+        let threads: Vec<_> = (0..3)
+            .map(|thread| {
+                let (numbers, index) = (Arc::clone(&numbers), Arc::clone(&index));
+                thread::spawn(move || {
+                    let mut inserted = 0;
+                    for _ in 0..2 {
+                        let mut t = numbers.transactions.begin(Isolation::Serializable);
+                        let done = match t.find(&numbers.relation, &index, key![0_i64]).unwrap() {
+                            Some(row) => t.delete(&numbers.relation, row).map(|()| -1),
+                            None => t.insert(&numbers.relation, key![0_i64, thread as i64]).map(|_| 1),
+                        };
+                        match done {
+                            Ok(change) if t.commit().is_ok() => inserted += change,
+                            Ok(_) | Err(TransactionError::Conflict { .. } | TransactionError::Duplicate { .. }) => {}
+                            Err(error) => panic!("{error}"),
+                        }
+                    }
+                    inserted
+                })
+            })
+            .collect();
+        let rows = 1 + threads.into_iter().map(|thread| thread.join().unwrap()).sum::<i64>();
+        let mut t = numbers.transactions.begin_read_only(Isolation::Snapshot);
+        let found = t.find_all(&numbers.relation, &index, key![0_i64]).unwrap();
+        assert_eq!(found.len() as i64, rows, "seed {seed}");
+        assert_eq!(numbers.relation.snapshot().rows() as i64, rows, "seed {seed}");
+        assert_eq!(index.rows() as i64, rows, "seed {seed}: nothing is left of what is gone");
+    });
+}
+
+/// An index that is built while rows come and go has those that there are.
+#[test]
+fn an_index_is_built_among_changes() {
+    interleaved(300, |seed| {
+        let numbers = Numbers::new(3);
+        let changes = {
+            let numbers = Arc::clone(&numbers);
+            thread::spawn(move || {
+                for n in 3..6 {
+                    let changed = numbers.transactions.retry(Isolation::Snapshot, |t| {
+                        t.insert(&numbers.relation, key![n, 2 * n])?;
+                        if seed.is_multiple_of(3) { Err(TransactionError::Abandoned) } else { Ok(()) }
+                    });
+                    assert!(matches!(changed, Ok(()) | Err(TransactionError::Abandoned)), "{changed:?}");
+                }
+            })
+        };
+        let built = numbers.index(kind(seed));
+        changes.join().unwrap();
+        let index = built.or_else(|error| match error {
+            TransactionError::Conflict { .. } => numbers.index(kind(seed)),
+            error => Err(error),
+        });
+        let index = index.unwrap();
+        let rows = if seed.is_multiple_of(3) { 3 } else { 6 };
+        assert_eq!(index.rows(), rows, "seed {seed}");
+        let mut t = numbers.transactions.begin_read_only(Isolation::Snapshot);
+        for n in 0..rows as i64 {
+            assert!(t.find(&numbers.relation, &index, key![n]).unwrap().is_some(), "seed {seed}: {n}");
+        }
+    });
+}
+
+/// Readers see a state that was committed, whatever is changed, and given up, meanwhile.
+#[test]
+fn a_reader_sees_one_state() {
+    interleaved(300, |seed| {
+        let numbers = Numbers::new(2);
+        let writers: Vec<_> = (0..2)
+            .map(|writer| {
+                let numbers = Arc::clone(&numbers);
+                thread::spawn(move || {
+                    let double = numbers.relation.column::<i64>("double").unwrap();
+                    let moved = numbers.transactions.retry(Isolation::Snapshot, |t| {
+                        let mut rows = Vec::new();
+                        t.scan(&numbers.relation, &[], |_, row| {
+                            rows.push(row);
+                            Ok(std::ops::ControlFlow::Continue(()))
+                        })?;
+                        let (from, to) = (rows[writer], rows[1 - writer]);
+                        let held = t.get(&numbers.relation, from, double)?;
+                        t.set(&numbers.relation, from, double, held - 1)?;
+                        let held = t.get(&numbers.relation, to, double)?;
+                        t.set(&numbers.relation, to, double, held + 1)?;
+                        if writer == 1 { Err(TransactionError::Abandoned) } else { Ok(()) }
+                    });
+                    assert!(matches!(moved, Ok(()) | Err(TransactionError::Abandoned)), "{moved:?}");
+                })
+            })
+            .collect();
+        let reader = {
+            let numbers = Arc::clone(&numbers);
+            thread::spawn(move || {
+                let double = numbers.relation.column::<i64>("double").unwrap();
+                for _ in 0..2 {
+                    let mut t = numbers.transactions.begin_read_only(Isolation::Snapshot);
+                    let snapshot = t.snapshot(&numbers.relation);
+                    let mut sum = 0;
+                    t.scan(&numbers.relation, &[], |t, row| {
+                        sum += t.get_datum(&numbers.relation, row, double.column(), |value| match value {
+                            Datum::I64(value) => value,
+                            other => panic!("{other}"),
+                        })?;
+                        Ok(std::ops::ControlFlow::Continue(()))
+                    })
+                    .unwrap();
+                    assert_eq!((sum, snapshot.rows()), (2, 2), "seed {seed}");
+                }
+            })
+        };
+        writers.into_iter().chain([reader]).for_each(|thread| thread.join().unwrap());
+    });
+}

@@ -1,0 +1,15 @@
+//! The transactions of storage, their threads interleaved at every lock and atomic as seeds say.
+//!
+//! A feature puts the locks of `shuttle` in the place of those of the standard library, so this is built in a folder of
+//! its own.
+
+use super::Outcome;
+use crate::shell::{cargo, run, target};
+
+pub(super) fn step() -> Result<Outcome, String> {
+    let mut test = cargo(&["test", "--locked", "--package", "longshore-storage", "--features", "interleave"]);
+    test.args(["--test", "interleave"]);
+    test.arg("--target-dir").arg(target().join("interleave"));
+    run(&mut test)?;
+    Ok(Outcome::Passed)
+}
