@@ -117,6 +117,8 @@ pub enum DefectKind {
     TooLong,
     /// Not of the format at all: no JSON object, a line that a pattern does not match.
     Syntax,
+    /// A row that violates a CHECK of its table.
+    Check,
 }
 
 impl DefectKind {
@@ -133,6 +135,7 @@ impl DefectKind {
             DefectKind::Encoding => "encoding",
             DefectKind::TooLong => "too long",
             DefectKind::Syntax => "syntax",
+            DefectKind::Check => "check",
         }
     }
 }

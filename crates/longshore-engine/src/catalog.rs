@@ -1,7 +1,10 @@
-//! The names of a database: tables and views in one namespace, as in PostgreSQL.
+//! The names of a database: tables, views and sequences in one namespace, as in PostgreSQL.
 //!
 //! Names are compared as they are; folding unquoted names to lower case is done where they are parsed
 //! (`sql::names`). Not here: what a table holds (`longshore-storage`).
+
+mod rules;
+mod sequence;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,46 +12,64 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use longshore_storage::{Relation, Uniqueness};
 
+pub(crate) use rules::{Check, ColumnRule, Origin, Rules, columns_read, next_of};
+pub(crate) use sequence::{Definition as SequenceDefinition, Owner, Sequence};
+
 use crate::Error;
 use crate::statement::Key;
 
-/// A table: a name, a relation, and what its keys are for.
+/// A table: a name, a relation, and its rules.
 pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) relation: Arc<Relation>,
-    /// In the order in which they were made; each has an index of its name in the relation.
-    keys: RwLock<Vec<Key>>,
+    rules: RwLock<Arc<Rules>>,
 }
 
 impl Table {
-    /// A table with these keys, whose indexes are built from the rows that there are.
-    pub(crate) fn new(name: &str, relation: Arc<Relation>, keys: Vec<Key>) -> Result<Self, Error> {
-        let table = Self { name: name.to_owned(), relation, keys: RwLock::default() };
+    /// A table with these rules. The indexes of its keys are built from the rows that there are; nothing else is
+    /// checked.
+    pub(crate) fn new(name: &str, relation: Arc<Relation>, mut rules: Rules) -> Result<Self, Error> {
+        rules.columns.resize_with(relation.schema().columns().len(), Default::default);
+        let keys = std::mem::take(&mut rules.keys);
+        let table = Self { name: name.to_owned(), relation, rules: RwLock::new(Arc::new(rules)) };
         for key in keys {
             table.add_key(key)?;
         }
         Ok(table)
     }
 
-    /// The keys, in the order in which they were made.
-    pub(crate) fn keys(&self) -> Vec<Key> {
-        self.keys.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What it demands of its rows now. A statement asks once.
+    pub(crate) fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts changed rules in the place of the present ones, in one step: if `change` fails, nothing has changed.
+    /// Statements that run keep those that they have.
+    pub(crate) fn change_rules<R>(&self, change: impl FnOnce(&mut Rules) -> Result<R, Error>) -> Result<R, Error> {
+        let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = Rules::clone(&rules);
+        let result = change(&mut changed)?;
+        *rules = Arc::new(changed);
+        Ok(result)
     }
 
     /// Builds the index of a key from the rows that there are, and keeps it from then on.
     pub(crate) fn add_key(&self, key: Key) -> Result<(), Error> {
         let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
         self.relation.create_index(&key.name, &key.columns, key.index, uniqueness)?;
-        self.keys.write().unwrap_or_else(PoisonError::into_inner).push(key);
-        Ok(())
+        self.change_rules(|rules| {
+            rules.keys.push(key);
+            Ok(())
+        })
     }
 
     /// Drops the index `name`.
     pub(crate) fn drop_key(&self, name: &str) -> Result<(), Error> {
-        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
-        self.relation.drop_index(name)?;
-        keys.retain(|key| key.name != name);
-        Ok(())
+        self.change_rules(|rules| {
+            self.relation.drop_index(name)?;
+            rules.keys.retain(|key| key.name != name);
+            Ok(())
+        })
     }
 }
 
@@ -94,10 +115,12 @@ impl Entry {
     }
 }
 
-/// All tables and views. Every change is one step that other sessions see whole or not at all.
+/// All tables, views and sequences. Every change is one step that other sessions see whole or not at all.
 #[derive(Default)]
 pub(crate) struct Catalog {
     entries: RwLock<BTreeMap<String, Entry>>,
+    /// Locked behind the entries, where both are.
+    sequences: RwLock<BTreeMap<String, Arc<Sequence>>>,
 }
 
 impl Catalog {
@@ -137,6 +160,37 @@ impl Catalog {
         let mut changed = entries.clone();
         let result = change(&mut changed)?;
         *entries = changed;
+        Ok(result)
+    }
+
+    /// The sequence `name`.
+    pub(crate) fn sequence(&self, name: &str) -> Option<Arc<Sequence>> {
+        self.sequences.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// All sequences, sorted by name.
+    pub(crate) fn sequences(&self) -> Vec<Arc<Sequence>> {
+        self.sequences.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// The sequences that are dropped with a table, or with one column of it.
+    pub(crate) fn sequences_of(&self, table: &str, column: Option<&str>) -> Vec<Arc<Sequence>> {
+        let is_its = |sequence: &Arc<Sequence>| {
+            let owner = sequence.owner();
+            owner.is_some_and(|owner| owner.table == table && column.is_none_or(|column| owner.column == column))
+        };
+        self.sequences().into_iter().filter(is_its).collect()
+    }
+
+    /// Changes the sequences in one step: if `change` fails, nothing has changed.
+    pub(crate) fn change_sequences<R>(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<String, Arc<Sequence>>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let mut sequences = self.sequences.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = sequences.clone();
+        let result = change(&mut changed)?;
+        *sequences = changed;
         Ok(result)
     }
 }

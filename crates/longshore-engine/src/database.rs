@@ -6,7 +6,7 @@ use std::sync::Arc;
 use longshore_storage::checksum::{Checksum, checksum};
 use longshore_storage::{Memory, Relation, Schema, Transactions};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Check};
 use crate::datafusion::Queries;
 use crate::{Config, Error, Session};
 
@@ -92,7 +92,21 @@ impl Database {
     pub fn keys(&self, table: &str) -> Vec<String> {
         let Some(table) = self.catalog.table(table) else { return Vec::new() };
         let columns = table.relation.schema().columns();
-        table.keys().iter().map(|key| key.described(columns)).collect()
+        table.rules().keys.iter().map(|key| key.described(columns)).collect()
+    }
+
+    /// The CHECK constraints of the table `table` as SQL describes them, in the order of their names; empty if there is
+    /// none.
+    #[must_use]
+    pub fn checks(&self, table: &str) -> Vec<String> {
+        let Some(table) = self.catalog.table(table) else { return Vec::new() };
+        table.rules().checks.iter().map(Check::described).collect()
+    }
+
+    /// The names of all sequences, sorted.
+    #[must_use]
+    pub fn sequence_names(&self) -> Vec<String> {
+        self.catalog.sequences().iter().map(|sequence| sequence.name.clone()).collect()
     }
 
     /// Names of the columns of the table `table`, in order; empty if there is none.

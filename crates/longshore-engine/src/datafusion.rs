@@ -24,8 +24,10 @@ mod predicate;
 mod prune;
 mod pushdown;
 mod reads;
+mod rules;
 mod scan;
 mod scan_stream;
+mod sequences;
 mod statistics;
 mod table;
 mod workers;
@@ -40,12 +42,12 @@ use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_load::{Control, RejectSummary};
-use longshore_storage::{Memory, MergeKind, Relation, Schema, Snapshot};
+use longshore_storage::{Column, Memory, MergeKind, Relation, Schema, Snapshot};
 use sqlparser::ast::{Query, Statement};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Catalog, Check, Origin, Rules, Table};
 use crate::statement::blocking;
 use crate::transaction::Work;
 use crate::{Config, Error, ErrorKind, Report, RowStream};
@@ -59,6 +61,7 @@ pub(crate) use in_situ::{
 };
 use pipeline::Pipeline;
 use plan::Planner;
+pub(crate) use rules::{Checks, Value};
 use workers::Pool;
 
 /// Plans and runs queries over the tables, views and files that a database knows.
@@ -95,6 +98,8 @@ pub(crate) struct Changing<'a> {
     pub(crate) table: &'a Table,
     /// The columns that are set.
     pub(crate) columns: &'a [usize],
+    /// Columns that are not, and whose values are wanted all the same.
+    pub(crate) also: &'a [usize],
     /// Rows that the query knows by a name.
     pub(crate) named: Option<(&'a str, RecordBatch)>,
 }
@@ -156,7 +161,7 @@ impl Queries {
     }
 
     /// The rows to change that the query `statement` finds, which reads the table under the name [`TARGET`] and returns
-    /// the numbers of rows and the new values of the columns.
+    /// the numbers of rows, the new values of the columns that are set, and the others that are wanted.
     pub(crate) async fn find_rows(
         &self,
         statement: Statement,
@@ -170,7 +175,7 @@ impl Queries {
             planner.define_rows(name, rows).map_err(ours)?;
         }
         let rows = self.run_query(planner, statement, control).await?;
-        FoundRows::read(rows, changing.table.relation.schema(), changing.columns).await
+        FoundRows::read(rows, changing.table.relation.schema(), changing.columns, changing.also).await
     }
 
     /// The rows of the INSERT `statement`, whose target is `table`, in the types of its columns.
@@ -182,7 +187,7 @@ impl Queries {
         control: &Arc<Control>,
     ) -> Result<RecordBatch, Error> {
         let planner = self.planner(work, control);
-        planner.insert_into(table);
+        planner.insert_into(table)?;
         let (planner, plan) = Box::pin(logical(planner, statement, control)).await?;
         let (relation, plan) = insert::target(plan)?;
         let physical = Box::pin(planner.physical_insert(&plan)).await?;
@@ -233,7 +238,9 @@ impl Queries {
         let is_rejecting = rejects.is_some();
         let mut planner = self.planner_rejecting(rejects, work, control);
         let threads = threads.unwrap_or(self.files.tuning.threads);
-        planner.insert_into(table);
+        let rules = planner.insert_into(table)?;
+        let schema = table.relation.schema();
+        let checks = Checks::new(&planner.state, &table.name, schema, rules.checks.iter())?;
         if let Some((name, source)) = source {
             planner.define(&name, source, threads);
         }
@@ -250,16 +257,17 @@ impl Queries {
         let Some(pipeline) = pipeline else {
             let rows = self.run(&planner, physical, control)?;
             let rows = if dry_run {
-                insert::dry_run(&relation, rows, control).await?
+                insert::dry_run(&relation, rows, checks.as_ref(), control).await?
             } else {
-                insert::append(&relation, rows, Some(work), control).await?
+                insert::append(&relation, rows, checks.as_ref(), Some(work), control).await?
             };
             return Ok(Appended { rows, rejects: RejectSummary::default() });
         };
         let (context, runtime, shared) = (planner.state.task_ctx(), Handle::current(), Arc::clone(control));
         let work = Arc::clone(work);
         blocking::run(control, move |_| {
-            let target = pipeline::Target { relation: &relation, merge, threads, dry_run };
+            let checks = checks.as_ref();
+            let target = pipeline::Target { relation: &relation, checks, merge, threads, dry_run };
             pipeline.append(&target, &work, &context, &shared, &runtime)
         })
         .await
@@ -273,7 +281,45 @@ impl Queries {
         relation: &Arc<Relation>,
         control: &Arc<Control>,
     ) -> Result<u64, Error> {
-        insert::append(relation, rows, None, control).await
+        insert::append(relation, rows, None, None, control).await
+    }
+
+    /// Those of the checks of `table` that are given, compiled; `None` if there is none.
+    pub(crate) fn checks<'a>(
+        &self,
+        table: &Table,
+        checks: impl Iterator<Item = &'a Check> + Clone,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<Option<Checks>, Error> {
+        if checks.clone().next().is_none() {
+            return Ok(None);
+        }
+        let planner = self.planner(work, control);
+        Checks::new(&planner.state, &table.name, table.relation.schema(), checks)
+    }
+
+    /// Refuses rules that a table of this name and schema cannot follow.
+    pub(crate) fn check_rules(
+        &self,
+        table: &str,
+        schema: &Schema,
+        rules: &Rules,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<(), Error> {
+        rules::check(&self.planner(work, control).state, table, schema, rules)
+    }
+
+    /// What `column` takes that no value is given for.
+    pub(crate) fn value(
+        &self,
+        column: &Column,
+        origin: &Origin,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<Value, Error> {
+        rules::value(&self.planner(work, control).state, column, origin)
     }
 
     /// Names and types of the columns of `query`, which is not run.

@@ -46,6 +46,22 @@ pub enum ErrorKind {
     Duplicate,
     /// A foreign key would not hold: a row refers to none, or others refer to the row that goes.
     ForeignKey,
+    /// A row is not as a CHECK wants it.
+    Check,
+    /// A value was given for a column that is GENERATED ALWAYS.
+    Generated,
+    /// A value that is out of bounds.
+    OutOfRange,
+    /// A sequence has no more numbers.
+    SequenceLimit,
+    /// A state that the statement needs is not there.
+    State,
+    /// A constraint of the name is there already.
+    DuplicateObject,
+    /// A value is not of the type that is wanted.
+    TypeMismatch,
+    /// The name is that of something else, such as a view instead of a table.
+    WrongObject,
     /// A statement that cannot run in a transaction block, or not any more.
     ActiveTransaction,
     /// A statement that needs a transaction block.
@@ -80,6 +96,14 @@ impl ErrorKind {
             Self::NotNull => "23502",
             Self::Duplicate => "23505",
             Self::ForeignKey => "23503",
+            Self::Check => "23514",
+            Self::Generated => "428C9",
+            Self::OutOfRange => "22003",
+            Self::SequenceLimit => "2200H",
+            Self::State => "55000",
+            Self::DuplicateObject => "42710",
+            Self::TypeMismatch => "42804",
+            Self::WrongObject => "42809",
             Self::ActiveTransaction => "25001",
             Self::NoTransaction => "25P01",
             Self::NoSavepoint => "3B001",
@@ -161,6 +185,8 @@ impl std::error::Error for Error {}
 impl From<LoadError> for Error {
     fn from(error: LoadError) -> Self {
         let kind = match &error {
+            LoadError::Violated(_) => ErrorKind::Check,
+            LoadError::NoNumbers(_) => ErrorKind::SequenceLimit,
             LoadError::Io { .. } | LoadError::Shrunk { .. } => ErrorKind::Io,
             LoadError::Bad(_)
             | LoadError::TooManyRejects(_)

@@ -1,11 +1,15 @@
 //! A session: one connection's way to execute statements, one after the other.
 
+mod last_numbers;
+
 use std::fmt;
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
 use longshore_load::Control;
 use longshore_storage::Datum;
+
+pub(crate) use last_numbers::LastNumbers;
 
 use crate::prepared::Prepared;
 use crate::sql::secrets;

@@ -1,7 +1,8 @@
 //! SQL text to syntax trees.
 //!
 //! What sqlparser reads, it reads, in PostgreSQL's dialect ([`dialect`]); COPY, EXPORT DATABASE and IMPORT DATABASE
-//! have a parser of their own ([`copy`]), because their options are ours and an error shall point at the option.
+//! have a parser of their own ([`copy`]), because their options are ours and an error shall point at the option, and
+//! so have sequences ([`sequence`]), whose options come in any order.
 //! Not here: what a statement means (`statement`).
 
 pub(crate) mod copy;
@@ -11,9 +12,11 @@ pub(crate) mod dialect;
 pub(crate) mod names;
 mod option_list;
 pub(crate) mod options;
+pub(crate) mod overriding;
 pub(crate) mod references;
 pub(crate) mod repeated;
 pub(crate) mod secrets;
+pub(crate) mod sequence;
 pub(crate) mod split;
 pub(crate) mod types;
 
@@ -25,6 +28,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use crate::Error;
 use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, ImportStatement};
 use dialect::LongshoreDialect;
+use sequence::SequenceStatement;
 
 /// One statement, parsed.
 #[derive(Debug)]
@@ -43,6 +47,8 @@ pub(crate) enum Parsed {
     Export(ExportStatement),
     /// IMPORT DATABASE.
     Import(ImportStatement),
+    /// CREATE SEQUENCE and ALTER SEQUENCE.
+    Sequence(SequenceStatement),
 }
 
 /// Parses exactly one statement, with or without a semicolon behind it.
@@ -54,11 +60,17 @@ fn parse_tame(sql: &str) -> Result<Parsed, Error> {
     let tokens = Tokenizer::new(&LongshoreDialect, sql).tokenize_with_location();
     let mut tokens = tokens.map_err(|error| syntax(error.into()))?;
     free_argument_names(&mut tokens);
+    let overriding = overriding::take(&mut tokens);
     depth::check_tokens(&tokens)?;
     let mut parser = Parser::new(&LongshoreDialect).with_tokens_with_locations(tokens);
     let mut parsed = parse_one(&mut parser)?;
     match &mut parsed {
-        Parsed::Sql(statement) => depth::tame(statement.as_mut())?,
+        Parsed::Sql(statement) => {
+            depth::tame(statement.as_mut())?;
+            if let Some(overriding) = overriding {
+                overriding::put(overriding, statement);
+            }
+        }
         Parsed::CopyFrom(copy) => {
             if let CopySource::Query(query) = &mut copy.source {
                 depth::tame(query.as_mut())?;
@@ -72,7 +84,7 @@ fn parse_tame(sql: &str) -> Result<Parsed, Error> {
                 depth::tame(query.as_mut())?;
             }
         }
-        Parsed::Empty | Parsed::CreateFrom(_) | Parsed::Export(_) | Parsed::Import(_) => {}
+        Parsed::Empty | Parsed::CreateFrom(_) | Parsed::Export(_) | Parsed::Import(_) | Parsed::Sequence(_) => {}
     }
     Ok(parsed)
 }
@@ -102,6 +114,8 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
     }
     let parsed = if let Some(parsed) = copy::own_statement(parser)? {
         parsed
+    } else if let Some(statement) = sequence::statement(parser)? {
+        Parsed::Sequence(statement)
     } else if let Some(create) = create_as::create_table_as(parser)? {
         Parsed::Sql(Box::new(create))
     } else {

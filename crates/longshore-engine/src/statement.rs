@@ -17,12 +17,14 @@ mod insert;
 pub(crate) mod prepare;
 mod refuse;
 mod rejects;
+mod rows;
+mod sequence;
 mod show;
 mod transaction;
 mod unload;
 mod view;
 
-pub(crate) use change::plain_select;
+pub(crate) use change::{expression, plain_select};
 pub(crate) use create::{Key, Role, kind_name};
 
 use std::borrow::Cow;
@@ -37,6 +39,7 @@ use prepare::Execution;
 use crate::catalog::Catalog;
 use crate::prepared::{Done, Prepared, literal};
 use crate::session::Streams;
+use crate::sql::sequence::{SequenceStatement, Verb};
 use crate::sql::{self, Parsed, repeated};
 use crate::transaction::{Block, Nature, Work};
 use crate::{Database, Error, Outcome, Report, RowStream};
@@ -144,6 +147,8 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         Parsed::CreateFrom(_) => Nature::Definite("CREATE TABLE"),
         Parsed::Export(_) => Nature::Definite("EXPORT DATABASE"),
         Parsed::Import(_) => Nature::Definite("IMPORT DATABASE"),
+        Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => Nature::Definite("CREATE SEQUENCE"),
+        Parsed::Sequence(_) => Nature::Definite("ALTER SEQUENCE"),
         Parsed::Sql(statement) => match statement.as_ref() {
             Statement::CreateTable(_) => Nature::Definite("CREATE TABLE"),
             Statement::CreateView(_) => Nature::Definite("CREATE VIEW"),
@@ -167,6 +172,7 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::CreateFrom(create) => create_from::create_from(context, *create).await,
         Parsed::Export(export) => export::export(context, &export).await,
         Parsed::Import(import) => import::import(context, &import).await,
+        Parsed::Sequence(statement) => sequence::run(context, &statement),
         Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }
 }
@@ -191,6 +197,9 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
         } => drop::drop_objects(context, object_type, if_exists, &names, cascade, temporary),
         Statement::Drop { object_type: ObjectType::Index, if_exists, names, .. } => {
             index::drop_indexes(context, if_exists, &names)
+        }
+        Statement::Drop { object_type: ObjectType::Sequence, if_exists, names, cascade, temporary: false, .. } => {
+            sequence::drop_sequences(context, if_exists, &names, cascade)
         }
         Statement::Truncate(truncate) => drop::truncate(context, &truncate),
         Statement::ExplainTable { table_name, .. } => show::describe(context, &table_name).await,

@@ -11,6 +11,7 @@ use longshore_storage::{
     ColumnRange, Isolation, Relation, Savepoint, Snapshot, Transaction, TransactionError, Transactions,
 };
 
+use crate::session::LastNumbers;
 use crate::{Error, ErrorKind};
 
 /// How a transaction runs.
@@ -24,16 +25,43 @@ pub(crate) struct Modes {
 pub(crate) struct Work {
     /// `None` once it has ended.
     transaction: Mutex<Option<Transaction>>,
+    /// What sequences gave its session.
+    numbers: Arc<LastNumbers>,
+    /// Whether the user wants nothing to be changed.
+    forbids_changes: bool,
 }
 
 impl Work {
-    pub(crate) fn begin(transactions: &Arc<Transactions>, modes: Modes) -> Arc<Self> {
+    /// Begins a transaction of the session that `numbers` belong to; `forbids_changes` says that the user wants it to
+    /// change nothing, not only that it will not.
+    pub(crate) fn begin(
+        transactions: &Arc<Transactions>,
+        modes: Modes,
+        numbers: &Arc<LastNumbers>,
+        forbids_changes: bool,
+    ) -> Arc<Self> {
         let transaction = if modes.read_only {
             transactions.begin_read_only(modes.isolation)
         } else {
             transactions.begin(modes.isolation)
         };
-        Arc::new(Self { transaction: Mutex::new(Some(transaction)) })
+        Arc::new(Self { transaction: Mutex::new(Some(transaction)), numbers: Arc::clone(numbers), forbids_changes })
+    }
+
+    /// What sequences gave its session, to be changed: refused where nothing shall be.
+    pub(crate) fn numbers_to_change(&self, what: &str) -> Result<&LastNumbers, Error> {
+        if self.forbids_changes {
+            return Err(Error::new(
+                ErrorKind::ReadOnly,
+                format!("{what} cannot be called in a read-only transaction; begin one that is READ WRITE"),
+            ));
+        }
+        Ok(&self.numbers)
+    }
+
+    /// What sequences gave its session.
+    pub(crate) fn numbers(&self) -> &LastNumbers {
+        &self.numbers
     }
 
     /// The rows of `relation` that it sees now: what it changes afterwards does not show.
@@ -103,6 +131,7 @@ pub(crate) enum Nature {
 /// A session's transaction block, if one is open, and what new ones are like.
 pub(crate) struct Block {
     transactions: Arc<Transactions>,
+    numbers: Arc<LastNumbers>,
     defaults: Modes,
     state: State,
 }
@@ -140,7 +169,7 @@ impl Block {
     /// No block is open.
     pub(crate) fn new(transactions: Arc<Transactions>) -> Self {
         let defaults = Modes { isolation: Isolation::Serializable, read_only: false };
-        Self { transactions, defaults, state: State::Idle }
+        Self { transactions, numbers: Arc::default(), defaults, state: State::Idle }
     }
 
     /// What transactions are like that do not say it themselves.
@@ -180,7 +209,8 @@ impl Block {
                 check_access(nature, self.defaults)?;
                 // What takes effect at once does so beside its transaction, which then only reads.
                 let read_only = nature != Nature::Writes;
-                let work = Work::begin(&self.transactions, Modes { read_only, ..self.defaults });
+                let modes = Modes { read_only, ..self.defaults };
+                let work = Work::begin(&self.transactions, modes, &self.numbers, self.defaults.read_only);
                 let done = statement(&work).await?;
                 work.commit()?;
                 return Ok(done);
@@ -204,7 +234,9 @@ impl Block {
                 ),
             ));
         }
-        let work = open.work.get_or_insert_with(|| Work::begin(&self.transactions, open.modes));
+        let (transactions, numbers) = (&self.transactions, &self.numbers);
+        let begin = || Work::begin(transactions, open.modes, numbers, open.modes.read_only);
+        let work = open.work.get_or_insert_with(begin);
         let work = Arc::clone(work);
         // A statement that is given up half-way leaves the block as one that fails does.
         self.state = State::Failed(open);

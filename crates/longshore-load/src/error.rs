@@ -30,6 +30,10 @@ pub enum LoadError {
     },
     /// A field or a record that cannot be taken.
     Bad(Box<BadField>),
+    /// A record that violates a check.
+    Violated(Box<BadField>),
+    /// There are not as many numbers as records.
+    NoNumbers(String),
     /// More records were rejected than may be.
     TooManyRejects(Box<TooManyRejects>),
     /// The text is not what the options say, as a whole.
@@ -132,7 +136,7 @@ impl fmt::Display for LoadError {
             Self::Shrunk { file } => {
                 write!(f, "{file}: the file became shorter while it was read; load it again when nothing writes to it")
             }
-            Self::Bad(bad) => bad.fmt(f),
+            Self::Bad(bad) | Self::Violated(bad) => bad.fmt(f),
             Self::TooManyRejects(rejects) => rejects.fmt(f),
             Self::Unfit { file, problem } => write!(f, "{file}: {problem}"),
             Self::Dialect(error) => error.fmt(f),
@@ -143,7 +147,9 @@ impl fmt::Display for LoadError {
                  the columns with their types, or save it to a file first ({error})"
             ),
             Self::Cancelled => f.write_str("the statement was cancelled"),
-            Self::Options(problem) | Self::Filter(problem) | Self::Query(problem) => f.write_str(problem),
+            Self::Options(problem) | Self::Filter(problem) | Self::Query(problem) | Self::NoNumbers(problem) => {
+                f.write_str(problem)
+            }
         }
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct FieldPlan {
 enum Filler {
     Null,
     RecordNumber,
+    /// Of the source of numbers at this place.
+    Number(usize),
     Constant {
         decoder: Box<Decoder>,
         /// One row of one field: the text of the value.
@@ -106,6 +108,13 @@ impl FieldPlan {
                 Some(Fill::Constant(text)) => constant(file, definition, text, kernel)?,
                 Some(Fill::RecordNumber) if definition.column_type == ColumnType::BigInt => Filler::RecordNumber,
                 Some(Fill::RecordNumber) => return Err(no_bigint(definition)),
+                Some(Fill::Number(source)) => {
+                    match definition.column_type {
+                        ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt => {}
+                        _ => return Err(no_bigint(definition)),
+                    }
+                    Filler::Number(*source)
+                }
                 None | Some(Fill::Null) if definition.nullable => Filler::Null,
                 None | Some(Fill::Null) if input.names.is_some() => return Err(not_in_header(file, definition)),
                 None | Some(Fill::Null) => return Err(not_null(file, definition)),
@@ -119,7 +128,7 @@ impl FieldPlan {
     /// Bytes of heap that constants need at most in each call of [`FieldPlan::decode`].
     pub(crate) fn constant_bytes(&self) -> usize {
         let bytes = |(_, filler): &(usize, Filler)| match filler {
-            Filler::Null | Filler::RecordNumber => 0,
+            Filler::Null | Filler::RecordNumber | Filler::Number(_) => 0,
             Filler::Constant { text, .. } => text.rows().text_bytes(),
         };
         self.fillers.iter().map(bytes).sum()
@@ -206,7 +215,7 @@ impl FieldPlan {
 
     /// Whether a column gets the numbers of records.
     pub(crate) fn is_numbered(&self) -> bool {
-        self.fillers.iter().any(|(_, filler)| matches!(filler, Filler::RecordNumber))
+        self.fillers.iter().any(|(_, filler)| matches!(filler, Filler::RecordNumber | Filler::Number(_)))
     }
 
     /// Fills the columns that no field goes to, for `rows` of `piece`.
@@ -266,6 +275,28 @@ impl Filler {
                 };
                 for (row, slot) in slots[..count].iter_mut().enumerate() {
                     slot.write(piece.number(rows.record(row).0) as i64);
+                }
+            }
+            // Who gives the numbers keeps to the type of the column.
+            Self::Number(source) => {
+                let number = |row: usize| piece.number_of(*source, rows.record(row).0);
+                match &mut column.values {
+                    SpareValues::I16(slots) => {
+                        slots[..count].iter_mut().enumerate().for_each(|(row, slot)| {
+                            slot.write(number(row) as i16);
+                        });
+                    }
+                    SpareValues::I32(slots) => {
+                        slots[..count].iter_mut().enumerate().for_each(|(row, slot)| {
+                            slot.write(number(row) as i32);
+                        });
+                    }
+                    SpareValues::I64(slots) => {
+                        slots[..count].iter_mut().enumerate().for_each(|(row, slot)| {
+                            slot.write(number(row));
+                        });
+                    }
+                    _ => unreachable!("the plan gives numbers to columns of integers only"),
                 }
             }
         }

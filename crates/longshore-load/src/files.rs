@@ -16,7 +16,7 @@ use crate::numbering::RecordCounts;
 use crate::options::PIECE_BYTES_DEFAULT;
 use crate::preamble::Fields;
 use crate::span::{Span, Spans, Surroundings};
-use crate::{Control, Fill, InputFile, LoadError, Meter, Mode, Source, TextFormat, TextOptions, Tuning};
+use crate::{Control, Fill, InputFile, LoadError, Meter, Mode, NumberSource, Source, TextFormat, TextOptions, Tuning};
 
 /// Files that are open before their turn, at most.
 const FILES_AHEAD_MAX: usize = 4;
@@ -33,6 +33,8 @@ pub(crate) struct Files {
     count: usize,
     /// No more spans shall be claimed, and workers shall no longer wait for each other.
     stops: Arc<Stops>,
+    /// How many records the spans have, if a column asks for their numbers.
+    record_counts: RecordCounts,
     state: Mutex<State>,
 }
 
@@ -101,8 +103,8 @@ pub(crate) struct OpenFile {
     pub(crate) piece_bytes: usize,
     /// Whether a column asks for the numbers of records.
     pub(crate) is_numbered: bool,
-    /// How many records its spans have, if a column asks for their numbers.
-    pub(crate) record_counts: RecordCounts,
+    /// Number of its first span among those of all files.
+    pub(crate) first_span: u64,
     /// What each field is, for messages.
     pub(crate) fields: Vec<Option<Column>>,
     /// What was to be opened.
@@ -153,7 +155,8 @@ impl Files {
         let count = inputs.len();
         let plan = FilesPlan { schema, outputs, options, tuning, memory: Arc::clone(memory) };
         let state = State { queue: Queue::new(inputs, memory), current: None, sequence_base: 0 };
-        let files = Self { plan, count, stops: Arc::default(), state: Mutex::new(state) };
+        let record_counts = RecordCounts::default();
+        let files = Self { plan, count, stops: Arc::default(), record_counts, state: Mutex::new(state) };
         {
             let mut state = files.state();
             files.open_next(&mut state, control)?;
@@ -174,6 +177,16 @@ impl Files {
     /// Whether to go on behind records that cannot be taken.
     pub(crate) fn is_lenient(&self) -> bool {
         !self.plan.options.on_error.stops()
+    }
+
+    /// How many records the spans have, if a column asks for their numbers.
+    pub(crate) fn record_counts(&self) -> &RecordCounts {
+        &self.record_counts
+    }
+
+    /// Where numbers come from that columns ask for.
+    pub(crate) fn numbers(&self) -> &[Arc<dyn NumberSource>] {
+        &self.plan.options.numbers
     }
 
     /// The columns that are decoded together, for [`OpenFile::plans`] of the same index.
@@ -239,7 +252,7 @@ impl Files {
             control.progress.add(meter.take(), 0);
         }
         if let Some((input, source)) = state.queue.next() {
-            let file = self.open(input, source?, control)?;
+            let file = self.open(input, source?, state.sequence_base, control)?;
             control.progress.add(file.bytes_done(file.spans.preamble_bytes()), 0);
             state.current = Some(Arc::new(file));
         }
@@ -261,7 +274,14 @@ impl Files {
         Spans::new(file.input.open_counted(memory)?, Fields::Known(&file.fields), &surroundings).map(|(spans, _)| spans)
     }
 
-    fn open(&self, mut input: InputFile, source: Source, control: &Control) -> Result<OpenFile, LoadError> {
+    /// Opens the file whose first span has the number `first_span`.
+    fn open(
+        &self,
+        mut input: InputFile,
+        source: Source,
+        first_span: u64,
+        control: &Control,
+    ) -> Result<OpenFile, LoadError> {
         let FilesPlan { outputs, options, tuning, memory, .. } = &self.plan;
         let name = source.name.clone();
         let meter = source.meter().cloned();
@@ -292,7 +312,7 @@ impl Files {
             PIECE_BYTES_DEFAULT.max(preamble.record_bytes.saturating_mul(PIECE_RECORDS_MIN).min(PIECE_BYTES_MAX))
         });
         // Who decodes by plans of their own need the numbers as well.
-        let has_number = input.fills.iter().any(|(_, fill)| *fill == Fill::RecordNumber);
+        let has_number = input.fills.iter().any(|(_, fill)| matches!(fill, Fill::RecordNumber | Fill::Number(_)));
         let is_numbered = has_number
             && plans.iter().zip(outputs).any(|(plan, output)| plan.is_numbered() || output.columns.is_empty());
         Ok(OpenFile {
@@ -302,7 +322,7 @@ impl Files {
             plans,
             piece_bytes: piece_bytes.max(1),
             is_numbered,
-            record_counts: RecordCounts::default(),
+            first_span,
             fields,
             input,
             meter,

@@ -70,6 +70,9 @@ pub enum Fill {
     /// The number of the record in its file, from 1; header and skipped lines do not count, rejected records do. Of BIGINT
     /// columns.
     RecordNumber,
+    /// The next number of one of [`crate::TextOptions::numbers`], by its place there: each record takes one, in the order
+    /// of the files, rejected ones included. Of SMALLINT, INTEGER and BIGINT columns.
+    Number(usize),
 }
 
 impl InputFile {

@@ -6,6 +6,7 @@
 //!
 //! The result is the same for every kernel, thread count, piece size and span size. Not here: SQL, DataFusion, tokio.
 
+mod check;
 mod control;
 mod error;
 mod field_names;
@@ -26,6 +27,7 @@ mod span;
 mod unload;
 mod worker;
 
+pub use check::{RowCheck, RowViolation};
 pub use control::{Control, Progress};
 pub use error::{BadField, LoadError};
 pub use field_names::{FieldNames, OtherFields};
@@ -36,6 +38,7 @@ pub use input::{FieldTarget, Fill, InputFile, TextFormat};
 pub use load::{LoadReport, copy_from, dry_run, load_into};
 pub use longshore_csv::decode::{MomentFormat, ValueType};
 pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel, RECORD_BYTES_MAX, RecordFormat};
+pub use numbering::NumberSource;
 pub use options::{
     ColumnChoice, ColumnValues, Header, Mode, PIECE_BYTES_DEFAULT, TextOptions, TrailingDelimiter, Tuning, ValueOptions,
 };

@@ -7,12 +7,17 @@ use std::time::Instant;
 use longshore_storage::{ARENA_BLOCK_BYTES, Append, Arena, Memory, PartitionBuffer, Relation, Schema};
 use std::sync::Arc;
 
+use crate::check::{BLOCK_BYTES, Checker};
+use crate::fields::BadValue;
 use crate::files::{Files, Output, Work};
 use crate::fill::Target;
-use crate::position::bad_record;
+use crate::position::{bad_record, violated};
 use crate::reject::{RejectOrder, SpanRejects};
 use crate::worker::{Cursor, Scratch};
-use crate::{Control, InputFile, LoadError, RejectSummary, TextOptions, Tuning};
+use crate::{Control, InputFile, LoadError, RejectSummary, RowCheck, RowViolation, TextOptions, Tuning};
+
+/// Place of the columns that are checked among the outputs of a pass.
+const CHECKED: usize = 1;
 
 /// What a load did, or would do.
 #[derive(Clone, Debug, Default)]
@@ -87,14 +92,16 @@ fn load(
 ) -> Result<LoadReport, LoadError> {
     let begin = Instant::now();
     let rejects = RejectOrder::new(options, memory)?;
-    let output = Output { schema: Arc::clone(schema), columns: (0..schema.columns().len()).collect() };
-    let files = Files::new(inputs, Arc::clone(schema), vec![output], options.clone(), tuning.clone(), memory, control)?;
+    let mut outputs = vec![Output { schema: Arc::clone(schema), columns: (0..schema.columns().len()).collect() }];
+    outputs.extend(options.check.as_ref().map(|check| Output::of(schema, check.columns())));
+    let files = Files::new(inputs, Arc::clone(schema), outputs, options.clone(), tuning.clone(), memory, control)?;
     let load = Load {
         files: &files,
         schema,
         memory,
         append,
         rejects: rejects.as_ref(),
+        check: options.check.as_ref(),
         rows: AtomicU64::new(0),
         control,
         failure: Failure::default(),
@@ -130,6 +137,7 @@ struct Load<'a> {
     append: Option<&'a Append<'a>>,
     /// `None` if the first bad record ends the load.
     rejects: Option<&'a RejectOrder>,
+    check: Option<&'a Arc<dyn RowCheck>>,
     /// Rows that were taken.
     rows: AtomicU64,
     control: &'a Control,
@@ -142,6 +150,10 @@ impl Load<'_> {
         let _stop_on_panic = StopOnPanic(self.files);
         let mut arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
         let mut scratch = Scratch::default();
+        let mut checker = self.check.map(|check| {
+            let arena = Arena::new(Arc::clone(self.memory), BLOCK_BYTES);
+            Checker::new(check, self.files.output(CHECKED), arena)
+        });
         while !self.failure.exists() {
             let work = match self.files.claim(self.control) {
                 Ok(Some(work)) => work,
@@ -149,7 +161,7 @@ impl Load<'_> {
                 Err((sequence, error)) => return self.fail(sequence, error),
             };
             let mut rejects = self.rejects.map(|order| SpanRejects::new(order, &work));
-            let filled = self.fill(&work, &mut arena, &mut scratch, rejects.as_mut());
+            let filled = self.fill(&work, &mut arena, &mut scratch, rejects.as_mut(), checker.as_mut());
             let sound = work.finish();
             let kept = sound.and(filled).map_err(|error| (work.sequence, error)).and_then(|buffers| {
                 if let Some((order, rejects)) = self.rejects.zip(rejects) {
@@ -184,10 +196,12 @@ impl Load<'_> {
         arena: &mut Arena,
         scratch: &mut Scratch,
         mut rejects: Option<&mut SpanRejects>,
+        mut checker: Option<&mut Checker<'_>>,
     ) -> Result<Vec<PartitionBuffer>, LoadError> {
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
-        let mut bad = Vec::new();
-        let mut cursor = Cursor::new(self.files, work, scratch);
+        let mut bad: Vec<BadValue> = Vec::new();
+        let mut selected = Vec::new();
+        let mut cursor = Cursor::new(self.files, work, scratch)?;
         loop {
             if self.control.is_cancelled() {
                 return Err(LoadError::Cancelled);
@@ -201,16 +215,36 @@ impl Load<'_> {
                 return Ok(buffers);
             };
             let (plan, schema) = (&work.file.plans[0], self.schema);
+            let mut violations: &[RowViolation] = &[];
+            let mut kept: &[u32] = &[];
+            if let Some(checker) = &mut checker {
+                let rows = if rejects.is_some() { piece.rows } else { piece.sound_rows() };
+                let found = checker.find(&work.file.plans[CHECKED], rows, &piece);
+                found.map_err(|refusal| refusal.explain(work, &piece))?;
+                (violations, kept) = (&checker.found, &checker.kept);
+            }
             let target = Target { plan, schema, bytes_left, buffers: &mut buffers, arena };
             let rows = if let Some(rejects) = &mut rejects {
                 bad.clear();
-                let taken = target.take(piece.rows, &piece, Some(&mut bad));
+                let rows = if violations.is_empty() { piece.rows } else { piece.rows.select(kept, &mut selected) };
+                let taken = target.take(rows, &piece, Some(&mut bad));
                 let taken = taken.map_err(|refusal| refusal.explain(work, &piece))?;
-                rejects.add(work, &piece, &bad)?;
+                if !violations.is_empty() {
+                    for bad in &mut bad {
+                        bad.error.row = kept[bad.error.row] as usize;
+                    }
+                }
+                rejects.add(work, &piece, &bad, violations)?;
                 taken
             } else {
-                let taken = target.take(piece.sound_rows(), &piece, None);
+                let sound = piece.sound_rows();
+                let first = violations.first();
+                let rows = first.map_or(sound, |violation| sound.truncated(violation.row));
+                let taken = target.take(rows, &piece, None);
                 let taken = taken.map_err(|refusal| refusal.explain(work, &piece))?;
+                if let Some(violation) = first {
+                    return Err(violated(work, &piece, violation));
+                }
                 if let Some(defect) = piece.defects.first() {
                     return Err(bad_record(work, &piece, defect));
                 }

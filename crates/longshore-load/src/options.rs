@@ -2,10 +2,12 @@
 
 mod values;
 
+use std::sync::Arc;
+
 use longshore_csv::{Dialect, Kernel, RowText};
 use longshore_storage::MergeKind;
 
-use crate::{OnError, RejectLimit, TextFormat};
+use crate::{NumberSource, OnError, RejectLimit, RowCheck, TextFormat};
 
 pub use values::{ColumnValues, ValueOptions};
 
@@ -32,6 +34,10 @@ pub struct TextOptions {
     pub on_error: OnError,
     /// How many of them there may be.
     pub reject_limit: RejectLimit,
+    /// What must hold of rows that are loaded. Queries over files do not heed it.
+    pub check: Option<Arc<dyn RowCheck>>,
+    /// Where the numbers of [`crate::Fill::Number`] come from.
+    pub numbers: Vec<Arc<dyn NumberSource>>,
 }
 
 impl TextOptions {
@@ -61,6 +67,8 @@ impl TextOptions {
             mode: Mode::Exact,
             on_error: OnError::Stop,
             reject_limit: RejectLimit::None,
+            check: None,
+            numbers: Vec::new(),
         }
     }
 }

@@ -9,7 +9,7 @@ use longshore_csv::{Defect, Dialect, ShapeErrorKind};
 use crate::fields::BadValue;
 use crate::files::Work;
 use crate::worker::Piece;
-use crate::{BadField, LoadError};
+use crate::{BadField, LoadError, RowViolation};
 
 /// The error for a bad field of a piece.
 pub(crate) fn bad_value(work: &Work, piece: &Piece<'_>, bad: &BadValue) -> LoadError {
@@ -30,6 +30,15 @@ pub(crate) fn bad_record(work: &Work, piece: &Piece<'_>, defect: &Defect) -> Loa
     field.reason.clone_from(&defect.reason);
     field.remedy.clone_from(&defect.remedy);
     LoadError::Bad(Box::new(field))
+}
+
+/// The error for a row of a piece that violates a check.
+pub(crate) fn violated(work: &Work, piece: &Piece<'_>, violation: &RowViolation) -> LoadError {
+    let (start, end) = piece.record(violation.row);
+    let (start, end) = (piece.start + start, piece.start + end);
+    let mut field = report(work, start, &work.text()[start..end]);
+    field.reason.clone_from(&violation.reason);
+    LoadError::Violated(Box::new(field))
 }
 
 /// The error for a quote that is open at the end of the file; the record that holds it begins at or after `start` in

@@ -84,7 +84,7 @@ const RETURNED: usize = 0;
 const FILTERED: usize = 1;
 
 impl Output {
-    fn of(schema: &Schema, columns: &[usize]) -> Self {
+    pub(crate) fn of(schema: &Schema, columns: &[usize]) -> Self {
         let selected = columns.iter().map(|&column| schema.columns()[column].clone()).collect();
         Self { schema: Arc::new(Schema::new(selected)), columns: columns.to_vec() }
     }
@@ -108,7 +108,12 @@ impl Output {
     }
 
     /// Room for `rows`.
-    fn buffer(&self, plan: &FieldPlan, rows: Rows<'_>, arena: &mut Arena) -> Result<PartitionBuffer, Refusal> {
+    pub(crate) fn buffer(
+        &self,
+        plan: &FieldPlan,
+        rows: Rows<'_>,
+        arena: &mut Arena,
+    ) -> Result<PartitionBuffer, Refusal> {
         let heap_bytes = rows.text_bytes() + plan.constant_bytes() + PADDING;
         PartitionBuffer::with_capacity(&self.schema, rows.count(), heap_bytes, arena)
             .map(PartitionBuffer::without_bounds)
@@ -288,8 +293,9 @@ impl ScanWorker {
             bad.clear();
             let mut buffers = Buffers { arena, selected, bad, ready };
             let made = scan.sound_batches(all, &piece, &work.file.plans, &mut buffers);
-            let told =
-                made.map_err(|refusal| refusal.explain(&work, &piece)).and_then(|()| rejects.add(&work, &piece, bad));
+            let told = made
+                .map_err(|refusal| refusal.explain(&work, &piece))
+                .and_then(|()| rejects.add(&work, &piece, bad, &[]));
             if let Err(error) = told {
                 return fail(error);
             }
@@ -315,7 +321,8 @@ impl ScanWorker {
         }
         match scan.files.claim(&scan.control)? {
             Some(work) => {
-                let cursor = Cursor::new(&scan.files, &work, &mut self.scratch);
+                let cursor =
+                    Cursor::new(&scan.files, &work, &mut self.scratch).map_err(|error| (work.sequence, error))?;
                 let rejects = scan.rejects.as_ref().map(|all| SpanRejects::new(&all.order, &work));
                 self.current = Some(Current { work, cursor, rejects });
             }

@@ -5,7 +5,7 @@
 use longshore_csv::{Defect, DefectKind, Dialect, Marks, PADDING, Padded, RowText, Rows, Scanner, TextTraits};
 
 use crate::files::{Files, Language, Work};
-use crate::numbering::first_record;
+use crate::numbering::{First, first_record};
 use crate::position::{UNCLOSED_QUOTE, unclosed_quote};
 use crate::{LoadError, Mode};
 
@@ -25,8 +25,8 @@ pub(crate) struct Scratch {
 /// How far the parse of one span is.
 pub(crate) struct Cursor {
     position: usize,
-    /// Number of the next record in the file, if a column asks for it.
-    next_record: Option<u64>,
+    /// Numbers of the next record, if a column asks for them.
+    next_record: Option<First>,
     reader: Reader,
 }
 
@@ -45,8 +45,8 @@ pub(crate) struct Piece<'a> {
     /// Records that are none, in their order. Of plain CSV at most one, and no rows behind it, unless the pass is
     /// lenient.
     pub(crate) defects: Vec<Defect>,
-    /// Number of the first record in the file, if a column asks for it.
-    pub(crate) first_record: Option<u64>,
+    /// Numbers of the first record, if a column asks for them.
+    pub(crate) first_record: Option<First>,
     /// The rows, if they were rewritten and do not stand in the piece itself.
     rewritten: Option<&'a RowText>,
 }
@@ -83,9 +83,12 @@ impl<'a> Piece<'a> {
 
 impl Cursor {
     /// At the start of the span.
-    pub(crate) fn new(files: &Files, work: &Work, scratch: &mut Scratch) -> Self {
-        let next_record = work.file.is_numbered.then(|| first_record(files, work, scratch));
-        Self { next_record, ..Self::unnumbered(files, work, scratch) }
+    ///
+    /// # Errors
+    /// When there are not as many numbers as records.
+    pub(crate) fn new(files: &Files, work: &Work, scratch: &mut Scratch) -> Result<Self, LoadError> {
+        let next_record = if work.file.is_numbered { Some(first_record(files, work, scratch)?) } else { None };
+        Ok(Self { next_record, ..Self::unnumbered(files, work, scratch) })
     }
 
     /// At the start of the span, without knowing the numbers of its records.
@@ -131,7 +134,14 @@ impl Cursor {
                 if marks.line_ends() == 0 {
                     let defects = vec![never_closed(length)];
                     let rows = Rows::new(text, marks, *shape, *traits, dialect).rows;
-                    Piece { start, bytes: length, rows, defects, first_record: self.next_record, rewritten: None }
+                    Piece {
+                        start,
+                        bytes: length,
+                        rows,
+                        defects,
+                        first_record: self.next_record.clone(),
+                        rewritten: None,
+                    }
                 } else {
                     let mut errors = Vec::new();
                     let records = if files.is_lenient() {
@@ -142,7 +152,14 @@ impl Cursor {
                     errors.extend(records.error);
                     let defects = errors.into_iter().map(Defect::from).collect();
                     let bytes = records.consumed.min(length);
-                    Piece { start, bytes, rows: records.rows, defects, first_record: self.next_record, rewritten: None }
+                    Piece {
+                        start,
+                        bytes,
+                        rows: records.rows,
+                        defects,
+                        first_record: self.next_record.clone(),
+                        rewritten: None,
+                    }
                 }
             }
             (_, Language::Other { format, .. }) => {
@@ -165,14 +182,16 @@ impl Cursor {
                     bytes,
                     rows: rows.rows(),
                     defects,
-                    first_record: self.next_record,
+                    first_record: self.next_record.clone(),
                     rewritten: Some(rows),
                 }
             }
             (Reader::Other, Language::Csv { .. }) => unreachable!("the cursor is that of this file"),
         };
         self.position += piece.bytes;
-        self.next_record = self.next_record.map(|number| number + piece.records());
+        if let Some(next) = &mut self.next_record {
+            next.advance(piece.records());
+        }
         Ok(Some(piece))
     }
 }

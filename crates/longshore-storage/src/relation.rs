@@ -94,6 +94,12 @@ impl Relation {
         self
     }
 
+    /// The name that messages give it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.table.name()
+    }
+
     /// The schema.
     #[must_use]
     pub fn schema(&self) -> &Arc<Schema> {

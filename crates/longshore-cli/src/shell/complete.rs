@@ -83,7 +83,7 @@ impl Names {
             tables.iter().filter(|table| words.iter().any(|word| word.eq_ignore_ascii_case(table))).collect();
         let of_tables = if named.is_empty() { tables.iter().collect() } else { named };
         let mut candidates: Vec<String> = of_tables.into_iter().flat_map(|table| self.columns(table)).collect();
-        candidates.extend(tables.iter().map(|name| quoted(name)));
+        candidates.extend(tables.iter().chain(&self.database.sequence_names()).map(|name| quoted(name)));
         let lower = word.starts_with(|c: char| c.is_ascii_lowercase());
         candidates.extend(
             KEYWORDS.split(' ').map(|keyword| if lower { keyword.to_ascii_lowercase() } else { String::from(keyword) }),

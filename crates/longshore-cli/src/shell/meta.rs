@@ -53,7 +53,7 @@ pub(crate) async fn run(runner: &mut Runner, text: &str) -> Result<Flow, Failure
         "\\d" | "\\dt" if argument.is_empty() => runner.statement("SHOW TABLES").await?,
         "\\d" | "\\dt" => {
             runner.statement(&format!("DESCRIBE {argument}")).await?;
-            show_keys(runner, argument)?;
+            show_constraints(runner, argument)?;
         }
         "\\options" => show_options(argument)?,
         "\\timing" => {
@@ -85,17 +85,19 @@ fn show_help() -> Result<(), Failure> {
     std::io::stdout().write_all(HELP.as_bytes()).map_err(|error| Reason::output(error).into())
 }
 
-/// Lists the keys and indexes of a table, named as a statement names it.
-fn show_keys(runner: &Runner, table: &str) -> Result<(), Failure> {
+/// Lists the keys, indexes and checks of a table, named as a statement names it.
+fn show_constraints(runner: &Runner, table: &str) -> Result<(), Failure> {
     let name = match table.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
         Some(quoted) => quoted.to_owned(),
         None => table.to_lowercase(),
     };
-    let keys = runner.database().keys(name.trim_start_matches("public."));
-    if keys.is_empty() {
-        return Ok(());
+    let (name, database) = (name.trim_start_matches("public."), runner.database());
+    let mut text = String::new();
+    for (heading, lines) in [("Indexes", database.keys(name)), ("Check constraints", database.checks(name))] {
+        if !lines.is_empty() {
+            let _ = writeln!(text, "{heading}:\n    {}", lines.join("\n    "));
+        }
     }
-    let text = format!("Indexes:\n    {}\n", keys.join("\n    "));
     std::io::stdout().write_all(text.as_bytes()).map_err(|error| Reason::output(error).into())
 }
 

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array, UInt64Array, new_empty_array,
+    Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array, UInt64Array, new_empty_array,
 };
-use datafusion::arrow::compute::{interleave, take_record_batch};
+use datafusion::arrow::compute::{filter_record_batch, interleave, take_record_batch};
 use datafusion::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Field, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     Schema as ArrowSchema, Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
@@ -18,6 +18,7 @@ use longshore_storage::{
 
 use super::errors::ours;
 use super::intake::convert;
+use super::rules::Checks;
 use crate::{Error, RowStream};
 
 /// The name that the table to change has in the query.
@@ -27,37 +28,82 @@ pub(crate) const ROW_COLUMN: &str = "row (hidden)";
 
 /// Rows of a table, each once, with the new values of some columns.
 pub(crate) struct FoundRows {
-    /// In column 0 the number of the row, then the new values.
+    /// In column 0 the number of the row, then the new values, then values of other columns.
     batches: Vec<RecordBatch>,
     types: Vec<ColumnType>,
+    /// The columns of the table whose values follow the number of the row.
+    columns: Vec<usize>,
     rows: usize,
 }
 
 impl FoundRows {
-    /// Reads all `rows`; the new values are those of `columns` of `schema`.
-    pub(super) async fn read(mut rows: RowStream, schema: &Schema, columns: &[usize]) -> Result<Self, Error> {
+    /// Reads all `rows`, of which the first counts where one is found several times; the new values are those of
+    /// `columns` of `schema`, and behind them come the values of the columns `also`.
+    pub(super) async fn read(
+        mut rows: RowStream,
+        schema: &Schema,
+        columns: &[usize],
+        also: &[usize],
+    ) -> Result<Self, Error> {
         let types = columns.iter().map(|column| schema.columns()[*column].column_type).collect();
+        let columns: Vec<usize> = columns.iter().chain(also).copied().collect();
         let mut fields = vec![rows.schema().field(0).clone()];
         fields.extend(columns.iter().map(|column| schema.arrow().field(*column).clone()));
         let target = Arc::new(ArrowSchema::new(fields));
-        let mut found = Self { batches: Vec::new(), types, rows: 0 };
+        let mut found = Self { batches: Vec::new(), types, columns, rows: 0 };
+        let mut seen = HashSet::new();
         while let Some(batch) = rows.try_next().await? {
+            let batch = convert(&batch, &target)?;
+            let ids = batch.column(0).as_primitive::<UInt64Type>().values();
+            let first: Vec<bool> = ids.iter().map(|id| seen.insert(*id)).collect();
+            let batch = if first.iter().all(|first| *first) {
+                batch
+            } else {
+                filter_record_batch(&batch, &BooleanArray::from(first)).map_err(|error| ours(error.into()))?
+            };
             found.rows += batch.num_rows();
-            found.batches.push(convert(&batch, &target)?);
+            found.batches.push(batch);
         }
         Ok(found)
     }
 
-    /// Rows found; those that were found several times count as often.
+    /// Rows found.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
     /// The rows, each once, in the order in which they were found.
     pub(crate) fn row_ids(&self) -> Vec<RowId> {
-        let mut seen = HashSet::with_capacity(self.rows);
         let ids = self.batches.iter().flat_map(|batch| batch.column(0).as_primitive::<UInt64Type>().values());
-        ids.map(|id| RowId(*id)).filter(|row| seen.insert(*row)).collect()
+        ids.map(|id| RowId(*id)).collect()
+    }
+
+    /// Refuses the rows, as they will be, if one of them violates a check; `snapshot` has them as they are.
+    pub(crate) fn check(&self, checks: &Checks, snapshot: &Snapshot) -> Result<(), Error> {
+        for batch in &self.batches {
+            let read: Option<Vec<usize>> = checks.columns().iter().map(|column| self.place(*column)).collect();
+            let read = read.ok_or_else(|| Error::internal("a column that a check reads was not read"))?;
+            let read = batch.project(&read).map_err(|error| ours(error.into()))?;
+            let Some(violation) = checks.violations(&read)?.into_iter().next() else { continue };
+            let row = RowId(batch.column(0).as_primitive::<UInt64Type>().value(violation.row));
+            let old = images(snapshot, &[row])?;
+            let new = old.columns().iter().enumerate().map(|(column, old)| match self.place(column) {
+                Some(place) => batch.column(place).slice(violation.row, 1),
+                None => Arc::clone(old),
+            });
+            // NULL may stand where it must not: that is found out later.
+            let schema = old.schema();
+            let fields = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+            let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
+            let new = RecordBatch::try_new(schema, new.collect()).map_err(|error| ours(error.into()))?;
+            return Err(violation.error(&new, 0));
+        }
+        Ok(())
+    }
+
+    /// Where the values of a column of the table stand.
+    fn place(&self, column: usize) -> Option<usize> {
+        self.columns.iter().position(|found| *found == column).map(|place| place + 1)
     }
 
     /// Gives each row once, with its new values.
@@ -65,13 +111,10 @@ impl FoundRows {
         &self,
         mut act: impl FnMut(RowId, Vec<Datum<'_>>) -> Result<(), TransactionError>,
     ) -> Result<(), TransactionError> {
-        let mut seen = HashSet::with_capacity(self.rows);
         for batch in &self.batches {
             for (at, id) in batch.column(0).as_primitive::<UInt64Type>().values().iter().enumerate() {
-                if seen.insert(*id) {
-                    let values = batch.columns()[1..].iter().zip(&self.types);
-                    act(RowId(*id), values.map(|(array, column_type)| datum(array, *column_type, at)).collect())?;
-                }
+                let values = batch.columns()[1..].iter().zip(&self.types);
+                act(RowId(*id), values.map(|(array, column_type)| datum(array, *column_type, at)).collect())?;
             }
         }
         Ok(())

@@ -13,6 +13,7 @@ use longshore_storage::{MergeKind, Relation};
 
 use super::errors::ours;
 use super::intake::{Intake, convert};
+use super::rules::Checks;
 use super::table::RelationTable;
 use crate::transaction::Work;
 use crate::{Error, RowStream};
@@ -31,8 +32,13 @@ pub(super) fn target(plan: LogicalPlan) -> Result<(Arc<Relation>, Arc<LogicalPla
 }
 
 /// Makes all `rows` and checks that `relation` takes them, which does not get them. Returns their number.
-pub(super) async fn dry_run(relation: &Relation, mut rows: RowStream, control: &Control) -> Result<u64, Error> {
-    let mut intake = Intake::new(relation);
+pub(super) async fn dry_run(
+    relation: &Relation,
+    mut rows: RowStream,
+    checks: Option<&Checks>,
+    control: &Control,
+) -> Result<u64, Error> {
+    let mut intake = Intake::new(relation, checks);
     let mut count = 0;
     while let Some(batch) = rows.try_next().await? {
         if control.is_cancelled() {
@@ -60,10 +66,11 @@ pub(super) async fn gather(relation: &Relation, mut rows: RowStream) -> Result<R
 pub(super) async fn append(
     relation: &Relation,
     mut rows: RowStream,
+    checks: Option<&Checks>,
     work: Option<&Work>,
     control: &Control,
 ) -> Result<u64, Error> {
-    let mut intake = Intake::new(relation);
+    let mut intake = Intake::new(relation, checks);
     while let Some(batch) = rows.try_next().await? {
         if control.is_cancelled() {
             return Err(Error::cancelled());

@@ -10,6 +10,7 @@ use longshore_storage::{
 };
 
 use super::errors::ours;
+use super::rules::Checks;
 use crate::{Error, ErrorKind};
 
 /// Bytes of memory that a small insert takes from the system at a time.
@@ -20,6 +21,7 @@ const VIEW_BYTES: u32 = 12;
 /// Gathers rows for a relation.
 pub(super) struct Intake<'a> {
     relation: &'a Relation,
+    checks: Option<&'a Checks>,
     types: SchemaRef,
     waiting: Vec<RecordBatch>,
     waiting_rows: usize,
@@ -28,10 +30,11 @@ pub(super) struct Intake<'a> {
 }
 
 impl<'a> Intake<'a> {
-    /// Gathers rows for `relation`, which does not see them yet.
-    pub(super) fn new(relation: &'a Relation) -> Self {
+    /// Gathers rows for `relation`, which does not see them yet, and refuses those that violate `checks`.
+    pub(super) fn new(relation: &'a Relation, checks: Option<&'a Checks>) -> Self {
         Self {
             relation,
+            checks,
             types: relation.schema().arrow(),
             waiting: Vec::new(),
             waiting_rows: 0,
@@ -43,6 +46,9 @@ impl<'a> Intake<'a> {
     /// Takes in the rows of `batch`.
     pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         let batch = convert(batch, &self.types)?;
+        if let Some(checks) = self.checks {
+            checks.check(&batch)?;
+        }
         self.waiting_rows += batch.num_rows();
         self.waiting.push(batch);
         if self.waiting_rows >= CHUNK_ROWS_MAX { self.flush() } else { Ok(()) }
@@ -77,12 +83,13 @@ impl<'a> Intake<'a> {
         for batch in std::mem::take(&mut self.waiting) {
             let mut row = 0;
             while row < batch.num_rows() {
-                let taken = buffer.append_batch(&batch, row..batch.num_rows()).map_err(rejected)?;
+                let taken = buffer.append_batch(&batch, row..batch.num_rows());
+                let taken = taken.map_err(|error| rejected(&self.relation.name(), error))?;
                 row += taken;
                 left -= taken;
                 if row < batch.num_rows() {
                     if buffer.rows() == 0 {
-                        return Err(too_large(&batch.slice(row, 1)));
+                        return Err(too_large(&self.relation.name(), &batch.slice(row, 1)));
                     }
                     self.buffers.push(std::mem::replace(&mut buffer, room(left)?));
                 }
@@ -121,16 +128,17 @@ pub(super) fn convert(batch: &RecordBatch, target: &SchemaRef) -> Result<RecordB
     RecordBatch::try_new(Arc::new(schema), columns).map_err(|error| ours(error.into()))
 }
 
-fn rejected(error: AppendError) -> Error {
+fn rejected(relation: &str, error: AppendError) -> Error {
     match error {
+        AppendError::Null { .. } => Error::new(ErrorKind::NotNull, format!("{relation}: {error}")),
         AppendError::OutOfMemory(error) => error.into(),
         AppendError::ColumnCount { .. } | AppendError::Type { .. } => Error::internal(error.to_string()),
         other => Error::new(ErrorKind::Data, other.to_string()),
     }
 }
 
-fn too_large(row: &RecordBatch) -> Error {
-    rejected(AppendError::RowTooLarge { row: 0, bytes: long_text_bytes(row) })
+fn too_large(relation: &str, row: &RecordBatch) -> Error {
+    rejected(relation, AppendError::RowTooLarge { row: 0, bytes: long_text_bytes(row) })
 }
 
 #[cfg(test)]
@@ -150,7 +158,7 @@ mod tests {
             (200_000, 1, vec![65_536, 65_536, 65_536, 3_392]),
         ] {
             let relation = Relation::new(Arc::new(TableSchema::new(columns.clone())), Memory::new(None));
-            let mut intake = Intake::new(&relation);
+            let mut intake = Intake::new(&relation, None);
             for batch in 0..batches {
                 let rows = batch * batch_rows..(batch + 1) * batch_rows;
                 let numbers = Int64Array::from_iter_values(rows.clone());
@@ -193,7 +201,7 @@ mod tests {
             let schema = Schema::new(vec![Field::new("a", DataType::Int64, true)]);
             RecordBatch::try_new(Arc::new(schema), vec![Arc::new(Int64Array::from(values))]).expect("it fits")
         };
-        let mut intake = Intake::new(&relation);
+        let mut intake = Intake::new(&relation, None);
         assert!(intake.add(&batch(vec![Some(1), Some(40_000)])).is_err());
         intake.add(&batch(vec![Some(1), None])).expect("checked later");
         assert!(intake.finish().expect_err("NULL").to_string().contains("column n"));

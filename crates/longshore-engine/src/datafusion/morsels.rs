@@ -127,7 +127,7 @@ mod tests {
     fn source(predicate: Option<Arc<dyn PhysicalExpr>>, fetch: Option<usize>) -> RelationSource {
         let relation = Arc::new(relation());
         let modes = Modes { isolation: Isolation::Snapshot, read_only: true };
-        let reads = Reads::new(&Work::begin(relation.transactions(), modes), &relation);
+        let reads = Reads::new(&Work::begin(relation.transactions(), modes, &Arc::default(), true), &relation);
         let snapshot = relation.snapshot();
         let table = snapshot.schema().arrow();
         let projection = Projection::new(&table, None).expect("all columns exist");

@@ -31,6 +31,7 @@ use super::Appended;
 use super::errors::ours;
 use super::in_situ::TextSource;
 use super::intake::Intake;
+use super::rules::Checks;
 use crate::Error;
 use crate::transaction::Work;
 
@@ -45,6 +46,8 @@ pub(super) struct Pipeline {
 /// How rows are appended.
 pub(super) struct Target<'a> {
     pub(super) relation: &'a Relation,
+    /// What rows must be.
+    pub(super) checks: Option<&'a Checks>,
     /// `None` leaves the choice to the plan.
     pub(super) merge: Option<MergeKind>,
     pub(super) threads: usize,
@@ -102,6 +105,7 @@ impl Pipeline {
             pipeline: self,
             parts,
             relation: target.relation,
+            checks: target.checks,
             append: append.as_ref(),
             rows: AtomicU64::new(0),
             context,
@@ -170,6 +174,7 @@ struct Run<'a> {
     pipeline: &'a Pipeline,
     parts: Parts<'a>,
     relation: &'a Relation,
+    checks: Option<&'a Checks>,
     /// Where rows go; nowhere in a dry run.
     append: Option<&'a Append<'a>>,
     /// Rows that were made.
@@ -185,7 +190,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn work(&self) {
-        let mut intake = Intake::new(self.relation);
+        let mut intake = Intake::new(self.relation, self.checks);
         let done = match &self.parts {
             Parts::Spans(scan, source) => self.spans(scan, source, &mut intake),
             Parts::Partitions(plan, next) => self.partitions(plan, next, &mut intake),

@@ -1,5 +1,6 @@
 //! From a parsed statement to a plan: the state of one statement, its views, its physical plan.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -17,15 +18,15 @@ use futures::future::BoxFuture;
 use longshore_load::Control;
 use sqlparser::ast::{ObjectNamePart, Statement, TableFactor, Visit, Visitor};
 
-use super::NamedSource;
 use super::change::TARGET;
 use super::errors::ours;
 use super::in_situ::Files;
 use super::interruptible::interruptible;
 use super::names::{Names, OneSchema};
 use super::table::RelationTable;
+use super::{NamedSource, rules, sequences};
 use crate::Error;
-use crate::catalog::{Catalog, Entry, Table, View};
+use crate::catalog::{Catalog, Entry, Rules, Table, View};
 use crate::sql::{self, names};
 use crate::transaction::Work;
 
@@ -51,6 +52,7 @@ impl Planner {
         let mut state = base.clone();
         state.register_catalog_list(Arc::new(OneSchema(Arc::clone(&names))) as Arc<dyn CatalogProviderList>);
         state.config_mut().set_extension(Arc::clone(control));
+        sequences::register(&mut state, &catalog, work);
         state.register_relation_planner(Arc::new(files)).expect("the state of a session takes planners of relations");
         state.mark_start_execution();
         Self { state: Box::new(state), catalog, names, work: Arc::clone(work) }
@@ -83,9 +85,17 @@ impl Planner {
         statement.visit(&mut Finder(&self.catalog)).is_break()
     }
 
-    /// Makes `table` the target of an INSERT.
-    pub(super) fn insert_into(&self, table: &Table) {
-        self.names.define(&table.name, Arc::new(RelationTable::target(table, &self.work)));
+    /// Makes `table` the target of an INSERT, which follows the rules that are returned.
+    pub(super) fn insert_into(&self, table: &Table) -> Result<Arc<Rules>, Error> {
+        let rules = table.rules();
+        let mut defaults = HashMap::new();
+        for (column, rule) in table.relation.schema().columns().iter().zip(&rules.columns) {
+            if let Some(default) = rules::default(&self.state, &rule.origin)? {
+                defaults.insert(column.name.clone(), default);
+            }
+        }
+        self.names.define(&table.name, Arc::new(RelationTable::target(table, &self.work, defaults)));
+        Ok(rules)
     }
 
     /// Makes [`TARGET`] stand for `table` with the numbers of its rows.
@@ -146,7 +156,8 @@ impl Planner {
     ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
         let exprs = exprs.iter().map(|expr| {
             let name = expr.schema_name().to_string();
-            Ok(ProjectionExpr::new(self.state.create_physical_expr(expr.clone().unalias(), schema)?, name))
+            let expr = rules::simplified(&self.state, expr.clone().unalias(), schema)?;
+            Ok(ProjectionExpr::new(self.state.create_physical_expr(expr, schema)?, name))
         });
         let exprs = exprs.collect::<datafusion::common::Result<Vec<_>>>()?;
         Ok(Arc::new(ProjectionExec::try_new(exprs, input)?))

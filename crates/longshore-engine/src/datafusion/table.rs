@@ -1,5 +1,6 @@
 //! Tables as `DataFusion` sees them.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -27,6 +28,8 @@ pub(super) struct RelationTable {
     snapshot: Arc<Snapshot>,
     schema: SchemaRef,
     reads: Reads,
+    /// What columns take that an INSERT names no value for.
+    defaults: HashMap<String, Expr>,
 }
 
 impl RelationTable {
@@ -38,6 +41,7 @@ impl RelationTable {
             snapshot: work.snapshot(&table.relation),
             schema: table.relation.schema().arrow(),
             reads: Reads::new(work, &table.relation),
+            defaults: HashMap::new(),
         }
     }
 
@@ -49,12 +53,12 @@ impl RelationTable {
         Self { schema: Arc::new(Schema::new(fields)), ..rows }
     }
 
-    /// The same as the target of an INSERT: it takes NULL everywhere, because NOT NULL is checked when rows are
-    /// appended, with a message that names the column.
-    pub(super) fn target(table: &Table, work: &Arc<Work>) -> Self {
+    /// The same as the target of an INSERT, which puts `defaults` where it has no value. It takes NULL everywhere,
+    /// because NOT NULL is checked when rows are appended, with a message that names the column.
+    pub(super) fn target(table: &Table, work: &Arc<Work>, defaults: HashMap<String, Expr>) -> Self {
         let target = Self::new(table, work);
         let fields = target.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
-        Self { schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())), ..target }
+        Self { schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())), defaults, ..target }
     }
 
     /// Where INSERT appends.
@@ -77,6 +81,10 @@ impl TableProvider for RelationTable {
 
     fn table_type(&self) -> TableType {
         TableType::Base
+    }
+
+    fn get_column_default(&self, column: &str) -> Option<&Expr> {
+        self.defaults.get(column)
     }
 
     async fn scan(

@@ -2,8 +2,9 @@
 //!
 //! `SELECT columns FROM t WHERE key`, `UPDATE t SET column = value | column + value | column - value, ... WHERE key` and
 //! `DELETE FROM t WHERE key`, where `key` is a conjunction of `column = value` over just the columns of a unique index,
-//! and `INSERT INTO t [(columns)] VALUES (values)`; a value is a parameter or a literal. Whatever is not of this shape,
-//! or is given a value that its column does not plainly take, goes through the planner.
+//! and `INSERT INTO t [(columns)] VALUES (values)`; a value is a parameter or a literal, and so is the default of a
+//! column that is left out. Whatever is not of this shape, has a CHECK to pass, or is given a value that its column does
+//! not plainly take, goes through the planner.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use sqlparser::ast::{
 };
 
 use super::{fit, number_of};
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Catalog, Origin, Rules, Table};
 use crate::sql::names;
 use crate::statement::plain_select;
 
@@ -26,6 +27,8 @@ mod row;
 #[derive(Debug)]
 pub(crate) struct Fast {
     table: Arc<Table>,
+    /// The table's rules, as far as which it was recognised.
+    rules: Arc<Rules>,
     kind: Kind,
 }
 
@@ -85,9 +88,10 @@ impl Fast {
         }
     }
 
-    /// Whether its table is still the one of its name.
+    /// Whether its table is still the one of its name, and has the same rules.
     pub(crate) fn is_current(&self, catalog: &Catalog) -> bool {
-        catalog.table(&self.table.name).is_some_and(|table| Arc::ptr_eq(&table, &self.table))
+        let table = catalog.table(&self.table.name);
+        table.is_some_and(|table| Arc::ptr_eq(&table, &self.table) && Arc::ptr_eq(&table.rules(), &self.rules))
     }
 
     /// Runs it with the values `arguments`.
@@ -196,6 +200,7 @@ impl NewValue {
 /// The table that is named, and what else it may be called.
 struct Named {
     table: Arc<Table>,
+    rules: Arc<Rules>,
     alias: String,
 }
 
@@ -216,7 +221,12 @@ impl Named {
             Some(_) => return None,
             None => name.clone(),
         };
-        Some(Self { table: catalog.table(&name)?, alias })
+        let table = catalog.table(&name)?;
+        Some(Self { rules: table.rules(), table, alias })
+    }
+
+    fn fast(self, kind: Kind) -> Fast {
+        Fast { table: self.table, rules: self.rules, kind }
     }
 
     fn column(&self, expr: &Expr) -> Option<usize> {
@@ -246,8 +256,7 @@ impl Named {
     fn key(&self, condition: Option<&Expr>) -> Option<Key> {
         let mut equal = Vec::new();
         self.equalities(condition?, &mut equal)?;
-        let keys = self.table.keys();
-        let unique = keys.iter().filter(|key| key.role.is_unique() && key.columns.len() == equal.len());
+        let unique = self.rules.keys.iter().filter(|key| key.role.is_unique() && key.columns.len() == equal.len());
         for key in unique {
             let value = |column: &usize| equal.iter().find(|(of, _)| of == column).map(|(_, value)| value.clone());
             if let Some(values) = key.columns.iter().map(value).collect::<Option<Vec<_>>>() {
@@ -323,7 +332,7 @@ fn select(query: &Query, catalog: &Catalog) -> Option<Fast> {
         }
     }
     let schema = Arc::new(Schema::new(fields));
-    Some(Fast { table: named.table, kind: Kind::Select { key, columns, schema } })
+    Some(named.fast(Kind::Select { key, columns, schema }))
 }
 
 fn is_same(select: &Select, plain: &Select) -> bool {
@@ -348,8 +357,10 @@ fn insert(statement: &Statement, catalog: &Catalog) -> Option<Fast> {
     let SetExpr::Values(values) = source.body.as_ref() else { return None };
     let [row] = values.rows.as_slice() else { return None };
     let columns = table.relation.schema().columns().len();
-    let named = Named { alias: table.name.clone(), table };
-    let mut operands = vec![Operand::Null; columns];
+    let named = Named { alias: table.name.clone(), rules: table.rules(), table };
+    if !named.rules.checks.is_empty() || insert.settings.is_some() {
+        return None;
+    }
     let targets: Option<Vec<usize>> = match insert.columns.as_slice() {
         [] => Some((0..columns).collect()),
         names => names.iter().map(|name| named.target(name)).collect(),
@@ -358,10 +369,21 @@ fn insert(statement: &Statement, catalog: &Catalog) -> Option<Fast> {
     if targets.len() != row.len() {
         return None;
     }
+    let mut given = vec![None; columns];
     for (target, value) in targets.into_iter().zip(row.iter()) {
-        operands[target] = Operand::of(value)?;
+        if named.rules.origin(target).is_always() {
+            return None;
+        }
+        given[target] = Some(Operand::of(value)?);
     }
-    Some(Fast { table: named.table, kind: Kind::Insert { values: operands } })
+    let operand = |(column, given): (usize, Option<Operand>)| match (given, named.rules.origin(column)) {
+        (Some(given), _) => Some(given),
+        (None, Origin::Null) => Some(Operand::Null),
+        (None, Origin::Default(expr)) => Operand::of(expr),
+        (None, Origin::Identity { .. }) => None,
+    };
+    let values = given.into_iter().enumerate().map(operand).collect::<Option<Vec<_>>>()?;
+    Some(named.fast(Kind::Insert { values }))
 }
 
 fn update(statement: &Statement, catalog: &Catalog) -> Option<Fast> {
@@ -380,9 +402,13 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<Fast> {
         if set.iter().any(|(before, _)| *before == column) {
             return None;
         }
+        let is_read = named.rules.checks.iter().any(|check| check.columns.contains(&column));
+        if is_read || named.rules.origin(column).is_always() {
+            return None;
+        }
         set.push((column, new_value(&named, column, &assignment.value)?));
     }
-    Some(Fast { table: named.table, kind: Kind::Update { key, set } })
+    Some(named.fast(Kind::Update { key, set }))
 }
 
 fn new_value(named: &Named, column: usize, value: &Expr) -> Option<NewValue> {
@@ -408,5 +434,5 @@ fn delete(statement: &Statement, catalog: &Catalog) -> Option<Fast> {
     let [table] = tables.as_slice() else { return None };
     let named = Named::new(table, catalog).filter(|_| is_plain)?;
     let key = named.key(delete.selection.as_ref())?;
-    Some(Fast { table: named.table, kind: Kind::Delete { key } })
+    Some(named.fast(Kind::Delete { key }))
 }

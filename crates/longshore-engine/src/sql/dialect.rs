@@ -1,4 +1,5 @@
-//! The SQL that we read: PostgreSQL's, plus `{name: value}` for the columns of `read_csv`.
+//! The SQL that we read: PostgreSQL's, plus `{name: value}` for the columns of `read_csv`, and options of identity
+//! columns in any order.
 //!
 //! sqlparser asks its dialect many small questions. This one answers as `PostgreSqlDialect` does, so every method
 //! that the latter overrides is passed on below; [`Dialect::dialect`] makes sqlparser's own checks for PostgreSQL
@@ -6,11 +7,13 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::Expr;
+use sqlparser::ast::{ColumnOption, Expr};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
+
+use crate::sql::sequence;
 
 /// PostgreSQL's dialect with dictionary literals.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +44,14 @@ impl Dialect for LongshoreDialect {
         let is_name = matches!(&parser.peek_token_ref().token, Token::Word(_))
             && parser.peek_nth_token_ref(1).token == Token::RArrow;
         is_name.then(|| parser.parse_identifier().map(Expr::Identifier))
+    }
+
+    /// The options of an identity column may come in any order.
+    fn parse_column_option(
+        &self,
+        parser: &mut Parser,
+    ) -> Result<Option<Result<Option<ColumnOption>, ParserError>>, ParserError> {
+        Ok(sequence::identity(parser)?.map(|option| Ok(Some(option))))
     }
 
     fn identifier_quote_style(&self, identifier: &str) -> Option<char> {

@@ -1,9 +1,12 @@
 //! Names as PostgreSQL understands them: unquoted ones fold to lower case, quoted ones stay as they are.
 
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use crate::Error;
+use crate::sql::dialect::LongshoreDialect;
+use crate::sql::syntax;
 
 /// The only schema there is.
 const SCHEMA: &str = "public";
@@ -36,6 +39,16 @@ pub(crate) fn identifier(ident: &Ident) -> Result<String, Error> {
         return Err(Error::invalid("a name must not contain a zero byte"));
     }
     Ok(name)
+}
+
+/// The table, view or sequence that a text names, as in `nextval('s')`.
+pub(crate) fn of_text(text: &str) -> Result<String, Error> {
+    let mut parser = Parser::new(&LongshoreDialect).try_with_sql(text).map_err(syntax)?;
+    let name = parser.parse_object_name(false).map_err(syntax)?;
+    if parser.peek_token_ref().token != Token::EOF {
+        return Err(Error::syntax(format!("{text:?} is not a name")));
+    }
+    relation(&name)
 }
 
 /// The table or view that `name` stands for; `public.t` is `t`.

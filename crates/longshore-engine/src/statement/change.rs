@@ -11,16 +11,17 @@ mod target;
 use std::time::Instant;
 
 use arrow_array::RecordBatch;
-use longshore_storage::{Datum, RowId};
+use longshore_storage::RowId;
 use sqlparser::ast::{
     Assignment, AssignmentTarget, Delete, Expr, FromTable, SelectItem, TableWithJoins, Update, UpdateTableFromKind,
 };
 
 pub(crate) use returning::returning;
-pub(crate) use target::{Target, expression, from_item, parsed, plain_select};
+pub(crate) use target::{Target, expression, from_item, is_default, parsed, plain_select};
 
 use crate::datafusion::images;
 use crate::statement::Context;
+use crate::statement::rows::{self, Updating};
 use crate::{Error, Outcome, Report};
 
 /// UPDATE.
@@ -51,17 +52,10 @@ pub(crate) async fn set_columns(
     named: Option<(&str, RecordBatch)>,
 ) -> Result<Vec<RowId>, Error> {
     let (columns, values): (Vec<usize>, Vec<Expr>) = assignments(target, set)?.into_iter().unzip();
-    let found = target.find(context, &columns, values, from, selection, named).await?;
-    let relation = &target.table.relation;
-    let mut changed: Vec<RowId> = Vec::with_capacity(found.rows());
-    context.work.with(|transaction| {
-        found.each(|row, values| {
-            let row_values: Vec<(usize, Datum<'_>)> = columns.iter().copied().zip(values).collect();
-            changed.push(transaction.update(relation, row, &row_values)?);
-            Ok(())
-        })
-    })?;
-    Ok(changed)
+    let updating = Updating::new(context, &target.table, &target.table.rules(), &columns)?;
+    let also = updating.also(&columns);
+    let found = target.find(context, &columns, values, &also, from, selection, named).await?;
+    updating.update(context, &target.table, &columns, &found)
 }
 
 /// DELETE.
@@ -73,14 +67,15 @@ pub(crate) async fn delete(context: &Context<'_>, delete: Delete) -> Result<Outc
         return Err(Error::unsupported("DELETE takes one table; name others behind USING"));
     };
     let target = Target::new(context, table)?;
-    let found = target.find(context, &[], Vec::new(), delete.using.unwrap_or_default(), delete.selection, None).await?;
+    let found =
+        target.find(context, &[], Vec::new(), &[], delete.using.unwrap_or_default(), delete.selection, None).await?;
     let relation = &target.table.relation;
     let rows = found.row_ids();
     let images = match &delete.returning {
         Some(_) => Some(images(&context.work.snapshot(relation), &rows)?),
         None => None,
     };
-    context.work.with(|transaction| rows.iter().try_for_each(|row| transaction.delete(relation, *row)))?;
+    rows::delete(context, &target.table, &rows)?;
     finish(context, &target, "DELETE", rows.len(), started, delete.returning.zip(images)).await
 }
 

@@ -5,6 +5,7 @@
 //! statement (`sql::copy`) and of its options (`sql::options`), COPY TO (`unload`).
 
 mod columns;
+mod rules;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -18,8 +19,10 @@ use sqlparser::ast::{Expr, Query, SetExpr, Statement, Visit, Visitor};
 
 use columns::{check_fields, position};
 pub(crate) use columns::{check_named, positions};
+use rules::Followed;
+pub(crate) use rules::LoadRules;
 
-use crate::catalog::{Entry, Table};
+use crate::catalog::{Entry, Rules, Table};
 use crate::datafusion::{
     Appending, Columnar, FileKind, Filling, NamedSource, TextInput, TextTable, Texts, Wanted, explain_load, find_files,
     kind_of,
@@ -128,6 +131,7 @@ struct Target {
     fillings: Vec<(usize, Filling)>,
     /// Whether the statement names columns.
     names_columns: bool,
+    rules: Arc<Rules>,
 }
 
 impl Target {
@@ -166,8 +170,9 @@ impl Target {
                 fillings.push((place, filling));
             }
         }
-        check_fields(name, schema, &fields, &fillings)?;
-        Ok(Self { fields, fillings, names_columns: !columns.is_empty(), table })
+        let rules = table.rules();
+        check_fields(name, schema, &rules, &fields, &fillings)?;
+        Ok(Self { fields, fillings, names_columns: !columns.is_empty(), table, rules })
     }
 
     /// The columns that are copied.
@@ -191,11 +196,13 @@ impl Target {
         condition: Option<Expr>,
     ) -> Result<(Report, Option<String>), Error> {
         check_named(&options, &self.names())?;
-        let Some(condition) = condition else {
-            let wanted = self.wanted(&self.fields, &self.fillings);
+        let followed = if condition.is_none() { self.followed(context, options.rejects.dry_run)? } else { None };
+        if let Some(Followed { fillings, rules }) = followed {
+            let fillings: Vec<_> = self.fillings.iter().cloned().chain(fillings).collect();
+            let wanted = self.wanted(&self.fields, &fillings);
             let work = Some(context.work);
-            return run_load(context, &self.table.relation, &wanted, texts, options, work).await;
-        };
+            return run_load(context, &self.table.relation, &wanted, texts, options, rules, work).await;
+        }
         let columns = self.table.relation.schema().columns();
         let filled = self.fillings.iter().map(|(column, _)| *column);
         let fields: Vec<usize> = self.fields.iter().copied().chain(filled).collect();
@@ -210,10 +217,15 @@ impl Target {
         let tuning = options.tuned(context.database.config.tuning());
         let text = TextTable::new(name, inputs, schema, text, tuning, context.database.memory());
         let source = NamedSource::Text(Box::new(TextTable { checks_all: true, ..text }));
-        let all =
-            Self { table: Arc::clone(&self.table), fields, fillings: Vec::new(), names_columns: self.names_columns };
+        let all = Self {
+            table: Arc::clone(&self.table),
+            fields,
+            fillings: Vec::new(),
+            names_columns: self.names_columns,
+            rules: Arc::clone(&self.rules),
+        };
         let fields: Vec<String> = all.names().into_iter().map(str::to_owned).collect();
-        all.append_source(context, source, &fields, &options, Some(condition), &rejects).await
+        all.append_source(context, source, &fields, &options, condition, &rejects).await
     }
 
     async fn append_columnar(
@@ -317,6 +329,7 @@ impl Target {
         options: &Options,
         rejects: &Rejects,
     ) -> Result<(Report, Option<String>), Error> {
+        self.check_rejects(rejects.on_error.stops())?;
         let started = Instant::now();
         let dry_run = options.rejects.dry_run;
         let appending = Appending {
@@ -395,7 +408,8 @@ pub(crate) async fn load_file(
     let texts = Texts::Files(find_files(&[path.display().to_string()], &options.source)?);
     let columns = relation.schema().columns().iter().collect();
     let wanted = Wanted { columns, places: &fields, fillings: &[], are_listed: false };
-    run_load(context, relation, &wanted, texts, options, None).await.map(|(report, _)| report)
+    let rules = LoadRules::default();
+    run_load(context, relation, &wanted, texts, options, rules, None).await.map(|(report, _)| report)
 }
 
 /// Loads `texts`, as part of `work` or in a transaction of its own; says how much, and what is to be told of it.
@@ -405,9 +419,11 @@ pub(crate) async fn run_load(
     wanted: &Wanted<'_>,
     texts: Texts,
     options: Options,
+    rules: LoadRules,
     work: Option<&Arc<Work>>,
 ) -> Result<(Report, Option<String>), Error> {
-    let (inputs, text) = texts.plan(&options, wanted, context.control)?;
+    let (inputs, mut text) = texts.plan(&options, wanted, context.control)?;
+    (text.check, text.numbers) = (rules.check, rules.numbers);
     load_inputs(context, relation, inputs, text, &options, work).await
 }
 

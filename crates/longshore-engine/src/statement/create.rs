@@ -4,6 +4,7 @@
 //! cannot keep is refused. To be sure that no clause is overlooked, the statement is built again from the parts that
 //! were understood; if that is not the statement that was parsed, something else was in it.
 
+mod columns;
 mod keys;
 
 use std::sync::Arc;
@@ -11,14 +12,15 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
-use sqlparser::ast::{ColumnDef, ColumnOption, CreateTable, DataType, Query, Statement, TableConstraint};
+use sqlparser::ast::{ColumnDef, CreateTable, DataType, Query, Statement, TableConstraint};
 
+use columns::Defined;
 use keys::Keys;
 pub(crate) use keys::{Key, Role, kind_name, of_index};
 
-use crate::catalog::{Catalog, Entry, Table};
-use crate::sql::{names, types};
-use crate::statement::{Context, refuse};
+use crate::catalog::{Catalog, Entry, Rules, Sequence, Table};
+use crate::sql::names;
+use crate::statement::{Context, expression, refuse};
 use crate::{Error, Outcome, Report};
 
 pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> Result<Outcome, Error> {
@@ -35,9 +37,18 @@ pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> 
         refuse::unless_reads_only(query)?;
         return create_as(context, &name, &create, query, replace).await;
     }
-    let Definition { schema, keys } = definition(&name, &create.columns, &create.constraints)?;
-    let table = Table::new(&name, context.database.relation(&name, schema).into(), keys)?;
-    replace.insert(&context.database.catalog, table)?;
+    let catalog = &context.database.catalog;
+    // A table that is replaced gives the names of its sequences free.
+    let is_replaced = |sequence: &Sequence| sequence.owner().is_some_and(|owner| owner.table == name);
+    let is_taken = |name: &str| {
+        let sequence = catalog.sequence(name);
+        catalog.get(name).is_some() || sequence.is_some_and(|sequence| !is_replaced(&sequence))
+    };
+    let definition = definition(&name, &create.columns, &create.constraints, &is_taken)?;
+    definition.check(context, &name, |name| catalog.sequence(name).is_some())?;
+    let Definition { schema, rules, sequences } = definition;
+    let table = Table::new(&name, context.database.relation(&name, schema).into(), rules)?;
+    replace.insert(catalog, table, sequences)?;
     Ok(Outcome::done("CREATE TABLE"))
 }
 
@@ -53,6 +64,11 @@ async fn create_as(
             "CREATE TABLE ... AS takes names of columns only; their types come from the query, use CAST there",
         ));
     }
+    if let Some(constraint) = create.constraints.first() {
+        return Err(Error::unsupported(format!(
+            "CREATE TABLE ... AS takes no constraints, such as {constraint}; make the table first, then INSERT the query"
+        )));
+    }
     let started = std::time::Instant::now();
     let queries = &context.database.queries;
     let rows = queries.query(Statement::Query(Box::new(query.clone())), context.work, context.control).await?;
@@ -60,7 +76,7 @@ async fn create_as(
     let schema = schema_of_query(name, rows.schema(), given)?;
     let relation = Arc::new(context.database.relation(name, schema));
     let rows = queries.append(rows, &relation, context.control).await?;
-    replace.insert(&context.database.catalog, Table::new(name, relation, Vec::new())?)?;
+    replace.insert(&context.database.catalog, Table::new(name, relation, Rules::default())?, Vec::new())?;
     Ok(Outcome::Done {
         tag: format!("SELECT {rows}"),
         report: Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() },
@@ -98,8 +114,8 @@ impl Replace {
         }
     }
 
-    /// Enters the table; another session may have been faster.
-    pub(crate) fn insert(self, catalog: &Catalog, table: Table) -> Result<(), Error> {
+    /// Enters the table and the sequences that it has for itself; another session may have been faster.
+    pub(crate) fn insert(self, catalog: &Catalog, table: Table, own: Vec<Arc<Sequence>>) -> Result<(), Error> {
         let table = Arc::new(table);
         // What is replaced is freed after the catalog is open to others again.
         let _replaced = catalog.change(|entries| {
@@ -109,77 +125,95 @@ impl Replace {
                 }
                 self.check(existing)?;
             }
+            let freed = catalog.sequences_of(&table.name, None);
+            catalog.change_sequences(|sequences| {
+                sequences.retain(|_, sequence| !freed.iter().any(|freed| Arc::ptr_eq(freed, sequence)));
+                if sequences.contains_key(&table.name) {
+                    return Err(is_sequence(&table.name, "table"));
+                }
+                for sequence in own {
+                    if sequences.contains_key(&sequence.name) || entries.contains_key(&sequence.name) {
+                        return Err(Error::exists(format!("{} exists already", sequence.name)));
+                    }
+                    sequences.insert(sequence.name.clone(), sequence);
+                }
+                Ok(())
+            })?;
             Ok(entries.insert(table.name.clone(), Entry::Table(table)))
         })?;
         Ok(())
     }
 }
 
+/// The name of a sequence is wanted for something else.
+pub(crate) fn is_sequence(name: &str, kind: &str) -> Error {
+    Error::exists(format!("{name} is a sequence; choose another name for the {kind}, or drop the sequence first"))
+}
+
 /// What CREATE TABLE says of a table.
 pub(crate) struct Definition {
     pub(crate) schema: Schema,
-    pub(crate) keys: Vec<Key>,
+    pub(crate) rules: Rules,
+    /// The sequences of its identity columns.
+    pub(crate) sequences: Vec<Arc<Sequence>>,
 }
 
-/// The table with these column definitions and constraints.
+/// The table with these column definitions and constraints; `is_taken` says of names whether a table, view or sequence
+/// has them.
 pub(crate) fn definition(
     table: &str,
     definitions: &[ColumnDef],
     constraints: &[TableConstraint],
+    is_taken: &dyn Fn(&str) -> bool,
 ) -> Result<Definition, Error> {
     if definitions.is_empty() {
         return Err(Error::invalid(format!("table {table}: a table must have at least one column")));
     }
-    let mut columns = definitions.iter().map(column).collect::<Result<Vec<_>, _>>()?;
+    let mut columns = Vec::with_capacity(definitions.len());
+    let mut rules = Rules::default();
+    let mut sequences: Vec<Arc<Sequence>> = Vec::new();
+    for definition in definitions {
+        let is_taken = |name: &str| is_taken(name) || sequences.iter().any(|sequence| sequence.name == name);
+        let Defined { column, rule, sequence } = columns::column(table, definition, &is_taken)?;
+        columns.push(column);
+        rules.columns.push(rule);
+        sequences.extend(sequence.map(Arc::new));
+    }
     check_names(table, &columns)?;
     let options = definitions.iter().enumerate().flat_map(|(column, definition)| {
         definition.options.iter().map(move |option| (column, &option.option, option.name.as_ref()))
     });
     let options: Vec<_> = options.collect();
     let Keys { keys } = Keys::new(table, &mut columns, &options, constraints)?;
-    Ok(Definition { schema: Schema::new(columns), keys })
+    rules.keys = keys;
+    columns::add_checks(table, &columns, definitions, constraints, &mut rules)?;
+    Ok(Definition { schema: Schema::new(columns), rules, sequences })
 }
 
-fn column(definition: &ColumnDef) -> Result<Column, Error> {
-    let name = names::identifier(&definition.name)?;
-    let column_type = types::column_type(&definition.data_type)
-        .map_err(|error| Error::new(error.kind(), format!("column {name}: {error}")))?;
-    let mut nullable = None;
-    for option in &definition.options {
-        let says = match &option.option {
-            ColumnOption::Null => true,
-            ColumnOption::NotNull => false,
-            // Of these, `Keys` takes care.
-            ColumnOption::PrimaryKey(_) | ColumnOption::Unique(_) => continue,
-            other => {
+impl Definition {
+    /// Refuses what cannot be kept: expressions that make no sense, and sequences that do not exist.
+    pub(crate) fn check(
+        &self,
+        context: &Context<'_>,
+        table: &str,
+        has_sequence: impl Fn(&str) -> bool,
+    ) -> Result<(), Error> {
+        let is_own = |name: &str| self.sequences.iter().any(|sequence| sequence.name == name);
+        for rule in &self.rules.columns {
+            if let Some(name) = rule.origin.sequences().into_iter().find(|name| !is_own(name) && !has_sequence(name)) {
+                return Err(Error::not_found(format!("sequence {name} does not exist; CREATE SEQUENCE makes it")));
+            }
+        }
+        for expr in self.rules.expressions() {
+            // EXPORT DATABASE writes its text.
+            if expression(&expr.to_string()).ok().as_ref() != Some(expr) {
                 return Err(Error::unsupported(format!(
-                    "column {name}: {} is not supported yet; leave it out",
-                    constraint_name(other)
+                    "the expression {expr} cannot be kept: its text would read back differently; write it in another way"
                 )));
             }
-        };
-        if nullable.is_some_and(|earlier| earlier != says) {
-            return Err(Error::invalid(format!("column {name} is both NULL and NOT NULL; keep one of them")));
         }
-        nullable = Some(says);
-    }
-    let is_key = definition.options.iter().any(|option| matches!(option.option, ColumnOption::PrimaryKey(_)));
-    if is_key && nullable == Some(true) {
-        return Err(Error::invalid(format!(
-            "column {name} is both NULL and PRIMARY KEY, which is NOT NULL; leave NULL out"
-        )));
-    }
-    Ok(Column::new(name, column_type, nullable.unwrap_or(true)))
-}
-
-fn constraint_name(option: &ColumnOption) -> String {
-    match option {
-        ColumnOption::ForeignKey(_) => "REFERENCES".to_owned(),
-        ColumnOption::Check(_) => "CHECK".to_owned(),
-        ColumnOption::Default(_) => "DEFAULT".to_owned(),
-        ColumnOption::Generated { .. } => "GENERATED".to_owned(),
-        ColumnOption::Collation(_) => "COLLATE".to_owned(),
-        other => other.to_string(),
+        let queries = &context.database.queries;
+        queries.check_rules(table, &self.schema, &self.rules, context.work, context.control)
     }
 }
 
@@ -222,16 +256,16 @@ fn check_names(table: &str, columns: &[Column]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses every clause but those of `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t (columns, keys) [AS query]`.
+/// Refuses every clause but those of `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t (columns, constraints) [AS query]`.
 pub(crate) fn refuse_clauses(create: &CreateTable) -> Result<(), Error> {
-    let is_key = |constraint: &&TableConstraint| {
-        matches!(constraint, TableConstraint::PrimaryKey(_) | TableConstraint::Unique(_))
+    let is_known = |constraint: &&TableConstraint| {
+        matches!(constraint, TableConstraint::PrimaryKey(_) | TableConstraint::Unique(_) | TableConstraint::Check(_))
     };
     let understood = CreateTableBuilder::new(create.name.clone())
         .or_replace(create.or_replace)
         .if_not_exists(create.if_not_exists)
         .columns(create.columns.clone())
-        .constraints(create.constraints.iter().filter(is_key).cloned().collect())
+        .constraints(create.constraints.iter().filter(is_known).cloned().collect())
         .query(create.query.clone())
         .build();
     if *create == understood {
@@ -239,10 +273,9 @@ pub(crate) fn refuse_clauses(create: &CreateTable) -> Result<(), Error> {
     }
     let clause = if create.temporary {
         "TEMPORARY".to_owned()
-    } else if let Some(constraint) = create.constraints.iter().find(|constraint| !is_key(constraint)) {
+    } else if let Some(constraint) = create.constraints.iter().find(|constraint| !is_known(constraint)) {
         let text = constraint.to_string();
-        let known = ["FOREIGN KEY", "CHECK"];
-        known.into_iter().find(|name| text.contains(name)).map_or(text.clone(), ToOwned::to_owned)
+        if text.contains("FOREIGN KEY") { "FOREIGN KEY".to_owned() } else { text }
     } else if create.like.is_some() {
         "LIKE".to_owned()
     } else if create.inherits.is_some() {

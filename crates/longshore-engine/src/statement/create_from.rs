@@ -9,7 +9,7 @@ use longshore_load::{LoadReport, dry_run_inferred, load_inferred};
 use longshore_source::FoundFile;
 use longshore_storage::Relation;
 
-use crate::catalog::Table;
+use crate::catalog::{Rules, Table};
 use crate::datafusion::{FileKind, Finder, TextInput, Texts, find_files, kind_of};
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource, CreateFrom};
@@ -102,7 +102,8 @@ async fn make(
     if let Some(relation) = relation {
         replace.insert(
             &context.database.catalog,
-            Table::new(name, Arc::new(context.database.adopt(name, relation)), Vec::new())?,
+            Table::new(name, Arc::new(context.database.adopt(name, relation)), Rules::default())?,
+            Vec::new(),
         )?;
         report.rows = loaded.rows;
     }

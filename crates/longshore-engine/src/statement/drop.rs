@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use sqlparser::ast::{CascadeOption, ObjectName, ObjectType, Truncate};
+use sqlparser::ast::{CascadeOption, ObjectName, ObjectType, Truncate, TruncateIdentityOption};
 
 use crate::catalog::Entry;
 use crate::sql::names;
-use crate::statement::Context;
+use crate::sql::sequence::SequenceOptions;
+use crate::statement::{Context, sequence};
 use crate::{Error, ErrorKind, Outcome};
 
 /// Drops all of `names` or none. Views that read them hinder it unless they are dropped as well, or all with CASCADE.
@@ -24,7 +25,8 @@ pub(crate) fn drop_objects(
     let kind = if object_type == ObjectType::View { "view" } else { "table" };
     let names = names.iter().map(names::relation).collect::<Result<Vec<_>, _>>()?;
     // What is dropped is freed after the catalog is open to others again.
-    let _dropped = context.database.catalog.change(|entries| {
+    let catalog = &context.database.catalog;
+    let _dropped = catalog.change(|entries| {
         let mut dropped = Vec::new();
         for name in &names {
             match entries.get(name) {
@@ -46,6 +48,11 @@ pub(crate) fn drop_objects(
             }
         }
         drop_dependents(entries, &mut dropped, cascade)?;
+        let tables = dropped.iter().filter(|entry| matches!(entry, Entry::Table(_)));
+        let own: Vec<_> = tables.flat_map(|table| catalog.sequences_of(table.name(), None)).collect();
+        if !own.is_empty() {
+            sequence::release(catalog, entries, &own, cascade)?;
+        }
         Ok(dropped)
     })?;
     Ok(Outcome::done(format!("DROP {}", kind.to_uppercase())))
@@ -88,7 +95,6 @@ fn readers_of(entries: &BTreeMap<String, Entry>, name: &str) -> Vec<String> {
 /// Empties tables.
 pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Outcome, Error> {
     let refused = match truncate {
-        Truncate { identity: Some(_), .. } => "RESTART IDENTITY and CONTINUE IDENTITY",
         Truncate { cascade: Some(CascadeOption::Cascade), .. } => "CASCADE",
         Truncate { partitions: Some(_), .. } => "PARTITION",
         _ => "",
@@ -107,5 +113,11 @@ pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Out
         }
     }
     context.work.with(|transaction| tables.iter().try_for_each(|table| transaction.truncate(&table.relation)))?;
+    if truncate.identity == Some(TruncateIdentityOption::Restart) {
+        let restart = SequenceOptions { restart: Some(None), ..SequenceOptions::default() };
+        for sequence in tables.iter().flat_map(|table| context.database.catalog.sequences_of(&table.name, None)) {
+            sequence.alter(&restart, None)?;
+        }
+    }
     Ok(Outcome::done("TRUNCATE TABLE"))
 }

@@ -4,7 +4,7 @@
 //! directory/
 //!   lineitem.longshore   one file per table: .longshore, .csv or .parquet
 //!   load.sql             COPY lineitem FROM 'lineitem.longshore' (FORMAT native);
-//!   schema.sql           CREATE TABLE lineitem (...); CREATE VIEW ...
+//!   schema.sql           CREATE SEQUENCE ...; CREATE TABLE lineitem (...); SELECT setval(...); CREATE VIEW ...
 //! ```
 //! `schema.sql` is written last, so a directory without it is not an export. An export that fails removes what it has
 //! written. Not here: the formats (`longshore-storage::native`, `longshore-load`, `datafusion`).
@@ -20,7 +20,7 @@ use std::time::Instant;
 use longshore_load::Target;
 use longshore_storage::{Snapshot, native};
 
-use crate::catalog::{Entry, Table, View};
+use crate::catalog::{Catalog, Check, ColumnRule, Entry, Origin, Owner, Sequence, Table, View};
 use crate::sql::copy::ExportStatement;
 use crate::sql::names;
 use crate::sql::options::{Format, Options, Use};
@@ -77,7 +77,7 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
         let _ = writeln!(load, "COPY {} FROM {} ({how});", names::quoted(&table.name), names::literal(&file));
     }
     directory.write(LOAD_FILE, &load)?;
-    directory.write(SCHEMA_FILE, &schema_sql(&entries))?;
+    directory.write(SCHEMA_FILE, &schema_sql(&context.database.catalog, &entries))?;
     directory.keep();
     report.seconds = started.elapsed().as_secs_f64();
     Ok(Outcome::Done { tag: "EXPORT DATABASE".to_owned(), report, notice: None })
@@ -154,14 +154,23 @@ fn file_stem(table: &str, taken: &mut BTreeSet<String>) -> String {
     unique
 }
 
-fn schema_sql(entries: &[Entry]) -> String {
+fn schema_sql(catalog: &Catalog, entries: &[Entry]) -> String {
     let mut sql = String::new();
     let mut views = Vec::new();
+    let sequences = catalog.sequences();
+    let of_identity: BTreeSet<String> = entries.iter().flat_map(identity_sequences).collect();
+    // Defaults take numbers of them.
+    for sequence in sequences.iter().filter(|sequence| !of_identity.contains(&sequence.name)) {
+        let _ = writeln!(sql, "{}", sequence.create_sql());
+    }
     for entry in entries {
         match entry {
-            Entry::Table(table) => create_table_sql(&mut sql, table),
+            Entry::Table(table) => create_table_sql(&mut sql, catalog, table),
             Entry::View(view) => views.push(Arc::clone(view)),
         }
+    }
+    for sequence in &sequences {
+        sequence_state_sql(&mut sql, sequence, of_identity.contains(&sequence.name));
     }
     // A view comes after the views that it reads; there are no cycles.
     while !views.is_empty() {
@@ -182,16 +191,53 @@ fn schema_sql(entries: &[Entry]) -> String {
     sql
 }
 
-fn create_table_sql(sql: &mut String, table: &Table) {
-    let name = names::quoted(&table.name);
-    let columns = table.relation.schema().columns();
-    let mut parts: Vec<String> = Vec::new();
-    for column in columns {
-        let not_null = if column.nullable { "" } else { " NOT NULL" };
-        parts.push(format!("{} {}{not_null}", names::quoted(&column.name), column.column_type));
+/// The names of the sequences of a table's identity columns.
+fn identity_sequences(entry: &Entry) -> Vec<String> {
+    let Entry::Table(table) = entry else { return Vec::new() };
+    let rules = table.rules();
+    let of_column = |rule: &ColumnRule| match &rule.origin {
+        Origin::Identity { sequence, .. } => Some(sequence.clone()),
+        Origin::Null | Origin::Default(_) => None,
+    };
+    rules.columns.iter().filter_map(of_column).collect()
+}
+
+/// Whose a sequence is, and where it is at.
+fn sequence_state_sql(sql: &mut String, sequence: &Sequence, is_identity: bool) {
+    let (owner, fresh) = (sequence.owner(), sequence.is_fresh());
+    // The sequence of an identity column is known by that column: it may get another name.
+    let known_as = match &owner {
+        Some(Owner { table, column }) if is_identity => {
+            format!("pg_get_serial_sequence({}, {})", names::literal(&names::quoted(table)), names::literal(column))
+        }
+        _ => names::literal(&names::quoted(&sequence.name)),
+    };
+    if let Some(Owner { table, column }) = owner.filter(|_| !is_identity) {
+        let (name, table, column) = (names::quoted(&sequence.name), names::quoted(&table), names::quoted(&column));
+        let _ = writeln!(sql, "ALTER SEQUENCE {name} OWNED BY {table}.{column};");
     }
+    if !fresh {
+        let (value, is_called) = sequence.value();
+        let _ = writeln!(sql, "SELECT setval({known_as}, {value}, {is_called});");
+    }
+}
+
+fn create_table_sql(sql: &mut String, catalog: &Catalog, table: &Table) {
+    let name = names::quoted(&table.name);
+    let (columns, rules) = (table.relation.schema().columns(), table.rules());
+    let mut parts: Vec<String> = Vec::new();
+    for (column, rule) in columns.iter().zip(&rules.columns) {
+        let constraint = match &rule.not_null {
+            Some(name) if !column.nullable => format!(" CONSTRAINT {}", names::quoted(name)),
+            _ => String::new(),
+        };
+        let not_null = if column.nullable { "" } else { " NOT NULL" };
+        let origin = rule.origin.sql(catalog, column.column_type);
+        parts.push(format!("{} {}{constraint}{not_null}{origin}", names::quoted(&column.name), column.column_type));
+    }
+    parts.extend(rules.checks.iter().map(Check::sql));
     let mut indexes = String::new();
-    for key in table.keys() {
+    for key in &rules.keys {
         let key_name = names::quoted(&key.name);
         let key_columns: Vec<String> = key.columns.iter().map(|column| names::quoted(&columns[*column].name)).collect();
         let (key_columns, using) = (key_columns.join(", "), kind_name(key.index));

@@ -1,8 +1,11 @@
 //! IMPORT DATABASE: what EXPORT DATABASE has written, all of it or nothing.
 //!
-//! `schema.sql` says which tables and views to make, `load.sql` which file belongs to which table. Both are SQL that a
-//! person may read, run and change, but only CREATE TABLE, CREATE INDEX, CREATE VIEW and COPY FROM are taken here, and only files
-//! of the directory itself.
+//! `schema.sql` says which tables, views and sequences to make, `load.sql` which file belongs to which table. Both are
+//! SQL that a person may read, run and change, but only CREATE TABLE, CREATE INDEX, CREATE VIEW, what makes and sets
+//! sequences, and COPY FROM are taken here, and only files of the directory itself. What was exported obeyed its rules,
+//! so CHECK is not checked again. Not here: sequences (`sequences`).
+
+mod sequences;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +16,7 @@ use std::time::Instant;
 use longshore_storage::{Memory, Relation, Schema, native};
 use sqlparser::ast::{CreateIndex, CreateTable, Statement};
 
-use crate::catalog::{Entry, Table, View};
+use crate::catalog::{Entry, Sequence, Table, View};
 use crate::sql::copy::{CopyFrom, CopySource, ImportStatement};
 use crate::sql::options::{Format, Options, Use};
 use crate::sql::{self, Parsed, names};
@@ -23,19 +26,25 @@ use crate::statement::{Context, blocking, copy, create, refuse, view};
 use crate::{Error, ErrorKind, Outcome, Report};
 
 /// What may stand in `schema.sql`.
-const TAKEN: &str = "CREATE TABLE, CREATE INDEX and CREATE VIEW";
+const TAKEN: &str = "CREATE TABLE, CREATE INDEX, CREATE VIEW, CREATE SEQUENCE, ALTER SEQUENCE and SELECT setval";
 
 pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -> Result<Outcome, Error> {
     let started = Instant::now();
     let directory = Path::new(&statement.directory);
-    let (schemas, views) = read_schema(directory)?;
+    let Made { schemas, views, sequences } = read_schema(directory)?;
     let files = read_load(directory, &schemas)?;
-    for name in schemas.keys().chain(views.keys()) {
-        check_free(context.database.catalog.get(name))?;
+    let catalog = &context.database.catalog;
+    for name in schemas.keys().chain(views.keys()).chain(sequences.keys()) {
+        check_free(catalog.get(name))?;
+        check_no_sequence(catalog.sequence(name))?;
+    }
+    for (name, definition) in &schemas {
+        let checked = definition.check(context, name, |name| sequences.contains_key(name));
+        checked.map_err(|error| in_file(&directory.join(SCHEMA_FILE), &error))?;
     }
     let mut report = Report::default();
     let mut entries = Vec::new();
-    for (name, Definition { schema, keys }) in schemas {
+    for (name, Definition { schema, rules, .. }) in schemas {
         let relation = match files.get(&name) {
             None => Arc::new(context.database.relation(&name, schema)),
             Some(file) => {
@@ -45,15 +54,17 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
                 relation
             }
         };
-        let table = blocking::run(context.control, move |_| Table::new(&name, relation, keys)).await?;
+        let table = blocking::run(context.control, move |_| Table::new(&name, relation, rules)).await?;
         entries.push(Entry::Table(Arc::new(table)));
     }
     entries.extend(views.into_values().map(|view| Entry::View(Arc::new(view))));
-    context.database.catalog.change(|catalog| {
+    catalog.change(|taken| {
         for entry in entries {
-            check_free(catalog.insert(entry.name().to_owned(), entry))?;
+            check_free(taken.insert(entry.name().to_owned(), entry))?;
         }
-        Ok(())
+        catalog.change_sequences(|taken| {
+            sequences.into_iter().try_for_each(|(name, sequence)| check_no_sequence(taken.insert(name, sequence)))
+        })
     })?;
     report.seconds = started.elapsed().as_secs_f64();
     Ok(Outcome::Done { tag: "IMPORT DATABASE".to_owned(), report, notice: None })
@@ -70,8 +81,27 @@ fn check_free(existing: Option<Entry>) -> Result<(), Error> {
     }
 }
 
+fn check_no_sequence(existing: Option<Arc<Sequence>>) -> Result<(), Error> {
+    match existing {
+        None => Ok(()),
+        Some(existing) => Err(Error::exists(format!(
+            "sequence {} exists already; drop it first, or import into an empty database",
+            existing.name
+        ))),
+    }
+}
+
 type Schemas = BTreeMap<String, Definition>;
 type Views = BTreeMap<String, View>;
+type Sequences = BTreeMap<String, Arc<Sequence>>;
+
+/// What `schema.sql` makes.
+#[derive(Default)]
+struct Made {
+    schemas: Schemas,
+    views: Views,
+    sequences: Sequences,
+}
 
 /// The statements of an SQL file of the directory.
 fn read_sql(path: &Path) -> Result<Vec<Parsed>, Error> {
@@ -91,17 +121,19 @@ fn in_file(path: &Path, error: &Error) -> Error {
     Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-fn read_schema(directory: &Path) -> Result<(Schemas, Views), Error> {
+fn read_schema(directory: &Path) -> Result<Made, Error> {
     let path = directory.join(SCHEMA_FILE);
-    let mut schemas = Schemas::new();
-    let mut views = Views::new();
+    let Made { mut schemas, mut views, mut sequences } = Made::default();
     for statement in read_sql(&path)? {
         let taken = match statement {
             Parsed::Empty => continue,
             Parsed::Sql(statement) => match *statement {
                 Statement::CreateTable(create) => {
-                    let (name, schema) = table(&create).map_err(|error| in_file(&path, &error))?;
-                    let earlier = schemas.insert(name.clone(), schema).is_some();
+                    let is_taken = |name: &str| schemas.contains_key(name) || sequences.contains_key(name);
+                    let (name, definition) = table(&create, &is_taken).map_err(|error| in_file(&path, &error))?;
+                    let own = definition.sequences.iter().map(|sequence| (sequence.name.clone(), Arc::clone(sequence)));
+                    sequences.extend(own);
+                    let earlier = schemas.insert(name.clone(), definition).is_some();
                     (earlier || views.contains_key(&name)).then_some(name)
                 }
                 Statement::CreateView(create) => {
@@ -116,8 +148,18 @@ fn read_schema(directory: &Path) -> Result<(Schemas, Views), Error> {
                     add_index(&mut schemas, &create).map_err(|error| in_file(&path, &error))?;
                     None
                 }
+                Statement::Query(query) => match sequences::is_set(&query) {
+                    Some(set) => {
+                        set.apply(&sequences).map_err(|error| in_file(&path, &error))?;
+                        None
+                    }
+                    None => return Err(foreign(&path, "a query", TAKEN)),
+                },
                 other => return Err(foreign(&path, &refuse::name(&other), TAKEN)),
             },
+            Parsed::Sequence(statement) => {
+                sequences::run(&mut sequences, &schemas, statement).map_err(|error| in_file(&path, &error))?
+            }
             _ => return Err(foreign(&path, "COPY", TAKEN)),
         };
         if let Some(name) = taken {
@@ -127,29 +169,30 @@ fn read_schema(directory: &Path) -> Result<(Schemas, Views), Error> {
     for view in views.values() {
         view::refuse_cycle(view, |name| views.get(name).map(|view| view.reads.clone()))?;
     }
-    Ok((schemas, views))
+    Ok(Made { schemas, views, sequences })
 }
 
 /// Adds an index to those of the tables made so far.
 fn add_index(schemas: &mut Schemas, create: &CreateIndex) -> Result<(), Error> {
     let name = names::relation(&create.table_name)?;
-    let is_taken = |index: &str| schemas.values().any(|definition| definition.keys.iter().any(|key| key.name == index));
+    let is_taken =
+        |index: &str| schemas.values().any(|definition| definition.rules.keys.iter().any(|key| key.name == index));
     let definition = schemas.get(&name).ok_or_else(|| Error::not_found(format!("table {name} does not exist")))?;
     let key = create::of_index(&name, definition.schema.columns(), create, is_taken)?;
     if is_taken(&key.name) {
         return Err(Error::exists(format!("index {} is made twice", key.name)));
     }
-    schemas.entry(name).and_modify(|definition| definition.keys.push(key));
+    schemas.entry(name).and_modify(|definition| definition.rules.keys.push(key));
     Ok(())
 }
 
-fn table(create: &CreateTable) -> Result<(String, Definition), Error> {
+fn table(create: &CreateTable, is_taken: &dyn Fn(&str) -> bool) -> Result<(String, Definition), Error> {
     create::refuse_clauses(create)?;
     let name = names::relation(&create.name)?;
     if create.query.is_some() {
         return Err(Error::unsupported(format!("table {name}: CREATE TABLE AS does not belong here")));
     }
-    let definition = create::definition(&name, &create.columns, &create.constraints)?;
+    let definition = create::definition(&name, &create.columns, &create.constraints, is_taken)?;
     Ok((name, definition))
 }
 
@@ -174,7 +217,7 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             Parsed::Empty => continue,
             Parsed::CopyFrom(copy) => *copy,
             Parsed::Sql(other) => return Err(foreign(&path, &refuse::name(&other), "COPY table FROM 'file'")),
-            Parsed::CopyTo(_) | Parsed::CreateFrom(_) | Parsed::Export(_) | Parsed::Import(_) => {
+            Parsed::CopyTo(_) | Parsed::CreateFrom(_) | Parsed::Export(_) | Parsed::Import(_) | Parsed::Sequence(_) => {
                 return Err(foreign(&path, "this", "COPY table FROM 'file'"));
             }
         };

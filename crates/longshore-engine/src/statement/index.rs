@@ -48,7 +48,7 @@ pub(crate) fn drop_indexes(context: &Context<'_>, if_exists: bool, names: &[Obje
     }
     for (table, name) in &found {
         let of_constraint =
-            table.keys().iter().any(|key| key.name == *name && matches!(key.role, Role::Primary | Role::Unique));
+            table.rules().keys.iter().any(|key| key.name == *name && matches!(key.role, Role::Primary | Role::Unique));
         if of_constraint {
             return Err(Error::new(
                 ErrorKind::Dependent,
@@ -65,7 +65,7 @@ pub(crate) fn drop_indexes(context: &Context<'_>, if_exists: bool, names: &[Obje
 /// The table that has an index of this name.
 fn owner(catalog: &Catalog, index: &str) -> Option<Arc<Table>> {
     catalog.entries().into_iter().find_map(|entry| match entry {
-        Entry::Table(table) => table.keys().iter().any(|key| key.name == index).then_some(table),
+        Entry::Table(table) => table.rules().keys.iter().any(|key| key.name == index).then_some(table),
         Entry::View(_) => None,
     })
 }

@@ -3,19 +3,19 @@
 //! (`datafusion`).
 
 mod conflict;
+mod values;
 
 use std::time::Instant;
 
-use arrow_array::RecordBatch;
-use longshore_storage::{Datum, RowId, TransactionError};
 use sqlparser::ast::{Ident, Insert, Query, SetExpr, Statement, TableObject};
 
 use conflict::{Action, OnConflict};
 
 use crate::catalog::Entry;
-use crate::datafusion::{Appended, Appending, datum, images};
+use crate::datafusion::{Appended, Appending, images};
 use crate::sql::names;
-use crate::statement::change::{Target, parsed, returning};
+use crate::statement::change::{Target, returning};
+use crate::statement::rows::{self, Inserted};
 use crate::statement::{Context, refuse};
 use crate::{Error, Outcome, Report};
 
@@ -37,10 +37,10 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     let target = Target { table, alias };
     let on_conflict = OnConflict::new(&target, insert.on.take())?;
     let returned = insert.returning.take();
-    match &insert.source {
-        Some(source) => refuse::unless_reads_only(source)?,
-        None => insert.source = Some(default_values(&target)?),
+    if let Some(source) = &insert.source {
+        refuse::unless_reads_only(source)?;
     }
+    values::complete(&mut insert, &target)?;
     let in_bulk = on_conflict.is_none() && returned.is_none() && !insert.source.as_deref().is_some_and(is_values);
     let statement = Statement::Insert(insert);
     let queries = &context.database.queries;
@@ -50,10 +50,11 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
             queries.insert(statement, &target.table, appending, context.work, context.control).await?;
         return Ok(done(rows, started));
     }
-    let rows = queries.rows_to_insert(statement, &target.table, context.work, context.control).await?;
-    let Inserted { mut rows_now, conflicts } = insert_rows(context, &target, &rows, on_conflict.as_ref())?;
+    let given = queries.rows_to_insert(statement, &target.table, context.work, context.control).await?;
+    let is_conflict = |index: &str| on_conflict.as_ref().is_some_and(|on_conflict| on_conflict.is_about(index));
+    let Inserted { mut rows_now, conflicts } = rows::insert(context, &target.table, &given, is_conflict)?;
     if let Some(OnConflict { action: Action::Update(update), .. }) = on_conflict {
-        rows_now.extend(update.run(context, &target, &rows, &conflicts).await?);
+        rows_now.extend(update.run(context, &target, &given, &conflicts).await?);
     }
     match returned {
         Some(items) => {
@@ -72,65 +73,12 @@ fn done(rows: u64, started: Instant) -> Outcome {
     }
 }
 
-/// What became of rows.
-struct Inserted {
-    /// Those that were inserted.
-    rows_now: Vec<RowId>,
-    /// The number of each row whose key was there already, and the row that has it.
-    conflicts: Vec<(usize, RowId)>,
-}
-
-/// Inserts `rows`, of the table's types, one by one.
-fn insert_rows(
-    context: &Context<'_>,
-    target: &Target,
-    rows: &RecordBatch,
-    on_conflict: Option<&OnConflict>,
-) -> Result<Inserted, Error> {
-    let relation = &target.table.relation;
-    let columns = relation.schema().columns();
-    let mut inserted = Inserted { rows_now: Vec::with_capacity(rows.num_rows()), conflicts: Vec::new() };
-    let mut cancelled = false;
-    context.work.with(|transaction| {
-        let mut values: Vec<Datum<'_>> = Vec::with_capacity(columns.len());
-        for row in 0..rows.num_rows() {
-            if context.control.is_cancelled() {
-                cancelled = true;
-                break;
-            }
-            values.clear();
-            let arrays = rows.columns().iter().zip(columns);
-            values.extend(arrays.map(|(array, column)| datum(array, column.column_type, row)));
-            match transaction.insert(relation, &values) {
-                Ok(row) => inserted.rows_now.push(row),
-                Err(TransactionError::Duplicate { index, row: existing, .. })
-                    if on_conflict.is_some_and(|on_conflict| on_conflict.is_about(&index)) =>
-                {
-                    inserted.conflicts.push((row, existing));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    })?;
-    if cancelled { Err(Error::cancelled()) } else { Ok(inserted) }
-}
-
-/// The query of a row whose columns all have their default.
-fn default_values(target: &Target) -> Result<Box<Query>, Error> {
-    let nulls = vec!["NULL"; target.table.relation.schema().columns().len()];
-    match parsed(&format!("VALUES ({})", nulls.join(", ")))? {
-        Statement::Query(query) => Ok(query),
-        other => Err(Error::internal(format!("a query expected, found {other}"))),
-    }
-}
-
 fn is_values(query: &Query) -> bool {
     matches!(query.body.as_ref(), SetExpr::Values(_)) && query.with.is_none()
 }
 
-/// Refuses whatever goes beyond `INSERT INTO t [AS a] [(columns)] VALUES ... | SELECT ... | DEFAULT VALUES
-/// [ON CONFLICT ...] [RETURNING ...]`.
+/// Refuses whatever goes beyond `INSERT INTO t [AS a] [(columns)] [OVERRIDING ...] VALUES ... | SELECT ... | DEFAULT
+/// VALUES [ON CONFLICT ...] [RETURNING ...]`.
 fn refuse_clauses(insert: &Insert) -> Result<(), Error> {
     let clause = if insert.overwrite {
         "OVERWRITE"

@@ -10,7 +10,7 @@ use longshore_load::{OnError, RejectFile, RejectSummary, RejectTable, reject_sch
 use longshore_source::FoundFile;
 
 use crate::Error;
-use crate::catalog::{Entry, Table};
+use crate::catalog::{Entry, Rules, Table};
 use crate::datafusion::{FileRejects, check_not_read};
 use crate::sql::names;
 use crate::sql::options::{ErrorChoice, Options, RejectOptions};
@@ -74,7 +74,7 @@ impl Rejects {
                     )));
                 }
                 None => {
-                    let table = Table::new(name, Arc::clone(&made), Vec::new())?;
+                    let table = Table::new(name, Arc::clone(&made), Rules::default())?;
                     entries.insert(name.clone(), Entry::Table(Arc::new(table)));
                     made
                 }

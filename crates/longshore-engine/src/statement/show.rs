@@ -13,7 +13,8 @@ use crate::statement::{Context, blocking, transaction, view};
 use crate::transaction::Block;
 use crate::{Database, Error, Outcome, RowStream};
 
-/// The columns of a table or a view: `column_name`, `data_type` in SQL's spelling, `nullable`.
+/// The columns of a table or a view: `column_name`, `data_type` in SQL's spelling, `nullable`, and `default`, what they
+/// take where no value is given.
 pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result<Outcome, Error> {
     if let [ObjectNamePart::Identifier(file)] = name.0.as_slice()
         && file.quote_style == Some('\'')
@@ -21,22 +22,29 @@ pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result
         return describe_file(context, &file.value).await;
     }
     let name = names::relation(name)?;
-    let columns: Vec<(String, String, bool)> = match context.database.catalog.get(&name) {
+    let columns: Vec<(String, String, bool, Option<String>)> = match context.database.catalog.get(&name) {
         None => return Err(Error::not_found(format!("table {name} does not exist"))),
         Some(Entry::Table(table)) => {
-            let columns = table.relation.schema().columns().iter();
-            columns.map(|column| (column.name.clone(), column.column_type.to_string(), column.nullable)).collect()
+            let (columns, rules) = (table.relation.schema().columns().iter().enumerate(), table.rules());
+            let described = columns.map(|(index, column)| {
+                let default = rules.origin(index).described();
+                (column.name.clone(), column.column_type.to_string(), column.nullable, default)
+            });
+            described.collect()
         }
         Some(Entry::View(view)) => {
             let schema = view::schema(context, &view).await?;
             let columns = schema.fields().iter();
-            columns.map(|field| (field.name().clone(), shown_type(field.data_type()), field.is_nullable())).collect()
+            let described =
+                columns.map(|field| (field.name().clone(), shown_type(field.data_type()), field.is_nullable(), None));
+            described.collect()
         }
     };
     rows(&[
         ("column_name", texts(columns.iter().map(|column| column.0.as_str()))),
         ("data_type", texts(columns.iter().map(|column| column.1.as_str()))),
         ("nullable", Arc::new(columns.iter().map(|column| Some(column.2)).collect::<BooleanArray>())),
+        ("default", Arc::new(columns.iter().map(|column| column.3.as_deref()).collect::<StringArray>())),
     ])
 }
 

@@ -8,6 +8,7 @@ use sqlparser::ast::{CreateTableOptions, CreateView, Query, Statement};
 
 use crate::catalog::{Entry, View};
 use crate::sql::{self, Parsed, names, references, secrets};
+use crate::statement::create::is_sequence;
 use crate::statement::{Context, refuse};
 use crate::{Error, Outcome};
 
@@ -31,6 +32,9 @@ pub(crate) async fn create_view(context: &Context<'_>, create: CreateView) -> Re
     catalog.change(|entries| {
         if let Some(existing) = entries.get(&view.name) {
             check_replaceable(existing, create.or_replace)?;
+        }
+        if catalog.sequence(&view.name).is_some() {
+            return Err(is_sequence(&view.name, "view"));
         }
         entries.insert(view.name.clone(), Entry::View(Arc::new(view)));
         Ok(())

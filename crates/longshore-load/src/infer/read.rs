@@ -237,7 +237,7 @@ impl Inference<'_> {
         arena: &mut Arena,
         scratch: &mut Scratch,
     ) -> Result<Ending, LoadError> {
-        let mut cursor = Cursor::new(self.files, work, scratch);
+        let mut cursor = Cursor::new(self.files, work, scratch)?;
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
         let mut found = vec![TypeSet::EVERY; plan.guess.len()];
         let mut rejects = self.rejects.map(|order| SpanRejects::new(order, work));
@@ -289,8 +289,9 @@ impl Inference<'_> {
                 }
             }
             if let Some(rejects) = &mut rejects {
-                rejects
-                    .add_explained(work, &piece, &bad, &|position, raw, reason| plan.explain(position, raw, reason))?;
+                rejects.add_explained(work, &piece, &bad, &[], &|position, raw, reason| {
+                    plan.explain(position, raw, reason)
+                })?;
             } else if let (Some(defect), false) = (piece.defects.first(), lenient) {
                 return Err(bad_record(work, &piece, defect));
             }

@@ -11,10 +11,10 @@ use super::{
     REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, REJECTS_SHOWN_MAX, Reject, RejectLimit, RejectOrder,
     RejectSummary, RejectedColumn,
 };
-use crate::LoadError;
 use crate::fields::BadValue;
 use crate::files::Work;
 use crate::worker::Piece;
+use crate::{LoadError, RowViolation};
 
 /// The rejects of one span.
 pub(crate) struct SpanRejects {
@@ -30,6 +30,13 @@ pub(crate) struct SpanRejects {
     file: Arc<str>,
     rejects_max: usize,
     records_max: u64,
+}
+
+/// What is wrong with a row.
+enum Fault<'a> {
+    /// These fields of it.
+    Bad(&'a [BadValue]),
+    Violation(&'a RowViolation),
 }
 
 /// Which column a field belongs to, and what is wrong with its text.
@@ -87,12 +94,18 @@ impl SpanRejects {
     }
 
     /// Takes in the next piece: its defects, and the bad values of its rows, which are in order of row and position.
-    pub(crate) fn add(&mut self, work: &Work, piece: &Piece<'_>, bad: &[BadValue]) -> Result<(), LoadError> {
+    pub(crate) fn add(
+        &mut self,
+        work: &Work,
+        piece: &Piece<'_>,
+        bad: &[BadValue],
+        violations: &[RowViolation],
+    ) -> Result<(), LoadError> {
         let explain = |position: usize, raw: &[u8], reason: Reason| {
             let column = work.file.fields[position].as_ref().expect("only fields with a column are decoded");
             (RejectedColumn::of(column), work.file.advice(position, raw, reason))
         };
-        self.add_explained(work, piece, bad, &explain)
+        self.add_explained(work, piece, bad, violations, &explain)
     }
 
     /// The same where the file's own plans are not those that the fields were read by.
@@ -101,17 +114,22 @@ impl SpanRejects {
         work: &Work,
         piece: &Piece<'_>,
         bad: &[BadValue],
+        violations: &[RowViolation],
         explain: &Explain<'_>,
     ) -> Result<(), LoadError> {
-        let mut bad = bad.chunk_by(|a, b| a.error.row == b.error.row).peekable();
+        let rows = bad.chunk_by(|a, b| a.error.row == b.error.row).map(|bad| (bad[0].error.row, Fault::Bad(bad)));
+        let violated = violations.iter().map(|violation| (violation.row, Fault::Violation(violation)));
+        let mut faults: Vec<(usize, Fault<'_>)> = rows.chain(violated).collect();
+        faults.sort_by_key(|(row, _)| *row);
+        let mut faults = faults.into_iter().peekable();
         for (defects_before, defect) in piece.defects.iter().enumerate() {
-            while let Some(row) = bad.next_if(|row| row[0].error.row < defect.row) {
-                self.add_row(work, piece, row, defects_before, explain)?;
+            while let Some((_, fault)) = faults.next_if(|(row, _)| *row < defect.row) {
+                self.add_fault(work, piece, &fault, defects_before, explain)?;
             }
             self.add_defect(work, piece, defect, defects_before)?;
         }
-        for row in bad {
-            self.add_row(work, piece, row, piece.defects.len(), explain)?;
+        for (_, fault) in faults {
+            self.add_fault(work, piece, &fault, piece.defects.len(), explain)?;
         }
         if piece.has_a_line_per_record() {
             self.lines.skip(piece.bytes, piece.rows.count() + piece.defects.len());
@@ -129,6 +147,26 @@ impl SpanRejects {
             self.lines.at(work.text(), at)
         };
         before + 1
+    }
+
+    fn add_fault(
+        &mut self,
+        work: &Work,
+        piece: &Piece<'_>,
+        fault: &Fault<'_>,
+        defects_before: usize,
+        explain: &Explain<'_>,
+    ) -> Result<(), LoadError> {
+        match fault {
+            Fault::Bad(bad) => self.add_row(work, piece, bad, defects_before, explain),
+            Fault::Violation(violation) => {
+                let (start, end) = piece.record(violation.row);
+                let (row, reason) = (violation.row, violation.reason.clone());
+                let (start, end) = (start as u32, end as u32);
+                let defect = Defect { row, start, end, kind: DefectKind::Check, reason, remedy: String::new() };
+                self.add_defect(work, piece, &defect, defects_before)
+            }
+        }
     }
 
     fn add_defect(

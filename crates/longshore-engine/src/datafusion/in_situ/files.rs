@@ -29,6 +29,8 @@ pub(crate) enum Filling {
     Partition(usize),
     /// The value of this text.
     Value(String),
+    /// The next number of a sequence, by its place among those of the load.
+    Number(usize),
 }
 
 impl Filling {
@@ -39,6 +41,7 @@ impl Filling {
             Self::RowNumber => "the number of the record (ROW_NUMBER)",
             Self::Partition(_) => "what the folders say (HIVE_PARTITIONING)",
             Self::Value(_) => "its default (DEFAULTS)",
+            Self::Number(_) => "the numbers of its sequence",
         }
     }
 }
@@ -176,5 +179,6 @@ pub(super) fn fill(filling: &Filling, name: &str, partitions: &[(String, Option<
             _ => Fill::Null,
         },
         Filling::Value(text) => Fill::Constant(text.clone()),
+        Filling::Number(source) => Fill::Number(*source),
     }
 }

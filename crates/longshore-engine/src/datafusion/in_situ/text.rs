@@ -101,7 +101,7 @@ impl TextInput {
             .filter_map(|(column, filling)| match filling {
                 Filling::Partition(index) => Some((*column, self.partitions.get(*index)?.1.clone())),
                 Filling::Filename => Some((*column, Some(self.name.clone()))),
-                Filling::RowNumber | Filling::Value(_) => None,
+                Filling::RowNumber | Filling::Value(_) | Filling::Number(_) => None,
             })
             .collect();
     }

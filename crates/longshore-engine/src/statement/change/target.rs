@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use longshore_storage::Column;
 use sqlparser::ast::{
     Expr, Ident, ObjectName, ObjectNamePart, Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins,
 };
 
-use crate::Error;
-use crate::catalog::{Entry, Table};
+use crate::catalog::{Entry, Origin, Table};
 use crate::datafusion::{Changing, FoundRows, ROW_COLUMN, TARGET};
 use crate::sql::{self, Parsed, names};
 use crate::statement::{Context, refuse};
+use crate::{Error, ErrorKind};
 
 /// The table that a statement changes.
 pub(crate) struct Target {
@@ -61,13 +62,16 @@ impl Target {
             .ok_or_else(|| Error::not_found(format!("column {column} of table {} does not exist", self.table.name)))
     }
 
-    /// Finds the rows for which `selection` is true, with the `values` that their `columns` get. A row that is joined
-    /// to several rows of `from` takes the values of one of them. `named` are rows that the statement knows by a name.
+    /// Finds the rows for which `selection` is true, with the `values` that their `columns` get and those that their
+    /// columns `also` have. A row that is joined to several rows of `from` takes the values of one of them. `named` are
+    /// rows that the statement knows by a name.
+    #[expect(clippy::too_many_arguments, reason = "these are the parts of a statement")]
     pub(super) async fn find(
         &self,
         context: &Context<'_>,
         columns: &[usize],
         values: Vec<Expr>,
+        also: &[usize],
         from: Vec<TableWithJoins>,
         selection: Option<Expr>,
         named: Option<(&str, RecordBatch)>,
@@ -78,13 +82,20 @@ impl Target {
             names::quoted(ROW_COLUMN),
             names::quoted(TARGET)
         ))?;
-        let schema = self.table.relation.schema();
+        let (schema, rules) = (self.table.relation.schema(), self.table.rules());
         let select = select_of(&mut statement)?;
         for (column, value) in columns.iter().zip(values) {
             let described = &schema.columns()[*column];
             select.projection.push(SelectItem::ExprWithAlias {
-                expr: cast(value, &described.column_type.to_string())?,
+                expr: new_value(value, described, rules.origin(*column))?,
                 alias: Ident::with_quote('"', format!("{} (new)", described.name)),
+            });
+        }
+        for column in also {
+            let name = &schema.columns()[*column].name;
+            select.projection.push(SelectItem::ExprWithAlias {
+                expr: Expr::CompoundIdentifier(vec![self.alias.clone(), Ident::with_quote('"', name)]),
+                alias: Ident::with_quote('"', format!("{name} (old)")),
             });
         }
         select.from.extend(from);
@@ -92,25 +103,32 @@ impl Target {
         if let Statement::Query(query) = &statement {
             refuse::unless_reads_only(query)?;
         }
-        let changing = Changing { table: &self.table, columns, named };
+        let changing = Changing { table: &self.table, columns, also, named };
         context.database.queries.find_rows(statement, changing, context.work, context.control).await
     }
 }
 
-/// `value`, where it is not of the type `sql_type` yet, cast to it.
-fn cast(value: Expr, sql_type: &str) -> Result<Expr, Error> {
-    if let Expr::Identifier(word) = &value
-        && word.quote_style.is_none()
-        && word.value.eq_ignore_ascii_case("default")
-    {
-        // Columns have no other default yet.
-        return expression(&format!("CAST(NULL AS {sql_type})"));
+/// The value that `column` is set to, in its type; DEFAULT is what its origin says.
+fn new_value(value: Expr, column: &Column, origin: &Origin) -> Result<Expr, Error> {
+    if is_default(&value) {
+        return origin.value(column.column_type);
     }
-    let mut cast = expression(&format!("CAST(NULL AS {sql_type})"))?;
+    if origin.is_always() {
+        return Err(Error::new(
+            ErrorKind::Generated,
+            format!("column \"{}\" can only be updated to DEFAULT: it is GENERATED ALWAYS AS IDENTITY", column.name),
+        ));
+    }
+    let mut cast = expression(&format!("CAST(NULL AS {})", column.column_type))?;
     if let Expr::Cast { expr, .. } = &mut cast {
         **expr = value;
     }
     Ok(cast)
+}
+
+/// Whether the keyword DEFAULT stands for a value.
+pub(crate) fn is_default(value: &Expr) -> bool {
+    matches!(value, Expr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
 }
 
 /// An expression of ours.

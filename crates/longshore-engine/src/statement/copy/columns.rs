@@ -3,6 +3,7 @@
 use longshore_storage::Schema;
 
 use crate::Error;
+use crate::catalog::{Origin, Rules};
 use crate::datafusion::Filling;
 use crate::sql::options::Options;
 
@@ -30,16 +31,18 @@ pub(super) fn position(table: &str, schema: &Schema, column: &str) -> Result<usi
     })
 }
 
-/// A column that is not in the file becomes NULL, so it must be allowed to.
+/// A column that is not in the file and has no other origin becomes NULL, so it must be allowed to.
 pub(super) fn check_fields(
     table: &str,
     schema: &Schema,
+    rules: &Rules,
     fields: &[usize],
     fillings: &[(usize, Filling)],
 ) -> Result<(), Error> {
     let is_filled = |position: usize| fillings.iter().any(|(filled, _)| *filled == position);
     for (position, column) in schema.columns().iter().enumerate() {
-        if !column.nullable && !fields.contains(&position) && !is_filled(position) {
+        let is_null = matches!(rules.origin(position), Origin::Null);
+        if !column.nullable && is_null && !fields.contains(&position) && !is_filled(position) {
             return Err(Error::invalid(format!(
                 "column {} of table {table} is NOT NULL, but it is not among the columns to load; name it",
                 column.name

@@ -68,8 +68,8 @@ impl OnConflict {
 
 /// The name of the unique index that a conflict target means.
 fn index_of(target: &Target, conflict: &ConflictTarget) -> Result<String, Error> {
-    let keys = target.table.keys();
-    let mut unique = keys.iter().filter(|key| key.role.is_unique());
+    let rules = target.table.rules();
+    let mut unique = rules.keys.iter().filter(|key| key.role.is_unique());
     match conflict {
         ConflictTarget::OnConstraint(name) => {
             let name = names::relation(name)?;

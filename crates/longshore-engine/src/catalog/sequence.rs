@@ -1,0 +1,390 @@
+//! Sequences: numbers given out one after the other.
+//!
+//! As in PostgreSQL they are no part of transactions: a number that was given out is gone, whatever becomes of who took
+//! it, so that nobody waits for anybody. CACHE is kept and exported, but numbers are never set aside for a session: to
+//! take one costs a lock of a few instructions. Not here: the functions of SQL (`datafusion::sequences`), what a session
+//! took last (`session`).
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use longshore_storage::ColumnType;
+
+use crate::sql::names;
+use crate::sql::sequence::SequenceOptions;
+use crate::{Error, ErrorKind};
+
+/// A sequence.
+pub(crate) struct Sequence {
+    pub(crate) name: String,
+    state: Mutex<State>,
+}
+
+#[derive(Clone)]
+struct State {
+    definition: Definition,
+    last: i64,
+    /// Whether `last` was given out; otherwise it is the next one.
+    is_called: bool,
+    owner: Option<Owner>,
+}
+
+/// The column that a sequence is dropped with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) table: String,
+    pub(crate) column: String,
+}
+
+/// What a sequence is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Definition {
+    /// SMALLINT, INTEGER or BIGINT.
+    column_type: ColumnType,
+    increment: i64,
+    min: i64,
+    max: i64,
+    start: i64,
+    cache: i64,
+    cycle: bool,
+}
+
+/// Consecutive numbers that were taken at once: `first`, `first + step`, ...
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) first: i64,
+    pub(crate) step: i64,
+    /// How many there are, at least one.
+    pub(crate) count: u64,
+    /// What the sequence was at before.
+    before: (i64, bool),
+}
+
+impl Taken {
+    /// The last of them.
+    pub(crate) fn last(&self) -> i64 {
+        at(self.first, self.step, self.count - 1)
+    }
+
+    /// All of them.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = i64> {
+        let Self { first, step, .. } = *self;
+        (0..self.count).map(move |index| at(first, step, index))
+    }
+}
+
+/// The number `index` steps behind `first`, which is known to exist.
+fn at(first: i64, step: i64, index: u64) -> i64 {
+    (i128::from(first) + i128::from(step) * i128::from(index)) as i64
+}
+
+/// The least and the greatest number of a type.
+fn range(column_type: ColumnType) -> (i64, i64) {
+    match column_type {
+        ColumnType::SmallInt => (i16::MIN.into(), i16::MAX.into()),
+        ColumnType::Integer => (i32::MIN.into(), i32::MAX.into()),
+        _ => (i64::MIN, i64::MAX),
+    }
+}
+
+impl Definition {
+    /// The definition that `options` ask for, of numbers of `column_type` unless they say otherwise.
+    pub(crate) fn new(name: &str, options: &SequenceOptions, column_type: ColumnType) -> Result<Self, Error> {
+        let column_type = options.column_type.unwrap_or(column_type);
+        let increment = options.increment.unwrap_or(1);
+        let (min, max) = defaults(column_type, increment);
+        let min = options.min.flatten().unwrap_or(min);
+        let max = options.max.flatten().unwrap_or(max);
+        let start = options.start.unwrap_or(if increment > 0 { min } else { max });
+        let (cache, cycle) = (options.cache.unwrap_or(1), options.cycle.unwrap_or(false));
+        Self { column_type, increment, min, max, start, cache, cycle }.checked(name)
+    }
+
+    /// The definition with what `options` say otherwise.
+    fn altered(self, name: &str, options: &SequenceOptions) -> Result<Self, Error> {
+        let column_type = options.column_type.unwrap_or(self.column_type);
+        let increment = options.increment.unwrap_or(self.increment);
+        let own = defaults(self.column_type, self.increment);
+        let new = defaults(column_type, increment);
+        // Bounds that were those of the type become those of the new one.
+        let min = options.min.map_or(if self.min == own.0 { new.0 } else { self.min }, |min| min.unwrap_or(new.0));
+        let max = options.max.map_or(if self.max == own.1 { new.1 } else { self.max }, |max| max.unwrap_or(new.1));
+        let start = options.start.unwrap_or(self.start);
+        let (cache, cycle) = (options.cache.unwrap_or(self.cache), options.cycle.unwrap_or(self.cycle));
+        Self { column_type, increment, min, max, start, cache, cycle }.checked(name)
+    }
+
+    fn checked(self, name: &str) -> Result<Self, Error> {
+        let Self { column_type, increment, min, max, start, cache, .. } = self;
+        let (least, greatest) = range(column_type);
+        let problem = if increment == 0 {
+            "INCREMENT must not be zero".to_owned()
+        } else if min < least || max > greatest {
+            format!("MINVALUE {min} and MAXVALUE {max} must lie within {column_type}, {least} to {greatest}")
+        } else if min >= max {
+            format!("MINVALUE ({min}) must be less than MAXVALUE ({max})")
+        } else if start < min || start > max {
+            format!("START ({start}) must lie between MINVALUE ({min}) and MAXVALUE ({max})")
+        } else if cache < 1 {
+            format!("CACHE ({cache}) must be at least 1")
+        } else {
+            return Ok(self);
+        };
+        Err(Error::invalid(format!("sequence {name}: {problem}")))
+    }
+
+    /// The options that make a sequence like this, without those that need not be said of numbers of `column_type`.
+    pub(crate) fn options(&self, column_type: ColumnType) -> String {
+        let (min, max) = defaults(self.column_type, self.increment);
+        let start = if self.increment > 0 { self.min } else { self.max };
+        let mut parts = Vec::new();
+        let mut say = |differs: bool, text: String| parts.extend(differs.then_some(text));
+        say(self.column_type != column_type, format!("AS {}", self.column_type));
+        say(self.increment != 1, format!("INCREMENT BY {}", self.increment));
+        say(self.min != min, format!("MINVALUE {}", self.min));
+        say(self.max != max, format!("MAXVALUE {}", self.max));
+        say(self.start != start, format!("START WITH {}", self.start));
+        say(self.cache != 1, format!("CACHE {}", self.cache));
+        say(self.cycle, "CYCLE".to_owned());
+        parts.join(" ")
+    }
+}
+
+/// The bounds of a sequence of which nothing is said, as in PostgreSQL.
+fn defaults(column_type: ColumnType, increment: i64) -> (i64, i64) {
+    let (least, greatest) = range(column_type);
+    if increment > 0 { (1, greatest) } else { (least, -1) }
+}
+
+impl Sequence {
+    /// A sequence that has not given out a number yet.
+    pub(crate) fn new(name: String, definition: Definition, owner: Option<Owner>) -> Self {
+        let state = State { definition, last: definition.start, is_called: false, owner };
+        Self { name, state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn definition(&self) -> Definition {
+        self.state().definition
+    }
+
+    /// The column that it is dropped with.
+    pub(crate) fn owner(&self) -> Option<Owner> {
+        self.state().owner.clone()
+    }
+
+    /// The last number that was given out, or the first one that will be, and which of them it is.
+    pub(crate) fn value(&self) -> (i64, bool) {
+        let state = self.state();
+        (state.last, state.is_called)
+    }
+
+    /// Whether it is as it was made.
+    pub(crate) fn is_fresh(&self) -> bool {
+        let state = self.state();
+        (state.last, state.is_called) == (state.definition.start, false)
+    }
+
+    /// Gives out at most `count` consecutive numbers at once, at least one, and no more than are left.
+    pub(crate) fn take(&self, count: u64) -> Result<Taken, Error> {
+        let mut state = self.state();
+        let Definition { increment: step, min, max, .. } = state.definition;
+        let first = state.next(&self.name)?;
+        let room = if step > 0 { max.abs_diff(first) } else { min.abs_diff(first) };
+        let left = room / step.unsigned_abs();
+        let count = count.max(1).min(left.saturating_add(1));
+        let taken = Taken { first, step, count, before: (state.last, state.is_called) };
+        (state.last, state.is_called) = (taken.last(), true);
+        Ok(taken)
+    }
+
+    /// Gives all but the first `used` numbers back, unless somebody has taken others since.
+    pub(crate) fn give_back(&self, taken: &Taken, used: u64) {
+        let mut state = self.state();
+        if (state.last, state.is_called) != (taken.last(), true) || used >= taken.count {
+            return;
+        }
+        (state.last, state.is_called) = match used {
+            0 => taken.before,
+            used => (at(taken.first, taken.step, used - 1), true),
+        };
+    }
+
+    /// Goes on from `value`, which counts as given out if `is_called`.
+    pub(crate) fn set(&self, value: i64, is_called: bool) -> Result<(), Error> {
+        let mut state = self.state();
+        let Definition { min, max, .. } = state.definition;
+        if value < min || value > max {
+            return Err(Error::new(
+                ErrorKind::OutOfRange,
+                format!("setval: value {value} is out of bounds for sequence \"{}\" ({min}..{max})", self.name),
+            ));
+        }
+        (state.last, state.is_called) = (value, is_called);
+        Ok(())
+    }
+
+    /// Changes it as ALTER SEQUENCE asks.
+    #[expect(clippy::option_option, reason = "nothing is said of the owner, or that there is none")]
+    pub(crate) fn alter(&self, options: &SequenceOptions, owner: Option<Option<Owner>>) -> Result<(), Error> {
+        let mut state = self.state();
+        let definition = state.definition.altered(&self.name, options)?;
+        let (last, is_called) = match options.restart {
+            None => (state.last, state.is_called),
+            Some(value) => (value.unwrap_or(definition.start), false),
+        };
+        if last < definition.min || last > definition.max {
+            return Err(Error::invalid(format!(
+                "sequence {}: RESTART value ({last}) must lie between MINVALUE ({}) and MAXVALUE ({})",
+                self.name, definition.min, definition.max
+            )));
+        }
+        let owner = owner.unwrap_or_else(|| state.owner.clone());
+        *state = State { definition, last, is_called, owner };
+        Ok(())
+    }
+
+    /// CREATE SEQUENCE, as SQL. Whose it is, is not said.
+    pub(crate) fn create_sql(&self) -> String {
+        let options = self.definition().options(ColumnType::BigInt);
+        let space = if options.is_empty() { "" } else { " " };
+        format!("CREATE SEQUENCE {}{space}{options};", names::quoted(&self.name))
+    }
+}
+
+impl State {
+    fn next(&self, name: &str) -> Result<i64, Error> {
+        let Definition { increment, min, max, cycle, .. } = self.definition;
+        if !self.is_called {
+            return Ok(self.last);
+        }
+        match self.last.checked_add(increment) {
+            Some(next) if (min..=max).contains(&next) => Ok(next),
+            _ if cycle => Ok(if increment > 0 { min } else { max }),
+            _ => {
+                let (word, bound) = if increment > 0 { ("maximum", max) } else { ("minimum", min) };
+                Err(Error::new(
+                    ErrorKind::SequenceLimit,
+                    format!(
+                        "nextval: reached {word} value of sequence \"{name}\" ({bound}); ALTER SEQUENCE ... MAXVALUE, \
+                         RESTART or CYCLE lets it go on"
+                    ),
+                ))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Sequence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sequence")
+            .field("name", &self.name)
+            .field("definition", &self.definition())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sequence(options: SequenceOptions) -> Result<Sequence, Error> {
+        Definition::new("s", &options, ColumnType::BigInt).map(|definition| Sequence::new("s".into(), definition, None))
+    }
+
+    fn next(sequence: &Sequence) -> Option<i64> {
+        sequence.take(1).ok().map(|taken| taken.first)
+    }
+
+    fn all(sequence: &Sequence, count: usize) -> Vec<Option<i64>> {
+        (0..count).map(|_| next(sequence)).collect()
+    }
+
+    #[test]
+    fn numbers_follow_each_other_to_the_bound() {
+        let up = sequence(SequenceOptions { max: Some(Some(3)), ..SequenceOptions::default() }).expect("sound");
+        assert_eq!(all(&up, 5), [Some(1), Some(2), Some(3), None, None]);
+        let down = SequenceOptions { increment: Some(-2), min: Some(Some(-4)), ..SequenceOptions::default() };
+        assert_eq!(all(&sequence(down).expect("sound"), 3), [Some(-1), Some(-3), None]);
+        let around = SequenceOptions {
+            min: Some(Some(5)),
+            max: Some(Some(8)),
+            start: Some(7),
+            increment: Some(2),
+            cycle: Some(true),
+            ..SequenceOptions::default()
+        };
+        assert_eq!(all(&sequence(around).expect("sound"), 4), [Some(7), Some(5), Some(7), Some(5)]);
+        let last = SequenceOptions { start: Some(i64::MAX), ..SequenceOptions::default() };
+        assert_eq!(all(&sequence(last).expect("sound"), 2), [Some(i64::MAX), None]);
+    }
+
+    #[test]
+    fn what_is_taken_at_once_is_what_one_by_one_would_give() {
+        for increment in [1, 3, -1, -7] {
+            for count in [1, 2, 10, 1000] {
+                let options = || SequenceOptions {
+                    increment: Some(increment),
+                    min: Some(Some(-100)),
+                    max: Some(Some(100)),
+                    start: Some(4),
+                    ..SequenceOptions::default()
+                };
+                let (one_by_one, at_once) = (sequence(options()).expect("sound"), sequence(options()).expect("sound"));
+                let expected: Vec<i64> = all(&one_by_one, count).into_iter().flatten().collect();
+                let taken = at_once.take(count as u64).expect("one is left");
+                let found: Vec<i64> = taken.numbers().collect();
+                assert_eq!(found, expected, "{increment}, {count}");
+                assert_eq!(at_once.value(), one_by_one.value());
+                at_once.give_back(&taken, 1);
+                assert_eq!(at_once.value(), (4, true));
+                let again = at_once.take(2).expect("one is left");
+                at_once.give_back(&again, 0);
+                assert_eq!(at_once.value(), (4, true));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_given_back_once_others_took_numbers() {
+        let sequence = sequence(SequenceOptions::default()).expect("sound");
+        let taken = sequence.take(10).expect("there are many");
+        assert_eq!(next(&sequence), Some(11));
+        sequence.give_back(&taken, 3);
+        assert_eq!(next(&sequence), Some(12));
+    }
+
+    #[test]
+    fn definitions_that_contradict_themselves_are_refused() {
+        for options in [
+            SequenceOptions { increment: Some(0), ..SequenceOptions::default() },
+            SequenceOptions { min: Some(Some(5)), max: Some(Some(5)), ..SequenceOptions::default() },
+            SequenceOptions { start: Some(0), ..SequenceOptions::default() },
+            SequenceOptions { cache: Some(0), ..SequenceOptions::default() },
+            SequenceOptions {
+                column_type: Some(ColumnType::SmallInt),
+                max: Some(Some(40_000)),
+                ..SequenceOptions::default()
+            },
+        ] {
+            assert!(sequence(options.clone()).is_err(), "{options:?}");
+        }
+    }
+
+    #[test]
+    fn altering_keeps_what_is_not_said() {
+        let options = SequenceOptions { max: Some(Some(10)), ..SequenceOptions::default() };
+        let sequence = sequence(options).expect("sound");
+        assert_eq!(next(&sequence), Some(1));
+        let faster = SequenceOptions { increment: Some(4), ..SequenceOptions::default() };
+        sequence.alter(&faster, None).expect("sound");
+        assert_eq!(all(&sequence, 3), [Some(5), Some(9), None]);
+        let again = SequenceOptions { restart: Some(None), ..SequenceOptions::default() };
+        sequence.alter(&again, None).expect("sound");
+        assert_eq!(next(&sequence), Some(1));
+        assert_eq!(sequence.definition().options(ColumnType::BigInt), "INCREMENT BY 4 MAXVALUE 10");
+    }
+}

@@ -1,0 +1,98 @@
+//! What an INSERT gives, and what it leaves to the table: DEFAULT, columns without a value, identity columns.
+//!
+//! Columns that the statement does not name are filled where its rows are planned (`datafusion::table`); what stands in
+//! VALUES is put in place here, in the tree of the statement.
+
+use sqlparser::ast::{Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, Statement};
+
+use crate::catalog::{Origin, Rules};
+use crate::sql::overriding::{self, Overriding};
+use crate::statement::change::{Target, is_default, parsed};
+use crate::{Error, ErrorKind};
+
+/// Makes an INSERT one without DEFAULT and OVERRIDING, whose source is a query.
+pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error> {
+    let overriding = overriding::of(insert);
+    insert.settings = None;
+    let columns = target.table.relation.schema().columns();
+    let rules = target.table.rules();
+    if insert.source.is_none() {
+        insert.source = Some(default_values(columns.len())?);
+    }
+    let mut targets = if insert.columns.is_empty() {
+        (0..columns.len()).collect()
+    } else {
+        insert.columns.iter().map(|name| target.column(name)).collect::<Result<Vec<usize>, _>>()?
+    };
+    let Some(rows) = insert.source.as_deref_mut().and_then(values) else {
+        return refuse_identity(target, &rules, &targets, overriding);
+    };
+    let given = rows.first().map_or(0, |row| row.content.len());
+    if insert.columns.is_empty() && given < targets.len() && rows.iter().all(|row| row.content.len() == given) {
+        // As in PostgreSQL: the first columns take the values, the others their defaults.
+        targets.truncate(given);
+        let named = columns[..given].iter().map(|column| Ident::with_quote('"', &column.name));
+        insert.columns = named.map(|name| ObjectName(vec![ObjectNamePart::Identifier(name)])).collect();
+    }
+    for row in rows {
+        for (value, column) in row.content.iter_mut().zip(&targets) {
+            let (described, origin) = (&columns[*column], rules.origin(*column));
+            let is_identity = matches!(origin, Origin::Identity { .. });
+            if is_default(value) || (is_identity && overriding == Some(Overriding::User)) {
+                *value = origin.value(described.column_type)?;
+            } else if origin.is_always() && overriding.is_none() {
+                return Err(given_for_identity(&described.name));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rows of values that a query consists of.
+fn values(query: &mut Query) -> Option<&mut Vec<sqlparser::ast::Parens<Vec<Expr>>>> {
+    match query.body.as_mut() {
+        SetExpr::Values(values) if query.with.is_none() => Some(&mut values.rows),
+        _ => None,
+    }
+}
+
+/// Refuses what a query gives for identity columns where it is not to be taken.
+fn refuse_identity(
+    target: &Target,
+    rules: &Rules,
+    targets: &[usize],
+    overriding: Option<Overriding>,
+) -> Result<(), Error> {
+    let columns = target.table.relation.schema().columns();
+    for column in targets {
+        let name = &columns[*column].name;
+        match (rules.origin(*column), overriding) {
+            (Origin::Identity { always: true, .. }, None) => return Err(given_for_identity(name)),
+            (Origin::Identity { .. }, Some(Overriding::User)) => {
+                return Err(Error::unsupported(format!(
+                    "OVERRIDING USER VALUE takes the rows of VALUES, not those of a query; leave column {name} out"
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn given_for_identity(column: &str) -> Error {
+    Error::new(
+        ErrorKind::Generated,
+        format!(
+            "cannot insert a non-DEFAULT value into column \"{column}\": it is GENERATED ALWAYS AS IDENTITY; use \
+             OVERRIDING SYSTEM VALUE to override"
+        ),
+    )
+}
+
+/// The query of a row whose columns all have their default.
+fn default_values(columns: usize) -> Result<Box<Query>, Error> {
+    match parsed(&format!("VALUES ({})", vec!["DEFAULT"; columns].join(", ")))? {
+        Statement::Query(query) => Ok(query),
+        other => Err(Error::internal(format!("a query expected, found {other}"))),
+    }
+}

@@ -1,0 +1,110 @@
+//! The rows that DML inserts, changes and deletes, on their way into the table: what its rules demand is checked here.
+//!
+//! What must hold of a row by itself (CHECK) is checked for all rows of a statement before the first one is written;
+//! NOT NULL, lengths and keys the storage checks as it takes the row. Rows that come in bulk (COPY, INSERT from a query)
+//! go by `datafusion::intake` and `longshore-load` instead, and are checked there by the same code.
+
+use arrow_array::RecordBatch;
+use longshore_storage::{Datum, RowId, TransactionError};
+
+use crate::Error;
+use crate::catalog::{Check, Rules, Table};
+use crate::datafusion::{Checks, FoundRows, datum};
+use crate::statement::Context;
+
+/// What became of rows that were to be inserted.
+pub(crate) struct Inserted {
+    /// Those that were inserted.
+    pub(crate) rows_now: Vec<RowId>,
+    /// The number of each row whose key was there already, and the row that has it.
+    pub(crate) conflicts: Vec<(usize, RowId)>,
+}
+
+/// Inserts `rows`, of the table's types, one by one. A row whose key is there already is put aside if `is_conflict` says
+/// so of the index.
+pub(crate) fn insert(
+    context: &Context<'_>,
+    table: &Table,
+    rows: &RecordBatch,
+    is_conflict: impl Fn(&str) -> bool,
+) -> Result<Inserted, Error> {
+    let rules = table.rules();
+    let queries = &context.database.queries;
+    if let Some(checks) = queries.checks(table, rules.checks.iter(), context.work, context.control)? {
+        checks.check(rows)?;
+    }
+    let relation = &table.relation;
+    let columns = relation.schema().columns();
+    let mut inserted = Inserted { rows_now: Vec::with_capacity(rows.num_rows()), conflicts: Vec::new() };
+    let mut cancelled = false;
+    context.work.with(|transaction| {
+        let mut values: Vec<Datum<'_>> = Vec::with_capacity(columns.len());
+        for row in 0..rows.num_rows() {
+            if context.control.is_cancelled() {
+                cancelled = true;
+                break;
+            }
+            values.clear();
+            let arrays = rows.columns().iter().zip(columns);
+            values.extend(arrays.map(|(array, column)| datum(array, column.column_type, row)));
+            match transaction.insert(relation, &values) {
+                Ok(row) => inserted.rows_now.push(row),
+                Err(TransactionError::Duplicate { index, row: existing, .. }) if is_conflict(&index) => {
+                    inserted.conflicts.push((row, existing));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    })?;
+    if cancelled { Err(Error::cancelled()) } else { Ok(inserted) }
+}
+
+/// What a statement that sets some columns has to check.
+pub(crate) struct Updating {
+    checks: Option<Checks>,
+}
+
+impl Updating {
+    /// What is to be checked when `columns` of `table` are set.
+    pub(crate) fn new(context: &Context<'_>, table: &Table, rules: &Rules, columns: &[usize]) -> Result<Self, Error> {
+        let reads_one = |check: &&Check| check.columns.iter().any(|column| columns.contains(column));
+        let checks = rules.checks.iter().filter(reads_one);
+        let checks = context.database.queries.checks(table, checks, context.work, context.control)?;
+        Ok(Self { checks })
+    }
+
+    /// The columns beside those that are set whose values are needed.
+    pub(crate) fn also(&self, columns: &[usize]) -> Vec<usize> {
+        let read = self.checks.as_ref().map_or(&[][..], Checks::columns);
+        read.iter().copied().filter(|column| !columns.contains(column)).collect()
+    }
+
+    /// Sets `columns` of the rows that were found. Returns the rows as they are now.
+    pub(crate) fn update(
+        &self,
+        context: &Context<'_>,
+        table: &Table,
+        columns: &[usize],
+        found: &FoundRows,
+    ) -> Result<Vec<RowId>, Error> {
+        let relation = &table.relation;
+        if let Some(checks) = &self.checks {
+            found.check(checks, &context.work.snapshot(relation))?;
+        }
+        let mut changed: Vec<RowId> = Vec::with_capacity(found.rows());
+        context.work.with(|transaction| {
+            found.each(|row, values| {
+                let row_values: Vec<(usize, Datum<'_>)> = columns.iter().copied().zip(values).collect();
+                changed.push(transaction.update(relation, row, &row_values)?);
+                Ok(())
+            })
+        })?;
+        Ok(changed)
+    }
+}
+
+/// Deletes rows.
+pub(crate) fn delete(context: &Context<'_>, table: &Table, rows: &[RowId]) -> Result<(), Error> {
+    context.work.with(|transaction| rows.iter().try_for_each(|row| transaction.delete(&table.relation, *row)))
+}

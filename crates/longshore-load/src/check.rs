@@ -1,0 +1,107 @@
+//! What must hold of a row beside its types: the columns that a check reads are decoded before all others, and rows that
+//! violate it are found before any is taken.
+//!
+//! The columns are decoded twice, by which a violation has its record at hand, with its line and text, and a row that is
+//! left out leaves no gap. Who loads without a check pays nothing. Not here: what is checked (the engine).
+
+use std::fmt;
+
+use arrow_array::RecordBatch;
+use longshore_csv::Rows;
+use longshore_storage::{Arena, Chunk};
+use std::sync::Arc;
+
+use crate::LoadError;
+use crate::fields::{BadValue, FieldPlan, Refusal};
+use crate::files::Output;
+use crate::worker::Piece;
+
+/// Rows that are checked at a time, at most.
+const BATCH_ROWS_MAX: usize = 8192;
+/// Bytes of the blocks that the checked columns lie in, which are recycled.
+pub(crate) const BLOCK_BYTES: usize = 2 << 20;
+
+/// A condition on rows, evaluated on some of their columns.
+pub trait RowCheck: fmt::Debug + Send + Sync {
+    /// The columns that it reads, as positions in the schema of the relation.
+    fn columns(&self) -> &[usize];
+
+    /// The rows that violate it, in their order, each once.
+    ///
+    /// # Errors
+    /// The message of an evaluation that failed.
+    fn violations(&self, rows: &RecordBatch) -> Result<Vec<RowViolation>, String>;
+}
+
+/// A row that violates a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowViolation {
+    /// Its number among the rows that were checked.
+    pub row: usize,
+    /// What it violates, as a sentence.
+    pub reason: String,
+}
+
+/// A check in the hands of a worker.
+pub(crate) struct Checker<'a> {
+    check: &'a dyn RowCheck,
+    output: &'a Output,
+    arena: Arena,
+    bad: Vec<BadValue>,
+    /// The violations of the last piece, the first of its rows being row 0.
+    pub(crate) found: Vec<RowViolation>,
+    /// The other rows of that piece, if it has violations.
+    pub(crate) kept: Vec<u32>,
+}
+
+impl<'a> Checker<'a> {
+    /// Of `check`, whose columns are those of `output`.
+    pub(crate) fn new(check: &'a Arc<dyn RowCheck>, output: &'a Output, arena: Arena) -> Self {
+        Self { check: check.as_ref(), output, arena, bad: Vec::new(), found: Vec::new(), kept: Vec::new() }
+    }
+
+    /// Finds the violations among `all` rows of `piece`, which `plan` reads. What is no value is left to be found by
+    /// those who take the rows.
+    pub(crate) fn find(&mut self, plan: &FieldPlan, all: Rows<'_>, piece: &Piece<'_>) -> Result<(), Refusal> {
+        self.found.clear();
+        let (mut rows, mut first) = (all, 0);
+        while !rows.is_empty() {
+            let (now, later) = rows.split_at(rows.count().min(BATCH_ROWS_MAX));
+            self.bad.clear();
+            let mut buffer = self.output.buffer(plan, now, &mut self.arena)?;
+            plan.decode_lenient(&now, 0, piece, &mut buffer, &mut self.bad);
+            let chunk = buffer.seal();
+            if chunk.rows() > 0 {
+                self.check_chunk(&chunk, now.count(), first)?;
+            }
+            first += now.count();
+            rows = later;
+        }
+        if !self.found.is_empty() {
+            let mut found = self.found.iter().map(|violation| violation.row).peekable();
+            self.kept.clear();
+            self.kept.extend((0..all.count()).filter(|row| found.next_if_eq(row).is_none()).map(|row| row as u32));
+        }
+        Ok(())
+    }
+
+    /// Checks the sound ones of `count` rows; the first of all counts as `first`.
+    fn check_chunk(&mut self, chunk: &Chunk, count: usize, first: usize) -> Result<(), Refusal> {
+        let columns: Vec<usize> = (0..self.output.columns.len()).collect();
+        let violations = self.check.violations(&chunk.batch(&columns, 0, chunk.rows()));
+        let violations = violations.map_err(|problem| Refusal::Other(LoadError::Filter(problem)))?;
+        if violations.is_empty() {
+            return Ok(());
+        }
+        let mut bad = self.bad.iter().map(|bad| bad.error.row).peekable();
+        let is_sound = |row: &usize| {
+            let is_bad = bad.peek() == Some(row);
+            while bad.next_if_eq(row).is_some() {}
+            !is_bad
+        };
+        let sound: Vec<usize> = (0..count).filter(is_sound).collect();
+        let place = |violation: RowViolation| RowViolation { row: first + sound[violation.row], ..violation };
+        self.found.extend(violations.into_iter().map(place));
+        Ok(())
+    }
+}
