@@ -2,6 +2,7 @@
 
 mod demo;
 mod generate;
+mod recipes;
 mod remote;
 mod run;
 #[allow(dead_code, clippy::unwrap_used, reason = "the tests of longshore-source use more of it")]

@@ -157,6 +157,63 @@ fn objects_of_a_store_are_patterns_folders_and_lists() {
     }
 }
 
+/// Of Parquet, no more than the footer and some columns is asked for.
+#[test]
+fn parquet_is_read_from_servers_and_stores() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let make = "CREATE TABLE p AS SELECT value AS a, 'text ' || value AS b FROM generate_series(1, 20000); \
+                EXPORT DATABASE 'out' (FORMAT parquet)";
+    let made = longshore_in(directory.path(), &["-c", make], "");
+    assert_eq!(made.status, 0, "{}", made.err);
+    let bytes = std::fs::read(directory.path().join("out/p.parquet")).expect("the file");
+    let objects = [
+        ("/bucket/p/1.parquet", bytes.clone()),
+        ("/bucket/p/2.parquet", bytes.clone()),
+        ("/plain", bytes.clone()),
+        ("/cut.parquet", bytes[..bytes.len() / 2].to_vec()),
+        ("/text.csv", b"a,b\n1,x\n".to_vec()),
+    ];
+    let address = serve(&objects, Manners::Ranges).address;
+    let sum = "a,n\n200010000,20000\n";
+    let sum_of = |from: &str| format!("SELECT sum(a) AS a, count(b) AS n FROM {from}");
+    assert_eq!(output(&sum_of(&format!("'{address}/bucket/p/1.parquet'"))), sum);
+    assert_eq!(output(&sum_of(&format!("read_parquet('{address}/plain')"))), sum);
+    let create = format!("CREATE TABLE t AS FROM '{address}/plain' (FORMAT parquet)");
+    assert_eq!(output(&format!("{create}; {}", sum_of("t"))), sum);
+    let some = format!("SELECT b FROM '{address}/bucket/p/2.parquet' WHERE a = 7");
+    assert_eq!(output(&some), "b\ntext 7\n");
+    let store = format!("ENDPOINT '{address}', ANONYMOUS");
+    let all = "a,n\n400020000,40000\n";
+    let create = format!("CREATE TABLE t AS FROM 's3://bucket/p/*.parquet' ({store})");
+    assert_eq!(output(&format!("{create}; {}", sum_of("t"))), all);
+    let copy = format!("CREATE TABLE t (b TEXT, a BIGINT); COPY t FROM 's3://bucket/p/' (FORMAT parquet, {store})");
+    assert_eq!(output(&format!("{copy}; {}", sum_of("t"))), all);
+    let query = sum_of(&format!("read_parquet('s3://bucket/p/', endpoint => '{address}', anonymous => true)"));
+    assert_eq!(output(&query), all);
+    for (sql, part) in [
+        (
+            format!("SELECT * FROM '{address}/none.parquet'"),
+            "/none.parquet: cannot find it: the server has no such file",
+        ),
+        (format!("SELECT * FROM '{address}/cut.parquet'"), "/cut.parquet: not a sound Parquet file"),
+        (format!("SELECT * FROM read_parquet('{address}/text.csv')"), "/text.csv: not a sound Parquet file"),
+        (format!("SELECT * FROM '{address}/plain'"), "/plain: cannot read it: this is a Parquet file"),
+        (
+            format!("SELECT * FROM read_parquet(['{address}/plain', '{}/out/p.parquet'])", directory.path().display()),
+            "read them apart",
+        ),
+    ] {
+        let message = refused(&sql);
+        assert!(message.contains(part), "{sql}: {message}");
+    }
+    // A server that gives whole files only, or breaks off, is told of.
+    for manners in [Manners::Broken, Manners::Refusing(403)] {
+        let address = serve(&objects, manners).address;
+        let message = refused(&format!("SELECT sum(a) FROM '{address}/bucket/p/1.parquet'"));
+        assert!(message.contains("1.parquet"), "{manners:?}: {message}");
+    }
+}
+
 /// What the environment does not say, the statement says; it wins over the environment.
 #[test]
 fn a_store_is_named_by_options() {

@@ -47,6 +47,15 @@ pub(super) fn take(
             }
             continue;
         }
+        if sniffed.columns.is_empty() && sniffed.family.value.json_layout().is_some() {
+            return Err(LoadError::Unfit {
+                file: first.name().to_owned(),
+                problem:
+                    "no value of JSON was found in its beginning, so that it has no columns; check FORMAT, or give the \
+                          columns"
+                        .to_owned(),
+            });
+        }
         let mut hints: Vec<TypeSet> = sniffed.columns.iter().map(|column| column.types).collect();
         let at_start = 0..head.len() as u64;
         let mut places = vec![at_start];
