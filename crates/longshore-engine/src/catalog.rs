@@ -8,6 +8,7 @@ mod sequence;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use longshore_storage::{Relation, Uniqueness};
@@ -121,6 +122,8 @@ pub(crate) struct Catalog {
     entries: RwLock<BTreeMap<String, Entry>>,
     /// Locked behind the entries, where both are.
     sequences: RwLock<BTreeMap<String, Arc<Sequence>>>,
+    /// Changes so far.
+    version: AtomicU64,
 }
 
 impl Catalog {
@@ -160,6 +163,7 @@ impl Catalog {
         let mut changed = entries.clone();
         let result = change(&mut changed)?;
         *entries = changed;
+        self.version.fetch_add(1, Ordering::Release);
         Ok(result)
     }
 
@@ -192,5 +196,10 @@ impl Catalog {
         let result = change(&mut changed)?;
         *sequences = changed;
         Ok(result)
+    }
+
+    /// A number that every change of tables and views raises.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 }

@@ -4,6 +4,7 @@
 //! optimizes and runs it over our scans of relations ([`scan`]) and of files ([`in_situ`]), which take projections,
 //! simple predicates and limits. Not here: statements other than queries and INSERT (`statement`).
 
+mod access;
 mod casts;
 mod change;
 mod checked;
@@ -14,6 +15,7 @@ mod in_situ;
 mod insert;
 mod intake;
 mod interruptible;
+mod kept;
 mod memory;
 mod morsels;
 mod names;
@@ -30,17 +32,19 @@ mod scan_stream;
 mod sequences;
 mod statistics;
 mod table;
+mod terms;
 mod workers;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionState;
-use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
+use futures::TryStreamExt;
 use longshore_load::{Control, RejectSummary};
 use longshore_storage::{Column, Memory, MergeKind, Relation, Schema, Snapshot};
 use sqlparser::ast::{Query, Statement};
@@ -51,7 +55,7 @@ use crate::catalog::{Catalog, Check, Origin, Rules, Table};
 use crate::statement::blocking;
 use crate::transaction::Work;
 use crate::{Config, Error, ErrorKind, Report, RowStream};
-pub(crate) use change::{FoundRows, ROW_COLUMN, TARGET, datum, images, rows_with_numbers};
+pub(crate) use change::{END_COLUMN, FoundRows, ROW_COLUMN, TARGET, datum, images, picked, rows_with_numbers, stacked};
 pub(crate) use columnar::{Columnar, FileKind};
 use errors::ours;
 use in_situ::Files;
@@ -59,8 +63,10 @@ pub(crate) use in_situ::{
     FileRejects, Filling, Finder, TextInput, TextTable, Texts, Wanted, check_not_read, explain_load, find_files,
     kind_of,
 };
+use kept::Bound;
+pub(crate) use kept::{Parameters, Plans};
 use pipeline::Pipeline;
-use plan::Planner;
+use plan::{Planner, reads_only};
 pub(crate) use rules::{Checks, Value};
 use workers::Pool;
 
@@ -100,8 +106,8 @@ pub(crate) struct Changing<'a> {
     pub(crate) columns: &'a [usize],
     /// Columns that are not, and whose values are wanted all the same.
     pub(crate) also: &'a [usize],
-    /// Rows that the query knows by a name.
-    pub(crate) named: Option<(&'a str, RecordBatch)>,
+    /// Rows that the query knows by names; if [`TARGET`] is one of these, it stands for these rows of the table.
+    pub(crate) named: Vec<(String, RecordBatch)>,
 }
 
 /// Files that a statement of ours reads under a name.
@@ -154,10 +160,11 @@ impl Queries {
     pub(crate) async fn query(
         &self,
         statement: Statement,
+        parameters: Option<&Parameters<'_>>,
         work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
-        self.run_query(self.planner(work, control), statement, control).await
+        self.run_query(self.planner(work, control), statement, parameters, control).await
     }
 
     /// The rows to change that the query `statement` finds, which reads the table under the name [`TARGET`] and returns
@@ -166,16 +173,37 @@ impl Queries {
         &self,
         statement: Statement,
         changing: Changing<'_>,
+        parameters: Option<&Parameters<'_>>,
         work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<FoundRows, Error> {
         let planner = self.planner(work, control);
-        planner.change(changing.table);
-        if let Some((name, rows)) = changing.named {
-            planner.define_rows(name, rows).map_err(ours)?;
+        if !changing.named.iter().any(|(name, _)| name == TARGET) {
+            planner.change(changing.table);
         }
-        let rows = self.run_query(planner, statement, control).await?;
+        for (name, rows) in changing.named {
+            planner.define_rows(&name, rows).map_err(ours)?;
+        }
+        let rows = self.run_query(planner, statement, parameters, control).await?;
         FoundRows::read(rows, changing.table.relation.schema(), changing.columns, changing.also).await
+    }
+
+    /// All rows of the query `statement`, which reads `table` under the name [`TARGET`].
+    pub(crate) async fn matches(
+        &self,
+        statement: Statement,
+        table: &Table,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<RecordBatch, Error> {
+        let planner = self.planner(work, control);
+        planner.change(table);
+        let mut rows = self.run_query(planner, statement, None, control).await?;
+        let mut batches = Vec::new();
+        while let Some(batch) = rows.try_next().await? {
+            batches.push(batch);
+        }
+        concat_batches(rows.schema(), &batches).map_err(|error| ours(error.into()))
     }
 
     /// The rows of the INSERT `statement`, whose target is `table`, in the types of its columns.
@@ -195,34 +223,67 @@ impl Queries {
         insert::gather(&relation, rows).await
     }
 
-    /// Starts the query `statement`, which reads the rows `images` under the name [`TARGET`].
-    pub(crate) async fn query_images(
+    /// Starts the query `statement`, which knows rows by names.
+    pub(crate) async fn query_rows(
         &self,
         statement: Statement,
-        images: RecordBatch,
+        named: Vec<(String, RecordBatch)>,
+        parameters: Option<&Parameters<'_>>,
         work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
         let planner = self.planner(work, control);
-        planner.define_rows(TARGET, images).map_err(ours)?;
-        self.run_query(planner, statement, control).await
+        for (name, rows) in named {
+            planner.define_rows(&name, rows).map_err(ours)?;
+        }
+        self.run_query(planner, statement, parameters, control).await
     }
 
     async fn run_query(
         &self,
         planner: Planner,
-        statement: Statement,
+        mut statement: Statement,
+        parameters: Option<&Parameters<'_>>,
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
+        if let Some(parameters) = parameters {
+            if let Some(plan) = self.kept(&planner, &statement, parameters).await? {
+                let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
+                return self.run(&planner, physical, control);
+            }
+            parameters.bind(&mut statement)?;
+        }
         let (planner, plan) = Box::pin(logical(planner, statement, control)).await?;
-        SQLOptions::new()
-            .with_allow_ddl(false)
-            .with_allow_dml(false)
-            .with_allow_statements(false)
-            .verify_plan(&plan)
-            .map_err(ours)?;
+        reads_only(&plan)?;
         let physical = Box::pin(planner.physical(&plan)).await?;
         self.run(&planner, physical, control)
+    }
+
+    /// The plan of `statement` that was kept for its prepared statement, with the values in it, or is kept from now on.
+    async fn kept(
+        &self,
+        planner: &Planner,
+        statement: &Statement,
+        parameters: &Parameters<'_>,
+    ) -> Result<Option<LogicalPlan>, Error> {
+        let Parameters { plans, types, values, .. } = parameters;
+        let version = self.files.catalog.version();
+        let kept = if let Some(kept) = plans.get(statement, version) {
+            kept
+        } else {
+            let plan = Box::pin(planner.to_keep(statement, types)).await.map(Arc::new);
+            plans.put(statement, version, plan.clone());
+            plan
+        };
+        let Some(kept) = kept else { return Ok(None) };
+        Ok(match planner.bound(&kept, values)? {
+            Bound::Plan(plan) => Some(*plan),
+            Bound::Unfit => None,
+            Bound::Stale => {
+                plans.forget(statement);
+                None
+            }
+        })
     }
 
     /// Runs the INSERT `statement`, whose target is `table`: all rows are appended, or none.

@@ -62,6 +62,8 @@ pub enum ErrorKind {
     TypeMismatch,
     /// The name is that of something else, such as a view instead of a table.
     WrongObject,
+    /// A statement would change one row twice.
+    Cardinality,
     /// A statement that cannot run in a transaction block, or not any more.
     ActiveTransaction,
     /// A statement that needs a transaction block.
@@ -72,6 +74,10 @@ pub enum ErrorKind {
     Aborted,
     /// The transaction only reads.
     ReadOnly,
+    /// The name of a prepared statement is taken.
+    PreparedExists,
+    /// A prepared statement does not exist.
+    NoPrepared,
     /// A bug: something that must not happen did.
     Internal,
 }
@@ -104,11 +110,14 @@ impl ErrorKind {
             Self::DuplicateObject => "42710",
             Self::TypeMismatch => "42804",
             Self::WrongObject => "42809",
+            Self::Cardinality => "21000",
             Self::ActiveTransaction => "25001",
             Self::NoTransaction => "25P01",
             Self::NoSavepoint => "3B001",
             Self::Aborted => "25P02",
             Self::ReadOnly => "25006",
+            Self::PreparedExists => "42P05",
+            Self::NoPrepared => "26000",
             Self::Internal => "XX000",
         }
     }

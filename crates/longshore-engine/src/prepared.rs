@@ -1,22 +1,25 @@
 //! Prepared statements: a statement with parameters, parsed once.
 //!
 //! A statement about one row by its whole key is recognised when it is prepared ([`fast`]) and does not pass through the
-//! query planner; every other one is planned anew with its parameters in place, because a plan with placeholders would
-//! be a worse one. Not here: PREPARE and EXECUTE (`statement/prepare.rs`).
+//! query planner. Of queries, and of what finds rows for UPDATE and DELETE, the plan is kept (`datafusion/kept.rs`);
+//! every other statement, and values that its plan does not take, are planned anew with the values in place.
+//! Not here: PREPARE and EXECUTE (`statement/prepare.rs`).
 
 mod fast;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use longshore_storage::{ColumnType, Datum};
-use sqlparser::ast::{Expr, Statement, Value, Visit, VisitMut, Visitor, VisitorMut};
+use sqlparser::ast::{CastKind, DataType, Expr, Statement, Value, Visit, VisitMut, Visitor, VisitorMut};
 
 pub(crate) use fast::{Done, Fast};
 
 use crate::Error;
 use crate::catalog::Catalog;
-use crate::sql::{self, Parsed};
+use crate::datafusion::Plans;
+use crate::sql::{self, Parsed, secrets, types};
 
 /// Parameters that a statement may have.
 const PARAMETERS_MAX: usize = 65_535;
@@ -26,33 +29,77 @@ const PARAMETERS_MAX: usize = 65_535;
 pub struct Prepared {
     pub(crate) statement: Statement,
     parameters: usize,
+    /// The types that were given to the first parameters.
+    pub(crate) types: Vec<DataType>,
     /// `None` if it goes through the planner.
     pub(crate) fast: Option<Fast>,
+    /// What the planner has made of it.
+    pub(crate) plans: Plans,
+    /// What must stand in no message.
+    pub(crate) secrets: Vec<String>,
 }
 
 impl Prepared {
     /// Prepares the text of one statement.
     pub(crate) fn parse(sql: &str, catalog: &Catalog) -> Result<Self, Error> {
         match sql::parse(sql)? {
-            Parsed::Sql(statement) => Self::new(*statement, catalog),
-            _ => Err(Error::unsupported("only queries, INSERT, UPDATE and DELETE can be prepared")),
+            Parsed::Sql(statement) => Self::new(*statement, Vec::new(), catalog),
+            _ => Err(Error::unsupported("only queries, INSERT, UPDATE, DELETE and MERGE can be prepared")),
         }
     }
 
-    /// Prepares a statement.
-    pub(crate) fn new(statement: Statement, catalog: &Catalog) -> Result<Self, Error> {
+    /// Prepares a statement, whose first parameters have these `types`.
+    pub(crate) fn new(statement: Statement, types: Vec<DataType>, catalog: &Catalog) -> Result<Self, Error> {
         if !matches!(
             statement,
-            Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+            Statement::Query(_)
+                | Statement::Insert(_)
+                | Statement::Update(_)
+                | Statement::Delete(_)
+                | Statement::Merge(_)
         ) {
-            return Err(Error::unsupported("only queries, INSERT, UPDATE and DELETE can be prepared"));
+            return Err(Error::unsupported("only queries, INSERT, UPDATE, DELETE and MERGE can be prepared"));
         }
         let mut count = Count(0);
         if let ControlFlow::Break(error) = Visit::visit(&statement, &mut count) {
             return Err(error);
         }
         let fast = Fast::recognise(&statement, catalog);
-        Ok(Self { statement, parameters: count.0, fast })
+        let parameters = count.0.max(types.len());
+        let secrets = secrets::values(&statement.to_string());
+        Ok(Self { statement, parameters, types, fast, plans: Plans::default(), secrets })
+    }
+
+    /// Whether all that it asks of the planner are queries with its parameters in them.
+    pub(crate) fn keeps_plans(&self) -> bool {
+        matches!(self.statement, Statement::Query(_) | Statement::Update(_) | Statement::Delete(_))
+    }
+
+    /// Values as parameters of the types that were given; `None` if that takes more than to call them so.
+    pub(crate) fn in_declared_types<'a>(&self, values: Cow<'a, [Datum<'a>]>) -> Option<Cow<'a, [Datum<'a>]>> {
+        if self.types.is_empty() {
+            return Some(values);
+        }
+        let mut converted = values.into_owned();
+        for (value, data_type) in converted.iter_mut().zip(&self.types) {
+            *value = fit(*value, types::column_type(data_type).ok()?)?;
+        }
+        Some(Cow::Owned(converted))
+    }
+
+    /// Arguments as they stand in the place of parameters.
+    pub(crate) fn texts(&self, arguments: impl Iterator<Item = Expr>) -> Vec<Expr> {
+        let cast = |(number, argument): (usize, Expr)| match self.types.get(number) {
+            None => Expr::Nested(Box::new(argument)),
+            Some(data_type) => Expr::Cast {
+                kind: CastKind::Cast,
+                expr: Box::new(argument),
+                data_type: data_type.clone(),
+                array: false,
+                format: None,
+            },
+        };
+        arguments.enumerate().map(cast).collect()
     }
 
     /// Whether it changes rows.
@@ -66,21 +113,19 @@ impl Prepared {
         self.parameters
     }
 
-    /// The statement with `arguments` in the place of its parameters.
-    pub(crate) fn bind(&self, arguments: &[Expr]) -> Result<Statement, Error> {
-        self.check_count(arguments.len())?;
-        let mut statement = self.statement.clone();
-        match VisitMut::visit(&mut statement, &mut Bind(arguments)) {
-            ControlFlow::Continue(()) => Ok(statement),
-            ControlFlow::Break(error) => Err(error),
-        }
-    }
-
     pub(crate) fn check_count(&self, given: usize) -> Result<(), Error> {
         if given == self.parameters {
             return Ok(());
         }
         Err(Error::invalid(format!("the statement has {} parameters, but {given} values are given", self.parameters)))
+    }
+}
+
+/// Puts `arguments` in the place of the parameters of a statement.
+pub(crate) fn bind(statement: &mut Statement, arguments: &[Expr]) -> Result<(), Error> {
+    match VisitMut::visit(statement, &mut Bind(arguments)) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
     }
 }
 
@@ -129,7 +174,7 @@ impl VisitorMut for Bind<'_> {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         if let Some(name) = placeholder(expr) {
             match number_of(name) {
-                Ok(number) => *expr = Expr::Nested(Box::new(self.0[number].clone())),
+                Ok(number) => *expr = self.0[number].clone(),
                 Err(error) => return ControlFlow::Break(error),
             }
         }

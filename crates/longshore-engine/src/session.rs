@@ -75,14 +75,7 @@ impl Session {
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome, Error> {
         let control = std::mem::take(&mut self.control);
         let outcome = Box::pin(statement::execute(self.parts(&control), sql)).await;
-        let secrets = secrets::values(sql);
-        if secrets.is_empty() {
-            return outcome;
-        }
-        match outcome.map_err(|error| error.without(&secrets))? {
-            Outcome::Rows(rows) => Ok(Outcome::Rows(rows.with_errors(move |error| error.without(&secrets)))),
-            done @ Outcome::Done { .. } => Ok(done),
-        }
+        without(outcome, secrets::values(sql))
     }
 
     /// Parses a query, an INSERT, UPDATE or DELETE with parameters `$1`, `$2`, ... once, to be executed often. One that is
@@ -117,6 +110,17 @@ impl Session {
     #[must_use]
     pub fn is_in_transaction(&self) -> bool {
         self.block.is_open()
+    }
+}
+
+/// What a statement gives back, without `secrets` in its errors.
+pub(crate) fn without(outcome: Result<Outcome, Error>, secrets: Vec<String>) -> Result<Outcome, Error> {
+    if secrets.is_empty() {
+        return outcome;
+    }
+    match outcome.map_err(|error| error.without(&secrets))? {
+        Outcome::Rows(rows) => Ok(Outcome::Rows(rows.with_errors(move |error| error.without(&secrets)))),
+        done @ Outcome::Done { .. } => Ok(done),
     }
 }
 

@@ -9,7 +9,9 @@ pub(crate) mod copy;
 mod create_as;
 mod depth;
 pub(crate) mod dialect;
+mod merge;
 pub(crate) mod names;
+mod numbers;
 mod option_list;
 pub(crate) mod options;
 pub(crate) mod overriding;
@@ -18,6 +20,7 @@ pub(crate) mod repeated;
 pub(crate) mod secrets;
 pub(crate) mod sequence;
 pub(crate) mod split;
+mod table;
 pub(crate) mod types;
 
 use sqlparser::ast;
@@ -60,6 +63,7 @@ fn parse_tame(sql: &str) -> Result<Parsed, Error> {
     let tokens = Tokenizer::new(&LongshoreDialect, sql).tokenize_with_location();
     let mut tokens = tokens.map_err(|error| syntax(error.into()))?;
     free_argument_names(&mut tokens);
+    table::spell_out(&mut tokens);
     let overriding = overriding::take(&mut tokens);
     depth::check_tokens(&tokens)?;
     let mut parser = Parser::new(&LongshoreDialect).with_tokens_with_locations(tokens);
@@ -70,6 +74,7 @@ fn parse_tame(sql: &str) -> Result<Parsed, Error> {
             if let Some(overriding) = overriding {
                 overriding::put(overriding, statement);
             }
+            numbers::widen(statement.as_mut());
         }
         Parsed::CopyFrom(copy) => {
             if let CopySource::Query(query) = &mut copy.source {

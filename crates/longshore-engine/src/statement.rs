@@ -14,6 +14,7 @@ mod export;
 mod import;
 mod index;
 mod insert;
+mod merge;
 pub(crate) mod prepare;
 mod refuse;
 mod rejects;
@@ -37,8 +38,9 @@ use sqlparser::ast::{Expr, ObjectType, Query, Statement};
 use prepare::Execution;
 
 use crate::catalog::Catalog;
-use crate::prepared::{Done, Prepared, literal};
-use crate::session::Streams;
+use crate::datafusion::Parameters;
+use crate::prepared::{Done, Prepared, bind, literal};
+use crate::session::{self, Streams};
 use crate::sql::sequence::{SequenceStatement, Verb};
 use crate::sql::{self, Parsed, repeated};
 use crate::transaction::{Block, Nature, Work};
@@ -50,6 +52,8 @@ pub(crate) struct Context<'a> {
     pub(crate) control: &'a Arc<Control>,
     /// The transaction that it works in.
     pub(crate) work: &'a Arc<Work>,
+    /// The values of parameters that still stand in it.
+    pub(crate) parameters: Option<&'a Parameters<'a>>,
 }
 
 /// What of a session its statements work with.
@@ -86,7 +90,7 @@ pub(crate) async fn execute(parts: Parts<'_>, sql: &str) -> Result<Outcome, Erro
     let Parts { database, block, streams, control, .. } = parts;
     block
         .run(nature(&parsed, &database.catalog), async |work| {
-            execute_in(&Context { database, control, work }, streams, parsed).await
+            execute_in(&Context { database, control, work, parameters: None }, streams, parsed).await
         })
         .await
 }
@@ -109,8 +113,9 @@ pub(crate) async fn execute_prepared(
         Arguments::Expressions(expressions) => (expressions.len(), prepare::values(expressions).map(Cow::Owned)),
     };
     prepared.check_count(given).inspect_err(|_| block.fail())?;
+    let values = values.and_then(|values| prepared.in_declared_types(values));
     let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
-    block
+    let outcome = block
         .run(nature, async |work| {
             let fast = prepared.fast.as_ref().filter(|fast| fast.is_current(&database.catalog));
             if let (Some(fast), Some(values)) = (fast, &values) {
@@ -123,15 +128,27 @@ pub(crate) async fn execute_prepared(
                     Done::Planner => {}
                 }
             }
-            let statement = match arguments {
-                Arguments::Values(values) => {
-                    prepared.bind(&values.iter().map(|value| literal(*value)).collect::<Vec<_>>())?
-                }
-                Arguments::Expressions(expressions) => prepared.bind(expressions)?,
+            let texts = match arguments {
+                Arguments::Values(values) => prepared.texts(values.iter().map(|value| literal(*value))),
+                Arguments::Expressions(expressions) => prepared.texts(expressions.iter().cloned()),
             };
-            Box::pin(execute_tree(&Context { database, control, work }, statement)).await
+            let context = Context { database, control, work, parameters: None };
+            let mut statement = prepared.statement.clone();
+            match values {
+                Some(values) if prepared.keeps_plans() => {
+                    let types = &prepared.types;
+                    let parameters = Parameters { plans: &prepared.plans, types, values: values.into_owned(), texts };
+                    let context = Context { parameters: Some(&parameters), ..context };
+                    Box::pin(execute_tree(&context, statement)).await
+                }
+                _ => {
+                    bind(&mut statement, &texts)?;
+                    Box::pin(execute_tree(&context, statement)).await
+                }
+            }
         })
-        .await
+        .await;
+    session::without(outcome, prepared.secrets.clone())
 }
 
 /// What a statement does to a transaction block.
@@ -184,6 +201,7 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
         Statement::Update(update) => Box::pin(change::update(context, update)).await,
         Statement::Delete(delete) => Box::pin(change::delete(context, delete)).await,
         Statement::Insert(insert) => Box::pin(insert::insert(context, insert)).await,
+        Statement::Merge(merge) => Box::pin(merge::merge(context, merge)).await,
         Statement::CreateTable(table) => Box::pin(create::create_table(context, table)).await,
         Statement::CreateIndex(create) => index::create_index(context, &create).await,
         Statement::CreateView(view) => view::create_view(context, view).await,
@@ -212,7 +230,7 @@ async fn run_query(context: &Context<'_>, mut query: Box<Query>) -> Result<Outco
     refuse::unless_reads_only(&query)?;
     repeated::name_apart(&mut query);
     let statement = Statement::Query(query);
-    let rows = context.database.queries.query(statement, context.work, context.control).await?;
+    let rows = context.database.queries.query(statement, context.parameters, context.work, context.control).await?;
     Ok(Outcome::Rows(rows))
 }
 
@@ -229,6 +247,6 @@ async fn explain(context: &Context<'_>, explain: Statement) -> Result<Outcome, E
             )));
         }
     }
-    let rows = context.database.queries.query(explain, context.work, context.control).await?;
+    let rows = context.database.queries.query(explain, None, context.work, context.control).await?;
     Ok(Outcome::Rows(rows))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array, UInt64Array, new_empty_array,
 };
-use datafusion::arrow::compute::{filter_record_batch, interleave, take_record_batch};
+use datafusion::arrow::compute::{concat_batches, filter_record_batch, interleave, take_record_batch};
 use datafusion::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Field, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     Schema as ArrowSchema, Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
@@ -26,6 +26,9 @@ pub(crate) const TARGET: &str = "the table to change";
 /// The name of its hidden column.
 pub(crate) const ROW_COLUMN: &str = "row (hidden)";
 
+/// How the name of the column begins that ends the columns of a table beside the one to change; its number follows.
+pub(crate) const END_COLUMN: &str = "end (hidden) ";
+
 /// Rows of a table, each once, with the new values of some columns.
 pub(crate) struct FoundRows {
     /// In column 0 the number of the row, then the new values, then values of other columns.
@@ -33,6 +36,8 @@ pub(crate) struct FoundRows {
     types: Vec<ColumnType>,
     /// The columns of the table whose values follow the number of the row.
     columns: Vec<usize>,
+    /// What else was asked for, batch by batch: columns of other tables.
+    others: Vec<RecordBatch>,
     rows: usize,
 }
 
@@ -49,11 +54,11 @@ impl FoundRows {
         let columns: Vec<usize> = columns.iter().chain(also).copied().collect();
         let mut fields = vec![rows.schema().field(0).clone()];
         fields.extend(columns.iter().map(|column| schema.arrow().field(*column).clone()));
+        let others: Vec<usize> = (fields.len()..rows.schema().fields().len()).collect();
         let target = Arc::new(ArrowSchema::new(fields));
-        let mut found = Self { batches: Vec::new(), types, columns, rows: 0 };
+        let mut found = Self { batches: Vec::new(), types, columns, others: Vec::new(), rows: 0 };
         let mut seen = HashSet::new();
         while let Some(batch) = rows.try_next().await? {
-            let batch = convert(&batch, &target)?;
             let ids = batch.column(0).as_primitive::<UInt64Type>().values();
             let first: Vec<bool> = ids.iter().map(|id| seen.insert(*id)).collect();
             let batch = if first.iter().all(|first| *first) {
@@ -62,7 +67,10 @@ impl FoundRows {
                 filter_record_batch(&batch, &BooleanArray::from(first)).map_err(|error| ours(error.into()))?
             };
             found.rows += batch.num_rows();
-            found.batches.push(batch);
+            found.batches.push(convert(&batch, &target)?);
+            if !others.is_empty() {
+                found.others.push(batch.project(&others).map_err(|error| ours(error.into()))?);
+            }
         }
         Ok(found)
     }
@@ -119,6 +127,31 @@ impl FoundRows {
         }
         Ok(())
     }
+
+    /// The new values, in the order of [`FoundRows::row_ids`].
+    pub(crate) fn values(&self) -> Result<RecordBatch, Error> {
+        let columns: Vec<usize> = (1..=self.types.len()).collect();
+        let values = self.batches.iter().map(|batch| batch.project(&columns));
+        let values = values.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| ours(error.into()))?;
+        stacked(&values)
+    }
+
+    /// The rows of other tables beside each row, table by table as [`END_COLUMN`] parts them, in the order of
+    /// [`FoundRows::row_ids`].
+    pub(crate) fn others(&self) -> Result<Vec<RecordBatch>, Error> {
+        let Some(first) = self.others.first() else { return Ok(Vec::new()) };
+        let all = concat_batches(&first.schema(), &self.others).map_err(|error| ours(error.into()))?;
+        let mut tables = Vec::new();
+        let mut columns = Vec::new();
+        for (at, field) in all.schema().fields().iter().enumerate() {
+            if field.name().starts_with(END_COLUMN) {
+                tables.push(all.project(&std::mem::take(&mut columns)).map_err(|error| ours(error.into()))?);
+            } else {
+                columns.push(at);
+            }
+        }
+        Ok(tables)
+    }
 }
 
 /// A value of an array that has the Arrow type of `column_type`.
@@ -158,6 +191,19 @@ pub(crate) fn rows_with_numbers(rows: &RecordBatch, numbered: &[(usize, RowId)])
     let mut columns = taken.columns().to_vec();
     columns.push(Arc::new(numbers));
     RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(|error| ours(error.into()))
+}
+
+/// Some of the `rows`, in the order in which they are named.
+pub(crate) fn picked(rows: &RecordBatch, wanted: &[usize]) -> Result<RecordBatch, Error> {
+    let wanted = UInt32Array::from_iter_values(wanted.iter().map(|row| *row as u32));
+    take_record_batch(rows, &wanted).map_err(|error| ours(error.into()))
+}
+
+/// Rows of the same columns below each other; there must be at least one batch.
+pub(crate) fn stacked<'a>(batches: impl IntoIterator<Item = &'a RecordBatch>) -> Result<RecordBatch, Error> {
+    let batches: Vec<&RecordBatch> = batches.into_iter().collect();
+    let first = batches.first().ok_or_else(|| Error::internal("rows expected"))?;
+    concat_batches(&first.schema(), batches.iter().copied()).map_err(|error| ours(error.into()))
 }
 
 /// The rows `wanted` of a snapshot, in the order in which they are given.

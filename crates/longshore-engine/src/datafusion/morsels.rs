@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use longshore_storage::VisibleChunk;
 
+use super::access::Run;
 use super::context::BATCH_ROWS;
 use super::prune;
 use super::scan::RelationSource;
@@ -35,6 +36,9 @@ impl Morsels {
     /// Cuts the snapshot of `source`, without chunks that its predicate excludes.
     pub(super) fn new(source: &RelationSource) -> Self {
         let chunks = source.snapshot.pieces();
+        if let Some(access) = &source.access {
+            return Self::of_runs(chunks, &access.runs, source.fetch);
+        }
         let live = source.predicate.as_ref().map(|predicate| {
             let conjuncts = predicate.conjuncts().map(Arc::clone);
             // A predicate that cannot be tried on bounds is still evaluated on every row.
@@ -60,7 +64,23 @@ impl Morsels {
                 list.push(Morsel { chunk: chunk.clone(), chunk_index, offset, rows: MORSEL_ROWS.min(end - offset) });
             }
         }
-        Self { list, next: AtomicUsize::new(0), wanted: AtomicUsize::new(source.fetch.unwrap_or(usize::MAX)) }
+        Self::of_list(list, source.fetch)
+    }
+
+    /// Only the rows of `runs`.
+    fn of_runs(chunks: &[VisibleChunk], runs: &[Run], fetch: Option<usize>) -> Self {
+        let mut list = Vec::with_capacity(runs.len());
+        for run in runs {
+            for taken in (0..run.rows).step_by(MORSEL_ROWS) {
+                let (offset, rows) = (run.offset + taken, MORSEL_ROWS.min(run.rows - taken));
+                list.push(Morsel { chunk: chunks[run.chunk].clone(), chunk_index: run.chunk, offset, rows });
+            }
+        }
+        Self::of_list(list, fetch)
+    }
+
+    fn of_list(list: Vec<Morsel>, fetch: Option<usize>) -> Self {
+        Self { list, next: AtomicUsize::new(0), wanted: AtomicUsize::new(fetch.unwrap_or(usize::MAX)) }
     }
 
     /// The next morsel that nobody has taken.

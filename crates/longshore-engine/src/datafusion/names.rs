@@ -40,7 +40,8 @@ impl Names {
         self.known(|known| known.contains_key(name))
     }
 
-    fn lookup(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
+    /// What `name` stands for.
+    pub(super) fn lookup(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
         self.known(|known| {
             if let Some(provider) = known.get(name) {
                 return Some(Arc::clone(provider));

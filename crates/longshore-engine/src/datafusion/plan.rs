@@ -9,19 +9,22 @@ use datafusion::catalog::{CatalogProviderList, TableProvider};
 use datafusion::common::{DFSchema, TableReference};
 use datafusion::datasource::{MemTable, ViewTable};
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection};
+use datafusion::execution::context::SQLOptions;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection, Statement as PlanStatement};
 use datafusion::physical_expr::projection::ProjectionExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::sql::parser::Statement as Parsed;
 use futures::future::BoxFuture;
 use longshore_load::Control;
-use sqlparser::ast::{ObjectNamePart, Statement, TableFactor, Visit, Visitor};
+use longshore_storage::Datum;
+use sqlparser::ast::{DataType, Ident, ObjectNamePart, Statement, TableFactor, Visit, Visitor};
 
 use super::change::TARGET;
 use super::errors::ours;
 use super::in_situ::Files;
 use super::interruptible::interruptible;
+use super::kept::{Bound, Plan};
 use super::names::{Names, OneSchema};
 use super::table::RelationTable;
 use super::{NamedSource, rules, sequences};
@@ -61,6 +64,39 @@ impl Planner {
     /// The logical plan of `statement`, not optimized.
     pub(super) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
         self.plan(statement, &mut Vec::new()).await
+    }
+
+    /// The plan of `statement`, whose first parameters have these `types`, to be kept; `None` if it cannot be.
+    pub(super) async fn to_keep(&self, statement: &Statement, types: &[DataType]) -> Option<Plan> {
+        if self.looks_at_files(statement) {
+            return None;
+        }
+        let statement = match types {
+            [] => statement.clone(),
+            types => Statement::Prepare {
+                name: Ident::new("kept"),
+                data_types: types.to_vec(),
+                statement: Box::new(statement.clone()),
+            },
+        };
+        // What is wrong with it will be said when it is planned with values.
+        let plan = match self.logical(statement).await.ok()? {
+            LogicalPlan::Statement(PlanStatement::Prepare(prepare)) => Arc::unwrap_or_clone(prepare.input),
+            plan => plan,
+        };
+        reads_only(&plan).ok()?;
+        Plan::of(&plan, &self.state).ok()?
+    }
+
+    /// A plan that was kept, over the rows that its tables have now and with these `values`.
+    pub(super) fn bound(&self, kept: &Plan, values: &[Datum<'_>]) -> Result<Bound, Error> {
+        kept.bound(&self.names, values).map_err(ours)
+    }
+
+    /// How an optimized `plan` is to be run.
+    pub(super) async fn physical_of_optimized(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
+        let physical = self.state.query_planner().create_physical_plan(plan, self.state.as_ref()).await;
+        interruptible(physical.map_err(ours)?).map_err(ours)
     }
 
     /// Whether files are looked at while `statement` is planned.
@@ -211,6 +247,12 @@ impl Planner {
         self.names.define(&view.name, Arc::new(ViewTable::new(plan, definition)));
         Ok(())
     }
+}
+
+/// Refuses plans that would change something.
+pub(super) fn reads_only(plan: &LogicalPlan) -> Result<(), Error> {
+    let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+    options.verify_plan(plan).map_err(ours)
 }
 
 /// Gives the first columns of `plan` the names in `columns`.

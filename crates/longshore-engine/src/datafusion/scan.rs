@@ -4,7 +4,8 @@
 //! so none waits for another. Chunks whose bounds exclude the predicate are left out before the scan starts; filters
 //! of joins and of sorts, which become known later, are tried when a morsel is taken. Columns of the predicate come
 //! first; the others are touched only in batches with survivors, and few survivors are gathered into full batches.
-//! Not here: the predicate itself (`predicate`), the bounds (`prune`).
+//! Where an index tells where the rows lie, only these places are morsels.
+//! Not here: the predicate itself (`predicate`), the bounds (`prune`), indexes (`access`).
 
 use std::any::Any;
 use std::fmt;
@@ -25,6 +26,7 @@ use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, Push
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use longshore_storage::{Snapshot, VisibleChunk};
 
+use super::access::Access;
 use super::morsels::{MORSEL_ROWS, Morsels};
 use super::predicate::Predicate;
 use super::pushdown::{Offer, Projection};
@@ -42,6 +44,8 @@ pub(super) struct RelationSource {
     pub(super) projection: Projection,
     /// What every row returned satisfies.
     pub(super) predicate: Option<Arc<Predicate>>,
+    /// The rows to look at, where an index tells; all others do not satisfy the predicate.
+    pub(super) access: Option<Arc<Access>>,
     /// Filters that are evaluated above; they only skip chunks.
     pub(super) hints: Vec<Arc<dyn PhysicalExpr>>,
     /// Rows that are enough.
@@ -73,6 +77,7 @@ impl RelationSource {
             table,
             projection,
             predicate: None,
+            access: None,
             hints: Vec::new(),
             fetch,
             reads,
@@ -124,6 +129,9 @@ impl DataSource for RelationSource {
         if let Some(predicate) = &self.predicate {
             write!(f, "{separator}predicate={predicate}")?;
         }
+        if let Some(access) = &self.access {
+            write!(f, "{separator}index={access}, found={}", access.rows)?;
+        }
         for hint in &self.hints {
             write!(f, "{separator}prune={hint}")?;
         }
@@ -149,7 +157,9 @@ impl DataSource for RelationSource {
         let whole = self.known.get_or_init(|| statistics::of_snapshot(&self.snapshot, &self.table));
         let whole = statistics::project(whole, &self.projection.columns);
         let share = partition.map(|_| self.partitions);
-        let of_scan = statistics::of_scan(whole, self.predicate.is_some(), self.fetch, share);
+        let found = self.access.as_ref().map(|access| access.rows);
+        let fetch = self.fetch.into_iter().chain(found).min();
+        let of_scan = statistics::of_scan(whole, self.predicate.is_some(), fetch, share);
         // Answers taken from exact statistics would be reads that nobody logs.
         Ok(Arc::new(if self.reads.matter() { of_scan.to_inexact() } else { of_scan }))
     }
@@ -185,7 +195,13 @@ impl DataSource for RelationSource {
         let mut source = self.clone();
         if !offer.rows.is_empty() {
             let before = self.predicate.iter().flat_map(|p| p.conjuncts().map(Arc::clone));
-            source.predicate = Some(Arc::new(Predicate::new(before.chain(offer.rows), &self.table)?));
+            let predicate = Predicate::new(before.chain(offer.rows), &self.table)?;
+            source.access = Access::choose(&self.reads, &self.snapshot, &predicate).map(Arc::new);
+            if let Some(access) = &source.access {
+                let rows: usize = access.runs.iter().map(|run| run.rows).sum();
+                source.partitions = rows.div_ceil(MORSEL_ROWS).clamp(1, self.partitions);
+            }
+            source.predicate = Some(Arc::new(predicate));
         }
         source.hints.extend(offer.chunks);
         Ok(FilterPushdownPropagation::with_parent_pushdown_result(offer.answers)

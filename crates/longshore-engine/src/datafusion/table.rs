@@ -61,7 +61,7 @@ impl RelationTable {
         Self { schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())), defaults, ..target }
     }
 
-    /// Where INSERT appends.
+    /// The table, where INSERT appends.
     pub(super) fn relation(&self) -> &Arc<Relation> {
         &self.relation
     }

@@ -7,13 +7,13 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::{ColumnOption, Expr};
+use sqlparser::ast::{ColumnOption, Expr, Statement};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use crate::sql::sequence;
+use super::{merge, sequence};
 
 /// PostgreSQL's dialect with dictionary literals.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +37,11 @@ impl Dialect for LongshoreDialect {
 
     fn supports_dictionary_syntax(&self) -> bool {
         true
+    }
+
+    /// MERGE is read as PostgreSQL writes it, wherever a statement may stand.
+    fn parse_statement(&self, parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
+        merge::merge(parser)
     }
 
     /// Names of arguments may be those of functions with a syntax of their own, as in `read_csv('f', trim => true)`.

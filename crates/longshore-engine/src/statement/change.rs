@@ -16,10 +16,12 @@ use sqlparser::ast::{
     Assignment, AssignmentTarget, Delete, Expr, FromTable, SelectItem, TableWithJoins, Update, UpdateTableFromKind,
 };
 
-pub(crate) use returning::returning;
-pub(crate) use target::{Target, expression, from_item, is_default, parsed, plain_select};
+pub(crate) use returning::{Returned, returning};
+pub(crate) use target::{Search, Target, expression, from_item, is_default, name_of, parsed, plain_select, select_of};
 
-use crate::datafusion::images;
+use target::names_of;
+
+use crate::datafusion::{FoundRows, images};
 use crate::statement::Context;
 use crate::statement::rows::{self, Updating};
 use crate::{Error, Outcome, Report};
@@ -33,29 +35,36 @@ pub(crate) async fn update(context: &Context<'_>, update: Update) -> Result<Outc
         None => Vec::new(),
         Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => from,
     };
-    let changed = set_columns(context, &target, update.assignments, from, update.selection, None).await?;
-    let images = match &update.returning {
-        Some(_) => Some(images(&context.work.snapshot(&target.table.relation), &changed)?),
+    let search = Search {
+        with_others: update.returning.is_some(),
+        from: from.clone(),
+        selection: update.selection,
+        ..Search::default()
+    };
+    let (changed, found) = set_columns(context, &target, update.assignments, search).await?;
+    let returned = match update.returning {
+        Some(items) => {
+            let images = images(&context.work.snapshot(&target.table.relation), &changed)?;
+            Some((items, to_return(&target, images, &from, &found)?))
+        }
         None => None,
     };
-    finish(context, &target, "UPDATE", changed.len(), started, update.returning.zip(images)).await
+    finish(context, "UPDATE", changed.len(), started, returned).await
 }
 
-/// Sets columns of the rows for which `selection` is true, which may read the tables of `from` and the rows `named`.
-/// Returns the rows as they are now.
+/// Sets columns of the rows that `search` is about. Returns the rows as they are now, and how they were found.
 pub(crate) async fn set_columns(
     context: &Context<'_>,
     target: &Target,
     set: Vec<Assignment>,
-    from: Vec<TableWithJoins>,
-    selection: Option<Expr>,
-    named: Option<(&str, RecordBatch)>,
-) -> Result<Vec<RowId>, Error> {
+    search: Search<'_>,
+) -> Result<(Vec<RowId>, FoundRows), Error> {
     let (columns, values): (Vec<usize>, Vec<Expr>) = assignments(target, set)?.into_iter().unzip();
     let updating = Updating::new(context, &target.table, &target.table.rules(), &columns)?;
     let also = updating.also(&columns);
-    let found = target.find(context, &columns, values, &also, from, selection, named).await?;
-    updating.update(context, &target.table, &columns, &found)
+    let found = target.find(context, Search { columns: &columns, values, also: &also, ..search }).await?;
+    let changed = updating.update(context, &target.table, &columns, &found)?;
+    Ok((changed, found))
 }
 
 /// DELETE.
@@ -67,35 +76,54 @@ pub(crate) async fn delete(context: &Context<'_>, delete: Delete) -> Result<Outc
         return Err(Error::unsupported("DELETE takes one table; name others behind USING"));
     };
     let target = Target::new(context, table)?;
-    let found =
-        target.find(context, &[], Vec::new(), &[], delete.using.unwrap_or_default(), delete.selection, None).await?;
+    let from = delete.using.unwrap_or_default();
+    let search = Search {
+        with_others: delete.returning.is_some(),
+        from: from.clone(),
+        selection: delete.selection,
+        ..Search::default()
+    };
+    let found = target.find(context, search).await?;
     let relation = &target.table.relation;
     let rows = found.row_ids();
-    let images = match &delete.returning {
-        Some(_) => Some(images(&context.work.snapshot(relation), &rows)?),
+    let returned = match delete.returning {
+        Some(items) => {
+            let images = images(&context.work.snapshot(relation), &rows)?;
+            Some((items, to_return(&target, images, &from, &found)?))
+        }
         None => None,
     };
     rows::delete(context, &target.table, &rows)?;
-    finish(context, &target, "DELETE", rows.len(), started, delete.returning.zip(images)).await
+    finish(context, "DELETE", rows.len(), started, returned).await
+}
+
+/// What RETURNING is about: rows of the table that is changed, and those that they were found beside.
+fn to_return(
+    target: &Target,
+    images: RecordBatch,
+    from: &[TableWithJoins],
+    found: &FoundRows,
+) -> Result<Returned, Error> {
+    let others = names_of(from).into_iter().zip(found.others()?).collect();
+    Ok(Returned { others, ..Returned::of(&target.alias, images) })
 }
 
 async fn finish(
     context: &Context<'_>,
-    target: &Target,
     verb: &str,
     rows: usize,
     started: Instant,
-    returned: Option<(Vec<SelectItem>, RecordBatch)>,
+    returned: Option<(Vec<SelectItem>, Returned)>,
 ) -> Result<Outcome, Error> {
-    if let Some((items, images)) = returned {
-        return returning(context, &target.alias, items, images).await;
+    if let Some((items, returned)) = returned {
+        return returning(context, items, returned).await;
     }
     let report = Report { rows: rows as u64, seconds: started.elapsed().as_secs_f64(), ..Report::default() };
     Ok(Outcome::Done { tag: format!("{verb} {rows}"), report, notice: None })
 }
 
 /// The columns that are set, and the expressions of their values.
-fn assignments(target: &Target, assignments: Vec<Assignment>) -> Result<Vec<(usize, Expr)>, Error> {
+pub(crate) fn assignments(target: &Target, assignments: Vec<Assignment>) -> Result<Vec<(usize, Expr)>, Error> {
     let mut set: Vec<(usize, Expr)> = Vec::new();
     let mut add = |column: usize, value: Expr| {
         if set.iter().any(|(before, _)| *before == column) {

@@ -71,7 +71,7 @@ async fn create_as(
     }
     let started = std::time::Instant::now();
     let queries = &context.database.queries;
-    let rows = queries.query(Statement::Query(Box::new(query.clone())), context.work, context.control).await?;
+    let rows = queries.query(Statement::Query(Box::new(query.clone())), None, context.work, context.control).await?;
     let given = create.columns.iter().map(|column| names::identifier(&column.name)).collect::<Result<Vec<_>, _>>()?;
     let schema = schema_of_query(name, rows.schema(), given)?;
     let relation = Arc::new(context.database.relation(name, schema));

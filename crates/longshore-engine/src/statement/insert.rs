@@ -14,7 +14,7 @@ use conflict::{Action, OnConflict};
 use crate::catalog::Entry;
 use crate::datafusion::{Appended, Appending, images};
 use crate::sql::names;
-use crate::statement::change::{Target, returning};
+use crate::statement::change::{Returned, Target, returning};
 use crate::statement::rows::{self, Inserted};
 use crate::statement::{Context, refuse};
 use crate::{Error, Outcome, Report};
@@ -54,12 +54,12 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     let is_conflict = |index: &str| on_conflict.as_ref().is_some_and(|on_conflict| on_conflict.is_about(index));
     let Inserted { mut rows_now, conflicts } = rows::insert(context, &target.table, &given, is_conflict)?;
     if let Some(OnConflict { action: Action::Update(update), .. }) = on_conflict {
-        rows_now.extend(update.run(context, &target, &given, &conflicts).await?);
+        rows_now.extend(Box::pin(update.run(context, &target, &given, &conflicts)).await?);
     }
     match returned {
         Some(items) => {
             let images = images(&context.work.snapshot(&target.table.relation), &rows_now)?;
-            returning(context, &target.alias, items, images).await
+            returning(context, items, Returned::of(&target.alias, images)).await
         }
         None => Ok(done(rows_now.len() as u64, started)),
     }

@@ -7,8 +7,8 @@ use longshore_storage::Datum;
 use sqlparser::ast::{DataType, Expr, Ident, ObjectName, Statement, UnaryOperator, Value};
 
 use crate::prepared::Prepared;
-use crate::sql::names;
-use crate::{Database, Error, Outcome};
+use crate::sql::{names, types};
+use crate::{Database, Error, ErrorKind, Outcome};
 
 /// The prepared statements of a session.
 pub(crate) type Named = BTreeMap<String, Arc<Prepared>>;
@@ -38,20 +38,20 @@ fn prepare(
     database: &Database,
     prepared: &mut Named,
     name: &Ident,
-    types: &[DataType],
+    data_types: &[DataType],
     statement: &Statement,
 ) -> Result<Outcome, Error> {
     let name = names::identifier(name)?;
     if prepared.contains_key(&name) {
-        return Err(Error::exists(format!("prepared statement {name} exists already; DEALLOCATE it first")));
-    }
-    if !types.is_empty() {
-        return Err(Error::unsupported(
-            "PREPARE with types of parameters is not supported; leave them out, and cast where a type is needed, as in \
-             CAST($1 AS DATE)",
+        return Err(Error::new(
+            ErrorKind::PreparedExists,
+            format!("prepared statement {name} exists already; DEALLOCATE it first"),
         ));
     }
-    prepared.insert(name, Arc::new(Prepared::new(statement.clone(), &database.catalog)?));
+    for data_type in data_types {
+        types::column_type(data_type)?;
+    }
+    prepared.insert(name, Arc::new(Prepared::new(statement.clone(), data_types.to_vec(), &database.catalog)?));
     Ok(Outcome::done("PREPARE"))
 }
 
@@ -84,7 +84,7 @@ fn named(prepared: &Named, name: &ObjectName) -> Result<Arc<Prepared>, Error> {
 }
 
 fn missing(name: &str) -> Error {
-    Error::not_found(format!("prepared statement {name} does not exist; PREPARE it first"))
+    Error::new(ErrorKind::NoPrepared, format!("prepared statement {name} does not exist; PREPARE it first"))
 }
 
 /// Arguments as values, where all of them are plain literals.

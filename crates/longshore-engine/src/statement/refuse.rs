@@ -10,11 +10,6 @@ use crate::Error;
 pub(crate) fn statement(statement: &Statement) -> Error {
     let name = name(statement);
     Error::unsupported(match statement {
-        Statement::Merge(_) => {
-            format!(
-                "{name} is not supported yet; write INSERT ... ON CONFLICT, or UPDATE and INSERT in one transaction"
-            )
-        }
         Statement::Lock(_) => {
             format!("{name} is not supported: transactions that are in each other's way fail instead of waiting")
         }

@@ -57,7 +57,7 @@ async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: 
     };
     refuse::unless_reads_only(&query)?;
     let statement = Statement::Query(query);
-    let rows = context.database.queries.query(statement, context.work, context.control).await?;
+    let rows = context.database.queries.query(statement, None, context.work, context.control).await?;
     unload_rows(context, rows, target, options).await
 }
 

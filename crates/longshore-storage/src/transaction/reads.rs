@@ -124,6 +124,15 @@ impl Transaction {
         }
     }
 
+    /// Says that it reads some columns of rows that it has looked for before, by a key or a scan; for reads that go past
+    /// it, by a snapshot.
+    pub fn log_columns(&mut self, relation: &Relation, columns_read: &[usize]) {
+        let Some(log) = self.log_of(relation.table()) else { return };
+        for &column in columns_read {
+            log.read(column);
+        }
+    }
+
     /// Logs that it looks for the rows with a key, or with the beginning of one.
     #[inline]
     pub(crate) fn log_key(&mut self, table: &Table, columns: &[usize], key: &[Datum<'_>]) {

@@ -1,23 +1,177 @@
-//! RETURNING: expressions over the rows that a statement inserted, changed or deleted.
+//! RETURNING: expressions over the rows that a statement inserted, changed or deleted, and over those of other tables
+//! that it found them by.
+//!
+//! Each of these tables becomes one of rows that are there already, numbered in the order in which the statement found
+//! them, under the name that the statement gives it; they are joined by these numbers, which no `*` shows.
 
-use arrow_array::RecordBatch;
-use sqlparser::ast::{Ident, SelectItem};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use super::target::{parsed, select_of};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow_schema::{Field, Schema};
+use sqlparser::ast::{
+    ExcludeSelectItem, Expr, Function, FunctionArguments, Ident, SelectItem, SelectItemQualifiedWildcardKind, VisitMut,
+    VisitorMut, WildcardAdditionalOptions,
+};
+
+use super::target::{expression, parsed, select_of};
 use crate::datafusion::TARGET;
 use crate::sql::names;
 use crate::statement::Context;
 use crate::{Error, Outcome};
 
-/// The values of `items` over the rows `images` of the table, which the statement calls `alias`.
+/// The function that says what MERGE did to a row.
+const MERGE_ACTION: &str = "merge_action";
+/// The column of the table's rows that holds it.
+const ACTION_COLUMN: &str = "action (hidden)";
+
+/// The rows that RETURNING is about.
+pub(crate) struct Returned {
+    /// What the statement calls the table that it changed.
+    pub(crate) alias: Ident,
+    /// Its rows.
+    pub(crate) images: RecordBatch,
+    /// What was done to each, if that can be asked for.
+    pub(crate) actions: Option<ArrayRef>,
+    /// The rows of other tables, as many and in the same order, under the names that the statement gives them.
+    pub(crate) others: Vec<(Ident, RecordBatch)>,
+    /// Whether `*` begins with the columns of the others.
+    pub(crate) others_first: bool,
+}
+
+impl Returned {
+    /// Rows of one table only.
+    pub(crate) fn of(alias: &Ident, images: RecordBatch) -> Self {
+        Self { alias: alias.clone(), images, actions: None, others: Vec::new(), others_first: false }
+    }
+}
+
+/// The values of `items` over the rows `returned`.
 pub(crate) async fn returning(
     context: &Context<'_>,
-    alias: &Ident,
     items: Vec<SelectItem>,
-    images: RecordBatch,
+    returned: Returned,
 ) -> Result<Outcome, Error> {
-    let mut statement = parsed(&format!("SELECT 1 FROM {} AS {alias}", names::quoted(TARGET)))?;
-    select_of(&mut statement)?.projection = items;
-    let rows = context.database.queries.query_images(statement, images, context.work, context.control).await?;
+    let Returned { alias, images, actions, others, others_first } = returned;
+    let target = names::quoted(TARGET);
+    let plain = actions.is_none() && others.is_empty();
+    let mut known = Vec::with_capacity(1 + others.len());
+    let mut sql = "SELECT 1 FROM".to_owned();
+    let mut hidden = Vec::new();
+    if plain {
+        sql = format!("{sql} {target} AS {alias}");
+        known.push((TARGET.to_owned(), images));
+    } else {
+        let mut images = numbered(&images, &number_name(0))?;
+        hidden.push((alias.clone(), vec![number_name(0)]));
+        if let Some(actions) = actions {
+            images = with_column(&images, ACTION_COLUMN, actions)?;
+            hidden[0].1.push(ACTION_COLUMN.to_owned());
+        }
+        known.push((TARGET.to_owned(), images));
+        let mut joined = vec![format!("{target} AS {alias}")];
+        for (other, (name, rows)) in others.into_iter().enumerate() {
+            let (source, number) = (format!("table {other} (hidden)"), number_name(other + 1));
+            let item = format!("{} AS {name}", names::quoted(&source));
+            joined.insert(if others_first { other } else { joined.len() }, item);
+            known.push((source, numbered(&rows, &number)?));
+            hidden.push((name, vec![number]));
+        }
+        let same = |(name, columns): &(Ident, Vec<String>)| {
+            let column = |name: &Ident, number: &str| format!("{name}.{}", names::quoted(number));
+            format!("{} = {}", column(&alias, &number_name(0)), column(name, &columns[0]))
+        };
+        let conditions: Vec<String> = hidden[1..].iter().map(same).collect();
+        let condition = if conditions.is_empty() { "true".to_owned() } else { conditions.join(" AND ") };
+        let order = names::quoted(&number_name(0));
+        sql = format!("{sql} {} WHERE {condition} ORDER BY {alias}.{order}", joined.join(", "));
+    }
+    let mut statement = parsed(&sql)?;
+    select_of(&mut statement)?.projection = asked(items, &alias, &hidden)?;
+    let rows = context
+        .database
+        .queries
+        .query_rows(statement, known, context.parameters, context.work, context.control)
+        .await?;
     Ok(Outcome::Rows(rows))
+}
+
+fn number_name(table: usize) -> String {
+    format!("number {table} (hidden)")
+}
+
+/// `rows` with their numbers in a column behind the others.
+fn numbered(rows: &RecordBatch, name: &str) -> Result<RecordBatch, Error> {
+    let numbers = UInt64Array::from_iter_values(0..rows.num_rows() as u64);
+    with_column(rows, name, Arc::new(numbers))
+}
+
+/// `rows` with another column behind the others.
+fn with_column(rows: &RecordBatch, name: &str, column: ArrayRef) -> Result<RecordBatch, Error> {
+    let mut fields: Vec<_> = rows.schema().fields().iter().cloned().collect();
+    fields.push(Arc::new(Field::new(name, column.data_type().clone(), false)));
+    let mut columns = rows.columns().to_vec();
+    columns.push(column);
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
+        .map_err(|error| Error::internal(format!("rows to return: {error}")))
+}
+
+/// What is asked for, with `merge_action()` as a column and without the `hidden` columns, the first of which are those
+/// of the table `alias`.
+fn asked(mut items: Vec<SelectItem>, alias: &Ident, hidden: &[(Ident, Vec<String>)]) -> Result<Vec<SelectItem>, Error> {
+    let has_action = hidden.first().is_some_and(|(_, columns)| columns.len() > 1);
+    let action = expression(&format!("{alias}.{}", names::quoted(ACTION_COLUMN)))?;
+    for item in &mut items {
+        match item {
+            SelectItem::Wildcard(options) => {
+                leave_out(options, hidden.iter().flat_map(|(_, columns)| columns));
+            }
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
+                let of = hidden.iter().find(|(known, _)| {
+                    name.0.last().and_then(|part| part.as_ident()).is_some_and(|last| is_same(last, known))
+                });
+                leave_out(options, of.iter().flat_map(|(_, columns)| columns));
+            }
+            SelectItem::UnnamedExpr(call) if has_action && is_merge_action(call) => {
+                *item = SelectItem::ExprWithAlias { expr: action.clone(), alias: Ident::new(MERGE_ACTION) };
+            }
+            item if has_action => {
+                // Never broken off.
+                let _ = item.visit(&mut Actions(&action));
+            }
+            _ => {}
+        }
+    }
+    Ok(items)
+}
+
+fn is_same(left: &Ident, right: &Ident) -> bool {
+    matches!((names::identifier(left), names::identifier(right)), (Ok(left), Ok(right)) if left == right)
+}
+
+fn leave_out<'a>(options: &mut WildcardAdditionalOptions, columns: impl Iterator<Item = &'a String>) {
+    let columns: Vec<_> = columns.map(|column| Ident::with_quote('"', column).into()).collect();
+    if !columns.is_empty() {
+        options.opt_exclude = Some(ExcludeSelectItem::Multiple(columns));
+    }
+}
+
+fn is_merge_action(expr: &Expr) -> bool {
+    matches!(expr, Expr::Function(Function { name, args: FunctionArguments::List(list), .. })
+        if list.args.is_empty() && name.to_string().eq_ignore_ascii_case(MERGE_ACTION))
+}
+
+/// Puts a column in the place of `merge_action()`.
+struct Actions<'a>(&'a Expr);
+
+impl VisitorMut for Actions<'_> {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if is_merge_action(expr) {
+            *expr = self.0.clone();
+        }
+        ControlFlow::Continue(())
+    }
 }

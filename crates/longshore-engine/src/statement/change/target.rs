@@ -1,15 +1,15 @@
-//! The table that UPDATE or DELETE changes, and the query that finds its rows.
+//! The table that UPDATE, DELETE or MERGE changes, and the query that finds its rows.
 
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use longshore_storage::Column;
+use longshore_storage::{Column, RowId};
 use sqlparser::ast::{
     Expr, Ident, ObjectName, ObjectNamePart, Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins,
 };
 
 use crate::catalog::{Entry, Origin, Table};
-use crate::datafusion::{Changing, FoundRows, ROW_COLUMN, TARGET};
+use crate::datafusion::{Changing, END_COLUMN, FoundRows, ROW_COLUMN, TARGET, images, rows_with_numbers};
 use crate::sql::{self, Parsed, names};
 use crate::statement::{Context, refuse};
 use crate::{Error, ErrorKind};
@@ -22,22 +22,20 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    pub(super) fn new(context: &Context<'_>, from: &TableWithJoins) -> Result<Self, Error> {
+    pub(crate) fn new(context: &Context<'_>, from: &TableWithJoins) -> Result<Self, Error> {
         let TableWithJoins { relation: TableFactor::Table { name, alias, .. }, joins } = from else {
-            return Err(Error::unsupported("UPDATE and DELETE change a table, not a query; name the table"));
+            return Err(Error::unsupported("UPDATE, DELETE and MERGE change a table, not a query; name the table"));
         };
         if !joins.is_empty() {
             return Err(Error::unsupported(
-                "the table to change cannot be joined; name the other tables behind FROM (UPDATE) or USING (DELETE)",
+                "the table to change cannot be joined; name the other tables behind FROM (UPDATE) or USING (DELETE, \
+                 MERGE)",
             ));
         }
         let known_as = match alias {
             Some(alias) if alias.columns.is_empty() => alias.name.clone(),
             Some(_) => return Err(Error::unsupported("the table to change takes an alias, but none for its columns")),
-            None => match name.0.last() {
-                Some(ObjectNamePart::Identifier(ident)) => ident.clone(),
-                _ => return Err(Error::syntax(format!("{name}: the name of a table is expected"))),
-            },
+            None => last_name(name)?,
         };
         let name = names::relation(name)?;
         match context.database.catalog.get(&name) {
@@ -62,41 +60,31 @@ impl Target {
             .ok_or_else(|| Error::not_found(format!("column {column} of table {} does not exist", self.table.name)))
     }
 
-    /// Finds the rows for which `selection` is true, with the `values` that their `columns` get and those that their
-    /// columns `also` have. A row that is joined to several rows of `from` takes the values of one of them. `named` are
-    /// rows that the statement knows by a name.
-    #[expect(clippy::too_many_arguments, reason = "these are the parts of a statement")]
-    pub(super) async fn find(
-        &self,
-        context: &Context<'_>,
-        columns: &[usize],
-        values: Vec<Expr>,
-        also: &[usize],
-        from: Vec<TableWithJoins>,
-        selection: Option<Expr>,
-        named: Option<(&str, RecordBatch)>,
-    ) -> Result<FoundRows, Error> {
+    /// Finds the rows that `search` is about, with the values that their columns get. A row that is joined to several
+    /// rows of other tables takes the values of one of them.
+    pub(crate) async fn find(&self, context: &Context<'_>, search: Search<'_>) -> Result<FoundRows, Error> {
+        let Search { columns, values, also, from, selection, named, with_others } = search;
         let mut statement = parsed(&format!(
             "SELECT {0}.{1} FROM {2} AS {0}",
             self.alias,
             names::quoted(ROW_COLUMN),
             names::quoted(TARGET)
         ))?;
-        let (schema, rules) = (self.table.relation.schema(), self.table.rules());
         let select = select_of(&mut statement)?;
-        for (column, value) in columns.iter().zip(values) {
-            let described = &schema.columns()[*column];
-            select.projection.push(SelectItem::ExprWithAlias {
-                expr: new_value(value, described, rules.origin(*column))?,
-                alias: Ident::with_quote('"', format!("{} (new)", described.name)),
-            });
-        }
+        select.projection.extend(self.new_values(columns, values)?);
         for column in also {
-            let name = &schema.columns()[*column].name;
+            let name = &self.table.relation.schema().columns()[*column].name;
             select.projection.push(SelectItem::ExprWithAlias {
                 expr: Expr::CompoundIdentifier(vec![self.alias.clone(), Ident::with_quote('"', name)]),
                 alias: Ident::with_quote('"', format!("{name} (old)")),
             });
+        }
+        if with_others {
+            for (number, name) in names_of(&from).into_iter().enumerate() {
+                let end = names::quoted(&format!("{END_COLUMN}{number}"));
+                let all = parsed(&format!("SELECT {name}.*, 1 AS {end}"));
+                select.projection.append(&mut select_of(&mut all?)?.projection);
+            }
         }
         select.from.extend(from);
         select.selection = selection;
@@ -104,7 +92,88 @@ impl Target {
             refuse::unless_reads_only(query)?;
         }
         let changing = Changing { table: &self.table, columns, also, named };
-        context.database.queries.find_rows(statement, changing, context.work, context.control).await
+        context.database.queries.find_rows(statement, changing, context.parameters, context.work, context.control).await
+    }
+
+    /// These rows with their numbers, for a query that reads no others. All that they hold counts as read.
+    pub(crate) fn rows(&self, context: &Context<'_>, rows: &[RowId]) -> Result<RecordBatch, Error> {
+        let relation = &self.table.relation;
+        let numbered: Vec<(usize, RowId)> = rows.iter().copied().enumerate().collect();
+        let images = images(&context.work.snapshot(relation), rows)?;
+        let columns: Vec<usize> = (0..relation.schema().columns().len()).collect();
+        context.work.with(|transaction| {
+            transaction.log_columns(relation, &columns);
+            Ok(())
+        })?;
+        rows_with_numbers(&images, &numbered)
+    }
+
+    /// The values that columns get, in the types of the columns.
+    pub(crate) fn new_values(&self, columns: &[usize], values: Vec<Expr>) -> Result<Vec<SelectItem>, Error> {
+        let (schema, rules) = (self.table.relation.schema(), self.table.rules());
+        let item = |(column, value): (&usize, Expr)| {
+            let described = &schema.columns()[*column];
+            Ok(SelectItem::ExprWithAlias {
+                expr: new_value(value, described, rules.origin(*column))?,
+                alias: Ident::with_quote('"', format!("{} (new)", described.name)),
+            })
+        };
+        columns.iter().zip(values).map(item).collect()
+    }
+}
+
+/// Which rows of a table are looked for, and what they get.
+#[derive(Default)]
+pub(crate) struct Search<'a> {
+    /// The columns that are set.
+    pub(crate) columns: &'a [usize],
+    /// What they are set to.
+    pub(crate) values: Vec<Expr>,
+    /// Columns that are not set, and whose values are wanted all the same.
+    pub(crate) also: &'a [usize],
+    /// Other tables.
+    pub(crate) from: Vec<TableWithJoins>,
+    pub(crate) selection: Option<Expr>,
+    /// Rows that the statement knows by names.
+    pub(crate) named: Vec<(String, RecordBatch)>,
+    /// Whether the rows of the other tables are wanted, too.
+    pub(crate) with_others: bool,
+}
+
+/// The names by which the tables behind FROM are known, those without one left out.
+pub(crate) fn names_of(from: &[TableWithJoins]) -> Vec<Ident> {
+    let mut names = Vec::new();
+    for TableWithJoins { relation, joins } in from {
+        for factor in std::iter::once(relation).chain(joins.iter().map(|join| &join.relation)) {
+            match factor {
+                TableFactor::NestedJoin { table_with_joins, alias: None } => {
+                    names.extend(names_of(std::slice::from_ref(table_with_joins)));
+                }
+                factor => names.extend(name_of(factor)),
+            }
+        }
+    }
+    names
+}
+
+/// The name by which a table behind FROM is known.
+pub(crate) fn name_of(factor: &TableFactor) -> Option<Ident> {
+    match factor {
+        TableFactor::Table { alias: Some(alias), .. }
+        | TableFactor::Derived { alias: Some(alias), .. }
+        | TableFactor::TableFunction { alias: Some(alias), .. }
+        | TableFactor::Function { alias: Some(alias), .. }
+        | TableFactor::UNNEST { alias: Some(alias), .. }
+        | TableFactor::NestedJoin { alias: Some(alias), .. } => Some(alias.name.clone()),
+        TableFactor::Table { name, .. } => last_name(name).ok(),
+        _ => None,
+    }
+}
+
+fn last_name(name: &ObjectName) -> Result<Ident, Error> {
+    match name.0.last() {
+        Some(ObjectNamePart::Identifier(ident)) => Ok(ident.clone()),
+        _ => Err(Error::syntax(format!("{name}: the name of a table is expected"))),
     }
 }
 
@@ -149,7 +218,7 @@ pub(crate) fn plain_select() -> Result<Select, Error> {
 }
 
 /// The one SELECT that a query of ours consists of.
-pub(super) fn select_of(statement: &mut Statement) -> Result<&mut Select, Error> {
+pub(crate) fn select_of(statement: &mut Statement) -> Result<&mut Select, Error> {
     if let Statement::Query(query) = statement
         && let SetExpr::Select(select) = query.body.as_mut()
     {

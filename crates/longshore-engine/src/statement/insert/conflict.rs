@@ -7,10 +7,10 @@ use longshore_storage::RowId;
 use sqlparser::ast::{self, Assignment, ConflictTarget, Expr, OnConflictAction, OnInsert};
 
 use crate::Error;
-use crate::datafusion::{ROW_COLUMN, rows_with_numbers};
+use crate::datafusion::{ROW_COLUMN, TARGET, rows_with_numbers};
 use crate::sql::names;
 use crate::statement::Context;
-use crate::statement::change::{Target, expression, from_item, set_columns};
+use crate::statement::change::{Search, Target, expression, from_item, set_columns};
 
 /// The name of the rows that were proposed.
 const EXCLUDED: &str = "excluded";
@@ -121,6 +121,8 @@ impl Update {
             )));
         }
         let excluded = rows_with_numbers(rows, conflicts)?;
+        let existing: Vec<RowId> = conflicts.iter().map(|(_, row)| *row).collect();
+        let existing = target.rows(context, &existing)?;
         let row_column = names::quoted(ROW_COLUMN);
         let same = expression(&format!("{}.{row_column} = {EXCLUDED}.{row_column}", target.alias))?;
         let selection = match self.selection {
@@ -131,7 +133,12 @@ impl Update {
                 right: Box::new(Expr::Nested(Box::new(condition))),
             },
         };
-        let from = vec![from_item(EXCLUDED)?];
-        set_columns(context, target, self.assignments, from, Some(selection), Some((EXCLUDED, excluded))).await
+        let search = Search {
+            from: vec![from_item(EXCLUDED)?],
+            selection: Some(selection),
+            named: vec![(TARGET.to_owned(), existing), (EXCLUDED.to_owned(), excluded)],
+            ..Search::default()
+        };
+        Ok(set_columns(context, target, self.assignments, search).await?.0)
     }
 }

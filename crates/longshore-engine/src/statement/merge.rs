@@ -1,0 +1,301 @@
+//! MERGE, as PostgreSQL has it: rows of a source meet rows of a table, and the first WHEN that is true of a pair, or of
+//! one that has no partner, says what becomes of it.
+//!
+//! A join of the two finds which clause takes which rows; then each clause computes the new values of the rows that it
+//! takes, and of no others. Only when all is found and computed the table is changed: first rows are deleted, then
+//! changed, then inserted, so that keys become free before they are taken. A row that would be changed twice is an
+//! error.
+//! Not here: reading the statement (`sql/merge.rs`), what its clauses say (`merge/clauses.rs`).
+
+mod clauses;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{Array, RecordBatch, StringViewArray};
+use longshore_storage::RowId;
+use sqlparser::ast::{
+    Ident, Join, JoinConstraint, JoinOperator, Merge, OutputClause, SelectItem, SetExpr, Statement, TableFactor,
+    TableWithJoins,
+};
+
+use clauses::{Action, Clause};
+
+use crate::datafusion::{Changing, FoundRows, ROW_COLUMN, TARGET, images, picked, rows_with_numbers, stacked};
+use crate::sql::names;
+use crate::statement::change::{Returned, Search, Target, expression, name_of, parsed, returning, select_of};
+use crate::statement::rows::{self, Updating};
+use crate::statement::{Context, refuse};
+use crate::{Error, ErrorKind, Outcome, Report};
+
+/// The name of the source's rows once they are found.
+const SOURCE: &str = "the source (hidden)";
+/// The column that rows of the source have and others lack.
+const MARK: &str = "is there (hidden)";
+/// The column that says which clause takes a row.
+const CLAUSE: &str = "clause (hidden)";
+
+/// MERGE.
+pub(crate) async fn merge(context: &Context<'_>, merge: Merge) -> Result<Outcome, Error> {
+    let started = Instant::now();
+    let target = Target::new(context, &TableWithJoins { relation: merge.table, joins: Vec::new() })?;
+    let alias = name_of(&merge.source).unwrap_or_else(|| Ident::with_quote('"', SOURCE));
+    if names::identifier(&alias)? == names::identifier(&target.alias)? {
+        return Err(Error::invalid(format!("both tables of MERGE are called {alias}; name one of them apart with AS")));
+    }
+    let clauses = clauses::checked(&target, merge.clauses)?;
+    let mut statement = join(&target, &alias, merge.source, &clauses)?;
+    let select = select_of(&mut statement)?;
+    if let [TableWithJoins { joins, .. }] = select.from.as_mut_slice()
+        && let [Join { join_operator, .. }] = joins.as_mut_slice()
+    {
+        *join_operator = operator(&clauses)(JoinConstraint::On(*merge.on));
+    }
+    if let Statement::Query(query) = &statement {
+        refuse::unless_reads_only(query)?;
+    }
+    let queries = &context.database.queries;
+    let matches = Box::pin(queries.matches(statement, &target.table, context.work, context.control)).await?;
+    let pairs = Pairs::new(&matches, &clauses)?;
+    let mut steps = Vec::with_capacity(clauses.len());
+    for (clause, taken) in clauses.into_iter().zip(&pairs.taken) {
+        if !taken.is_empty() {
+            let step = Box::pin(pairs.step(context, &target, &alias, clause, taken)).await?;
+            steps.push((step, taken.as_slice()));
+        }
+    }
+    let items = match merge.output {
+        Some(OutputClause::Returning { select_items, .. }) => Some(select_items),
+        _ => None,
+    };
+    let done = Done::by(context, &target, &pairs, &steps, items.is_some())?;
+    if let Some(items) = items {
+        return done.returned(context, &target, &pairs, alias, items).await;
+    }
+    let rows = done.rows.len() as u64;
+    let report = Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() };
+    Ok(Outcome::Done { tag: format!("MERGE {rows}"), report, notice: None })
+}
+
+/// The query that finds which clause takes which rows: the number of the table's row, that of the clause, the source's
+/// columns. Its ON is still to be set.
+fn join(target: &Target, alias: &Ident, source: TableFactor, clauses: &[Clause]) -> Result<Statement, Error> {
+    let [row, mark, clause] = [ROW_COLUMN, MARK, CLAUSE].map(names::quoted);
+    let mut statement = parsed(&format!(
+        "SELECT {0}.{row}, 0 AS {clause}, {alias}.* FROM {1} AS {0} JOIN (SELECT *, true AS {mark} FROM x) AS {alias} \
+         ON true",
+        target.alias,
+        names::quoted(TARGET)
+    ))?;
+    let is_there = |table: &Ident, column: &str| expression(&format!("{table}.{column} IS NOT NULL"));
+    let (row, source_row) = (is_there(&target.alias, &row)?, is_there(alias, &mark)?);
+    let select = select_of(&mut statement)?;
+    if let Some(SelectItem::ExprWithAlias { expr, .. }) = select.projection.get_mut(1) {
+        *expr = clauses::choice(clauses, &row, &source_row)?;
+    }
+    if let [TableWithJoins { joins, .. }] = select.from.as_mut_slice()
+        && let [Join { relation: TableFactor::Derived { subquery, .. }, .. }] = joins.as_mut_slice()
+        && let SetExpr::Select(inner) = subquery.body.as_mut()
+    {
+        inner.from = vec![TableWithJoins { relation: source, joins: Vec::new() }];
+        return Ok(statement);
+    }
+    Err(Error::internal("a join expected"))
+}
+
+/// How the table is joined to the source, so that all rows come that a clause is about.
+fn operator(clauses: &[Clause]) -> fn(JoinConstraint) -> JoinOperator {
+    let some = |needs: fn(&Clause) -> bool| clauses.iter().any(needs);
+    match (some(|clause| !clause.needs_source()), some(|clause| !clause.needs_row())) {
+        (true, true) => JoinOperator::FullOuter,
+        (true, false) => JoinOperator::LeftOuter,
+        (false, true) => JoinOperator::RightOuter,
+        (false, false) => JoinOperator::Inner,
+    }
+}
+
+/// The rows of the table and of the source, as they met.
+struct Pairs {
+    /// The table's row of each pair; `None` where there is none.
+    rows: Vec<Option<RowId>>,
+    /// The source's rows, NULL where there is none.
+    source: RecordBatch,
+    /// Which pairs each clause takes, among those that something becomes of.
+    taken: Vec<Vec<usize>>,
+}
+
+impl Pairs {
+    fn new(matches: &RecordBatch, clauses: &[Clause]) -> Result<Self, Error> {
+        let rows = matches.column(0).as_primitive::<UInt64Type>();
+        let chosen = matches.column(1).as_primitive::<Int64Type>();
+        let mut taken = vec![Vec::new(); clauses.len()];
+        let mut changed = HashSet::new();
+        for pair in (0..matches.num_rows()).filter(|pair| chosen.is_valid(*pair)) {
+            let clause = chosen.value(pair) as usize;
+            if matches!(clauses[clause].action, Action::Nothing) {
+                continue;
+            }
+            if rows.is_valid(pair) && !changed.insert(rows.value(pair)) {
+                return Err(Error::new(
+                    ErrorKind::Cardinality,
+                    "MERGE command cannot affect row a second time; ensure that not more than one source row matches any \
+                     one target row",
+                ));
+            }
+            taken[clause].push(pair);
+        }
+        // Without the number of the row, that of the clause and the mark.
+        let columns: Vec<usize> = (2..matches.num_columns() - 1).collect();
+        let source = matches.project(&columns).map_err(|error| Error::internal(error.to_string()))?;
+        Ok(Self { rows: rows.iter().map(|row| row.map(RowId)).collect(), source, taken })
+    }
+
+    fn row(&self, pair: usize) -> Result<RowId, Error> {
+        self.rows[pair].ok_or_else(|| Error::internal("a row of the table expected"))
+    }
+
+    /// What a clause does to the pairs that it takes.
+    async fn step(
+        &self,
+        context: &Context<'_>,
+        target: &Target,
+        alias: &Ident,
+        clause: Clause,
+        taken: &[usize],
+    ) -> Result<Step, Error> {
+        let needs_source = clause.needs_source();
+        let source = |numbered: &[(usize, RowId)]| rows_with_numbers(&self.source, numbered);
+        let row_column = names::quoted(ROW_COLUMN);
+        match clause.action {
+            Action::Nothing => Ok(Step::Nothing),
+            Action::Delete => Ok(Step::Delete),
+            Action::Update { columns, values } => {
+                let rows = taken.iter().map(|pair| self.row(*pair)).collect::<Result<Vec<_>, Error>>()?;
+                let updating = Updating::new(context, &target.table, &target.table.rules(), &columns)?;
+                let also = updating.also(&columns);
+                let mut search = Search { columns: &columns, values, also: &also, ..Search::default() };
+                search.named.push((TARGET.to_owned(), target.rows(context, &rows)?));
+                if needs_source {
+                    let numbered: Vec<(usize, RowId)> = taken.iter().copied().zip(rows).collect();
+                    search.named.push((SOURCE.to_owned(), source(&numbered)?));
+                    let mut read = parsed(&format!("SELECT 1 FROM {} AS {alias}", names::quoted(SOURCE)))?;
+                    search.from = std::mem::take(&mut select_of(&mut read)?.from);
+                    let same = format!("{}.{row_column} = {alias}.{row_column}", target.alias);
+                    search.selection = Some(expression(&same)?);
+                }
+                let found = target.find(context, search).await?;
+                Ok(Step::Update { columns, updating, found })
+            }
+            Action::Insert { values } => {
+                let columns: Vec<usize> = (0..values.len()).collect();
+                let numbered: Vec<(usize, RowId)> = taken.iter().map(|pair| (*pair, RowId(*pair as u64))).collect();
+                let from = names::quoted(SOURCE);
+                let mut statement = parsed(&format!("SELECT {alias}.{row_column} FROM {from} AS {alias}"))?;
+                select_of(&mut statement)?.projection.extend(target.new_values(&columns, values)?);
+                if let Statement::Query(query) = &statement {
+                    refuse::unless_reads_only(query)?;
+                }
+                let named = vec![(SOURCE.to_owned(), source(&numbered)?)];
+                let changing = Changing { table: &target.table, columns: &columns, also: &[], named };
+                let queries = &context.database.queries;
+                Ok(Step::Insert(
+                    queries.find_rows(statement, changing, context.parameters, context.work, context.control).await?,
+                ))
+            }
+        }
+    }
+}
+
+/// What is to be done to the rows that a clause takes.
+enum Step {
+    Nothing,
+    Delete,
+    Update {
+        columns: Vec<usize>,
+        updating: Updating,
+        found: FoundRows,
+    },
+    /// The rows to insert, under the numbers of their pairs.
+    Insert(FoundRows),
+}
+
+/// What was done.
+#[derive(Default)]
+struct Done {
+    /// Pair by pair: what was done, and where the row is now, unless it was deleted.
+    rows: Vec<(usize, &'static str, Option<RowId>)>,
+    /// Rows that were deleted, as they were, in their order.
+    deleted: Option<RecordBatch>,
+}
+
+impl Done {
+    /// Does the `steps`; with `returns` keeps what will be gone.
+    fn by(
+        context: &Context<'_>,
+        target: &Target,
+        pairs: &Pairs,
+        steps: &[(Step, &[usize])],
+        returns: bool,
+    ) -> Result<Self, Error> {
+        let mut done = Self::default();
+        let relation = &target.table.relation;
+        let mut gone = Vec::new();
+        for taken in steps.iter().filter(|(step, _)| matches!(step, Step::Delete)).map(|(_, taken)| *taken) {
+            for pair in taken {
+                gone.push(pairs.row(*pair)?);
+                done.rows.push((*pair, "DELETE", None));
+            }
+        }
+        if returns {
+            done.deleted = Some(images(&context.work.snapshot(relation), &gone)?);
+        }
+        rows::delete(context, &target.table, &gone)?;
+        for (step, taken) in steps {
+            if let Step::Update { columns, updating, found } = step {
+                let changed = updating.update(context, &target.table, columns, found)?;
+                let now: HashMap<RowId, RowId> = found.row_ids().into_iter().zip(changed).collect();
+                for pair in *taken {
+                    done.rows.push((*pair, "UPDATE", now.get(&pairs.row(*pair)?).copied()));
+                }
+            }
+        }
+        for (step, _) in steps {
+            if let Step::Insert(found) = step {
+                let inserted = rows::insert(context, &target.table, &found.values()?, |_| false)?.rows_now;
+                let pairs = found.row_ids().into_iter().map(|pair| pair.0 as usize);
+                done.rows.extend(pairs.zip(inserted).map(|(pair, row)| (pair, "INSERT", Some(row))));
+            }
+        }
+        Ok(done)
+    }
+
+    /// What RETURNING asks for, in the order in which the pairs were found.
+    async fn returned(
+        self,
+        context: &Context<'_>,
+        target: &Target,
+        pairs: &Pairs,
+        alias: Ident,
+        items: Vec<SelectItem>,
+    ) -> Result<Outcome, Error> {
+        let now: Vec<RowId> = self.rows.iter().filter_map(|(_, _, row)| *row).collect();
+        let now = images(&context.work.snapshot(&target.table.relation), &now)?;
+        // Deleted rows come first, as they were the first to be noted.
+        let all = stacked(self.deleted.as_ref().into_iter().chain([&now]))?;
+        let mut order: Vec<usize> = (0..self.rows.len()).collect();
+        order.sort_unstable_by_key(|at| self.rows[*at].0);
+        let actions = StringViewArray::from_iter_values(order.iter().map(|at| self.rows[*at].1));
+        let found: Vec<usize> = order.iter().map(|at| self.rows[*at].0).collect();
+        let returned = Returned {
+            alias: target.alias.clone(),
+            images: picked(&all, &order)?,
+            actions: Some(Arc::new(actions)),
+            others: vec![(alias, picked(&pairs.source, &found)?)],
+            others_first: true,
+        };
+        returning(context, items, returned).await
+    }
+}
