@@ -327,3 +327,31 @@ fn stretches_have_the_values_of_arrays() {
         }
     }
 }
+
+#[test]
+fn values_are_changed_where_they_are_unless_somebody_reads_them() {
+    let schema = Schema::new(vec![Column::new("number", ColumnType::BigInt, false)]);
+    let transactions = Transactions::new();
+    let relation = Relation::in_database(Arc::new(schema), Memory::new(None), &transactions);
+    let number = relation.column::<i64>("number").unwrap();
+    let mut t = transactions.begin(Isolation::Snapshot);
+    let row = t.insert(&relation, key![1_i64]).unwrap();
+    t.commit().unwrap();
+    let place = || match relation.snapshot().chunks()[0].values(0) {
+        Values::I64(values) => (values.as_ptr(), values.to_vec()),
+        _ => panic!("numbers"),
+    };
+    let set = |value: i64| {
+        let mut t = transactions.begin(Isolation::Snapshot);
+        t.set(&relation, row, number, value).unwrap();
+        t.commit().unwrap();
+    };
+    let (before, _) = place();
+    set(2);
+    assert_eq!(place(), (before, vec![2]), "the snapshot that was is nobody's");
+    let reader = relation.snapshot();
+    set(3);
+    let (after, values) = place();
+    assert!(after != before && values == [3]);
+    assert!(matches!(reader.chunks()[0].values(0), Values::I64([2])));
+}

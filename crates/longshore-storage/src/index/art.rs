@@ -85,20 +85,35 @@ impl Tree {
         }
     }
 
-    /// Adds a row to those of a key.
-    pub(super) fn insert(&mut self, key: AnyBytes<'_>, row: RowId) -> Result<(), OutOfMemory> {
-        match key {
-            AnyBytes::Short(key) => self.insert_key(key, row),
-            AnyBytes::Long(key) => self.insert_key(key, row),
+    /// Adds a row to those of a key, unless `check` has something against one of these. Most keys are new, so the row is
+    /// added first, and the others, if there are any, are checked afterwards.
+    pub(super) fn insert<E: From<OutOfMemory>>(
+        &mut self,
+        key: AnyBytes<'_>,
+        row: RowId,
+        check: impl FnMut(RowId) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (is_new, has_met) = match key {
+            AnyBytes::Short(key) => self.insert_key(key, row)?,
+            AnyBytes::Long(key) => self.insert_key(key, row)?,
+        };
+        if !has_met {
+            return Ok(());
         }
+        let checked = self.find(key).iter().filter(|&other| !is_new || other != row).try_for_each(check);
+        if checked.is_err() && is_new {
+            self.remove(key, row);
+        }
+        checked
     }
 
-    fn insert_key<K: KeyBytes>(&mut self, key: K, row: RowId) -> Result<(), OutOfMemory> {
+    /// Says whether the row is new, and whether the key was there.
+    fn insert_key<K: KeyBytes>(&mut self, key: K, row: RowId) -> Result<(bool, bool), OutOfMemory> {
         self.words.reserve(insertion_words(key.length()))?;
-        let is_new =
-            self.words.insert_under(&mut self.root, Place::TOP, key, Ref::Row(row), None, &mut Duplicates::ignored());
+        let mut duplicates = Duplicates::ignored();
+        let is_new = self.words.insert_under(&mut self.root, Place::TOP, key, Ref::Row(row), None, &mut duplicates);
         self.rows += usize::from(is_new);
-        Ok(())
+        Ok((is_new, duplicates.has_met()))
     }
 
     /// Where the rows of a key are, if it is there.

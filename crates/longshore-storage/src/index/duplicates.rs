@@ -24,17 +24,30 @@ pub(super) struct Duplicates<'a> {
     /// `None` if keys may be had by any number of rows.
     rules: Option<&'a dyn Rules>,
     least: Option<(RowId, RowId)>,
+    /// Whether rows of the same key have met at all.
+    has_met: bool,
 }
 
 impl<'a> Duplicates<'a> {
     /// For keys that any number of rows may have.
     pub(super) fn ignored() -> Duplicates<'a> {
-        Duplicates { rules: None, least: None }
+        Duplicates { rules: None, least: None, has_met: false }
     }
 
     /// For keys that one row may have.
     pub(super) fn by(rules: &'a dyn Rules) -> Duplicates<'a> {
-        Duplicates { rules: Some(rules), least: None }
+        Duplicates { rules: Some(rules), least: None, has_met: false }
+    }
+
+    /// Takes note that there are rows with the same key, whether they may have it or not.
+    #[inline]
+    pub(super) fn note_meeting(&mut self) {
+        self.has_met = true;
+    }
+
+    /// Whether that was so.
+    pub(super) fn has_met(&self) -> bool {
+        self.has_met
     }
 
     /// Whether rows with the same key need not be compared; `pair` is any two of them.

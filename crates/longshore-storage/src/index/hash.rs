@@ -92,8 +92,8 @@ impl HashTable {
         self.read(key.shard()).find(key)
     }
 
-    /// The rows of several keys, in their order. What they are to be found in is asked for ahead of time.
-    pub(super) fn find_many(&self, keys: &[Key], found: &mut Vec<Found>) {
+    /// Gives the rows of several keys to a closure, in their order. What they are to be found in is asked for ahead of time.
+    pub(super) fn find_many(&self, keys: &[Key], mut each: impl FnMut(Found)) {
         for keys in keys.chunks(AHEAD) {
             let mut hashed = [const { None }; AHEAD];
             for (hashed, key) in hashed.iter_mut().zip(keys) {
@@ -104,7 +104,10 @@ impl HashTable {
             for &key in hashed.iter().flatten() {
                 self.read(key.shard()).prefetch_entry(key);
             }
-            found.extend(hashed.iter().flatten().map(|&key| self.read(key.shard()).find(key)));
+            for &key in hashed.iter().flatten() {
+                let found = self.read(key.shard()).find(key);
+                each(found);
+            }
         }
     }
 

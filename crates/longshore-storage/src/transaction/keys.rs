@@ -63,9 +63,9 @@ impl Transaction {
             index.key(&key).map_err(|error| table.key_error(index, error))
         });
         let keys: Vec<Key> = keys.collect::<Result<_, _>>()?;
-        let mut found = Vec::with_capacity(keys.len());
-        index.find_many(&keys, &mut found);
-        Ok(found.iter().map(|found| found.iter().find(|&row| self.sees(relation, row))).collect())
+        let mut rows = Vec::with_capacity(keys.len());
+        index.find_many(&keys, |found| rows.push(found.iter().find(|&row| self.sees(relation, row))));
+        Ok(rows)
     }
 
     /// Asks for the memory of some columns of rows that are soon to be read or changed, so that they need not wait for

@@ -80,11 +80,14 @@ impl Transaction {
         for row in rows {
             let Some(slot) = table.slots.get(row.chunk()) else { continue };
             let slot = slot.write();
-            if slot.sight(row.row(), view, stamps) == Sight::Hidden {
-                continue;
+            let mut kept = 0;
+            if !slot.is_plain(row.row()) {
+                if slot.sight(row.row(), view, stamps) == Sight::Hidden {
+                    continue;
+                }
+                slot.check(row.row(), &writer).map_err(|error| table.failed(row, error))?;
+                kept = slot.kept(row.row(), &writer);
             }
-            slot.check(row.row(), &writer).map_err(|error| table.failed(row, error))?;
-            let kept = slot.kept(row.row(), &writer);
             let log = log.as_mut().map(|log| log.relation(table.id()));
             return Ok(Some(RowEdit { slot, table, log, writes: &mut set.writes, writer, table_at, row, kept }));
         }

@@ -150,9 +150,28 @@ impl HotColumn {
         capacity: usize,
         memory: &Arc<Memory>,
     ) -> Result<(), OutOfMemory> {
-        let copy = own_buffer(memory, capacity * self.physical.width())?;
+        let mut arena = Arena::new(Arc::clone(memory), self.values_bytes(capacity));
+        self.replace_values_in(rows, capacity, &mut arena)
+    }
+
+    /// The same in memory of an arena.
+    pub(super) fn replace_values_in(
+        &mut self,
+        rows: usize,
+        capacity: usize,
+        arena: &mut Arena,
+    ) -> Result<(), OutOfMemory> {
+        let bytes = capacity * self.physical.width();
+        let region = arena.allocate(bytes)?;
+        // SAFETY: mapped memory is always initialised. It is written again only by the rules above.
+        let copy = unsafe { region.buffer(bytes) };
         self.replace_by(copy, rows);
         Ok(())
+    }
+
+    /// Bytes that so many values take of an arena.
+    pub(super) fn values_bytes(&self, rows: usize) -> usize {
+        (rows * self.physical.width()).next_multiple_of(64)
     }
 
     /// Copies the first rows to a buffer that nobody else has.

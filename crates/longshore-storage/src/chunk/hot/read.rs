@@ -116,6 +116,16 @@ impl HotChunk {
         }
     }
 
+    /// Whether a row is there for everybody as it is stored, as most are.
+    #[inline]
+    pub(crate) fn is_plain(&self, row: usize) -> bool {
+        row < self.rows
+            && self.births.is_empty()
+            && self.death.is_none()
+            && !self.dead.contains(row)
+            && self.versions.as_ref().is_none_or(|versions| versions.newest(row).is_none())
+    }
+
     /// Whether a view sees a row.
     pub(crate) fn is_visible(&self, row: usize, view: View, stamps: &Stamps) -> bool {
         if row >= self.rows || !self.is_born(row, view, stamps) || self.is_dead_for(view, stamps) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{GROWTH, HotChunk};
+use crate::arena::Arena;
 use crate::chunk::CHUNK_ROWS_MAX;
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
@@ -112,13 +113,13 @@ impl HotChunk {
             None if self.rows == CHUNK_ROWS_MAX => return Ok(None),
             None => self.rows,
         };
+        self.shown = None;
         if let Err(error) = self.make_row_writable(row, writer.memory) {
             if free.is_some() {
                 self.dead.set_free(row);
             }
             return Err(error.into());
         }
-        self.shown = None;
         for (at, value) in values.iter().enumerate() {
             let bits = match value {
                 Input::Null => 0,
@@ -162,9 +163,12 @@ impl HotChunk {
     /// Makes room for so many rows and more to come.
     pub(super) fn grow(&mut self, rows: usize, memory: &Arc<Memory>) -> Result<(), OutOfMemory> {
         let capacity = (self.capacity * GROWTH).max(rows.next_power_of_two()).clamp(super::ROWS_MIN, CHUNK_ROWS_MAX);
+        // All columns in one block: of large slots it has huge pages.
+        let growing = self.columns.iter().filter(|column| column.capacity() < capacity);
+        let mut arena = Arena::new(Arc::clone(memory), growing.map(|column| column.values_bytes(capacity)).sum());
         for column in &mut self.columns {
             if column.capacity() < capacity {
-                column.replace_values(self.rows, capacity, memory)?;
+                column.replace_values_in(self.rows, capacity, &mut arena)?;
             }
         }
         self.capacity = capacity;
@@ -186,8 +190,9 @@ impl HotChunk {
         {
             self.make_heap_room(text.len(), writer.memory)?;
         }
-        self.columns[column].make_writable(row, self.rows, writer.memory)?;
+        // Before anything is asked for: what is kept for readers to come would count as one of them.
         self.shown = None;
+        self.columns[column].make_writable(row, self.rows, writer.memory)?;
         let version = if keeps {
             let image = self.image(row, column);
             Some(self.push_version(row, writer.stamp, Change::Update(column as u16, image)))

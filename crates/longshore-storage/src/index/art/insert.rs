@@ -149,6 +149,7 @@ impl Words {
     /// Rows of a key that has some.
     fn meet(&mut self, top: &mut Ref, slot: Slot, rows: Ref, duplicates: &mut Duplicates<'_>) -> bool {
         let before = self.slot(*top, slot);
+        duplicates.note_meeting();
         self.compare_rows(before, rows, duplicates);
         let (merged, is_new) = self.merge_rows(before, rows);
         self.set_slot(top, slot, merged);

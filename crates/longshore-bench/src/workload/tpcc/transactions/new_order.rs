@@ -23,6 +23,9 @@ pub(in crate::workload::tpcc) fn new_order(
 ) -> Result<Effects, Stop> {
     let &NewOrder { warehouse, district, customer, at, .. } = order;
 
+    // First of all, so that the memory is there when its turn comes.
+    let (items, stocks) = look_up(db, t, order, lines)?;
+
     let table = &db.warehouse;
     let row = t.find_read(&table.relation, &table.key, key!(warehouse))?;
     let warehouse_tax = there(row, "a warehouse")?.get(table.w_tax)?;
@@ -51,7 +54,6 @@ pub(in crate::workload::tpcc) fn new_order(
     )?;
     t.insert(&db.new_order.relation, &[Datum::I32(id), Datum::I32(district), Datum::I32(warehouse)])?;
 
-    let (items, stocks) = look_up(db, t, order, lines)?;
     let mut total = 0;
     for (number, ((line, item), stock)) in (1..).zip(lines.iter().zip(items).zip(stocks)) {
         let item = item.ok_or(Stop::UnknownItem)?;
