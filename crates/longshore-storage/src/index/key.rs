@@ -271,7 +271,7 @@ impl Part {
 
     #[inline]
     fn encode(&self, key: &mut Key, value: Datum<'_>) -> Result<(), KeyError> {
-        if value == Datum::Null {
+        if matches!(value, Datum::Null) {
             return self.encode_null(key);
         }
         if self.nullable {

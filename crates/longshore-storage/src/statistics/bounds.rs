@@ -75,6 +75,7 @@ impl Bounds {
     }
 
     /// Takes in one value, by the bits that are stored of it.
+    #[inline]
     pub(crate) fn widen(&mut self, physical: Physical, bits: u128) {
         match self {
             Bounds::Off => {}

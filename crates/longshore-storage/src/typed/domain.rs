@@ -62,7 +62,20 @@ pub(crate) fn input<'a>(table: &Table, column: usize, datum: Datum<'a>) -> Resul
     match (column_type, datum) {
         (ColumnType::BigInt | ColumnType::Timestamp, Datum::I64(value)) => Ok(Input::Bits(value as u128)),
         (ColumnType::Integer | ColumnType::Date, Datum::I32(value)) => Ok(Input::Bits(value as u128)),
+        (ColumnType::SmallInt, Datum::I16(value)) => Ok(Input::Bits(value as u128)),
         (ColumnType::Text, Datum::Text(value)) => Ok(Input::Text(value.as_bytes().into())),
+        // Every character has at least a byte.
+        (ColumnType::Varchar(length), Datum::Text(value)) if value.len() <= length as usize => {
+            Ok(Input::Text(value.as_bytes().into()))
+        }
+        (ColumnType::Char(length), Datum::Text(value)) if value.len() <= length as usize && !value.ends_with(' ') => {
+            Ok(Input::Text(value.as_bytes().into()))
+        }
+        (ColumnType::Decimal { precision, .. }, Datum::I64(value))
+            if u128::from(value.unsigned_abs()) < POWERS_OF_TEN[usize::from(precision)] =>
+        {
+            Ok(Input::Bits(value as u128))
+        }
         _ => any_input(table, column, datum),
     }
 }

@@ -76,6 +76,7 @@ impl HotColumn {
     }
 
     /// The bits of a value, the lower ones of which are stored. Meaningless where the row is NULL.
+    #[inline]
     pub(crate) fn bits(&self, row: usize) -> u128 {
         let width = self.physical.width();
         let bytes = &self.values.as_slice()[row * width..][..width];
@@ -190,12 +191,14 @@ impl HotColumn {
     }
 
     /// Writes a value, for a row that [`HotColumn::make_writable`] was called for, and widens the bounds.
+    #[inline]
     pub(super) fn write(&mut self, row: usize, bits: u128) {
         self.put(row, bits);
         self.bounds.widen(self.physical, bits);
     }
 
     /// The same where bounds need not care.
+    #[inline]
     pub(super) fn put(&mut self, row: usize, bits: u128) {
         let width = self.physical.width();
         assert!((row + 1) * width <= self.values.len(), "row {row} is within the room for values");

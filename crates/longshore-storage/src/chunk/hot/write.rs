@@ -177,6 +177,7 @@ impl HotChunk {
 
     /// Changes a value of a row that [`HotChunk::check`] allows. Says the number of the version, if one was made: none
     /// is where the value before need not be kept.
+    #[inline]
     pub(crate) fn update(
         &mut self,
         row: usize,

@@ -183,9 +183,9 @@ impl Words {
         let kind = header.kind();
         let (byte, at) = match kind {
             Kind::Node4 | Kind::Node16 => {
-                let key = |at: usize| sorted_key(words, header, at);
-                let at = (0..header.count()).find(|&at| key(at) >= from)?;
-                (key(at), at)
+                let keys = sorted_keys(words, header);
+                let at = count_of(&keys, header, |key| key < from);
+                (*keys[..header.count()].get(at)?, at)
             }
             Kind::Node48 => (from..=u8::MAX).find_map(|byte| Some((byte, number48(words, byte)?)))?,
             Kind::Node256 => {
@@ -204,9 +204,9 @@ impl Words {
         let kind = header.kind();
         let (byte, at) = match kind {
             Kind::Node4 | Kind::Node16 => {
-                let key = |at: usize| sorted_key(words, header, at);
-                let at = (0..header.count()).rev().find(|&at| key(at) <= to)?;
-                (key(at), at)
+                let keys = sorted_keys(words, header);
+                let at = count_of(&keys, header, |key| key <= to).checked_sub(1)?;
+                (keys[at], at)
             }
             Kind::Node48 => (0..=to).rev().find_map(|byte| Some((byte, number48(words, byte)?)))?,
             Kind::Node256 => {
@@ -219,12 +219,22 @@ impl Words {
     }
 }
 
-/// Key `at` of one of the two smaller kinds.
-fn sorted_key(words: &[AtomicU64], header: Header, at: usize) -> u8 {
-    match header.kind() {
-        Kind::Node4 => byte_at(header.keys(), at),
-        _ => byte_at(load(words, 2 + at / 8), at % 8),
-    }
+/// The keys of one of the two smaller kinds; only as many as it has children mean anything.
+#[inline]
+fn sorted_keys(words: &[AtomicU64], header: Header) -> [u8; 16] {
+    let keys = match header.kind() {
+        Kind::Node4 => header.keys().into(),
+        _ => u128::from(load(words, 3)) << 64 | u128::from(load(words, 2)),
+    };
+    keys.to_le_bytes()
+}
+
+/// How many of the keys are so. All places are looked at, so that it takes a few instructions on whole vectors.
+#[inline]
+fn count_of(keys: &[u8; 16], header: Header, is_so: impl Fn(u8) -> bool) -> usize {
+    let count = header.count() as u8;
+    let so = (0..16_u8).zip(keys).map(|(at, &key)| u8::from(at < count && is_so(key)));
+    so.sum::<u8>().into()
 }
 
 /// The number of the child of a byte in a Node48.
