@@ -184,8 +184,8 @@ impl Words {
         let (byte, at) = match kind {
             Kind::Node4 | Kind::Node16 => {
                 let keys = sorted_keys(words, header);
-                let at = count_of(&keys, header, |key| key < from);
-                (*keys[..header.count()].get(at)?, at)
+                let at = keys[..header.count()].iter().position(|&key| key >= from)?;
+                (keys[at], at)
             }
             Kind::Node48 => (from..=u8::MAX).find_map(|byte| Some((byte, number48(words, byte)?)))?,
             Kind::Node256 => {
@@ -205,7 +205,7 @@ impl Words {
         let (byte, at) = match kind {
             Kind::Node4 | Kind::Node16 => {
                 let keys = sorted_keys(words, header);
-                let at = count_of(&keys, header, |key| key <= to).checked_sub(1)?;
+                let at = keys[..header.count()].iter().rposition(|&key| key <= to)?;
                 (keys[at], at)
             }
             Kind::Node48 => (0..=to).rev().find_map(|byte| Some((byte, number48(words, byte)?)))?,
@@ -227,14 +227,6 @@ fn sorted_keys(words: &[AtomicU64], header: Header) -> [u8; 16] {
         _ => u128::from(load(words, 3)) << 64 | u128::from(load(words, 2)),
     };
     keys.to_le_bytes()
-}
-
-/// How many of the keys are so. All places are looked at, so that it takes a few instructions on whole vectors.
-#[inline]
-fn count_of(keys: &[u8; 16], header: Header, is_so: impl Fn(u8) -> bool) -> usize {
-    let count = header.count() as u8;
-    let so = (0..16_u8).zip(keys).map(|(at, &key)| u8::from(at < count && is_so(key)));
-    so.sum::<u8>().into()
 }
 
 /// The number of the child of a byte in a Node48.
