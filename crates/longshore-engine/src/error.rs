@@ -235,17 +235,18 @@ impl From<TransactionError> for Error {
             TransactionError::TooLong { .. }
             | TransactionError::Invalid { .. }
             | TransactionError::TooMuchText { .. } => ErrorKind::Data,
-            TransactionError::IndexName { .. } => ErrorKind::Exists,
+            TransactionError::IndexName { exists: true, .. } => ErrorKind::Exists,
+            TransactionError::IndexName { exists: false, .. }
+            | TransactionError::NoSuchRow { .. }
+            | TransactionError::NoSuchColumn { .. } => ErrorKind::NotFound,
             TransactionError::ReadOnly => ErrorKind::ReadOnly,
             TransactionError::OutOfMemory(_) => ErrorKind::Memory,
             TransactionError::Key { .. }
-            | TransactionError::NoSuchRow { .. }
-            | TransactionError::NoSuchColumn { .. }
             | TransactionError::Type { .. }
             | TransactionError::ColumnCount { .. }
             | TransactionError::IsNull { .. }
-            | TransactionError::Indexed { .. }
-            | TransactionError::Abandoned => ErrorKind::Internal,
+            | TransactionError::Indexed { .. } => ErrorKind::Invalid,
+            TransactionError::Abandoned => ErrorKind::Internal,
         };
         Self::new(kind, error.to_string())
     }

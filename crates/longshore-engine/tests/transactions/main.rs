@@ -1,0 +1,61 @@
+//! Transactions through the engine: what sessions may see of each other, histories of them that are checked, and the
+//! typed API beside them.
+//!
+//! `LONGSHORE_HISTORY=20` makes the histories twenty times as many.
+
+#![allow(clippy::unwrap_used, reason = "a failure is the end of the test wherever it occurs")]
+
+mod hermitage;
+mod history;
+#[path = "../../../longshore-storage/tests/history_support/mod.rs"]
+mod history_support;
+mod typed;
+
+use std::sync::Arc;
+
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use futures::StreamExt;
+use longshore_engine::{Config, Database, Error, Outcome, Session};
+
+fn database() -> Arc<Database> {
+    Database::open(Config { threads: 2, ..Config::default() }).unwrap()
+}
+
+/// What a statement gives back: the values of a row with blanks between them, rows with commas; or how many rows it
+/// changed.
+async fn run(session: &mut Session, sql: &str) -> Result<String, Error> {
+    shown(session.execute(sql).await?).await
+}
+
+async fn shown(outcome: Outcome) -> Result<String, Error> {
+    match outcome {
+        Outcome::Done { report, .. } => Ok(report.rows.to_string()),
+        Outcome::Rows(mut stream) => {
+            let options = FormatOptions::default().with_null("NULL");
+            let mut rows = Vec::new();
+            while let Some(batch) = stream.next().await {
+                let batch = batch?;
+                let columns: Vec<_> =
+                    batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
+                for row in 0..batch.num_rows() {
+                    let values: Vec<String> = columns.iter().map(|column| column.value(row).to_string()).collect();
+                    rows.push(values.join(" "));
+                }
+            }
+            Ok(rows.join(", "))
+        }
+    }
+}
+
+/// Random numbers, the same in every run (`SplitMix64`).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % end as u64) as usize
+    }
+}
