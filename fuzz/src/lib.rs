@@ -47,6 +47,12 @@ impl<'a> Choices<'a> {
         Dialect::new(delimiter, quote, escape).expect("the dialects above are valid")
     }
 
+    /// Whether the input is used up.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     /// What is left: the text.
     #[must_use]
     pub fn rest(self) -> &'a [u8] {
