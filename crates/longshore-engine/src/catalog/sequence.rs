@@ -291,8 +291,8 @@ impl fmt::Debug for Sequence {
 mod tests {
     use super::*;
 
-    fn sequence(options: SequenceOptions) -> Result<Sequence, Error> {
-        Definition::new("s", &options, ColumnType::BigInt).map(|definition| Sequence::new("s".into(), definition, None))
+    fn sequence(options: &SequenceOptions) -> Result<Sequence, Error> {
+        Definition::new("s", options, ColumnType::BigInt).map(|definition| Sequence::new("s".into(), definition, None))
     }
 
     fn next(sequence: &Sequence) -> Option<i64> {
@@ -305,10 +305,10 @@ mod tests {
 
     #[test]
     fn numbers_follow_each_other_to_the_bound() {
-        let up = sequence(SequenceOptions { max: Some(Some(3)), ..SequenceOptions::default() }).expect("sound");
+        let up = sequence(&SequenceOptions { max: Some(Some(3)), ..SequenceOptions::default() }).expect("sound");
         assert_eq!(all(&up, 5), [Some(1), Some(2), Some(3), None, None]);
         let down = SequenceOptions { increment: Some(-2), min: Some(Some(-4)), ..SequenceOptions::default() };
-        assert_eq!(all(&sequence(down).expect("sound"), 3), [Some(-1), Some(-3), None]);
+        assert_eq!(all(&sequence(&down).expect("sound"), 3), [Some(-1), Some(-3), None]);
         let around = SequenceOptions {
             min: Some(Some(5)),
             max: Some(Some(8)),
@@ -317,9 +317,9 @@ mod tests {
             cycle: Some(true),
             ..SequenceOptions::default()
         };
-        assert_eq!(all(&sequence(around).expect("sound"), 4), [Some(7), Some(5), Some(7), Some(5)]);
+        assert_eq!(all(&sequence(&around).expect("sound"), 4), [Some(7), Some(5), Some(7), Some(5)]);
         let last = SequenceOptions { start: Some(i64::MAX), ..SequenceOptions::default() };
-        assert_eq!(all(&sequence(last).expect("sound"), 2), [Some(i64::MAX), None]);
+        assert_eq!(all(&sequence(&last).expect("sound"), 2), [Some(i64::MAX), None]);
     }
 
     #[test]
@@ -333,7 +333,8 @@ mod tests {
                     start: Some(4),
                     ..SequenceOptions::default()
                 };
-                let (one_by_one, at_once) = (sequence(options()).expect("sound"), sequence(options()).expect("sound"));
+                let (one_by_one, at_once) =
+                    (sequence(&options()).expect("sound"), sequence(&options()).expect("sound"));
                 let expected: Vec<i64> = all(&one_by_one, count).into_iter().flatten().collect();
                 let taken = at_once.take(count as u64).expect("one is left");
                 let found: Vec<i64> = taken.numbers().collect();
@@ -350,7 +351,7 @@ mod tests {
 
     #[test]
     fn nothing_is_given_back_once_others_took_numbers() {
-        let sequence = sequence(SequenceOptions::default()).expect("sound");
+        let sequence = sequence(&SequenceOptions::default()).expect("sound");
         let taken = sequence.take(10).expect("there are many");
         assert_eq!(next(&sequence), Some(11));
         sequence.give_back(&taken, 3);
@@ -370,14 +371,14 @@ mod tests {
                 ..SequenceOptions::default()
             },
         ] {
-            assert!(sequence(options.clone()).is_err(), "{options:?}");
+            assert!(sequence(&options).is_err(), "{options:?}");
         }
     }
 
     #[test]
     fn altering_keeps_what_is_not_said() {
         let options = SequenceOptions { max: Some(Some(10)), ..SequenceOptions::default() };
-        let sequence = sequence(options).expect("sound");
+        let sequence = sequence(&options).expect("sound");
         assert_eq!(next(&sequence), Some(1));
         let faster = SequenceOptions { increment: Some(4), ..SequenceOptions::default() };
         sequence.alter(&faster, None).expect("sound");

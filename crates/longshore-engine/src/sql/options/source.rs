@@ -1,5 +1,7 @@
 //! How files are found and opened: stores, compression, encoding, and what is told of them in columns.
 
+use std::fmt::Write as _;
+
 use longshore_source::{Compression, Encoding, EncodingErrors, OpenOptions, StoreOptions};
 
 use super::given::Given;
@@ -78,7 +80,12 @@ impl SourceOptions {
         let StoreOptions { path_style, anonymous, .. } = &self.open.store;
         let flags = [("path_style", *path_style), ("anonymous", anonymous.then_some(true))];
         let flags = flags.into_iter().filter_map(|(name, flag)| Some((name, flag?.to_string())));
-        texts.chain(flags).map(|(name, value)| format!(", {name} => {value}")).collect()
+        let mut said = String::new();
+        for (name, value) in texts.chain(flags) {
+            // Writing to a string cannot fail.
+            let _ = write!(said, ", {name} => {value}");
+        }
+        said
     }
 }
 
