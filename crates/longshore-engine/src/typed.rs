@@ -9,7 +9,7 @@
 //! use longshore_engine::typed::Transaction;
 //! use longshore_engine::{Config, Database, Error, Isolation, key};
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let database = Database::open(Config::default())?;
 //! let mut session = database.session();
 //! session.execute("CREATE TABLE accounts (id INTEGER PRIMARY KEY, owner TEXT NOT NULL, balance BIGINT)").await?;
