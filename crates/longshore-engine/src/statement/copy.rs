@@ -5,9 +5,9 @@
 //! statement (`sql::copy`) and of its options (`sql::options`), COPY TO (`unload`).
 
 mod columns;
+mod query;
 mod rules;
 
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,10 +15,11 @@ use std::time::Instant;
 use longshore_load::{TextOptions, load_into};
 use longshore_source::FoundFile;
 use longshore_storage::{Column, Relation, Schema};
-use sqlparser::ast::{Expr, Query, SetExpr, Statement, Visit, Visitor};
+use sqlparser::ast::{Expr, Query, SetExpr, Statement};
 
 use columns::{check_fields, position};
 pub(crate) use columns::{check_named, positions};
+use query::{parsed_query, without_queries};
 use rules::Followed;
 pub(crate) use rules::LoadRules;
 
@@ -367,33 +368,6 @@ impl Target {
             self.fields.len(),
             self.names().join(", ")
         ))
-    }
-}
-
-fn parsed_query(sql: &str) -> Result<Box<Query>, Error> {
-    match sql::parse(sql)? {
-        Parsed::Sql(statement) => match *statement {
-            Statement::Query(query) => Ok(query),
-            other => Err(Error::internal(format!("a query expected, found {other}"))),
-        },
-        other => Err(Error::internal(format!("a query expected, found {other:?}"))),
-    }
-}
-
-/// Refuses a condition that reads other tables: it is about one row, as in PostgreSQL.
-fn without_queries(condition: Expr) -> Result<Expr, Error> {
-    struct NoQuery;
-    impl Visitor for NoQuery {
-        type Break = ();
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            ControlFlow::Break(())
-        }
-    }
-    match condition.visit(&mut NoQuery) {
-        ControlFlow::Continue(()) => Ok(condition),
-        ControlFlow::Break(()) => Err(Error::unsupported(
-            "COPY ... WHERE cannot hold a query; write COPY table FROM (SELECT ... FROM read_csv(...) WHERE ...)",
-        )),
     }
 }
 
