@@ -227,9 +227,11 @@ impl From<NativeError> for Error {
 impl From<TransactionError> for Error {
     fn from(error: TransactionError) -> Self {
         let kind = match &error {
-            TransactionError::Conflict { .. } => ErrorKind::Conflict,
+            TransactionError::Conflict { .. }
+            | TransactionError::Altered { retry: true, .. }
+            | TransactionError::Appending { .. } => ErrorKind::Conflict,
             TransactionError::Duplicate { .. } => ErrorKind::Duplicate,
-            TransactionError::NotNull { .. } => ErrorKind::NotNull,
+            TransactionError::NotNull { .. } | TransactionError::HasNull { .. } => ErrorKind::NotNull,
             TransactionError::ForeignKey(_) => ErrorKind::ForeignKey,
             TransactionError::Default { .. } => ErrorKind::Unsupported,
             TransactionError::TooLong { .. }
@@ -241,7 +243,8 @@ impl From<TransactionError> for Error {
             | TransactionError::NoSuchColumn { .. } => ErrorKind::NotFound,
             TransactionError::ReadOnly => ErrorKind::ReadOnly,
             TransactionError::OutOfMemory(_) => ErrorKind::Memory,
-            TransactionError::Key { .. }
+            TransactionError::Altered { retry: false, .. }
+            | TransactionError::Key { .. }
             | TransactionError::Type { .. }
             | TransactionError::ColumnCount { .. }
             | TransactionError::IsNull { .. }

@@ -38,6 +38,7 @@ pub use bulk::{BulkError, Source};
 pub(crate) use foreign::{ForeignLayout, Recent, Referred, ReferredBytes};
 pub use found::Found;
 use hash::HashTable;
+pub(crate) use key::described_row;
 use key::{AnyBytes, KeyLayout};
 pub use key::{Key, KeyError};
 pub use parts::IndexParts;
@@ -68,7 +69,8 @@ pub struct Index {
     layout: KeyLayout,
     uniqueness: Uniqueness,
     memory: Arc<Memory>,
-    rows: Rows,
+    /// Shared by the indexes that a relation and what it was altered to have of the same columns.
+    rows: Arc<Rows>,
     dropped: AtomicBool,
 }
 
@@ -117,9 +119,24 @@ impl Index {
             layout: KeyLayout::new(schema, columns),
             uniqueness,
             memory: Arc::clone(memory),
-            rows,
+            rows: Arc::new(rows),
             dropped: AtomicBool::new(false),
         }
+    }
+
+    /// The same rows under another name, by the same columns of another schema, in which they may have other numbers.
+    /// `None` if keys look otherwise there: if a column has another type, or may be NULL and could not before.
+    pub(crate) fn renumbered(&self, name: &str, schema: &Schema, columns: &[usize]) -> Option<Index> {
+        let layout = KeyLayout::new(schema, columns);
+        layout.is_like(&self.layout).then(|| Index {
+            name: name.to_owned(),
+            columns: columns.to_vec(),
+            layout,
+            uniqueness: self.uniqueness,
+            memory: Arc::clone(&self.memory),
+            rows: Arc::clone(&self.rows),
+            dropped: AtomicBool::new(false),
+        })
     }
 
     /// The name.
@@ -137,7 +154,7 @@ impl Index {
     /// How it finds rows.
     #[must_use]
     pub fn kind(&self) -> IndexKind {
-        match &self.rows {
+        match &*self.rows {
             Rows::Hash(_) => IndexKind::Hash,
             Rows::Art(_) => IndexKind::Art,
         }
@@ -163,7 +180,7 @@ impl Index {
     /// Rows, each version of a key counted.
     #[must_use]
     pub fn rows(&self) -> usize {
-        match &self.rows {
+        match &*self.rows {
             Rows::Hash(table) => table.rows(),
             Rows::Art(tree) => read(tree).rows(),
         }
@@ -172,7 +189,7 @@ impl Index {
     /// Bytes of memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        match &self.rows {
+        match &*self.rows {
             Rows::Hash(table) => table.bytes(),
             Rows::Art(tree) => read(tree).bytes(),
         }
@@ -217,7 +234,7 @@ impl Index {
     #[inline]
     #[must_use]
     pub fn find(&self, key: &Key) -> Found {
-        match &self.rows {
+        match &*self.rows {
             Rows::Hash(table) => table.find(key.bytes()),
             Rows::Art(tree) => read(tree).find(key.bytes()),
         }
@@ -225,7 +242,7 @@ impl Index {
 
     /// Gives the rows of several keys to a closure, in their order; of a hash table faster than one after the other.
     pub fn find_many(&self, keys: &[Key], mut each: impl FnMut(Found)) {
-        match &self.rows {
+        match &*self.rows {
             Rows::Hash(table) => table.find_many(keys, each),
             Rows::Art(_) => keys.iter().for_each(|key| each(self.find(key))),
         }
@@ -254,7 +271,7 @@ impl Index {
         row: RowId,
         check: impl FnMut(RowId) -> Result<(), E>,
     ) -> Result<(), E> {
-        match &self.rows {
+        match &*self.rows {
             Rows::Hash(table) => table.insert(key, row, check),
             Rows::Art(tree) => write(tree).insert(key, row, check),
         }
@@ -266,7 +283,7 @@ impl Index {
     }
 
     fn remove_bytes(&self, key: AnyBytes<'_>, row: RowId) -> bool {
-        match &self.rows {
+        match &*self.rows {
             Rows::Hash(table) => table.remove(key, row),
             Rows::Art(tree) => write(tree).remove(key, row),
         }
@@ -286,7 +303,7 @@ impl Index {
 
     /// Appends the next rows of a range of this index; none if it is at its end.
     pub fn next_batch(&self, range: &mut Range, rows: &mut Vec<RowId>) {
-        match &self.rows {
+        match &*self.rows {
             Rows::Art(tree) if !range.is_done => read(tree).next_batch(range, rows),
             _ => {}
         }
@@ -294,7 +311,7 @@ impl Index {
 
     /// Removes all rows.
     pub fn clear(&self) {
-        match &self.rows {
+        match &*self.rows {
             Rows::Hash(table) => table.clear(&self.memory),
             Rows::Art(tree) => {
                 // Parts that are being built beside it can still be merged.

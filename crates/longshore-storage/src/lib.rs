@@ -37,7 +37,8 @@ pub use error::{AppendError, OutOfMemory};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
 pub use memory::{Memory, Reservation};
 pub use relation::{
-    Append, Defaults, ForeignKey, MergeKind, ReferenceAction, ReferenceMatch, ReferenceRules, Relation, Snapshot,
+    Alteration, Append, Defaults, ForeignKey, KeptIndex, MergeKind, NewColumn, ReferenceAction, ReferenceMatch,
+    ReferenceRules, Relation, Snapshot,
 };
 pub use statistics::{ColumnStatistics, Value};
 pub use transaction::{

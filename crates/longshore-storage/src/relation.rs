@@ -9,14 +9,17 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::chunk::hot::HotChunk;
+use crate::datum::RowId;
 use crate::index::{Index, IndexKind, Uniqueness};
 use crate::memory::Memory;
-use crate::transaction::{TransactionError, Transactions, View};
+use crate::transaction::{Time, TransactionError, Transactions, View};
 use crate::typed::{Field, FieldType};
 use crate::types::Schema;
 
+mod alter;
 mod append;
 mod beside;
 mod copy;
@@ -28,6 +31,8 @@ mod slots;
 mod snapshot;
 mod table;
 
+pub(crate) use alter::Succession;
+pub use alter::{Alteration, KeptIndex, NewColumn};
 pub use append::Append;
 pub(crate) use beside::Beside;
 pub use references::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules};
@@ -82,7 +87,7 @@ impl Relation {
         let slots: Vec<HotChunk> =
             snapshot.chunks().iter().map(|chunk| HotChunk::of_chunk(Arc::clone(chunk))).collect();
         if !slots.is_empty() {
-            moved.table.push(slots);
+            moved.table.adopt(slots);
         }
         moved
     }
@@ -116,6 +121,15 @@ impl Relation {
     #[must_use]
     pub fn transactions(&self) -> &Arc<Transactions> {
         self.table.transactions()
+    }
+
+    /// The newest values of a row, whoever wrote them, as messages show them, for instance `(1, 'two', NULL)`.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such row.
+    pub fn described(&self, row: RowId) -> Result<String, TransactionError> {
+        self.table.described(row)
     }
 
     /// The column of a name, as one that holds a Rust type.
@@ -198,6 +212,23 @@ impl Relation {
     /// The relation of a table.
     pub(crate) fn of(table: &Arc<Table>) -> Relation {
         Relation { table: Arc::clone(table) }
+    }
+
+    /// Begins to alter it: until that is ended, nobody else writes to it. Who has written to it and not committed yet is
+    /// waited for, but not longer than `patience`.
+    ///
+    /// # Errors
+    ///
+    /// When somebody else alters it, or has not ended what he writes.
+    pub fn begin_alteration(&self, patience: Duration) -> Result<Alteration, TransactionError> {
+        Alteration::begin(&self.table, patience)
+    }
+
+    /// Whether it is what its name stands for to who sees what was committed up to a time: what an alteration has made
+    /// is only to those who see that, and not at all before it is committed.
+    #[must_use]
+    pub fn stands_at(&self, time: Time) -> bool {
+        self.table.tenure.stands_at(time)
     }
 
     pub(crate) fn table(&self) -> &Arc<Table> {

@@ -129,7 +129,7 @@ impl Transaction {
     /// Whether it has changed anything.
     #[must_use]
     pub fn has_written(&self) -> bool {
-        !self.set.writes.is_empty()
+        !self.set.writes.is_empty() || self.set.succession.is_some()
     }
 
     /// The rows of a relation as it sees them now. What it changes afterwards does not show.

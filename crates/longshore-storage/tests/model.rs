@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use longshore_storage::{
-    Arena, ColumnType, Datum, Index, IndexKind, Isolation, MergeKind, Relation, RowId, Savepoint, Schema, Snapshot,
-    Transaction, TransactionError, Uniqueness, key,
+    Arena, Datum, Index, IndexKind, Isolation, MergeKind, Relation, RowId, Savepoint, Schema, Snapshot, Transaction,
+    TransactionError, Uniqueness, key,
 };
-use support::{Cell, Random, Row, all_types, buffers, id_and_text, relation, rows_in, rows_of};
+use support::{Cell, Random, Row, all_types, buffers, datum, id_and_text, relation, rows_in, rows_of};
 
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
 
@@ -44,22 +44,6 @@ struct World {
     held: Vec<(Arc<Snapshot>, Rows)>,
     next_id: i64,
     rows_max: usize,
-}
-
-fn datum(cell: &Cell, column_type: ColumnType) -> Datum<'_> {
-    match (cell, column_type) {
-        (Cell::Null, _) => Datum::Null,
-        (Cell::Boolean(value), _) => Datum::Bool(*value),
-        (Cell::Integer(value), ColumnType::SmallInt) => Datum::I16(*value as i16),
-        (Cell::Integer(value), ColumnType::Integer | ColumnType::Date) => Datum::I32(*value as i32),
-        (Cell::Integer(value), _) => Datum::I64(*value),
-        (Cell::Decimal(value), ColumnType::Decimal { precision: 15, .. }) => Datum::I64(*value as i64),
-        (Cell::Decimal(value), _) => Datum::I128(*value),
-        (Cell::Float(bits), ColumnType::Real) => Datum::F32(f64::from_bits(*bits) as f32),
-        (Cell::Float(bits), _) => Datum::F64(f64::from_bits(*bits)),
-        (Cell::Text(text), _) => Datum::Text(text),
-        (Cell::Bytes(bytes), _) => Datum::Bytes(bytes),
-    }
 }
 
 /// The rows that a snapshot's pieces show, in ranges of any size.

@@ -30,6 +30,7 @@ mod column;
 mod dead;
 mod heap;
 mod read;
+mod reshape;
 mod show;
 mod undo;
 mod write;
@@ -38,6 +39,7 @@ pub(crate) use column::HotColumn;
 use dead::DeadRows;
 use heap::Heap;
 pub(crate) use read::{Cell, Sight, Standing, datum_of_bits, input_of};
+pub(crate) use reshape::Source;
 pub(crate) use write::{WriteError, Writer};
 
 /// Rows that a slot has room for at first, if it is filled row by row, and by how much it grows.
@@ -73,6 +75,8 @@ pub(crate) struct HotChunk {
     births: Vec<Birth>,
     death: Option<StampId>,
     gone: bool,
+    /// Takes no changes: the relation is being altered, or was.
+    closed: bool,
     /// What readers get, as long as nothing changes.
     shown: Option<Arc<Chunk>>,
     /// The relation knows that there is room in the slot.
@@ -152,6 +156,7 @@ impl HotChunk {
             births: Vec::new(),
             death: None,
             gone: false,
+            closed: false,
             shown: None,
             listed: false,
         }

@@ -84,7 +84,7 @@ impl Index {
         let rules = ChunkRules { index: self, sources, is_in_the_way };
         let duplicates = self.duplicates(&rules);
         let groups = groups(sources, threads);
-        match &self.rows {
+        match &*self.rows {
             Rows::Hash(table) => self.insert_into_table(table, sources, &groups, threads, duplicates),
             Rows::Art(tree) => self.insert_into_tree(tree, sources, &groups, threads, duplicates),
         }

@@ -100,7 +100,7 @@ impl Index {
     /// The rows of a key.
     #[inline]
     pub(crate) fn find_referred(&self, key: ReferredBytes<'_>) -> Found {
-        match &self.rows {
+        match &*self.rows {
             Rows::Hash(table) => table.find(key.0),
             Rows::Art(tree) => read(tree).find(key.0),
         }

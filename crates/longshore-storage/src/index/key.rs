@@ -25,6 +25,7 @@ mod describe;
 
 use bytes::big_endian;
 pub(super) use bytes::{AnyBytes, KeyBytes, LongBytes, SHORT_BYTES, ShortBytes, WholeKey};
+pub(crate) use describe::described_row;
 
 /// Stands before the bytes of a value of a nullable column.
 const PRESENT: u8 = 0;
@@ -233,6 +234,14 @@ impl KeyLayout {
     /// The columns, in their order.
     pub(super) fn columns(&self) -> impl Iterator<Item = usize> + Clone {
         self.parts.iter().map(|part| part.column)
+    }
+
+    /// Whether the same values have the same keys there.
+    pub(super) fn is_like(&self, other: &KeyLayout) -> bool {
+        let shapes = |layout: &KeyLayout| -> Vec<(ColumnType, bool)> {
+            layout.parts.iter().map(|part| (part.column_type, part.nullable)).collect()
+        };
+        shapes(self) == shapes(other)
     }
 
     /// The bytes that every key has; `None` if some have more than others.

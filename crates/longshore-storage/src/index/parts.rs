@@ -150,14 +150,14 @@ impl IndexParts {
                 Renumbered::Nothing => {}
             }
         }
-        match &index.rows {
+        match &*index.rows {
             Rows::Hash(table) => index.link(table, sources, &tables, threads, duplicates),
             Rows::Art(tree) => index.merge_trees(tree, sources, trees, threads, duplicates),
         }
     }
 
     fn new_part(&self) -> Part {
-        match &self.index.rows {
+        match &*self.index.rows {
             Rows::Hash(_) => Part::Hash(Gathered::new(&self.index.memory)),
             Rows::Art(tree) => Part::Art(Box::new(Builder::new(read(tree).sibling(), self.index.duplicates(&Loaded)))),
         }

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
+use super::alter::UnderWay;
 use super::beside::{Beside, order};
 use super::copy::Task;
 use super::destination::{Destination, heap_bytes_of};
@@ -42,6 +43,7 @@ pub struct Append<'r> {
     copied: Condvar,
     /// Indexes chunks as they come, if they become part of the relation as they are.
     beside: Option<Beside>,
+    _under_way: UnderWay<'r>,
 }
 
 struct State {
@@ -89,7 +91,8 @@ impl<'r> Append<'r> {
             failed: None,
         };
         let beside = (kind == MergeKind::Chunk).then(|| Beside::new(table)).filter(|beside| !beside.is_idle());
-        Append { table, kind, state: Mutex::new(state), copied: Condvar::new(), beside }
+        let _under_way = UnderWay::new(table);
+        Append { table, kind, state: Mutex::new(state), copied: Condvar::new(), beside, _under_way }
     }
 
     /// Adds the rows of some buffers, in their order. Threads may call this side by side; sequence numbers count from 0

@@ -52,6 +52,9 @@ impl Table {
         uniqueness: Uniqueness,
     ) -> Result<Arc<Index>, TransactionError> {
         let mut indexes = self.indexes_mut();
+        if self.tenure.is_closed() {
+            return Err(self.altered(self.transactions().now()));
+        }
         if indexes.iter().any(|index| index.name() == name) {
             return Err(TransactionError::IndexName { relation: self.name(), index: name.to_owned(), exists: true });
         }
@@ -70,6 +73,25 @@ impl Table {
         let index = Arc::new(index);
         indexes.push(Arc::clone(&index));
         Ok(index)
+    }
+
+    /// Waits for indexes that are being built.
+    pub(super) fn await_indexes(&self) {
+        drop(self.indexes_mut());
+    }
+
+    /// Takes in an index that another relation has, by the columns of this one, which has the same rows, and whose
+    /// columns may have other numbers. It is built anew if its keys look otherwise here.
+    pub(super) fn adopt_index(&self, other: &Index, name: &str, columns: &[usize]) -> Result<(), TransactionError> {
+        let Some(index) = other.renumbered(name, self.schema(), columns) else {
+            return self.create_index(name, columns, other.kind(), other.uniqueness()).map(|_| ());
+        };
+        let mut indexes = self.indexes_mut();
+        for &column in columns {
+            self.indexed[column].store(true, Ordering::Release);
+        }
+        indexes.push(Arc::new(index));
+        Ok(())
     }
 
     pub(super) fn drop_index(&self, name: &str) -> Result<(), TransactionError> {

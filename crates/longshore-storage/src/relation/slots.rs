@@ -3,8 +3,8 @@
 use std::sync::{OnceLock, PoisonError};
 
 use crate::chunk::hot::{HotChunk, Slot};
-use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Slots of the first segment; each further one has twice as many as the one before.
 const FIRST_SEGMENT_SLOTS: usize = 16;
@@ -13,12 +13,27 @@ const SEGMENTS: usize = 28;
 pub(crate) struct Slots {
     segments: [OnceLock<Box<[OnceLock<Slot>]>>; SEGMENTS],
     len: AtomicUsize,
-    growing: Mutex<()>,
+    growing: Mutex<Growth>,
+}
+
+/// Whether slots may be added.
+#[derive(Default)]
+struct Growth {
+    is_closed: bool,
 }
 
 impl Slots {
     pub(super) fn new() -> Slots {
-        Slots { segments: [const { OnceLock::new() }; SEGMENTS], len: AtomicUsize::new(0), growing: Mutex::new(()) }
+        Slots { segments: [const { OnceLock::new() }; SEGMENTS], len: AtomicUsize::new(0), growing: Mutex::default() }
+    }
+
+    /// Refuses further slots, or takes them again.
+    pub(super) fn close(&self, is_closed: bool) {
+        self.growing().is_closed = is_closed;
+    }
+
+    fn growing(&self) -> MutexGuard<'_, Growth> {
+        self.growing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -34,9 +49,12 @@ impl Slots {
         self.segments.get(segment)?.get()?[at].get()
     }
 
-    /// Adds slots in order, next to each other; says the place of the first.
-    pub(super) fn push(&self, slots: impl IntoIterator<Item = HotChunk>) -> usize {
-        let _growing = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Adds slots in order, next to each other; says the place of the first. `None` if it is closed.
+    pub(super) fn push(&self, slots: impl IntoIterator<Item = HotChunk>) -> Option<usize> {
+        let growth = self.growing();
+        if growth.is_closed {
+            return None;
+        }
         let first = self.len();
         for (at, slot) in (first..).zip(slots) {
             let (segment, at_segment, len) = place(at);
@@ -45,7 +63,7 @@ impl Slots {
             assert!(is_new, "a place is taken once");
             self.len.store(at + 1, Ordering::Release);
         }
-        first
+        Some(first)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Slot)> {

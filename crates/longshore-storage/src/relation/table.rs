@@ -6,12 +6,12 @@
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::Snapshot;
+use super::alter::Tenure;
 use super::references::References;
 use super::slots::Slots;
 use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, Slot, WriteError, Writer};
 use crate::datum::RowId;
-use crate::error::OutOfMemory;
 use crate::index::Index;
 use crate::memory::Memory;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -49,6 +49,10 @@ pub(crate) struct Table {
     pub(super) references: RwLock<Arc<References>>,
     pub(super) is_referencing: AtomicBool,
     pub(super) references_since: AtomicU64,
+    /// Whether it is the one that its name stands for.
+    pub(super) tenure: Tenure,
+    /// Appends under way.
+    pub(super) appends: AtomicUsize,
 }
 
 impl Table {
@@ -71,6 +75,8 @@ impl Table {
             references: RwLock::default(),
             is_referencing: AtomicBool::new(false),
             references_since: AtomicU64::new(0),
+            tenure: Tenure::default(),
+            appends: AtomicUsize::new(0),
         }
     }
 
@@ -125,6 +131,7 @@ impl Table {
         match error {
             WriteError::NoSuchRow => self.no_such_row(row),
             WriteError::Conflict(kind) => self.conflict(row, kind),
+            WriteError::Closed(start) => self.altered(start),
             WriteError::HeapFull(bytes) => TransactionError::TooMuchText { relation: self.name(), bytes },
             WriteError::OutOfMemory(error) => error.into(),
         }
@@ -142,13 +149,19 @@ impl Table {
                     Err(error) => return Err(self.failed(RowId::new(at, 0), error)),
                 }
             }
-            self.open_next(at)?;
+            self.open_next(at, writer.view.start())?;
         }
     }
 
     /// Puts rows of a chunk, from row `from` on, behind all others, so that they keep their order; says where the first
-    /// one is and how many they are, which may be fewer than all.
-    pub(crate) fn append(&self, chunk: &Chunk, from: usize, stamp: StampId) -> Result<(RowId, usize), OutOfMemory> {
+    /// one is and how many they are, which may be fewer than all. `start` is that of the transaction.
+    pub(crate) fn append(
+        &self,
+        chunk: &Chunk,
+        from: usize,
+        stamp: StampId,
+        start: Time,
+    ) -> Result<(RowId, usize), TransactionError> {
         let mut at = self.slots.len().wrapping_sub(1);
         loop {
             if let Some(slot) = self.slots.get(at) {
@@ -159,12 +172,12 @@ impl Table {
                     return Ok((RowId::new(at, first), count));
                 }
             }
-            at = self.push(vec![HotChunk::empty(&self.schema, &self.memory)?]);
+            at = self.push(vec![HotChunk::empty(&self.schema, &self.memory)?], start)?;
         }
     }
 
     /// Opens another slot than the one that has turned out to be full.
-    fn open_next(&self, full: usize) -> Result<(), OutOfMemory> {
+    fn open_next(&self, full: usize, start: Time) -> Result<(), TransactionError> {
         let mut roomy = self.lock_roomy();
         if self.open.load(Ordering::Acquire) != full {
             return Ok(());
@@ -176,7 +189,7 @@ impl Table {
             let Some(at) = roomy.pop() else {
                 let mut slot = HotChunk::empty(&self.schema, &self.memory)?;
                 slot.listed = true;
-                break self.slots.push([slot]);
+                break self.slots.push([slot]).ok_or_else(|| self.altered(start))?;
             };
             let Some(slot) = self.slots.get(at) else { continue };
             let mut slot = slot.write();
@@ -189,11 +202,23 @@ impl Table {
         Ok(())
     }
 
-    /// Adds slots; the last one may be the next that inserts go to.
-    pub(crate) fn push(&self, slots: Vec<HotChunk>) -> usize {
-        let first = self.slots.push(slots);
+    /// Adds slots; the last one may be the next that inserts go to. `start` is that of the transaction.
+    pub(crate) fn push(&self, slots: Vec<HotChunk>, start: Time) -> Result<usize, TransactionError> {
+        let first = self.slots.push(slots).ok_or_else(|| self.altered(start))?;
         self.list(self.slots.len() - 1);
-        first
+        Ok(first)
+    }
+
+    /// Adds slots of rows that were always there, to a relation that nobody else knows yet.
+    pub(super) fn adopt(&self, slots: Vec<HotChunk>) {
+        let pushed = self.slots.push(slots);
+        assert!(pushed.is_some(), "a new relation takes slots");
+        self.list(self.slots.len() - 1);
+    }
+
+    /// Why a transaction that began at a time cannot write any more.
+    pub(crate) fn altered(&self, start: Time) -> TransactionError {
+        TransactionError::Altered { relation: self.name(), retry: self.tenure.lasts_at(start) }
     }
 
     /// Takes note that a slot has room, if it has.

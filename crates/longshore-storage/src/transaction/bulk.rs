@@ -9,7 +9,7 @@ use super::{Transaction, TransactionError, Write, WriteKind};
 use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, WriteError, Writer};
 use crate::datum::RowId;
-use crate::relation::{Beside, Relation, Table};
+use crate::relation::{Beside, Relation, Succession, Table};
 
 impl Transaction {
     /// Removes all rows that it sees.
@@ -33,6 +33,11 @@ impl Transaction {
         let truncated =
             self.truncate_slots(table, |slot, _| if slot.is_gone() { Err(WriteError::NoSuchRow) } else { Ok(()) });
         assert!(truncated.is_ok(), "nobody is asked");
+    }
+
+    /// Lets a relation take the place of another one when it commits.
+    pub(crate) fn succeed(&mut self, succession: Succession) {
+        self.set.succession = Some(Box::new(succession));
     }
 
     /// Lets slots die, apart from those of which the check says that they have no rows.
@@ -70,7 +75,7 @@ impl Transaction {
         let rows: Vec<usize> = slots.iter().map(HotChunk::len).collect();
         // Held from before the rows are there: an index that is built meanwhile would find them, too.
         let indexes = table.indexes();
-        let first = table.push(slots.into_iter().map(|slot| slot.born(stamp)).collect());
+        let first = table.push(slots.into_iter().map(|slot| slot.born(stamp)).collect(), self.view.start)?;
         let written = rows.iter().enumerate().map(|(slot, &rows)| Write {
             table: at,
             kind: WriteKind::Append,
@@ -95,7 +100,7 @@ impl Transaction {
             let mut from = 0;
             while from < chunk.rows() {
                 let indexes = table.indexes();
-                let appended = table.append(chunk, from, stamp).map_err(TransactionError::from);
+                let appended = table.append(chunk, from, stamp, self.view.start);
                 let indexed = appended.and_then(|(row, count)| {
                     self.set.writes.push(Write { table: at, kind: WriteKind::Append, row, version: count as u32 });
                     from += count;

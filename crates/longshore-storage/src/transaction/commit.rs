@@ -40,6 +40,9 @@ impl Transaction {
         for table in &set.tables {
             table.set_changed(time);
         }
+        if let Some(succession) = &set.succession {
+            succession.take_place(time);
+        }
         manager.advance(stamp, time);
         // Its seat is empty from here on; until it is, what it has read stays.
         let done = state.stand_up(self.seat, time);

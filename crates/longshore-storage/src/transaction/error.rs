@@ -46,6 +46,30 @@ pub enum TransactionError {
         /// In what way.
         kind: ConflictKind,
     },
+    /// The relation is being altered, or was: what the transaction knows of it is out of date.
+    Altered {
+        /// The relation.
+        relation: String,
+        /// Whether the same transaction may succeed when it is tried again, and asks anew what the name stands for. If
+        /// not, it began after the alteration and works on what the relation was before.
+        retry: bool,
+    },
+    /// Rows are being appended to a relation that is to be altered.
+    Appending {
+        /// The relation.
+        relation: String,
+    },
+    /// A row is NULL in a column that is to be NOT NULL.
+    HasNull {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+        /// The first such row.
+        row: RowId,
+        /// Its values, for instance `(1, 'two', NULL)`.
+        values: String,
+    },
     /// A key that there can only be one of is there already.
     Duplicate {
         /// The relation.
@@ -193,7 +217,12 @@ impl TransactionError {
     /// Whether the same transaction may succeed when it is tried again.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
-        matches!(self, TransactionError::Conflict { .. })
+        matches!(
+            self,
+            TransactionError::Conflict { .. }
+                | TransactionError::Altered { retry: true, .. }
+                | TransactionError::Appending { .. }
+        )
     }
 }
 
@@ -219,6 +248,21 @@ impl fmt::Display for TransactionError {
             TransactionError::Conflict { relation, row, kind } => {
                 write!(f, "could not serialize access to row {row} of {relation}: {kind}; try the transaction again")
             }
+            TransactionError::Altered { relation, retry: true } => write!(
+                f,
+                "could not serialize access to {relation}: it is being altered, or was since this transaction began; try \
+                 the transaction again"
+            ),
+            TransactionError::Altered { relation, retry: false } => {
+                write!(f, "{relation} was altered, and this is what it was before; look it up by its name again")
+            }
+            TransactionError::Appending { relation } => {
+                write!(f, "rows are being loaded into {relation}; alter it when that is done")
+            }
+            TransactionError::HasNull { relation, column, row, values } => write!(
+                f,
+                "column {column} of {relation} cannot be NOT NULL: it is NULL in row {row}, {values}; update that first"
+            ),
             TransactionError::Duplicate { relation, index, key, row } => {
                 write!(f, "duplicate key {key} in {relation}: {index} allows it once, and row {row} has it")
             }

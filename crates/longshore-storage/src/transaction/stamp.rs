@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
+use super::time::TRANSACTION_ID_MIN;
+
 /// Stamps of the first segment; each further one has twice as many as the one before.
 const FIRST_SEGMENT_STAMPS: usize = 64;
 const SEGMENTS: usize = 26;
@@ -24,6 +26,11 @@ pub(crate) struct Stamps {
 impl Stamps {
     pub(crate) fn new() -> Stamps {
         Stamps { segments: [const { OnceLock::new() }; SEGMENTS] }
+    }
+
+    /// Whether what a stamp says is the time of a commit.
+    pub(crate) fn is_committed(stamp: u64) -> bool {
+        stamp < TRANSACTION_ID_MIN
     }
 
     /// What a stamp says.

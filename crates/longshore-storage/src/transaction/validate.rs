@@ -10,7 +10,6 @@
 //!
 //! Not here: the log and the tree (`predicate`), the order of commits (`commit.rs`).
 
-use super::CommitError;
 use super::manager::Transactions;
 use super::predicate::{
     Attribute, Change, ColumnSet, Comparand, Image, PredicateLog, PredicateTree, RelationLog, Span, describe,
@@ -18,6 +17,7 @@ use super::predicate::{
 use super::stamp::Stamps;
 use super::time::{Time, View};
 use super::write_set::{Committed, Write, WriteKind};
+use super::{CommitError, TransactionError};
 use crate::chunk::hot::{Cell, HotChunk};
 use crate::datum::RowId;
 use crate::relation::Table;
@@ -38,6 +38,13 @@ impl<'a> Validation<'a> {
     /// Holds what a transaction that committed meanwhile has written against the predicates.
     pub(super) fn check(&mut self, committed: &Committed) -> Result<(), CommitError> {
         let set = committed.set();
+        if let Some(succession) = &set.succession
+            && self.log.read_of(succession.before().id()).is_some()
+        {
+            // What has changed since lies elsewhere.
+            let relation = succession.before().name();
+            return Err(CommitError::Failed(Box::new(TransactionError::Altered { relation, retry: true })));
+        }
         let (mut last_table, mut log) = (None, None);
         let mut last_row = None;
         for write in &set.writes {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::stamp::StampId;
 use super::time::Time;
 use crate::datum::RowId;
-use crate::relation::Table;
+use crate::relation::{Succession, Table};
 use crate::typed::Input;
 
 /// A kind of change.
@@ -40,12 +40,15 @@ pub(crate) struct WriteSet {
     pub(crate) writes: Vec<Write>,
     /// Empty: memory for the values of the next row that is inserted.
     pub(super) inputs: Vec<Input<'static>>,
+    /// The alteration that it commits.
+    pub(crate) succession: Option<Box<Succession>>,
 }
 
 impl WriteSet {
     pub(super) fn clear(&mut self) {
         self.tables.clear();
         self.writes.clear();
+        self.succession = None;
     }
 
     /// The place of a table, which is entered if it is new.

@@ -8,7 +8,7 @@ use arrow_array::builder::{BinaryViewBuilder, BooleanBuilder, Decimal128Builder,
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use longshore_storage::{Arena, Column, ColumnType, Memory, PartitionBuffer, Relation, Schema, Snapshot, Value};
+use longshore_storage::{Arena, Column, ColumnType, Datum, Memory, PartitionBuffer, Relation, Schema, Snapshot, Value};
 
 /// A value of any type.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +58,23 @@ pub(crate) fn id_and_text() -> Arc<Schema> {
         Column::new("id", ColumnType::BigInt, false),
         Column::new("text", ColumnType::Text, true),
     ]))
+}
+
+/// A cell as a value for a column.
+pub(crate) fn datum(cell: &Cell, column_type: ColumnType) -> Datum<'_> {
+    match (cell, column_type) {
+        (Cell::Null, _) => Datum::Null,
+        (Cell::Boolean(value), _) => Datum::Bool(*value),
+        (Cell::Integer(value), ColumnType::SmallInt) => Datum::I16(*value as i16),
+        (Cell::Integer(value), ColumnType::Integer | ColumnType::Date) => Datum::I32(*value as i32),
+        (Cell::Integer(value), _) => Datum::I64(*value),
+        (Cell::Decimal(value), ColumnType::Decimal { precision: 15, .. }) => Datum::I64(*value as i64),
+        (Cell::Decimal(value), _) => Datum::I128(*value),
+        (Cell::Float(bits), ColumnType::Real) => Datum::F32(f64::from_bits(*bits) as f32),
+        (Cell::Float(bits), _) => Datum::F64(f64::from_bits(*bits)),
+        (Cell::Text(text), _) => Datum::Text(text),
+        (Cell::Bytes(bytes), _) => Datum::Bytes(bytes),
+    }
 }
 
 /// Random numbers, the same in every run (`SplitMix64`).

@@ -22,7 +22,7 @@ impl HotChunk {
         stamp: StampId,
         memory: &Arc<Memory>,
     ) -> Result<usize, OutOfMemory> {
-        if self.gone || self.death.is_some() {
+        if self.closed || self.gone || self.death.is_some() {
             return Ok(0);
         }
         let count = (source.rows() - from).min(CHUNK_ROWS_MAX - self.rows);

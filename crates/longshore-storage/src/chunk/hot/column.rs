@@ -75,6 +75,42 @@ impl HotColumn {
         HotColumn { column_type, physical: column_type.physical(), values, shown_rows, validity, nulls, bounds, exact }
     }
 
+    /// A column of which every row has the same value. Where it may not be NULL, rows without one hold 0.
+    pub(super) fn of_one_value(
+        column_type: ColumnType,
+        nullable: bool,
+        bits: Option<u128>,
+        rows: usize,
+        memory: &Arc<Memory>,
+    ) -> Result<HotColumn, OutOfMemory> {
+        // Never without a byte.
+        let values = own_buffer(memory, rows.max(1) * column_type.physical().width())?;
+        let mut column = HotColumn::empty(column_type, values);
+        (0..rows).for_each(|row| column.put(row, bits.unwrap_or(0)));
+        match bits {
+            Some(bits) => column.bounds.widen(column.physical, bits),
+            None if nullable => column.validity = Some(Buffer::from_vec(vec![0_u8; rows.div_ceil(8)])),
+            None => {}
+        }
+        Ok(column)
+    }
+
+    /// A column of one value with so many of its rows, which share their memory.
+    pub(super) fn shortened(&self, rows: usize) -> HotColumn {
+        let values = self.values.slice_with_length(0, rows * self.physical.width());
+        let validity = self.validity.as_ref().map(|bits| bits.slice_with_length(0, rows.div_ceil(8)));
+        let nulls = if validity.is_some() { rows } else { 0 };
+        HotColumn::filled(self.column_type, values, validity, (nulls, self.bounds, true), rows)
+    }
+
+    /// A column of another slot whose first rows share their memory with these. Where it may not be NULL, rows that are
+    /// do not matter.
+    pub(super) fn shared(&mut self, column_type: ColumnType, nullable: bool, rows: usize) -> HotColumn {
+        let ChunkColumn { values, validity, .. } = self.show(rows);
+        let (validity, nulls) = if nullable { (validity, self.nulls) } else { (None, 0) };
+        HotColumn::filled(column_type, values, validity, (nulls, self.bounds, self.exact), rows)
+    }
+
     /// The bits of a value, the lower ones of which are stored. Meaningless where the row is NULL.
     #[inline]
     pub(crate) fn bits(&self, row: usize) -> u128 {
@@ -118,6 +154,11 @@ impl HotColumn {
     pub(crate) fn is_null(&self, row: usize) -> bool {
         let Some(bits) = self.validity.as_deref() else { return false };
         bits.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 0)
+    }
+
+    /// Whether a row is NULL, dead or not.
+    pub(super) fn has_nulls(&self) -> bool {
+        self.nulls > 0
     }
 
     pub(crate) fn is_view(&self) -> bool {

@@ -4,7 +4,7 @@ use crate::chunk::CHUNK_ROWS_MAX;
 
 const WORDS: usize = CHUNK_ROWS_MAX / 64;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct DeadRows {
     /// One bit per row; `None` before the first one dies.
     bits: Option<Box<[u64; WORDS]>>,
@@ -19,6 +19,11 @@ impl DeadRows {
 
     pub(super) fn contains(&self, row: usize) -> bool {
         self.count > 0 && self.bits.as_ref().is_some_and(|bits| bits[row / 64] >> (row % 64) & 1 == 1)
+    }
+
+    /// Rows.
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
     /// Words of 64 rows each.

@@ -46,12 +46,27 @@ impl Heap {
         self.buffer.slice_with_length(0, self.used)
     }
 
+    /// The texts for another slot, which has no room for more in this memory.
+    pub(super) fn shared(&self) -> Heap {
+        Heap { buffer: self.show(), ..*self }
+    }
+
+    /// A copy with room for so many bytes more.
+    pub(super) fn with_room(&self, bytes: usize, memory: &Arc<Memory>) -> Result<Heap, WriteError> {
+        if self.used + bytes > HEAP_BYTES_MAX {
+            return Err(WriteError::HeapFull(bytes));
+        }
+        let mut heap = Heap { buffer: own_buffer(memory, self.used + bytes)?, used: 0, garbage: self.garbage };
+        heap.push(self.bytes());
+        Ok(heap)
+    }
+
     fn room(&self) -> usize {
         self.buffer.len() - self.used
     }
 
     /// Appends a text for which there is room; says where it is.
-    fn push(&mut self, text: &[u8]) -> usize {
+    pub(super) fn push(&mut self, text: &[u8]) -> usize {
         assert!(text.len() <= self.room(), "room is made first");
         let at = self.used;
         // SAFETY: the bytes lie within the buffer. What readers have of it ends where `used` was, so nobody reads

@@ -116,10 +116,11 @@ impl HotChunk {
         }
     }
 
-    /// Whether a row is there for everybody as it is stored, as most are.
+    /// Whether a row is there for everybody as it is stored, and may be changed, as most are.
     #[inline]
     pub(crate) fn is_plain(&self, row: usize) -> bool {
         row < self.rows
+            && !self.closed
             && self.births.is_empty()
             && self.death.is_none()
             && !self.dead.contains(row)

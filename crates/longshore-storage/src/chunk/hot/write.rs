@@ -7,7 +7,7 @@ use crate::arena::Arena;
 use crate::chunk::CHUNK_ROWS_MAX;
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
-use crate::transaction::{ConflictKind, StampId, Stamps, View};
+use crate::transaction::{ConflictKind, StampId, Stamps, Time, View};
 use crate::typed::Input;
 use crate::version::{Change, Image, NONE, Versions};
 use crate::view::INLINE_BYTES_MAX;
@@ -18,6 +18,8 @@ pub(crate) enum WriteError {
     /// The writer does not see the row.
     NoSuchRow,
     Conflict(ConflictKind),
+    /// The relation takes no changes of a transaction that began at this time.
+    Closed(Time),
     /// The heap of texts has no room for so many bytes more.
     HeapFull(usize),
     OutOfMemory(OutOfMemory),
@@ -49,6 +51,9 @@ impl HotChunk {
     /// Whether the writer may change a row: he sees it, and nobody has changed it whom he does not see.
     pub(crate) fn check(&self, row: usize, writer: &Writer<'_>) -> Result<(), WriteError> {
         let Writer { view, stamps, .. } = *writer;
+        if self.closed {
+            return Err(WriteError::Closed(view.start()));
+        }
         if row >= self.rows || self.gone || !self.is_born(row, view, stamps) {
             return Err(WriteError::NoSuchRow);
         }
@@ -70,6 +75,9 @@ impl HotChunk {
     /// see.
     pub(crate) fn check_all(&self, writer: &Writer<'_>) -> Result<(), WriteError> {
         let Writer { view, stamps, .. } = *writer;
+        if self.closed {
+            return Err(WriteError::Closed(view.start()));
+        }
         if self.gone {
             return Err(WriteError::NoSuchRow);
         }
@@ -93,6 +101,9 @@ impl HotChunk {
         values: &[Input<'_>],
         writer: &Writer<'_>,
     ) -> Result<Option<(usize, u32)>, WriteError> {
+        if self.closed {
+            return Err(WriteError::Closed(writer.view.start()));
+        }
         if self.gone || self.death.is_some() {
             return Ok(None);
         }

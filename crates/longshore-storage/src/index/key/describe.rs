@@ -3,11 +3,19 @@
 use std::fmt::Write;
 
 use super::{ABSENT, END, ESCAPE, ESCAPED_END, KeyLayout, Part, big_endian};
+use crate::datum::Datum;
 use crate::show::{Date, Decimal, Time, Timestamp};
-use crate::types::{ColumnType, Physical};
+use crate::types::{ColumnType, Physical, Schema};
 
 /// Characters of a text that are shown.
 const SHOWN_CHARACTERS_MAX: usize = 40;
+
+/// The values of a row of a schema, as a key of all columns is shown.
+pub(crate) fn described_row<'v>(schema: &Schema, value: impl FnMut(usize) -> Datum<'v>) -> String {
+    let all: Vec<usize> = (0..schema.columns().len()).collect();
+    let layout = KeyLayout::new(schema, &all);
+    layout.encode_row(value).map_or_else(|error| error.to_string(), |key| layout.describe(&key.to_bytes()))
+}
 
 impl KeyLayout {
     /// The values of a key of this layout, for instance `(1, 'two', NULL)`.
