@@ -8,6 +8,7 @@ mod in_situ;
 mod index;
 mod infer;
 mod json;
+mod keyed;
 mod load;
 mod memory;
 #[cfg(feature = "queries")]
@@ -44,6 +45,8 @@ pub(crate) enum Workload {
     Load,
     /// Lineitem with one record in a hundred rejected, against clean loads (GB/s)
     Rejects,
+    /// Lineitem into a table with its key, against one without (GB/s)
+    Keyed,
     /// Lineitem as JSON into a relation: lines and one array, by threads (GB/s)
     Json,
     /// Types found over the whole of a file while it is loaded, against given ones (GB/s)
@@ -104,6 +107,7 @@ impl Workload {
             Workload::Formats => report("formats", "Formats", &formats::run(settings)?),
             Workload::Load => load::run(settings, report),
             Workload::Rejects => report("rejects", "Load with rejects", &rejects::run(settings)?),
+            Workload::Keyed => report("keyed", "Load into a table with a key", &keyed::run(settings)?),
             Workload::Json => report("json", "Load of JSON", &json::run(settings)?),
             Workload::Infer => report("infer", "Load with types found", &infer::run(settings)?),
             Workload::Sources => report("sources", "Load of compressed and encoded text", &sources::run(settings)?),
@@ -128,6 +132,7 @@ impl Workload {
                     Workload::Formats,
                     Workload::Load,
                     Workload::Rejects,
+                    Workload::Keyed,
                     Workload::Json,
                     Workload::Infer,
                     Workload::Sources,

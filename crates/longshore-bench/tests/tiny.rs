@@ -47,6 +47,11 @@ fn rejects() {
 }
 
 #[test]
+fn keyed() {
+    assert!(tiny("keyed", &[]).contains("tree, keep the last of two loads, 2 threads"));
+}
+
+#[test]
 fn json() {
     let said = tiny("json", &[]);
     assert!(said.contains("json-lines, 2 threads") && said.contains("rewrite json-array"), "{said}");

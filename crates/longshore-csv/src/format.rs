@@ -119,6 +119,8 @@ pub enum DefectKind {
     Syntax,
     /// A row that violates a CHECK of its table.
     Check,
+    /// A key that there can only be one of, and that is there already.
+    DuplicateKey,
 }
 
 impl DefectKind {
@@ -136,6 +138,7 @@ impl DefectKind {
             DefectKind::TooLong => "too long",
             DefectKind::Syntax => "syntax",
             DefectKind::Check => "check",
+            DefectKind::DuplicateKey => "duplicate key",
         }
     }
 }

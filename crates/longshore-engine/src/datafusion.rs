@@ -46,7 +46,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::TryStreamExt;
 use longshore_load::{Control, RejectSummary};
-use longshore_storage::{Column, Memory, MergeKind, Relation, Schema, Snapshot};
+use longshore_storage::{Column, Memory, MergeKind, Merged, OnConflict, Relation, Schema, Snapshot};
 use sqlparser::ast::{Query, Statement};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -90,13 +90,26 @@ pub(crate) struct Appending {
     pub(crate) rejects: Option<FileRejects>,
     /// Whether the rows are made and checked, but not kept.
     pub(crate) dry_run: bool,
+    /// What becomes of rows whose key is there already.
+    pub(crate) conflict: OnConflict,
 }
 
 /// What an INSERT did, or would do.
 pub(crate) struct Appended {
+    /// Rows that were inserted.
     pub(crate) rows: u64,
+    /// Rows that were there and got other values, and rows that were left out because of their key.
+    pub(crate) updated: u64,
+    pub(crate) left_out: u64,
     /// Records of its text that were left out.
     pub(crate) rejects: RejectSummary,
+}
+
+impl Appended {
+    fn new(merged: Merged, rejects: RejectSummary) -> Self {
+        let Merged { inserted: rows, updated, left_out } = merged;
+        Self { rows, updated, left_out, rejects }
+    }
 }
 
 /// What a query is about that finds rows to change.
@@ -295,7 +308,7 @@ impl Queries {
         work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<Appended, Error> {
-        let Appending { merge, threads, source, rejects, dry_run } = appending;
+        let Appending { merge, threads, source, rejects, dry_run, conflict } = appending;
         let is_rejecting = rejects.is_some();
         let mut planner = self.planner_rejecting(rejects, work, control);
         let threads = threads.unwrap_or(self.files.tuning.threads);
@@ -317,18 +330,19 @@ impl Queries {
         }
         let Some(pipeline) = pipeline else {
             let rows = self.run(&planner, physical, control)?;
-            let rows = if dry_run {
-                insert::dry_run(&relation, rows, checks.as_ref(), control).await?
+            let checks = checks.as_ref();
+            let merged = if dry_run {
+                Merged { inserted: insert::dry_run(&relation, rows, checks, control).await?, ..Merged::default() }
             } else {
-                insert::append(&relation, rows, checks.as_ref(), Some(work), control).await?
+                insert::append(&relation, rows, checks, Some(work), &conflict, control).await?
             };
-            return Ok(Appended { rows, rejects: RejectSummary::default() });
+            return Ok(Appended::new(merged, RejectSummary::default()));
         };
         let (context, runtime, shared) = (planner.state.task_ctx(), Handle::current(), Arc::clone(control));
         let work = Arc::clone(work);
         blocking::run(control, move |_| {
             let checks = checks.as_ref();
-            let target = pipeline::Target { relation: &relation, checks, merge, threads, dry_run };
+            let target = pipeline::Target { relation: &relation, checks, merge, threads, dry_run, conflict: &conflict };
             pipeline.append(&target, &work, &context, &shared, &runtime)
         })
         .await
@@ -342,7 +356,8 @@ impl Queries {
         relation: &Arc<Relation>,
         control: &Arc<Control>,
     ) -> Result<u64, Error> {
-        insert::append(relation, rows, None, None, control).await
+        let merged = insert::append(relation, rows, None, None, &OnConflict::stop(), control).await?;
+        Ok(merged.inserted)
     }
 
     /// Those of the checks of `table` that are given, compiled; `None` if there is none.

@@ -167,8 +167,10 @@ impl Error {
 
     /// The same with the name of the file that was read, if it is about data and does not say so.
     pub(crate) fn of_file(self, file: &str) -> Self {
-        let is_about_data =
-            matches!(self.kind, ErrorKind::Data | ErrorKind::Io | ErrorKind::Damaged | ErrorKind::Internal);
+        let is_about_data = matches!(
+            self.kind,
+            ErrorKind::Data | ErrorKind::Duplicate | ErrorKind::Io | ErrorKind::Damaged | ErrorKind::Internal
+        );
         if is_about_data && !self.message.contains(file) {
             Self { message: format!("{file}: {}", self.message), ..self }
         } else {
@@ -193,7 +195,9 @@ impl std::error::Error for Error {}
 
 impl From<LoadError> for Error {
     fn from(error: LoadError) -> Self {
-        let kind = match &error {
+        let kind = match error {
+            LoadError::Transaction(error) => return error.into(),
+            LoadError::Duplicate(_) => ErrorKind::Duplicate,
             LoadError::Violated(_) => ErrorKind::Check,
             LoadError::NoNumbers(_) => ErrorKind::SequenceLimit,
             LoadError::Io { .. } | LoadError::Shrunk { .. } => ErrorKind::Io,

@@ -5,11 +5,11 @@
 //! statement, so that SET TRANSACTION may come before. Weaker levels than snapshot isolation run as SNAPSHOT.
 //! Not here: the statements that open and end blocks (`statement/transaction.rs`), versions (`longshore-storage`).
 
+mod with;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use longshore_storage::{
-    ColumnRange, Isolation, Relation, Savepoint, Snapshot, Transaction, TransactionError, Transactions,
-};
+use longshore_storage::{ColumnRange, Isolation, Relation, Savepoint, Snapshot, Transaction, Transactions};
 
 use crate::session::LastNumbers;
 use crate::{Error, ErrorKind};
@@ -69,17 +69,6 @@ impl Work {
         match self.lock().as_ref() {
             Some(transaction) => transaction.snapshot(relation),
             None => relation.snapshot(),
-        }
-    }
-
-    /// Works on the transaction, which no other thread of the statement sees meanwhile.
-    pub(crate) fn with<R>(
-        &self,
-        act: impl FnOnce(&mut Transaction) -> Result<R, TransactionError>,
-    ) -> Result<R, Error> {
-        match self.lock().as_mut() {
-            Some(transaction) => Ok(act(transaction)?),
-            None => Err(Error::internal("the transaction has ended")),
         }
     }
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::io;
 
 use longshore_csv::DialectError;
-use longshore_storage::OutOfMemory;
+use longshore_storage::{OutOfMemory, TransactionError};
 
-use crate::TooManyRejects;
+use crate::{DuplicateKey, TooManyRejects};
 
 /// Characters of a bad value that a message shows.
 const VALUE_CHARS_MAX: usize = 60;
@@ -36,6 +36,10 @@ pub enum LoadError {
     NoNumbers(String),
     /// More records were rejected than may be.
     TooManyRejects(Box<TooManyRejects>),
+    /// Two records have the same key, or one has a key that is in the relation already, and there can only be one.
+    Duplicate(Box<DuplicateKey>),
+    /// The rows could not become part of the relation.
+    Transaction(TransactionError),
     /// The text is not what the options say, as a whole.
     Unfit {
         /// The file.
@@ -138,6 +142,8 @@ impl fmt::Display for LoadError {
             }
             Self::Bad(bad) | Self::Violated(bad) => bad.fmt(f),
             Self::TooManyRejects(rejects) => rejects.fmt(f),
+            Self::Duplicate(duplicate) => duplicate.fmt(f),
+            Self::Transaction(error) => error.fmt(f),
             Self::Unfit { file, problem } => write!(f, "{file}: {problem}"),
             Self::Dialect(error) => error.fmt(f),
             Self::OutOfMemory(error) => error.fmt(f),
@@ -169,6 +175,15 @@ impl LoadError {
 impl From<OutOfMemory> for LoadError {
     fn from(error: OutOfMemory) -> Self {
         Self::OutOfMemory(error)
+    }
+}
+
+impl From<TransactionError> for LoadError {
+    fn from(error: TransactionError) -> Self {
+        match error {
+            TransactionError::OutOfMemory(error) => Self::OutOfMemory(error),
+            error => Self::Transaction(error),
+        }
     }
 }
 

@@ -153,7 +153,7 @@ pub fn load_inferred(
         append.merge(span.work.sequence, span.taken.buffers)?;
     }
     let mut report = report(order, inferred.rows, control, begin)?;
-    report.rows = append.commit();
+    report.rows = append.commit()?;
     Ok((relation, inferred, report))
 }
 
@@ -174,7 +174,8 @@ fn report(order: Option<RejectOrder>, rows: u64, control: &Control, begin: Insta
         }
         None => RejectSummary::default(),
     };
-    Ok(LoadReport { rows, rejects, bytes: control.progress.bytes_done(), seconds: begin.elapsed().as_secs_f64() })
+    let (bytes, seconds) = (control.progress.bytes_done(), begin.elapsed().as_secs_f64());
+    Ok(LoadReport { rows, rejects, bytes, seconds, ..LoadReport::default() })
 }
 
 /// What the reading of files is for.

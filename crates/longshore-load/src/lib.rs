@@ -18,6 +18,7 @@ mod input;
 mod load;
 mod numbering;
 mod options;
+mod places;
 mod position;
 mod preamble;
 mod reject;
@@ -35,13 +36,15 @@ pub use infer::{
     InferRequest, Inferred, InferredColumn, column_type, dry_run_inferred, infer, load_inferred, sniffed_options,
 };
 pub use input::{FieldTarget, Fill, InputFile, TextFormat};
-pub use load::{LoadReport, copy_from, dry_run, load_into};
+pub use load::{LoadReport, Loaded, copy_from, dry_run, load_interleaved, load_into};
 pub use longshore_csv::decode::{MomentFormat, ValueType};
 pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel, RECORD_BYTES_MAX, RecordFormat};
 pub use numbering::NumberSource;
 pub use options::{
-    ColumnChoice, ColumnValues, Header, Mode, PIECE_BYTES_DEFAULT, TextOptions, TrailingDelimiter, Tuning, ValueOptions,
+    ColumnChoice, ColumnValues, Conflicts, Header, Mode, PIECE_BYTES_DEFAULT, TextOptions, TrailingDelimiter, Tuning,
+    ValueOptions,
 };
+pub use places::{DuplicateKey, KeyHolder, RecordNumber, RecordPlace};
 pub use reject::{
     OnError, REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, REJECTS_SHOWN_MAX, Reject, RejectFile, RejectLimit,
     RejectSink, RejectSummary, RejectTable, RejectedColumn, TooManyRejects, reject_schema,

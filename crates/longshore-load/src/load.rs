@@ -1,29 +1,41 @@
 //! COPY FROM: spans to partition buffers to the relation, on all workers (Instant Loading, 3.2).
+//!
+//! Not here: what becomes of rows whose key is there already (`load/commit`).
+
+mod commit;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use longshore_storage::{ARENA_BLOCK_BYTES, Append, Arena, Memory, PartitionBuffer, Relation, Schema};
+use longshore_storage::{
+    ARENA_BLOCK_BYTES, Append, Arena, Isolation, Memory, MergeKind, PartitionBuffer, Relation, Schema, Transaction,
+    TransactionError,
+};
 use std::sync::Arc;
 
 use crate::check::{BLOCK_BYTES, Checker};
 use crate::fields::BadValue;
 use crate::files::{Files, Output, Work};
 use crate::fill::Target;
+use crate::places::Places;
 use crate::position::{bad_record, violated};
 use crate::reject::{RejectOrder, SpanRejects};
 use crate::worker::{Cursor, Scratch};
-use crate::{Control, InputFile, LoadError, RejectSummary, RowCheck, RowViolation, TextOptions, Tuning};
+use crate::{Conflicts, Control, InputFile, LoadError, RejectSummary, RowCheck, RowViolation, TextOptions, Tuning};
 
 /// Place of the columns that are checked among the outputs of a pass.
-const CHECKED: usize = 1;
+pub(crate) const CHECKED: usize = 1;
 
 /// What a load did, or would do.
 #[derive(Clone, Debug, Default)]
 pub struct LoadReport {
     /// Rows that the relation gained, or would gain.
     pub rows: u64,
+    /// Rows that were there and that records took the place of, or gave values to.
+    pub updated: u64,
+    /// Records that were left out because of their key, rejected ones included.
+    pub left_out: u64,
     /// What was rejected.
     pub rejects: RejectSummary,
     /// Bytes of text read.
@@ -36,7 +48,7 @@ pub struct LoadReport {
 ///
 /// # Errors
 /// The first bad field in the order of the files, whatever the thread count; where bad records are rejected, the first
-/// that is too many.
+/// that is too many. When all fields are good, the first record with a key that is there already.
 pub fn copy_from(
     inputs: Vec<InputFile>,
     relation: &Relation,
@@ -44,25 +56,84 @@ pub fn copy_from(
     tuning: &Tuning,
     control: &Control,
 ) -> Result<LoadReport, LoadError> {
-    let append = relation.begin_append(tuning.merge);
-    let mut report = load_into(inputs, relation, &append, options, tuning, control)?;
-    report.rows = append.commit();
+    let loaded = load_into(inputs, relation, options, tuning, control)?;
+    let mut transaction = relation.transactions().begin(Isolation::Snapshot);
+    let report = loaded.commit_in(&mut transaction)?;
+    transaction.commit().map_err(TransactionError::from)?;
     Ok(report)
 }
 
-/// Loads files as [`copy_from`] does, but leaves it to the caller to commit the append to `relation`.
+/// Rows of files that were read and decoded, and that [`Loaded::commit_in`] makes part of their relation.
+#[must_use = "rows that are not committed are lost"]
+pub struct Loaded<'a> {
+    relation: &'a Relation,
+    append: Append<'a>,
+    files: Files,
+    /// Where the rows come from, if the relation has keys.
+    places: Option<Places>,
+    rejects: Option<RejectOrder>,
+    conflicts: Conflicts,
+    check: Option<Arc<dyn RowCheck>>,
+    rows: u64,
+    begin: Instant,
+    control: &'a Control,
+}
+
+/// Reads files as [`copy_from`] does, and leaves it to the caller to commit them to `relation`.
 ///
 /// # Errors
-/// As [`copy_from`].
-pub fn load_into(
+/// As [`copy_from`], but for keys.
+pub fn load_into<'a>(
+    inputs: Vec<InputFile>,
+    relation: &'a Relation,
+    options: &TextOptions,
+    tuning: &Tuning,
+    control: &'a Control,
+) -> Result<Loaded<'a>, LoadError> {
+    load_by(relation.begin_append(tuning.merge), inputs, relation, options, tuning, control)
+}
+
+/// Loads files as part of a transaction that each chunk is merged into when it comes ([`Relation::begin_append_in`]), rather
+/// than all of them in the end.
+///
+/// # Errors
+/// As [`copy_from`]; when rows are to be merged in another way than by chunk. The transaction is to be rolled back then, to
+/// a savepoint before at least.
+pub fn load_interleaved(
     inputs: Vec<InputFile>,
     relation: &Relation,
-    append: &Append<'_>,
+    transaction: &mut Transaction,
     options: &TextOptions,
     tuning: &Tuning,
     control: &Control,
 ) -> Result<LoadReport, LoadError> {
-    load(inputs, relation.schema(), relation.memory(), Some(append), options, tuning, control)
+    if tuning.merge != MergeKind::Chunk {
+        return Err(LoadError::Options("MERGE_MODE interleaved merges by chunk only; leave MERGE out".to_owned()));
+    }
+    load_by(relation.begin_append_in(transaction), inputs, relation, options, tuning, control)?.finish()
+}
+
+fn load_by<'a>(
+    append: Append<'a>,
+    inputs: Vec<InputFile>,
+    relation: &'a Relation,
+    options: &TextOptions,
+    tuning: &Tuning,
+    control: &'a Control,
+) -> Result<Loaded<'a>, LoadError> {
+    let (schema, memory) = (relation.schema(), relation.memory());
+    let conflicts = options.conflicts.clone();
+    if conflicts.rejects && options.on_error.stops() {
+        return Err(LoadError::Options(
+            "ON_CONFLICT reject needs a place for rejects; set ON_ERROR to table, file or ignore".to_owned(),
+        ));
+    }
+    let places = append.is_keyed().then(|| Places::new(conflicts.rejects, memory));
+    let begin = Instant::now();
+    let into = Into { append: Some(&append), places: places.as_ref() };
+    let (files, rejects, rows) = load(inputs, schema, memory, into, options, tuning, control)?;
+    let check = options.check.clone();
+    Ok(Loaded { relation, append, files, places, rejects, conflicts, check, rows, begin, control })
 }
 
 /// Reads files as [`copy_from`] does into a relation of this schema, checks all of them, and keeps nothing of them.
@@ -77,20 +148,38 @@ pub fn dry_run(
     tuning: &Tuning,
     control: &Control,
 ) -> Result<LoadReport, LoadError> {
-    load(inputs, schema, memory, None, options, tuning, control)
+    let begin = Instant::now();
+    let nowhere = Into { append: None, places: None };
+    let (_, rejects, rows) = load(inputs, schema, memory, nowhere, options, tuning, control)?;
+    let rejects = match rejects {
+        Some(order) => {
+            order.finish(rows)?;
+            order.summary()
+        }
+        None => RejectSummary::default(),
+    };
+    let bytes = control.progress.bytes_done();
+    Ok(LoadReport { rows, rejects, bytes, seconds: begin.elapsed().as_secs_f64(), ..LoadReport::default() })
 }
 
-/// Reads files to `append`, if there is one, which is then ready to be committed.
+/// Where a load puts rows.
+struct Into<'a, 'r> {
+    /// Nowhere in a dry run.
+    append: Option<&'a Append<'r>>,
+    /// What notes where they come from.
+    places: Option<&'a Places>,
+}
+
+/// Reads files; gives what they are, what was rejected, and how many rows were not.
 fn load(
     inputs: Vec<InputFile>,
     schema: &Arc<Schema>,
     memory: &Arc<Memory>,
-    append: Option<&Append<'_>>,
+    into: Into<'_, '_>,
     options: &TextOptions,
     tuning: &Tuning,
     control: &Control,
-) -> Result<LoadReport, LoadError> {
-    let begin = Instant::now();
+) -> Result<(Files, Option<RejectOrder>, u64), LoadError> {
     let rejects = RejectOrder::new(options, memory)?;
     let mut outputs = vec![Output { schema: Arc::clone(schema), columns: (0..schema.columns().len()).collect() }];
     outputs.extend(options.check.as_ref().map(|check| Output::of(schema, check.columns())));
@@ -99,7 +188,7 @@ fn load(
         files: &files,
         schema,
         memory,
-        append,
+        into,
         rejects: rejects.as_ref(),
         check: options.check.as_ref(),
         rows: AtomicU64::new(0),
@@ -117,24 +206,15 @@ fn load(
         return Err(error);
     }
     let rows = load.rows.load(Ordering::Relaxed);
-    let rejects = match rejects {
-        Some(order) => {
-            order.finish(rows)?;
-            order.summary()
-        }
-        None => RejectSummary::default(),
-    };
-    let bytes = control.progress.bytes_done();
-    Ok(LoadReport { rows, rejects, bytes, seconds: begin.elapsed().as_secs_f64() })
+    Ok((files, rejects, rows))
 }
 
 /// What the workers of a load share.
-struct Load<'a> {
+struct Load<'a, 'r> {
     files: &'a Files,
     schema: &'a Arc<Schema>,
     memory: &'a Arc<Memory>,
-    /// Where rows go; nowhere in a dry run.
-    append: Option<&'a Append<'a>>,
+    into: Into<'a, 'r>,
     /// `None` if the first bad record ends the load.
     rejects: Option<&'a RejectOrder>,
     check: Option<&'a Arc<dyn RowCheck>>,
@@ -144,7 +224,7 @@ struct Load<'a> {
     failure: Failure,
 }
 
-impl Load<'_> {
+impl Load<'_, '_> {
     /// Takes spans until there is none left or one before them failed.
     fn work(&self) {
         let _stop_on_panic = StopOnPanic(self.files);
@@ -160,14 +240,16 @@ impl Load<'_> {
                 Ok(None) => return,
                 Err((sequence, error)) => return self.fail(sequence, error),
             };
+            let sequence = work.sequence;
             let mut rejects = self.rejects.map(|order| SpanRejects::new(order, &work));
             let filled = self.fill(&work, &mut arena, &mut scratch, rejects.as_mut(), checker.as_mut());
             let sound = work.finish();
-            let kept = sound.and(filled).map_err(|error| (work.sequence, error)).and_then(|buffers| {
+            let kept = sound.and(filled).map_err(|error| (sequence, error)).and_then(|buffers| {
+                let rejected = rejects.as_ref().map_or(0, SpanRejects::records);
                 if let Some((order, rejects)) = self.rejects.zip(rejects) {
-                    order.deliver(work.sequence, rejects)?;
+                    order.deliver(sequence, rejects)?;
                 }
-                self.keep(work.sequence, buffers).map_err(|error| (work.sequence, error))
+                self.keep(work, buffers, rejected).map_err(|error| (sequence, error))
             });
             if let Err((sequence, error)) = kept {
                 return self.fail(sequence, error);
@@ -175,10 +257,14 @@ impl Load<'_> {
         }
     }
 
-    fn keep(&self, sequence: u64, buffers: Vec<PartitionBuffer>) -> Result<(), LoadError> {
-        let rows: usize = buffers.iter().map(PartitionBuffer::rows).sum();
-        self.rows.fetch_add(rows as u64, Ordering::Relaxed);
-        if let Some(append) = self.append {
+    fn keep(&self, work: Work, buffers: Vec<PartitionBuffer>, rejected: u64) -> Result<(), LoadError> {
+        let sequence = work.sequence;
+        let rows: u64 = buffers.iter().map(|buffer| buffer.rows() as u64).sum();
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        if let Some(places) = self.into.places {
+            places.note(work, rows, rejected);
+        }
+        if let Some(append) = self.into.append {
             append.merge(sequence, buffers)?;
         }
         Ok(())

@@ -5,7 +5,7 @@ mod values;
 use std::sync::Arc;
 
 use longshore_csv::{Dialect, Kernel, RowText};
-use longshore_storage::MergeKind;
+use longshore_storage::{MergeKind, OnConflict};
 
 use crate::{NumberSource, OnError, RejectLimit, RowCheck, TextFormat};
 
@@ -38,6 +38,18 @@ pub struct TextOptions {
     pub check: Option<Arc<dyn RowCheck>>,
     /// Where the numbers of [`crate::Fill::Number`] come from.
     pub numbers: Vec<Arc<dyn NumberSource>>,
+    /// What to do about records with keys that are there already. Of loads only.
+    pub conflicts: Conflicts,
+}
+
+/// What becomes of records whose key is there already.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conflicts {
+    /// What becomes of their rows.
+    pub on: OnConflict,
+    /// Whether those that are left out are rejected, as bad records are. Needs [`TextOptions::on_error`] to be other than to
+    /// stop.
+    pub rejects: bool,
 }
 
 impl TextOptions {
@@ -69,6 +81,7 @@ impl TextOptions {
             reject_limit: RejectLimit::None,
             check: None,
             numbers: Vec::new(),
+            conflicts: Conflicts::default(),
         }
     }
 }

@@ -145,6 +145,14 @@ impl Spans {
         }
     }
 
+    /// All of the text, if it is that of a mapped file.
+    pub(crate) fn mapped(&self) -> Option<&[u8]> {
+        match self {
+            Self::Mapped(spans) => Some(spans.bytes()),
+            Self::Stream(_) => None,
+        }
+    }
+
     /// To be called when the rows of a span were taken or the span failed: gives its memory back and checks that the
     /// text was sound while it was read.
     pub(crate) fn finish(&self, span: &Span) -> Result<(), LoadError> {

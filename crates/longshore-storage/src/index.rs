@@ -32,6 +32,7 @@ mod hash;
 mod key;
 mod parts;
 mod range;
+mod shared;
 
 use art::Tree;
 pub use bulk::{BulkError, Source};
@@ -43,6 +44,7 @@ use key::{AnyBytes, KeyLayout};
 pub use key::{Key, KeyError};
 pub use parts::IndexParts;
 pub use range::{Direction, Range};
+pub(crate) use shared::{Numbered, SharedKeys, firsts};
 
 /// How an index finds rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -37,13 +37,13 @@ pub use error::{AppendError, OutOfMemory};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
 pub use memory::{Memory, Reservation};
 pub use relation::{
-    Alteration, Append, Defaults, ForeignKey, KeptIndex, MergeKind, NewColumn, ReferenceAction, ReferenceMatch,
-    ReferenceRules, Relation, Snapshot,
+    Alteration, Append, Clash, Clashes, ConflictAction, Defaults, ForeignKey, KeptIndex, MergeKind, Merged, NewColumn,
+    OnConflict, ReferenceAction, ReferenceMatch, ReferenceRules, Relation, Snapshot,
 };
 pub use statistics::{ColumnStatistics, Value};
 pub use transaction::{
-    ActedOn, CommitError, ConflictKind, ForeignKeyError, ForeignKeyProblem, Isolation, ReferenceChecks, RowEdit,
-    RowRead, Savepoint, Time, Transaction, TransactionError, Transactions, View,
+    ActedOn, AppendedPair, CommitError, ConflictKind, ForeignKeyError, ForeignKeyProblem, Holder, Isolation,
+    ReferenceChecks, RowEdit, RowRead, Savepoint, Time, Transaction, TransactionError, Transactions, View,
 };
 pub use typed::{ColumnRange, Field, FieldType, Scalar};
 pub use types::{Column, ColumnType, Physical, Schema};

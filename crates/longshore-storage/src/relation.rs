@@ -15,18 +15,21 @@ use crate::chunk::hot::HotChunk;
 use crate::datum::RowId;
 use crate::index::{Index, IndexKind, Uniqueness};
 use crate::memory::Memory;
-use crate::transaction::{Time, TransactionError, Transactions, View};
+use crate::transaction::{Time, Transaction, TransactionError, Transactions, View};
 use crate::typed::{Field, FieldType};
 use crate::types::Schema;
 
 mod alter;
 mod append;
 mod beside;
+mod conflict;
 mod copy;
 mod destination;
 mod gather;
 mod indexes;
+mod interleave;
 mod references;
+mod resolve;
 mod slots;
 mod snapshot;
 mod table;
@@ -35,7 +38,10 @@ pub(crate) use alter::Succession;
 pub use alter::{Alteration, KeptIndex, NewColumn};
 pub use append::Append;
 pub(crate) use beside::Beside;
+pub use conflict::{Clash, ConflictAction, Merged, OnConflict};
+pub(crate) use indexes::threads;
 pub use references::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules};
+pub use resolve::Clashes;
 pub use snapshot::Snapshot;
 pub(crate) use table::Table;
 
@@ -165,6 +171,14 @@ impl Relation {
     #[must_use]
     pub fn begin_append(&self, kind: MergeKind) -> Append<'_> {
         Append::new(&self.table, kind)
+    }
+
+    /// Begins an append by chunk that is part of a transaction from its first chunk on: each becomes a slot and enters the
+    /// indexes when it comes, out of sight of others until the transaction commits. [`Append::finish`] ends it; dropped
+    /// before, it is undone. The transaction's merge thus lasts as long as the load, but has little left to do in the end.
+    #[must_use]
+    pub fn begin_append_in<'r>(&'r self, transaction: &'r mut Transaction) -> Append<'r> {
+        Append::interleaved(&self.table, transaction)
     }
 
     /// Removes all rows, whoever works on them: transactions under way lose what they have written to it, too.

@@ -35,7 +35,7 @@ mod time;
 mod validate;
 mod write_set;
 
-pub use error::{CommitError, ConflictKind, TransactionError};
+pub use error::{AppendedPair, CommitError, ConflictKind, Holder, TransactionError};
 pub use foreign_error::{ForeignKeyError, ForeignKeyProblem};
 pub use manager::Transactions;
 pub use references::{ActedOn, ReferenceChecks};

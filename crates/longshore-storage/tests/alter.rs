@@ -167,11 +167,11 @@ fn an_append_under_way_keeps_it_waiting() {
     let append = accounts.begin_append(MergeKind::Chunk);
     let error = bank.alter(true, Duration::ZERO).unwrap_err();
     assert_eq!(error, TransactionError::Appending { relation: "accounts".to_owned() });
-    append.try_commit().unwrap();
+    append.commit().unwrap();
     bank.alter(true, Duration::ZERO).unwrap();
     let late = accounts.begin_append(MergeKind::Chunk);
     // Without rows there is nothing to refuse.
-    assert_eq!(late.try_commit(), Ok(0));
+    assert_eq!(late.commit(), Ok(0));
 }
 
 #[test]

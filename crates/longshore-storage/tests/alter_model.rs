@@ -391,7 +391,7 @@ fn a_column_of_every_type_is_added_with_every_value() {
     let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
     let append = relation.begin_append(MergeKind::Chunk);
     append.merge(0, buffers(&schema, &rows, &mut arena)).unwrap();
-    append.try_commit().unwrap();
+    append.commit().unwrap();
     let mut columns = schema.columns().to_vec();
     columns.extend(types.columns()[..17].iter().cloned());
     let values = random.rows(&types, 0, 1).remove(0);

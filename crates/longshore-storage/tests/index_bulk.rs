@@ -348,7 +348,7 @@ fn an_append_indexes_what_it_merges() {
                     }
                 });
                 assert!(relation.snapshot().rows() as usize == index.rows(), "before the commit");
-                append.try_commit()
+                append.commit()
             };
             assert_eq!(load(&rows[..20_000], 3).expect("no duplicates"), 20_000);
             // Of two duplicates among themselves the first is told, and of these and one of a row before, that.

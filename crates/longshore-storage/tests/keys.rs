@@ -100,7 +100,7 @@ fn a_unique_key_is_there_once() {
         let row = stock.insert(&mut first, 1, 1).unwrap();
         let duplicate = |row| {
             let (relation, index, key) = ("items".to_owned(), "pk".to_owned(), "(1)".to_owned());
-            Err(TransactionError::Duplicate { relation, index, key, row })
+            Err(TransactionError::Duplicate { relation, index, key, row, appended: None })
         };
         let conflict = |row, kind| Err(TransactionError::Conflict { relation: "items".to_owned(), row, kind });
         assert_eq!(stock.insert(&mut first, 1, 2), duplicate(row));
@@ -156,7 +156,7 @@ fn loads_enter_the_indexes_or_fail() {
                 let mut arena = longshore_storage::Arena::new(Arc::clone(relation.memory()), 1 << 20);
                 let append = relation.begin_append(merge);
                 append.merge(0, support::buffers(&schema, &rows, &mut arena)).unwrap();
-                append.try_commit()
+                append.commit()
             };
             assert_eq!(load(0, first), Ok(first as u64));
             assert_eq!(load(first as i64, second), Ok(second as u64));

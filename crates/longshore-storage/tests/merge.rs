@@ -67,7 +67,7 @@ fn appends_of_every_kind_add_up_to_the_model() {
             if random.below(4) == 0 {
                 drop(append);
             } else {
-                assert_eq!(append.commit(), added as u64);
+                assert_eq!(append.commit().expect("no duplicates"), added as u64);
                 model.extend(pieces.into_iter().flatten());
             }
             assert!(rows_in(&relation.snapshot()) == model, "seed {seed}, {kind:?}");
@@ -83,7 +83,7 @@ fn load(relation: &Relation, kind: MergeKind, threads: usize) -> Arc<Snapshot> {
     let pieces: Vec<Vec<Row>> = (0..16).map(|at| random.rows(schema, at * 9_999, 9_999)).collect();
     let append = relation.begin_append(kind);
     merge_shuffled(&append, relation.memory(), &pieces, threads, &mut random, schema);
-    assert_eq!(append.commit(), 16 * 9_999);
+    assert_eq!(append.commit().expect("no duplicates"), 16 * 9_999);
     relation.snapshot()
 }
 
@@ -123,7 +123,7 @@ fn many_small_appends_make_few_chunks() {
             let rows = random.rows(&schema, id, 1);
             let append = relation.begin_append(kind);
             append.merge(0, buffers(&schema, &rows, &mut arena)).expect("memory is enough");
-            assert_eq!(append.commit(), 1);
+            assert_eq!(append.commit().expect("no duplicates"), 1);
             model.extend(rows);
         }
         let snapshot = relation.snapshot();
@@ -154,7 +154,7 @@ fn small_buffers_of_one_append_make_few_chunks_between_large_ones() {
         let append = relation.begin_append(MergeKind::Chunk);
         merge_shuffled(&append, relation.memory(), &pieces, 3, &mut random, &schema);
         let model: Vec<Row> = pieces.into_iter().flatten().collect();
-        assert_eq!(append.commit(), model.len() as u64);
+        assert_eq!(append.commit().expect("no duplicates"), model.len() as u64);
         let snapshot = relation.snapshot();
         assert!(rows_in(&snapshot) == model, "seed {seed}");
         check_statistics(&snapshot, &model);
@@ -179,7 +179,7 @@ fn sequences_may_leave_gaps_and_be_empty() {
         merge(0, 0, 1);
         merge(1, 0, 0);
         merge(2, 1, 2);
-        assert_eq!(append.commit(), 5);
+        assert_eq!(append.commit().expect("no duplicates"), 5);
         assert_eq!(ids_in(&relation.snapshot()), [0, 1, 2, 3, 4], "{kind:?}");
     }
 }
@@ -223,6 +223,6 @@ fn a_batch_may_be_larger_than_a_chunk() {
     let buffers = longshore_storage::PartitionBuffer::from_batch(&schema, &batch(&schema, &rows), &mut arena);
     let append = relation.begin_append(MergeKind::Chunk);
     append.merge(0, buffers.expect("rows of the schema")).expect("memory is enough");
-    assert_eq!(append.commit(), rows.len() as u64);
+    assert_eq!(append.commit().expect("no duplicates"), rows.len() as u64);
     assert!(rows_in(&relation.snapshot()) == rows);
 }

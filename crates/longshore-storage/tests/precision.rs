@@ -203,7 +203,7 @@ fn what_a_load_brings_is_held_against_predicates_too() {
             let buffers = PartitionBuffer::from_batch(&schema, &support::batch(&schema, &rows), &mut arena).unwrap();
             let append = loaded.begin_append(kind);
             append.merge(0, buffers).unwrap();
-            assert_eq!(append.commit(), 10_000);
+            assert_eq!(append.commit().expect("no duplicates"), 10_000);
             assert_eq!(reader.commit().is_err(), stopped, "{kind:?} {low}..={high}");
         }
     }

@@ -17,7 +17,7 @@ fn append(relation: &Relation, kind: MergeKind, first_id: i64, count: usize) -> 
     let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
     let append = relation.begin_append(kind);
     append.merge(0, buffers(relation.schema(), &rows, &mut arena))?;
-    assert_eq!(append.commit(), count as u64);
+    assert_eq!(append.commit().expect("no duplicates"), count as u64);
     Ok(())
 }
 

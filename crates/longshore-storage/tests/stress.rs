@@ -94,7 +94,7 @@ impl Bank {
         let buffers = PartitionBuffer::from_batch(self.accounts.schema(), &batch, &mut arena).unwrap();
         let append = self.accounts.begin_append([MergeKind::Chunk, MergeKind::Copy][round as usize % 2]);
         append.merge(0, buffers).unwrap();
-        assert_eq!(append.try_commit().unwrap(), count as u64);
+        assert_eq!(append.commit().expect("no duplicates"), count as u64);
         self.transactions
             .retry(Isolation::Snapshot, |t| {
                 let mut appended = Vec::new();

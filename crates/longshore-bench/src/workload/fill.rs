@@ -77,7 +77,7 @@ impl<'r> Fill<'r> {
     /// When memory is short.
     pub(super) fn finish(mut self) -> Result<u64, Failure> {
         self.merge()?;
-        Ok(self.append.commit())
+        Ok(self.append.commit()?)
     }
 
     fn merge(&mut self) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
 use futures::TryStreamExt;
 use longshore_load::Control;
-use longshore_storage::{MergeKind, Relation};
+use longshore_storage::{MergeKind, Merged, OnConflict, Relation};
 
 use super::errors::ours;
 use super::intake::{Intake, convert};
@@ -62,14 +62,15 @@ pub(super) async fn gather(relation: &Relation, mut rows: RowStream) -> Result<R
     concat_batches(&types, &batches).map_err(|error| ours(error.into()))
 }
 
-/// Appends all `rows` to `relation`, or none of them, as part of `work` if there is one. Returns their number.
+/// Appends `rows` to `relation`, as part of `work` if there is one: all but those that `conflict` leaves out, or none.
 pub(super) async fn append(
     relation: &Relation,
     mut rows: RowStream,
     checks: Option<&Checks>,
     work: Option<&Work>,
+    conflict: &OnConflict,
     control: &Control,
-) -> Result<u64, Error> {
+) -> Result<Merged, Error> {
     let mut intake = Intake::new(relation, checks);
     while let Some(batch) = rows.try_next().await? {
         if control.is_cancelled() {
@@ -81,7 +82,7 @@ pub(super) async fn append(
     let append = relation.begin_append(MergeKind::Chunk);
     append.merge(0, buffers)?;
     match work {
-        Some(work) => work.with(|transaction| append.commit_in(transaction)),
-        None => Ok(append.commit()),
+        Some(work) => work.with(|transaction| append.commit_resolving(transaction, conflict, |_| Ok(()))),
+        None => Ok(Merged { inserted: append.commit()?, ..Merged::default() }),
     }
 }

@@ -173,7 +173,7 @@ mod tests {
             let buffers = intake.finish().expect("there is memory");
             assert_eq!(buffers.iter().map(PartitionBuffer::rows).collect::<Vec<_>>(), expected);
             append.merge(0, buffers).expect("there is memory");
-            assert_eq!(append.commit(), (batch_rows * batches) as u64);
+            assert_eq!(append.commit().expect("there are no keys"), (batch_rows * batches) as u64);
             let mut row = 0;
             for chunk in relation.snapshot().chunks() {
                 let batch = chunk.batch(&[0, 1], 0, chunk.rows());

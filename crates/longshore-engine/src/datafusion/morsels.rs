@@ -135,7 +135,7 @@ mod tests {
             let buffers = PartitionBuffer::from_batch(&schema, &batch, &mut arena).expect("the rows fit");
             append.merge(chunk as u64, buffers).expect("there is memory");
         }
-        assert_eq!(append.commit(), 120_000);
+        assert_eq!(append.commit().expect("there are no keys"), 120_000);
         relation
     }
 

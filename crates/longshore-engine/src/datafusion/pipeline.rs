@@ -24,7 +24,7 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
 use futures::StreamExt;
 use longshore_load::{Control, RejectSummary, SpanRows, TextScan};
-use longshore_storage::{Append, MergeKind, PartitionBuffer, Relation};
+use longshore_storage::{Append, MergeKind, Merged, OnConflict, PartitionBuffer, Relation};
 use tokio::runtime::Handle;
 
 use super::Appended;
@@ -53,6 +53,8 @@ pub(super) struct Target<'a> {
     pub(super) threads: usize,
     /// Whether the rows are made and checked, but not kept.
     pub(super) dry_run: bool,
+    /// What becomes of rows whose key is there already.
+    pub(super) conflict: &'a OnConflict,
 }
 
 impl Pipeline {
@@ -128,11 +130,13 @@ impl Pipeline {
             Parts::Spans(scan, _) => scan.rejects(),
             Parts::Partitions(..) => RejectSummary::default(),
         };
-        let rows = match append {
-            Some(append) => work.with(|transaction| append.commit_in(transaction))?,
-            None => rows.into_inner(),
+        let merged = match append {
+            Some(append) => {
+                work.with(|transaction| append.commit_resolving(transaction, target.conflict, |_| Ok(())))?
+            }
+            None => Merged { inserted: rows.into_inner(), ..Merged::default() },
         };
-        Ok(Appended { rows, rejects })
+        Ok(Appended::new(merged, rejects))
     }
 
     /// The scan, if it is one of text.
@@ -170,13 +174,13 @@ enum Parts<'a> {
 }
 
 /// What the workers share.
-struct Run<'a> {
+struct Run<'a, 'r> {
     pipeline: &'a Pipeline,
     parts: Parts<'a>,
     relation: &'a Relation,
     checks: Option<&'a Checks>,
     /// Where rows go; nowhere in a dry run.
-    append: Option<&'a Append<'a>>,
+    append: Option<&'a Append<'r>>,
     /// Rows that were made.
     rows: AtomicU64,
     context: &'a Arc<TaskContext>,
@@ -188,7 +192,7 @@ struct Run<'a> {
     failed_first: AtomicU64,
 }
 
-impl Run<'_> {
+impl Run<'_, '_> {
     fn work(&self) {
         let mut intake = Intake::new(self.relation, self.checks);
         let done = match &self.parts {

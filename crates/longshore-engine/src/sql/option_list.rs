@@ -33,7 +33,11 @@ pub(super) fn option_list(parser: &mut Parser) -> Result<Vec<OptionItem>, Error>
     loop {
         let at = here(parser);
         let name = option_name(parser)?;
-        let value = if name == "TYPES" { types(parser)? } else { option_value(parser)? };
+        let value = match name.as_str() {
+            "TYPES" => types(parser)?,
+            "ON_CONFLICT" => words(parser)?,
+            _ => option_value(parser)?,
+        };
         options.push(OptionItem { name, value, at });
         if parser.consume_token(&Token::RParen) {
             return Ok(options);
@@ -81,6 +85,17 @@ fn option_value(parser: &mut Parser) -> Result<OptionValue, Error> {
         }
         _ => OptionValue::Text(text(parser).ok_or_else(|| expected(parser, "the value of the option"))?),
     })
+}
+
+/// A value that may be of several words: `keep first`.
+fn words(parser: &mut Parser) -> Result<OptionValue, Error> {
+    let mut value = option_value(parser)?;
+    while let (OptionValue::Word(words), Token::Word(next)) = (&mut value, &parser.peek_token_ref().token) {
+        words.push(' ');
+        words.push_str(&next.value.to_ascii_lowercase());
+        parser.next_token();
+    }
+    Ok(value)
 }
 
 /// What stands in parentheses: columns, texts, or columns with a value each.

@@ -7,6 +7,7 @@
 
 mod asked;
 mod checks;
+mod conflict;
 mod format;
 mod given;
 mod header;
@@ -31,6 +32,7 @@ use crate::Error;
 use crate::sql::names;
 use asked::Asked;
 use checks::{check_names, check_nulls};
+pub(crate) use conflict::{ConflictChoice, ConflictOptions};
 pub(crate) use format::Format;
 use given::{Given, boolean};
 use header::{header, types, union_by_name};
@@ -45,6 +47,15 @@ const THREADS_MAX: usize = 1024;
 
 /// Bytes of a piece or a span, at most.
 const PIECE_BYTES_MAX: usize = 1 << 30;
+
+/// When the chunks of a load are merged (*Instant Loading*, 4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MergeMode {
+    /// All of them in the end.
+    Short,
+    /// As they come.
+    Interleaved,
+}
 
 /// An option as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,6 +127,8 @@ pub(crate) struct Options {
     pub(crate) source: SourceOptions,
     /// What becomes of records that cannot be taken.
     pub(crate) rejects: RejectOptions,
+    /// What becomes of rows whose key is there already.
+    pub(crate) conflict: ConflictOptions,
     /// Whether the table is made if there is none.
     pub(crate) auto: bool,
     /// Types that win over those that are found out.
@@ -133,6 +146,7 @@ pub(crate) struct Options {
     mode: Mode,
     /// `None` where nothing was said.
     pub(crate) merge: Option<MergeKind>,
+    pub(crate) merge_mode: MergeMode,
     /// `None` where nothing was said.
     pub(crate) threads: Option<usize>,
     piece_bytes: Option<usize>,
@@ -160,6 +174,7 @@ impl Options {
         if language.format.is_none_or(|format| matches!(format, Format::Csv | Format::Tsv)) {
             check_nulls(&values.options.nulls, &language)?;
         }
+        let rejects = RejectOptions::new(&options, place)?;
         Ok(Self {
             given: items.iter().filter_map(|item| rules::rule_of(&item.name)).map(|rule| rule.name).collect(),
             format: language.format,
@@ -167,7 +182,8 @@ impl Options {
             values,
             date_order,
             source: SourceOptions::new(&options, place)?,
-            rejects: RejectOptions::new(&options, place)?,
+            conflict: ConflictOptions::new(&options, place, &rejects)?,
+            rejects,
             auto: options.flag("AUTO")?.unwrap_or(false),
             types: types(&options)?,
             spelled,
@@ -196,6 +212,13 @@ impl Options {
                 "chunk" => Some(MergeKind::Chunk),
                 _ => None,
             })?,
+            merge_mode: options
+                .choice("MERGE_MODE", |name| match name {
+                    "short" => Some(MergeMode::Short),
+                    "interleaved" => Some(MergeMode::Interleaved),
+                    _ => None,
+                })?
+                .unwrap_or(MergeMode::Short),
             threads: options.number("THREADS", THREADS_MAX)?,
             piece_bytes: options.number("PIECE_SIZE", PIECE_BYTES_MAX)?,
             span_bytes: options.number("SPAN_SIZE", PIECE_BYTES_MAX)?,
@@ -204,7 +227,7 @@ impl Options {
 
     /// Refuses options about text, which Parquet and Arrow files have none of.
     pub(crate) fn check_columnar(&self) -> Result<(), Error> {
-        let of_any = ["FORMAT", "MERGE", "THREADS", "AUTO", "DRY_RUN"];
+        let of_any = ["FORMAT", "ON_CONFLICT", "ON_CONFLICT_KEY", "MERGE", "THREADS", "AUTO", "DRY_RUN"];
         match self.given.iter().find(|name| !of_any.contains(name) && !source::OF_STORES.contains(name)) {
             None => Ok(()),
             Some(option) => Err(Error::invalid(format!(

@@ -5,36 +5,37 @@
 //! statement (`sql::copy`) and of its options (`sql::options`), COPY TO (`unload`).
 
 mod columns;
+mod conflict;
+mod load;
 mod query;
 mod rules;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use longshore_load::{TextOptions, load_into};
+use longshore_load::Conflicts;
 use longshore_source::FoundFile;
-use longshore_storage::{Column, Relation, Schema};
+use longshore_storage::{Column, Merged, OnConflict, Schema};
 use sqlparser::ast::{Expr, Query, SetExpr, Statement};
 
 use columns::{check_fields, position};
 pub(crate) use columns::{check_named, positions};
+pub(crate) use load::load_file;
+use load::run_load;
 use query::{parsed_query, without_queries};
 use rules::Followed;
-pub(crate) use rules::LoadRules;
 
 use crate::catalog::{Entry, Rules, Table};
 use crate::datafusion::{
-    Appending, Columnar, FileKind, Filling, NamedSource, TextInput, TextTable, Texts, Wanted, explain_load, find_files,
+    Appended, Appending, Columnar, FileKind, Filling, NamedSource, TextTable, Texts, Wanted, explain_load, find_files,
     kind_of,
 };
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource};
-use crate::sql::options::{Format, Options, Use};
+use crate::sql::options::{ConflictChoice, Format, MergeMode, Options, Use};
 use crate::sql::{self, Parsed, names};
 use crate::statement::rejects::{self, Rejects};
-use crate::statement::{Context, blocking, create_from, refuse};
-use crate::transaction::Work;
+use crate::statement::{Context, create_from, refuse};
 use crate::{Error, Outcome, Report};
 
 pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy: CopyFrom) -> Result<Outcome, Error> {
@@ -182,6 +183,29 @@ impl Target {
         self.fields.iter().map(|field| columns[*field].name.as_str()).collect()
     }
 
+    /// What becomes of rows whose key is there already.
+    fn conflicts(&self, options: &Options) -> Result<Conflicts, Error> {
+        let filled = self.fillings.iter().map(|(column, _)| *column);
+        let columns: Vec<usize> = self.fields.iter().copied().chain(filled).collect();
+        conflict::conflicts(&options.conflict, &self.table.name, &self.table.relation, &columns)
+    }
+
+    /// The same for rows that are no records of a text.
+    fn conflicts_of_rows(&self, options: &Options) -> Result<OnConflict, Error> {
+        if options.conflict.choice == ConflictChoice::Reject {
+            return Err(Error::unsupported(
+                "option ON_CONFLICT: reject is for texts that are loaded without a condition; keep_first leaves the same \
+                 rows out",
+            ));
+        }
+        if options.merge_mode == MergeMode::Interleaved {
+            return Err(Error::unsupported(
+                "option MERGE_MODE: interleaved is for texts that are loaded without a condition; leave it out",
+            ));
+        }
+        Ok(self.conflicts(options)?.on)
+    }
+
     /// The columns that fields go to, which stand at `places`.
     fn wanted<'a>(&'a self, places: &'a [usize], fillings: &'a [(usize, Filling)]) -> Wanted<'a> {
         let columns = self.table.relation.schema().columns();
@@ -198,7 +222,8 @@ impl Target {
     ) -> Result<(Report, Option<String>), Error> {
         check_named(&options, &self.names())?;
         let followed = if condition.is_none() { self.followed(context, options.rejects.dry_run)? } else { None };
-        if let Some(Followed { fillings, rules }) = followed {
+        if let Some(Followed { fillings, mut rules }) = followed {
+            rules.conflicts = self.conflicts(&options)?;
             let fillings: Vec<_> = self.fillings.iter().cloned().chain(fillings).collect();
             let wanted = self.wanted(&self.fields, &fillings);
             let work = Some(context.work);
@@ -339,6 +364,7 @@ impl Target {
             source,
             rejects: rejects.of_file(options),
             dry_run,
+            conflict: self.conflicts_of_rows(options)?,
         };
         let columns: Vec<String> = self.names().into_iter().map(names::quoted).collect();
         let sql = format!("INSERT INTO {} ({}) SELECT 1", names::quoted(&self.table.name), columns.join(", "));
@@ -353,8 +379,10 @@ impl Target {
         let inserted = queries.insert(*statement, &self.table, appending, context.work, context.control).await;
         let inserted = inserted.map_err(|error| self.with_column_count(error))?;
         rejects.keep(context)?;
-        let notice = rejects::told(&inserted.rejects, &options.rejects, inserted.rows);
-        let rows = if dry_run { 0 } else { inserted.rows };
+        let Appended { rows, updated, left_out, rejects } = inserted;
+        let notice = rejects::told(&rejects, &options.rejects, rows);
+        let notice = conflict::told(Merged { inserted: rows, updated, left_out }, &options.conflict, notice);
+        let rows = if dry_run { 0 } else { rows + updated };
         Ok((Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() }, notice))
     }
 
@@ -369,72 +397,4 @@ impl Target {
             self.names().join(", ")
         ))
     }
-}
-
-/// Loads the file `path` into all columns of `relation`, for IMPORT DATABASE.
-pub(crate) async fn load_file(
-    context: &Context<'_>,
-    relation: &Arc<Relation>,
-    path: &Path,
-    options: Options,
-) -> Result<Report, Error> {
-    let fields: Vec<usize> = (0..relation.schema().columns().len()).collect();
-    let texts = Texts::Files(find_files(&[path.display().to_string()], &options.source)?);
-    let columns = relation.schema().columns().iter().collect();
-    let wanted = Wanted { columns, places: &fields, fillings: &[], are_listed: false };
-    let rules = LoadRules::default();
-    run_load(context, relation, &wanted, texts, options, rules, None).await.map(|(report, _)| report)
-}
-
-/// Loads `texts`, as part of `work` or in a transaction of its own; says how much, and what is to be told of it.
-pub(crate) async fn run_load(
-    context: &Context<'_>,
-    relation: &Arc<Relation>,
-    wanted: &Wanted<'_>,
-    texts: Texts,
-    options: Options,
-    rules: LoadRules,
-    work: Option<&Arc<Work>>,
-) -> Result<(Report, Option<String>), Error> {
-    let (inputs, mut text) = texts.plan(&options, wanted, context.control)?;
-    (text.check, text.numbers) = (rules.check, rules.numbers);
-    load_inputs(context, relation, inputs, text, &options, work).await
-}
-
-/// Loads `inputs`, as part of `work` or in a transaction of its own; says how much, and what is to be told of it.
-pub(crate) async fn load_inputs(
-    context: &Context<'_>,
-    relation: &Arc<Relation>,
-    inputs: Vec<TextInput>,
-    mut text: TextOptions,
-    options: &Options,
-    work: Option<&Arc<Work>>,
-) -> Result<(Report, Option<String>), Error> {
-    let rejects = Rejects::new(context, options)?;
-    text.on_error = rejects.on_error.clone();
-    text.reject_limit = options.rejects.limit;
-    let tuning = options.tuned(context.database.config.tuning());
-    let into = Arc::clone(relation);
-    let dry_run = options.rejects.dry_run;
-    let work = work.map(Arc::clone);
-    let loaded = blocking::run(context.control, move |control| {
-        let files = inputs.iter().map(TextInput::file).collect();
-        Ok(if dry_run {
-            longshore_load::dry_run(files, into.schema(), into.memory(), &text, &tuning, control)?
-        } else {
-            let append = into.begin_append(tuning.merge);
-            let mut loaded = load_into(files, &into, &append, &text, &tuning, control)?;
-            loaded.rows = match work {
-                Some(work) => work.with(|transaction| append.commit_in(transaction))?,
-                None => append.commit(),
-            };
-            loaded
-        })
-    })
-    .await?;
-    rejects.keep(context)?;
-    let notice = rejects::told(&loaded.rejects, &options.rejects, loaded.rows);
-    let rows = if dry_run { 0 } else { loaded.rows };
-    let report = Report { rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
-    Ok((report, notice))
 }

@@ -14,7 +14,7 @@ use crate::datafusion::{FileKind, Finder, TextInput, Texts, find_files, kind_of}
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource, CreateFrom};
 use crate::sql::names;
-use crate::sql::options::{ErrorChoice, Options, Use};
+use crate::sql::options::{ConflictChoice, ErrorChoice, Options, Use};
 use crate::sql::{self, Parsed};
 use crate::statement::create::Replace;
 use crate::statement::rejects::{self, Rejects};
@@ -44,6 +44,15 @@ pub(crate) async fn copy_auto(
             "COPY ... (AUTO) into a table that does not exist takes neither columns nor WHERE; write CREATE TABLE ... AS \
              SELECT ... FROM the file",
         ));
+    }
+    if options.conflict.key.is_some()
+        || matches!(options.conflict.choice, ConflictChoice::KeepLast | ConflictChoice::Update)
+    {
+        return Err(Error::invalid(format!(
+            "option ON_CONFLICT: {} is about a key, and table {} does not exist yet; create it with its key first",
+            options.conflict.choice.name(),
+            copy.table
+        )));
     }
     let texts = match copy.source {
         CopySource::Files(files) => Texts::Files(find_files(&files, &options.source)?),

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use longshore_csv::DefectKind;
 use longshore_storage::Memory;
 
-use super::{OnError, REJECTS_SHOWN_MAX, RejectLimit, RejectSummary, SpanRejects, TooManyRejects};
+use super::{OnError, REJECTS_SHOWN_MAX, Reject, RejectLimit, RejectSummary, SpanRejects, TooManyRejects};
 use crate::{LoadError, TextOptions};
 
 /// The rejects of all spans of a load or a scan.
@@ -53,7 +54,7 @@ impl RejectOrder {
         Ok(Some(Self { on_error, limit, memory: Arc::clone(memory), state: Mutex::default() }))
     }
 
-    pub(super) fn memory(&self) -> &Arc<Memory> {
+    pub(crate) fn memory(&self) -> &Arc<Memory> {
         &self.memory
     }
 
@@ -62,7 +63,7 @@ impl RejectOrder {
     }
 
     /// Whether all rejects are wanted, not only the first ones.
-    pub(super) fn wants_all(&self) -> bool {
+    pub(crate) fn wants_all(&self) -> bool {
         matches!(self.on_error, OnError::Collect(_))
     }
 
@@ -113,6 +114,28 @@ impl RejectOrder {
         }
     }
 
+    /// Takes records that were rejected when all spans were delivered: so many, of which all that are wanted are told. They
+    /// come behind all others.
+    ///
+    /// # Errors
+    /// When they are too many, or cannot be kept.
+    pub(crate) fn add(&self, rejects: &[Reject], kind: DefectKind, records: u64) -> Result<(), LoadError> {
+        let mut state = self.state();
+        state.summary.records += records;
+        state.summary.count(kind, records);
+        let missing = REJECTS_SHOWN_MAX - state.summary.first.len();
+        state.summary.first.extend(rejects.iter().take(missing).cloned());
+        if let RejectLimit::Records(limit) = self.limit
+            && state.summary.records > limit
+        {
+            return Err(self.too_many(&mut state));
+        }
+        match &self.on_error {
+            OnError::Collect(sink) => sink.take(rejects),
+            OnError::Stop | OnError::Ignore => Ok(()),
+        }
+    }
+
     /// What was delivered in order so far.
     pub(crate) fn summary(&self) -> RejectSummary {
         self.state().summary.clone()
@@ -128,20 +151,31 @@ impl RejectOrder {
     /// # Errors
     /// When too large a share was rejected, or the rejects cannot be kept.
     pub(crate) fn finish(&self, rows: u64) -> Result<(), LoadError> {
+        self.check_share(rows)?;
+        self.close()
+    }
+
+    /// Checks that no larger a share was rejected than may be, where `rows` rows were not.
+    pub(crate) fn check_share(&self, rows: u64) -> Result<(), LoadError> {
         let mut state = self.state();
-        if state.failed {
-            return Ok(());
-        }
-        if let RejectLimit::Percent(percent) = self.limit {
+        if let RejectLimit::Percent(percent) = self.limit
+            && !state.failed
+        {
             let rejected = state.summary.records as f64;
             if rejected * 100.0 > percent * (rejected + rows as f64) {
                 return Err(self.too_many(&mut state));
             }
         }
-        if let OnError::Collect(sink) = &self.on_error {
-            sink.finish()?;
-        }
         Ok(())
+    }
+
+    /// Tells that no more rejects come.
+    pub(crate) fn close(&self) -> Result<(), LoadError> {
+        let state = self.state();
+        match &self.on_error {
+            OnError::Collect(sink) if !state.failed => sink.finish(),
+            _ => Ok(()),
+        }
     }
 
     fn too_many(&self, state: &mut State) -> LoadError {

@@ -93,6 +93,11 @@ impl SpanRejects {
         self.summary.records > self.records_max
     }
 
+    /// Records that were rejected.
+    pub(crate) fn records(&self) -> u64 {
+        self.summary.records
+    }
+
     /// Takes in the next piece: its defects, and the bad values of its rows, which are in order of row and position.
     pub(crate) fn add(
         &mut self,

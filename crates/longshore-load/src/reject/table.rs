@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringViewArray};
 use longshore_storage::{
-    AppendError, Arena, Column, ColumnType, Memory, MergeKind, OutOfMemory, PartitionBuffer, Relation, Schema,
+    AppendError, Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema, TransactionError,
 };
 
 use super::{REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, Reject, RejectSink};
@@ -75,12 +75,12 @@ impl RejectTable {
     /// the load: it needs no more memory than there is already.
     ///
     /// # Errors
-    /// When memory runs out all the same.
-    pub fn append_to(&self, relation: &Relation) -> Result<u64, OutOfMemory> {
+    /// When memory runs out all the same, or the user has given the relation a key that rejects share.
+    pub fn append_to(&self, relation: &Relation) -> Result<u64, TransactionError> {
         let buffers = std::mem::take(&mut self.rows.lock().unwrap_or_else(PoisonError::into_inner).buffers);
         let append = relation.begin_append(MergeKind::Chunk);
         append.merge(0, buffers)?;
-        Ok(append.commit())
+        append.commit()
     }
 
     fn batch(&self, rejects: &[Reject]) -> RecordBatch {

@@ -195,6 +195,9 @@ impl Index {
         }
         // Even if there are duplicates among them: an earlier one may have the key of a row that was there before.
         let mut latched = write(tree);
+        if latched.rows() == 0 && duplicates.least().is_some() {
+            return self.refuse(sources, duplicates);
+        }
         latched.merge(all, threads, &mut duplicates);
         let result = self.refuse(sources, duplicates);
         drop(latched);

@@ -79,6 +79,12 @@ fn hash_short(key: ShortBytes) -> u64 {
     fold(fold(high ^ ROUND_2, ROUND_1) ^ low ^ u64::from(key.length), ROUND_2)
 }
 
+/// The hash of a key.
+#[inline]
+pub(super) fn hash_of(key: AnyBytes<'_>) -> u64 {
+    Hashed::new(key).hash
+}
+
 impl HashTable {
     pub(super) fn new(memory: &Arc<Memory>) -> HashTable {
         let pool = Pool::new(memory);

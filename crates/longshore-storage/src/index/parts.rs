@@ -91,6 +91,12 @@ impl IndexParts {
         added
     }
 
+    /// Whether two rows are known to have the same key, which must be unique. That none are known says nothing.
+    #[must_use]
+    pub fn has_duplicates(&self) -> bool {
+        self.idle().iter().any(|part| matches!(part, Part::Art(builder) if builder.has_duplicates()))
+    }
+
     /// Adds the rows of all chunks to the index. `sources` are these chunks with the numbers that they have now, in the
     /// order of the load, which `orders` tells.
     ///

@@ -15,6 +15,7 @@ use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::buffer::PartitionBuffer;
 use crate::memory::Memory;
 use crate::relation::{Append, MergeKind, Relation};
+use crate::transaction::TransactionError;
 use crate::types::{ColumnType, Schema};
 
 use super::block::Block;
@@ -55,7 +56,10 @@ pub fn read(
     };
     let append = relation.begin_append(MergeKind::Chunk);
     reload.read_chunks(threads, &append)?;
-    let rows = append.commit();
+    let rows = append.commit().map_err(|error| match error {
+        TransactionError::OutOfMemory(source) => NativeError::OutOfMemory { file: path.to_owned(), source },
+        error => unreachable!("nobody else knows the relation, which has no keys: {error}"),
+    })?;
     let bytes_in_memory = relation.snapshot().bytes();
     let report = NativeReport::new(rows, bytes_on_disk, bytes_in_memory, begun.elapsed());
     Ok((relation, report))

@@ -20,12 +20,14 @@ use super::beside::{Beside, order};
 use super::copy::Task;
 use super::destination::{Destination, heap_bytes_of};
 use super::gather::gathered;
+use super::interleave::Interleave;
 use super::{MergeKind, Table};
 use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::buffer::PartitionBuffer;
 use crate::chunk::hot::HotChunk;
 use crate::chunk::{CHUNK_ROWS_MAX, Chunk};
 use crate::error::OutOfMemory;
+use crate::index::Uniqueness;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::transaction::{Isolation, Transaction, TransactionError};
 
@@ -44,6 +46,9 @@ pub struct Append<'r> {
     /// Indexes chunks as they come, if they become part of the relation as they are.
     beside: Option<Beside>,
     _under_way: UnderWay<'r>,
+    /// Merges chunks as they come, if it does.
+    interleave: Option<Interleave<'r>>,
+    is_keyed: bool,
 }
 
 struct State {
@@ -92,7 +97,28 @@ impl<'r> Append<'r> {
         };
         let beside = (kind == MergeKind::Chunk).then(|| Beside::new(table)).filter(|beside| !beside.is_idle());
         let _under_way = UnderWay::new(table);
-        Append { table, kind, state: Mutex::new(state), copied: Condvar::new(), beside, _under_way }
+        let is_keyed = table.indexes().iter().any(|index| index.uniqueness() == Uniqueness::Unique);
+        Append {
+            table,
+            kind,
+            state: Mutex::new(state),
+            copied: Condvar::new(),
+            beside,
+            _under_way,
+            interleave: None,
+            is_keyed,
+        }
+    }
+
+    pub(super) fn interleaved(table: &'r Arc<Table>, transaction: &'r mut Transaction) -> Append<'r> {
+        let interleave = Some(Interleave::new(table, transaction));
+        Append { beside: None, interleave, ..Append::new(table, MergeKind::Chunk) }
+    }
+
+    /// Whether the relation had an index when the append began in which keys are unique.
+    #[must_use]
+    pub fn is_keyed(&self) -> bool {
+        self.is_keyed
     }
 
     /// Adds the rows of some buffers, in their order. Threads may call this side by side; sequence numbers count from 0
@@ -127,6 +153,17 @@ impl<'r> Append<'r> {
         if state.is_small() {
             return Ok(());
         }
+        if let Some(interleave) = &self.interleave {
+            let mut chunks = Vec::new();
+            while let Some(next) = state.waiting.remove(&state.next) {
+                state.next += 1;
+                chunks.extend(next);
+            }
+            let slots = interleave.push(chunks);
+            drop(guard);
+            let indexed = slots.map_or(Ok(()), |slots| interleave.index(slots));
+            return indexed.inspect_err(|error| self.lock().failed = Some(error.clone()));
+        }
         if self.kind == MergeKind::Chunk {
             drop(guard);
             return self.index_beside();
@@ -147,21 +184,11 @@ impl<'r> Append<'r> {
     /// # Panics
     ///
     /// When a merge has failed.
-    pub fn try_commit(self) -> Result<u64, TransactionError> {
+    pub fn commit(self) -> Result<u64, TransactionError> {
         let mut transaction = self.table.transactions().begin(Isolation::Snapshot);
         let rows = self.commit_in(&mut transaction)?;
         transaction.commit()?;
         Ok(rows)
-    }
-
-    /// Makes the rows visible, and says how many they are.
-    ///
-    /// # Panics
-    ///
-    /// When a merge has failed.
-    #[must_use = "the number of rows is what there is to report"]
-    pub fn commit(self) -> u64 {
-        self.try_commit().expect("rows in memory become part of a relation without keys")
     }
 
     /// Makes the rows part of a transaction, and says how many they are.
@@ -174,43 +201,58 @@ impl<'r> Append<'r> {
     /// # Panics
     ///
     /// When a merge has failed.
-    pub fn commit_in(mut self, transaction: &mut Transaction) -> Result<u64, TransactionError> {
+    pub fn commit_in(self, transaction: &mut Transaction) -> Result<u64, TransactionError> {
+        let table = Arc::clone(self.table);
+        let ready = self.ready()?;
+        let rows = ready.rows;
+        ready.append_to(&table, transaction)?;
+        Ok(rows)
+    }
+
+    /// Takes what was merged already, if that is how it merges.
+    pub(super) fn take_interleave(&mut self) -> Option<Interleave<'r>> {
+        self.interleave.take()
+    }
+
+    pub(super) fn table(&self) -> &Arc<Table> {
+        self.table
+    }
+
+    /// All rows in the form in which they become part of the relation.
+    ///
+    /// # Panics
+    ///
+    /// When a merge has failed, or chunks are merged as they come.
+    pub(super) fn ready(mut self) -> Result<Ready, TransactionError> {
+        assert!(self.interleave.is_none(), "an append that is part of a transaction ends with `finish`");
         let beside = self.beside.take();
         let mut state = self.lock();
         assert_eq!(state.failed, None, "an append of which a merge failed cannot be committed");
-        let (rows, is_small) = (state.rows, state.is_small());
+        let rows = state.rows;
+        let is_few = state.is_small();
         let waiting = std::mem::take(&mut state.waiting).into_iter();
         let numbered = |(sequence, chunks): (u64, Vec<Arc<Chunk>>)| {
             chunks.into_iter().enumerate().map(move |(at, chunk)| (order(sequence, at), chunk))
         };
         let (orders, loose): (Vec<Option<u32>>, Vec<Arc<Chunk>>) = waiting.flat_map(numbered).unzip();
-        if is_small {
-            let appended = transaction.append_rows(self.table, &loose);
-            if !matches!(appended, Err(TransactionError::OutOfMemory(_))) {
-                return appended.map(|()| rows);
-            }
-            // Short of memory, the chunks as they are will do.
-            transaction.append_slots(self.table, loose.into_iter().map(HotChunk::of_chunk).collect(), None)?;
-            return Ok(rows);
+        if is_few {
+            return Ok(Ready { rows, form: Form::Few(loose) });
         }
         if self.kind != MergeKind::Chunk {
             state.queue.extend(loose);
             self.empty_queue(state)?;
             state = self.lock();
             let slots = state.destinations.iter().map(Destination::to_hot_chunk).collect();
-            transaction.append_slots(self.table, slots, None)?;
-            return Ok(rows);
+            return Ok(Ready { rows, form: Form::Slots(slots, None) });
         }
         let orders: Option<Vec<u32>> = orders.into_iter().collect();
         // Indexes of chunks that could not be numbered are built now; chunks that are indexed stay what they are.
-        if let Some(indexed) = beside.zip(orders) {
-            let slots = loose.into_iter().map(HotChunk::of_chunk).collect();
-            transaction.append_slots(self.table, slots, Some(indexed))?;
+        let form = if let Some(indexed) = beside.zip(orders) {
+            Form::Slots(loose.into_iter().map(HotChunk::of_chunk).collect(), Some(indexed))
         } else {
-            let slots = gathered(loose, &mut state.arena);
-            transaction.append_slots(self.table, slots, None)?;
-        }
-        Ok(rows)
+            Form::Slots(gathered(loose, &mut state.arena), None)
+        };
+        Ok(Ready { rows, form })
     }
 
     /// Indexes chunks that nobody has indexed.
@@ -257,7 +299,7 @@ impl<'r> Append<'r> {
 impl State {
     /// Whether the rows so far are better put behind others than into chunks of their own.
     fn is_small(&self) -> bool {
-        self.rows < ROWS_WORTH_A_CHUNK && self.bytes < BYTES_WORTH_A_CHUNK
+        is_small(self.rows, self.bytes)
     }
 
     /// Reserves room for rows at the front of the queue.
@@ -293,5 +335,65 @@ impl State {
             self.reserved = 0;
         }
         Ok(Next::Task(at, last.reserve(source, from, count, heap_bytes)))
+    }
+}
+
+/// Whether so many rows, of so many bytes, are better put behind others than into chunks of their own.
+pub(super) fn is_small(rows: u64, bytes: usize) -> bool {
+    rows < ROWS_WORTH_A_CHUNK && bytes < BYTES_WORTH_A_CHUNK
+}
+
+/// The rows of an append that is complete.
+pub(super) struct Ready {
+    pub(super) rows: u64,
+    form: Form,
+}
+
+enum Form {
+    /// To be put behind others.
+    Few(Vec<Arc<Chunk>>),
+    /// To be slots; with what was indexed of them.
+    Slots(Vec<HotChunk>, Option<(Beside, Vec<u32>)>),
+}
+
+impl Ready {
+    /// All rows of chunks.
+    pub(super) fn of_chunks(chunks: &[Arc<Chunk>]) -> Ready {
+        let rows = chunks.iter().map(|chunk| chunk.rows() as u64).sum();
+        let slots = chunks.iter().map(|chunk| HotChunk::of_chunk(Arc::clone(chunk))).collect();
+        Ready { rows, form: Form::Slots(slots, None) }
+    }
+
+    /// The rows as they are.
+    pub(super) fn chunks(&mut self) -> Vec<Arc<Chunk>> {
+        match &mut self.form {
+            Form::Few(chunks) => chunks.clone(),
+            Form::Slots(slots, _) => slots.iter_mut().map(HotChunk::chunk).collect(),
+        }
+    }
+
+    /// Whether the rows are to be put behind others.
+    pub(super) fn is_few(&self) -> bool {
+        matches!(self.form, Form::Few(_))
+    }
+
+    /// Whether two rows are known to have the same key, which must be unique.
+    pub(super) fn has_duplicates(&self) -> bool {
+        matches!(&self.form, Form::Slots(_, Some((beside, _))) if beside.has_duplicates())
+    }
+
+    /// Makes all rows part of a transaction, or none.
+    pub(super) fn append_to(self, table: &Arc<Table>, transaction: &mut Transaction) -> Result<(), TransactionError> {
+        match self.form {
+            Form::Few(chunks) => {
+                let appended = transaction.append_rows(table, &chunks);
+                if !matches!(appended, Err(TransactionError::OutOfMemory(_))) {
+                    return appended;
+                }
+                // Short of memory, the chunks as they are will do.
+                transaction.append_slots(table, chunks.into_iter().map(HotChunk::of_chunk).collect(), None)
+            }
+            Form::Slots(slots, beside) => transaction.append_slots(table, slots, beside),
+        }
     }
 }

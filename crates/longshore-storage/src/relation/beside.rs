@@ -40,6 +40,11 @@ impl Beside {
         self.parts.is_empty()
     }
 
+    /// Whether two rows are known to have the same key, which must be unique.
+    pub(super) fn has_duplicates(&self) -> bool {
+        self.parts.iter().any(IndexParts::has_duplicates)
+    }
+
     /// Takes note of a chunk. One without a number is left to the commit, and so are then all.
     pub(super) fn put(&self, order: Option<u32>, chunk: &Arc<Chunk>) {
         self.waiting().extend(order.map(|order| (order, Arc::clone(chunk))));

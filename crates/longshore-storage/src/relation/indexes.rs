@@ -20,7 +20,7 @@ use crate::datum::RowId;
 use crate::index::{BulkError, Index, IndexKind, Key, KeyError, Source, Uniqueness};
 use crate::sync::atomic::Ordering;
 use crate::sync::{RwLockReadGuard, RwLockWriteGuard};
-use crate::transaction::{ConflictKind, Stamps, TransactionError, View};
+use crate::transaction::{AppendedPair, ConflictKind, Holder, Stamps, TransactionError, View};
 use crate::typed::Input;
 use crate::version::Change;
 
@@ -144,59 +144,115 @@ impl Table {
         inserted.map_err(|error| self.bulk_error(error, view))
     }
 
+    /// What the failure of an index means, of rows that were there before.
     fn bulk_error(&self, error: BulkError, view: View) -> TransactionError {
         match error {
             BulkError::OutOfMemory(error) => error.into(),
             BulkError::Duplicate { index, key, first, .. } => match self.standing(first, view) {
                 Standing::Conflict(kind) => self.conflict(first, kind),
                 Standing::Free | Standing::Taken => {
-                    TransactionError::Duplicate { relation: self.name(), index, key, row: first }
+                    TransactionError::Duplicate { relation: self.name(), index, key, row: first, appended: None }
                 }
             },
         }
     }
 
-    /// Enters all rows of slots that nobody knows yet.
+    /// Enters all rows of slots that nobody knows yet, or none of them. Of all rows that have a key which they must not
+    /// have, the first one is told, whatever index it is of.
     pub(crate) fn index_slots(
         &self,
         indexes: &IndexList<'_>,
         slots: Range<usize>,
         view: View,
         mut beside: Option<(Beside, Vec<u32>)>,
+        threads: usize,
     ) -> Result<(), TransactionError> {
         if indexes.is_empty() {
             return Ok(());
         }
         let chunks = slots.filter_map(|at| Some((at, self.slots.get(at)?.write().chunk(), None)));
         let chunks: Vec<_> = chunks.collect();
-        indexes.iter().try_for_each(|index| {
-            let Some((beside, orders)) = &mut beside else { return self.insert_chunks(index, &chunks, view) };
-            let Some(parts) = beside.parts_of(index) else { return self.insert_chunks(index, &chunks, view) };
-            let sources = sources(&chunks);
-            let is_in_the_way = |other| self.standing(other, view) != Standing::Free;
-            let finished = parts.finish(&sources, orders, threads(), is_in_the_way);
-            finished.map_err(|error| self.bulk_error(error, view))
-        })
+        let sources = sources(&chunks);
+        let is_in_the_way = |other| self.standing(other, view) != Standing::Free;
+        let mut failed: Option<(RowId, BulkError)> = None;
+        let mut entered = Vec::new();
+        for index in &**indexes {
+            if failed.is_some() && index.uniqueness() == Uniqueness::Multiple {
+                continue;
+            }
+            let built = beside.as_mut().and_then(|(beside, orders)| Some((beside.parts_of(index)?, &*orders)));
+            let result = match built {
+                Some((parts, orders)) => parts.finish(&sources, orders, threads, is_in_the_way),
+                None => index.insert_chunks(&sources, threads, is_in_the_way),
+            };
+            match result {
+                Ok(()) => entered.push(index),
+                Err(BulkError::Duplicate { index, key, first, second }) => {
+                    if failed.as_ref().is_none_or(|(row, _)| second < *row) {
+                        failed = Some((second, BulkError::Duplicate { index, key, first, second }));
+                    }
+                }
+                Err(error @ BulkError::OutOfMemory(_)) => {
+                    failed = Some((RowId(0), error));
+                    break;
+                }
+            }
+        }
+        let Some((second, error)) = failed else { return Ok(()) };
+        for index in entered {
+            index.remove_chunks(&sources);
+        }
+        Err(self.append_error(error, second, &chunks, view))
     }
 
-    /// Enters rows, from one on.
+    /// Removes all rows of slots that nobody else knows from the indexes.
+    pub(crate) fn unindex_slots(&self, indexes: &IndexList<'_>, slots: &[usize]) {
+        let chunks = slots.iter().filter_map(|&at| Some((at, self.slots.get(at)?.write().chunk(), None)));
+        let chunks: Vec<_> = chunks.collect();
+        for index in &**indexes {
+            index.remove_chunks(&sources(&chunks));
+        }
+    }
+
+    /// What the failure of an index means, of rows that were to be added.
+    fn append_error(
+        &self,
+        error: BulkError,
+        second: RowId,
+        chunks: &[(usize, Arc<Chunk>, Option<BooleanBuffer>)],
+        view: View,
+    ) -> TransactionError {
+        let number = |row: RowId| {
+            let at = chunks.binary_search_by_key(&row.chunk(), |(at, ..)| *at).ok()?;
+            let before: usize = chunks[..at].iter().map(|(_, chunk, _)| chunk.rows()).sum();
+            Some((before + row.row()) as u64)
+        };
+        let first = if let BulkError::Duplicate { first, .. } = &error { Some(*first) } else { None };
+        let mut error = self.bulk_error(error, view);
+        if let (TransactionError::Duplicate { appended, .. }, Some(first)) = (&mut error, first) {
+            let holder = number(first).map_or(Holder::Relation(first), Holder::Append);
+            *appended = number(second).map(|second| Box::new(AppendedPair { first: holder, second }));
+        }
+        error
+    }
+
+    /// Enters rows, from one on; with the error comes how many of them were entered before.
     pub(crate) fn index_rows(
         &self,
         indexes: &IndexList<'_>,
         first: RowId,
         count: usize,
         view: View,
-    ) -> Result<(), TransactionError> {
+    ) -> Result<(), (usize, TransactionError)> {
         if indexes.is_empty() {
             return Ok(());
         }
-        for row in first.row()..first.row() + count {
-            let row = RowId::new(first.chunk(), row);
-            for index in &**indexes {
-                self.enter(index, &self.key_of(index, row)?, row, view)?;
-            }
-        }
-        Ok(())
+        (0..count).try_for_each(|at| {
+            let row = RowId::new(first.chunk(), first.row() + at);
+            let mut each = indexes.iter();
+            each.try_for_each(|index| self.enter(index, &self.key_of(index, row)?, row, view))
+                .map_err(|error| (at, error))
+        })
     }
 
     /// Enters a row of these values.
@@ -225,6 +281,7 @@ impl Table {
                 index: index.name().to_owned(),
                 key: index.describe(key),
                 row: other,
+                appended: None,
             }),
         })
     }
@@ -257,7 +314,8 @@ impl Table {
         TransactionError::Key { relation: self.name(), index: index.name().to_owned(), error }
     }
 
-    fn standing(&self, row: RowId, view: View) -> Standing {
+    /// What a row means to one who inserts another with its key.
+    pub(super) fn standing(&self, row: RowId, view: View) -> Standing {
         let stamps: &Stamps = self.transactions().stamps();
         let slot = self.slots.get(row.chunk());
         slot.map_or(Standing::Free, |slot| slot.read().standing(row.row(), view, stamps))
@@ -265,7 +323,7 @@ impl Table {
 }
 
 /// Threads that rows are indexed by, when they are many.
-fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 

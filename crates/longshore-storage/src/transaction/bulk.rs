@@ -3,13 +3,14 @@
 //! Neither leaves versions: a stamp says for all rows of a slot, or of a range of it, when they came to be, and for all
 //! rows of a slot when they went.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Transaction, TransactionError, Write, WriteKind};
+use super::{AppendedPair, Holder, Transaction, TransactionError, Write, WriteKind};
 use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, WriteError, Writer};
 use crate::datum::RowId;
-use crate::relation::{Beside, Relation, Succession, Table};
+use crate::relation::{Beside, Relation, Succession, Table, threads};
 
 impl Transaction {
     /// Removes all rows that it sees.
@@ -70,11 +71,26 @@ impl Transaction {
         slots: Vec<HotChunk>,
         beside: Option<(Beside, Vec<u32>)>,
     ) -> Result<(), TransactionError> {
-        let (stamp, before) = (self.writer(table)?.stamp, self.set.writes.len());
-        let at = self.set.table(table);
-        let rows: Vec<usize> = slots.iter().map(HotChunk::len).collect();
+        let before = self.writes();
         // Held from before the rows are there: an index that is built meanwhile would find them, too.
         let indexes = table.indexes();
+        let slots = self.push_slots(table, slots)?;
+        let indexed = table.index_slots(&indexes, slots, self.view, beside, threads());
+        if indexed.is_err() {
+            self.undo_appended(before);
+        }
+        indexed
+    }
+
+    /// Adds slots of rows that nobody knows yet, and that are in no index; says where they are.
+    pub(crate) fn push_slots(
+        &mut self,
+        table: &Arc<Table>,
+        slots: Vec<HotChunk>,
+    ) -> Result<Range<usize>, TransactionError> {
+        let stamp = self.writer(table)?.stamp;
+        let at = self.set.table(table);
+        let rows: Vec<usize> = slots.iter().map(HotChunk::len).collect();
         let first = table.push(slots.into_iter().map(|slot| slot.born(stamp)).collect(), self.view.start)?;
         let written = rows.iter().enumerate().map(|(slot, &rows)| Write {
             table: at,
@@ -83,12 +99,14 @@ impl Transaction {
             version: rows as u32,
         });
         self.set.writes.extend(written);
-        let indexed = table.index_slots(&indexes, first..first + rows.len(), self.view, beside);
-        drop(indexes);
-        if indexed.is_err() {
-            self.set.undo(before, stamp);
+        Ok(first..first + rows.len())
+    }
+
+    /// Undoes appends of slots since it had written so much, whose rows have left the indexes.
+    pub(crate) fn undo_appended(&mut self, before: usize) {
+        if let Some(stamp) = self.stamp {
+            self.set.undo_appended(before, stamp);
         }
-        indexed
     }
 
     /// Puts the rows of chunks behind those that there are, all or none.
@@ -96,23 +114,43 @@ impl Transaction {
         let (stamp, before) = (self.writer(table)?.stamp, self.set.writes.len());
         let at = self.set.table(table);
         table.forget_cached();
+        let mut rows = 0;
         for chunk in chunks {
             let mut from = 0;
             while from < chunk.rows() {
                 let indexes = table.indexes();
-                let appended = table.append(chunk, from, stamp, self.view.start);
+                let appended = table.append(chunk, from, stamp, self.view.start).map_err(|error| (0, error));
                 let indexed = appended.and_then(|(row, count)| {
                     self.set.writes.push(Write { table: at, kind: WriteKind::Append, row, version: count as u32 });
                     from += count;
-                    table.index_rows(&indexes, row, count, self.view)
+                    table.index_rows(&indexes, row, count, self.view)?;
+                    rows += count;
+                    Ok(())
                 });
                 drop(indexes);
-                if indexed.is_err() {
+                if let Err((entered, mut error)) = indexed {
+                    if let TransactionError::Duplicate { row, appended, .. } = &mut error {
+                        let first = self.appended(before, *row).map_or(Holder::Relation(*row), Holder::Append);
+                        *appended = Some(Box::new(AppendedPair { first, second: (rows + entered) as u64 }));
+                    }
                     self.set.undo(before, stamp);
-                    return indexed;
+                    return Err(error);
                 }
             }
         }
         Ok(())
+    }
+
+    /// The number of a row among those that were appended since some place in the write set.
+    fn appended(&self, from: usize, row: RowId) -> Option<u64> {
+        let mut before = 0;
+        for write in &self.set.writes[from..] {
+            let (first, count) = (write.row.row(), write.version as usize);
+            if write.row.chunk() == row.chunk() && (first..first + count).contains(&row.row()) {
+                return Some((before + row.row() - first) as u64);
+            }
+            before += count;
+        }
+        None
     }
 }

@@ -33,6 +33,24 @@ pub enum ConflictKind {
     NewReference,
 }
 
+/// A row that has a key which a row of an append was to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Holder {
+    /// It was in the relation before.
+    Relation(RowId),
+    /// It is of the same append: its number among all rows of it, in their order, from 0.
+    Append(u64),
+}
+
+/// A row of an append that has the key of another one: the first such row in the order of the append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AppendedPair {
+    /// Who has the key.
+    pub first: Holder,
+    /// Who must not have it, too: its number among all rows of the append, in their order, from 0.
+    pub second: u64,
+}
+
 /// An operation of a transaction has failed. After a [`TransactionError::Conflict`] or when memory has run out the
 /// transaction can only be rolled back; after any other error what the operation had done is undone.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +98,8 @@ pub enum TransactionError {
         key: String,
         /// The row that has it.
         row: RowId,
+        /// Which rows of an append these are, if it is one that was to add the key.
+        appended: Option<Box<AppendedPair>>,
     },
     /// The transaction sees no such row.
     NoSuchRow {
@@ -263,8 +283,19 @@ impl fmt::Display for TransactionError {
                 f,
                 "column {column} of {relation} cannot be NOT NULL: it is NULL in row {row}, {values}; update that first"
             ),
-            TransactionError::Duplicate { relation, index, key, row } => {
-                write!(f, "duplicate key {key} in {relation}: {index} allows it once, and row {row} has it")
+            TransactionError::Duplicate { relation, index, key, row, appended } => {
+                write!(f, "duplicate key {key} in {relation}: {index} allows it once, and ")?;
+                match appended.as_deref() {
+                    None => write!(f, "row {row} has it"),
+                    Some(AppendedPair { first: Holder::Append(first), second }) => {
+                        write!(f, "rows {} and {} of those that were to be added have it", first + 1, second + 1)
+                    }
+                    Some(AppendedPair { first: Holder::Relation(_), second }) => write!(
+                        f,
+                        "row {} of those that were to be added has it, which is in the table already",
+                        second + 1
+                    ),
+                }
             }
             TransactionError::NoSuchRow { relation, row } => {
                 write!(f, "row {row} of {relation} does not exist for this transaction")

@@ -42,6 +42,24 @@ impl WriteSet {
         }
     }
 
+    /// Undoes appends from some place on whose rows have left the indexes; nothing else was done since.
+    pub(super) fn undo_appended(&mut self, from: usize, stamp: StampId) {
+        while self.writes.len() > from
+            && let Some(Write { table, row, .. }) = self.writes.pop()
+        {
+            let table = &self.tables[table as usize];
+            let Some(slot) = table.slots.get(row.chunk()) else { continue };
+            table.forget_cached();
+            let mut slot = slot.write();
+            slot.undo_births(row.row(), stamp);
+            let is_news = !slot.listed && slot.has_free();
+            drop(slot);
+            if is_news {
+                table.list(row.chunk());
+            }
+        }
+    }
+
     /// Undoes the changes from some place on, the last one first.
     pub(super) fn undo(&mut self, from: usize, stamp: StampId) {
         while self.writes.len() > from

@@ -128,7 +128,10 @@ pub(crate) fn relation_of(schema: &Arc<Schema>, batches: &[RecordBatch]) -> Rela
         let buffers = PartitionBuffer::from_batch(schema, batch, &mut arena).expect("the batch fits");
         append.merge(sequence as u64, buffers).expect("memory is not limited");
     }
-    assert_eq!(append.commit(), batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>());
+    assert_eq!(
+        append.commit().expect("no duplicates"),
+        batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>()
+    );
     relation
 }
 

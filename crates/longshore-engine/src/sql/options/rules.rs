@@ -339,6 +339,22 @@ pub const OPTIONS: &[OptionRule] = &[
     rule("MODE", READING, "`exact`, `fast`, `safe`", "`exact`", "how the file is split among workers: see below")
         .one_of(&["exact", "fast", "safe"]),
     rule(
+        "ON_CONFLICT",
+        LOADING,
+        "`stop`, `reject`, `keep_first`, `keep_last`, `update`",
+        "`stop`",
+        "rows whose key is there already, in the table or before them in the files: an error; left out as rejects; left \
+         out; in place of the row that is there; their values for the row that is there",
+    )
+    .one_of(&["stop", "reject", "keep_first", "keep_last", "update"]),
+    rule(
+        "ON_CONFLICT_KEY",
+        LOADING,
+        "name of a constraint or an index",
+        "every one that is unique",
+        "the key that `ON_CONFLICT` is about; others then end the load",
+    ),
+    rule(
         "MERGE",
         LOADING,
         "`chunk`, `copy`, `insert`",
@@ -346,6 +362,15 @@ pub const OPTIONS: &[OptionRule] = &[
         "how loaded rows become part of the table",
     )
     .one_of(&["chunk", "copy", "insert"]),
+    rule(
+        "MERGE_MODE",
+        &[Use::CopyFrom],
+        "`short`, `interleaved`",
+        "`short`",
+        "when loaded rows become part of the table and its indexes: all in the end, or as they come, so that little is left \
+         to do in the end, but their keys are taken for others all the while",
+    )
+    .one_of(&["short", "interleaved"]),
     rule("THREADS", EVERYWHERE, "number", "all processors", "workers"),
     rule("PIECE_SIZE", READING, "bytes", "chosen", "what a worker parses at a time"),
     rule("SPAN_SIZE", READING, "bytes", "chosen", "what a worker claims at a time"),

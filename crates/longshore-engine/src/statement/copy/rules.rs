@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use longshore_load::{NumberSource, RowCheck};
+use longshore_load::{Conflicts, NumberSource, RowCheck};
 use longshore_storage::ColumnType;
 
 use super::Target;
@@ -17,10 +17,12 @@ use crate::{Error, ErrorKind};
 
 /// What a load follows for each row.
 #[derive(Default)]
-pub(crate) struct LoadRules {
+pub(super) struct LoadRules {
     pub(super) check: Option<Arc<dyn RowCheck>>,
     /// What [`Filling::Number`] refers to.
     pub(super) numbers: Vec<Arc<dyn NumberSource>>,
+    /// What becomes of rows whose key is there already.
+    pub(super) conflicts: Conflicts,
 }
 
 /// What a load does for a table's rules.

@@ -32,6 +32,11 @@ impl<'d> Builder<'d> {
         Builder { tree, duplicates, trail: Vec::new(), last, last_long: Vec::new() }
     }
 
+    /// Whether two rows have the same key and must not.
+    pub(in crate::index) fn has_duplicates(&self) -> bool {
+        self.duplicates.least().is_some()
+    }
+
     /// Adds a row, whose key is compared with those of others unless NULL is part of it.
     #[inline]
     pub(in crate::index) fn push<K: KeyBytes>(

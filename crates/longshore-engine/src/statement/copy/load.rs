@@ -1,0 +1,89 @@
+//! Loads of text: what the statement says, handed to `longshore-load`, and what is to be told of it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use longshore_load::{TextOptions, load_interleaved, load_into};
+use longshore_storage::Relation;
+
+use super::conflict;
+use super::rules::LoadRules;
+use crate::datafusion::{TextInput, Texts, Wanted, find_files};
+use crate::sql::options::{MergeMode, Options};
+use crate::statement::rejects::{self, Rejects};
+use crate::statement::{Context, blocking};
+use crate::transaction::Work;
+use crate::{Error, Report};
+
+/// Loads the file `path` into all columns of `relation`, for IMPORT DATABASE.
+pub(crate) async fn load_file(
+    context: &Context<'_>,
+    relation: &Arc<Relation>,
+    path: &Path,
+    options: Options,
+) -> Result<Report, Error> {
+    let fields: Vec<usize> = (0..relation.schema().columns().len()).collect();
+    let texts = Texts::Files(find_files(&[path.display().to_string()], &options.source)?);
+    let columns = relation.schema().columns().iter().collect();
+    let wanted = Wanted { columns, places: &fields, fillings: &[], are_listed: false };
+    let rules = LoadRules::default();
+    run_load(context, relation, &wanted, texts, options, rules, None).await.map(|(report, _)| report)
+}
+
+/// Loads `texts`, as part of `work` or in a transaction of its own; says how much, and what is to be told of it.
+pub(super) async fn run_load(
+    context: &Context<'_>,
+    relation: &Arc<Relation>,
+    wanted: &Wanted<'_>,
+    texts: Texts,
+    options: Options,
+    rules: LoadRules,
+    work: Option<&Arc<Work>>,
+) -> Result<(Report, Option<String>), Error> {
+    let (inputs, mut text) = texts.plan(&options, wanted, context.control)?;
+    (text.check, text.numbers, text.conflicts) = (rules.check, rules.numbers, rules.conflicts);
+    load_inputs(context, relation, inputs, text, &options, work).await
+}
+
+/// Loads `inputs`, as part of `work` or in a transaction of its own; says how much, and what is to be told of it.
+async fn load_inputs(
+    context: &Context<'_>,
+    relation: &Arc<Relation>,
+    inputs: Vec<TextInput>,
+    mut text: TextOptions,
+    options: &Options,
+    work: Option<&Arc<Work>>,
+) -> Result<(Report, Option<String>), Error> {
+    let rejects = Rejects::new(context, options)?;
+    text.on_error = rejects.on_error.clone();
+    text.reject_limit = options.rejects.limit;
+    let tuning = options.tuned(context.database.config.tuning());
+    let into = Arc::clone(relation);
+    let (dry_run, interleaves) = (options.rejects.dry_run, options.merge_mode == MergeMode::Interleaved);
+    let work = work.map(Arc::clone);
+    let loaded = blocking::run(context.control, move |control| {
+        let files = inputs.iter().map(TextInput::file).collect();
+        Ok(if dry_run {
+            longshore_load::dry_run(files, into.schema(), into.memory(), &text, &tuning, control)?
+        } else {
+            match work {
+                // The transaction is nobody else's while it lasts.
+                Some(work) if interleaves => {
+                    work.with_any(|transaction| load_interleaved(files, &into, transaction, &text, &tuning, control))?
+                }
+                Some(work) => {
+                    let loaded = load_into(files, &into, &text, &tuning, control)?;
+                    work.with_any(|transaction| loaded.commit_in(transaction))?
+                }
+                None => longshore_load::copy_from(files, &into, &text, &tuning, control)?,
+            }
+        })
+    })
+    .await?;
+    rejects.keep(context)?;
+    let notice = rejects::told(&loaded.rejects, &options.rejects, loaded.rows);
+    let notice = conflict::told(conflict::merged(&loaded), &options.conflict, notice);
+    let rows = if dry_run { 0 } else { loaded.rows + loaded.updated };
+    let report = Report { rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
+    Ok((report, notice))
+}

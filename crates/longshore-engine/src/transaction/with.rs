@@ -1,0 +1,30 @@
+//! Work on the transaction of a statement.
+
+use longshore_storage::{Transaction, TransactionError};
+
+use super::Work;
+use crate::Error;
+
+impl Work {
+    /// Works on the transaction, which no other thread of the statement sees meanwhile.
+    pub(crate) fn with<R>(
+        &self,
+        act: impl FnOnce(&mut Transaction) -> Result<R, TransactionError>,
+    ) -> Result<R, Error> {
+        match self.lock().as_mut() {
+            Some(transaction) => Ok(act(transaction)?),
+            None => Err(Error::internal("the transaction has ended")),
+        }
+    }
+
+    /// As [`Work::with`], for what fails in other ways, too.
+    pub(crate) fn with_any<R, E: Into<Error>>(
+        &self,
+        act: impl FnOnce(&mut Transaction) -> Result<R, E>,
+    ) -> Result<R, Error> {
+        match self.lock().as_mut() {
+            Some(transaction) => act(transaction).map_err(E::into),
+            None => Err(Error::internal("the transaction has ended")),
+        }
+    }
+}

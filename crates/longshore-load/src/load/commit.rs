@@ -1,0 +1,172 @@
+//! The end of a load: its rows become part of the relation; keys that are there already are told by file and line.
+//!
+//! Records that are rejected for their keys come behind all others that are, in the order of the files.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use longshore_csv::DefectKind;
+use longshore_storage::{
+    Append, AppendedPair, Clash, Clashes, Holder, Merged, OnConflict, Reservation, Transaction, TransactionError,
+};
+
+use super::{LoadReport, Loaded};
+use crate::places::{DuplicateKey, KeyHolder, Located, Places, REMEDY, Reading, RecordPlace};
+use crate::reject::RejectOrder;
+use crate::{LoadError, REJECT_RECORD_BYTES_MAX, REJECTS_SHOWN_MAX, Reject};
+
+/// Rejects that are handed on at a time.
+const BATCH: usize = 1024;
+
+impl fmt::Debug for Loaded<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded").field("rows", &self.rows).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Loaded<'a> {
+    /// Makes the rows part of a transaction.
+    ///
+    /// # Errors
+    /// When too large a share was rejected, or rejects cannot be kept; when the transaction only reads or another one is
+    /// in the way; when memory runs out; or when a key is there already, which then is told with the records that have it.
+    /// The transaction is to be rolled back then, to a savepoint before at least.
+    pub fn commit_in(self, transaction: &mut Transaction) -> Result<LoadReport, LoadError> {
+        self.complete(|append, on, tell| append.commit_resolving(transaction, on, tell))
+    }
+
+    /// The same for rows that were merged into a transaction as they came.
+    pub(super) fn finish(self) -> Result<LoadReport, LoadError> {
+        self.complete(|append, on, tell| append.finish(on, tell))
+    }
+
+    fn complete(
+        self,
+        commit: impl FnOnce(Append<'a>, &OnConflict, &mut Tell<'_>) -> Result<Merged, LoadError>,
+    ) -> Result<LoadReport, LoadError> {
+        let Self { relation, append, files, places, rejects, conflicts, check, rows, begin, control } = self;
+        let (schema, memory) = (relation.schema(), relation.memory());
+        let reading = Reading { files: &files, schema, memory, check: check.as_ref(), control };
+        let order = rejects.as_ref();
+        if let Some(order) = order {
+            order.check_share(rows)?;
+        }
+        let merged = commit(append, &conflicts.on, &mut |clashes| match (order, &places) {
+            (Some(order), Some(places)) if conflicts.rejects => {
+                reject(clashes, order, places, &reading)?;
+                order.check_share(rows - clashes.rows().len() as u64)
+            }
+            _ => Ok(()),
+        });
+        let merged = merged.map_err(|error| match (error, &places) {
+            (LoadError::Transaction(error), Some(places)) => told(error, places, &reading),
+            (error, _) => error,
+        })?;
+        if let Some(order) = order {
+            order.close()?;
+        }
+        let rejects = order.map(RejectOrder::summary).unwrap_or_default();
+        let Merged { inserted, updated, left_out } = merged;
+        let bytes = control.progress.bytes_done();
+        Ok(LoadReport { rows: inserted, updated, left_out, rejects, bytes, seconds: begin.elapsed().as_secs_f64() })
+    }
+}
+
+/// What is told of rows that are left out.
+type Tell<'t> = dyn FnMut(&Clashes<'_>) -> Result<(), LoadError> + 't;
+
+/// The error of an append, with the places of the records that it is about.
+fn told(error: TransactionError, places: &Places, reading: &Reading<'_>) -> LoadError {
+    let TransactionError::Duplicate { relation, index, key, appended: Some(pair), .. } = &error else {
+        return error.into();
+    };
+    match located(**pair, places, reading) {
+        Err(error) => error,
+        Ok(None) => error.into(),
+        Ok(Some((first, second))) => {
+            let (relation, index, key) = (relation.clone(), index.clone(), key.clone());
+            LoadError::Duplicate(Box::new(DuplicateKey { relation, index, key, first, second }))
+        }
+    }
+}
+
+fn located(
+    pair: AppendedPair,
+    places: &Places,
+    reading: &Reading<'_>,
+) -> Result<Option<(KeyHolder, RecordPlace)>, LoadError> {
+    let first = if let Holder::Append(first) = pair.first { Some(first) } else { None };
+    let mut found = Vec::new();
+    places.locate(first.into_iter().chain([pair.second]), reading, &mut |located| {
+        found.push(located.place);
+        Ok(())
+    })?;
+    let second = found.pop();
+    let first = if first.is_some() { found.pop().map(KeyHolder::Record) } else { Some(KeyHolder::Relation) };
+    Ok(first.zip(second))
+}
+
+/// Rejects the records of rows that are left out.
+fn reject(clashes: &Clashes<'_>, order: &RejectOrder, places: &Places, reading: &Reading<'_>) -> Result<(), LoadError> {
+    let all = clashes.rows();
+    if all.is_empty() {
+        return Ok(());
+    }
+    let told = if order.wants_all() { all } else { &all[..all.len().min(REJECTS_SHOWN_MAX)] };
+    let holder = |clash: &Clash| if let Holder::Append(row) = clash.holder { Some(row) } else { None };
+    let mut rows: Vec<u64> = told.iter().flat_map(|clash| holder(clash).into_iter().chain([clash.row])).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    // Who has a key comes before those who must not.
+    let mut holders: BTreeMap<u64, RecordPlace> = BTreeMap::new();
+    let mut reserved = Reservation::new(order.memory());
+    let mut batch = Vec::new();
+    let mut handed_on = 0;
+    let mut next = told.iter().peekable();
+    places.locate(rows, reading, &mut |located| {
+        let Some(clash) = next.next_if(|clash| clash.row == located.row) else {
+            reserved.grow(2 * size_of::<RecordPlace>())?;
+            holders.insert(located.row, located.place);
+            return Ok(());
+        };
+        let first = holder(clash).and_then(|row| holders.get(&row)).cloned();
+        let key = DuplicateKey {
+            relation: clashes.relation().to_owned(),
+            index: clashes.index_name(clash).to_owned(),
+            key: clashes.key(clash),
+            first: first.map_or(KeyHolder::Relation, KeyHolder::Record),
+            second: located.place.clone(),
+        };
+        batch.push(reject_of(&key, &located));
+        if batch.len() == BATCH {
+            order.add(&batch, DefectKind::DuplicateKey, BATCH as u64)?;
+            handed_on += BATCH;
+            batch.clear();
+        }
+        Ok(())
+    })?;
+    order.add(&batch, DefectKind::DuplicateKey, (all.len() - handed_on) as u64)
+}
+
+fn reject_of(key: &DuplicateKey, located: &Located<'_>) -> Reject {
+    let (line, byte) = located.place.line_and_byte.unwrap_or_default();
+    let record = located.record.unwrap_or_default();
+    let reason = match located.record {
+        Some(_) => key.reason(),
+        // The text is another one now.
+        None => format!("{}: {}", located.place, key.reason()),
+    };
+    Reject {
+        file: Arc::clone(&located.place.file),
+        line,
+        byte,
+        column: None,
+        value: None,
+        kind: DefectKind::DuplicateKey,
+        reason,
+        remedy: REMEDY.to_owned(),
+        record_byte: byte,
+        record: Arc::from(&record[..record.len().min(REJECT_RECORD_BYTES_MAX)]),
+    }
+}
