@@ -121,6 +121,8 @@ pub enum DefectKind {
     Check,
     /// A key that there can only be one of, and that is there already.
     DuplicateKey,
+    /// A row that the record refers to is not there.
+    ForeignKey,
 }
 
 impl DefectKind {
@@ -139,6 +141,7 @@ impl DefectKind {
             DefectKind::Syntax => "syntax",
             DefectKind::Check => "check",
             DefectKind::DuplicateKey => "duplicate key",
+            DefectKind::ForeignKey => "foreign key",
         }
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use longshore_storage::{Relation, Uniqueness};
 
-pub(crate) use rules::{Check, ColumnRule, Origin, Rules, columns_read, next_of};
+pub(crate) use rules::{Check, ColumnRule, Origin, Reference, Rules, columns_read, next_of};
 pub(crate) use sequence::{Definition as SequenceDefinition, Owner, Sequence};
 
 use crate::Error;

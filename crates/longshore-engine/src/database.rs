@@ -6,8 +6,9 @@ use std::sync::Arc;
 use longshore_storage::checksum::{Checksum, checksum};
 use longshore_storage::{Memory, Relation, Schema, Transactions};
 
-use crate::catalog::{Catalog, Check};
+use crate::catalog::{Catalog, Check, Entry};
 use crate::datafusion::Queries;
+use crate::sql::names;
 use crate::{Config, Error, Session};
 
 /// A main-memory database. It lives as long as someone holds it; nothing is written to disk unless a statement says so.
@@ -101,6 +102,32 @@ impl Database {
     pub fn checks(&self, table: &str) -> Vec<String> {
         let Some(table) = self.catalog.table(table) else { return Vec::new() };
         table.rules().checks.iter().map(Check::described).collect()
+    }
+
+    /// The foreign keys of the table `table` as SQL describes them, in the order in which they were made; empty if there
+    /// is none.
+    #[must_use]
+    pub fn foreign_keys(&self, table: &str) -> Vec<String> {
+        let Some(table) = self.catalog.table(table) else { return Vec::new() };
+        let columns = table.relation.schema().columns();
+        table.rules().references.iter().map(|reference| reference.described(columns)).collect()
+    }
+
+    /// The foreign keys by which tables refer to the table `table`, each behind the name of its table, sorted by these;
+    /// empty if there is none.
+    #[must_use]
+    pub fn referenced_by(&self, table: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        for entry in self.catalog.entries() {
+            let Entry::Table(from) = entry else { continue };
+            let columns = from.relation.schema().columns();
+            let rules = from.rules();
+            let to_it = rules.references.iter().filter(|reference| reference.table == table);
+            found.extend(to_it.map(|reference| {
+                format!("TABLE {} CONSTRAINT {}", names::quoted(&from.name), reference.described(columns))
+            }));
+        }
+        found
     }
 
     /// The names of all sequences, sorted.

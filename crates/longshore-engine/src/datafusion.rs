@@ -46,12 +46,12 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::TryStreamExt;
 use longshore_load::{Control, RejectSummary};
-use longshore_storage::{Column, Memory, MergeKind, Merged, OnConflict, Relation, Schema, Snapshot};
+use longshore_storage::{Memory, MergeKind, Merged, OnConflict, Relation, Schema, Snapshot};
 use sqlparser::ast::{Query, Statement};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
-use crate::catalog::{Catalog, Check, Origin, Rules, Table};
+use crate::catalog::{Catalog, Table};
 use crate::statement::blocking;
 use crate::transaction::Work;
 use crate::{Config, Error, ErrorKind, Report, RowStream};
@@ -358,44 +358,6 @@ impl Queries {
     ) -> Result<u64, Error> {
         let merged = insert::append(relation, rows, None, None, &OnConflict::stop(), control).await?;
         Ok(merged.inserted)
-    }
-
-    /// Those of the checks of `table` that are given, compiled; `None` if there is none.
-    pub(crate) fn checks<'a>(
-        &self,
-        table: &Table,
-        checks: impl Iterator<Item = &'a Check> + Clone,
-        work: &Arc<Work>,
-        control: &Arc<Control>,
-    ) -> Result<Option<Checks>, Error> {
-        if checks.clone().next().is_none() {
-            return Ok(None);
-        }
-        let planner = self.planner(work, control);
-        Checks::new(&planner.state, &table.name, table.relation.schema(), checks)
-    }
-
-    /// Refuses rules that a table of this name and schema cannot follow.
-    pub(crate) fn check_rules(
-        &self,
-        table: &str,
-        schema: &Schema,
-        rules: &Rules,
-        work: &Arc<Work>,
-        control: &Arc<Control>,
-    ) -> Result<(), Error> {
-        rules::check(&self.planner(work, control).state, table, schema, rules)
-    }
-
-    /// What `column` takes that no value is given for.
-    pub(crate) fn value(
-        &self,
-        column: &Column,
-        origin: &Origin,
-        work: &Arc<Work>,
-        control: &Arc<Control>,
-    ) -> Result<Value, Error> {
-        rules::value(&self.planner(work, control).state, column, origin)
     }
 
     /// Names and types of the columns of `query`, which is not run.

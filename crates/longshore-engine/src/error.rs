@@ -64,6 +64,8 @@ pub enum ErrorKind {
     WrongObject,
     /// A statement would change one row twice.
     Cardinality,
+    /// A foreign key that cannot be: what it refers to is not unique, or it has another number of columns.
+    InvalidForeignKey,
     /// A statement that cannot run in a transaction block, or not any more.
     ActiveTransaction,
     /// A statement that needs a transaction block.
@@ -111,6 +113,7 @@ impl ErrorKind {
             Self::TypeMismatch => "42804",
             Self::WrongObject => "42809",
             Self::Cardinality => "21000",
+            Self::InvalidForeignKey => "42830",
             Self::ActiveTransaction => "25001",
             Self::NoTransaction => "25P01",
             Self::NoSavepoint => "3B001",
@@ -206,6 +209,7 @@ impl From<LoadError> for Error {
             | LoadError::Unfit { .. }
             | LoadError::Filter(_)
             | LoadError::Query(_) => ErrorKind::Data,
+            LoadError::Reference(_) => ErrorKind::ForeignKey,
             LoadError::Dialect(_) | LoadError::Options(_) => ErrorKind::Invalid,
             LoadError::OutOfMemory(_) | LoadError::TextOutOfMemory { .. } => ErrorKind::Memory,
             LoadError::Cancelled => ErrorKind::Cancelled,

@@ -11,6 +11,7 @@ mod create;
 mod create_from;
 mod drop;
 mod export;
+mod foreign;
 mod import;
 mod index;
 mod insert;
@@ -88,9 +89,15 @@ pub(crate) async fn execute(parts: Parts<'_>, sql: &str) -> Result<Outcome, Erro
         _ => {}
     }
     let Parts { database, block, streams, control, .. } = parts;
+    let nature = nature(&parsed, &database.catalog);
     block
-        .run(nature(&parsed, &database.catalog), async |work| {
-            execute_in(&Context { database, control, work, parameters: None }, streams, parsed).await
+        .run(nature, async |work| {
+            let context = Context { database, control, work, parameters: None };
+            let outcome = execute_in(&context, streams, parsed).await?;
+            if nature == Nature::Writes {
+                foreign::settle(&context)?;
+            }
+            Ok(outcome)
         })
         .await
 }
@@ -117,11 +124,13 @@ pub(crate) async fn execute_prepared(
     let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
     let outcome = block
         .run(nature, async |work| {
+            let context = Context { database, control, work, parameters: None };
             let fast = prepared.fast.as_ref().filter(|fast| fast.is_current(&database.catalog));
             if let (Some(fast), Some(values)) = (fast, &values) {
                 match work.with(|transaction| fast.run(transaction, values))? {
                     Done::Rows(batch) => return Ok(Outcome::Rows(RowStream::from_batch(batch))),
                     Done::Changed(verb, rows) => {
+                        foreign::settle(&context)?;
                         let report = Report { rows, ..Report::default() };
                         return Ok(Outcome::Done { tag: format!("{verb} {rows}"), report, notice: None });
                     }
@@ -132,20 +141,23 @@ pub(crate) async fn execute_prepared(
                 Arguments::Values(values) => prepared.texts(values.iter().map(|value| literal(*value))),
                 Arguments::Expressions(expressions) => prepared.texts(expressions.iter().cloned()),
             };
-            let context = Context { database, control, work, parameters: None };
             let mut statement = prepared.statement.clone();
-            match values {
+            let outcome = match values {
                 Some(values) if prepared.keeps_plans() => {
                     let types = &prepared.types;
                     let parameters = Parameters { plans: &prepared.plans, types, values: values.into_owned(), texts };
                     let context = Context { parameters: Some(&parameters), ..context };
-                    Box::pin(execute_tree(&context, statement)).await
+                    Box::pin(execute_tree(&context, statement)).await?
                 }
                 _ => {
                     bind(&mut statement, &texts)?;
-                    Box::pin(execute_tree(&context, statement)).await
+                    Box::pin(execute_tree(&context, statement)).await?
                 }
+            };
+            if nature == Nature::Writes {
+                foreign::settle(&Context { database, control, work, parameters: None })?;
             }
+            Ok(outcome)
         })
         .await;
     session::without(outcome, prepared.secrets.clone())

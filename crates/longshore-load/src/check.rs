@@ -7,7 +7,7 @@
 use std::fmt;
 
 use arrow_array::RecordBatch;
-use longshore_csv::Rows;
+use longshore_csv::{DefectKind, Rows};
 use longshore_storage::{Arena, Chunk};
 use std::sync::Arc;
 
@@ -38,8 +38,12 @@ pub trait RowCheck: fmt::Debug + Send + Sync {
 pub struct RowViolation {
     /// Its number among the rows that were checked.
     pub row: usize,
+    /// What it violates, as a word.
+    pub kind: DefectKind,
     /// What it violates, as a sentence.
     pub reason: String,
+    /// What the user can do; empty where that is clear.
+    pub remedy: &'static str,
 }
 
 /// A check in the hands of a worker.

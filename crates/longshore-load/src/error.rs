@@ -6,7 +6,7 @@ use std::io;
 use longshore_csv::DialectError;
 use longshore_storage::{OutOfMemory, TransactionError};
 
-use crate::{DuplicateKey, TooManyRejects};
+use crate::{DuplicateKey, MissingReference, TooManyRejects};
 
 /// Characters of a bad value that a message shows.
 const VALUE_CHARS_MAX: usize = 60;
@@ -34,6 +34,8 @@ pub enum LoadError {
     Violated(Box<BadField>),
     /// There are not as many numbers as records.
     NoNumbers(String),
+    /// A record that refers to a row that is not there.
+    Reference(Box<MissingReference>),
     /// More records were rejected than may be.
     TooManyRejects(Box<TooManyRejects>),
     /// Two records have the same key, or one has a key that is in the relation already, and there can only be one.
@@ -141,6 +143,7 @@ impl fmt::Display for LoadError {
                 write!(f, "{file}: the file became shorter while it was read; load it again when nothing writes to it")
             }
             Self::Bad(bad) | Self::Violated(bad) => bad.fmt(f),
+            Self::Reference(missing) => missing.fmt(f),
             Self::TooManyRejects(rejects) => rejects.fmt(f),
             Self::Duplicate(duplicate) => duplicate.fmt(f),
             Self::Transaction(error) => error.fmt(f),

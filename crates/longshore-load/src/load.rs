@@ -3,29 +3,33 @@
 //! Not here: what becomes of rows whose key is there already (`load/commit`).
 
 mod commit;
+mod references;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use longshore_storage::{
-    ARENA_BLOCK_BYTES, Append, Arena, Isolation, Memory, MergeKind, PartitionBuffer, Relation, Schema, Transaction,
-    TransactionError,
+    ARENA_BLOCK_BYTES, Append, Arena, Isolation, Memory, MergeKind, PartitionBuffer, ReferenceChecks, Relation, Schema,
+    Transaction, TransactionError,
 };
 use std::sync::Arc;
 
 use crate::check::{BLOCK_BYTES, Checker};
-use crate::fields::BadValue;
+use crate::fields::{BadValue, Refusal};
 use crate::files::{Files, Output, Work};
 use crate::fill::Target;
 use crate::places::Places;
 use crate::position::{bad_record, violated};
 use crate::reject::{RejectOrder, SpanRejects};
-use crate::worker::{Cursor, Scratch};
+use crate::worker::{Cursor, Piece, Scratch};
 use crate::{Conflicts, Control, InputFile, LoadError, RejectSummary, RowCheck, RowViolation, TextOptions, Tuning};
 
 /// Place of the columns that are checked among the outputs of a pass.
 pub(crate) const CHECKED: usize = 1;
+
+pub use references::MissingReference;
+use references::{Filled, first_missing, take_missing};
 
 /// What a load did, or would do.
 #[derive(Clone, Debug, Default)]
@@ -189,6 +193,7 @@ fn load(
         schema,
         memory,
         into,
+        references: options.references.as_deref(),
         rejects: rejects.as_ref(),
         check: options.check.as_ref(),
         rows: AtomicU64::new(0),
@@ -215,6 +220,8 @@ struct Load<'a, 'r> {
     schema: &'a Arc<Schema>,
     memory: &'a Arc<Memory>,
     into: Into<'a, 'r>,
+    /// The foreign keys to check rows by.
+    references: Option<&'a ReferenceChecks>,
     /// `None` if the first bad record ends the load.
     rejects: Option<&'a RejectOrder>,
     check: Option<&'a Arc<dyn RowCheck>>,
@@ -309,25 +316,45 @@ impl Load<'_, '_> {
                 found.map_err(|refusal| refusal.explain(work, &piece))?;
                 (violations, kept) = (&checker.found, &checker.kept);
             }
+            let before = Filled::of(&buffers);
             let target = Target { plan, schema, bytes_left, buffers: &mut buffers, arena };
             let rows = if let Some(rejects) = &mut rejects {
                 bad.clear();
                 let rows = if violations.is_empty() { piece.rows } else { piece.rows.select(kept, &mut selected) };
                 let taken = target.take(rows, &piece, Some(&mut bad));
-                let taken = taken.map_err(|refusal| refusal.explain(work, &piece))?;
+                let mut taken = taken.map_err(|refusal| refusal.explain(work, &piece))?;
                 if !violations.is_empty() {
                     for bad in &mut bad {
                         bad.error.row = kept[bad.error.row] as usize;
                     }
                 }
-                rejects.add(work, &piece, &bad, violations)?;
+                let missing = match self.references {
+                    Some(checks) => take_missing(checks, &mut buffers, before, &piece, &bad, violations),
+                    None => Vec::new(),
+                };
+                taken -= missing.len();
+                if missing.is_empty() {
+                    rejects.add(work, &piece, &bad, violations)?;
+                } else {
+                    let mut all: Vec<RowViolation> = missing.into_iter().chain(violations.iter().cloned()).collect();
+                    all.sort_by_key(|violation| violation.row);
+                    rejects.add(work, &piece, &bad, &all)?;
+                }
                 taken
             } else {
                 let sound = piece.sound_rows();
                 let first = violations.first();
                 let rows = first.map_or(sound, |violation| sound.truncated(violation.row));
-                let taken = target.take(rows, &piece, None);
-                let taken = taken.map_err(|refusal| refusal.explain(work, &piece))?;
+                let taken = match target.take(rows, &piece, None) {
+                    Ok(taken) => taken,
+                    Err(refusal) => {
+                        self.check_before(&refusal, work, &piece, arena)?;
+                        return Err(refusal.explain(work, &piece));
+                    }
+                };
+                if let Some(checks) = self.references {
+                    first_missing(checks, &buffers, before, work, &piece)?;
+                }
                 if let Some(violation) = first {
                     return Err(violated(work, &piece, violation));
                 }
@@ -338,6 +365,27 @@ impl Load<'_, '_> {
             };
             self.control.progress.add(work.bytes_done(piece.bytes), rows as u64);
         }
+    }
+}
+
+impl Load<'_, '_> {
+    /// Checks the foreign keys of the rows of a piece before the one that was refused, so that what stands first in the
+    /// file is told first.
+    fn check_before(
+        &self,
+        refusal: &Refusal,
+        work: &Work,
+        piece: &Piece<'_>,
+        arena: &mut Arena,
+    ) -> Result<(), LoadError> {
+        let (Some(checks), Refusal::Value(bad)) = (self.references, refusal) else { return Ok(()) };
+        let rows = piece.sound_rows();
+        let before = (0..rows.count()).take_while(|&row| rows.record(row).1 <= bad.error.start).count();
+        let mut buffers = Vec::new();
+        let (plan, bytes_left) = (&work.file.plans[0], piece.bytes);
+        let target = Target { plan, schema: self.schema, bytes_left, buffers: &mut buffers, arena };
+        target.take(rows.truncated(before), piece, None).map_err(|refusal| refusal.explain(work, piece))?;
+        first_missing(checks, &buffers, Filled::of(&[]), work, piece)
     }
 }
 

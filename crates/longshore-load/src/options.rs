@@ -5,7 +5,7 @@ mod values;
 use std::sync::Arc;
 
 use longshore_csv::{Dialect, Kernel, RowText};
-use longshore_storage::{MergeKind, OnConflict};
+use longshore_storage::{MergeKind, OnConflict, ReferenceChecks};
 
 use crate::{NumberSource, OnError, RejectLimit, RowCheck, TextFormat};
 
@@ -40,6 +40,8 @@ pub struct TextOptions {
     pub numbers: Vec<Arc<dyn NumberSource>>,
     /// What to do about records with keys that are there already. Of loads only.
     pub conflicts: Conflicts,
+    /// The foreign keys to check rows by as they come. Of loads only.
+    pub references: Option<Arc<ReferenceChecks>>,
 }
 
 /// What becomes of records whose key is there already.
@@ -82,6 +84,7 @@ impl TextOptions {
             check: None,
             numbers: Vec::new(),
             conflicts: Conflicts::default(),
+            references: None,
         }
     }
 }

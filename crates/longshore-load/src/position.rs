@@ -38,6 +38,7 @@ pub(crate) fn violated(work: &Work, piece: &Piece<'_>, violation: &RowViolation)
     let (start, end) = (piece.start + start, piece.start + end);
     let mut field = report(work, start, &work.text()[start..end]);
     field.reason.clone_from(&violation.reason);
+    violation.remedy.clone_into(&mut field.remedy);
     LoadError::Violated(Box::new(field))
 }
 
@@ -88,7 +89,7 @@ fn explain_unclosed_quote(field: &mut BadField) {
 }
 
 /// An error about `value`, which begins at `start` in the span.
-fn report(work: &Work, start: usize, value: &[u8]) -> BadField {
+pub(crate) fn report(work: &Work, start: usize, value: &[u8]) -> BadField {
     let byte = work.span.offset + start as u64;
     BadField {
         file: work.file.name.clone(),

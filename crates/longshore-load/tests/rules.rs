@@ -12,7 +12,7 @@ use arrow_array::{Array, RecordBatch, cast::AsArray};
 use harness::rejects::file_of;
 use harness::{Machine, comma, dump, machines, schema};
 use longshore_load::{
-    Control, Fill, InputFile, LoadError, LoadReport, NumberSource, OnError, RowCheck, RowViolation, Source,
+    Control, DefectKind, Fill, InputFile, LoadError, LoadReport, NumberSource, OnError, RowCheck, RowViolation, Source,
     TextOptions, copy_from,
 };
 use longshore_storage::{ColumnType, Memory, Relation, Schema};
@@ -29,7 +29,7 @@ impl RowCheck for Even {
     fn violations(&self, rows: &RecordBatch) -> Result<Vec<RowViolation>, String> {
         let values = rows.column(0).as_primitive::<Int64Type>();
         let odd = (0..values.len()).filter(|row| values.is_valid(*row) && values.value(*row) % 2 != 0);
-        Ok(odd.map(|row| RowViolation { row, reason: "odd".to_owned() }).collect())
+        Ok(odd.map(|row| RowViolation { row, kind: DefectKind::Check, reason: "odd".to_owned(), remedy: "" }).collect())
     }
 }
 
@@ -172,7 +172,7 @@ impl RowCheck for EvenNumber {
     fn violations(&self, rows: &RecordBatch) -> Result<Vec<RowViolation>, String> {
         let values = rows.column(0).as_primitive::<arrow_array::types::Int16Type>();
         let odd = (0..values.len()).filter(|row| values.value(*row) % 2 != 0);
-        Ok(odd.map(|row| RowViolation { row, reason: "odd".to_owned() }).collect())
+        Ok(odd.map(|row| RowViolation { row, kind: DefectKind::Check, reason: "odd".to_owned(), remedy: "" }).collect())
     }
 }
 

@@ -85,7 +85,7 @@ fn show_help() -> Result<(), Failure> {
     std::io::stdout().write_all(HELP.as_bytes()).map_err(|error| Reason::output(error).into())
 }
 
-/// Lists the keys, indexes and checks of a table, named as a statement names it.
+/// Lists the keys, indexes, checks and foreign keys of a table, named as a statement names it.
 fn show_constraints(runner: &Runner, table: &str) -> Result<(), Failure> {
     let name = match table.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
         Some(quoted) => quoted.to_owned(),
@@ -93,7 +93,12 @@ fn show_constraints(runner: &Runner, table: &str) -> Result<(), Failure> {
     };
     let (name, database) = (name.trim_start_matches("public."), runner.database());
     let mut text = String::new();
-    for (heading, lines) in [("Indexes", database.keys(name)), ("Check constraints", database.checks(name))] {
+    for (heading, lines) in [
+        ("Indexes", database.keys(name)),
+        ("Check constraints", database.checks(name)),
+        ("Foreign-key constraints", database.foreign_keys(name)),
+        ("Referenced by", database.referenced_by(name)),
+    ] {
         if !lines.is_empty() {
             let _ = writeln!(text, "{heading}:\n    {}", lines.join("\n    "));
         }

@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use longshore_storage::{Column, ColumnType};
+use longshore_storage::{Column, ColumnType, ReferenceMatch};
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, ReferentialAction, Value, Visit,
     Visitor,
@@ -66,14 +66,14 @@ pub(crate) struct Check {
 
 /// FOREIGN KEY: a row of another table that must be there.
 #[derive(Clone, Debug)]
-#[expect(dead_code, reason = "tables are made without them so far; FOREIGN KEY is refused")]
 pub(crate) struct Reference {
     pub(crate) name: String,
     pub(crate) columns: Vec<usize>,
     /// The name of the table that is referenced.
     pub(crate) table: String,
-    /// The names of its columns, one for each of `columns`.
+    /// The names of its columns, one for each of `columns`; none until it is known which they are.
     pub(crate) referenced: Vec<String>,
+    pub(crate) matching: ReferenceMatch,
     pub(crate) on_delete: ReferentialAction,
     pub(crate) on_update: ReferentialAction,
 }

@@ -7,7 +7,9 @@ use std::fmt::{self, Write as _};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, new_null_array,
+};
 use datafusion::arrow::datatypes::{DataType, Field, Schema as ArrowSchema};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::common::tree_node::TreeNode;
@@ -17,12 +19,14 @@ use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
-use longshore_load::{RowCheck, RowViolation};
+use longshore_load::{Control, DefectKind, RowCheck, RowViolation};
 use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::{self, Visit, Visitor};
 
+use super::Queries;
 use super::errors::ours;
-use crate::catalog::{Check, Origin, Rules};
+use crate::catalog::{Check, Origin, Rules, Table};
+use crate::transaction::Work;
 use crate::{Error, ErrorKind};
 
 /// Characters of a value that a message shows, as in PostgreSQL.
@@ -49,6 +53,58 @@ pub(crate) struct Violation {
     pub(crate) row: usize,
     /// What it violates, as a part of a sentence.
     pub(crate) reason: String,
+}
+
+impl Queries {
+    /// Those of the checks of `table` that are given, compiled; `None` if there is none.
+    pub(crate) fn checks<'a>(
+        &self,
+        table: &Table,
+        checks: impl Iterator<Item = &'a Check> + Clone,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<Option<Checks>, Error> {
+        if checks.clone().next().is_none() {
+            return Ok(None);
+        }
+        let planner = self.planner(work, control);
+        Checks::new(&planner.state, &table.name, table.relation.schema(), checks)
+    }
+
+    /// Refuses rules that a table of this name and schema cannot follow.
+    pub(crate) fn check_rules(
+        &self,
+        table: &str,
+        schema: &Schema,
+        rules: &Rules,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<(), Error> {
+        check(&self.planner(work, control).state, table, schema, rules)
+    }
+
+    /// The value that `column` takes where none is given, in the only row of an array; `None` if it is another one in
+    /// every row.
+    pub(crate) fn default_value(
+        &self,
+        column: &Column,
+        origin: &Origin,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<Option<ArrayRef>, Error> {
+        default_value(&self.planner(work, control).state, column, origin)
+    }
+
+    /// What `column` takes that no value is given for.
+    pub(crate) fn value(
+        &self,
+        column: &Column,
+        origin: &Origin,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<Value, Error> {
+        value(&self.planner(work, control).state, column, origin)
+    }
 }
 
 impl Checks {
@@ -130,7 +186,10 @@ impl RowCheck for Checks {
 
     fn violations(&self, rows: &RecordBatch) -> Result<Vec<RowViolation>, String> {
         let found = Checks::violations(self, rows).map_err(|error| error.to_string())?;
-        Ok(found.into_iter().map(|Violation { row, reason }| RowViolation { row, reason }).collect())
+        Ok(found
+            .into_iter()
+            .map(|Violation { row, reason }| RowViolation { row, kind: DefectKind::Check, reason, remedy: "" })
+            .collect())
     }
 }
 
@@ -215,22 +274,29 @@ pub(super) fn default(state: &SessionState, origin: &Origin) -> Result<Option<Ex
 
 /// What `column` takes that no value is given for.
 pub(super) fn value(state: &SessionState, column: &Column, origin: &Origin) -> Result<Value, Error> {
-    let Some(expr) = default(state, origin)? else { return Ok(Value::Null) };
-    let nothing = DFSchema::empty();
+    Ok(match default_value(state, column, origin)? {
+        None => Value::Volatile,
+        Some(array) if array.is_null(0) => Value::Null,
+        Some(array) => Value::Constant(shown(&array, 0).unwrap_or_default()),
+    })
+}
+
+/// The value that `column` takes where none is given, in the only row of an array; `None` if it is another one in every
+/// row.
+pub(super) fn default_value(state: &SessionState, column: &Column, origin: &Origin) -> Result<Option<ArrayRef>, Error> {
     let data_type = column.column_type.arrow();
+    let Some(expr) = default(state, origin)? else { return Ok(Some(new_null_array(&data_type, 1))) };
+    let nothing = DFSchema::empty();
     let cast = expr.cast_to(&data_type, &nothing).and_then(|expr| simplified(state, expr, &nothing)).map_err(ours)?;
     let is_volatile = cast.is_volatile();
     let physical = state.create_physical_expr(cast, &nothing).map_err(ours)?;
     if is_volatile {
-        return Ok(Value::Volatile);
+        return Ok(None);
     }
     let options = RecordBatchOptions::new().with_row_count(Some(1));
     let row = RecordBatch::try_new_with_options(Arc::new(ArrowSchema::empty()), Vec::new(), &options);
     let array = row.map_err(Into::into).and_then(|row| physical.evaluate(&row)?.into_array(1)).map_err(ours)?;
-    if array.is_null(0) {
-        return Ok(Value::Null);
-    }
-    Ok(Value::Constant(shown(&array, 0).unwrap_or_default()))
+    Ok(Some(array))
 }
 
 /// Refuses rules that cannot be followed: expressions of other types than they should have, or over other things.

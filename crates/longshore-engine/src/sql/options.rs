@@ -112,6 +112,33 @@ impl Use {
     }
 }
 
+/// When foreign keys are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CheckTime {
+    /// As rows are loaded.
+    Unified,
+    /// When all rows are there.
+    Post,
+}
+
+fn check_time(options: &Given<'_>) -> Result<Option<CheckTime>, Error> {
+    let time = options.choice("FOREIGN_KEYS", |name| match name {
+        "unified" => Some(CheckTime::Unified),
+        "post" => Some(CheckTime::Post),
+        _ => None,
+    })?;
+    let stops = options.item("ON_ERROR").is_none_or(|item| {
+        matches!(&item.value, OptionValue::Word(word) | OptionValue::Text(word) if word.eq_ignore_ascii_case("stop"))
+    });
+    if time == Some(CheckTime::Post) && !stops {
+        return Err(options.bad(
+            "FOREIGN_KEYS",
+            "post finds a missing key when all is read, and can reject nothing then; leave it or ON_ERROR out",
+        ));
+    }
+    Ok(time)
+}
+
 /// All options, with the defaults where nothing was said.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
@@ -129,6 +156,8 @@ pub(crate) struct Options {
     pub(crate) rejects: RejectOptions,
     /// What becomes of rows whose key is there already.
     pub(crate) conflict: ConflictOptions,
+    /// When foreign keys are checked; `None` where nothing was said.
+    pub(crate) references: Option<CheckTime>,
     /// Whether the table is made if there is none.
     pub(crate) auto: bool,
     /// Types that win over those that are found out.
@@ -184,6 +213,7 @@ impl Options {
             source: SourceOptions::new(&options, place)?,
             conflict: ConflictOptions::new(&options, place, &rejects)?,
             rejects,
+            references: check_time(&options)?,
             auto: options.flag("AUTO")?.unwrap_or(false),
             types: types(&options)?,
             spelled,

@@ -32,7 +32,7 @@ use crate::datafusion::{
 };
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource};
-use crate::sql::options::{ConflictChoice, Format, MergeMode, Options, Use};
+use crate::sql::options::{CheckTime, ConflictChoice, Format, MergeMode, Options, Use};
 use crate::sql::{self, Parsed, names};
 use crate::statement::rejects::{self, Rejects};
 use crate::statement::{Context, create_from, refuse};
@@ -228,6 +228,12 @@ impl Target {
             let wanted = self.wanted(&self.fields, &fillings);
             let work = Some(context.work);
             return run_load(context, &self.table.relation, &wanted, texts, options, rules, work).await;
+        }
+        if options.references == Some(CheckTime::Unified) {
+            return Err(Error::unsupported(
+                "option FOREIGN_KEYS: unified is for texts that are loaded as they are; with WHERE, and where values are \
+                 computed or checked, foreign keys are checked when all rows are there",
+            ));
         }
         let columns = self.table.relation.schema().columns();
         let filled = self.fillings.iter().map(|(column, _)| *column);

@@ -16,10 +16,11 @@ use sqlparser::ast::{ColumnDef, CreateTable, DataType, Query, Statement, TableCo
 
 use columns::Defined;
 use keys::Keys;
-pub(crate) use keys::{Key, Role, kind_name, of_index};
+pub(crate) use keys::{Key, Role, kind_name, of_index, unused_name};
 
 use crate::catalog::{Catalog, Entry, Rules, Sequence, Table};
 use crate::sql::names;
+use crate::statement::foreign::{self, ColumnDefaults, dependents};
 use crate::statement::{Context, expression, refuse};
 use crate::{Error, Outcome, Report};
 
@@ -46,9 +47,11 @@ pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> 
     };
     let definition = definition(&name, &create.columns, &create.constraints, &is_taken)?;
     definition.check(context, &name, |name| catalog.sequence(name).is_some())?;
-    let Definition { schema, rules, sequences } = definition;
+    let Definition { schema, mut rules, sequences } = definition;
+    foreign::resolve_all(context, &name, schema.columns(), &mut rules)?;
+    let defaults = foreign::defaults(context, schema.columns(), &rules)?;
     let table = Table::new(&name, context.database.relation(&name, schema).into(), rules)?;
-    replace.insert(catalog, table, sequences)?;
+    replace.insert(catalog, table, sequences, &defaults)?;
     Ok(Outcome::done("CREATE TABLE"))
 }
 
@@ -76,7 +79,7 @@ async fn create_as(
     let schema = schema_of_query(name, rows.schema(), given)?;
     let relation = Arc::new(context.database.relation(name, schema));
     let rows = queries.append(rows, &relation, context.control).await?;
-    replace.insert(&context.database.catalog, Table::new(name, relation, Rules::default())?, Vec::new())?;
+    replace.insert(&context.database.catalog, Table::new(name, relation, Rules::default())?, Vec::new(), &None)?;
     Ok(Outcome::Done {
         tag: format!("SELECT {rows}"),
         report: Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() },
@@ -114,8 +117,15 @@ impl Replace {
         }
     }
 
-    /// Enters the table and the sequences that it has for itself; another session may have been faster.
-    pub(crate) fn insert(self, catalog: &Catalog, table: Table, own: Vec<Arc<Sequence>>) -> Result<(), Error> {
+    /// Enters the table and the sequences that it has for itself; another session may have been faster. `defaults` are
+    /// what its foreign keys ask for.
+    pub(crate) fn insert(
+        self,
+        catalog: &Catalog,
+        table: Table,
+        own: Vec<Arc<Sequence>>,
+        defaults: &ColumnDefaults,
+    ) -> Result<(), Error> {
         let table = Arc::new(table);
         // What is replaced is freed after the catalog is open to others again.
         let _replaced = catalog.change(|entries| {
@@ -124,9 +134,11 @@ impl Replace {
                     return Ok(None);
                 }
                 self.check(existing)?;
+                dependents::check_unreferenced(entries.values(), existing.name())?;
             }
+            foreign::bind_all(entries, &table, defaults)?;
             let freed = catalog.sequences_of(&table.name, None);
-            catalog.change_sequences(|sequences| {
+            let sequenced = catalog.change_sequences(|sequences| {
                 sequences.retain(|_, sequence| !freed.iter().any(|freed| Arc::ptr_eq(freed, sequence)));
                 if sequences.contains_key(&table.name) {
                     return Err(is_sequence(&table.name, "table"));
@@ -138,8 +150,13 @@ impl Replace {
                     sequences.insert(sequence.name.clone(), sequence);
                 }
                 Ok(())
-            })?;
-            Ok(entries.insert(table.name.clone(), Entry::Table(table)))
+            });
+            sequenced.inspect_err(|_| foreign::unbind_all(&table))?;
+            let replaced = entries.insert(table.name.clone(), Entry::Table(table));
+            if let Some(Entry::Table(replaced)) = &replaced {
+                foreign::unbind_all(replaced);
+            }
+            Ok(replaced)
         })?;
         Ok(())
     }
@@ -187,6 +204,7 @@ pub(crate) fn definition(
     let Keys { keys } = Keys::new(table, &mut columns, &options, constraints)?;
     rules.keys = keys;
     columns::add_checks(table, &columns, definitions, constraints, &mut rules)?;
+    foreign::of_definitions(table, &columns, definitions, constraints, &mut rules)?;
     Ok(Definition { schema: Schema::new(columns), rules, sequences })
 }
 
@@ -259,7 +277,13 @@ fn check_names(table: &str, columns: &[Column]) -> Result<(), Error> {
 /// Refuses every clause but those of `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t (columns, constraints) [AS query]`.
 pub(crate) fn refuse_clauses(create: &CreateTable) -> Result<(), Error> {
     let is_known = |constraint: &&TableConstraint| {
-        matches!(constraint, TableConstraint::PrimaryKey(_) | TableConstraint::Unique(_) | TableConstraint::Check(_))
+        matches!(
+            constraint,
+            TableConstraint::PrimaryKey(_)
+                | TableConstraint::Unique(_)
+                | TableConstraint::Check(_)
+                | TableConstraint::ForeignKey(_)
+        )
     };
     let understood = CreateTableBuilder::new(create.name.clone())
         .or_replace(create.or_replace)
@@ -274,8 +298,7 @@ pub(crate) fn refuse_clauses(create: &CreateTable) -> Result<(), Error> {
     let clause = if create.temporary {
         "TEMPORARY".to_owned()
     } else if let Some(constraint) = create.constraints.iter().find(|constraint| !is_known(constraint)) {
-        let text = constraint.to_string();
-        if text.contains("FOREIGN KEY") { "FOREIGN KEY".to_owned() } else { text }
+        constraint.to_string()
     } else if create.like.is_some() {
         "LIKE".to_owned()
     } else if create.inherits.is_some() {

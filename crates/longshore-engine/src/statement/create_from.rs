@@ -113,6 +113,7 @@ async fn make(
             &context.database.catalog,
             Table::new(name, Arc::new(context.database.adopt(name, relation)), Rules::default())?,
             Vec::new(),
+            &None,
         )?;
         report.rows = loaded.rows;
     }

@@ -7,6 +7,7 @@ use sqlparser::ast::{CascadeOption, ObjectName, ObjectType, Truncate, TruncateId
 use crate::catalog::Entry;
 use crate::sql::names;
 use crate::sql::sequence::SequenceOptions;
+use crate::statement::foreign::{self, dependents};
 use crate::statement::{Context, sequence};
 use crate::{Error, ErrorKind, Outcome};
 
@@ -48,10 +49,21 @@ pub(crate) fn drop_objects(
             }
         }
         drop_dependents(entries, &mut dropped, cascade)?;
+        if !cascade {
+            for entry in dropped.iter().filter(|entry| matches!(entry, Entry::Table(_))) {
+                dependents::check_unreferenced(entries.values(), entry.name())?;
+            }
+        }
         let tables = dropped.iter().filter(|entry| matches!(entry, Entry::Table(_)));
         let own: Vec<_> = tables.flat_map(|table| catalog.sequences_of(table.name(), None)).collect();
         if !own.is_empty() {
             sequence::release(catalog, entries, &own, cascade)?;
+        }
+        for entry in &dropped {
+            if let Entry::Table(table) = entry {
+                dependents::drop_referring(entries.values(), &table.name)?;
+                foreign::unbind_all(table);
+            }
         }
         Ok(dropped)
     })?;
@@ -95,7 +107,6 @@ fn readers_of(entries: &BTreeMap<String, Entry>, name: &str) -> Vec<String> {
 /// Empties tables.
 pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Outcome, Error> {
     let refused = match truncate {
-        Truncate { cascade: Some(CascadeOption::Cascade), .. } => "CASCADE",
         Truncate { partitions: Some(_), .. } => "PARTITION",
         _ => "",
     };
@@ -112,6 +123,8 @@ pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Out
             None => return Err(Error::not_found(format!("table {name} does not exist"))),
         }
     }
+    let cascade = truncate.cascade == Some(CascadeOption::Cascade);
+    let tables = dependents::emptied_with(&context.database.catalog.entries(), tables, cascade)?;
     context.work.with(|transaction| tables.iter().try_for_each(|table| transaction.truncate(&table.relation)))?;
     if truncate.identity == Some(TruncateIdentityOption::Restart) {
         let restart = SequenceOptions { restart: Some(None), ..SequenceOptions::default() };

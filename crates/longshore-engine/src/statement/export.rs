@@ -169,6 +169,11 @@ fn schema_sql(catalog: &Catalog, entries: &[Entry]) -> String {
             Entry::View(view) => views.push(Arc::clone(view)),
         }
     }
+    for entry in entries {
+        if let Entry::Table(table) = entry {
+            references_sql(&mut sql, table);
+        }
+    }
     for sequence in &sequences {
         sequence_state_sql(&mut sql, sequence, of_identity.contains(&sequence.name));
     }
@@ -252,6 +257,14 @@ fn create_table_sql(sql: &mut String, catalog: &Catalog, table: &Table) {
     }
     let _ = writeln!(sql, "CREATE TABLE {name} (\n    {}\n);", parts.join(",\n    "));
     sql.push_str(&indexes);
+}
+
+/// The foreign keys of a table, for when all tables are there.
+fn references_sql(sql: &mut String, table: &Table) {
+    let columns = table.relation.schema().columns();
+    for reference in &table.rules().references {
+        let _ = writeln!(sql, "ALTER TABLE {} ADD {};", names::quoted(&table.name), reference.sql(columns));
+    }
 }
 
 fn create_view_sql(sql: &mut String, view: &View) {

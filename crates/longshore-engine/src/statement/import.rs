@@ -1,10 +1,12 @@
 //! IMPORT DATABASE: what EXPORT DATABASE has written, all of it or nothing.
 //!
 //! `schema.sql` says which tables, views and sequences to make, `load.sql` which file belongs to which table. Both are
-//! SQL that a person may read, run and change, but only CREATE TABLE, CREATE INDEX, CREATE VIEW, what makes and sets
-//! sequences, and COPY FROM are taken here, and only files of the directory itself. What was exported obeyed its rules,
-//! so CHECK is not checked again. Not here: sequences (`sequences`).
+//! SQL that a person may read, run and change, but only CREATE TABLE, CREATE INDEX, CREATE VIEW, foreign keys, what makes
+//! and sets sequences, and COPY FROM are taken here, and only files of the directory itself. What was exported obeyed its
+//! rules, so CHECK is not checked again; keys and foreign keys are. Not here: sequences (`sequences`), foreign keys
+//! (`references`).
 
+mod references;
 mod sequences;
 
 use std::collections::BTreeMap;
@@ -26,12 +28,14 @@ use crate::statement::{Context, blocking, copy, create, refuse, view};
 use crate::{Error, ErrorKind, Outcome, Report};
 
 /// What may stand in `schema.sql`.
-const TAKEN: &str = "CREATE TABLE, CREATE INDEX, CREATE VIEW, CREATE SEQUENCE, ALTER SEQUENCE and SELECT setval";
+const TAKEN: &str = "CREATE TABLE, CREATE INDEX, CREATE VIEW, ALTER TABLE ... ADD CONSTRAINT ... FOREIGN KEY, CREATE \
+                     SEQUENCE, ALTER SEQUENCE and SELECT setval";
 
 pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -> Result<Outcome, Error> {
     let started = Instant::now();
     let directory = Path::new(&statement.directory);
-    let Made { schemas, views, sequences } = read_schema(directory)?;
+    let Made { mut schemas, views, sequences } = read_schema(directory)?;
+    references::resolve(&mut schemas).map_err(|error| in_file(&directory.join(SCHEMA_FILE), &error))?;
     let files = read_load(directory, &schemas)?;
     let catalog = &context.database.catalog;
     for name in schemas.keys().chain(views.keys()).chain(sequences.keys()) {
@@ -43,7 +47,7 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
         checked.map_err(|error| in_file(&directory.join(SCHEMA_FILE), &error))?;
     }
     let mut report = Report::default();
-    let mut entries = Vec::new();
+    let mut tables = BTreeMap::new();
     for (name, Definition { schema, rules, .. }) in schemas {
         let relation = match files.get(&name) {
             None => Arc::new(context.database.relation(&name, schema)),
@@ -55,8 +59,10 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
             }
         };
         let table = blocking::run(context.control, move |_| Table::new(&name, relation, rules)).await?;
-        entries.push(Entry::Table(Arc::new(table)));
+        tables.insert(table.name.clone(), Arc::new(table));
     }
+    references::bind(context, &tables).await?;
+    let mut entries: Vec<Entry> = tables.into_values().map(Entry::Table).collect();
     entries.extend(views.into_values().map(|view| Entry::View(Arc::new(view))));
     catalog.change(|taken| {
         for entry in entries {
@@ -146,6 +152,10 @@ fn read_schema(directory: &Path) -> Result<Made, Error> {
                 }
                 Statement::CreateIndex(create) => {
                     add_index(&mut schemas, &create).map_err(|error| in_file(&path, &error))?;
+                    None
+                }
+                Statement::AlterTable(alter) => {
+                    references::add(&mut schemas, &alter).map_err(|error| in_file(&path, &error))?;
                     None
                 }
                 Statement::Query(query) => match sequences::is_set(&query) {

@@ -6,6 +6,7 @@ use sqlparser::ast::{CreateIndex, ObjectName};
 
 use crate::catalog::{Catalog, Entry, Table};
 use crate::sql::names;
+use crate::statement::foreign::dependents;
 use crate::statement::{Context, Role, blocking, create};
 use crate::{Error, ErrorKind, Outcome};
 
@@ -55,6 +56,9 @@ pub(crate) fn drop_indexes(context: &Context<'_>, if_exists: bool, names: &[Obje
                 format!("index {name} serves a constraint of table {}, and stays as long as that does", table.name),
             ));
         }
+    }
+    for (table, name) in &found {
+        dependents::check_key_free(table, name)?;
     }
     for (table, name) in &found {
         table.drop_key(name)?;

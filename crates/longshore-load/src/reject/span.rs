@@ -166,9 +166,10 @@ impl SpanRejects {
             Fault::Bad(bad) => self.add_row(work, piece, bad, defects_before, explain),
             Fault::Violation(violation) => {
                 let (start, end) = piece.record(violation.row);
-                let (row, reason) = (violation.row, violation.reason.clone());
+                let &RowViolation { row, kind, ref reason, remedy } = *violation;
                 let (start, end) = (start as u32, end as u32);
-                let defect = Defect { row, start, end, kind: DefectKind::Check, reason, remedy: String::new() };
+                let (reason, remedy) = (reason.clone(), remedy.to_owned());
+                let defect = Defect { row, start, end, kind, reason, remedy };
                 self.add_defect(work, piece, &defect, defects_before)
             }
         }

@@ -239,7 +239,9 @@ impl Alteration {
         if !slots.is_empty() {
             table.adopt(slots);
         }
-        roomy.into_iter().for_each(|at| table.list(at));
+        for at in roomy {
+            table.list(at);
+        }
         let before = self.table.indexes();
         for KeptIndex { from, name, columns } in indexes {
             let index = before.iter().find(|index| index.name() == *from);

@@ -96,7 +96,6 @@ impl<'r> Append<'r> {
             failed: None,
         };
         let beside = (kind == MergeKind::Chunk).then(|| Beside::new(table)).filter(|beside| !beside.is_idle());
-        let _under_way = UnderWay::new(table);
         let is_keyed = table.indexes().iter().any(|index| index.uniqueness() == Uniqueness::Unique);
         Append {
             table,
@@ -104,7 +103,7 @@ impl<'r> Append<'r> {
             state: Mutex::new(state),
             copied: Condvar::new(),
             beside,
-            _under_way,
+            _under_way: UnderWay::new(table),
             interleave: None,
             is_keyed,
         }

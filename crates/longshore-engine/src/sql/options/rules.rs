@@ -312,6 +312,14 @@ pub const OPTIONS: &[OptionRule] = &[
         "none",
         "records that may be left out; one more is an error",
     ),
+    rule(
+        "FOREIGN_KEYS",
+        &[Use::CopyFrom],
+        "`unified`, `post`",
+        "`unified` where it can be",
+        "whether foreign keys are checked as rows are loaded, or when all are there",
+    )
+    .one_of(&["unified", "post"]),
     rule("DRY_RUN", LOADING, "`true`, `false`", "`false`", "check everything, load nothing").one_of(&["true", "false"]),
     rule(
         "AUTO",

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use longshore_load::{TextOptions, load_interleaved, load_into};
+use longshore_load::{Conflicts, LoadError, TextOptions, load_interleaved, load_into};
 use longshore_storage::Relation;
 
 use super::conflict;
 use super::rules::LoadRules;
 use crate::datafusion::{TextInput, Texts, Wanted, find_files};
-use crate::sql::options::{MergeMode, Options};
+use crate::sql::options::{CheckTime, MergeMode, Options};
 use crate::statement::rejects::{self, Rejects};
 use crate::statement::{Context, blocking};
 use crate::transaction::Work;
@@ -60,6 +60,13 @@ async fn load_inputs(
     let tuning = options.tuned(context.database.config.tuning());
     let into = Arc::clone(relation);
     let (dry_run, interleaves) = (options.rejects.dry_run, options.merge_mode == MergeMode::Interleaved);
+    let checks = match work {
+        Some(work) if is_checked_on_the_way(options, &text)? => {
+            work.with(|transaction| Ok(transaction.reference_checks(relation)))?.map(Arc::new)
+        }
+        _ => None,
+    };
+    text.references.clone_from(&checks);
     let work = work.map(Arc::clone);
     let loaded = blocking::run(context.control, move |control| {
         let files = inputs.iter().map(TextInput::file).collect();
@@ -73,7 +80,14 @@ async fn load_inputs(
                 }
                 Some(work) => {
                     let loaded = load_into(files, &into, &text, &tuning, control)?;
-                    work.with_any(|transaction| loaded.commit_in(transaction))?
+                    work.with_any(|transaction| {
+                        let since = transaction.writes();
+                        let report = loaded.commit_in(transaction)?;
+                        if let Some(checks) = &checks {
+                            transaction.note_checked(since, checks);
+                        }
+                        Ok::<_, LoadError>(report)
+                    })?
                 }
                 None => longshore_load::copy_from(files, &into, &text, &tuning, control)?,
             }
@@ -86,4 +100,17 @@ async fn load_inputs(
     let rows = if dry_run { 0 } else { loaded.rows + loaded.updated };
     let report = Report { rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
     Ok((report, notice))
+}
+
+/// Whether foreign keys are checked while the text is read. Where rows go to the table on the way or take the place of
+/// others, they are checked when all of them are there.
+fn is_checked_on_the_way(options: &Options, text: &TextOptions) -> Result<bool, Error> {
+    let can_be = options.merge_mode == MergeMode::Short && text.conflicts == Conflicts::default();
+    match options.references {
+        Some(CheckTime::Unified) if !can_be => Err(Error::unsupported(
+            "option FOREIGN_KEYS: unified does not go with MERGE_MODE interleaved and ON_CONFLICT; leave one of them out",
+        )),
+        Some(CheckTime::Post) => Ok(false),
+        Some(CheckTime::Unified) | None => Ok(can_be),
+    }
 }

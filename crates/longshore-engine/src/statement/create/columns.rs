@@ -96,7 +96,10 @@ fn said(name: &str, definition: &ColumnDef) -> Result<Said, Error> {
                 false
             }
             // Of these, others take care.
-            ColumnOption::PrimaryKey(_) | ColumnOption::Unique(_) | ColumnOption::Check(_) => continue,
+            ColumnOption::PrimaryKey(_)
+            | ColumnOption::Unique(_)
+            | ColumnOption::Check(_)
+            | ColumnOption::ForeignKey(_) => continue,
             ColumnOption::Default(expr) => {
                 if said.default.replace(expr.clone()).is_some() {
                     return Err(Error::invalid(format!("column {name} has two defaults; keep one of them")));
@@ -146,7 +149,6 @@ fn serial_type(data_type: &DataType) -> Option<ColumnType> {
 
 fn option_name(option: &ColumnOption) -> String {
     match option {
-        ColumnOption::ForeignKey(_) => "REFERENCES".to_owned(),
         ColumnOption::Generated { .. } => "GENERATED AS (expression)".to_owned(),
         ColumnOption::Collation(_) => "COLLATE".to_owned(),
         other => other.to_string(),

@@ -1,0 +1,402 @@
+//! FOREIGN KEY: what the constraints of a statement mean, and how tables come to obey them.
+//!
+//! What is written is a [`Reference`] among the rules of the table, by names; what is enforced is a foreign key of its
+//! relation, by columns and the index of the key that is referred to (`longshore-storage`). The two have the same name,
+//! and are made and given up together ([`bind`], [`unbind`]).
+//!
+//! Not here: which rows obey (`longshore_storage::Transaction::settle`), dropping and emptying tables that others refer
+//! to ([`dependents`]).
+
+pub(crate) mod dependents;
+mod settle;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use longshore_storage::{Column, Datum, ReferenceAction, ReferenceMatch, ReferenceRules, Relation};
+use sqlparser::ast::{
+    ColumnDef, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind, DeferrableInitial,
+    ForeignKeyConstraint, Ident, ReferentialAction, TableConstraint,
+};
+
+pub(crate) use settle::settle;
+
+use crate::catalog::{Entry, Reference, Rules, Table};
+use crate::sql::names;
+use crate::statement::create::unused_name;
+use crate::statement::{Context, Key};
+use crate::{Error, ErrorKind};
+
+/// The foreign keys that column definitions and constraints of the table `table` describe; `rules` are its others. Which
+/// columns they refer to, where that is not said, is found out by [`resolve`].
+pub(crate) fn of_definitions(
+    table: &str,
+    columns: &[Column],
+    definitions: &[ColumnDef],
+    constraints: &[TableConstraint],
+    rules: &mut Rules,
+) -> Result<(), Error> {
+    let of_columns = definitions.iter().flat_map(|definition| {
+        definition.options.iter().filter_map(|option| match &option.option {
+            ColumnOption::ForeignKey(key) => {
+                Some((option.name.as_ref().or(key.name.as_ref()), std::slice::from_ref(&definition.name), key))
+            }
+            _ => None,
+        })
+    });
+    let of_table = constraints.iter().filter_map(|constraint| match constraint {
+        TableConstraint::ForeignKey(key) => Some((key.name.as_ref(), key.columns.as_slice(), key)),
+        _ => None,
+    });
+    let all: Vec<(Option<&Ident>, &[Ident], &ForeignKeyConstraint)> = of_columns.chain(of_table).collect();
+    // Names that were given come first, so that no other constraint takes one of them.
+    let (named, unnamed): (Vec<_>, Vec<_>) = all.into_iter().partition(|(name, ..)| name.is_some());
+    for (name, own, key) in named.into_iter().chain(unnamed) {
+        let reference = reference_of(table, columns, name, own, key, |name| rules.has_constraint(name))?;
+        rules.references.push(reference);
+    }
+    Ok(())
+}
+
+/// The foreign key that a constraint of the table describes; `is_taken` says of names whether another constraint has
+/// them.
+pub(crate) fn reference_of(
+    table: &str,
+    columns: &[Column],
+    name: Option<&Ident>,
+    own: &[Ident],
+    key: &ForeignKeyConstraint,
+    is_taken: impl Fn(&str) -> bool,
+) -> Result<Reference, Error> {
+    refuse_characteristics(key.characteristics.as_ref())?;
+    let matching = match key.match_kind {
+        None | Some(ConstraintReferenceMatchKind::Simple) => ReferenceMatch::Simple,
+        Some(ConstraintReferenceMatchKind::Full) => ReferenceMatch::Full,
+        Some(ConstraintReferenceMatchKind::Partial) => {
+            return Err(Error::unsupported("MATCH PARTIAL is not supported; there are MATCH SIMPLE and MATCH FULL"));
+        }
+    };
+    if key.index_name.is_some() {
+        return Err(Error::unsupported("FOREIGN KEY takes no name of an index; write CONSTRAINT name before it"));
+    }
+    let mut positions = Vec::with_capacity(own.len());
+    for ident in own {
+        let name = names::identifier(ident)?;
+        let position = columns.iter().position(|column| column.name == name).ok_or_else(|| {
+            Error::not_found(format!("column {name} of table {table} does not exist, but is named in a foreign key"))
+        })?;
+        if positions.contains(&position) {
+            return Err(invalid(format!("column {name} stands twice in a foreign key of table {table}; name it once")));
+        }
+        positions.push(position);
+    }
+    let referenced = key.referred_columns.iter().map(names::identifier).collect::<Result<Vec<_>, _>>()?;
+    let name = if let Some(name) = name {
+        let name = names::identifier(name)?;
+        if is_taken(&name) {
+            return Err(Error::new(
+                ErrorKind::DuplicateObject,
+                format!("constraint {name} of table {table} exists already; choose another name"),
+            ));
+        }
+        name
+    } else {
+        let of_columns: Vec<&str> = positions.iter().map(|column| columns[*column].name.as_str()).collect();
+        unused_name(&format!("{table}_{}_fkey", of_columns.join("_")), is_taken)
+    };
+    Ok(Reference {
+        name,
+        columns: positions,
+        table: names::relation(&key.foreign_table)?,
+        referenced,
+        matching,
+        on_delete: key.on_delete.unwrap_or(ReferentialAction::NoAction),
+        on_update: key.on_update.unwrap_or(ReferentialAction::NoAction),
+    })
+}
+
+/// Finds out which columns a foreign key of the table `table` refers to, and refuses one that cannot be: `columns` are
+/// those of the table, `parent` and `keys` those of the table that it refers to.
+pub(crate) fn resolve(
+    reference: &mut Reference,
+    table: &str,
+    columns: &[Column],
+    parent: &[Column],
+    keys: &[Key],
+) -> Result<(), Error> {
+    let to = &reference.table;
+    if reference.referenced.is_empty() {
+        let primary = keys.iter().find(|key| key.role == crate::statement::Role::Primary);
+        let Some(primary) = primary else {
+            return Err(invalid(format!(
+                "there is no primary key for referenced table \"{to}\"; name the columns of a UNIQUE constraint, as in \
+                 REFERENCES {to} (a)"
+            )));
+        };
+        reference.referenced = primary.columns.iter().map(|column| parent[*column].name.clone()).collect();
+    }
+    let positions = positions(reference, parent)?;
+    if positions.len() != reference.columns.len() {
+        return Err(invalid(format!(
+            "number of referencing and referenced columns for foreign key disagree: {} of table {table} refer to {} of \
+             table {to}",
+            reference.columns.len(),
+            positions.len()
+        )));
+    }
+    if key_of(&positions, keys).is_none() {
+        return Err(invalid(format!(
+            "there is no unique constraint matching given keys for referenced table \"{to}\"; make ({}) its PRIMARY KEY \
+             or UNIQUE",
+            reference.referenced.join(", ")
+        )));
+    }
+    for (own, referenced) in reference.columns.iter().zip(&positions) {
+        let (own, referenced) = (&columns[*own], &parent[*referenced]);
+        if !Relation::can_refer(own, referenced) {
+            return Err(Error::new(
+                ErrorKind::TypeMismatch,
+                format!(
+                    "foreign key constraint \"{}\" cannot be implemented: Key columns \"{}\" of the referencing table and \
+                     \"{}\" of the referenced table are of incompatible types: {} and {}; give them the same type",
+                    reference.name, own.name, referenced.name, own.column_type, referenced.column_type
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The places of the columns that are referred to.
+fn positions(reference: &Reference, parent: &[Column]) -> Result<Vec<usize>, Error> {
+    let mut positions = Vec::with_capacity(reference.referenced.len());
+    for name in &reference.referenced {
+        let position = parent.iter().position(|column| column.name == *name).ok_or_else(|| {
+            Error::not_found(format!(
+                "column \"{name}\" referenced in foreign key constraint does not exist in table {}",
+                reference.table
+            ))
+        })?;
+        if positions.contains(&position) {
+            return Err(invalid(format!("column {name} stands twice in a foreign key; name it once")));
+        }
+        positions.push(position);
+    }
+    Ok(positions)
+}
+
+/// The unique key over just these columns.
+fn key_of<'k>(positions: &[usize], keys: &'k [Key]) -> Option<&'k Key> {
+    keys.iter().find(|key| {
+        key.role.is_unique()
+            && key.columns.len() == positions.len()
+            && key.columns.iter().all(|column| positions.contains(column))
+    })
+}
+
+/// The default of each of some columns, for SET DEFAULT; `None` where no action asks for them.
+pub(crate) type ColumnDefaults = Option<Vec<(usize, Default)>>;
+
+/// What a column gets by SET DEFAULT.
+#[derive(Clone, Debug)]
+pub(crate) enum Default {
+    /// One value, in the only row of an array.
+    Value(arrow_array::ArrayRef, longshore_storage::ColumnType),
+    /// Another one in every row.
+    Volatile,
+}
+
+/// Lets the relation of a table obey a foreign key that is among its rules, or is going to be. Its columns are known
+/// ([`resolve`]). Unless `is_trusted`, all rows are checked, on all threads.
+pub(crate) fn bind(
+    table: &Table,
+    reference: &Reference,
+    parent: &Table,
+    defaults: ColumnDefaults,
+    is_trusted: bool,
+) -> Result<(), Error> {
+    let positions = positions(reference, parent.relation.schema().columns())?;
+    let rules = parent.rules();
+    let key = key_of(&positions, &rules.keys)
+        .ok_or_else(|| Error::internal(format!("the key that {} refers to is not there", reference.name)))?;
+    let index = parent.relation.indexes().into_iter().find(|index| index.name() == key.name);
+    let index = index.ok_or_else(|| Error::internal(format!("the index of {} is not there", key.name)))?;
+    let rules = ReferenceRules {
+        name: reference.name.clone(),
+        columns: reference.columns.iter().copied().zip(positions).collect(),
+        matching: reference.matching,
+        on_delete: action(reference.on_delete),
+        on_update: action(reference.on_update),
+        defaults: defaults.map(|defaults| -> Arc<longshore_storage::Defaults> {
+            Arc::new(move |column, take| match defaults.iter().find(|(of, _)| *of == column) {
+                Some((_, Default::Value(array, column_type))) => {
+                    take(crate::datafusion::datum(array, *column_type, 0));
+                    Ok(())
+                }
+                Some((_, Default::Volatile)) => {
+                    Err("it is another one for every row, which SET DEFAULT does not support".to_owned())
+                }
+                None => {
+                    take(Datum::Null);
+                    Ok(())
+                }
+            })
+        }),
+    };
+    table.relation.add_foreign_key(rules, &parent.relation, &index, is_trusted)?;
+    Ok(())
+}
+
+/// Lets the relation of a table no longer obey the foreign key of a name.
+pub(crate) fn unbind(table: &Table, name: &str) {
+    for key in table.relation.foreign_keys().iter().filter(|key| key.name() == name) {
+        table.relation.drop_foreign_key(key);
+    }
+}
+
+/// Lets an empty table that is not in the catalog yet obey its foreign keys, to the tables of the catalog and to itself.
+/// If one cannot be, none is.
+pub(crate) fn bind_all(
+    entries: &BTreeMap<String, Entry>,
+    table: &Table,
+    defaults: &ColumnDefaults,
+) -> Result<(), Error> {
+    let rules = table.rules();
+    for (at, reference) in rules.references.iter().enumerate() {
+        let bound = if reference.table == table.name {
+            bind(table, reference, table, defaults.clone(), true)
+        } else {
+            match entries.get(&reference.table) {
+                Some(Entry::Table(parent)) => bind(table, reference, parent, defaults.clone(), true),
+                _ => Err(no_table(&reference.table)),
+            }
+        };
+        if let Err(error) = bound {
+            rules.references[..at].iter().for_each(|bound| unbind(table, &bound.name));
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Lets the relation of a table that is dropped no longer obey any foreign key.
+pub(crate) fn unbind_all(table: &Table) {
+    for key in table.relation.foreign_keys() {
+        table.relation.drop_foreign_key(&key);
+    }
+}
+
+/// The defaults of the columns that refer, as far as a foreign key asks for them.
+pub(crate) fn defaults(context: &Context<'_>, columns: &[Column], rules: &Rules) -> Result<ColumnDefaults, Error> {
+    let sets_default =
+        |reference: &&Reference| [reference.on_delete, reference.on_update].contains(&ReferentialAction::SetDefault);
+    let mut wanted: Vec<usize> =
+        rules.references.iter().filter(sets_default).flat_map(|reference| reference.columns.clone()).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let mut found = Vec::with_capacity(wanted.len());
+    for column in wanted {
+        let described = &columns[column];
+        let queries = &context.database.queries;
+        let value = queries.default_value(described, rules.origin(column), context.work, context.control)?;
+        found.push((
+            column,
+            match value {
+                Some(array) => Default::Value(array, described.column_type),
+                None => Default::Volatile,
+            },
+        ));
+    }
+    Ok(Some(found))
+}
+
+/// Resolves the foreign keys of a table to come, whose rules are complete otherwise.
+pub(crate) fn resolve_all(
+    context: &Context<'_>,
+    table: &str,
+    columns: &[Column],
+    rules: &mut Rules,
+) -> Result<(), Error> {
+    let mut references = std::mem::take(&mut rules.references);
+    for reference in &mut references {
+        if reference.table == table {
+            resolve(reference, table, columns, columns, &rules.keys)?;
+            continue;
+        }
+        match context.database.catalog.get(&reference.table) {
+            Some(Entry::Table(parent)) => {
+                resolve(reference, table, columns, parent.relation.schema().columns(), &parent.rules().keys)?;
+            }
+            Some(Entry::View(_)) => {
+                return Err(invalid(format!("referenced relation \"{}\" is not a table", reference.table)));
+            }
+            None => return Err(no_table(&reference.table)),
+        }
+    }
+    rules.references = references;
+    Ok(())
+}
+
+pub(crate) fn no_table(name: &str) -> Error {
+    Error::not_found(format!("table {name}, which a foreign key refers to, does not exist; create it first"))
+}
+
+fn action(action: ReferentialAction) -> ReferenceAction {
+    match action {
+        ReferentialAction::NoAction => ReferenceAction::NoAction,
+        ReferentialAction::Restrict => ReferenceAction::Restrict,
+        ReferentialAction::Cascade => ReferenceAction::Cascade,
+        ReferentialAction::SetNull => ReferenceAction::SetNull,
+        ReferentialAction::SetDefault => ReferenceAction::SetDefault,
+    }
+}
+
+fn refuse_characteristics(characteristics: Option<&ConstraintCharacteristics>) -> Result<(), Error> {
+    let Some(characteristics) = characteristics else { return Ok(()) };
+    let &ConstraintCharacteristics { deferrable, initially, enforced } = characteristics;
+    if deferrable != Some(true) && initially != Some(DeferrableInitial::Deferred) && enforced != Some(false) {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!(
+        "a foreign key that is {characteristics} is not supported: foreign keys are checked when the statement ends; leave \
+         it out"
+    )))
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(ErrorKind::InvalidForeignKey, message)
+}
+
+impl Reference {
+    /// As a constraint says it, for the columns of its table: `CONSTRAINT n FOREIGN KEY (a) REFERENCES t (b) ...`.
+    pub(crate) fn sql(&self, columns: &[Column]) -> String {
+        format!("CONSTRAINT {}", self.described(columns))
+    }
+
+    /// As the shell shows it: the name, then what it demands.
+    pub(crate) fn described(&self, columns: &[Column]) -> String {
+        let own: Vec<String> = self.columns.iter().map(|column| names::quoted(&columns[*column].name)).collect();
+        let referenced: Vec<String> = self.referenced.iter().map(|name| names::quoted(name)).collect();
+        let mut sql = format!(
+            "{} FOREIGN KEY ({}) REFERENCES {} ({})",
+            names::quoted(&self.name),
+            own.join(", "),
+            names::quoted(&self.table),
+            referenced.join(", ")
+        );
+        if self.matching == ReferenceMatch::Full {
+            sql.push_str(" MATCH FULL");
+        }
+        for (event, action) in [("UPDATE", self.on_update), ("DELETE", self.on_delete)] {
+            if action != ReferentialAction::NoAction {
+                // Writing to a string cannot fail.
+                let _ = write!(sql, " ON {event} {action}");
+            }
+        }
+        sql
+    }
+}

@@ -1,0 +1,29 @@
+//! The end of a statement that has changed rows: foreign keys are seen to, and what their actions have changed is checked
+//! by the rules of the tables that it is in.
+
+use std::sync::Arc;
+
+use crate::Error;
+use crate::catalog::{Entry, Table};
+use crate::datafusion::images;
+use crate::statement::Context;
+
+/// Sees to the foreign keys of all tables that the statement has changed rows of.
+pub(crate) fn settle(context: &Context<'_>) -> Result<(), Error> {
+    let acted_on = context.work.with(longshore_storage::Transaction::settle)?;
+    for acted_on in acted_on {
+        let tables = context.database.catalog.entries().into_iter().filter_map(|entry| match entry {
+            Entry::Table(table) => Some(table),
+            Entry::View(_) => None,
+        });
+        let Some(table) = tables.into_iter().find(|table: &Arc<Table>| acted_on.key.is_of(&table.relation)) else {
+            continue;
+        };
+        let rules = table.rules();
+        let checks = context.database.queries.checks(&table, rules.checks.iter(), context.work, context.control)?;
+        if let Some(checks) = checks {
+            checks.check(&images(&context.work.snapshot(&table.relation), &acted_on.rows)?)?;
+        }
+    }
+    Ok(())
+}
