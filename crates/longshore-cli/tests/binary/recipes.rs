@@ -52,6 +52,30 @@ const PROOFS: &[Proof] = &[
         &[("file.csv", b"1,25;x\n")],
         "a,b\n1.25,x\n",
     ),
+    proof(
+        "(ON_CONFLICT keep_first)",
+        "id INTEGER PRIMARY KEY, name TEXT",
+        &[("file.csv", b"1,first\n2,x\n1,second\n")],
+        "id,name\n1,first\n2,x\n",
+    ),
+    proof(
+        "(ON_CONFLICT reject, ON_ERROR table 'rejects')",
+        "id INTEGER PRIMARY KEY, name TEXT",
+        &[("file.csv", b"1,first\n2,x\n1,second\n")],
+        "id,name\n1,first\n2,x\n",
+    ),
+    proof(
+        "(ON_CONFLICT keep_last)",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO t VALUES (1, 'old')",
+        &[("file.csv", b"1,newer\n1,newest\n")],
+        "id,name\n1,newest\n",
+    ),
+    proof(
+        "COPY t (id, price) FROM 'prices.csv' (ON_CONFLICT update)",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, price INTEGER); INSERT INTO t VALUES (1, 'old', 5)",
+        &[("prices.csv", b"1,7\n")],
+        "id,name,price\n1,old,7\n",
+    ),
     proof("(THOUSANDS_SEPARATOR ',')", "a INTEGER", &[("file.csv", b"\"1,234\"\n")], "a\n1234\n"),
     proof(
         "(THOUSANDS_SEPARATOR (price ','))",
