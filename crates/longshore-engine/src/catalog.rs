@@ -9,9 +9,10 @@ mod sequence;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-use longshore_storage::{Relation, Uniqueness};
+use longshore_storage::{Relation, Time, Uniqueness};
+use tokio::sync::{Mutex, MutexGuard};
 
 pub(crate) use rules::{Check, ColumnRule, Origin, Reference, Rules, columns_read, next_of};
 pub(crate) use sequence::{Definition as SequenceDefinition, Owner, Sequence};
@@ -24,6 +25,8 @@ pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) relation: Arc<Relation>,
     rules: RwLock<Arc<Rules>>,
+    /// What it was before it was altered, as long as somebody may see that.
+    before: Weak<Table>,
 }
 
 impl Table {
@@ -32,11 +35,34 @@ impl Table {
     pub(crate) fn new(name: &str, relation: Arc<Relation>, mut rules: Rules) -> Result<Self, Error> {
         rules.columns.resize_with(relation.schema().columns().len(), Default::default);
         let keys = std::mem::take(&mut rules.keys);
-        let table = Self { name: name.to_owned(), relation, rules: RwLock::new(Arc::new(rules)) };
+        let rules = RwLock::new(Arc::new(rules));
+        let table = Self { name: name.to_owned(), relation, rules, before: Weak::new() };
         for key in keys {
             table.add_key(key)?;
         }
         Ok(table)
+    }
+
+    /// What `before` becomes by being altered: of a relation that has the indexes of all keys.
+    pub(crate) fn altered(before: &Arc<Self>, name: &str, relation: Arc<Relation>, rules: Rules) -> Arc<Self> {
+        let before = Arc::downgrade(before);
+        Arc::new(Self { name: name.to_owned(), relation, rules: RwLock::new(Arc::new(rules)), before })
+    }
+
+    /// Whether it takes the place of a table of this name.
+    pub(crate) fn replaces(&self, name: &str) -> bool {
+        self.before.upgrade().is_some_and(|before| before.name == name)
+    }
+
+    /// What the table is to who sees what was committed up to `time`.
+    pub(crate) fn at(self: &Arc<Self>, time: Time) -> Arc<Self> {
+        let mut table = Arc::clone(self);
+        while !table.relation.stands_at(time)
+            && let Some(before) = table.before.upgrade()
+        {
+            table = before;
+        }
+        table
     }
 
     /// What it demands of its rows now. A statement asks once.
@@ -124,9 +150,21 @@ pub(crate) struct Catalog {
     sequences: RwLock<BTreeMap<String, Arc<Sequence>>>,
     /// Changes so far.
     version: AtomicU64,
+    /// Held by who changes the shape of a table: its columns, constraints or indexes.
+    shapes: Mutex<()>,
 }
 
 impl Catalog {
+    /// Whether a table, view or sequence has this name.
+    pub(crate) fn is_taken(&self, name: &str) -> bool {
+        self.get(name).is_some() || self.sequence(name).is_some()
+    }
+
+    /// Keeps others from changing the shape of a table.
+    pub(crate) async fn lock_shapes(&self) -> MutexGuard<'_, ()> {
+        self.shapes.lock().await
+    }
+
     fn read<R>(&self, act: impl FnOnce(&BTreeMap<String, Entry>) -> R) -> R {
         act(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
     }

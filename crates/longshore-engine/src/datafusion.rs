@@ -219,6 +219,19 @@ impl Queries {
         concat_batches(rows.schema(), &batches).map_err(|error| ours(error.into()))
     }
 
+    /// Starts the query `statement`, which reads `table` under the name [`TARGET`], and the numbers of its rows.
+    pub(crate) async fn query_altered(
+        &self,
+        statement: Statement,
+        table: &Table,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<RowStream, Error> {
+        let planner = self.planner(work, control);
+        planner.change(table);
+        self.run_query(planner, statement, None, control).await
+    }
+
     /// The rows of the INSERT `statement`, whose target is `table`, in the types of its columns.
     pub(crate) async fn rows_to_insert(
         &self,

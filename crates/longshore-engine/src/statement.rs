@@ -4,6 +4,7 @@
 //! because `DataFusion` would lose parts of it (lengths of texts, constraints, COPY FROM). What this version cannot do
 //! is refused by name, never ignored.
 
+mod alter;
 pub(crate) mod blocking;
 mod change;
 mod copy;
@@ -38,9 +39,9 @@ use sqlparser::ast::{Expr, ObjectType, Query, Statement};
 
 use prepare::Execution;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Entry};
 use crate::datafusion::Parameters;
-use crate::prepared::{Done, Prepared, bind, literal};
+use crate::prepared::{Done, Fast, Prepared, bind, literal};
 use crate::session::{self, Streams};
 use crate::sql::sequence::{SequenceStatement, Verb};
 use crate::sql::{self, Parsed, repeated};
@@ -55,6 +56,18 @@ pub(crate) struct Context<'a> {
     pub(crate) work: &'a Arc<Work>,
     /// The values of parameters that still stand in it.
     pub(crate) parameters: Option<&'a Parameters<'a>>,
+}
+
+impl Context<'_> {
+    /// What `name` stands for to the statement's transaction.
+    pub(crate) fn entry(&self, name: &str) -> Option<Entry> {
+        self.work.entry(&self.database.catalog, name)
+    }
+
+    /// All tables and views as the statement's transaction sees them, sorted by name.
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        self.database.catalog.entries().into_iter().map(|entry| self.work.seen(entry)).collect()
+    }
 }
 
 /// What of a session its statements work with.
@@ -125,7 +138,13 @@ pub(crate) async fn execute_prepared(
     let outcome = block
         .run(nature, async |work| {
             let context = Context { database, control, work, parameters: None };
-            let fast = prepared.fast.as_ref().filter(|fast| fast.is_current(&database.catalog));
+            let known = prepared.fast.as_ref().filter(|fast| fast.is_current(&database.catalog, work));
+            // Its table was altered, or made anew.
+            let anew = match (known, &prepared.fast) {
+                (None, Some(_)) => Fast::recognise(&prepared.statement, &database.catalog),
+                _ => None,
+            };
+            let fast = known.or_else(|| anew.as_ref().filter(|fast| fast.is_current(&database.catalog, work)));
             if let (Some(fast), Some(values)) = (fast, &values) {
                 match work.with(|transaction| fast.run(transaction, values))? {
                     Done::Rows(batch) => return Ok(Outcome::Rows(RowStream::from_batch(batch))),
@@ -182,6 +201,8 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             Statement::CreateTable(_) => Nature::Definite("CREATE TABLE"),
             Statement::CreateView(_) => Nature::Definite("CREATE VIEW"),
             Statement::CreateIndex(_) => Nature::Definite("CREATE INDEX"),
+            Statement::AlterTable(_) => Nature::Definite("ALTER TABLE"),
+            Statement::AlterIndex { .. } => Nature::Definite("ALTER INDEX"),
             Statement::Drop { .. } => Nature::Definite("DROP"),
             Statement::Insert(_)
             | Statement::Update(_)
@@ -216,6 +237,8 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
         Statement::Merge(merge) => Box::pin(merge::merge(context, merge)).await,
         Statement::CreateTable(table) => Box::pin(create::create_table(context, table)).await,
         Statement::CreateIndex(create) => index::create_index(context, &create).await,
+        Statement::AlterTable(alter) => Box::pin(alter::alter_table(context, alter)).await,
+        Statement::AlterIndex { name, operation } => Box::pin(alter::alter_index(context, &name, &operation)).await,
         Statement::CreateView(view) => view::create_view(context, view).await,
         Statement::Drop {
             object_type: object_type @ (ObjectType::Table | ObjectType::View),
@@ -226,7 +249,7 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
             ..
         } => drop::drop_objects(context, object_type, if_exists, &names, cascade, temporary),
         Statement::Drop { object_type: ObjectType::Index, if_exists, names, .. } => {
-            index::drop_indexes(context, if_exists, &names)
+            index::drop_indexes(context, if_exists, &names).await
         }
         Statement::Drop { object_type: ObjectType::Sequence, if_exists, names, cascade, temporary: false, .. } => {
             sequence::drop_sequences(context, if_exists, &names, cascade)

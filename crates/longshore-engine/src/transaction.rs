@@ -5,12 +5,14 @@
 //! statement, so that SET TRANSACTION may come before. Weaker levels than snapshot isolation run as SNAPSHOT.
 //! Not here: the statements that open and end blocks (`statement/transaction.rs`), versions (`longshore-storage`).
 
+mod lookup;
 mod with;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use longshore_storage::{ColumnRange, Isolation, Relation, Savepoint, Snapshot, Transaction, Transactions};
+use longshore_storage::{ColumnRange, Isolation, Relation, Savepoint, Snapshot, Time, Transaction, Transactions};
 
+use crate::catalog::Table;
 use crate::session::LastNumbers;
 use crate::{Error, ErrorKind};
 
@@ -25,6 +27,10 @@ pub(crate) struct Modes {
 pub(crate) struct Work {
     /// `None` once it has ended.
     transaction: Mutex<Option<Transaction>>,
+    /// What it sees was committed up to then.
+    start: Time,
+    /// A table that is not in the catalog yet.
+    instead: Option<Arc<Table>>,
     /// What sequences gave its session.
     numbers: Arc<LastNumbers>,
     /// Whether the user wants nothing to be changed.
@@ -45,7 +51,8 @@ impl Work {
         } else {
             transactions.begin(modes.isolation)
         };
-        Arc::new(Self { transaction: Mutex::new(Some(transaction)), numbers: Arc::clone(numbers), forbids_changes })
+        let (start, numbers) = (transaction.view().start(), Arc::clone(numbers));
+        Arc::new(Self { transaction: Mutex::new(Some(transaction)), start, instead: None, numbers, forbids_changes })
     }
 
     /// What sequences gave its session, to be changed: refused where nothing shall be.

@@ -44,7 +44,7 @@ pub(crate) struct FoundRows {
 impl FoundRows {
     /// Reads all `rows`, of which the first counts where one is found several times; the new values are those of
     /// `columns` of `schema`, and behind them come the values of the columns `also`.
-    pub(super) async fn read(
+    pub(crate) async fn read(
         mut rows: RowStream,
         schema: &Schema,
         columns: &[usize],

@@ -10,7 +10,7 @@ use datafusion::common::{DataFusionError, Result};
 
 use super::context::{CATALOG, SCHEMA};
 use super::table::RelationTable;
-use crate::catalog::{Catalog, Entry};
+use crate::catalog::Catalog;
 use crate::transaction::Work;
 
 /// The tables and views of one statement, with the rows that its transaction sees.
@@ -47,9 +47,7 @@ impl Names {
                 return Some(Arc::clone(provider));
             }
             // Views are planned and defined before the statement that reads them.
-            let Some(Entry::Table(table)) = self.catalog.get(name) else {
-                return None;
-            };
+            let table = self.work.table(&self.catalog, name)?;
             let provider: Arc<dyn TableProvider> = Arc::new(RelationTable::new(&table, &self.work));
             known.insert(name.to_owned(), Arc::clone(&provider));
             Some(provider)

@@ -20,6 +20,7 @@ use super::{fit, number_of};
 use crate::catalog::{Catalog, Origin, Rules, Table};
 use crate::sql::names;
 use crate::statement::plain_select;
+use crate::transaction::Work;
 
 mod row;
 
@@ -88,9 +89,9 @@ impl Fast {
         }
     }
 
-    /// Whether its table is still the one of its name, and has the same rules.
-    pub(crate) fn is_current(&self, catalog: &Catalog) -> bool {
-        let table = catalog.table(&self.table.name);
+    /// Whether its table is still the one of its name to who sees what `work` does, and has the same rules.
+    pub(crate) fn is_current(&self, catalog: &Catalog, work: &Work) -> bool {
+        let table = work.table(catalog, &self.table.name);
         table.is_some_and(|table| Arc::ptr_eq(&table, &self.table) && Arc::ptr_eq(&table.rules(), &self.rules))
     }
 

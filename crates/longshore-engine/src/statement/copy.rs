@@ -110,7 +110,7 @@ pub(crate) fn check_format(options: &Options, kind: FileKind, name: &str) -> Res
 
 /// The table that COPY loads.
 fn table_of(context: &Context<'_>, name: &str) -> Result<Arc<Table>, Error> {
-    match context.database.catalog.get(name) {
+    match context.entry(name) {
         Some(Entry::Table(table)) => Ok(table),
         Some(Entry::View(_)) => Err(Error::invalid(format!("{name} is a view; COPY FROM loads tables only"))),
         None => Err(Error::not_found(format!("table {name} does not exist; create it first"))),

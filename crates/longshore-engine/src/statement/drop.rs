@@ -71,7 +71,7 @@ pub(crate) fn drop_objects(
 }
 
 /// Drops the views that read what is in `dropped`, or refuses because of them.
-fn drop_dependents(
+pub(crate) fn drop_dependents(
     entries: &mut BTreeMap<String, Entry>,
     dropped: &mut Vec<Entry>,
     cascade: bool,
@@ -116,7 +116,7 @@ pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Out
     let mut tables = Vec::new();
     for target in &truncate.table_names {
         let name = names::relation(&target.name)?;
-        match context.database.catalog.get(&name) {
+        match context.entry(&name) {
             Some(Entry::Table(table)) => tables.push(table),
             Some(Entry::View(_)) => return Err(Error::invalid(format!("{name} is a view, not a table"))),
             None if truncate.if_exists => {}

@@ -43,7 +43,7 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
     check_options(format, statement)?;
     let extension = extension(format)?;
     let started = Instant::now();
-    let entries = context.database.catalog.entries();
+    let entries = context.entries();
     let tables: Vec<(Arc<Table>, Arc<Snapshot>)> = entries
         .iter()
         .filter_map(|entry| match entry {

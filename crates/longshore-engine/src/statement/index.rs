@@ -12,6 +12,7 @@ use crate::{Error, ErrorKind, Outcome};
 
 pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex) -> Result<Outcome, Error> {
     let name = names::relation(&statement.table_name)?;
+    let _alone = context.database.catalog.lock_shapes().await;
     let table = match context.database.catalog.get(&name) {
         Some(Entry::Table(table)) => table,
         Some(Entry::View(_)) => return Err(Error::invalid(format!("{name} is a view; index the tables it reads"))),
@@ -33,7 +34,12 @@ pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex)
     Ok(Outcome::done("CREATE INDEX"))
 }
 
-pub(crate) fn drop_indexes(context: &Context<'_>, if_exists: bool, names: &[ObjectName]) -> Result<Outcome, Error> {
+pub(crate) async fn drop_indexes(
+    context: &Context<'_>,
+    if_exists: bool,
+    names: &[ObjectName],
+) -> Result<Outcome, Error> {
+    let _alone = context.database.catalog.lock_shapes().await;
     let mut found: Vec<(Arc<Table>, String)> = Vec::new();
     for name in names {
         let name = names::relation(name)?;
@@ -67,7 +73,7 @@ pub(crate) fn drop_indexes(context: &Context<'_>, if_exists: bool, names: &[Obje
 }
 
 /// The table that has an index of this name.
-fn owner(catalog: &Catalog, index: &str) -> Option<Arc<Table>> {
+pub(crate) fn owner(catalog: &Catalog, index: &str) -> Option<Arc<Table>> {
     catalog.entries().into_iter().find_map(|entry| match entry {
         Entry::Table(table) => table.rules().keys.iter().any(|key| key.name == index).then_some(table),
         Entry::View(_) => None,

@@ -25,7 +25,7 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
         return Err(Error::unsupported("INSERT INTO takes the name of a table"));
     };
     let name = names::relation(name)?;
-    let table = match context.database.catalog.get(&name) {
+    let table = match context.entry(&name) {
         None => return Err(Error::not_found(format!("table {name} does not exist"))),
         Some(Entry::View(_)) => {
             return Err(Error::unsupported(format!("{name} is a view; rows are inserted into tables only")));

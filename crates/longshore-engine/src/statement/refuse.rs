@@ -13,9 +13,6 @@ pub(crate) fn statement(statement: &Statement) -> Error {
         Statement::Lock(_) => {
             format!("{name} is not supported: transactions that are in each other's way fail instead of waiting")
         }
-        Statement::AlterTable(_) => {
-            format!("{name} is not supported yet; make the table anew with CREATE TABLE ... AS SELECT")
-        }
         Statement::Set(_) | Statement::Reset(_) => format!(
             "{name} is not supported yet: threads and memory are set when the database is opened (--threads, \
              --memory-limit); COPY has an option THREADS"

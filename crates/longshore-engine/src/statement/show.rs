@@ -22,7 +22,7 @@ pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result
         return describe_file(context, &file.value).await;
     }
     let name = names::relation(name)?;
-    let columns: Vec<(String, String, bool, Option<String>)> = match context.database.catalog.get(&name) {
+    let columns: Vec<(String, String, bool, Option<String>)> = match context.entry(&name) {
         None => return Err(Error::not_found(format!("table {name} does not exist"))),
         Some(Entry::Table(table)) => {
             let (columns, rules) = (table.relation.schema().columns().iter().enumerate(), table.rules());
@@ -78,7 +78,7 @@ pub(crate) fn show_tables(context: &Context<'_>, statement: &Statement) -> Resul
         return Err(Error::unsupported("SHOW TABLES takes no further words; it shows all tables and views"));
     }
     let views_only = matches!(statement, Statement::ShowViews { .. });
-    let mut entries = context.database.catalog.entries();
+    let mut entries = context.entries();
     entries.retain(|entry| !views_only || matches!(entry, Entry::View(_)));
     let sizes: Vec<Option<(i64, i64)>> = entries
         .iter()

@@ -45,7 +45,7 @@ pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, copy: 
 async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: &Options) -> Result<Report, Error> {
     let query = match what {
         CopyWhat::Query(query) => query,
-        CopyWhat::Table { name, columns } => match context.database.catalog.get(&name) {
+        CopyWhat::Table { name, columns } => match context.entry(&name) {
             Some(Entry::Table(table)) => {
                 let projection = positions(&name, table.relation.schema(), &columns)?;
                 let batches = TableBatches::new(context.work.snapshot(&table.relation), projection);

@@ -313,9 +313,18 @@ impl Transaction {
             return Err(Error::invalid(format!("table {name} is one of another database than the transaction")));
         }
         let current = self.database.catalog.table(name);
-        if !current.is_some_and(|current| Arc::ptr_eq(&current, &table.entry)) {
+        let seen = current.as_ref().map(|current| current.at(self.inner.view().start()));
+        if !seen.is_some_and(|seen| Arc::ptr_eq(&seen, &table.entry)) {
+            if current.is_some_and(|current| Arc::ptr_eq(&current, &table.entry)) {
+                let error = Error::new(
+                    ErrorKind::Conflict,
+                    format!("table {name} was altered since this transaction began; begin it again"),
+                );
+                self.failed = Some(error.clone());
+                return Err(error);
+            }
             return Err(Error::not_found(format!(
-                "table {name} was dropped or replaced; ask the database for it again"
+                "table {name} was dropped, replaced or altered; ask the database for it again"
             )));
         }
         self.used.push(Used { table: Arc::clone(&table.entry), changes: false });
@@ -326,7 +335,12 @@ impl Transaction {
     #[inline]
     fn noted<R>(&mut self, done: Result<R, TransactionError>) -> Result<R, Error> {
         done.map_err(|error| {
-            let ends = matches!(error, TransactionError::Conflict { .. } | TransactionError::OutOfMemory(_));
+            let ends = matches!(
+                error,
+                TransactionError::Conflict { .. }
+                    | TransactionError::Altered { retry: true, .. }
+                    | TransactionError::OutOfMemory(_)
+            );
             let error = Error::from(error);
             if ends {
                 self.failed = Some(error.clone());

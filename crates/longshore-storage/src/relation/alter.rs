@@ -166,7 +166,9 @@ impl Alteration {
         let deadline = Instant::now() + patience;
         table.await_indexes();
         table.slots.close(true);
-        table.slots.iter().for_each(|(_, slot)| slot.write().close(true));
+        for (_, slot) in table.slots.iter() {
+            slot.write().close(true);
+        }
         let stamps = table.transactions().stamps();
         for (at, slot) in table.slots.iter() {
             while let Some(row) = slot.read().uncommitted(stamps) {
@@ -309,7 +311,9 @@ impl Drop for Alteration {
             return;
         }
         self.table.slots.close(false);
-        self.table.slots.iter().for_each(|(_, slot)| slot.write().close(false));
+        for (_, slot) in self.table.slots.iter() {
+            slot.write().close(false);
+        }
         self.table.tenure.reopen();
     }
 }

@@ -38,7 +38,7 @@ impl Target {
             None => last_name(name)?,
         };
         let name = names::relation(name)?;
-        match context.database.catalog.get(&name) {
+        match context.entry(&name) {
             Some(Entry::Table(table)) => Ok(Self { table, alias: known_as }),
             Some(Entry::View(_)) => {
                 Err(Error::unsupported(format!("{name} is a view; rows are changed in tables only")))

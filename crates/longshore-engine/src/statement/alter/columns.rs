@@ -1,0 +1,253 @@
+//! Actions about columns: ADD, DROP, SET and DROP of DEFAULT and NOT NULL, TYPE.
+
+use longshore_storage::{Column, ColumnType};
+use sqlparser::ast::{
+    AlterColumnOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, DropBehavior, Expr, Ident,
+    TableConstraint,
+};
+
+use super::draft::{Draft, DraftColumn, Values};
+use crate::Error;
+use crate::catalog::Origin;
+use crate::sql::{names, types};
+use crate::statement::change::expression;
+use crate::statement::create::{self, Definition};
+use crate::statement::{Context, Role};
+
+impl Draft {
+    pub(super) fn add_column(
+        &mut self,
+        context: &Context<'_>,
+        definition: &ColumnDef,
+        if_not_exists: bool,
+    ) -> Result<(), Error> {
+        let name = names::identifier(&definition.name)?;
+        if self.position(&name).is_some() {
+            if if_not_exists {
+                return Ok(());
+            }
+            return Err(Error::exists(format!(
+                "column {name} of table {} exists already; ADD COLUMN IF NOT EXISTS ignores that",
+                self.name
+            )));
+        }
+        let at = self.columns.len();
+        let Definition { schema, mut rules, sequences } =
+            self.defined(context, std::slice::from_ref(definition), &[])?;
+        if !sequences.is_empty() {
+            return Err(Error::unsupported(format!(
+                "ADD COLUMN {name} with a sequence of its own is not supported; CREATE SEQUENCE, and add the column with \
+                 DEFAULT nextval(...)"
+            )));
+        }
+        let (column, rule) = (schema.columns()[at].clone(), rules.columns.swap_remove(at));
+        let values = match &rule.origin {
+            Origin::Default(value) => Values::Converted(Box::new(cast(value.as_ref().clone(), column.column_type)?)),
+            Origin::Null | Origin::Identity { .. } => Values::New,
+        };
+        self.columns.push(DraftColumn { column, rule, values, is_dropped: false });
+        let given = definition.options.iter().filter_map(|option| option.name.as_ref());
+        self.take_constraints(context, rules, given)
+    }
+
+    pub(super) fn drop_column(
+        &mut self,
+        ident: &Ident,
+        if_exists: bool,
+        behavior: Option<DropBehavior>,
+    ) -> Result<(), Error> {
+        let at = match self.column(ident) {
+            Ok((at, _)) => at,
+            Err(_) if if_exists => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        if self.left().len() == 1 {
+            return Err(Error::invalid(format!(
+                "table {}: its only column cannot be dropped; drop the table, or add a column first",
+                self.name
+            )));
+        }
+        self.cascades |= behavior == Some(DropBehavior::Cascade);
+        // As in PostgreSQL, what is about the column and others goes with it.
+        self.keys.retain(|key| !key.key.columns.contains(&at));
+        self.checks.retain(|check| !check.check.columns.contains(&at));
+        self.columns[at].is_dropped = true;
+        Ok(())
+    }
+
+    pub(super) fn alter_column(
+        &mut self,
+        context: &Context<'_>,
+        ident: &Ident,
+        operation: AlterColumnOperation,
+    ) -> Result<(), Error> {
+        let (at, name) = self.column(ident)?;
+        match operation {
+            AlterColumnOperation::SetNotNull => self.columns[at].column.nullable = false,
+            AlterColumnOperation::DropNotNull => {
+                self.check_may_be_null(at)?;
+                self.columns[at].column.nullable = true;
+                self.columns[at].rule.not_null = None;
+            }
+            AlterColumnOperation::SetDefault { value } => {
+                self.refuse_identity(at)?;
+                self.columns[at].rule.origin = self.default_of(context, at, value)?;
+            }
+            AlterColumnOperation::DropDefault => {
+                self.refuse_identity(at)?;
+                self.columns[at].rule.origin = Origin::Null;
+            }
+            AlterColumnOperation::SetDataType { data_type, using, .. } => {
+                self.set_type(context, at, &data_type, using)?;
+            }
+            AlterColumnOperation::AddGenerated { .. } => {
+                return Err(Error::unsupported(format!(
+                    "ALTER COLUMN {name} ADD GENERATED is not supported; set a DEFAULT nextval(...) of a sequence"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_may_be_null(&self, at: usize) -> Result<(), Error> {
+        let name = &self.columns[at].column.name;
+        let primary = self.keys.iter().find(|key| key.key.role == Role::Primary && key.key.columns.contains(&at));
+        if let Some(primary) = primary {
+            return Err(Error::invalid(format!(
+                "column {name} of table {} is part of the primary key {}, so it is NOT NULL; drop that constraint first",
+                self.name, primary.key.name
+            )));
+        }
+        Ok(())
+    }
+
+    fn refuse_identity(&self, at: usize) -> Result<(), Error> {
+        match &self.columns[at].rule.origin {
+            Origin::Identity { .. } => Err(Error::invalid(format!(
+                "column {} of table {} is GENERATED AS IDENTITY and has no other default",
+                self.columns[at].column.name, self.name
+            ))),
+            Origin::Null | Origin::Default(_) => Ok(()),
+        }
+    }
+
+    /// A default for a column of the type that it has by now.
+    fn default_of(&self, context: &Context<'_>, at: usize, value: Expr) -> Result<Origin, Error> {
+        let (name, column_type) = ("the column with a default", self.columns[at].column.column_type);
+        let options = vec![ColumnOptionDef { name: None, option: ColumnOption::Default(value) }];
+        let mut defined = self.defined(context, &[column_def(name, column_type, options)?], &[])?;
+        Ok(defined.rules.columns.swap_remove(self.columns.len()).origin)
+    }
+
+    fn set_type(
+        &mut self,
+        context: &Context<'_>,
+        at: usize,
+        data_type: &DataType,
+        using: Option<Expr>,
+    ) -> Result<(), Error> {
+        let name = self.columns[at].column.name.clone();
+        let from = self.columns[at].column.column_type;
+        let to = types::column_type(data_type)
+            .map_err(|error| Error::new(error.kind(), format!("column {name}: {error}")))?;
+        if from == to && using.is_none() {
+            return Ok(());
+        }
+        if matches!(self.columns[at].rule.origin, Origin::Identity { .. }) {
+            return Err(Error::unsupported(format!(
+                "column {name} of table {} is GENERATED AS IDENTITY, whose type does not change",
+                self.name
+            )));
+        }
+        if using.is_none() && !is_assignable(from, to) {
+            return Err(Error::invalid(format!(
+                "column {name} of table {} is {from} and does not become {to} by itself; say how, for instance USING \
+                 CAST({} AS {to})",
+                self.name,
+                names::quoted(&name)
+            )));
+        }
+        if using.is_none() && is_stored_alike(from, to) {
+            self.columns[at].column.column_type = to;
+        } else {
+            let value = using.unwrap_or_else(|| Expr::Identifier(Ident::with_quote('"', &name)));
+            let value = cast(value, to)?;
+            self.columns[at].column.column_type = to;
+            self.columns[at].values = Values::Converted(Box::new(value));
+            for key in self.keys.iter_mut().filter(|key| key.key.columns.contains(&at)) {
+                key.from = None;
+            }
+            for check in self.checks.iter_mut().filter(|check| check.check.columns.contains(&at)) {
+                check.is_new = true;
+            }
+        }
+        if let Origin::Default(default) = self.columns[at].rule.origin.clone() {
+            self.columns[at].rule.origin = self.default_of(context, at, *default)?;
+        }
+        Ok(())
+    }
+
+    /// What CREATE TABLE would make of the columns that there are, of further ones, and of constraints. Columns have the
+    /// numbers that they have here.
+    pub(super) fn defined(
+        &self,
+        context: &Context<'_>,
+        further: &[ColumnDef],
+        constraints: &[TableConstraint],
+    ) -> Result<Definition, Error> {
+        let described = self.described().into_iter().enumerate().map(|(at, Column { name, column_type, .. })| {
+            // No statement names it so.
+            let name = if self.columns[at].is_dropped { format!("\u{1}dropped {at}") } else { name };
+            column_def(&name, column_type, Vec::new())
+        });
+        let mut columns = described.collect::<Result<Vec<_>, Error>>()?;
+        columns.extend(further.iter().cloned());
+        let catalog = &context.database.catalog;
+        let defined = create::definition(&self.name, &columns, constraints, &|name| catalog.is_taken(name))?;
+        defined.check(context, &self.name, |name| catalog.sequence(name).is_some())?;
+        Ok(defined)
+    }
+}
+
+fn cast(value: Expr, column_type: ColumnType) -> Result<Expr, Error> {
+    let mut cast = expression(&format!("CAST(NULL AS {column_type})"))?;
+    if let Expr::Cast { expr, .. } = &mut cast {
+        **expr = value;
+    }
+    Ok(cast)
+}
+
+fn column_def(name: &str, column_type: ColumnType, options: Vec<ColumnOptionDef>) -> Result<ColumnDef, Error> {
+    match expression(&format!("CAST(NULL AS {column_type})"))? {
+        Expr::Cast { data_type, .. } => Ok(ColumnDef { name: Ident::with_quote('"', name), data_type, options }),
+        other => Err(Error::internal(format!("a CAST expected, found {other}"))),
+    }
+}
+
+/// Whether values of a type become those of another one without being asked to, as an INSERT lets them in PostgreSQL.
+fn is_assignable(from: ColumnType, to: ColumnType) -> bool {
+    use ColumnType::{
+        BigInt, Char, Date, Decimal, Double, Integer, Real, SmallInt, Text, Timestamp, TimestampTz, Varchar,
+    };
+    let is_number = |of| matches!(of, SmallInt | Integer | BigInt | Decimal { .. } | Real | Double);
+    let is_text = |of| matches!(of, Char(_) | Varchar(_) | Text);
+    let is_moment = |of| matches!(of, Date | Timestamp | TimestampTz);
+    from == to
+        || is_text(to)
+        || is_number(from) && is_number(to)
+        || is_moment(from) && is_moment(to)
+        || matches!((from, to), (Timestamp | TimestampTz, ColumnType::Time))
+}
+
+/// Whether every value of a type is stored as the same value of another one.
+fn is_stored_alike(from: ColumnType, to: ColumnType) -> bool {
+    use ColumnType::{Decimal, Text, Varchar};
+    match (from, to) {
+        (Varchar(_), Text) => true,
+        (Varchar(before), Varchar(after)) => before <= after,
+        (Decimal { precision: before, scale }, Decimal { precision: after, scale: same }) => {
+            scale == same && before <= after && from.physical() == to.physical()
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,96 @@
+//! Actions about constraints: ADD and DROP.
+
+use sqlparser::ast::{Ident, TableConstraint};
+
+use super::draft::{Draft, DraftCheck, DraftKey};
+use crate::Error;
+use crate::catalog::Rules;
+use crate::sql::names;
+use crate::statement::create::unused_name;
+use crate::statement::index::owner;
+use crate::statement::{Context, Role};
+
+impl Draft {
+    pub(super) fn add_constraint(&mut self, context: &Context<'_>, constraint: &TableConstraint) -> Result<(), Error> {
+        let given = match constraint {
+            TableConstraint::PrimaryKey(key) => &key.name,
+            TableConstraint::Unique(key) => &key.name,
+            TableConstraint::Check(check) => &check.name,
+            other => return Err(Error::unsupported(format!("ALTER TABLE ... ADD {other} is not supported"))),
+        };
+        let defined = self.defined(context, &[], std::slice::from_ref(constraint))?;
+        self.take_constraints(context, defined.rules, given.iter())
+    }
+
+    /// Takes in the constraints of rules, of columns of the same numbers. Of their names some are `given`, and must be
+    /// free; others give way.
+    pub(super) fn take_constraints<'a>(
+        &mut self,
+        context: &Context<'_>,
+        rules: Rules,
+        given: impl Iterator<Item = &'a Ident>,
+    ) -> Result<(), Error> {
+        let given = given.map(names::identifier).collect::<Result<Vec<_>, Error>>()?;
+        for mut check in rules.checks {
+            check.name = self.free_name(context, check.name, &given)?;
+            self.checks.push(DraftCheck { check, is_new: true });
+        }
+        for mut key in rules.keys {
+            if key.role == Role::Primary {
+                if let Some(primary) = self.keys.iter().find(|key| key.key.role == Role::Primary) {
+                    return Err(Error::invalid(format!(
+                        "table {} has the primary key {} already; drop it first, or make the new one UNIQUE",
+                        self.name, primary.key.name
+                    )));
+                }
+                key.columns.iter().for_each(|column| self.columns[*column].column.nullable = false);
+            }
+            key.name = self.free_name(context, key.name, &given)?;
+            self.keys.push(DraftKey { key, from: None });
+        }
+        Ok(())
+    }
+
+    fn free_name(&self, context: &Context<'_>, name: String, given: &[String]) -> Result<String, Error> {
+        let is_index =
+            |name: &str| owner(&context.database.catalog, name).is_some_and(|of| of.name != self.before.name);
+        if !given.contains(&name) {
+            return Ok(unused_name(&name, |name| self.has_constraint(name) || is_index(name)));
+        }
+        if self.has_constraint(&name) {
+            return Err(Error::exists(format!(
+                "constraint {name} of table {} exists already; choose another name, or drop it first",
+                self.name
+            )));
+        }
+        Ok(name)
+    }
+
+    pub(super) fn drop_constraint(&mut self, ident: &Ident, if_exists: bool) -> Result<(), Error> {
+        let name = names::identifier(ident)?;
+        if let Some(at) = self.keys.iter().position(|key| key.key.name == name) {
+            if !matches!(self.keys[at].key.role, Role::Primary | Role::Unique) {
+                return Err(Error::invalid(format!("{name} is an index, not a constraint; use DROP INDEX")));
+            }
+            self.keys.remove(at);
+            return Ok(());
+        }
+        let checks = self.checks.len();
+        self.checks.retain(|check| check.check.name != name);
+        if self.checks.len() < checks {
+            return Ok(());
+        }
+        if let Some(column) = self.columns.iter_mut().find(|column| column.rule.not_null.as_ref() == Some(&name)) {
+            column.rule.not_null = None;
+            column.column.nullable = true;
+            return Ok(());
+        }
+        if if_exists {
+            return Ok(());
+        }
+        Err(Error::not_found(format!(
+            "constraint {name} of table {} does not exist; DROP CONSTRAINT IF EXISTS ignores that",
+            self.name
+        )))
+    }
+}

@@ -1,0 +1,140 @@
+//! What an ALTER TABLE makes of a table: columns and rules, before there is a relation of them.
+//!
+//! Columns keep their numbers while the draft is worked on: those that are dropped stay in the list, marked, and new
+//! ones come behind the others. Keys and checks refer to these numbers, and get the final ones in the end.
+
+use std::sync::Arc;
+
+use longshore_storage::{Column, Schema};
+use sqlparser::ast::{Expr, Ident};
+
+use crate::catalog::{Check, ColumnRule, Rules, Table};
+use crate::sql::names;
+use crate::statement::Key;
+use crate::{Error, ErrorKind};
+
+/// A table to come.
+pub(super) struct Draft {
+    pub(super) before: Arc<Table>,
+    pub(super) name: String,
+    pub(super) columns: Vec<DraftColumn>,
+    pub(super) keys: Vec<DraftKey>,
+    pub(super) checks: Vec<DraftCheck>,
+    /// Whether views that read what is dropped are dropped, too.
+    pub(super) cascades: bool,
+}
+
+pub(super) struct DraftColumn {
+    pub(super) column: Column,
+    pub(super) rule: ColumnRule,
+    pub(super) values: Values,
+    pub(super) is_dropped: bool,
+}
+
+/// Where the values of a column come from.
+pub(super) enum Values {
+    /// They are those of the table's column of the same number.
+    Kept,
+    /// NULL.
+    New,
+    /// An expression over the columns of the table as it was.
+    Converted(Box<Expr>),
+}
+
+pub(super) struct DraftKey {
+    pub(super) key: Key,
+    /// The name of the table's index that it keeps.
+    pub(super) from: Option<String>,
+}
+
+pub(super) struct DraftCheck {
+    pub(super) check: Check,
+    /// Whether all rows are to be looked at.
+    pub(super) is_new: bool,
+}
+
+impl Draft {
+    pub(super) fn new(before: Arc<Table>) -> Self {
+        let rules = before.rules();
+        let columns = before.relation.schema().columns().iter().zip(&rules.columns).map(|(column, rule)| DraftColumn {
+            column: column.clone(),
+            rule: rule.clone(),
+            values: Values::Kept,
+            is_dropped: false,
+        });
+        let keys = rules.keys.iter().map(|key| DraftKey { from: Some(key.name.clone()), key: key.clone() });
+        let checks = rules.checks.iter().map(|check| DraftCheck { check: check.clone(), is_new: false });
+        Self {
+            name: before.name.clone(),
+            columns: columns.collect(),
+            keys: keys.collect(),
+            checks: checks.collect(),
+            cascades: false,
+            before,
+        }
+    }
+
+    /// The number of the column of a name.
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| !column.is_dropped && column.column.name == name)
+    }
+
+    /// The number and the name of a column that there must be.
+    pub(super) fn column(&self, ident: &Ident) -> Result<(usize, String), Error> {
+        let name = names::identifier(ident)?;
+        match self.position(&name) {
+            Some(at) => Ok((at, name)),
+            None => {
+                Err(Error::new(ErrorKind::NotFound, format!("column {name} of table {} does not exist", self.name)))
+            }
+        }
+    }
+
+    /// All columns as a constraint may name them; those that are dropped have a name that no statement can write.
+    pub(super) fn described(&self) -> Vec<Column> {
+        let described = self.columns.iter().map(|column| {
+            if column.is_dropped {
+                Column { name: String::new(), ..column.column.clone() }
+            } else {
+                column.column.clone()
+            }
+        });
+        described.collect()
+    }
+
+    /// Whether a constraint of the table has this name.
+    pub(super) fn has_constraint(&self, name: &str) -> bool {
+        self.keys.iter().any(|key| key.key.name == name) || self.checks.iter().any(|check| check.check.name == name)
+    }
+
+    /// The columns that are left, by their numbers here.
+    pub(super) fn left(&self) -> Vec<usize> {
+        (0..self.columns.len()).filter(|at| !self.columns[*at].is_dropped).collect()
+    }
+
+    pub(super) fn schema(&self) -> Schema {
+        Schema::new(self.left().into_iter().map(|at| self.columns[at].column.clone()).collect())
+    }
+
+    /// The rules with the final numbers of columns.
+    pub(super) fn rules(&self) -> Rules {
+        let left = self.left();
+        let renumber = |columns: &[usize]| -> Vec<usize> {
+            columns.iter().filter_map(|column| left.iter().position(|at| at == column)).collect()
+        };
+        let keys = self.keys.iter().map(|key| Key { columns: renumber(&key.key.columns), ..key.key.clone() });
+        let checks = self.checks.iter().map(|DraftCheck { check, .. }| Check {
+            name: check.name.clone(),
+            condition: check.condition.clone(),
+            columns: renumber(&check.columns),
+        });
+        let mut checks: Vec<Check> = checks.collect();
+        checks.sort_by(|one, other| one.name.cmp(&other.name));
+        Rules {
+            keys: keys.collect(),
+            columns: left.iter().map(|at| self.columns[*at].rule.clone()).collect(),
+            checks,
+            references: self.before.rules().references.clone(),
+        }
+    }
+}

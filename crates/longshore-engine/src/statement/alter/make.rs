@@ -1,0 +1,251 @@
+//! Makes the relation of a draft, looks whether all rows are as it says, and puts the new table in the place of the old
+//! one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use longshore_storage::{Alteration, Datum, KeptIndex, NewColumn, Relation, Schema, Uniqueness};
+use sqlparser::ast::{Expr, Ident, SelectItem, Statement, UnaryOperator};
+
+use super::draft::{Draft, Values};
+use super::views;
+use crate::catalog::{Check, Entry, Table};
+use crate::datafusion::{FoundRows, ROW_COLUMN, TARGET};
+use crate::sql::names;
+use crate::statement::change::{parsed, select_of};
+use crate::statement::drop::drop_dependents;
+use crate::statement::{Context, blocking};
+use crate::transaction::Work;
+use crate::{Error, ErrorKind};
+
+/// How long those who have written to the table, and not committed, are waited for.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Puts what a draft says in the place of the table that it is of.
+pub(super) async fn replace(context: &Context<'_>, draft: Draft) -> Result<(), Error> {
+    let before = Arc::clone(&draft.before);
+    check_unrelated(&before)?;
+    let relation = Arc::clone(&before.relation);
+    let begun = blocking::run(context.control, move |_| Ok(relation.begin_alteration(PATIENCE)?)).await;
+    let alteration = begun.map_err(|error| in_the_way(&before, error))?;
+    // Begun while nobody writes, it sees all that was written.
+    let look = context.work.beside(&context.database.transactions, None);
+    let schema = Arc::new(draft.schema());
+    let (alteration, relation) = reshape(context, &draft, &schema, alteration).await?;
+    let alteration = compute(context, &draft, &schema, alteration, &relation, &look).await?;
+    add_keys(context, &draft, &relation).await?;
+    let seen = Table::altered(&before, &draft.name, Arc::clone(&relation), draft.rules());
+    let as_altered = context.work.beside(&context.database.transactions, Some(Arc::clone(&seen)));
+    for check in draft.checks.iter().filter(|check| check.is_new) {
+        validate(context, &seen, &check.check, &as_altered).await?;
+    }
+    let views = views::dependents(context, &draft, &look, &as_altered).await?;
+    drop((look, as_altered));
+    swap(context, &draft, &seen, &views, || {
+        alteration.commit(&relation, before.clone());
+    })
+}
+
+/// The relation with the columns of the draft, those that are computed still without values, and the indexes that it
+/// keeps.
+async fn reshape(
+    context: &Context<'_>,
+    draft: &Draft,
+    schema: &Arc<Schema>,
+    alteration: Alteration,
+) -> Result<(Alteration, Arc<Relation>), Error> {
+    enum Given {
+        Kept(usize),
+        Nothing,
+        Computed,
+    }
+    let left = draft.left();
+    let mut given = Vec::with_capacity(left.len());
+    for at in &left {
+        let column = &draft.columns[*at];
+        given.push(match &column.values {
+            Values::Kept => Given::Kept(*at),
+            Values::New => Given::Nothing,
+            Values::Converted(_) => Given::Computed,
+        });
+    }
+    let keys = draft.keys.iter().filter_map(|key| {
+        let columns = key.key.columns.iter().map(|at| left.iter().position(|left| left == at));
+        Some((key.from.clone()?, key.key.name.clone(), columns.collect::<Option<Vec<_>>>()?))
+    });
+    let keys: Vec<(String, String, Vec<usize>)> = keys.collect();
+    let (name, schema) = (draft.name.clone(), Arc::clone(schema));
+    blocking::run(context.control, move |_| {
+        let columns: Vec<NewColumn<'_>> = given
+            .iter()
+            .map(|given| match given {
+                Given::Kept(at) => NewColumn::Kept(*at),
+                Given::Nothing => NewColumn::Filled(Datum::Null),
+                Given::Computed => NewColumn::Computed,
+            })
+            .collect();
+        let kept: Vec<KeptIndex<'_>> =
+            keys.iter().map(|(from, name, columns)| KeptIndex { from, name, columns }).collect();
+        let relation = alteration.reshape(&name, &schema, &columns, &kept)?;
+        Ok((alteration, Arc::new(relation)))
+    })
+    .await
+}
+
+/// Gives the columns of the draft their values that are computed row by row.
+async fn compute(
+    context: &Context<'_>,
+    draft: &Draft,
+    schema: &Arc<Schema>,
+    alteration: Alteration,
+    relation: &Arc<Relation>,
+    look: &Arc<Work>,
+) -> Result<Alteration, Error> {
+    let mut statement = rows_of(&draft.before.name)?;
+    let select = select_of(&mut statement)?;
+    let mut columns = Vec::new();
+    for (position, at) in draft.left().into_iter().enumerate() {
+        let column = &draft.columns[at];
+        let value = match &column.values {
+            Values::Converted(value) => value.as_ref().clone(),
+            Values::New | Values::Kept => continue,
+        };
+        let alias = Ident::with_quote('"', format!("{} (new)", column.column.name));
+        select.projection.push(SelectItem::ExprWithAlias { expr: value, alias });
+        columns.push(position);
+    }
+    if columns.is_empty() {
+        return Ok(alteration);
+    }
+    let rows = context.database.queries.query_altered(statement, &draft.before, look, context.control).await?;
+    let found = FoundRows::read(rows, schema, &columns, &[]).await?;
+    let relation = Arc::clone(relation);
+    blocking::run(context.control, move |_| {
+        found.each(|row, values| {
+            let mut values = columns.iter().zip(values);
+            values.try_for_each(|(column, value)| alteration.compute(&relation, row, *column, value))
+        })?;
+        Ok(alteration)
+    })
+    .await
+}
+
+/// Builds the indexes of keys that are new.
+async fn add_keys(context: &Context<'_>, draft: &Draft, relation: &Arc<Relation>) -> Result<(), Error> {
+    let new = draft.rules().keys.into_iter().zip(&draft.keys).filter(|(_, key)| key.from.is_none());
+    let new: Vec<_> = new.map(|(key, _)| key).collect();
+    let relation = Arc::clone(relation);
+    blocking::run(context.control, move |_| {
+        for key in new {
+            let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
+            relation.create_index(&key.name, &key.columns, key.index, uniqueness)?;
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Looks whether all rows are as a check wants them.
+async fn validate(context: &Context<'_>, table: &Table, check: &Check, work: &Arc<Work>) -> Result<(), Error> {
+    let mut statement = rows_of(&table.name)?;
+    let condition = Box::new(Expr::Nested(Box::new(check.condition.clone())));
+    select_of(&mut statement)?.selection = Some(Expr::UnaryOp { op: UnaryOperator::Not, expr: condition });
+    if let Statement::Query(query) = &mut statement {
+        let Statement::Query(first) = parsed("SELECT 1 ORDER BY 1 LIMIT 1")? else {
+            return Err(Error::internal("a query expected"));
+        };
+        (query.order_by, query.limit_clause) = (first.order_by, first.limit_clause);
+    }
+    let rows = context.database.queries.query_altered(statement, table, work, context.control).await?;
+    let found = FoundRows::read(rows, table.relation.schema(), &[], &[]).await?.row_ids();
+    let Some(row) = found.first() else { return Ok(()) };
+    Err(Error::new(
+        ErrorKind::Check,
+        format!(
+            "check constraint {} of table {} is violated by row {row}, {}; CHECK ({})",
+            check.name,
+            table.name,
+            table.relation.described(*row)?,
+            check.condition
+        ),
+    ))
+}
+
+/// A query of the numbers of all rows of the table [`TARGET`], which it calls `name`.
+fn rows_of(name: &str) -> Result<Statement, Error> {
+    let (name, row, target) = (names::quoted(name), names::quoted(ROW_COLUMN), names::quoted(TARGET));
+    parsed(&format!("SELECT {name}.{row} FROM {target} AS {name}"))
+}
+
+/// Enters the new table in the catalog, which `publish` makes the one that new transactions see, and lets what knows the
+/// table by name follow.
+fn swap(
+    context: &Context<'_>,
+    draft: &Draft,
+    table: &Arc<Table>,
+    views: &[String],
+    publish: impl FnOnce(),
+) -> Result<(), Error> {
+    let catalog = &context.database.catalog;
+    let before = &draft.before;
+    // What is dropped is freed after the catalog is open to others again.
+    let _dropped = catalog.change(|entries| {
+        match entries.get(&before.name) {
+            Some(Entry::Table(found)) if Arc::ptr_eq(found, before) => {}
+            _ => {
+                return Err(Error::new(
+                    ErrorKind::Conflict,
+                    format!("table {} was dropped or replaced meanwhile; try again", before.name),
+                ));
+            }
+        }
+        if table.name != before.name && entries.contains_key(&table.name) {
+            return Err(Error::exists(format!("the name {} is taken; choose another one", table.name)));
+        }
+        check_unrelated(before)?;
+        let mut dropped: Vec<Entry> = views.iter().filter_map(|view| entries.remove(view)).collect();
+        drop_dependents(entries, &mut dropped, true)?;
+        dropped.extend(entries.remove(&before.name));
+        let gone = draft.columns.iter().filter(|column| column.is_dropped);
+        let gone: Vec<_> = gone.flat_map(|of| catalog.sequences_of(&before.name, Some(&of.column.name))).collect();
+        catalog.change_sequences(|sequences| {
+            sequences.retain(|_, sequence| !gone.iter().any(|gone| Arc::ptr_eq(gone, sequence)));
+            Ok(())
+        })?;
+        entries.insert(table.name.clone(), Entry::Table(Arc::clone(table)));
+        Ok(dropped)
+    })?;
+    publish();
+    Ok(())
+}
+
+/// Refuses tables with foreign keys, and those that others refer to: storage holds both ends by their relations, and an
+/// altered table has another one.
+fn check_unrelated(table: &Table) -> Result<(), Error> {
+    let (own, others) = (table.relation.foreign_keys(), table.relation.referenced_by());
+    let (key, way) = match (own.first(), others.first()) {
+        (Some(key), _) => (key, "has"),
+        (None, Some(key)) => (key, "is referenced by"),
+        (None, None) => return Ok(()),
+    };
+    Err(Error::unsupported(format!(
+        "table {} {way} the foreign key {}: ALTER TABLE of tables with foreign keys, or referenced by them, is not \
+         supported; make the tables anew with CREATE TABLE, and INSERT INTO ... SELECT",
+        table.name,
+        key.name()
+    )))
+}
+
+/// Why a table cannot be altered now.
+fn in_the_way(table: &Table, error: Error) -> Error {
+    if error.kind() != ErrorKind::Conflict {
+        return error;
+    }
+    Error::new(
+        ErrorKind::Conflict,
+        format!(
+            "table {} cannot be altered while another transaction changes it ({error}); end that, then try again",
+            table.name
+        ),
+    )
+}

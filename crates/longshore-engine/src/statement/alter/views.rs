@@ -1,0 +1,79 @@
+//! Views that read a table which is altered.
+//!
+//! A view is a query as text, planned anew whenever it is read. So those that read the table are planned before and
+//! after: what can be planned no more, or has other columns because the table lost one or has one of another type,
+//! depends on what went. (In PostgreSQL, a view knows columns by their numbers: there it follows a rename, and does not
+//! see a column that was added.)
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::draft::{Draft, Values};
+use crate::catalog::{Entry, View};
+use crate::statement::{Context, view};
+use crate::transaction::Work;
+use crate::{Error, ErrorKind};
+
+/// The views that go with what `draft` drops. `after` sees the table as it will be.
+pub(super) async fn dependents(
+    context: &Context<'_>,
+    draft: &Draft,
+    before: &Arc<Work>,
+    after: &Arc<Work>,
+) -> Result<Vec<String>, Error> {
+    let mut found = Vec::new();
+    let loses = draft.columns.iter().any(|column| column.is_dropped);
+    let changes = loses
+        || draft.columns.iter().zip(draft.before.relation.schema().columns()).any(|(column, before)| {
+            matches!(column.values, Values::Converted(_)) || column.column.column_type != before.column_type
+        });
+    for view in readers(context, &draft.before.name) {
+        let planned = async |work: &Arc<Work>| {
+            let context = Context { database: context.database, control: context.control, work, parameters: None };
+            let schema = view::schema(&context, &view).await?;
+            let columns = schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone()));
+            Ok::<_, Error>(columns.collect::<Vec<_>>())
+        };
+        let Ok(columns) = planned(before).await else { continue };
+        let is_same = match planned(after).await {
+            Ok(after) => after == columns || !changes,
+            Err(_) => false,
+        };
+        if is_same {
+            continue;
+        }
+        if loses && draft.cascades {
+            found.push(view.name.clone());
+            continue;
+        }
+        let (what, cascade) = if loses { ("dropping a column", ", or use CASCADE to drop both") } else { ("this", "") };
+        return Err(Error::new(
+            ErrorKind::Dependent,
+            format!(
+                "{what} would break view {}, which reads table {}; drop the view first{cascade}",
+                view.name, draft.before.name
+            ),
+        ));
+    }
+    Ok(found)
+}
+
+/// The views that read `name`, directly or through others.
+fn readers(context: &Context<'_>, name: &str) -> Vec<Arc<View>> {
+    let views = context.database.catalog.entries().into_iter().filter_map(|entry| match entry {
+        Entry::View(view) => Some(view),
+        Entry::Table(_) => None,
+    });
+    let views: Vec<Arc<View>> = views.collect();
+    let mut names = BTreeSet::from([name.to_owned()]);
+    let mut found: Vec<Arc<View>> = Vec::new();
+    loop {
+        let new = views.iter().filter(|view| !names.contains(&view.name));
+        let new: Vec<_> = new.filter(|view| view.reads.iter().any(|read| names.contains(read))).cloned().collect();
+        if new.is_empty() {
+            return found;
+        }
+        names.extend(new.iter().map(|view| view.name.clone()));
+        found.extend(new);
+    }
+}

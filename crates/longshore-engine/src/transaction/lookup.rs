@@ -1,0 +1,44 @@
+//! What names stand for to a transaction: a table that was altered since it began is what it was before.
+
+use std::sync::{Arc, Mutex};
+
+use longshore_storage::{Isolation, Transactions};
+
+use super::Work;
+use crate::catalog::{Catalog, Entry, Table};
+
+impl Work {
+    /// Begins a transaction that sees what is committed by now and reads only; with `instead` in the place of the table
+    /// of this name.
+    pub(crate) fn beside(&self, transactions: &Arc<Transactions>, instead: Option<Arc<Table>>) -> Arc<Self> {
+        let transaction = transactions.begin_read_only(Isolation::Snapshot);
+        let start = transaction.view().start();
+        let (transaction, numbers) = (Mutex::new(Some(transaction)), Arc::clone(&self.numbers));
+        Arc::new(Self { transaction, start, instead, numbers, forbids_changes: self.forbids_changes })
+    }
+
+    /// What `name` stands for in `catalog`; a table that was altered since it began is what it was before.
+    pub(crate) fn entry(&self, catalog: &Catalog, name: &str) -> Option<Entry> {
+        match &self.instead {
+            Some(instead) if instead.name == name => Some(Entry::Table(Arc::clone(instead))),
+            Some(instead) if instead.replaces(name) => None,
+            _ => catalog.get(name).map(|entry| self.seen(entry)),
+        }
+    }
+
+    /// The table of a name.
+    pub(crate) fn table(&self, catalog: &Catalog, name: &str) -> Option<Arc<Table>> {
+        match self.entry(catalog, name) {
+            Some(Entry::Table(table)) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// What an entry of the catalog is to it.
+    pub(crate) fn seen(&self, entry: Entry) -> Entry {
+        match entry {
+            Entry::Table(table) => Entry::Table(table.at(self.start)),
+            other @ Entry::View(_) => other,
+        }
+    }
+}
