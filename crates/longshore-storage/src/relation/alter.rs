@@ -164,7 +164,7 @@ impl Alteration {
         }
         let alteration = Alteration { table: Arc::clone(table), is_done: false };
         let deadline = Instant::now() + patience;
-        table.await_indexes();
+        table.wait_for_indexes();
         table.slots.close(true);
         for (_, slot) in table.slots.iter() {
             slot.write().close(true);

@@ -76,7 +76,7 @@ impl Table {
     }
 
     /// Waits for indexes that are being built.
-    pub(super) fn await_indexes(&self) {
+    pub(super) fn wait_for_indexes(&self) {
         drop(self.indexes_mut());
     }
 
