@@ -272,7 +272,11 @@ impl Run<'_> {
         let mut found = Vec::new();
         while next_batch(&self.indexes[0], &mut range, &mut found) {
             for _ in 0..self.choices.byte() % 8 {
-                if self.choices.byte().is_multiple_of(2) { self.insert() } else { self.remove() }
+                if self.choices.byte().is_multiple_of(2) {
+                    self.insert()
+                } else {
+                    self.remove()
+                }
                 let now = within(&self.model);
                 always.retain(|entry| now.contains(entry));
                 ever.extend(now);
