@@ -33,6 +33,7 @@ mod sequences;
 mod statistics;
 mod table;
 mod terms;
+mod values;
 mod workers;
 
 use std::path::Path;
@@ -426,7 +427,7 @@ impl Queries {
         Ok(match files {
             // What is wrong with values is wrong in the query; all else is in the files.
             Some(files) => rows.with_errors(move |error| match error.kind() {
-                ErrorKind::Data => error,
+                ErrorKind::Data | ErrorKind::InvalidText | ErrorKind::OutOfRange => error,
                 _ => error.of_file(&files),
             }),
             None => rows,

@@ -52,6 +52,10 @@ pub enum ErrorKind {
     Generated,
     /// A value that is out of bounds.
     OutOfRange,
+    /// A text that is no value of the type that it is to become.
+    InvalidText,
+    /// A division by zero.
+    DivisionByZero,
     /// A sequence has no more numbers.
     SequenceLimit,
     /// A state that the statement needs is not there.
@@ -107,6 +111,8 @@ impl ErrorKind {
             Self::Check => "23514",
             Self::Generated => "428C9",
             Self::OutOfRange => "22003",
+            Self::InvalidText => "22P02",
+            Self::DivisionByZero => "22012",
             Self::SequenceLimit => "2200H",
             Self::State => "55000",
             Self::DuplicateObject => "42710",
@@ -172,7 +178,13 @@ impl Error {
     pub(crate) fn of_file(self, file: &str) -> Self {
         let is_about_data = matches!(
             self.kind,
-            ErrorKind::Data | ErrorKind::Duplicate | ErrorKind::Io | ErrorKind::Damaged | ErrorKind::Internal
+            ErrorKind::Data
+                | ErrorKind::InvalidText
+                | ErrorKind::OutOfRange
+                | ErrorKind::Duplicate
+                | ErrorKind::Io
+                | ErrorKind::Damaged
+                | ErrorKind::Internal
         );
         if is_about_data && !self.message.contains(file) {
             Self { message: format!("{file}: {}", self.message), ..self }

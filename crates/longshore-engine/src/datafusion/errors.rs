@@ -1,8 +1,10 @@
 //! `DataFusion`'s errors as ours, and ours through `DataFusion`.
 
+use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use longshore_load::LoadError;
+use longshore_storage::ColumnType;
 
 use super::context::{CATALOG, SCHEMA};
 use crate::{Error, ErrorKind};
@@ -32,6 +34,12 @@ pub(super) fn ours(error: DataFusionError) -> Error {
     {
         return own.clone();
     }
+    if let DataFusionError::ArrowError(arrow, _) = root
+        && let ArrowError::CastError(text) = arrow.as_ref()
+        && let Some(error) = of_cast(text)
+    {
+        return error;
+    }
     let message = message(root);
     let kind = match root {
         DataFusionError::SQL(..) => ErrorKind::Syntax,
@@ -45,6 +53,9 @@ pub(super) fn ours(error: DataFusionError) -> Error {
         }
         DataFusionError::ResourcesExhausted(_) => ErrorKind::Memory,
         DataFusionError::ArrowError(error, _) if is_of_file(error) => ErrorKind::Damaged,
+        DataFusionError::ArrowError(error, _) if matches!(**error, ArrowError::DivideByZero) => {
+            ErrorKind::DivisionByZero
+        }
         DataFusionError::ParquetError(_) => ErrorKind::Damaged,
         DataFusionError::ArrowError(..) | DataFusionError::Execution(_) => ErrorKind::Data,
         DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => ErrorKind::Io,
@@ -52,6 +63,18 @@ pub(super) fn ours(error: DataFusionError) -> Error {
         _ => ErrorKind::Internal,
     };
     Error::new(kind, message)
+}
+
+/// What Arrow says of a cast that failed, with the type's name in SQL.
+fn of_cast(text: &str) -> Option<Error> {
+    let in_sql = |arrow: &str| ColumnType::from_arrow(&arrow.parse::<DataType>().ok()?);
+    if let Some(rest) = text.strip_prefix("Cannot cast string ") {
+        let (value, arrow) = rest.rsplit_once(" to value of ")?;
+        let wanted = in_sql(arrow.strip_suffix(" type")?)?;
+        return Some(Error::new(ErrorKind::InvalidText, format!("invalid input syntax for type {wanted}: {value}")));
+    }
+    let (value, arrow) = text.strip_prefix("Can't cast value ")?.rsplit_once(" to type ")?;
+    Some(Error::new(ErrorKind::OutOfRange, format!("{value} is out of range for type {}", in_sql(arrow)?)))
 }
 
 /// Whether an error of Arrow is about the file that was read, and not about values.

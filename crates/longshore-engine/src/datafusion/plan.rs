@@ -10,6 +10,7 @@ use datafusion::common::{DFSchema, TableReference};
 use datafusion::datasource::{MemTable, ViewTable};
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
+use datafusion::logical_expr::planner::RelationPlanner;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection, Statement as PlanStatement};
 use datafusion::physical_expr::projection::ProjectionExpr;
 use datafusion::physical_plan::ExecutionPlan;
@@ -27,6 +28,7 @@ use super::interruptible::interruptible;
 use super::kept::{Bound, Plan};
 use super::names::{Names, OneSchema};
 use super::table::RelationTable;
+use super::values::ValuesInFrom;
 use super::{NamedSource, rules, sequences};
 use crate::Error;
 use crate::catalog::{Catalog, Entry, Rules, Table, View};
@@ -56,7 +58,10 @@ impl Planner {
         state.register_catalog_list(Arc::new(OneSchema(Arc::clone(&names))) as Arc<dyn CatalogProviderList>);
         state.config_mut().set_extension(Arc::clone(control));
         sequences::register(&mut state, &catalog, work);
-        state.register_relation_planner(Arc::new(files)).expect("the state of a session takes planners of relations");
+        let relations: [Arc<dyn RelationPlanner>; 2] = [Arc::new(files), Arc::new(ValuesInFrom)];
+        for planner in relations {
+            state.register_relation_planner(planner).expect("the state of a session takes planners of relations");
+        }
         state.mark_start_execution();
         Self { state: Box::new(state), catalog, names, work: Arc::clone(work) }
     }

@@ -283,10 +283,10 @@ impl fmt::Display for TransactionError {
                 f,
                 "column {column} of {relation} cannot be NOT NULL: it is NULL in row {row}, {values}; update that first"
             ),
-            TransactionError::Duplicate { relation, index, key, row, appended } => {
+            TransactionError::Duplicate { relation, index, key, appended, .. } => {
                 write!(f, "duplicate key {key} in {relation}: {index} allows it once, and ")?;
                 match appended.as_deref() {
-                    None => write!(f, "row {row} has it"),
+                    None => f.write_str("another row has it"),
                     Some(AppendedPair { first: Holder::Append(first), second }) => {
                         write!(f, "rows {} and {} of those that were to be added have it", first + 1, second + 1)
                     }
