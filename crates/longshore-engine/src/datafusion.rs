@@ -210,9 +210,7 @@ impl Queries {
         work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<RecordBatch, Error> {
-        let planner = self.planner(work, control);
-        planner.change(table);
-        let mut rows = self.run_query(planner, statement, None, control).await?;
+        let mut rows = self.query_altered(statement, table, work, control).await?;
         let mut batches = Vec::new();
         while let Some(batch) = rows.try_next().await? {
             batches.push(batch);

@@ -16,7 +16,7 @@ use crate::catalog::Entry;
 use crate::session::Streams;
 use crate::sql::copy::{CopyTarget, CopyTo, CopyWhat};
 use crate::sql::options::{Format, Options, Use};
-use crate::sql::{self, Parsed, names};
+use crate::sql::{self, Parsed, names, repeated};
 use crate::statement::copy::{check_named, positions};
 use crate::statement::{Context, blocking, refuse};
 use crate::{Error, Outcome, Report, RowStream};
@@ -44,7 +44,10 @@ pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, copy: 
 
 async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: &Options) -> Result<Report, Error> {
     let query = match what {
-        CopyWhat::Query(query) => query,
+        CopyWhat::Query(mut query) => {
+            repeated::name_apart(&mut query);
+            query
+        }
         CopyWhat::Table { name, columns } => match context.entry(&name) {
             Some(Entry::Table(table)) => {
                 let projection = positions(&name, table.relation.schema(), &columns)?;

@@ -6,7 +6,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::{PartitionBuffer, SpareValues, spare_values};
+use super::{PartitionBuffer, Physical, Region, SpareValues, spare_values};
 
 impl PartitionBuffer {
     /// As [`PartitionBuffer::advance`], but leaves out the rows `rejected`: numbers among the `rows`, ascending. `nulls`
@@ -28,16 +28,7 @@ impl PartitionBuffer {
         let mut nulls = nulls.to_vec();
         if !rejected.is_empty() {
             for (column, nulls) in self.columns.iter_mut().zip(&mut nulls) {
-                match spare_values(column.physical, &mut column.values, filled, rows) {
-                    SpareValues::U8(values) => close_gaps(values, rejected),
-                    SpareValues::I16(values) => close_gaps(values, rejected),
-                    SpareValues::I32(values) => close_gaps(values, rejected),
-                    SpareValues::I64(values) => close_gaps(values, rejected),
-                    SpareValues::I128(values) => close_gaps(values, rejected),
-                    SpareValues::F32(values) => close_gaps(values, rejected),
-                    SpareValues::F64(values) => close_gaps(values, rejected),
-                    SpareValues::Views(values) => close_gaps(values, rejected),
-                }
+                close_value_gaps(column.physical, &mut column.values, filled, rows, rejected);
                 if *nulls > 0 {
                     let first = filled / 8;
                     let bytes = (filled + rows).div_ceil(8) - first;
@@ -68,16 +59,7 @@ impl PartitionBuffer {
         }
         let rows = self.rows;
         for column in &mut self.columns {
-            match spare_values(column.physical, &mut column.values, 0, rows) {
-                SpareValues::U8(values) => close_gaps(values, rejected),
-                SpareValues::I16(values) => close_gaps(values, rejected),
-                SpareValues::I32(values) => close_gaps(values, rejected),
-                SpareValues::I64(values) => close_gaps(values, rejected),
-                SpareValues::I128(values) => close_gaps(values, rejected),
-                SpareValues::F32(values) => close_gaps(values, rejected),
-                SpareValues::F64(values) => close_gaps(values, rejected),
-                SpareValues::Views(values) => close_gaps(values, rejected),
-            }
+            close_value_gaps(column.physical, &mut column.values, 0, rows, rejected);
             if column.nulls > 0 {
                 // SAFETY: the bits of all rows were written when they were spared.
                 let bits = unsafe { column.validity.spare::<u8>(0, rows.div_ceil(8)).assume_init_mut() };
@@ -94,6 +76,20 @@ fn kept_runs(rows: usize, rejected: &[u32]) -> impl Iterator<Item = (usize, usiz
     let ends = rejected.iter().map(|&row| row as usize).chain([rows]);
     let starts = std::iter::once(0).chain(rejected.iter().map(|&row| row as usize + 1));
     starts.zip(ends).enumerate().map(|(gaps, (start, end))| (start, start - gaps, end - start))
+}
+
+/// Moves the values of the kept rows together, among the `rows` from row `from` on.
+fn close_value_gaps(physical: Physical, values: &mut Region, from: usize, rows: usize, rejected: &[u32]) {
+    match spare_values(physical, values, from, rows) {
+        SpareValues::U8(values) => close_gaps(values, rejected),
+        SpareValues::I16(values) => close_gaps(values, rejected),
+        SpareValues::I32(values) => close_gaps(values, rejected),
+        SpareValues::I64(values) => close_gaps(values, rejected),
+        SpareValues::I128(values) => close_gaps(values, rejected),
+        SpareValues::F32(values) => close_gaps(values, rejected),
+        SpareValues::F64(values) => close_gaps(values, rejected),
+        SpareValues::Views(values) => close_gaps(values, rejected),
+    }
 }
 
 fn close_gaps<T: Copy>(values: &mut [MaybeUninit<T>], rejected: &[u32]) {
