@@ -69,6 +69,13 @@ pub(crate) enum Workload {
         #[arg(long, default_value_t = tpcc::WAREHOUSES, value_parser = clap::value_parser!(u16).range(1..))]
         warehouses: u16,
     },
+    /// TPC-C over prepared SQL, serializable and snapshot (thousands of transactions a second)
+    #[cfg(feature = "queries")]
+    TpccPrepared {
+        /// Warehouses.
+        #[arg(long, default_value_t = tpcc::PREPARED_WAREHOUSES, value_parser = clap::value_parser!(u16).range(1..))]
+        warehouses: u16,
+    },
     /// TATP over the typed API, serializable and snapshot (thousands of transactions a second)
     Tatp,
     /// Inserts, updates, deletes and scans with versions (millions a second)
@@ -117,6 +124,10 @@ impl Workload {
             Workload::Memory => report("memory", "Peak memory of a load", &memory::run(settings)?),
             Workload::Wide => report("wide", "Load by number of columns", &wide::run(settings)?),
             Workload::Tpcc { warehouses } => tpcc::run(settings, *warehouses, report),
+            #[cfg(feature = "queries")]
+            Workload::TpccPrepared { warehouses } => {
+                report("tpcc-prepared", "TPC-C over prepared SQL", &tpcc::prepared::run(settings, *warehouses)?)
+            }
             Workload::Tatp => report("tatp", "TATP", &tatp::run(settings)?),
             Workload::Versions => versions::run(settings, report),
             Workload::Index => report("index", "Indexes", &index::run(settings)?),
@@ -142,6 +153,8 @@ impl Workload {
                     Workload::Memory,
                     Workload::Wide,
                     Workload::Tpcc { warehouses: tpcc::WAREHOUSES },
+                    #[cfg(feature = "queries")]
+                    Workload::TpccPrepared { warehouses: tpcc::PREPARED_WAREHOUSES },
                     Workload::Tatp,
                     Workload::Versions,
                     Workload::Index,

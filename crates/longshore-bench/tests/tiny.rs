@@ -103,6 +103,13 @@ fn tpcc() {
 }
 
 #[test]
+#[cfg(feature = "queries")]
+fn tpcc_prepared() {
+    let said = tiny("tpcc-prepared", &[]);
+    assert!(said.contains("serializable, 2 threads") && said.contains("rolled back as asked"), "{said}");
+}
+
+#[test]
 fn tatp() {
     assert!(tiny("tatp", &[]).contains("1000 subscribers, snapshot, 2 threads"));
 }

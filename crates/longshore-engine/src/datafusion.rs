@@ -56,6 +56,7 @@ use crate::catalog::{Catalog, Table};
 use crate::statement::blocking;
 use crate::transaction::Work;
 use crate::{Config, Error, ErrorKind, Report, RowStream};
+pub(crate) use access::has_plain_order;
 pub(crate) use change::{END_COLUMN, FoundRows, ROW_COLUMN, TARGET, datum, images, picked, rows_with_numbers, stacked};
 pub(crate) use columnar::{Columnar, FileKind};
 use errors::ours;

@@ -1,8 +1,9 @@
 //! Prepared statements: a statement with parameters, parsed once.
 //!
-//! A statement about one row by its whole key is recognised when it is prepared ([`fast`]) and does not pass through the
-//! query planner. Of queries, and of what finds rows for UPDATE and DELETE, the plan is kept (`datafusion/kept.rs`);
-//! every other statement, and values that its plan does not take, are planned anew with the values in place.
+//! A statement about one row by its whole key, or about few by an index, is recognised when it is prepared ([`fast`])
+//! and does not pass through the query planner. Of queries, and of what finds rows for UPDATE and DELETE, the plan is
+//! kept (`datafusion/kept.rs`); every other statement, and values that its plan does not take, are planned anew with the
+//! values in place.
 //! Not here: PREPARE and EXECUTE (`statement/prepare.rs`).
 
 mod fast;
@@ -10,6 +11,7 @@ mod fast;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_storage::{ColumnType, Datum};
 use sqlparser::ast::{CastKind, DataType, Expr, Statement, Value, Visit, VisitMut, Visitor, VisitorMut};
@@ -20,6 +22,7 @@ use crate::Error;
 use crate::catalog::Catalog;
 use crate::datafusion::Plans;
 use crate::sql::{self, Parsed, secrets, types};
+use crate::transaction::Work;
 
 /// Parameters that a statement may have.
 const PARAMETERS_MAX: usize = 65_535;
@@ -33,6 +36,8 @@ pub struct Prepared {
     pub(crate) types: Vec<DataType>,
     /// `None` if it goes through the planner.
     pub(crate) fast: Option<Fast>,
+    /// The same over its table as it was made anew or altered since.
+    anew: Mutex<Option<Arc<Fast>>>,
     /// What the planner has made of it.
     pub(crate) plans: Plans,
     /// What must stand in no message.
@@ -67,12 +72,24 @@ impl Prepared {
         let fast = Fast::recognise(&statement, catalog);
         let parameters = count.0.max(types.len());
         let secrets = secrets::values(&statement.to_string());
-        Ok(Self { statement, parameters, types, fast, plans: Plans::default(), secrets })
+        Ok(Self { statement, parameters, types, fast, anew: Mutex::default(), plans: Plans::default(), secrets })
     }
 
     /// Whether all that it asks of the planner are queries with its parameters in them.
     pub(crate) fn keeps_plans(&self) -> bool {
         matches!(self.statement, Statement::Query(_) | Statement::Update(_) | Statement::Delete(_))
+    }
+
+    /// What it is to who sees what `work` does, if its table is another one than when it was prepared: recognised once for
+    /// each change of the table.
+    pub(crate) fn fast_anew(&self, catalog: &Catalog, work: &Work) -> Option<Arc<Fast>> {
+        self.fast.as_ref()?;
+        let mut anew = self.anew.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fast) = anew.as_ref().filter(|fast| fast.is_current(catalog, work)) {
+            return Some(Arc::clone(fast));
+        }
+        let fast = Fast::recognise(&self.statement, catalog).filter(|fast| fast.is_current(catalog, work))?;
+        Some(Arc::clone(anew.insert(Arc::new(fast))))
     }
 
     /// Values as parameters of the types that were given; `None` if that takes more than to call them so.
@@ -227,9 +244,61 @@ pub(crate) fn fit(value: Datum<'_>, column_type: ColumnType) -> Option<Datum<'_>
         | (Datum::Bytes(_), ColumnType::Bytea)
         | (Datum::I32(_), ColumnType::Date)
         | (Datum::I64(_), ColumnType::Time | ColumnType::Timestamp | ColumnType::TimestampTz) => Some(value),
+        (Datum::Text(text), ColumnType::Decimal { precision, scale }) if precision <= 18 => {
+            digits(text, precision, scale).map(Datum::I64)
+        }
         (Datum::I16(value), _) => whole(value.into()),
         (Datum::I32(value), _) => whole(value.into()),
         (Datum::I64(value), _) => whole(value),
         _ => None,
+    }
+}
+
+/// The digits of a decimal number that is written plainly, such as `-12.50`; `None` for every other spelling, and for
+/// one that would have to be rounded.
+fn digits(text: &str, precision: u8, scale: u8) -> Option<i64> {
+    let (sign, unsigned) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text),
+    };
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let zeros = usize::from(scale).checked_sub(fraction.len())?;
+    if whole.is_empty() || whole.len() + fraction.len() + zeros > 18 {
+        return None;
+    }
+    let mut digits = 0_i64;
+    for byte in whole.bytes().chain(fraction.bytes()) {
+        digits = digits * 10 + i64::from(byte.is_ascii_digit().then(|| byte - b'0')?);
+    }
+    digits *= 10_i64.pow(zeros as u32);
+    (digits < 10_i64.pow(precision.into())).then_some(sign * digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_decimals_are_read_without_the_planner() {
+        for (text, expected) in [
+            ("12.5", Some(1250)),
+            ("-12.50", Some(-1250)),
+            ("0", Some(0)),
+            ("99999.99", Some(9_999_999)),
+            ("100000", None),
+            ("0.001", None),
+            (".5", None),
+            ("5.", Some(500)),
+            ("1e3", None),
+            ("", None),
+            ("-", None),
+            (" 1", None),
+            ("+1", None),
+            ("1.2.3", None),
+            ("999999999999999999999", None),
+        ] {
+            let fitted = fit(Datum::Text(text), ColumnType::Decimal { precision: 7, scale: 2 });
+            assert_eq!(fitted, expected.map(Datum::I64), "{text:?}");
+        }
     }
 }

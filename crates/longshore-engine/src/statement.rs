@@ -41,7 +41,7 @@ use prepare::Execution;
 
 use crate::catalog::{Catalog, Entry};
 use crate::datafusion::Parameters;
-use crate::prepared::{Done, Fast, Prepared, bind, literal};
+use crate::prepared::{Done, Prepared, bind, literal};
 use crate::session::{self, Streams};
 use crate::sql::sequence::{SequenceStatement, Verb};
 use crate::sql::{self, Parsed, repeated};
@@ -140,11 +140,8 @@ pub(crate) async fn execute_prepared(
             let context = Context { database, control, work, parameters: None };
             let known = prepared.fast.as_ref().filter(|fast| fast.is_current(&database.catalog, work));
             // Its table was altered, or made anew.
-            let anew = match (known, &prepared.fast) {
-                (None, Some(_)) => Fast::recognise(&prepared.statement, &database.catalog),
-                _ => None,
-            };
-            let fast = known.or_else(|| anew.as_ref().filter(|fast| fast.is_current(&database.catalog, work)));
+            let anew = if known.is_none() { prepared.fast_anew(&database.catalog, work) } else { None };
+            let fast = known.or(anew.as_deref());
             if let (Some(fast), Some(values)) = (fast, &values) {
                 match work.with(|transaction| fast.run(transaction, values))? {
                     Done::Rows(batch) => return Ok(Outcome::Rows(RowStream::from_batch(batch))),

@@ -6,7 +6,7 @@
 //! what they read has to be validated. Two threads have the terminals of different warehouses; one order line in a hundred
 //! and 15 payments in a hundred go beyond that.
 //!
-//! Not here: prepared SQL, rivals.
+//! Not here: rivals; the same over prepared SQL is in `tpcc/prepared.rs`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -27,6 +27,8 @@ mod consistency;
 mod input;
 mod loading;
 mod populate;
+#[cfg(feature = "queries")]
+pub(super) mod prepared;
 mod schema;
 mod terminal;
 mod transactions;
@@ -34,6 +36,10 @@ mod values;
 
 /// Warehouses, if nobody says otherwise.
 pub(super) const WAREHOUSES: u16 = 5;
+
+/// The same over prepared SQL.
+#[cfg(feature = "queries")]
+pub(super) const PREPARED_WAREHOUSES: u16 = 2;
 
 /// Transactions of a run at scale factor 1.
 const TRANSACTIONS: f64 = 300e3;

@@ -228,7 +228,7 @@ impl<'a> Way<'a> {
 
 /// Whether an index sorts the values of a type just as predicates compare them: not floats with their two zeros, nor
 /// texts that are stored in one spelling of several.
-fn has_plain_order(column_type: ColumnType) -> bool {
+pub(crate) fn has_plain_order(column_type: ColumnType) -> bool {
     !matches!(column_type, ColumnType::Real | ColumnType::Double | ColumnType::Char(_) | ColumnType::Uuid)
 }
 

@@ -1,0 +1,151 @@
+//! How a statement finds its rows: one by the whole key of a unique index, or few by the first columns of any index and
+//! bounds of the next one.
+//!
+//! What is looked for is logged as by every other way through an index. Not here: which index (`recognise`).
+
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+use longshore_storage::{Datum, Direction, Index, IndexKind, Relation, RowId, Transaction, TransactionError};
+
+use super::Operand;
+use crate::prepared::fit;
+
+/// Rows that are read one by one, at most: for more of them the planner's way is the shorter one.
+const ROWS_MAX: usize = 1_024;
+
+/// How rows are found.
+#[derive(Debug)]
+pub(super) enum Way {
+    One(Key),
+    Few(Range),
+}
+
+/// The whole key of a unique index.
+#[derive(Debug)]
+pub(super) struct Key {
+    pub(super) index: Arc<Index>,
+    /// One for each column of the index, in its order.
+    pub(super) values: Vec<Operand>,
+}
+
+/// The first columns of an index, and bounds of the one behind them, which is never NULL. A hash table is asked for all
+/// of its columns.
+#[derive(Debug)]
+pub(super) struct Range {
+    pub(super) index: Arc<Index>,
+    pub(super) values: Vec<Operand>,
+    pub(super) low: Bound<Operand>,
+    pub(super) high: Bound<Operand>,
+}
+
+/// A value as `column` stores it, where that is plain.
+pub(super) fn given<'a>(
+    operand: &'a Operand,
+    column: usize,
+    relation: &Relation,
+    arguments: &[Datum<'a>],
+) -> Option<Datum<'a>> {
+    fit(operand.value(arguments), relation.schema().columns()[column].column_type)
+}
+
+/// The values of the first columns of an index.
+fn values_of<'a>(
+    index: &Index,
+    values: &'a [Operand],
+    relation: &Relation,
+    arguments: &[Datum<'a>],
+) -> Option<Vec<Datum<'a>>> {
+    let given = |(value, column): (&'a Operand, &usize)| given(value, *column, relation, arguments);
+    values.iter().zip(index.columns()).map(given).collect()
+}
+
+impl Way {
+    /// The rows; `None` where the planner has to find them.
+    pub(super) fn find(
+        &self,
+        transaction: &mut Transaction,
+        relation: &Relation,
+        arguments: &[Datum<'_>],
+    ) -> Result<Option<Vec<RowId>>, TransactionError> {
+        match self {
+            Self::One(key) => Ok(key.find(transaction, relation, arguments)?.map(|row| row.into_iter().collect())),
+            Self::Few(range) => range.find(transaction, relation, arguments, Direction::Forward, None),
+        }
+    }
+}
+
+impl Key {
+    /// The row, if there is one; the outer `None` where the planner has to find it.
+    #[expect(clippy::option_option, reason = "no row is not the same as not known")]
+    pub(super) fn find(
+        &self,
+        transaction: &mut Transaction,
+        relation: &Relation,
+        arguments: &[Datum<'_>],
+    ) -> Result<Option<Option<RowId>>, TransactionError> {
+        let Some(values) = values_of(&self.index, &self.values, relation, arguments) else { return Ok(None) };
+        if values.contains(&Datum::Null) {
+            return Ok(Some(None));
+        }
+        transaction.find(relation, &self.index, &values).map(Some)
+    }
+}
+
+impl Range {
+    /// The rows in their order, no more than `limit`; `None` where the planner has to find them, because they are many or
+    /// the values are not plain.
+    pub(super) fn find(
+        &self,
+        transaction: &mut Transaction,
+        relation: &Relation,
+        arguments: &[Datum<'_>],
+        direction: Direction,
+        limit: Option<usize>,
+    ) -> Result<Option<Vec<RowId>>, TransactionError> {
+        let Some(values) = values_of(&self.index, &self.values, relation, arguments) else { return Ok(None) };
+        let (low, high) =
+            (self.end(&values, &self.low, relation, arguments), self.end(&values, &self.high, relation, arguments));
+        let (Some(low), Some(high)) = (low, high) else { return Ok(None) };
+        let is_null = |end: &Bound<Vec<Datum<'_>>>| match end {
+            Bound::Included(values) | Bound::Excluded(values) => values.contains(&Datum::Null),
+            Bound::Unbounded => false,
+        };
+        if is_null(&low) || is_null(&high) || limit == Some(0) {
+            return Ok(Some(Vec::new()));
+        }
+        if self.index.kind() == IndexKind::Hash {
+            let mut rows = transaction.find_all(relation, &self.index, &values)?;
+            rows.truncate(limit.unwrap_or(usize::MAX));
+            return Ok(Some(rows).filter(|rows| rows.len() <= ROWS_MAX));
+        }
+        let ends = (low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice));
+        let mut rows = Vec::new();
+        transaction.range(relation, &self.index, ends, direction, |_, row| {
+            rows.push(row);
+            let is_enough = Some(rows.len()) == limit || rows.len() > ROWS_MAX;
+            Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(Some(rows).filter(|rows| rows.len() <= ROWS_MAX))
+    }
+
+    /// An end of the range that begins with `values`.
+    fn end<'a>(
+        &'a self,
+        values: &[Datum<'a>],
+        bound: &'a Bound<Operand>,
+        relation: &Relation,
+        arguments: &[Datum<'a>],
+    ) -> Option<Bound<Vec<Datum<'a>>>> {
+        let key = |value: &'a Operand| {
+            let value = given(value, *self.index.columns().get(values.len())?, relation, arguments)?;
+            Some(values.iter().copied().chain([value]).collect())
+        };
+        Some(match bound {
+            Bound::Included(value) => Bound::Included(key(value)?),
+            Bound::Excluded(value) => Bound::Excluded(key(value)?),
+            Bound::Unbounded if values.is_empty() => Bound::Unbounded,
+            Bound::Unbounded => Bound::Included(values.to_vec()),
+        })
+    }
+}
