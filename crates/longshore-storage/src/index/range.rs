@@ -26,20 +26,53 @@ pub enum Direction {
 /// What is inserted or removed between two batches is read or not read as it lies ahead or behind.
 #[derive(Clone, Debug)]
 pub struct Range {
-    pub(super) lower: Bound<Vec<u8>>,
-    pub(super) upper: Bound<Vec<u8>>,
+    pub(super) lower: Bound<EndKey>,
+    pub(super) upper: Bound<EndKey>,
     pub(super) direction: Direction,
     /// The row read last, with its key.
-    pub(super) position: Option<(Vec<u8>, RowId)>,
+    pub(super) position: Option<(EndKey, RowId)>,
     pub(super) batch_rows: usize,
     pub(super) is_done: bool,
+}
+
+/// Bytes of a key, or its first ones, at the end of a range.
+#[derive(Clone, Debug)]
+pub(super) struct EndKey {
+    /// With zeros behind them, so that any eight bytes are read at once.
+    padded: Vec<u8>,
+}
+
+const PADDING_BYTES: usize = 8;
+
+impl EndKey {
+    pub(super) fn new(bytes: Vec<u8>) -> EndKey {
+        let mut padded = bytes;
+        padded.extend([0; PADDING_BYTES]);
+        EndKey { padded }
+    }
+
+    #[inline]
+    pub(super) fn length(&self) -> usize {
+        self.padded.len() - PADDING_BYTES
+    }
+
+    #[inline]
+    pub(super) fn byte(&self, at: usize) -> u8 {
+        self.padded[at]
+    }
+
+    /// Eight bytes from `at` on, the first in the highest bits; zeros behind the last.
+    #[inline]
+    pub(super) fn word(&self, at: usize) -> u64 {
+        self.padded[at..].first_chunk().map_or(0, |eight| u64::from_be_bytes(*eight))
+    }
 }
 
 impl Range {
     pub(super) fn new(lower: Bound<&Key>, upper: Bound<&Key>, direction: Direction) -> Range {
         Range {
-            lower: lower.map(Key::to_bytes),
-            upper: upper.map(Key::to_bytes),
+            lower: lower.map(|key| EndKey::new(key.to_bytes())),
+            upper: upper.map(|key| EndKey::new(key.to_bytes())),
             direction,
             position: None,
             batch_rows: BATCH_ROWS_FIRST,
@@ -48,7 +81,7 @@ impl Range {
     }
 
     /// Takes note of a batch that ended with this row; `None` if it was empty.
-    pub(super) fn advance(&mut self, last: Option<(Vec<u8>, RowId)>, rows: usize) {
+    pub(super) fn advance(&mut self, last: Option<(EndKey, RowId)>, rows: usize) {
         self.is_done = rows < self.batch_rows;
         self.batch_rows = (self.batch_rows * 4).min(BATCH_ROWS_MAX);
         if last.is_some() {

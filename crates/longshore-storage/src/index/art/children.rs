@@ -1,9 +1,11 @@
 //! The children of nodes: found, added and removed by their bytes, and gone through in order.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::AtomicU64;
 
 use super::node::{Header, Kind, Ref, load, store};
 use super::words::{Position, Words};
+use crate::index::range::Direction;
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 
@@ -216,6 +218,49 @@ impl Words {
             }
         };
         Some((byte, node.plus(kind.children() + at)))
+    }
+}
+
+impl Words {
+    /// Gives the children of a node to a closure, in a direction, from that of a byte on if one is given, until it is told
+    /// to end; then with what, and otherwise with `true`.
+    #[inline]
+    pub(super) fn go_through(
+        &self,
+        node: Position,
+        from: Option<u8>,
+        direction: Direction,
+        mut visit: impl FnMut(u8, Ref) -> ControlFlow<bool>,
+    ) -> bool {
+        let words = self.from(node);
+        let header = Header(load(words, 0));
+        let (kind, count) = (header.kind(), header.count());
+        if matches!(kind, Kind::Node4 | Kind::Node16) {
+            let keys = sorted_keys(words, header);
+            let children = &words[kind.children()..][..count];
+            let before = |byte: u8| keys[..count].iter().filter(|&&key| key < byte).count();
+            let mut visit_at = |at: usize| visit(keys[at], Ref::of(load(children, at)));
+            let visited = match direction {
+                Direction::Forward => (from.map_or(0, before)..count).try_for_each(&mut visit_at),
+                Direction::Backward => {
+                    let end = from.map_or(count, |from| from.checked_add(1).map_or(count, before));
+                    (0..end).rev().try_for_each(&mut visit_at)
+                }
+            };
+            return visited.break_value().unwrap_or(true);
+        }
+        let mut next = match (from, direction) {
+            (None, _) => self.edge_child(node, direction),
+            (Some(from), Direction::Forward) => self.first_child(node, from),
+            (Some(from), Direction::Backward) => self.last_child(node, from),
+        };
+        while let Some((byte, child)) = next {
+            if let ControlFlow::Break(visited) = visit(byte, Ref::of(self.get(child))) {
+                return visited;
+            }
+            next = self.next_child(node, byte, direction);
+        }
+        true
     }
 }
 

@@ -1,21 +1,22 @@
 //! Ranges of keys: a walk of the tree in either direction, between two ends that may be given by the first bytes only.
 //!
 //! Along an end the walk is *tight*: the bytes so far are those of the end, and the next byte is compared with it. Once
-//! it has left an end behind, nothing is compared any more.
+//! it has left an end behind, nothing is compared any more. The key of the last row, from which the next batch goes on, is
+//! put together on the way back.
 
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 
 use super::Tree;
-use super::node::Ref;
+use super::node::{Ref, Suffix};
 use super::words::{Position, Words};
 use crate::datum::RowId;
 use crate::index::key::KeyBytes;
-use crate::index::range::{Direction, Range};
+use crate::index::range::{Direction, EndKey, Range};
 
 /// An end of a range.
 #[derive(Clone, Copy)]
 struct End<'r> {
-    bytes: &'r [u8],
+    key: &'r EndKey,
     kind: EndKind,
 }
 
@@ -43,11 +44,11 @@ enum Stand {
 }
 
 impl<'r> End<'r> {
-    fn new(bound: &'r Bound<Vec<u8>>) -> Option<End<'r>> {
+    fn new(bound: &'r Bound<EndKey>) -> Option<End<'r>> {
         match bound {
             Bound::Unbounded => None,
-            Bound::Included(bytes) => Some(End { bytes, kind: EndKind::Included }),
-            Bound::Excluded(bytes) => Some(End { bytes, kind: EndKind::Excluded }),
+            Bound::Included(key) => Some(End { key, kind: EndKind::Included }),
+            Bound::Excluded(key) => Some(End { key, kind: EndKind::Excluded }),
         }
     }
 
@@ -64,14 +65,22 @@ impl<'r> End<'r> {
 /// The ends of a walk: the first is where it begins.
 struct Walk<'r, 'o> {
     direction: Direction,
-    first: Option<End<'r>>,
-    last: Option<End<'r>>,
-    /// The bytes so far.
-    path: Vec<u8>,
+    ends: [Option<End<'r>>; 2],
     rows: &'o mut Vec<RowId>,
     /// How many rows there may be in the end.
     rows_max: usize,
+    /// The key of the row at which it has stopped because there are as many, written from the last byte to the first
+    /// while it goes back to the root.
+    key_reversed: Vec<u8>,
 }
+
+/// Bytes that there is room for when a key is put together: of most keys that is enough.
+const KEY_BYTES_EXPECTED: usize = 32;
+
+const CONTINUE: ControlFlow<bool> = ControlFlow::Continue(());
+
+/// Where both ends are left behind.
+const FREE: [Stand; 2] = [Stand::Free; 2];
 
 impl Tree {
     /// Appends the next rows of a range.
@@ -81,30 +90,30 @@ impl Tree {
             Direction::Forward => (lower, upper),
             Direction::Backward => (upper, lower),
         };
-        if let Some((bytes, row)) = &range.position {
-            first = Some(End { bytes, kind: EndKind::Beyond(*row) });
+        if let Some((key, row)) = &range.position {
+            first = Some(End { key, kind: EndKind::Beyond(*row) });
         }
         let rows_before = into.len();
         let mut walk = Walk {
             direction: range.direction,
-            first,
-            last,
-            path: Vec::new(),
+            ends: [first, last],
             rows_max: rows_before + range.batch_rows,
             rows: into,
+            key_reversed: Vec::with_capacity(KEY_BYTES_EXPECTED),
         };
         let stand = |end: Option<End<'_>>| match end {
             None => Stand::Free,
-            Some(end) if end.bytes.is_empty() => end.met(),
+            Some(end) if end.key.length() == 0 => end.met(),
             Some(_) => Stand::Tight,
         };
-        let stands = [stand(walk.first), stand(walk.last)];
+        let stands = walk.ends.map(stand);
         if !stands.contains(&Stand::Out) {
-            walk.visit(&self.words, self.root, stands);
+            walk.visit(&self.words, self.root, 0, stands);
         }
-        let path = walk.path;
+        let mut key = walk.key_reversed;
+        key.reverse();
         let rows = into.len() - rows_before;
-        let last = into.last().filter(|_| rows == range.batch_rows).map(|&row| (path, row));
+        let last = into.last().filter(|_| rows == range.batch_rows).map(|&row| (EndKey::new(key), row));
         range.advance(last, rows);
     }
 }
@@ -128,102 +137,112 @@ impl Words {
 }
 
 impl Walk<'_, '_> {
-    /// Takes the rows below a child; says whether to go on. If not, the path is that of the last row.
-    fn visit(&mut self, words: &Words, at: Ref, stands: [Stand; 2]) -> bool {
-        let before = self.path.len();
-        let goes_on = match at {
+    /// Takes the rows below a child, whose keys have `depth` bytes above it; says whether to go on.
+    fn visit(&mut self, words: &Words, at: Ref, depth: usize, stands: [Stand; 2]) -> bool {
+        match at {
             Ref::Empty => true,
             Ref::Row(_) => self.take(words, at, stands),
             Ref::Leaf(leaf) => {
                 let suffix = words.suffix(leaf);
-                match self.extend(stands, (0..suffix.length()).map(|at| suffix.byte(at))) {
-                    Some(stands) => self.take(words, Ref::of(words.get(leaf)), stands),
-                    None => true,
+                let Some(stands) = self.pass_suffix(stands, suffix, depth) else { return true };
+                let goes_on = self.take(words, Ref::of(words.get(leaf)), stands);
+                if !goes_on {
+                    self.key_reversed.extend((0..suffix.length()).rev().map(|at| suffix.byte(at)));
                 }
+                goes_on
             }
             Ref::Node(node) => {
                 let header = words.header(node);
                 if header.has_rows() {
-                    self.take(words, at, stands)
-                } else {
-                    let prefix = words.prefix(node).to_be_bytes();
-                    match self.extend(stands, prefix[..header.prefix_bytes()].iter().copied()) {
-                        Some(stands) => self.visit_children(words, node, stands),
-                        None => true,
-                    }
+                    return self.take(words, at, stands);
                 }
+                let (prefix, bytes) = (words.prefix(node), header.prefix_bytes());
+                let Some(stands) = self.pass(stands, prefix, bytes, depth) else { return true };
+                let goes_on = self.visit_children(words, node, depth + bytes, stands);
+                if !goes_on {
+                    self.key_reversed.extend(prefix.to_be_bytes()[..bytes].iter().rev());
+                }
+                goes_on
             }
-        };
-        if goes_on {
-            self.path.truncate(before);
         }
-        goes_on
     }
 
-    fn visit_children(&mut self, words: &Words, node: Position, stands: [Stand; 2]) -> bool {
-        let depth = self.path.len();
-        let mut next = match (stands[0], self.first, self.direction) {
-            (Stand::Tight, Some(end), Direction::Forward) => words.first_child(node, end.bytes[depth]),
-            (Stand::Tight, Some(end), Direction::Backward) => words.last_child(node, end.bytes[depth]),
-            _ => words.edge_child(node, self.direction),
+    fn visit_children(&mut self, words: &Words, node: Position, depth: usize, stands: [Stand; 2]) -> bool {
+        let from = match (stands[0], self.ends[0]) {
+            (Stand::Tight, Some(end)) => Some(end.key.byte(depth)),
+            _ => None,
         };
-        while let Some((byte, child)) = next {
-            match self.extend(stands, std::iter::once(byte)) {
-                Some(stands) => {
-                    if !self.visit(words, Ref::of(words.get(child)), stands) {
-                        return false;
-                    }
-                    self.path.truncate(depth);
-                }
-                // Before the first end there may be nothing but this child; behind the last one nothing follows.
-                None if self.is_behind_last(stands[1], depth, byte) => return true,
-                None => {}
+        words.go_through(node, from, self.direction, |byte, child| {
+            // Before the first end there may be nothing but this child; behind the last one nothing follows.
+            let Some(stands) = self.pass(stands, u64::from(byte) << 56, 1, depth) else {
+                return if self.is_behind_last(stands[1], depth, byte) { ControlFlow::Break(true) } else { CONTINUE };
+            };
+            if self.visit(words, child, depth + 1, stands) {
+                return CONTINUE;
             }
-            next = words.next_child(node, byte, self.direction);
-        }
-        true
+            self.key_reversed.push(byte);
+            ControlFlow::Break(false)
+        })
     }
 
     fn is_behind_last(&self, stand: Stand, depth: usize, byte: u8) -> bool {
-        match (stand, self.last) {
+        match (stand, self.ends[1]) {
             (Stand::Tight, Some(end)) => match self.direction {
-                Direction::Forward => byte >= end.bytes[depth],
-                Direction::Backward => byte <= end.bytes[depth],
+                Direction::Forward => byte >= end.key.byte(depth),
+                Direction::Backward => byte <= end.key.byte(depth),
             },
             _ => false,
         }
     }
 
-    /// Appends bytes to the path; `None`, and nothing appended, if they lead out of the range.
-    fn extend(&mut self, mut stands: [Stand; 2], bytes: impl Iterator<Item = u8>) -> Option<[Stand; 2]> {
-        let before = self.path.len();
-        for byte in bytes {
-            let depth = self.path.len();
-            for (stand, end, is_first) in [(0, self.first, true), (1, self.last, false)] {
-                let Some(end) = end.filter(|_| stands[stand] == Stand::Tight) else { continue };
-                let is_ahead = match (self.direction, is_first) {
-                    (Direction::Forward, true) | (Direction::Backward, false) => byte > end.bytes[depth],
-                    (Direction::Forward, false) | (Direction::Backward, true) => byte < end.bytes[depth],
-                };
-                stands[stand] = if byte == end.bytes[depth] {
-                    if depth + 1 == end.bytes.len() { end.met() } else { Stand::Tight }
-                } else if is_ahead {
-                    Stand::Free
-                } else {
-                    Stand::Out
-                };
+    /// How one stands after up to eight bytes of a word; `None` if they lead out of the range.
+    #[inline]
+    fn pass(&self, stands: [Stand; 2], word: u64, bytes: usize, depth: usize) -> Option<[Stand; 2]> {
+        if stands == FREE || bytes == 0 { Some(stands) } else { self.pass_ends(stands, word, bytes, depth) }
+    }
+
+    fn pass_ends(&self, stands: [Stand; 2], word: u64, bytes: usize, depth: usize) -> Option<[Stand; 2]> {
+        let first = self.pass_end(0, stands[0], word, bytes, depth);
+        let last = self.pass_end(1, stands[1], word, bytes, depth);
+        (first != Stand::Out && last != Stand::Out).then_some([first, last])
+    }
+
+    #[inline]
+    fn pass_end(&self, at: usize, stand: Stand, word: u64, bytes: usize, depth: usize) -> Stand {
+        let (Stand::Tight, Some(end)) = (stand, self.ends[at]) else { return stand };
+        let rest = end.key.length() - depth;
+        let bytes = bytes.min(rest);
+        let first_bytes = |word: u64| word >> (64 - 8 * bytes);
+        let (ours, theirs) = (first_bytes(word), first_bytes(end.key.word(depth)));
+        let is_inside = match (self.direction, at) {
+            (Direction::Forward, 0) | (Direction::Backward, 1) => ours > theirs,
+            _ => ours < theirs,
+        };
+        match ours == theirs {
+            true if bytes == rest => end.met(),
+            true => Stand::Tight,
+            false if is_inside => Stand::Free,
+            false => Stand::Out,
+        }
+    }
+
+    /// The same of the rest of a key.
+    fn pass_suffix(&self, mut stands: [Stand; 2], suffix: Suffix<'_>, depth: usize) -> Option<[Stand; 2]> {
+        for at in (0..suffix.length()).step_by(8) {
+            if !stands.contains(&Stand::Tight) {
+                break;
             }
-            if stands.contains(&Stand::Out) {
-                self.path.truncate(before);
-                return None;
-            }
-            self.path.push(byte);
+            stands = self.pass(stands, suffix.word(at), (suffix.length() - at).min(8), depth + at)?;
         }
         Some(stands)
     }
 
     /// Takes the rows of a key; says whether there is room for more.
     fn take(&mut self, words: &Words, rows: Ref, stands: [Stand; 2]) -> bool {
+        if let (Ref::Row(row), FREE) = (rows, stands) {
+            self.rows.push(row);
+            return self.rows.len() < self.rows_max;
+        }
         // A key that ends before an end does precedes it.
         let precedes = |stand| stand == Stand::Tight;
         let is_out = match self.direction {
@@ -233,7 +252,7 @@ impl Walk<'_, '_> {
         if is_out {
             return true;
         }
-        let beyond = match (stands[0], self.first.map(|end| end.kind)) {
+        let beyond = match (stands[0], self.ends[0].map(|end| end.kind)) {
             (Stand::AtRows, Some(EndKind::Beyond(row))) => Some(row),
             _ => None,
         };

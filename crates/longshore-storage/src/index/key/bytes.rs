@@ -106,7 +106,12 @@ pub(in crate::index) enum AnyBytes<'a> {
 impl AnyBytes<'_> {
     pub(in crate::index) fn to_vec(self) -> Vec<u8> {
         match self {
-            AnyBytes::Short(short) => short.to_vec(),
+            AnyBytes::Short(short) => {
+                // With room for the padding at the end of a range.
+                let mut bytes = Vec::with_capacity(2 * SHORT_BYTES);
+                bytes.extend_from_slice(&short.bits.to_be_bytes()[..short.length as usize]);
+                bytes
+            }
             AnyBytes::Long(long) => long.to_vec(),
         }
     }
