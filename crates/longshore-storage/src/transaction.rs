@@ -142,8 +142,8 @@ impl Transaction {
     /// Whether it sees a row.
     #[must_use]
     pub fn sees(&self, relation: &Relation, row: RowId) -> bool {
-        let slot = relation.table().slot(row);
-        slot.is_ok_and(|slot| slot.read().sight(row.row(), self.view, self.manager.stamps()) != Sight::Hidden)
+        let slot = relation.table().slots.get(row.chunk());
+        slot.is_some_and(|slot| slot.read().sight(row.row(), self.view, self.manager.stamps()) != Sight::Hidden)
     }
 
     /// Undoes everything.

@@ -280,6 +280,15 @@ impl Part {
 
     #[inline]
     fn encode(&self, key: &mut Key, value: Datum<'_>) -> Result<(), KeyError> {
+        // What most keys are made of, tested first.
+        if let (Physical::I32, Datum::I32(value), false) = (self.physical, value, self.nullable) {
+            key.push(order_i32(value).into(), 4);
+            return Ok(());
+        }
+        self.encode_any(key, value)
+    }
+
+    fn encode_any(&self, key: &mut Key, value: Datum<'_>) -> Result<(), KeyError> {
         if matches!(value, Datum::Null) {
             return self.encode_null(key);
         }

@@ -5,11 +5,25 @@
 use super::stamp::StampId;
 use super::write_set::{Write, WriteKind, WriteSet};
 
+/// Slots of which it is remembered that all of a commit's versions have gone: about as many as a transaction by key
+/// writes to. One that was forgotten is looked at again, and nothing is found there.
+const EMPTIED_MAX: usize = 8;
+
+/// No slot of any table.
+const NO_SLOT: (u32, usize) = (u32::MAX, usize::MAX);
+
 impl WriteSet {
     /// Gives up the versions of a commit that everybody sees, and the rows that were deleted.
     pub(super) fn reclaim(&self, stamp: StampId) {
         let mut writes = self.writes.iter().peekable();
+        let mut emptied = [NO_SLOT; EMPTIED_MAX];
+        let mut emptied_next = 0;
         while let Some(&Write { table: table_at, kind, row, version }) = writes.next() {
+            let here = (table_at, row.chunk());
+            let is_simple = |kind: WriteKind| matches!(kind, WriteKind::Insert | WriteKind::Update(_));
+            if is_simple(kind) && emptied.contains(&here) {
+                continue;
+            }
             let table = &self.tables[table_at as usize];
             let Some(slot) = table.slots.get(row.chunk()) else { continue };
             // Nobody sees the rows: they leave the indexes before another row may take their place.
@@ -21,18 +35,19 @@ impl WriteSet {
             let mut slot = slot.write();
             match kind {
                 WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete | WriteKind::Replace => {
-                    slot.reclaim(row.row(), version);
+                    if slot.reclaim(row.row(), version, stamp) {
+                        emptied[emptied_next % EMPTIED_MAX] = here;
+                        emptied_next += 1;
+                        continue;
+                    }
                 }
                 WriteKind::Append => slot.reclaim_births(stamp),
                 WriteKind::Truncate => slot.clear(),
             }
             // What is simple and comes next in the same slot, under the same latch.
-            let is_alike = |next: &&Write| {
-                let is_simple = matches!(next.kind, WriteKind::Insert | WriteKind::Update(_));
-                is_simple && next.table == table_at && next.row.chunk() == row.chunk()
-            };
+            let is_alike = |next: &&Write| is_simple(next.kind) && (next.table, next.row.chunk()) == here;
             while let Some(next) = writes.next_if(is_alike) {
-                slot.reclaim(next.row.row(), next.version);
+                slot.reclaim(next.row.row(), next.version, stamp);
             }
             let is_news = !slot.listed && slot.has_free();
             drop(slot);

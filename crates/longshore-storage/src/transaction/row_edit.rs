@@ -29,6 +29,8 @@ pub struct RowEdit<'t> {
     row: RowId,
     /// Of the first 64 columns those that have no value to keep any more.
     kept: u64,
+    /// The newest version of the row, if it was made here.
+    newest: Option<u32>,
 }
 
 impl fmt::Debug for RowEdit<'_> {
@@ -89,7 +91,17 @@ impl Transaction {
                 kept = slot.kept(row.row(), &writer);
             }
             let log = log.as_mut().map(|log| log.relation(table.id()));
-            return Ok(Some(RowEdit { slot, table, log, writes: &mut set.writes, writer, table_at, row, kept }));
+            return Ok(Some(RowEdit {
+                slot,
+                table,
+                log,
+                writes: &mut set.writes,
+                writer,
+                table_at,
+                row,
+                kept,
+                newest: None,
+            }));
         }
         Ok(None)
     }
@@ -154,17 +166,21 @@ impl RowEdit<'_> {
             return Err(TransactionError::Indexed { relation: table.name(), column });
         }
         let input = typed::input(table, column, value)?;
-        let keeps = if column < u64::BITS as usize {
+        let is_first = if column < u64::BITS as usize {
             self.kept >> column & 1 == 0
         } else {
             self.slot.must_keep(row.row(), column, &self.writer)
         };
         // What refers to another row is looked at again after every change.
-        let keeps = keeps || table.is_reference(column);
-        let written = self.slot.update(row.row(), column, &input, keeps, &self.writer);
+        let keeps = is_first || table.is_reference(column);
+        let beside = self.newest.filter(|_| is_first && !self.writer.keeps_all);
+        let written = self.slot.update(row.row(), column, &input, (keeps, beside), &self.writer);
         if let Some(version) = written.map_err(|error| table.failed(row, error))? {
             if column < u64::BITS as usize && !self.writer.keeps_all {
                 self.kept |= 1 << column;
+            }
+            if beside.is_none() {
+                self.newest = Some(version);
             }
             let kind = WriteKind::Update(column as u16);
             self.writes.push(Write { table: self.table_at, kind, row, version });

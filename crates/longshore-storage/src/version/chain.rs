@@ -62,13 +62,25 @@ pub(crate) struct Versions {
     slab: Vec<Version>,
     free: u32,
     count: usize,
+    /// Whose the first was of the versions that there are.
+    owner: StampId,
+    /// Whether all are his, and none is a delete.
+    is_owned: bool,
     /// For the next range that needs one.
     spare: Option<Array>,
 }
 
 impl Versions {
     pub(crate) fn new() -> Versions {
-        Versions { ranges: [const { Heads::EMPTY }; RANGES], slab: Vec::new(), free: NONE, count: 0, spare: None }
+        Versions {
+            ranges: [const { Heads::EMPTY }; RANGES],
+            slab: Vec::new(),
+            free: NONE,
+            count: 0,
+            owner: StampId(0),
+            is_owned: false,
+            spare: None,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -113,10 +125,32 @@ impl Versions {
 
     /// Puts a version before the others of its row; says its number.
     pub(crate) fn push(&mut self, row: usize, stamp: StampId, change: Change) -> u32 {
+        if self.count == 0 {
+            (self.owner, self.is_owned) = (stamp, true);
+        }
+        self.is_owned &= self.owner == stamp && !matches!(change, Change::Delete);
         // Its number first: the heads tell which version is behind it.
         let at = if self.free == NONE { self.slab.len() as u32 } else { self.free };
         let older = self.ranges[row / RANGE_ROWS].add(row % RANGE_ROWS, at, &mut self.spare);
-        let version = Version { change, stamp, older, newer: NONE, row: row as u16 };
+        self.put(at, Version { change, stamp, older, newer: NONE, row: row as u16 });
+        at
+    }
+
+    /// Puts a version right behind the newest of a row, which the same transaction has made and which is none of the same
+    /// column, so that their order does not matter; says its number. That spares the search for the row.
+    pub(crate) fn push_beside(&mut self, newest: u32, change: Change) -> u32 {
+        let at = if self.free == NONE { self.slab.len() as u32 } else { self.free };
+        let before = &mut self.slab[newest as usize];
+        let (stamp, row) = (before.stamp, before.row);
+        let older = std::mem::replace(&mut before.older, at);
+        self.ranges[usize::from(row) / RANGE_ROWS].count_one();
+        self.put(at, Version { change, stamp, older, newer: newest, row });
+        at
+    }
+
+    /// Puts a version at its place in the slab, and makes it known to the one behind it.
+    fn put(&mut self, at: u32, version: Version) {
+        let older = version.older;
         if self.free == NONE {
             self.slab.push(version);
         } else {
@@ -126,7 +160,27 @@ impl Versions {
             older.newer = at;
         }
         self.count += 1;
-        at
+    }
+
+    /// Whether all versions are a transaction's and none is a delete, so that they may go at once.
+    pub(crate) fn are_all_of(&self, stamp: StampId) -> bool {
+        self.is_owned && self.owner == stamp && self.count > 0
+    }
+
+    /// Forgets all versions, each of which is given to a closure.
+    pub(crate) fn clear(&mut self, mut forget: impl FnMut(&Change)) {
+        for version in self.slab.iter().filter(|version| version.change != Change::Free) {
+            let row = usize::from(version.row);
+            self.ranges[row / RANGE_ROWS].forget_row(row % RANGE_ROWS, &mut self.spare);
+            forget(&version.change);
+        }
+        self.count = 0;
+        self.empty_slab();
+    }
+
+    /// Whether a version is there, and a transaction's: others may have its number since it went.
+    pub(crate) fn is_of(&self, at: u32, stamp: StampId) -> bool {
+        self.slab.get(at as usize).is_some_and(|version| version.stamp == stamp && version.change != Change::Free)
     }
 
     /// Takes a version out of its chain, wherever it stands; says what it was.
@@ -146,11 +200,19 @@ impl Versions {
         }
         range.forget(&mut self.spare);
         self.count -= 1;
-        if self.count == 0 && self.slab.len() > RANGE_ROWS {
-            self.slab = Vec::new();
-            self.free = NONE;
+        if self.count == 0 {
+            self.empty_slab();
         }
         change
+    }
+
+    /// Begins the slab anew, which has no versions; one that had many gives up its memory.
+    fn empty_slab(&mut self) {
+        if self.slab.len() > RANGE_ROWS {
+            self.slab = Vec::new();
+        }
+        self.slab.clear();
+        self.free = NONE;
     }
 }
 
@@ -176,6 +238,47 @@ mod tests {
         let again = versions.push(65_535, StampId(6), Change::Insert);
         assert!(numbers.contains(&again), "the place of a removed one is used");
         assert_eq!(versions.rows(), [70, 71, 65_535]);
+    }
+
+    #[test]
+    fn versions_of_one_transaction_stand_beside_each_other_and_go_at_once() {
+        for rows in [1, 5, 20, 3_000] {
+            let mut versions = Versions::new();
+            let update = |column| Change::Update(column, Image::Null);
+            for round in 0..3 {
+                for row in 0..rows {
+                    let first = versions.push(row * 3, StampId(round), update(0));
+                    let second = versions.push_beside(first, update(1));
+                    versions.push_beside(first, update(2));
+                    let columns: Vec<Change> = versions.chain(row * 3).map(|version| version.change).collect();
+                    assert_eq!(columns, [update(0), update(2), update(1)]);
+                    assert_eq!(versions.remove(second), update(1));
+                }
+                assert!(versions.are_all_of(StampId(round)) && !versions.are_all_of(StampId(round + 1)));
+                let last = versions.head(rows * 3 - 3);
+                assert!(versions.is_of(last, StampId(round)) && !versions.is_of(last, StampId(round + 1)));
+                let mut count = 0;
+                versions.clear(|_| count += 1);
+                assert_eq!((count, versions.is_empty()), (rows * 2, true));
+                assert!(!versions.is_of(last, StampId(round)) && versions.rows().is_empty());
+                assert!(!versions.ranges.iter().any(Heads::has_array));
+            }
+        }
+    }
+
+    #[test]
+    fn versions_of_several_or_of_deletes_do_not_go_at_once() {
+        for (stamp, change) in [(1, Change::Insert), (0, Change::Delete)] {
+            let mut versions = Versions::new();
+            let first = versions.push(0, StampId(0), Change::Insert);
+            let other = versions.push(1, StampId(stamp), change);
+            assert!(!versions.are_all_of(StampId(0)) && !versions.are_all_of(StampId(1)));
+            versions.remove(other);
+            versions.remove(first);
+            assert!(!versions.are_all_of(StampId(0)), "there are none");
+            versions.push(0, StampId(7), Change::Insert);
+            assert!(versions.are_all_of(StampId(7)));
+        }
     }
 
     #[test]

@@ -90,6 +90,22 @@ impl Heads {
         }
     }
 
+    /// Takes note of a version that is not the newest of its row.
+    #[inline]
+    pub(super) fn count_one(&mut self) {
+        self.versions += 1;
+    }
+
+    /// Takes note of a version less, of a row that will have none; the same is to be said of all others.
+    #[inline]
+    pub(super) fn forget_row(&mut self, row: usize, spare: &mut Option<Array>) {
+        if let Some(array) = &mut self.array {
+            array[row] = NONE;
+        }
+        self.listed = 0;
+        self.forget(spare);
+    }
+
     /// Takes note that there is a version less.
     pub(super) fn forget(&mut self, spare: &mut Option<Array>) {
         self.versions -= 1;

@@ -60,7 +60,7 @@ impl HotChunk {
             for (row, &view) in (to..).zip(views) {
                 let length = view::length(view);
                 let moved = if length > view::INLINE_BYTES_MAX {
-                    self.view_of(&source.heap()[view::offset(view)..][..length])
+                    self.heap.view_of(&source.heap()[view::offset(view)..][..length])
                 } else {
                     view
                 };

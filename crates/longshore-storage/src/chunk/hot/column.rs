@@ -135,6 +135,13 @@ impl HotColumn {
         T::from_bits(u128::from_le_bytes(bits))
     }
 
+    /// A value of a column of views.
+    #[inline]
+    pub(super) fn view(&self, row: usize) -> u128 {
+        debug_assert_eq!(self.physical, Physical::View);
+        self.scalar::<i128>(row) as u128
+    }
+
     /// The bytes of a value.
     pub(super) fn bytes(&self, row: usize) -> &[u8] {
         let width = self.physical.width();
@@ -241,19 +248,23 @@ impl HotColumn {
     /// The same where bounds need not care.
     #[inline]
     pub(super) fn put(&mut self, row: usize, bits: u128) {
-        let width = self.physical.width();
-        assert!((row + 1) * width <= self.values.len(), "row {row} is within the room for values");
-        let start = self.values.as_ptr().wrapping_add(row * width).cast_mut();
-        // SAFETY: the address lies within the buffer; nobody else reads or writes the value (invariant 1). The buffer's memory is writable: it was mapped for it.
-        unsafe {
-            match width {
-                1 => start.write(bits as u8),
-                2 => start.cast::<[u8; 2]>().write((bits as u16).to_le_bytes()),
-                4 => start.cast::<[u8; 4]>().write((bits as u32).to_le_bytes()),
-                8 => start.cast::<[u8; 8]>().write((bits as u64).to_le_bytes()),
-                _ => start.cast::<[u8; 16]>().write(bits.to_le_bytes()),
-            }
+        match self.physical {
+            Physical::U8 => self.put_bytes(row, (bits as u8).to_le_bytes()),
+            Physical::I16 => self.put_bytes(row, (bits as u16).to_le_bytes()),
+            Physical::I32 | Physical::F32 => self.put_bytes(row, (bits as u32).to_le_bytes()),
+            Physical::I64 | Physical::F64 => self.put_bytes(row, (bits as u64).to_le_bytes()),
+            Physical::I128 | Physical::View => self.put_bytes(row, bits.to_le_bytes()),
         }
+    }
+
+    /// Writes the bytes of a value, of which the column has as many each.
+    #[inline]
+    fn put_bytes<const WIDTH: usize>(&mut self, row: usize, bytes: [u8; WIDTH]) {
+        debug_assert_eq!(WIDTH, self.physical.width());
+        assert!((row + 1) * WIDTH <= self.values.len(), "row {row} is within the room for values");
+        let start = self.values.as_ptr().wrapping_add(row * WIDTH).cast_mut();
+        // SAFETY: the address lies within the buffer; nobody else reads or writes the value (invariant 1). The buffer's memory is writable: it was mapped for it.
+        unsafe { start.cast::<[u8; WIDTH]>().write(bytes) };
     }
 
     /// Writes the bytes of values of rows that are not shown.

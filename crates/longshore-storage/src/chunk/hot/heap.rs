@@ -13,6 +13,7 @@ use super::write::WriteError;
 use super::{HotChunk, HotColumn};
 use crate::buffer::HEAP_BYTES_MAX;
 use crate::memory::Memory;
+use crate::prefetch::prefetch;
 use crate::version::Image;
 use crate::view::{self, INLINE_BYTES_MAX};
 
@@ -77,6 +78,24 @@ impl Heap {
         }
         self.used += text.len();
         at
+    }
+
+    /// The view of a text, which is appended if it is long; there must be room.
+    #[inline]
+    pub(super) fn view_of(&mut self, text: &[u8]) -> u128 {
+        let at = if text.len() > INLINE_BYTES_MAX { self.push(text) } else { 0 };
+        make_view(text, 0, at as u32)
+    }
+
+    /// Asks for the memory of a text, if it is long.
+    #[inline]
+    pub(super) fn prefetch(&self, view: u128) {
+        let length = view::length(view);
+        if length > INLINE_BYTES_MAX {
+            let start = self.buffer.as_ptr().wrapping_add(view::offset(view));
+            prefetch(start);
+            prefetch(start.wrapping_add(length));
+        }
     }
 
     /// A row gives up a text.
@@ -160,12 +179,6 @@ impl HotChunk {
         }
         self.heap = heap;
         Ok(())
-    }
-
-    /// The view of a text, which goes to the heap if it is long; there must be room.
-    pub(super) fn view_of(&mut self, text: &[u8]) -> u128 {
-        let at = if text.len() > INLINE_BYTES_MAX { self.heap.push(text) } else { 0 };
-        make_view(text, 0, at as u32)
     }
 
     /// The text that a view stands for, if it is long.

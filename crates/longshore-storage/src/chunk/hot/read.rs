@@ -2,7 +2,6 @@
 
 use super::HotChunk;
 use crate::datum::Datum;
-use crate::prefetch::prefetch;
 use crate::transaction::{ConflictKind, Stamps, View};
 use crate::typed::{Input, Scalar};
 use crate::types::{ColumnType, Physical};
@@ -204,7 +203,7 @@ impl HotChunk {
         if !of.is_view() || of.is_null(row) {
             return None;
         }
-        let view = of.bits(row);
+        let view = of.view(row);
         // The length takes the first four bytes of a view that holds its text.
         Some(self.long_text(view).unwrap_or_else(|| &of.bytes(row)[4..4 + view::length(view)]))
     }
@@ -218,13 +217,12 @@ impl HotChunk {
 
     /// Asks for the memory of long texts of a row, the views of which are there.
     pub(crate) fn prefetch_texts(&self, row: usize, columns: &[usize]) {
-        for &column in columns {
-            if let Some(text) =
-                self.columns.get(column).filter(|_| row < self.rows).and_then(|_| self.text(row, column))
-            {
-                prefetch(text.as_ptr());
-                prefetch(text.as_ptr().wrapping_add(text.len()));
-            }
+        if row >= self.rows {
+            return;
+        }
+        // NULL is the empty view.
+        for column in columns.iter().filter_map(|&column| self.columns.get(column)).filter(|column| column.is_view()) {
+            self.heap.prefetch(column.view(row));
         }
     }
 

@@ -157,7 +157,7 @@ impl HotChunk {
         let bits = match value {
             Input::Null => None,
             Input::Bits(bits) => Some(*bits),
-            Input::Text(text) => Some(self.view_of(text)),
+            Input::Text(text) => Some(self.heap.view_of(text)),
         };
         let target = &mut self.columns[column];
         target.make_writable(row, self.rows, memory)?;

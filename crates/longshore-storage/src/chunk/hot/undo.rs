@@ -10,10 +10,9 @@ use crate::transaction::StampId;
 use crate::version::Change;
 
 impl HotChunk {
-    /// Undoes the newest change of a row, and forgets its version.
+    /// Undoes a change of a row, and forgets its version. Of those of the same kind the newest is undone first.
     pub(crate) fn undo(&mut self, row: usize, version: u32, memory: &Arc<Memory>) {
         let Some(versions) = self.versions.as_mut().filter(|_| !self.gone) else { return };
-        debug_assert_eq!(versions.head(row), version, "changes are undone newest first");
         match versions.remove(version) {
             Change::Insert => self.dead.insert(row),
             Change::Delete => self.dead.remove(row),
@@ -35,15 +34,32 @@ impl HotChunk {
         self.free_if_done(row);
     }
 
-    /// Forgets a version that every view sees.
-    pub(crate) fn reclaim(&mut self, row: usize, version: u32) {
-        let Some(versions) = self.versions.as_mut().filter(|_| !self.gone) else { return };
+    /// Forgets a version that every view sees, and if all there are have the same stamp, the others with it; says whether
+    /// it did so.
+    pub(crate) fn reclaim(&mut self, row: usize, version: u32, stamp: StampId) -> bool {
+        let Some(versions) = self.versions.as_mut().filter(|_| !self.gone) else { return false };
+        if versions.are_all_of(stamp) {
+            let (columns, heap) = (&self.columns, &mut self.heap);
+            versions.clear(|change| {
+                if let Change::Update(column, image) = change
+                    && columns[usize::from(*column)].is_view()
+                {
+                    heap.forget(image.bits().unwrap_or(0));
+                }
+            });
+            return true;
+        }
+        if !versions.is_of(version, stamp) {
+            // It went with the others.
+            return false;
+        }
         if let Change::Update(column, image) = versions.remove(version)
             && self.columns[usize::from(column)].is_view()
         {
             self.heap.forget(image.bits().unwrap_or(0));
         }
         self.free_if_done(row);
+        false
     }
 
     /// A dead row without versions may be taken again.

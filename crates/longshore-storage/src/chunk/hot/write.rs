@@ -131,25 +131,24 @@ impl HotChunk {
             }
             return Err(error.into());
         }
-        for (at, value) in values.iter().enumerate() {
+        let (columns, heap) = (&mut self.columns, &mut self.heap);
+        for (column, value) in columns.iter_mut().zip(values) {
             let bits = match value {
-                Input::Null => 0,
-                Input::Bits(bits) => *bits,
-                Input::Text(text) => self.view_of(text),
+                Input::Null => None,
+                Input::Bits(bits) => Some(*bits),
+                Input::Text(text) => Some(heap.view_of(text)),
             };
-            let column = &mut self.columns[at];
-            let is_null = matches!(value, Input::Null);
-            let was_null = free.is_some() && column.is_null(row);
+            let is_null = column.is_null(row);
+            let was_null = free.is_some() && is_null;
             if free.is_some() {
                 column.overwritten();
             }
-            if is_null || was_null || column.is_null(row) {
-                column.set_null(row, is_null, was_null);
+            if is_null || bits.is_none() {
+                column.set_null(row, bits.is_none(), was_null);
             }
-            if is_null {
-                column.put(row, 0);
-            } else {
-                column.write(row, bits);
+            match bits {
+                None => column.put(row, 0),
+                Some(bits) => column.write(row, bits),
             }
         }
         if free.is_some() {
@@ -187,14 +186,15 @@ impl HotChunk {
     }
 
     /// Changes a value of a row that [`HotChunk::check`] allows. Says the number of the version, if one was made: none
-    /// is where the value before need not be kept.
+    /// is where the value before need not be kept. `beside` is the newest version of the row if the writer has made it,
+    /// and none of this column yet.
     #[inline]
     pub(crate) fn update(
         &mut self,
         row: usize,
         column: usize,
         value: &Input<'_>,
-        keeps: bool,
+        (keeps, beside): (bool, Option<u32>),
         writer: &Writer<'_>,
     ) -> Result<Option<u32>, WriteError> {
         if let Input::Text(text) = value
@@ -206,15 +206,18 @@ impl HotChunk {
         self.shown = None;
         self.columns[column].make_writable(row, self.rows, writer.memory)?;
         let version = if keeps {
-            let image = self.image(row, column);
-            Some(self.push_version(row, writer.stamp, Change::Update(column as u16, image)))
+            let change = Change::Update(column as u16, self.image(row, column));
+            Some(match (beside, &mut self.versions) {
+                (Some(newest), Some(versions)) => versions.push_beside(newest, change),
+                _ => self.push_version(row, writer.stamp, change),
+            })
         } else {
             None
         };
         let bits = match value {
             Input::Null => 0,
             Input::Bits(bits) => *bits,
-            Input::Text(text) => self.view_of(text),
+            Input::Text(text) => self.heap.view_of(text),
         };
         let (target, heap) = (&mut self.columns[column], &mut self.heap);
         if version.is_none() && target.is_view() {
