@@ -63,7 +63,7 @@ use errors::ours;
 use in_situ::Files;
 pub(crate) use in_situ::{
     FileRejects, Filling, Finder, TextInput, TextTable, Texts, Wanted, check_not_read, explain_load, find_files,
-    kind_of,
+    kind_of, named_by_inputs,
 };
 use kept::Bound;
 pub(crate) use kept::{Parameters, Plans};

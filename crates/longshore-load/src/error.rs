@@ -166,6 +166,14 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 impl LoadError {
+    /// The same of options that do not fit the file `name`.
+    pub(crate) fn about(self, name: &str) -> Self {
+        match self {
+            Self::Options(problem) => Self::Options(format!("{name}: {problem}")),
+            error => error,
+        }
+    }
+
     /// Why the file `name` could not be read on; a reader says so when the memory limit is reached.
     pub(crate) fn of_read(name: &str, error: io::Error) -> Self {
         match error.get_ref().and_then(|inner| inner.downcast_ref::<OutOfMemory>()) {

@@ -204,7 +204,8 @@ fn run(
     }
     let sample::Sampled { sniffed, mut hints } = sampled;
     let columns = sniffed.columns.len();
-    check_extra(&sniffed, request)?;
+    let first = inputs[0].name().to_owned();
+    check_extra(&first, &sniffed, request)?;
     let names: Vec<&str> = sniffed.columns.iter().map(|column| column.name.as_str()).collect();
     let fields: Vec<_> = names.iter().enumerate().map(|(index, name)| Some(request.target(index, name))).collect();
     for input in &mut inputs {
@@ -213,7 +214,8 @@ fn run(
             fill.0 += columns;
         }
     }
-    let mut options = format::options_given(&sniffed, &given, &request.options)?;
+    let options = format::options_given(&sniffed, &given, &request.options);
+    let mut options = options.map_err(|error| error.about(&first))?;
     if request.by_name && !sniffed.family.value.names_fields() {
         options.header = Header::Skip;
         let names = Arc::new(names_of(&sniffed, &given, request));
@@ -224,7 +226,7 @@ fn run(
         // Columns in another order must not be taken for each other.
         options.header = Header::Match;
     }
-    let fixed = fixed_types(&sniffed, request)?;
+    let fixed = fixed_types(&first, &sniffed, request)?;
     let nulls = format::nulls(&names, &options);
     let mut readings = Vec::with_capacity(columns);
     for ((reading, differs), hint) in
@@ -284,24 +286,24 @@ fn names_of(sniffed: &Sniffed, given: &Given, request: &InferRequest) -> FieldNa
 }
 
 /// Refuses further columns that are called as one of the files.
-fn check_extra(sniffed: &Sniffed, request: &InferRequest) -> Result<(), LoadError> {
+fn check_extra(file: &str, sniffed: &Sniffed, request: &InferRequest) -> Result<(), LoadError> {
     let is_taken = |extra: &&Column| sniffed.columns.iter().any(|column| column.name == extra.name);
     match request.extra.iter().find(is_taken) {
         None => Ok(()),
         Some(extra) => Err(LoadError::Options(format!(
-            "a further column is to be called \"{}\", and so is a column of the file; give it another name, or leave it \
-             out",
+            "{file}: a further column is to be called \"{}\", and so is a column of the file; give it another name, or \
+             leave it out",
             extra.name
         ))),
     }
 }
 
 /// The types that the user gave, by column.
-fn fixed_types(sniffed: &Sniffed, request: &InferRequest) -> Result<Vec<Option<Fixed>>, LoadError> {
+fn fixed_types(file: &str, sniffed: &Sniffed, request: &InferRequest) -> Result<Vec<Option<Fixed>>, LoadError> {
     let names: Vec<&str> = sniffed.columns.iter().map(|column| column.name.as_str()).collect();
     if let Some((name, _)) = request.types.iter().find(|(name, _)| !names.contains(&name.as_str())) {
         return Err(LoadError::Options(format!(
-            "a type is given for column \"{name}\", which the file does not have; its columns are {}",
+            "{file}: a type is given for column \"{name}\", which the file does not have; its columns are {}",
             names.join(", ")
         )));
     }

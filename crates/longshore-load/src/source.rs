@@ -11,6 +11,7 @@ use longshore_storage::Memory;
 
 use crate::{Control, LoadError};
 
+mod end_mark;
 mod mapping;
 mod meter;
 mod shrink_guard;
@@ -130,6 +131,11 @@ impl Source {
         }
     }
 
+    /// What is read, where it is not mapped: without an end mark.
+    pub(crate) fn unmarked(reader: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
+        Box::new(end_mark::Unmarked::new(reader))
+    }
+
     /// The first `bytes` of the text, or all of it if it is shorter, whether that is all, and the source as it was.
     ///
     /// # Errors
@@ -141,7 +147,7 @@ impl Source {
                 let (head, at_end) = (all[..bytes.min(all.len())].to_vec(), all.len() <= bytes);
                 return Ok((head, at_end, Self { input: Input::Mapped(mapping), ..self }));
             }
-            Input::Stream(reader) => reader,
+            Input::Stream(reader) => Self::unmarked(reader),
         };
         let mut head = Vec::new();
         let at_end = read_up_to(bytes + 1, &mut reader, &mut head, &self.name, control)?;

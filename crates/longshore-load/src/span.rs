@@ -114,7 +114,7 @@ impl Spans {
                 Ok((Self::Mapped(MappedSpans::new(name, mapping, &preamble, surroundings)), preamble))
             }
             Input::Stream(reader) => {
-                let (spans, preamble) = StreamSpans::new(name, reader, fields, surroundings)?;
+                let (spans, preamble) = StreamSpans::new(name, Source::unmarked(reader), fields, surroundings)?;
                 Ok((Self::Stream(spans), preamble))
             }
         }

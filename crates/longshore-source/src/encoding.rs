@@ -1,13 +1,14 @@
 //! Encodings: text in any encoding of the WHATWG standard becomes UTF-8 while it is read.
 //!
 //! A byte order mark wins over the encoding that was named, as in browsers. Files that are UTF-8 do not come here
-//! unless invalid bytes shall be replaced: the decoders check them. UTF-32 and UTF-16 without a mark are recognised
-//! and refused with the remedy. Not here: finding out which of several 8-bit encodings a file has; nobody can know.
+//! unless invalid bytes shall be replaced: the decoders check them. What cannot be in the encoding that was named is
+//! refused with the remedy (`doubt`).
 
 use std::io::{self, Read};
 
 use crate::budget::Budget;
 
+mod doubt;
 mod fast;
 mod names;
 mod parallel;
@@ -50,16 +51,17 @@ impl Encoding {
         if head.starts_with(b"\xff\xfe\0\0") || head.starts_with(b"\0\0\xfe\xff") {
             return Err(refused("the text is UTF-32, which is not supported; convert it to UTF-8 (iconv -f UTF-32)"));
         }
-        if let Some((marked, _)) = encoding_rs::Encoding::for_bom(head) {
-            return Ok(Encoding(marked));
+        let doubt = match encoding_rs::Encoding::for_bom(head) {
+            Some((marked, bytes)) => match doubt::about_marked(&head[bytes..], Encoding(marked)) {
+                None => return Ok(Encoding(marked)),
+                doubt => doubt,
+            },
+            None => doubt::about_named(head, named),
+        };
+        match doubt {
+            Some(problem) => Err(refused(&problem)),
+            None => Ok(named),
         }
-        if named == Self::UTF_8
-            && let Some(name) = unmarked_utf_16(head)
-        {
-            let problem = format!("the text looks like UTF-16 without a byte order mark; set ENCODING '{name}'");
-            return Err(refused(&problem));
-        }
-        Ok(named)
     }
 }
 
@@ -90,18 +92,4 @@ pub enum EncodingErrors {
     Stop,
     /// U+FFFD takes their place.
     Replace,
-}
-
-/// Text of mostly ASCII whose every other byte is zero.
-fn unmarked_utf_16(head: &[u8]) -> Option<&'static str> {
-    let pairs = head.as_chunks::<2>().0;
-    let count = |first: bool| pairs.iter().filter(|[a, b]| (*a == 0) == first && (*b == 0) != first).count();
-    let enough = |count: usize| pairs.len() >= 8 && count * 10 >= pairs.len() * 9;
-    if enough(count(false)) {
-        Some("utf-16le")
-    } else if enough(count(true)) {
-        Some("utf-16be")
-    } else {
-        None
-    }
 }

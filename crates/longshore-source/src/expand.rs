@@ -105,7 +105,7 @@ fn folder(name: &str, path: &Path, files: &mut Vec<FoundFile>) -> Result<(), Loa
         let first = entry.file_name().as_encoded_bytes().first();
         entry.depth() == 0 || !matches!(first, Some(b'.' | b'_'))
     };
-    let found = walk(name, path, is_wanted, |_| true)?;
+    let found = walk(name, path, usize::MAX, is_wanted, |_| true)?;
     if found.is_empty() {
         let problem = String::from("the folder holds no file; those that begin with '.' or '_' are passed over");
         return Err(LoadError::Unfit { file: name.to_owned(), problem });
@@ -127,7 +127,7 @@ fn pattern(name: &str, files: &mut Vec<FoundFile>) -> Result<(), LoadError> {
         let shown = |path: &Path| {
             if base.is_empty() { path.strip_prefix(".").unwrap_or(path).to_owned() } else { path.to_owned() }
         };
-        let mut found = walk(name, root, is_wanted, |path| glob.is_match(shown(path)))?;
+        let mut found = walk(name, root, depth_of(&name[base.len()..]), is_wanted, |path| glob.is_match(shown(path)))?;
         if base.is_empty() {
             for file in &mut found {
                 if let Location::File(path) = &mut file.location {
@@ -151,20 +151,35 @@ fn no_match(name: &str) -> LoadError {
     LoadError::Unfit { file: name.to_owned(), problem: String::from("no file fits this pattern") }
 }
 
-/// The files under `root`, sorted by path.
+/// How many folders deep files can lie that a pattern fits, of which `rest` stands behind its folder.
+fn depth_of(rest: &str) -> usize {
+    if rest.contains("**") { usize::MAX } else { rest.trim_start_matches('/').matches('/').count() + 1 }
+}
+
+/// The files under `root`, at most `depth` folders deep, sorted by path. Links in a circle lead to nothing new.
 fn walk(
     name: &str,
     root: &Path,
+    depth: usize,
     is_wanted: impl FnMut(&DirEntry) -> bool,
     fits: impl Fn(&Path) -> bool,
 ) -> Result<Vec<FoundFile>, LoadError> {
     let mut found = Vec::new();
-    for entry in WalkDir::new(root).follow_links(true).into_iter().filter_entry(is_wanted) {
-        let entry = entry.map_err(|error| {
-            let problem = error.to_string();
-            let error = error.into_io_error().unwrap_or_else(|| io::Error::other(problem));
-            LoadError::Io { file: name.to_owned(), action: "look through its folders", error }
-        })?;
+    for entry in WalkDir::new(root).follow_links(true).max_depth(depth).into_iter().filter_entry(is_wanted) {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) if error.loop_ancestor().is_some() => continue,
+            // A link to nowhere that is none of the files.
+            Err(error) if error.io_error().is_some_and(is_absent) && error.path().is_some_and(|path| !fits(path)) => {
+                continue;
+            }
+            Err(error) => {
+                let place = error.path().map_or_else(String::new, |path| format!("{}: ", path.display()));
+                let problem = error.io_error().map_or_else(|| error.to_string(), io::Error::to_string);
+                let error = io::Error::other(format!("{place}{problem}"));
+                return Err(LoadError::Io { file: name.to_owned(), action: "look through its folders", error });
+            }
+        };
         if !entry.file_type().is_dir() && fits(entry.path()) {
             let bytes = entry.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
             found.push(FoundFile::local(entry.into_path(), bytes));
@@ -172,6 +187,10 @@ fn walk(
     }
     found.sort_by(|left, right| path_of(left).cmp(path_of(right)));
     Ok(found)
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
 }
 
 fn path_of(file: &FoundFile) -> &[u8] {

@@ -63,6 +63,22 @@ fn patterns_are_sorted_and_stop_at_folders() {
     assert_eq!(paths(at, &[".h*"]), [".hidden.csv"]);
 }
 
+/// A pattern of the files of one folder does not care for what lies below it.
+#[test]
+fn links_in_a_circle_and_to_nowhere_are_in_nobodys_way() {
+    let folder = folder(&["a.csv", "sub/b.csv", "sub/deep/c.csv"]);
+    let at = folder.path();
+    std::os::unix::fs::symlink("..", at.join("sub/deep/up")).unwrap();
+    std::os::unix::fs::symlink("gone", at.join("nowhere.txt")).unwrap();
+    assert_eq!(paths(at, &["*.csv"]), ["a.csv"]);
+    assert_eq!(paths(at, &["s*/*.csv"]), ["sub/b.csv"]);
+    assert_eq!(paths(at, &["{sub/deep,.}/*.csv"]), ["sub/deep/c.csv"]);
+    assert_eq!(paths(at, &["**/*.csv"]), ["a.csv", "sub/b.csv", "sub/deep/c.csv"]);
+    assert_eq!(paths(at, &["sub"]), ["sub/b.csv", "sub/deep/c.csv"]);
+    let message = find(at, &["*.txt"]).unwrap_err();
+    assert!(message.contains("nowhere.txt: No such file"), "{message}");
+}
+
 #[test]
 fn lists_keep_their_order_and_names_of_files_are_no_patterns() {
     let folder = folder(&FILES);

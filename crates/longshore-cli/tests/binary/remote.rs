@@ -2,7 +2,11 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
+use arrow::ipc::writer::{FileWriter, StreamWriter};
 
 use crate::run::{Run, command, longshore_in};
 use crate::server::{Manners, serve};
@@ -196,7 +200,10 @@ fn parquet_is_read_from_servers_and_stores() {
             "/none.parquet: cannot find it: the server has no such file",
         ),
         (format!("SELECT * FROM '{address}/cut.parquet'"), "/cut.parquet: not a sound Parquet file"),
-        (format!("SELECT * FROM read_parquet('{address}/text.csv')"), "/text.csv: not a sound Parquet file"),
+        (
+            format!("SELECT * FROM read_parquet('{address}/text.csv')"),
+            "/text.csv is neither a Parquet nor an Arrow file",
+        ),
         (format!("SELECT * FROM '{address}/plain'"), "/plain: cannot read it: this is a Parquet file"),
         (
             format!("SELECT * FROM read_parquet(['{address}/plain', '{}/out/p.parquet'])", directory.path().display()),
@@ -212,6 +219,67 @@ fn parquet_is_read_from_servers_and_stores() {
         let message = refused(&format!("SELECT sum(a) FROM '{address}/bucket/p/1.parquet'"));
         assert!(message.contains("1.parquet"), "{manners:?}: {message}");
     }
+}
+
+#[test]
+fn arrow_is_read_from_servers() {
+    let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..10_000));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter((0..10_000).map(|row| (row % 2 == 0).then_some("x"))));
+    let batch = RecordBatch::try_from_iter([("a", numbers), ("b", texts)]).expect("a batch");
+    let mut file = FileWriter::try_new(Vec::new(), &batch.schema()).expect("a writer");
+    file.write(&batch).expect("a batch that fits");
+    let file = file.into_inner().expect("an Arrow file");
+    let mut stream = StreamWriter::try_new(Vec::new(), &batch.schema()).expect("a writer");
+    stream.write(&batch).expect("a batch that fits");
+    let stream = stream.into_inner().expect("an Arrow stream");
+    let cut = file[..file.len() / 2].to_vec();
+    let objects = [
+        ("/bucket/f.arrow", file.clone()),
+        ("/bucket/s.arrows", stream),
+        ("/odd", file),
+        ("/cut.feather", cut),
+        ("/text.arrow", b"a,b\n1,x\n".to_vec()),
+    ];
+    let address = serve(&objects, Manners::Ranges).address;
+    let sum_of = |from: &str| format!("SELECT sum(a) AS a, count(b) AS n FROM {from}");
+    for from in [
+        format!("'{address}/bucket/f.arrow'"),
+        format!("'{address}/bucket/s.arrows'"),
+        format!("read_arrow('{address}/odd')"),
+        format!("read_arrow('s3://bucket/*.arrow', endpoint => '{address}', anonymous => true)"),
+    ] {
+        assert_eq!(output(&sum_of(&from)), "a,n\n49995000,5000\n", "{from}");
+    }
+    let load =
+        format!("CREATE TABLE t AS FROM '{address}/bucket/s.arrows'; COPY t FROM '{address}/odd' (FORMAT arrow)");
+    assert_eq!(output(&format!("{load}; {}", sum_of("t"))), "a,n\n99990000,10000\n");
+    for (name, part) in [
+        ("cut.feather", "/cut.feather: not a sound Arrow file"),
+        ("text.arrow", "/text.arrow is neither a Parquet nor an Arrow file"),
+        ("none.arrow", "/none.arrow: cannot find it"),
+    ] {
+        let message = refused(&format!("SELECT * FROM '{address}/{name}'"));
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn what_is_fetched_counts_against_the_memory_limit() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let make = "CREATE TABLE p AS SELECT value AS a, md5(CAST(value AS TEXT)) AS b FROM generate_series(1, 200000); \
+                EXPORT DATABASE 'out' (FORMAT parquet)";
+    let made = longshore_in(directory.path(), &["-c", make], "");
+    assert_eq!(made.status, 0, "{}", made.err);
+    let bytes = std::fs::read(directory.path().join("out/p.parquet")).expect("the file");
+    let address = serve(&[("/p.parquet", bytes)], Manners::Ranges).address;
+    let sql = format!("SELECT count(b) AS n FROM '{address}/p.parquet' WHERE b > ''");
+    let with =
+        |limit: &str| longshore_in(directory.path(), &["--format", "csv", "--memory-limit", limit, "-c", &sql], "");
+    let enough = with("256MB");
+    assert_eq!((enough.status, enough.out.as_str()), (0, "n\n200000\n"), "{}", enough.err);
+    let scarce = with("1MB");
+    assert_eq!(scarce.status, 1, "{}", scarce.out);
+    assert!(scarce.err.contains("--memory-limit") && scarce.err.contains("bytes more are needed"), "{}", scarce.err);
 }
 
 /// What the environment does not say, the statement says; it wins over the environment.

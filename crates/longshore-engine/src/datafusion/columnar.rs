@@ -34,6 +34,7 @@ use datafusion::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderO
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_load::LoadError;
 use longshore_source::{FoundFile, Location, StoreOptions, StoredObject};
+use longshore_storage::Memory;
 use object_store::ObjectMeta;
 use object_store::path::Path as StorePath;
 
@@ -41,6 +42,9 @@ use remote::Objects;
 
 use super::errors::external;
 use crate::{Error, ErrorKind};
+
+/// Bytes that tell what a file is.
+const HEAD_BYTES: u64 = 8;
 
 /// What the first bytes of a file tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,13 +65,17 @@ impl FileKind {
             return Ok(Self::Text);
         }
         let mut head = Vec::new();
-        File::open(path).and_then(|file| file.take(8).read_to_end(&mut head)).map_err(failed)?;
-        Ok(match head.as_slice() {
+        File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head)).map_err(failed)?;
+        Ok(Self::of_head(&head))
+    }
+
+    fn of_head(head: &[u8]) -> Self {
+        match head {
             [b'P', b'A', b'R', b'1' | b'E', ..] => Self::Parquet,
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Self::Arrow,
             [0xFF, 0xFF, 0xFF, 0xFF, ..] => Self::ArrowStream,
             _ => Self::Text,
-        })
+        }
     }
 
     /// What it is, in words.
@@ -100,8 +108,9 @@ pub(crate) struct Columnar {
 }
 
 impl Columnar {
-    /// Opens `found`, at least one, which are all of the same kind; `store` says how those elsewhere are asked for.
-    pub(crate) fn open(found: &[FoundFile], store: &StoreOptions) -> Result<Self, Error> {
+    /// Opens `found`, at least one, which are all of the same kind; `store` says how those elsewhere are asked for, and
+    /// what is fetched of them counts against `memory`.
+    pub(crate) fn open(found: &[FoundFile], store: &StoreOptions, memory: &Arc<Memory>) -> Result<Self, Error> {
         let mut files: Vec<(String, ObjectMeta)> = Vec::with_capacity(found.len());
         let mut objects = Vec::new();
         let mut first: Option<(FileKind, SchemaRef)> = None;
@@ -116,12 +125,13 @@ impl Columnar {
                     let object = StoredObject::new(address, store);
                     let object =
                         object.map_err(|error| LoadError::Io { file: name.clone(), action: "open it", error })?;
-                    let metadata = remote::footer(address, &object)?;
+                    let (kind, schema) = remote::schema(address, &object)?;
+                    let object = object.counted(memory);
                     let (location, size) = (Objects::place(objects.len()), object.bytes);
                     objects.push(object);
                     let last_modified = SystemTime::UNIX_EPOCH.into();
                     let meta = ObjectMeta { location, last_modified, size, e_tag: None, version: None };
-                    (FileKind::Parquet, viewed(&metadata), meta)
+                    (kind, schema, meta)
                 }
                 Location::Stdin => {
                     return Err(Error::invalid(format!(
@@ -228,10 +238,7 @@ fn schema(path: &Path, kind: FileKind) -> Result<SchemaRef, Error> {
         Error::new(ErrorKind::Damaged, format!("{}: not a sound {} file: {error}", path.display(), kind.name()))
     };
     match kind {
-        FileKind::Text => Err(Error::invalid(format!(
-            "{} is neither a Parquet nor an Arrow file; read it with FORMAT csv, or whatever its text is",
-            path.display()
-        ))),
+        FileKind::Text => Err(neither(&path.display())),
         FileKind::Parquet => {
             let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| damaged(&e))?;
             Ok(viewed(&metadata))
@@ -239,6 +246,12 @@ fn schema(path: &Path, kind: FileKind) -> Result<SchemaRef, Error> {
         FileKind::Arrow => Ok(FileReader::try_new(file, None).map_err(|e| damaged(&e))?.schema()),
         FileKind::ArrowStream => Ok(StreamReader::try_new(file, None).map_err(|e| damaged(&e))?.schema()),
     }
+}
+
+fn neither(name: &dyn fmt::Display) -> Error {
+    let message =
+        format!("{name} is neither a Parquet nor an Arrow file; read it with FORMAT csv, or whatever its text is");
+    Error::invalid(message)
 }
 
 fn viewed(metadata: &ArrowReaderMetadata) -> SchemaRef {

@@ -4,7 +4,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use longshore_load::LoadError;
-use longshore_storage::ColumnType;
+use longshore_storage::{ColumnType, OutOfMemory};
 
 use super::context::{CATALOG, SCHEMA};
 use crate::{Error, ErrorKind};
@@ -39,6 +39,9 @@ pub(super) fn ours(error: DataFusionError) -> Error {
         && let Some(error) = of_cast(text)
     {
         return error;
+    }
+    if let Some(memory) = out_of_memory(root) {
+        return memory.clone().into();
     }
     let message = message(root);
     let kind = match root {
@@ -75,6 +78,12 @@ fn of_cast(text: &str) -> Option<Error> {
     }
     let (value, arrow) = text.strip_prefix("Can't cast value ")?.rsplit_once(" to type ")?;
     Some(Error::new(ErrorKind::OutOfRange, format!("{value} is out of range for type {}", in_sql(arrow)?)))
+}
+
+/// The memory limit, where that is what `error` comes from.
+fn out_of_memory<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a OutOfMemory> {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.find_map(|error| error.downcast_ref())
 }
 
 /// Whether an error of Arrow is about the file that was read, and not about values.

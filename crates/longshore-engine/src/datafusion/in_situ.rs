@@ -35,7 +35,7 @@ use super::errors::external;
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::sql::{names, types};
-pub(crate) use explain::of_load as explain_load;
+pub(crate) use explain::{of_inputs as named_by_inputs, of_load as explain_load};
 pub(crate) use files::{Filling, check_not_read, find_files, kind_of};
 pub(crate) use infer::{Finder, FoundText};
 use options::ReadCsv;
@@ -96,7 +96,7 @@ impl RelationPlanner for Files {
                     .and_then(|request| self.sniffed(&request))
                     .map(|table| Relation { name: "sniff_csv".to_owned(), table, alias: alias.clone() }),
                 "read_parquet" | "read_arrow" => options::files_of_call(name, args)
-                    .and_then(|(files, store)| columnar(&files, &store, alias.as_ref())),
+                    .and_then(|(files, store)| columnar(&files, &store, &self.memory, alias.as_ref())),
                 _ => return Ok(RelationPlanning::Original(Box::new(relation))),
             },
             _ => return Ok(RelationPlanning::Original(Box::new(relation))),
@@ -123,7 +123,12 @@ impl From<(TextTable, Option<TableAlias>)> for Relation {
 }
 
 /// Parquet or Arrow files as a relation.
-fn columnar(files: &[FoundFile], store: &StoreOptions, alias: Option<&TableAlias>) -> Result<Relation, Error> {
+fn columnar(
+    files: &[FoundFile],
+    store: &StoreOptions,
+    memory: &Arc<Memory>,
+    alias: Option<&TableAlias>,
+) -> Result<Relation, Error> {
     let first = files.first().map_or_else(String::new, |file| file.location.to_string());
     if let Some(typed) = alias.and_then(|alias| alias.columns.iter().find(|column| column.data_type.is_some())) {
         return Err(Error::invalid(format!(
@@ -131,7 +136,7 @@ fn columnar(files: &[FoundFile], store: &StoreOptions, alias: Option<&TableAlias
             typed.name
         )));
     }
-    let table = Columnar::open(files, store)?;
+    let table = Columnar::open(files, store, memory)?;
     Ok(Relation { name: stem(Path::new(&first)), table: Arc::new(table), alias: alias.cloned() })
 }
 
@@ -140,7 +145,7 @@ impl Files {
     fn named(&self, name: &str, alias: Option<&TableAlias>) -> Result<Relation, Error> {
         let request = ReadCsv::of_name(name)?;
         if request.is_columnar()? {
-            columnar(&request.files, &StoreOptions::default(), alias)
+            columnar(&request.files, &StoreOptions::default(), &self.memory, alias)
         } else {
             self.text(&request, alias).map(Relation::from)
         }
@@ -269,7 +274,8 @@ impl Files {
     pub(super) fn describe(&self, name: &str) -> Result<Vec<(String, String, String)>, Error> {
         let request = ReadCsv::of_name(name)?;
         if request.is_columnar()? {
-            return Columnar::open(&request.files, &StoreOptions::default()).map(|files| files.described());
+            let store = StoreOptions::default();
+            return Columnar::open(&request.files, &store, &self.memory).map(|files| files.described());
         }
         let found = self.find(&request)?;
         let columns = found.columns.into_iter();

@@ -214,7 +214,7 @@ impl Run<'_, '_> {
     fn spans(&self, scan: &Arc<TextScan>, source: &TextSource, intake: &mut Intake<'_>) -> Result<(), (u64, Error)> {
         let mut worker = scan.worker();
         while let Some(SpanRows { sequence: part, batches }) =
-            worker.next_span().map_err(|(part, error)| (part, error.into()))?
+            worker.next_span().map_err(|(part, error)| (part, source.named(error)))?
         {
             if self.is_behind_failure(part) {
                 break;

@@ -267,7 +267,7 @@ impl Target {
         options: &Options,
         condition: Option<Expr>,
     ) -> Result<(Report, Option<String>), Error> {
-        let files = Columnar::open(files, &options.source.open.store)?;
+        let files = Columnar::open(files, &options.source.open.store, context.database.memory())?;
         let fields = self.fields_of(&files)?;
         let bytes = files.bytes();
         context.control.progress.start(bytes);

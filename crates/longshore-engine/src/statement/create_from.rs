@@ -40,10 +40,18 @@ pub(crate) async fn copy_auto(
     options: Options,
 ) -> Result<Outcome, Error> {
     if !copy.columns.is_empty() || copy.condition.is_some() {
-        return Err(Error::unsupported(
-            "COPY ... (AUTO) into a table that does not exist takes neither columns nor WHERE; write CREATE TABLE ... AS \
-             SELECT ... FROM the file",
-        ));
+        let names = |columns: &[String]| columns.iter().map(|name| names::quoted(name)).collect::<Vec<_>>().join(", ");
+        let columns = if copy.columns.is_empty() { "*".to_owned() } else { names(&copy.columns) };
+        let file = match &copy.source {
+            CopySource::Files(files) => files.first().map_or_else(|| "'file'".to_owned(), |file| names::literal(file)),
+            _ => "'file'".to_owned(),
+        };
+        return Err(Error::unsupported(format!(
+            "COPY ... (AUTO) into a table that does not exist takes neither columns nor WHERE; write CREATE TABLE {} AS \
+             SELECT {columns} FROM {file}{}",
+            names::quoted(&copy.table),
+            copy.condition.map_or_else(String::new, |condition| format!(" WHERE {condition}"))
+        )));
     }
     if options.conflict.key.is_some()
         || matches!(options.conflict.choice, ConflictChoice::KeepLast | ConflictChoice::Update)
@@ -137,7 +145,7 @@ fn load(finder: &Finder<'_>, mut texts: Texts) -> Result<(Option<Relation>, Load
     } else {
         load_inferred(files, &request, finder.control).map(|(relation, found, report)| (Some(relation), found, report))
     };
-    let (relation, found, report) = loaded.map_err(|error| Finder::explained(error, &head, &request))?;
+    let (relation, found, report) = loaded.map_err(|error| Finder::explained(error, &inputs, &head, &request))?;
     let names: Vec<&str> = found.schema.columns().iter().map(|column| column.name.as_str()).collect();
     finder.options.check_found(&name, &names)?;
     Ok((relation, report))

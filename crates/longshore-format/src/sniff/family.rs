@@ -49,12 +49,17 @@ pub(super) fn detect(
     plain(Family::Delimited, "nothing tells of another format")
 }
 
-/// Whether the text is JSON: most of its records are. An object tells more than an array, which may be anything in
-/// brackets.
+/// Whether the text is JSON: most of its records are. An object, or an array of them, tells more than another array,
+/// which may be anything in brackets.
 fn json(sample: &[u8], at_end: bool) -> Option<Family> {
     let layout = detect_layout(sample)?;
+    let marks: Vec<u8> = sample.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(3).collect();
+    if at_end && marks == b"[]" {
+        return Some(Family::of_json(layout));
+    }
     let found = discover(sample, layout, false, at_end);
-    let defects_max = if sample.trim_ascii_start().starts_with(b"{") { found.records } else { found.records / 10 };
+    let has_objects = marks.starts_with(b"{") || marks == b"[{\"";
+    let defects_max = if has_objects { found.records } else { found.records / 10 };
     (!found.values.is_empty() && found.defects <= defects_max).then(|| Family::of_json(layout))
 }
 

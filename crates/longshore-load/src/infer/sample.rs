@@ -38,7 +38,9 @@ pub(super) fn take(
         let head = if mapped.is_empty() { &head[..] } else { &mapped[..mapped.len().min(bytes_max)] };
         let at_end = at_end || head.len() == mapped.len() && !mapped.is_empty();
         let sniffed = sniff(head, at_end, given);
-        if sniffed.columns.is_empty() && matches!(sniffed.family.value, Family::Delimited | Family::Logfmt) {
+        let is_nothing = matches!(sniffed.family.value, Family::Delimited | Family::Logfmt)
+            || at_end && head.iter().filter(|byte| !byte.is_ascii_whitespace()).eq(b"[]");
+        if sniffed.columns.is_empty() && is_nothing {
             if inputs.is_empty() {
                 return Err(LoadError::Unfit {
                     file: first.name().to_owned(),

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
+use super::end_mark;
 use super::shrink_guard::{self, Guarded};
 
 /// Bytes of a page on every machine that we run on; advice is given for whole pages.
@@ -15,6 +16,8 @@ const PAGE_BYTES: usize = 4096;
 pub(crate) struct Mapping {
     start: NonNull<u8>,
     length: usize,
+    /// Bytes of text: all but an end mark.
+    text_bytes: usize,
     guard: Guarded,
 }
 
@@ -43,15 +46,17 @@ impl Mapping {
             unsafe { libc::munmap(address, length) };
             return None;
         };
-        Some(Self { start, length, guard })
+        let mut mapping = Self { start, length, text_bytes: length, guard };
+        mapping.text_bytes = end_mark::strip(mapping.bytes()).len();
+        Some(mapping)
     }
 
     /// The text. Another process may write to the file while it is read: then values are unspecified, but every
     /// position that the parser derives is checked against this length, which does not change.
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: start..start+length is mapped readable until drop; pages that the file loses are replaced by
-        // zero pages in the fault handler, so that a read never fails.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+        // SAFETY: start..start+length is mapped readable until drop, and the text is no longer; pages that the file
+        // loses are replaced by zero pages in the fault handler, so that a read never fails.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.text_bytes) }
     }
 
     /// Whether no page was lost so far; to be asked after the bytes were used and before anything is kept.

@@ -4,8 +4,11 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
-use object_store::{Error, GetOptions, GetResult, GetResultPayload, ObjectStoreExt};
+use bytes::Bytes;
+use longshore_storage::{Memory, Reservation};
+use object_store::{Error, GetOptions, GetRange, GetResult, GetResultPayload, ObjectStoreExt};
 
 use super::{Remote, explain, runtime, wait};
 use crate::options::StoreOptions;
@@ -16,6 +19,20 @@ pub struct StoredObject {
     remote: Remote,
     /// Its length.
     pub bytes: u64,
+    /// What the bytes of [`StoredObject::get`] count against.
+    memory: Option<Arc<Memory>>,
+}
+
+/// Bytes that count as used as long as anybody has a part of them.
+struct Counted {
+    bytes: Bytes,
+    _reserved: Reservation,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl StoredObject {
@@ -27,7 +44,13 @@ impl StoredObject {
         let remote = Remote::new(url, options)?;
         let asked = remote.clone();
         let meta = wait(async move { asked.store.head(&asked.path).await })?.map_err(explain)?;
-        Ok(Self { remote, bytes: meta.size })
+        Ok(Self { remote, bytes: meta.size, memory: None })
+    }
+
+    /// The same, whose bytes count against `memory`.
+    #[must_use]
+    pub fn counted(self, memory: &Arc<Memory>) -> Self {
+        Self { memory: Some(Arc::clone(memory)), ..self }
     }
 
     /// The bytes of `range`.
@@ -43,15 +66,30 @@ impl StoredObject {
     /// What `options` ask for, all of it.
     ///
     /// # Errors
-    /// When the server does not give it.
-    pub async fn get(self, options: GetOptions) -> Result<GetResult, Error> {
+    /// When the server does not give it, or the memory limit is reached.
+    pub async fn get(self, mut options: GetOptions) -> Result<GetResult, Error> {
+        // Not all servers can count from the end.
+        options.range = options.range.map(|range| match range {
+            GetRange::Bounded(range) => GetRange::Bounded(range),
+            GetRange::Offset(start) => GetRange::Bounded(start..self.bytes),
+            GetRange::Suffix(bytes) => GetRange::Bounded(self.bytes.saturating_sub(bytes)..self.bytes),
+        });
         let failed =
             |error: Box<dyn std::error::Error + Send + Sync>| Error::Generic { store: "remote", source: error };
-        let remote = self.remote;
+        let (remote, memory) = (self.remote, self.memory);
+        let is_head = options.head;
         let asked = runtime().map_err(|error| failed(error.into()))?.spawn(async move {
             let result = remote.store.get_opts(&remote.path, options).await?;
             let (meta, range, attributes) = (result.meta.clone(), result.range.clone(), result.attributes.clone());
-            let bytes = result.bytes().await?;
+            let mut reserved = memory.filter(|_| !is_head).map(|memory| Reservation::new(&memory));
+            if let Some(reserved) = &mut reserved {
+                let bytes = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+                reserved.grow(bytes).map_err(|error| failed(error.into()))?;
+            }
+            let mut bytes = result.bytes().await?;
+            if let Some(reserved) = reserved {
+                bytes = Bytes::from_owner(Counted { bytes, _reserved: reserved });
+            }
             let payload = GetResultPayload::Stream(Box::pin(futures::stream::once(async { Ok(bytes) })));
             Ok(GetResult { payload, meta, range, attributes })
         });

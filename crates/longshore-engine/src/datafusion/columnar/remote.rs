@@ -1,13 +1,19 @@
-//! Parquet files elsewhere, as a store that `DataFusion` reads: each under its number, whichever server has it.
+//! Parquet and Arrow files elsewhere, as a store that `DataFusion` reads: each under its number, whichever server has it.
 //!
-//! Only the footer and the columns that a query needs are fetched. A store is known to the runtime as long as a plan may
+//! Of Parquet only the footer and the columns that a query needs are fetched, of Arrow the records. A store is known to the runtime as long as a plan may
 //! read from it. Not here: requests (`longshore-source`).
 
 use std::fmt;
+use std::io::{self, BufReader, Read};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::ipc::convert::fb_to_schema;
+use datafusion::arrow::ipc::reader::{StreamReader, read_footer_length};
+use datafusion::arrow::ipc::root_as_footer;
 use datafusion::common::Result as Outcome;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -24,11 +30,76 @@ use object_store::{
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result as Answer,
 };
 
+use super::{FileKind, HEAD_BYTES, neither, viewed};
 use crate::datafusion::errors::external;
 use crate::{Error, ErrorKind};
 
+/// What the file at `address` is, and its columns.
+pub(super) fn schema(address: &str, object: &StoredObject) -> Result<(FileKind, SchemaRef), Error> {
+    let failed = |error: &io::Error| Error::new(ErrorKind::Io, format!("{address}: cannot read it: {error}"));
+    let damaged = |kind: FileKind, error: &dyn fmt::Display| {
+        Error::new(ErrorKind::Damaged, format!("{address}: not a sound {} file: {error}", kind.name()))
+    };
+    let head = object.read(0..HEAD_BYTES.min(object.bytes)).map_err(|error| failed(&error))?;
+    match FileKind::of_head(&head) {
+        kind @ FileKind::Arrow => {
+            let read = |range| object.read(range).map_err(|error| failed(&error));
+            let schema = arrow_footer(object.bytes, read, |error| damaged(kind, error))?;
+            Ok((kind, schema))
+        }
+        kind @ FileKind::ArrowStream => {
+            let front = BufReader::with_capacity(FRONT_BYTES, Front { object, position: 0 });
+            let stream = StreamReader::try_new(front, None).map_err(|error| damaged(kind, &error))?;
+            Ok((kind, stream.schema()))
+        }
+        kind @ FileKind::Parquet => Ok((kind, viewed(&footer(address, object)?))),
+        FileKind::Text => Err(neither(&address)),
+    }
+}
+
+/// The columns of an Arrow file of `bytes` bytes, from its footer.
+fn arrow_footer(
+    bytes: u64,
+    read: impl Fn(Range<u64>) -> Result<Vec<u8>, Error>,
+    damaged: impl Fn(&dyn fmt::Display) -> Error,
+) -> Result<SchemaRef, Error> {
+    const TRAILER_BYTES: u64 = 10;
+    let footer_end = bytes.checked_sub(TRAILER_BYTES).ok_or_else(|| damaged(&"it is too short"))?;
+    let trailer = read(footer_end..bytes)?;
+    let trailer = trailer.first_chunk().ok_or_else(|| damaged(&"it is too short"))?;
+    let length = read_footer_length(*trailer).map_err(|error| damaged(&error))?;
+    let start = footer_end.checked_sub(length as u64).ok_or_else(|| damaged(&"its footer is longer than the file"))?;
+    let footer = read(start..footer_end)?;
+    let footer = root_as_footer(&footer).map_err(|error| damaged(&error))?;
+    let schema = footer.schema().ok_or_else(|| damaged(&"its footer has no columns"))?;
+    Ok(Arc::new(fb_to_schema(schema)))
+}
+
+/// Bytes of the front of a stream that are fetched at a time, to find its columns.
+const FRONT_BYTES: usize = 64 << 10;
+
+/// A file from front to back.
+struct Front<'a> {
+    object: &'a StoredObject,
+    position: u64,
+}
+
+impl Read for Front<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let end = self.object.bytes.min(self.position + into.len() as u64);
+        if end == self.position {
+            return Ok(0);
+        }
+        let read = self.object.read(self.position..end)?;
+        let bytes = read.len().min(into.len());
+        into[..bytes].copy_from_slice(&read[..bytes]);
+        self.position += bytes as u64;
+        Ok(bytes)
+    }
+}
+
 /// What the footer of the Parquet file at `address` says.
-pub(super) fn footer(address: &str, object: &StoredObject) -> Result<ArrowReaderMetadata, Error> {
+fn footer(address: &str, object: &StoredObject) -> Result<ArrowReaderMetadata, Error> {
     let damaged =
         |error: ParquetError| Error::new(ErrorKind::Damaged, format!("{address}: not a sound Parquet file: {error}"));
     let mut decoder = ParquetMetaDataPushDecoder::try_new(object.bytes).map_err(damaged)?;

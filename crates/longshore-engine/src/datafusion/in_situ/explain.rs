@@ -3,8 +3,9 @@
 //! Not here: the errors themselves (`longshore-load`).
 
 use longshore_format::sniff::{Family, Given, SAMPLE_BYTES, Sniffed, sniff};
+use longshore_load::LoadError;
 
-use super::text::Texts;
+use super::text::{TextInput, Texts};
 use crate::sql::options::Options;
 use crate::{Error, ErrorKind};
 
@@ -17,6 +18,19 @@ pub(super) fn shown(sniffed: &Sniffed) -> String {
         if listed.is_empty() { "nothing".to_owned() } else { listed.join(", ") }
     };
     format!("(given: {}; found out: {})", list(true), list(false))
+}
+
+/// `error` of a pass over `inputs`: which they are, where it is about none of them by itself.
+pub(crate) fn of_inputs(error: LoadError, inputs: &[TextInput]) -> Error {
+    let is_nameless = matches!(error, LoadError::OutOfMemory(_));
+    let error = Error::from(error);
+    match inputs {
+        [only] if is_nameless => Error::new(error.kind(), format!("{}: {error}", only.name)),
+        [first, others @ ..] if is_nameless => {
+            Error::new(error.kind(), format!("{} and {} others: {error}", first.name, others.len()))
+        }
+        _ => error,
+    }
 }
 
 /// `error` of texts whose dialect was found out, the first of which begins with `head`.

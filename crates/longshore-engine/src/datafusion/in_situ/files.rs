@@ -50,9 +50,6 @@ impl Filling {
 pub(crate) fn find_files(names: &[String], options: &SourceOptions) -> Result<Vec<FoundFile>, Error> {
     let mut found = Vec::with_capacity(names.len());
     for name in names {
-        if let Location::Remote(address) = Location::parse(name) {
-            check_address(&address)?;
-        }
         match expand(std::slice::from_ref(name), &options.open.store) {
             Ok(files) => found.extend(files),
             Err(LoadError::Io { error, .. })
@@ -74,22 +71,11 @@ pub(crate) fn kind_of(file: &FoundFile, format: Option<Format>) -> Result<FileKi
     let Location::Remote(address) = &file.location else {
         return local_path(file).map_or(Ok(FileKind::Text), FileKind::of);
     };
-    let is_parquet = match format {
-        None => extension(address).as_deref() == Some("parquet"),
-        Some(format) => format == Format::Parquet,
-    };
-    Ok(if is_parquet { FileKind::Parquet } else { FileKind::Text })
-}
-
-/// Refuses an address whose name says that there is neither text nor Parquet.
-fn check_address(address: &str) -> Result<(), Error> {
-    match extension(address).as_deref() {
-        Some("arrow" | "feather" | "ipc" | "arrows") => Err(Error::unsupported(format!(
-            "{address}: Arrow files are read from this machine only, and text and Parquet from elsewhere as well; download \
-             it first"
-        ))),
-        _ => Ok(()),
-    }
+    Ok(match (format, extension(address).as_deref()) {
+        (Some(Format::Parquet), _) | (None, Some("parquet")) => FileKind::Parquet,
+        (Some(Format::Arrow), _) | (None, Some("arrow" | "feather" | "ipc" | "arrows")) => FileKind::Arrow,
+        _ => FileKind::Text,
+    })
 }
 
 /// What the name in an address ends with, in lower case.

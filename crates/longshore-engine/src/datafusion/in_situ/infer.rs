@@ -52,7 +52,8 @@ impl Finder<'_> {
         }
         let inputs = texts.all_inputs(self.options, &further);
         let files = inputs.iter().map(TextInput::file).collect();
-        let found = infer(files, &request, self.control).map_err(|error| Self::explained(error, &head, &request))?;
+        let found = infer(files, &request, self.control);
+        let found = found.map_err(|error| Self::explained(error, &inputs, &head, &request))?;
         let names: Vec<&str> = found.schema.columns().iter().map(|column| column.name.as_str()).collect();
         self.options.check_found(&name, &names)?;
         let count = found.columns.len();
@@ -110,8 +111,8 @@ impl Finder<'_> {
     }
 
     /// Says what was taken for what: the error may be of a dialect that is not the file's.
-    pub(crate) fn explained(error: LoadError, head: &[u8], request: &InferRequest) -> Error {
-        explain::explained(Error::from(error), head, &request.given)
+    pub(crate) fn explained(error: LoadError, inputs: &[TextInput], head: &[u8], request: &InferRequest) -> Error {
+        explain::explained(explain::of_inputs(error, inputs), head, &request.given)
     }
 }
 

@@ -25,8 +25,9 @@ use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, Push
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::{DisplayFormatType, EmptyRecordBatchStream};
 use futures::Stream;
-use longshore_load::{Control, RowFilter, ScanRequest, ScanWorker, TextScan};
+use longshore_load::{Control, LoadError, RowFilter, ScanRequest, ScanWorker, TextScan};
 
+use super::explain;
 use super::text::TextTable;
 use crate::Error;
 use crate::datafusion::errors::external;
@@ -90,11 +91,16 @@ impl TextSource {
             control,
         };
         let files = table.files(self.predicate.as_deref()).map_err(crate::datafusion::errors::ours)?;
-        Ok(TextScan::new(files, request)?)
+        TextScan::new(files, request).map_err(|error| explain::of_inputs(error, &table.inputs))
     }
 }
 
 impl TextSource {
+    /// `error` of a worker of the scan.
+    pub(in crate::datafusion) fn named(&self, error: LoadError) -> Error {
+        explain::of_inputs(error, &self.table.inputs)
+    }
+
     /// The rows of `batch` under the schema of the plan, which may differ in names of fields only.
     pub(in crate::datafusion) fn with_schema(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         under_schema(batch, &self.projection.schema)
@@ -141,7 +147,12 @@ impl DataSource for TextSource {
         let scan = pass.0.get_or_init(|| self.begin(control));
         let scan = scan.as_ref().map_err(|error| external(error.clone()))?;
         let metrics = BaselineMetrics::new(&self.metrics, args.partition);
-        Ok(Box::pin(cooperative(TextStream { worker: Some(scan.worker()), schema, metrics })))
+        Ok(Box::pin(cooperative(TextStream {
+            worker: Some(scan.worker()),
+            table: Arc::clone(&self.table),
+            schema,
+            metrics,
+        })))
     }
 
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -278,6 +289,7 @@ impl Values for Fields<'_> {
 struct TextStream {
     /// `None` once the worker has ended.
     worker: Option<ScanWorker>,
+    table: Arc<TextTable>,
     schema: SchemaRef,
     metrics: BaselineMetrics,
 }
@@ -290,7 +302,8 @@ impl TextStream {
         if !matches!(batch, Some(Ok(_))) {
             self.worker = None;
         }
-        Some(batch?.map_err(external).and_then(|batch| under_schema(&batch, &self.schema)))
+        let batch = batch?.map_err(|error| external(explain::of_inputs(error, &self.table.inputs)));
+        Some(batch.and_then(|batch| under_schema(&batch, &self.schema)))
     }
 }
 

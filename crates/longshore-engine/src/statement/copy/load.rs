@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use longshore_load::{Conflicts, LoadError, TextOptions, load_interleaved, load_into};
+use longshore_load::{Conflicts, TextOptions, load_interleaved, load_into};
 use longshore_storage::Relation;
 
 use super::conflict;
 use super::rules::LoadRules;
-use crate::datafusion::{TextInput, Texts, Wanted, find_files};
+use crate::datafusion::{TextInput, Texts, Wanted, find_files, named_by_inputs};
 use crate::sql::options::{CheckTime, MergeMode, Options};
 use crate::statement::rejects::{self, Rejects};
 use crate::statement::{Context, blocking};
@@ -70,28 +70,29 @@ async fn load_inputs(
     let work = work.map(Arc::clone);
     let loaded = blocking::run(context.control, move |control| {
         let files = inputs.iter().map(TextInput::file).collect();
-        Ok(if dry_run {
-            longshore_load::dry_run(files, into.schema(), into.memory(), &text, &tuning, control)?
-        } else {
-            match work {
-                // The transaction is nobody else's while it lasts.
-                Some(work) if interleaves => {
-                    work.with_any(|transaction| load_interleaved(files, &into, transaction, &text, &tuning, control))?
-                }
-                Some(work) => {
-                    let loaded = load_into(files, &into, &text, &tuning, control)?;
-                    work.with_any(|transaction| {
-                        let since = transaction.writes();
-                        let report = loaded.commit_in(transaction)?;
-                        if let Some(checks) = &checks {
-                            transaction.note_checked(since, checks);
-                        }
-                        Ok::<_, LoadError>(report)
-                    })?
-                }
-                None => longshore_load::copy_from(files, &into, &text, &tuning, control)?,
+        let named = |error| named_by_inputs(error, &inputs);
+        if dry_run {
+            return longshore_load::dry_run(files, into.schema(), into.memory(), &text, &tuning, control)
+                .map_err(named);
+        }
+        match work {
+            // The transaction is nobody else's while it lasts.
+            Some(work) if interleaves => work.with_any(|transaction| {
+                load_interleaved(files, &into, transaction, &text, &tuning, control).map_err(named)
+            }),
+            Some(work) => {
+                let loaded = load_into(files, &into, &text, &tuning, control).map_err(named)?;
+                work.with_any(|transaction| {
+                    let since = transaction.writes();
+                    let report = loaded.commit_in(transaction).map_err(named)?;
+                    if let Some(checks) = &checks {
+                        transaction.note_checked(since, checks);
+                    }
+                    Ok::<_, Error>(report)
+                })
             }
-        })
+            None => longshore_load::copy_from(files, &into, &text, &tuning, control).map_err(named),
+        }
     })
     .await?;
     rejects.keep(context)?;
