@@ -10,6 +10,7 @@ mod fuzz;
 mod interleave;
 mod neon;
 mod sanitizer;
+mod threads;
 
 use std::time::{Duration, Instant};
 
@@ -49,6 +50,7 @@ const STEPS: &[Step] = &[
     step("test", "all tests of the workspace", true, test),
     step("doc", "documentation, warnings denied", false, doc),
     step("asan", "low crates under AddressSanitizer", false, sanitizer::step),
+    step("threads", "transactions and index builds under ThreadSanitizer", false, threads::step),
     step("interleave", "transactions in interleavings that seeds choose", false, interleave::step),
     step("neon", "low crates on emulated ARM", false, neon::step),
     step("fuzz", "each fuzz target for a while", false, fuzz::step),

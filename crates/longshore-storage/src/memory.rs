@@ -10,9 +10,10 @@
 //! are cut into columns (`arena.rs`).
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use crate::error::OutOfMemory;
+use crate::sync::brief::{Mutex, MutexGuard};
 
 mod free;
 mod mapping;

@@ -1,13 +1,34 @@
-//! The locks and atomics by which threads meet: those of the standard library, or of `shuttle`.
+//! The locks and atomics by which threads meet: those of the standard library, of `shuttle`, or of `parking_lot`.
 //!
 //! With the feature `interleave`, `shuttle` runs the threads of a test one at a time and decides at each of these which
 //! one goes on, so that a seed gives one interleaving (`tests/interleave.rs`). What is reached while one of these locks
 //! is held must be one of these too, or `shuttle` could not see who waits for whom. Others, which are held for a moment
-//! and call nothing, are the standard library's: those of memory and arenas, and cells that are filled once.
+//! and call nothing, are [`brief`]: those of memory and arenas; cells that are filled once are the standard library's.
+//!
+//! With the feature `sanitize-threads`, all locks are those of `parking_lot`, which are compiled with the test, so that
+//! `ThreadSanitizer` sees what they put in order (`seen`).
 
-#[cfg(not(feature = "interleave"))]
+#[cfg(feature = "sanitize-threads")]
+mod seen;
+
+/// Locks that are held for a moment and under which no other is asked for.
+pub(crate) mod brief {
+    #[cfg(feature = "sanitize-threads")]
+    pub(crate) use super::seen::{Mutex, MutexGuard};
+    #[cfg(not(feature = "sanitize-threads"))]
+    pub(crate) use std::sync::{Mutex, MutexGuard};
+}
+
+#[cfg(not(any(feature = "interleave", feature = "sanitize-threads")))]
 mod imp {
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic};
+    pub(crate) use std::thread;
+}
+
+#[cfg(all(feature = "sanitize-threads", not(feature = "interleave")))]
+mod imp {
+    pub(crate) use super::seen::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+    pub(crate) use std::sync::atomic;
     pub(crate) use std::thread;
 }
 

@@ -9,7 +9,7 @@ use longshore_storage::{
     Append, Arena, Clashes, Column, ColumnType, ConflictAction, ConflictKind, Datum, Holder, IndexKind, Isolation,
     Memory, MergeKind, Merged, OnConflict, Relation, Schema, TransactionError, Uniqueness,
 };
-use support::{Cell, Random, Row, buffers, rows_in};
+use support::{Cell, Random, Row, buffers, on_threads, rows_in};
 
 /// Two keys, and values.
 fn schema() -> Arc<Schema> {
@@ -131,15 +131,10 @@ fn merge<'r>(relation: &'r Relation, load: &[Row], kind: MergeKind, threads: usi
 
 fn fill(append: &Append<'_>, schema: &Arc<Schema>, load: &[Row], threads: usize, piece: usize) {
     let pieces: Vec<&[Row]> = load.chunks(piece).collect();
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let pieces = &pieces;
-            scope.spawn(move || {
-                let mut arena = Arena::new(Memory::new(None), 1 << 20);
-                for at in (0..pieces.len()).rev().filter(|at| at % threads == thread) {
-                    append.merge(at as u64, buffers(schema, pieces[at], &mut arena)).expect("memory");
-                }
-            });
+    on_threads(threads, |thread| {
+        let mut arena = Arena::new(Memory::new(None), 1 << 20);
+        for at in (0..pieces.len()).rev().filter(|at| at % threads == thread) {
+            append.merge(at as u64, buffers(schema, pieces[at], &mut arena)).expect("memory");
         }
     });
 }

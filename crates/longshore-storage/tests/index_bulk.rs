@@ -10,7 +10,7 @@ use longshore_storage::{
     Arena, BulkError, Chunk, Column, ColumnType, Datum, Direction, Index, IndexKind, IndexParts, Memory, MergeKind,
     OutOfMemory, RowId, Schema, Source, Uniqueness,
 };
-use support::{Cell, Random, Row, buffers, relation};
+use support::{Cell, Random, Row, buffers, on_threads, relation};
 
 /// How the ids of rows follow each other.
 #[derive(Clone, Copy, Debug)]
@@ -294,14 +294,9 @@ fn parts_built_beside_a_load_are_the_index_of_its_rows() {
                 let what = format!("{kind:?} of {columns:?}, {order:?}, {threads} threads");
                 let index = Arc::new(Index::new("i", &schema, columns, kind, uniqueness, &Memory::new(None)));
                 let parts = IndexParts::new(&index);
-                std::thread::scope(|scope| {
-                    for thread in 0..threads {
-                        let (parts, orders, chunks) = (&parts, &orders, &chunks);
-                        scope.spawn(move || {
-                            for at in (0..chunks.len()).filter(|at| at % threads == thread) {
-                                parts.add(orders[at], &chunks[at].1).expect("there is memory");
-                            }
-                        });
+                on_threads(threads, |thread| {
+                    for at in (0..chunks.len()).filter(|at| at % threads == thread) {
+                        parts.add(orders[at], &chunks[at].1).expect("there is memory");
                     }
                 });
                 assert_eq!(index.rows(), 0, "{what}: until the end");
@@ -336,15 +331,10 @@ fn an_append_indexes_what_it_merges() {
             let load = |rows: &[Row], threads: usize| {
                 let append = relation.begin_append(merge);
                 let spans: Vec<&[Row]> = rows.chunks(2_500).collect();
-                std::thread::scope(|scope| {
-                    for thread in 0..threads {
-                        let (append, spans, schema) = (&append, &spans, &schema);
-                        scope.spawn(move || {
-                            let mut arena = Arena::new(Memory::new(None), 1 << 20);
-                            for at in (0..spans.len()).rev().filter(|at| at % threads == thread) {
-                                append.merge(at as u64, buffers(schema, spans[at], &mut arena)).expect("memory");
-                            }
-                        });
+                on_threads(threads, |thread| {
+                    let mut arena = Arena::new(Memory::new(None), 1 << 20);
+                    for at in (0..spans.len()).rev().filter(|at| at % threads == thread) {
+                        append.merge(at as u64, buffers(&schema, spans[at], &mut arena)).expect("memory");
                     }
                 });
                 assert!(relation.snapshot().rows() as usize == index.rows(), "before the commit");

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::Array;
 use longshore_storage::{Append, Arena, CHUNK_ROWS_MAX, Memory, MergeKind, Relation, Schema, Snapshot};
-use support::{Cell, Random, Row, all_types, batch, buffers, check_statistics, id_and_text, ids_in, relation, rows_in};
+use support::{
+    Cell, Random, Row, all_types, batch, buffers, check_statistics, id_and_text, ids_in, on_threads, relation, rows_in,
+};
 
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
 
@@ -35,15 +37,11 @@ fn merge_shuffled(
     let mut order: Vec<usize> = (0..pieces.len()).collect();
     random.shuffle(&mut order);
     let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let mut arena = Arena::new(Arc::clone(memory), 1 << 20);
-                while let Some(&sequence) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let buffers = buffers(schema, &pieces[sequence], &mut arena);
-                    append.merge(sequence as u64, buffers).expect("memory is enough");
-                }
-            });
+    on_threads(threads, |_| {
+        let mut arena = Arena::new(Arc::clone(memory), 1 << 20);
+        while let Some(&sequence) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let buffers = buffers(schema, &pieces[sequence], &mut arena);
+            append.merge(sequence as u64, buffers).expect("memory is enough");
         }
     });
 }

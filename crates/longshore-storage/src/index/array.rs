@@ -1,11 +1,12 @@
 //! Arrays of plain values in the memory of relations: in huge pages where they are large, so that looking up a key at
 //! random does not miss the translation of its address too; and recycled, so that growing faults in no new pages.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use crate::arena::{Arena, Plain, Region};
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
+use crate::sync::brief::Mutex;
 
 /// The least and the greatest size of the blocks that arrays are cut from; they grow with what is cut from them.
 const BLOCK_BYTES_MIN: usize = 64 << 10;

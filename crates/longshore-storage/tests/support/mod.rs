@@ -310,3 +310,13 @@ pub(crate) fn check_statistics(snapshot: &Snapshot, rows: &[Row]) {
         }
     }
 }
+
+/// Does `work` on so many threads, which are told their numbers.
+pub(crate) fn on_threads(count: usize, work: impl Fn(usize) + Sync) {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..count).map(|number| scope.spawn(move || work(number))).collect();
+        // One by one: ThreadSanitizer does not see that the end of a scope waits for them.
+        threads.into_iter().for_each(|thread| thread.join().expect("a thread that does not panic"));
+    });
+}
