@@ -1,4 +1,4 @@
-//! Locks of which ThreadSanitizer sees every step. Those of the standard library are compiled without it, so that it
+//! Locks of which `ThreadSanitizer` sees every step. Those of the standard library are compiled without it, so that it
 //! takes for unordered what a contended lock has put in order.
 
 #![allow(clippy::unnecessary_wraps, reason = "as the locks of the standard library, which may be poisoned")]
