@@ -46,6 +46,9 @@ impl Target<'_> {
                 _ => 0,
             };
             if room == 0 {
+                if let Some(full) = buffers.last_mut() {
+                    full.release_heap();
+                }
                 let estimate = estimate_rows(rows.count(), piece, bytes_left);
                 let pieces = bytes_left / piece.bytes.max(1) + 1;
                 let heap_bytes = heap_due.max(bytes_left + PADDING + pieces * plan.constant_bytes());

@@ -81,6 +81,22 @@ fn what_is_forgotten_is_fetched_again() {
     }
 }
 
+/// What was set aside for texts that turned out short goes back before the next span is read.
+#[test]
+fn rows_that_wait_for_their_types_take_no_more_than_they_need() {
+    let rows = share(600_000);
+    let text: String = (0..rows).map(|row| format!("{row},{},word {}\n", row * 3 % 1000, row % 100)).collect();
+    let mapped = file(text.as_bytes());
+    let path = mapped.path().to_owned();
+    let inputs = vec![InputFile::new("FILE", move || Source::open(&path), &[])];
+    let request = limited(&Tuning::new(1), 1 << 30);
+    let (relation, ..) = load_inferred(inputs, &request, &Control::new()).expect("a load");
+    assert_eq!(relation.snapshot().rows(), rows as u64);
+    let bytes = rows * (4 + 4 + 16);
+    let used = request.memory.used();
+    assert!(!is_large() || used * 2 <= bytes * 3, "{used} bytes are used for rows of {bytes}");
+}
+
 #[test]
 fn rejects_are_the_same_where_text_is_fetched_again() {
     let text = Arc::new(late("x,1,y\n1,2\n7,z,\"v\"\n"));

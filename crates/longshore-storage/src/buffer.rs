@@ -262,6 +262,13 @@ impl PartitionBuffer {
         self.heap_used = heap_used;
     }
 
+    /// Gives the rest of the heap back to the arena, for a buffer that is kept for a while before it is sealed. To be
+    /// called before anything else is allocated; no text of more than 12 bytes finds room any more.
+    pub fn release_heap(&mut self) {
+        self.heap.shrink(self.heap_used);
+        self.heap_bytes = self.heap_used;
+    }
+
     /// Makes it immutable. The rest of the heap goes back to the arena.
     #[must_use]
     pub fn seal(mut self) -> Chunk {

@@ -303,6 +303,10 @@ impl Inference<'_> {
         if found.iter().any(|types| *types != TypeSet::EVERY) {
             self.guesses.join(&found);
         }
+        // Rows wait until the types of all of them are known.
+        if let Some(last) = buffers.last_mut() {
+            last.release_heap();
+        }
         Ok(Ending::Done(Taken { buffers, rows: rows_read, rejects }))
     }
 
