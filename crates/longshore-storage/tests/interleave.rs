@@ -20,8 +20,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use database::Database;
 use history_support::{End, History, Record, adya, replay};
 use longshore_storage::{
-    Column, ColumnType, Datum, Index, IndexKind, Isolation, Memory, MergeKind, Relation, Schema, TransactionError,
-    Transactions, Uniqueness, key,
+    Column, ColumnType, Datum, Index, IndexKind, Isolation, KeptIndex, Memory, MergeKind, NewColumn, ReferenceAction,
+    ReferenceMatch, ReferenceRules, Relation, Schema, Time, Transaction, TransactionError, Transactions, Uniqueness,
+    key,
 };
 use shuttle::thread;
 use support::Random;
@@ -258,5 +259,150 @@ fn a_reader_sees_one_state() {
             })
         };
         writers.into_iter().chain([reader]).for_each(|thread| thread.join().unwrap());
+    });
+}
+
+/// Parents, and children that refer to them; all that the children were.
+struct Family {
+    transactions: Arc<Transactions>,
+    parents: Relation,
+    pk: Arc<Index>,
+    children: std::sync::Mutex<Vec<Arc<Relation>>>,
+    action: ReferenceAction,
+}
+
+impl Family {
+    fn new(action: ReferenceAction, kind: IndexKind, has_index: bool) -> Arc<Family> {
+        let transactions = Transactions::new();
+        let relation = |names: [&str; 2]| {
+            let columns = names.map(|name| Column::new(name, ColumnType::BigInt, true)).to_vec();
+            Relation::in_database(Arc::new(Schema::new(columns)), Memory::new(None), &transactions).with_name(names[0])
+        };
+        let (parents, children) = (relation(["parent", "n"]), relation(["child", "of"]));
+        let pk = parents.create_index("pk", &[0], kind, Uniqueness::Unique).unwrap();
+        if has_index {
+            children.create_index("by_of", &[1], IndexKind::Art, Uniqueness::Multiple).unwrap();
+        }
+        let mut t = transactions.begin(Isolation::Snapshot);
+        for id in 0..2_i64 {
+            t.insert(&parents, key![id, 0_i64]).unwrap();
+        }
+        t.commit().unwrap();
+        let children = std::sync::Mutex::new(vec![Arc::new(children)]);
+        Arc::new(Family { transactions, parents, pk, children, action })
+    }
+
+    /// Adds the foreign key of some children.
+    fn refer(&self, children: &Relation) -> Result<(), TransactionError> {
+        let rules = ReferenceRules {
+            name: "fkey".to_owned(),
+            columns: vec![(1, 0)],
+            matching: ReferenceMatch::Simple,
+            on_delete: self.action,
+            on_update: self.action,
+            defaults: None,
+        };
+        children.add_foreign_key(rules, &self.parents, &self.pk, false).map(drop)
+    }
+
+    /// What the children are to who sees what was committed up to a time.
+    fn children(&self, start: Time) -> Arc<Relation> {
+        // Nobody else goes on while the lock is held.
+        let all = self.children.lock().unwrap().clone();
+        all.into_iter().rev().find(|children| children.stands_at(start)).unwrap()
+    }
+
+    /// Inserts a child of parent 0; says whether that is committed.
+    fn insert_child(&self, isolation: Isolation) -> bool {
+        let mut t = self.transactions.begin(isolation);
+        let children = self.children(t.view().start());
+        let inserted = t.insert(&children, key![1_i64, 0_i64]).and_then(|_| t.settle());
+        Self::is_committed(inserted.map(drop), t)
+    }
+
+    /// Deletes parent 0; says whether that is committed.
+    fn delete_parent(&self, isolation: Isolation) -> bool {
+        let mut t = self.transactions.begin(isolation);
+        let row = t.find(&self.parents, &self.pk, key![0_i64]).unwrap().unwrap();
+        let deleted = t.delete(&self.parents, row).and_then(|()| t.settle());
+        Self::is_committed(deleted.map(drop), t)
+    }
+
+    fn is_committed(done: Result<(), TransactionError>, t: Transaction) -> bool {
+        match done.and_then(|()| Ok(t.commit().map(drop)?)) {
+            Ok(()) => true,
+            Err(error) if error.is_conflict() || matches!(error, TransactionError::ForeignKey(_)) => false,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Gives the children another column; says whether that could be.
+    fn alter(&self) -> bool {
+        let before = self.children(self.transactions.now());
+        let Ok(alteration) = before.begin_alteration(std::time::Duration::ZERO) else { return false };
+        let mut columns = before.schema().columns().to_vec();
+        columns.push(Column::new("more", ColumnType::BigInt, true));
+        let sources = [NewColumn::Kept(0), NewColumn::Kept(1), NewColumn::Filled(Datum::Null)];
+        let by_of = [KeptIndex { from: "by_of", name: "by_of", columns: &[1] }];
+        let kept = &by_of[..before.indexes().len()];
+        let after = alteration.reshape("child", &Arc::new(Schema::new(columns)), &sources, kept).unwrap();
+        self.refer(&after).unwrap();
+        let after = Arc::new(after);
+        self.children.lock().unwrap().push(Arc::clone(&after));
+        alteration.commit(&after, before);
+        true
+    }
+
+    /// How many children there are, and whether parent 0 is there.
+    fn count(&self) -> (usize, bool) {
+        let mut t = self.transactions.begin_read_only(Isolation::Snapshot);
+        let children = self.children(t.view().start());
+        let is_there = t.find(&self.parents, &self.pk, key![0_i64]).unwrap().is_some();
+        (t.snapshot(&children).rows(), is_there)
+    }
+}
+
+/// Of a new child and the end of its parent one is committed, or both one after the other with the child gone as well, also
+/// while the foreign key is only added, or the children are altered.
+#[test]
+fn no_child_is_left_without_its_parent() {
+    const ACTIONS: [ReferenceAction; 3] =
+        [ReferenceAction::NoAction, ReferenceAction::Restrict, ReferenceAction::Cascade];
+    interleaved(400, |seed| {
+        let action = ACTIONS[seed as usize % 3];
+        let family = Family::new(action, kind(seed / 3), seed.is_multiple_of(5));
+        let isolation = if seed.is_multiple_of(7) { Isolation::Serializable } else { Isolation::Snapshot };
+        let (is_late, alters) = (seed % 4 == 1, seed % 4 == 3);
+        if !is_late {
+            family.refer(&family.children(Time::default())).unwrap();
+        }
+        let other = {
+            let family = Arc::clone(&family);
+            thread::spawn(move || match (is_late, alters) {
+                (true, _) => family.refer(&family.children(Time::default())).is_ok(),
+                (false, true) => family.alter(),
+                (false, false) => true,
+            })
+        };
+        let insert = {
+            let family = Arc::clone(&family);
+            thread::spawn(move || family.insert_child(isolation))
+        };
+        let deleted = family.delete_parent(isolation);
+        let (inserted, other) = (insert.join().unwrap(), other.join().unwrap());
+        let (children, is_there) = family.count();
+        assert_eq!(is_there, !deleted, "seed {seed}");
+        if is_late && !other {
+            assert!(children == 1 && deleted, "seed {seed}: why the foreign key could not be added");
+            return;
+        }
+        assert!(children == 0 || is_there, "seed {seed}: a child without its parent");
+        assert_eq!(children == 1, inserted && !deleted, "seed {seed}");
+        if action != ReferenceAction::Cascade {
+            assert!(!(inserted && deleted), "seed {seed}");
+        }
+        if !is_late && !alters {
+            assert!(inserted || deleted, "seed {seed}: nobody else was in the way");
+        }
     });
 }

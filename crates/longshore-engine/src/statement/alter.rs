@@ -3,7 +3,8 @@
 //! All actions of a statement are done to a draft of the table ([`draft`]), in PostgreSQL's order: what drops first, then
 //! types, new columns, constraints. Then a relation is made of the draft and of the rows that there are ([`make`]),
 //! while nobody writes to the table; views are looked through ([`views`]); and in one step the new table takes the place
-//! of the old one, which those who began before go on reading. If anything fails, the table stays what it was.
+//! of the old one, which those who began before go on reading. If anything fails, the table stays what it was. Foreign
+//! keys, at either end, are made anew for the new relation ([`references`]).
 //!
 //! Not here: how a relation is altered (`longshore_storage::Alteration`).
 
@@ -11,6 +12,7 @@ mod columns;
 mod constraints;
 mod draft;
 mod make;
+mod references;
 mod rename;
 mod views;
 
@@ -42,7 +44,7 @@ pub(crate) async fn alter_table(context: &Context<'_>, mut alter: AlterTable) ->
         }
     };
     alter.operations.sort_by_key(pass);
-    let mut draft = Draft::new(table);
+    let mut draft = Draft::new(context, table);
     for operation in alter.operations {
         apply(context, &mut draft, operation)?;
     }
@@ -62,7 +64,7 @@ pub(crate) async fn alter_index(
     let Some(table) = owner(&context.database.catalog, &name) else {
         return Err(Error::not_found(format!("index {name} does not exist")));
     };
-    let mut draft = Draft::new(table);
+    let mut draft = Draft::new(context, table);
     draft.rename_key(context, &name, &to)?;
     make::replace(context, draft).await?;
     Ok(Outcome::done("ALTER INDEX"))
@@ -97,7 +99,9 @@ fn apply(context: &Context<'_>, draft: &mut Draft, operation: AlterTableOperatio
         AlterTableOperation::AddConstraint { not_valid: true, .. } => Err(Error::unsupported(
             "ADD CONSTRAINT ... NOT VALID is not supported: a constraint holds for all rows; leave NOT VALID out",
         )),
-        AlterTableOperation::DropConstraint { name, if_exists, .. } => draft.drop_constraint(&name, if_exists),
+        AlterTableOperation::DropConstraint { name, if_exists, drop_behavior } => {
+            draft.drop_constraint(&name, if_exists, drop_behavior)
+        }
         AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
             draft.rename_column(context, &old_column_name, &new_column_name)
         }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use longshore_storage::{Column, Datum, ReferenceAction, ReferenceMatch, ReferenceRules, Relation};
+use longshore_storage::{Column, Datum, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, Relation};
 use sqlparser::ast::{
     ColumnDef, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind, DeferrableInitial,
     ForeignKeyConstraint, Ident, ReferentialAction, TableConstraint,
@@ -215,7 +215,7 @@ pub(crate) fn bind(
     parent: &Table,
     defaults: ColumnDefaults,
     is_trusted: bool,
-) -> Result<(), Error> {
+) -> Result<Arc<ForeignKey>, Error> {
     let positions = positions(reference, parent.relation.schema().columns())?;
     let rules = parent.rules();
     let key = key_of(&positions, &rules.keys)
@@ -244,8 +244,7 @@ pub(crate) fn bind(
             })
         }),
     };
-    table.relation.add_foreign_key(rules, &parent.relation, &index, is_trusted)?;
-    Ok(())
+    Ok(table.relation.add_foreign_key(rules, &parent.relation, &index, is_trusted)?)
 }
 
 /// Lets the relation of a table no longer obey the foreign key of a name.
@@ -327,18 +326,20 @@ pub(crate) fn resolve_all(
             resolve(reference, table, columns, columns, &rules.keys)?;
             continue;
         }
-        match context.database.catalog.get(&reference.table) {
-            Some(Entry::Table(parent)) => {
-                resolve(reference, table, columns, parent.relation.schema().columns(), &parent.rules().keys)?;
-            }
-            Some(Entry::View(_)) => {
-                return Err(invalid(format!("referenced relation \"{}\" is not a table", reference.table)));
-            }
-            None => return Err(no_table(&reference.table)),
-        }
+        let parent = parent_of(context, reference)?;
+        resolve(reference, table, columns, parent.relation.schema().columns(), &parent.rules().keys)?;
     }
     rules.references = references;
     Ok(())
+}
+
+/// The table that a foreign key refers to.
+pub(crate) fn parent_of(context: &Context<'_>, reference: &Reference) -> Result<Arc<Table>, Error> {
+    match context.database.catalog.get(&reference.table) {
+        Some(Entry::Table(parent)) => Ok(parent),
+        Some(Entry::View(_)) => Err(invalid(format!("referenced relation \"{}\" is not a table", reference.table))),
+        None => Err(no_table(&reference.table)),
+    }
 }
 
 pub(crate) fn no_table(name: &str) -> Error {

@@ -15,7 +15,9 @@
 //!    which all rows were always there. Which it is, the caller finds out by [`super::Relation::stands_at`].
 //! 4. What somebody who may write has read of the one before is no longer held against what others write: he fails at
 //!    his commit.
-//! 5. Shared indexes lose an entry only when nobody sees its row in either relation. So a row that was deleted in the
+//! 5. The foreign keys of what takes the place are added before the commit, and those of the one before end with it; who
+//!    began before and has changed rows at their other ends fails at his commit (`references.rs`).
+//! 6. Shared indexes lose an entry only when nobody sees its row in either relation. So a row that was deleted in the
 //!    one before, and is not yet reclaimed there, is never taken by another one in the other.
 //!
 //! Not here: the columns of a slot (`chunk/hot/reshape.rs`), whose name stands for what (the catalog above).
@@ -120,6 +122,7 @@ impl Succession {
     pub(crate) fn take_place(&self, time: Time) {
         self.after.tenure.since.store(time.0, Ordering::Release);
         self.before.tenure.until.store(time.0, Ordering::Release);
+        self.before.end_references(time);
     }
 }
 
@@ -319,6 +322,11 @@ impl Drop for Alteration {
 }
 
 impl Table {
+    /// Whether it has not taken the place yet of the one that it was made of.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.tenure.since.load(Ordering::Acquire) == PENDING
+    }
+
     /// The newest values of a row, whoever wrote them, for instance `(1, 'two', NULL)`.
     pub(super) fn described(&self, row: RowId) -> Result<String, TransactionError> {
         let slot = self.slot(row)?.read();

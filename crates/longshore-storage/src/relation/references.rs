@@ -4,6 +4,9 @@
 //! It begins at a time of the clock: a transaction that began before it and has changed rows of one of the relations
 //! cannot commit, so that nobody has to wait for a foreign key to be added, and none is overlooked.
 //!
+//! When a relation is altered, what takes its place has foreign keys of its own, which were added while it was pending;
+//! those of the relation before end with the same commit ([`Table::end_references`]).
+//!
 //! Not here: names of tables, which columns may be referred to (the engine).
 
 use std::fmt;
@@ -188,6 +191,21 @@ impl Table {
     /// Since when its foreign keys are what they are.
     pub(crate) fn references_since(&self) -> Time {
         Time(self.references_since.load(Ordering::Acquire))
+    }
+
+    /// Ends the foreign keys of a relation whose place another one takes at a time. Who has changed rows at their other
+    /// ends held them against this relation, which nobody writes to any more: he cannot commit.
+    pub(super) fn end_references(&self, time: Time) {
+        let Some(references) = self.references() else { return };
+        for key in references.outgoing.iter().chain(&references.incoming) {
+            for other in [key.child(), key.parent()].into_iter().flatten().filter(|table| table.id() != self.id()) {
+                other.change_references(|references| {
+                    references.outgoing.retain(|known| !Arc::ptr_eq(known, key));
+                    references.incoming.retain(|known| !Arc::ptr_eq(known, key));
+                });
+                other.references_since.fetch_max(time.0, Ordering::AcqRel);
+            }
+        }
     }
 
     fn change_references(&self, change: impl FnOnce(&mut References)) {

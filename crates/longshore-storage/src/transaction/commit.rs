@@ -9,8 +9,8 @@ use super::manager::{State, Transactions};
 use super::predicate::PredicateLog;
 use super::time::Time;
 use super::validate::Validation;
-use super::write_set::Committed;
-use super::{CommitError, ConflictKind, Transaction};
+use super::write_set::{Committed, Write};
+use super::{CommitError, ConflictKind, Transaction, TransactionError};
 use crate::relation::Table;
 use crate::sync::MutexGuard;
 
@@ -32,7 +32,7 @@ impl Transaction {
         // When it fails, the transaction is dropped, and so rolled back.
         let manager = Arc::clone(&self.manager);
         let mut state = validated(&manager, self.log.as_deref(), self.guards.as_deref_mut(), self.view.start)?;
-        self.check_rules()?;
+        self.check_rules().map_err(|error| CommitError::Failed(Box::new(error)))?;
         self.ended = true;
         let set = std::mem::take(&mut self.set);
         state.keep_log(self.log.take());
@@ -64,21 +64,23 @@ impl Transaction {
 impl Transaction {
     /// Refuses changes of relations whose foreign keys came after its start, so that it knew nothing of them. Nobody adds
     /// any while the state is locked.
-    fn check_rules(&self) -> Result<(), CommitError> {
+    pub(super) fn check_rules(&self) -> Result<(), TransactionError> {
         let is_late = |table: &Arc<Table>| table.references_since() > self.view.start;
-        let Some(at) = self.set.tables.iter().position(is_late) else { return Ok(()) };
-        match self.set.writes.iter().find(|write| write.table as usize == at) {
-            Some(write) => {
-                let error = self.set.tables[at].conflict(write.row, ConflictKind::NewReference);
-                Err(CommitError::Failed(Box::new(error)))
-            }
+        if !self.set.tables.iter().any(is_late) {
+            return Ok(());
+        }
+        // Of changes that were taken back the table is still known.
+        let of = |write: &Write| &self.set.tables[write.table as usize];
+        match self.set.writes.iter().find(|write| is_late(of(write))) {
+            Some(write) => Err(of(write).conflict(write.row, ConflictKind::NewReference)),
             None => Ok(()),
         }
     }
 }
 
-/// Validates the reads of a transaction, and what foreign keys made of them, against all who have committed since it began: most of them before the state is
-/// locked, so that commits do not wait for each other's validation, and those that came meanwhile afterwards.
+/// Validates the reads of a transaction, and what foreign keys made of them, against all who have committed since it
+/// began: most of them before the state is locked, so that commits do not wait for each other's validation, and those that
+/// came meanwhile afterwards.
 fn validated<'a>(
     manager: &'a Transactions,
     log: Option<&PredicateLog>,

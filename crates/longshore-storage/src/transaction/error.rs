@@ -29,7 +29,7 @@ pub enum ConflictKind {
         /// What the other one has done.
         what: &'static str,
     },
-    /// A foreign key was added to the relation, or to one that refers to it, since this transaction began.
+    /// A foreign key of the relation was added, or the relation at its other end altered, since this transaction began.
     NewReference,
 }
 
@@ -257,7 +257,9 @@ impl fmt::Display for ConflictKind {
             ConflictKind::Reference { constraint, what } => {
                 write!(f, "another transaction has {what} (foreign key {constraint})")
             }
-            ConflictKind::NewReference => f.write_str("a foreign key was added since this transaction began"),
+            ConflictKind::NewReference => f.write_str(
+                "a foreign key of it was added, or the table at its other end altered, since this transaction began",
+            ),
         }
     }
 }

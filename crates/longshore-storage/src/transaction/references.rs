@@ -69,6 +69,8 @@ impl Transaction {
             self.settled = self.set.writes.len();
             return Ok(Vec::new());
         }
+        // Who cannot commit need not go on.
+        self.check_rules()?;
         let mut acted_on = Vec::new();
         let mut done = from;
         while done < self.set.writes.len() {
@@ -131,6 +133,10 @@ impl Transaction {
                 Some(&(_, at)) => Err(still_referenced(key, parent, &child, &gone.rows[at])),
                 None => Ok(()),
             };
+        }
+        if child.is_pending() && !found.is_empty() {
+            // Nobody writes to what may yet be given up.
+            return Err(child.altered(self.view.start));
         }
         let relation = Relation::of(&child);
         let mut rows = Vec::with_capacity(found.len());

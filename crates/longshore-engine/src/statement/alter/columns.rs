@@ -6,7 +6,7 @@ use sqlparser::ast::{
     TableConstraint,
 };
 
-use super::draft::{Draft, DraftColumn, Values};
+use super::draft::{Draft, DraftColumn, DraftKey, Values};
 use crate::Error;
 use crate::catalog::Origin;
 use crate::sql::{names, types};
@@ -46,7 +46,10 @@ impl Draft {
             Origin::Null | Origin::Identity { .. } => Values::New,
         };
         self.columns.push(DraftColumn { column, rule, values, is_dropped: false });
-        let given = definition.options.iter().filter_map(|option| option.name.as_ref());
+        let given = definition.options.iter().filter_map(|option| match &option.option {
+            ColumnOption::ForeignKey(key) => option.name.as_ref().or(key.name.as_ref()),
+            _ => option.name.as_ref(),
+        });
         self.take_constraints(context, rules, given)
     }
 
@@ -69,7 +72,11 @@ impl Draft {
         }
         self.cascades |= behavior == Some(DropBehavior::Cascade);
         // As in PostgreSQL, what is about the column and others goes with it.
-        self.keys.retain(|key| !key.key.columns.contains(&at));
+        let (keys, lost): (Vec<_>, Vec<DraftKey>) =
+            std::mem::take(&mut self.keys).into_iter().partition(|key| !key.key.columns.contains(&at));
+        self.keys = keys;
+        self.references.retain(|own| !own.reference.columns.contains(&at));
+        self.release(&format!("column {}", self.columns[at].column.name), &lost, behavior)?;
         self.checks.retain(|check| !check.check.columns.contains(&at));
         self.columns[at].is_dropped = true;
         Ok(())
@@ -180,6 +187,7 @@ impl Draft {
             for check in self.checks.iter_mut().filter(|check| check.check.columns.contains(&at)) {
                 check.is_new = true;
             }
+            self.doubt_references(at);
         }
         if let Origin::Default(default) = self.columns[at].rule.origin.clone() {
             self.columns[at].rule.origin = self.default_of(context, at, *default)?;

@@ -1,8 +1,9 @@
-//! Actions about constraints: ADD and DROP.
+//! Actions about constraints: ADD and DROP. What is special about foreign keys is in `references.rs`.
 
-use sqlparser::ast::{Ident, TableConstraint};
+use sqlparser::ast::{DropBehavior, Ident, TableConstraint};
 
 use super::draft::{Draft, DraftCheck, DraftKey};
+use super::references::DraftReference;
 use crate::Error;
 use crate::catalog::Rules;
 use crate::sql::names;
@@ -16,6 +17,7 @@ impl Draft {
             TableConstraint::PrimaryKey(key) => &key.name,
             TableConstraint::Unique(key) => &key.name,
             TableConstraint::Check(check) => &check.name,
+            TableConstraint::ForeignKey(key) => &key.name,
             other => return Err(Error::unsupported(format!("ALTER TABLE ... ADD {other} is not supported"))),
         };
         let defined = self.defined(context, &[], std::slice::from_ref(constraint))?;
@@ -48,6 +50,14 @@ impl Draft {
             key.name = self.free_name(context, key.name, &given)?;
             self.keys.push(DraftKey { key, from: None });
         }
+        for mut reference in rules.references {
+            if !given.contains(&reference.name) {
+                reference.name = unused_name(&reference.name, |name| self.has_constraint(name));
+            } else if self.has_constraint(&reference.name) {
+                return Err(self.exists(&reference.name));
+            }
+            self.references.push(DraftReference::new(reference));
+        }
         Ok(())
     }
 
@@ -58,21 +68,34 @@ impl Draft {
             return Ok(unused_name(&name, |name| self.has_constraint(name) || is_index(name)));
         }
         if self.has_constraint(&name) {
-            return Err(Error::exists(format!(
-                "constraint {name} of table {} exists already; choose another name, or drop it first",
-                self.name
-            )));
+            return Err(self.exists(&name));
         }
         Ok(name)
     }
 
-    pub(super) fn drop_constraint(&mut self, ident: &Ident, if_exists: bool) -> Result<(), Error> {
+    fn exists(&self, name: &str) -> Error {
+        Error::exists(format!(
+            "constraint {name} of table {} exists already; choose another name, or drop it first",
+            self.name
+        ))
+    }
+
+    pub(super) fn drop_constraint(
+        &mut self,
+        ident: &Ident,
+        if_exists: bool,
+        behavior: Option<DropBehavior>,
+    ) -> Result<(), Error> {
         let name = names::identifier(ident)?;
         if let Some(at) = self.keys.iter().position(|key| key.key.name == name) {
             if !matches!(self.keys[at].key.role, Role::Primary | Role::Unique) {
                 return Err(Error::invalid(format!("{name} is an index, not a constraint; use DROP INDEX")));
             }
-            self.keys.remove(at);
+            let key = self.keys.remove(at);
+            return self.release(&format!("constraint {name}"), &[key], behavior);
+        }
+        if let Some(at) = self.references.iter().position(|own| own.reference.name == name) {
+            self.references.remove(at);
             return Ok(());
         }
         let checks = self.checks.len();

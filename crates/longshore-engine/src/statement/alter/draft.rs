@@ -1,16 +1,17 @@
 //! What an ALTER TABLE makes of a table: columns and rules, before there is a relation of them.
 //!
 //! Columns keep their numbers while the draft is worked on: those that are dropped stay in the list, marked, and new
-//! ones come behind the others. Keys and checks refer to these numbers, and get the final ones in the end.
+//! ones come behind the others. Keys, checks and foreign keys refer to these numbers, and get the final ones in the end.
 
 use std::sync::Arc;
 
-use longshore_storage::{Column, Schema};
+use longshore_storage::{Column, ForeignKey, Schema};
 use sqlparser::ast::{Expr, Ident};
 
-use crate::catalog::{Check, ColumnRule, Rules, Table};
+use super::references::{DraftReference, Referring};
+use crate::catalog::{Check, ColumnRule, Reference, Rules, Table};
 use crate::sql::names;
-use crate::statement::Key;
+use crate::statement::{Context, Key};
 use crate::{Error, ErrorKind};
 
 /// A table to come.
@@ -20,6 +21,12 @@ pub(super) struct Draft {
     pub(super) columns: Vec<DraftColumn>,
     pub(super) keys: Vec<DraftKey>,
     pub(super) checks: Vec<DraftCheck>,
+    /// Its foreign keys.
+    pub(super) references: Vec<DraftReference>,
+    /// Those by which other tables refer to it.
+    pub(super) referring: Vec<Referring>,
+    /// All of them as storage enforces them for the table as it was.
+    pub(super) bound: Vec<Arc<ForeignKey>>,
     /// Whether views that read what is dropped are dropped, too.
     pub(super) cascades: bool,
 }
@@ -54,7 +61,8 @@ pub(super) struct DraftCheck {
 }
 
 impl Draft {
-    pub(super) fn new(before: Arc<Table>) -> Self {
+    pub(super) fn new(context: &Context<'_>, before: Arc<Table>) -> Self {
+        let bound = Self::bound_of(&before);
         let rules = before.rules();
         let columns = before.relation.schema().columns().iter().zip(&rules.columns).map(|(column, rule)| DraftColumn {
             column: column.clone(),
@@ -64,11 +72,16 @@ impl Draft {
         });
         let keys = rules.keys.iter().map(|key| DraftKey { from: Some(key.name.clone()), key: key.clone() });
         let checks = rules.checks.iter().map(|check| DraftCheck { check: check.clone(), is_new: false });
+        let references = rules.references.iter().map(|reference| DraftReference::kept(reference.clone()));
+        let entries = context.database.catalog.entries();
         Self {
             name: before.name.clone(),
             columns: columns.collect(),
             keys: keys.collect(),
             checks: checks.collect(),
+            references: references.collect(),
+            referring: Referring::all(&entries, &before.name),
+            bound,
             cascades: false,
             before,
         }
@@ -104,7 +117,9 @@ impl Draft {
 
     /// Whether a constraint of the table has this name.
     pub(super) fn has_constraint(&self, name: &str) -> bool {
-        self.keys.iter().any(|key| key.key.name == name) || self.checks.iter().any(|check| check.check.name == name)
+        self.keys.iter().any(|key| key.key.name == name)
+            || self.checks.iter().any(|check| check.check.name == name)
+            || self.references.iter().any(|own| own.reference.name == name)
     }
 
     /// The columns that are left, by their numbers here.
@@ -128,13 +143,17 @@ impl Draft {
             condition: check.condition.clone(),
             columns: renumber(&check.columns),
         });
+        let references = self.references.iter().map(|DraftReference { reference, .. }| Reference {
+            columns: renumber(&reference.columns),
+            ..reference.clone()
+        });
         let mut checks: Vec<Check> = checks.collect();
         checks.sort_by(|one, other| one.name.cmp(&other.name));
         Rules {
             keys: keys.collect(),
             columns: left.iter().map(|at| self.columns[*at].rule.clone()).collect(),
             checks,
-            references: self.before.rules().references.clone(),
+            references: references.collect(),
         }
     }
 }

@@ -8,7 +8,7 @@ use longshore_storage::{Alteration, Datum, KeptIndex, NewColumn, Relation, Schem
 use sqlparser::ast::{Expr, Ident, SelectItem, Statement, UnaryOperator};
 
 use super::draft::{Draft, Values};
-use super::views;
+use super::{references, views};
 use crate::catalog::{Check, Entry, Table};
 use crate::datafusion::{FoundRows, ROW_COLUMN, TARGET};
 use crate::sql::names;
@@ -22,9 +22,9 @@ use crate::{Error, ErrorKind};
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Puts what a draft says in the place of the table that it is of.
-pub(super) async fn replace(context: &Context<'_>, draft: Draft) -> Result<(), Error> {
+pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(), Error> {
     let before = Arc::clone(&draft.before);
-    check_unrelated(&before)?;
+    draft.resolve_references(context)?;
     let relation = Arc::clone(&before.relation);
     let begun = blocking::run(context.control, move |_| Ok(relation.begin_alteration(PATIENCE)?)).await;
     let alteration = begun.map_err(|error| in_the_way(&before, error))?;
@@ -41,9 +41,12 @@ pub(super) async fn replace(context: &Context<'_>, draft: Draft) -> Result<(), E
     }
     let views = views::dependents(context, &draft, &look, &as_altered).await?;
     drop((look, as_altered));
+    let bound = references::bind(context, &draft, &seen).await?;
     swap(context, &draft, &seen, &views, || {
         alteration.commit(&relation, before.clone());
-    })
+    })?;
+    bound.keep();
+    Ok(())
 }
 
 /// The relation with the columns of the draft, those that are computed still without values, and the indexes that it
@@ -202,7 +205,7 @@ fn swap(
         if table.name != before.name && entries.contains_key(&table.name) {
             return Err(Error::exists(format!("the name {} is taken; choose another one", table.name)));
         }
-        check_unrelated(before)?;
+        draft.check_bound(entries)?;
         let mut dropped: Vec<Entry> = views.iter().filter_map(|view| entries.remove(view)).collect();
         drop_dependents(entries, &mut dropped, true)?;
         dropped.extend(entries.remove(&before.name));
@@ -212,28 +215,12 @@ fn swap(
             sequences.retain(|_, sequence| !gone.iter().any(|gone| Arc::ptr_eq(gone, sequence)));
             Ok(())
         })?;
+        draft.tell_referring()?;
         entries.insert(table.name.clone(), Entry::Table(Arc::clone(table)));
         Ok(dropped)
     })?;
     publish();
     Ok(())
-}
-
-/// Refuses tables with foreign keys, and those that others refer to: storage holds both ends by their relations, and an
-/// altered table has another one.
-fn check_unrelated(table: &Table) -> Result<(), Error> {
-    let (own, others) = (table.relation.foreign_keys(), table.relation.referenced_by());
-    let (key, way) = match (own.first(), others.first()) {
-        (Some(key), _) => (key, "has"),
-        (None, Some(key)) => (key, "is referenced by"),
-        (None, None) => return Ok(()),
-    };
-    Err(Error::unsupported(format!(
-        "table {} {way} the foreign key {}: ALTER TABLE of tables with foreign keys, or referenced by them, is not \
-         supported; make the tables anew with CREATE TABLE, and INSERT INTO ... SELECT",
-        table.name,
-        key.name()
-    )))
 }
 
 /// Why a table cannot be altered now.

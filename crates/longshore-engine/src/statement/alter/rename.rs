@@ -30,6 +30,11 @@ impl Draft {
                 }
             });
         }
+        self.each_reference_to_it(|reference| {
+            for name in reference.referenced.iter_mut().filter(|name| **name == from) {
+                name.clone_from(&to);
+            }
+        });
         self.columns[at].column.name = to;
         Ok(())
     }
@@ -50,6 +55,7 @@ impl Draft {
                 }
             });
         }
+        self.each_reference_to_it(|reference| reference.table.clone_from(&to));
         self.name = to;
         Ok(())
     }
@@ -64,7 +70,8 @@ impl Draft {
         }
         let checks = self.checks.iter_mut().map(|check| &mut check.check.name);
         let columns = self.columns.iter_mut().filter_map(|column| column.rule.not_null.as_mut());
-        if let Some(name) = checks.chain(columns).find(|name| **name == from) {
+        let references = self.references.iter_mut().map(|own| &mut own.reference.name);
+        if let Some(name) = checks.chain(columns).chain(references).find(|name| **name == from) {
             *name = to;
             return Ok(());
         }

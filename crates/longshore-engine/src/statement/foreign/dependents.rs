@@ -7,7 +7,7 @@ use crate::catalog::{Entry, Reference, Table};
 use crate::{Error, ErrorKind};
 
 /// The foreign keys by which other tables refer to the table `name`, with these tables.
-fn referring<'e>(entries: impl IntoIterator<Item = &'e Entry>, name: &str) -> Vec<(Arc<Table>, Reference)> {
+pub(crate) fn referring<'e>(entries: impl IntoIterator<Item = &'e Entry>, name: &str) -> Vec<(Arc<Table>, Reference)> {
     let mut found = Vec::new();
     for entry in entries {
         let Entry::Table(table) = entry else { continue };

@@ -62,8 +62,11 @@ pub(super) async fn bind(context: &Context<'_>, tables: &BTreeMap<String, Arc<Ta
         for reference in rules.references.iter().cloned() {
             let parent = tables.get(&reference.table).ok_or_else(|| foreign::no_table(&reference.table))?;
             let (table, parent, defaults) = (Arc::clone(table), Arc::clone(parent), defaults.clone());
-            blocking::run(context.control, move |_| foreign::bind(&table, &reference, &parent, defaults, false))
-                .await?;
+            let is_trusted = false;
+            blocking::run(context.control, move |_| {
+                foreign::bind(&table, &reference, &parent, defaults, is_trusted).map(drop)
+            })
+            .await?;
         }
     }
     Ok(())

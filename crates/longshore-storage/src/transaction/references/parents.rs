@@ -7,8 +7,7 @@
 
 use std::num::NonZero;
 use std::ops::{ControlFlow, Range};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::{Transaction, TransactionError, WriteKind};
 use crate::buffer::PartitionBuffer;
@@ -17,6 +16,8 @@ use crate::chunk::{Stored, VisibleChunk};
 use crate::datum::{Datum, RowId};
 use crate::index::{Recent, Referred, ReferredBytes};
 use crate::relation::{ForeignKey, ReferenceMatch, Relation, Table};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, thread};
 use crate::transaction::foreign_error::{ForeignKeyError, ForeignKeyProblem};
 use crate::transaction::guards::RowSet;
 use crate::transaction::{Stamps, Transactions, View};
@@ -436,12 +437,11 @@ fn in_order(
         let (first, kept) = work();
         return (first, vec![kept]);
     }
-    let results: Vec<_> = std::thread::scope(|scope| {
+    let results: Vec<_> = thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        workers.into_iter().map(join).collect()
+        let join =
+            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        join.collect()
     });
     let (found, sets): (Vec<_>, Vec<_>) = results.into_iter().unzip();
     (found.into_iter().flatten().min_by_key(|(number, _): &(usize, Missing)| *number), sets)
