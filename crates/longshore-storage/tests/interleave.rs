@@ -316,7 +316,8 @@ impl Family {
     fn insert_child(&self, isolation: Isolation) -> bool {
         let mut t = self.transactions.begin(isolation);
         let children = self.children(t.view().start());
-        let inserted = t.insert(&children, key![1_i64, 0_i64]).and_then(|_| t.settle());
+        let values = [Datum::I64(1), Datum::I64(0), Datum::Null];
+        let inserted = t.insert(&children, &values[..children.schema().columns().len()]).and_then(|_| t.settle());
         Self::is_committed(inserted.map(drop), t)
     }
 
@@ -354,7 +355,7 @@ impl Family {
     }
 
     /// How many children there are, and whether parent 0 is there.
-    fn count(&self) -> (usize, bool) {
+    fn count(&self) -> (u64, bool) {
         let mut t = self.transactions.begin_read_only(Isolation::Snapshot);
         let children = self.children(t.view().start());
         let is_there = t.find(&self.parents, &self.pk, key![0_i64]).unwrap().is_some();

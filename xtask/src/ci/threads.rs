@@ -1,4 +1,4 @@
-//! Transactions, loads and index builds on many threads, under ThreadSanitizer.
+//! Transactions, loads and index builds on many threads, under `ThreadSanitizer`.
 //!
 //! It works on the pinned stable toolchain (`RUSTC_BOOTSTRAP=1`), but the standard library is compiled without it, and
 //! what a contended lock of the library puts in order passes for a race. So a feature takes locks that are compiled with

@@ -317,6 +317,8 @@ pub(crate) fn on_threads(count: usize, work: impl Fn(usize) + Sync) {
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..count).map(|number| scope.spawn(move || work(number))).collect();
         // One by one: ThreadSanitizer does not see that the end of a scope waits for them.
-        threads.into_iter().for_each(|thread| thread.join().expect("a thread that does not panic"));
+        for thread in threads {
+            thread.join().expect("a thread that does not panic");
+        }
     });
 }
