@@ -169,8 +169,10 @@ fn walk(
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) if error.loop_ancestor().is_some() => continue,
-            // A link to nowhere that is none of the files.
-            Err(error) if error.io_error().is_some_and(is_absent) && error.path().is_some_and(|path| !fits(path)) => {
+            // A link to nowhere, or whatever lies beside the files, and is none of them.
+            Err(error)
+                if error.path().is_some_and(|path| !fits(path) && (error.depth() >= depth || leads_nowhere(path))) =>
+            {
                 continue;
             }
             Err(error) => {
@@ -189,8 +191,10 @@ fn walk(
     Ok(found)
 }
 
-fn is_absent(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound
+/// Whether `path` is a link to what is not there, or to itself.
+fn leads_nowhere(path: &Path) -> bool {
+    let found = path.metadata().map_err(|error| error.kind());
+    path.is_symlink() && found.is_err_and(|kind| kind != io::ErrorKind::PermissionDenied)
 }
 
 fn path_of(file: &FoundFile) -> &[u8] {
