@@ -125,6 +125,8 @@ impl IndexParts {
             }
             RowId::new(sources[last.1].number, row.row())
         };
+        // So it is where the relation had no rows before.
+        let are_in_place = orders.iter().zip(sources).all(|(order, source)| *order as usize == source.number);
         let parts: Vec<Mutex<Option<Part>>> = idle
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
@@ -136,12 +138,16 @@ impl IndexParts {
             let mut last = (0, usize::MAX);
             match part.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 Some(Part::Hash(mut gathered)) => {
-                    gathered.renumber(|row| renumber(&mut last, row));
+                    if !are_in_place {
+                        gathered.renumber(|row| renumber(&mut last, row));
+                    }
                     Renumbered::Hash(gathered)
                 }
                 Some(Part::Art(builder)) => {
                     let (mut tree, found) = builder.finish();
-                    tree.renumber(|row| renumber(&mut last, row));
+                    if !are_in_place {
+                        tree.renumber(|row| renumber(&mut last, row));
+                    }
                     let mut pair = |(first, second)| (renumber(&mut last, first), renumber(&mut last, second));
                     Renumbered::Art(tree, found.least().map(&mut pair))
                 }

@@ -28,7 +28,7 @@ mod tables;
 mod transactions;
 
 /// Transactions of a run at scale factor 1, and the fewest.
-const TRANSACTIONS: f64 = 5e3;
+const TRANSACTIONS: f64 = 20e3;
 const TRANSACTIONS_MIN: usize = 200;
 
 pub(in crate::workload) fn run(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {

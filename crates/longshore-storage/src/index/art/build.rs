@@ -6,7 +6,7 @@
 
 use super::Tree;
 use super::insert::{Place, common, insertion_words};
-use super::node::Ref;
+use super::node::{Kind, Ref};
 use super::words::Words;
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
@@ -110,11 +110,17 @@ impl Words {
                 })
             }
             Ref::Node(node) => {
-                let mut next = self.first_child(node, 0);
-                while let Some((byte, child)) = next {
-                    let renumbered = self.renumber(Ref::of(self.get(child)), number);
+                // In no order, and the rows of last bytes where they stand.
+                let header = self.header(node);
+                let (kind, count) = (header.kind(), header.count());
+                let places = if matches!(kind, Kind::Node4 | Kind::Node16) { count } else { kind.capacity() };
+                for child in (0..places).map(|place| node.plus(kind.children() + place)) {
+                    let renumbered = match Ref::of(self.get(child)) {
+                        Ref::Empty => continue,
+                        Ref::Row(row) => Ref::Row(number(row)),
+                        below => self.renumber(below, number),
+                    };
                     self.set(child, renumbered.word());
-                    next = byte.checked_add(1).and_then(|from| self.first_child(node, from));
                 }
                 at
             }
