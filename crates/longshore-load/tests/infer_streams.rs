@@ -85,7 +85,8 @@ fn what_is_forgotten_is_fetched_again() {
 #[test]
 fn rows_that_wait_for_their_types_take_no_more_than_they_need() {
     let rows = share(600_000);
-    let text: String = (0..rows).map(|row| format!("{row},{},word {}\n", row * 3 % 1000, row % 100)).collect();
+    let lines: Vec<String> = (0..rows).map(|row| format!("{row},{},word {}\n", row * 3 % 1000, row % 100)).collect();
+    let text = lines.concat();
     let mapped = file(text.as_bytes());
     let path = mapped.path().to_owned();
     let inputs = vec![InputFile::new("FILE", move || Source::open(&path), &[])];

@@ -224,7 +224,8 @@ fn parquet_is_read_from_servers_and_stores() {
 #[test]
 fn arrow_is_read_from_servers() {
     let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..10_000));
-    let texts: ArrayRef = Arc::new(StringArray::from_iter((0..10_000).map(|row| (row % 2 == 0).then_some("x"))));
+    let texts: StringArray = (0..10_000).map(|row| (row % 2 == 0).then_some("x")).collect();
+    let texts: ArrayRef = Arc::new(texts);
     let batch = RecordBatch::try_from_iter([("a", numbers), ("b", texts)]).expect("a batch");
     let mut file = FileWriter::try_new(Vec::new(), &batch.schema()).expect("a writer");
     file.write(&batch).expect("a batch that fits");
