@@ -21,7 +21,7 @@ use crate::index::{BulkError, Index, IndexKind, Key, KeyError, Source, Uniquenes
 use crate::sync::atomic::Ordering;
 use crate::sync::{RwLockReadGuard, RwLockWriteGuard};
 use crate::transaction::{AppendedPair, ConflictKind, Holder, Stamps, TransactionError, View};
-use crate::typed::Input;
+use crate::typed::StoredValue;
 use crate::version::Change;
 
 /// The list of indexes, as long as it must not change.
@@ -261,7 +261,7 @@ impl Table {
         &self,
         indexes: &IndexList<'_>,
         row: RowId,
-        values: &[Input<'_>],
+        values: &[impl StoredValue],
         view: View,
     ) -> Result<(), TransactionError> {
         let columns = self.schema().columns();

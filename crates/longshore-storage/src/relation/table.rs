@@ -17,7 +17,7 @@ use crate::memory::Memory;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, RwLock};
 use crate::transaction::{ConflictKind, StampId, Time, TransactionError, Transactions, View};
-use crate::typed::Input;
+use crate::typed::StoredValue;
 use crate::types::Schema;
 
 /// No slot.
@@ -138,7 +138,11 @@ impl Table {
     }
 
     /// Inserts a row where there is room; says where, and the number of its version.
-    pub(crate) fn insert(&self, values: &[Input<'_>], writer: &Writer<'_>) -> Result<(RowId, u32), TransactionError> {
+    pub(crate) fn insert(
+        &self,
+        values: &[impl StoredValue],
+        writer: &Writer<'_>,
+    ) -> Result<(RowId, u32), TransactionError> {
         loop {
             let at = self.open.load(Ordering::Acquire);
             if let Some(slot) = self.slots.get(at) {

@@ -58,11 +58,12 @@ impl Transaction {
     ) -> Result<Vec<Option<RowId>>, TransactionError> {
         let table = relation.table();
         check_kept(table, index)?;
-        let keys = keys.into_iter().map(|key| {
-            self.log_key(table, index.columns(), &key);
-            index.key(&key).map_err(|error| table.key_error(index, error))
-        });
-        let keys: Vec<Key> = keys.collect::<Result<_, _>>()?;
+        let values = keys.into_iter();
+        let mut keys: Vec<Key> = Vec::with_capacity(values.size_hint().0);
+        for values in values {
+            self.log_key(table, index.columns(), &values);
+            keys.push(index.key(&values).map_err(|error| table.key_error(index, error))?);
+        }
         let mut rows = Vec::with_capacity(keys.len());
         index.find_many(&keys, |found| rows.push(found.iter().find(|&row| self.sees(relation, row))));
         Ok(rows)

@@ -12,7 +12,7 @@ use crate::datum::{Datum, RowId};
 use crate::index::Index;
 use crate::relation::{Relation, Table};
 use crate::sync::RwLockWriteGuard;
-use crate::typed::{self, Field, FieldType, Scalar};
+use crate::typed::{self, Field, FieldType, Scalar, StoredValue};
 use crate::types::ColumnType;
 
 /// A row that is being changed, and that nobody has changed whom its transaction does not see. As long as it lives,
@@ -160,12 +160,21 @@ impl RowEdit<'_> {
     ///
     /// When there is no such column.
     pub fn set_datum(&mut self, column: usize, value: Datum<'_>) -> Result<(), TransactionError> {
-        let RowEdit { table, row, .. } = *self;
+        let table = self.table;
         if table.is_indexed(column) {
             let column = table.schema().columns()[column].name.clone();
             return Err(TransactionError::Indexed { relation: table.name(), column });
         }
+        if typed::is_plain(&table.schema().columns()[column], value) {
+            return self.store(column, &value);
+        }
         let input = typed::input(table, column, value)?;
+        self.store(column, &input)
+    }
+
+    /// Changes a value to one that the column takes.
+    fn store(&mut self, column: usize, value: &impl StoredValue) -> Result<(), TransactionError> {
+        let RowEdit { table, row, .. } = *self;
         let is_first = if column < u64::BITS as usize {
             self.kept >> column & 1 == 0
         } else {
@@ -174,7 +183,7 @@ impl RowEdit<'_> {
         // What refers to another row is looked at again after every change.
         let keeps = is_first || table.is_reference(column);
         let beside = self.newest.filter(|_| is_first && !self.writer.keeps_all);
-        let written = self.slot.update(row.row(), column, &input, (keeps, beside), &self.writer);
+        let written = self.slot.update(row.row(), column, value, (keeps, beside), &self.writer);
         if let Some(version) = written.map_err(|error| table.failed(row, error))? {
             if column < u64::BITS as usize && !self.writer.keeps_all {
                 self.kept |= 1 << column;

@@ -8,14 +8,7 @@ use super::{Transaction, TransactionError, Write, WriteKind};
 use crate::chunk::hot::{Cell, input_of};
 use crate::datum::{Datum, RowId};
 use crate::relation::{Relation, Table};
-use crate::typed::{self, Field, FieldType, Input, Scalar};
-
-/// The memory of some values, for others.
-fn emptied<'a>(mut inputs: Vec<Input<'_>>) -> Vec<Input<'a>> {
-    inputs.clear();
-    // Collected in place, for the types differ in a lifetime only.
-    inputs.into_iter().map(|_| Input::Null).collect()
-}
+use crate::typed::{self, Field, FieldType, Input, Scalar, StoredValue};
 
 impl Transaction {
     /// A value.
@@ -159,13 +152,14 @@ impl Transaction {
         if values.len() != expected {
             return Err(TransactionError::ColumnCount { relation: table.name(), expected, found: values.len() });
         }
-        let mut inputs = emptied(std::mem::take(&mut self.set.inputs));
-        inputs.reserve(expected);
-        for (column, &value) in values.iter().enumerate() {
-            inputs.push(typed::input(table, column, value)?);
-        }
-        let inserted = self.insert_inputs(table, &inputs);
-        self.set.inputs = emptied(inputs);
+        let mut each = table.schema().columns().iter().zip(values);
+        let inserted = if each.all(|(column, &value)| typed::is_plain(column, value)) {
+            self.insert_stored(table, values)
+        } else {
+            let inputs = values.iter().enumerate().map(|(column, &value)| typed::input(table, column, value));
+            let inputs: Vec<Input<'_>> = inputs.collect::<Result<_, _>>()?;
+            self.insert_stored(table, &inputs)
+        };
         if let Err(TransactionError::Duplicate { index, .. }) = &inserted {
             // To learn that the key is there is to read it.
             let found = table.indexes().iter().find(|known| known.name() == index).map(Arc::clone);
@@ -177,13 +171,14 @@ impl Transaction {
         inserted
     }
 
-    fn insert_inputs(&mut self, table: &Arc<Table>, inputs: &[Input<'_>]) -> Result<RowId, TransactionError> {
+    /// Inserts a row of values that its columns take.
+    fn insert_stored(&mut self, table: &Arc<Table>, values: &[impl StoredValue]) -> Result<RowId, TransactionError> {
         let at = self.set.table(table);
         let (stamp, before) = (self.writer(table)?.stamp, self.set.writes.len());
         let indexes = table.indexes();
-        let (row, version) = table.insert(inputs, &self.writer(table)?)?;
+        let (row, version) = table.insert(values, &self.writer(table)?)?;
         self.set.writes.push(Write { table: at, kind: WriteKind::Insert, row, version });
-        if let Err(error) = table.index_row(&indexes, row, inputs, self.view) {
+        if let Err(error) = table.index_row(&indexes, row, values, self.view) {
             drop(indexes);
             self.set.undo(before, stamp);
             return Err(error);
@@ -230,7 +225,7 @@ impl Transaction {
         }
         let before = self.set.writes.len();
         self.edit(relation, row)?.delete_as(WriteKind::Replace);
-        self.insert_inputs(table, &inputs).inspect_err(|_| {
+        self.insert_stored(table, &inputs).inspect_err(|_| {
             if let Some(stamp) = self.stamp {
                 self.set.undo(before, stamp);
             }

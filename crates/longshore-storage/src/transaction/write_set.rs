@@ -6,7 +6,6 @@ use super::stamp::StampId;
 use super::time::Time;
 use crate::datum::RowId;
 use crate::relation::{Succession, Table};
-use crate::typed::Input;
 
 /// A kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +37,6 @@ pub(crate) struct Write {
 pub(crate) struct WriteSet {
     pub(crate) tables: Vec<Arc<Table>>,
     pub(crate) writes: Vec<Write>,
-    /// Empty: memory for the values of the next row that is inserted.
-    pub(super) inputs: Vec<Input<'static>>,
     /// The alteration that it commits.
     pub(crate) succession: Option<Box<Succession>>,
 }

@@ -7,7 +7,7 @@ use crate::chunk::hot::datum_of_bits;
 use crate::datum::Datum;
 use crate::relation::Table;
 use crate::transaction::TransactionError;
-use crate::types::{ColumnType, Physical};
+use crate::types::{Column, ColumnType, Physical};
 
 /// Characters of a value that an error shows.
 const SHOWN_CHARACTERS_MAX: usize = 40;
@@ -54,30 +54,87 @@ impl Input<'_> {
     }
 }
 
+/// A value that a column stores as it is.
+pub(crate) trait StoredValue {
+    /// The text or the bytes; `None` of other values.
+    fn text(&self) -> Option<&[u8]>;
+
+    /// The bits of another value, the lower ones of which are stored; `None` is NULL.
+    fn bits(&self) -> Option<u128>;
+
+    /// The value, of a column of a type.
+    fn datum(&self, column_type: ColumnType) -> Datum<'_>;
+}
+
+impl StoredValue for Input<'_> {
+    #[inline]
+    fn text(&self) -> Option<&[u8]> {
+        if let Input::Text(text) = self { Some(text) } else { None }
+    }
+
+    #[inline]
+    fn bits(&self) -> Option<u128> {
+        if let Input::Bits(bits) = self { Some(*bits) } else { None }
+    }
+
+    fn datum(&self, column_type: ColumnType) -> Datum<'_> {
+        Input::datum(self, column_type)
+    }
+}
+
+/// One that [`is_plain`].
+impl StoredValue for Datum<'_> {
+    #[inline]
+    fn text(&self) -> Option<&[u8]> {
+        if let Datum::Text(text) = self { Some(text.as_bytes()) } else { None }
+    }
+
+    #[inline]
+    fn bits(&self) -> Option<u128> {
+        match *self {
+            Datum::I16(value) => Some(value as u128),
+            Datum::I32(value) => Some(value as u128),
+            Datum::I64(value) => Some(value as u128),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn datum(&self, _: ColumnType) -> Datum<'_> {
+        *self
+    }
+}
+
+/// Whether a column takes a value and stores it without any change, as is so of most: then it need not become an
+/// [`Input`].
+#[inline]
+pub(crate) fn is_plain(column: &Column, datum: Datum<'_>) -> bool {
+    match (column.column_type, datum) {
+        (_, Datum::Null) => column.nullable,
+        (ColumnType::BigInt | ColumnType::Timestamp, Datum::I64(_))
+        | (ColumnType::Integer | ColumnType::Date, Datum::I32(_))
+        | (ColumnType::SmallInt, Datum::I16(_))
+        | (ColumnType::Text, Datum::Text(_)) => true,
+        // Every character has at least a byte.
+        (ColumnType::Varchar(length), Datum::Text(value)) => value.len() <= length as usize,
+        (ColumnType::Char(length), Datum::Text(value)) => value.len() <= length as usize && !value.ends_with(' '),
+        (ColumnType::Decimal { precision, .. }, Datum::I64(value)) => {
+            u128::from(value.unsigned_abs()) < POWERS_OF_TEN[usize::from(precision)]
+        }
+        _ => false,
+    }
+}
+
 /// A value as a column of a relation stores it, if it may.
 #[inline]
 pub(crate) fn input<'a>(table: &Table, column: usize, datum: Datum<'a>) -> Result<Input<'a>, TransactionError> {
-    let column_type = table.schema().columns()[column].column_type;
-    // What most values are, tested first.
-    match (column_type, datum) {
-        (ColumnType::BigInt | ColumnType::Timestamp, Datum::I64(value)) => Ok(Input::Bits(value as u128)),
-        (ColumnType::Integer | ColumnType::Date, Datum::I32(value)) => Ok(Input::Bits(value as u128)),
-        (ColumnType::SmallInt, Datum::I16(value)) => Ok(Input::Bits(value as u128)),
-        (ColumnType::Text, Datum::Text(value)) => Ok(Input::Text(value.as_bytes().into())),
-        // Every character has at least a byte.
-        (ColumnType::Varchar(length), Datum::Text(value)) if value.len() <= length as usize => {
-            Ok(Input::Text(value.as_bytes().into()))
-        }
-        (ColumnType::Char(length), Datum::Text(value)) if value.len() <= length as usize && !value.ends_with(' ') => {
-            Ok(Input::Text(value.as_bytes().into()))
-        }
-        (ColumnType::Decimal { precision, .. }, Datum::I64(value))
-            if u128::from(value.unsigned_abs()) < POWERS_OF_TEN[usize::from(precision)] =>
-        {
-            Ok(Input::Bits(value as u128))
-        }
-        _ => any_input(table, column, datum),
+    if !is_plain(&table.schema().columns()[column], datum) {
+        return any_input(table, column, datum);
     }
+    Ok(match datum {
+        Datum::Text(text) => Input::Text(text.as_bytes().into()),
+        _ => datum.bits().map_or(Input::Null, Input::Bits),
+    })
 }
 
 fn any_input<'a>(table: &Table, column: usize, datum: Datum<'a>) -> Result<Input<'a>, TransactionError> {
@@ -172,5 +229,75 @@ fn invalid(table: &Table, column: usize, value: &str) -> TransactionError {
         column: described.name.clone(),
         column_type: described.column_type,
         value: shown(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::memory::Memory;
+    use crate::relation::Relation;
+    use crate::types::Schema;
+
+    #[test]
+    fn what_is_plain_is_stored_as_it_would_be_otherwise() {
+        let types = [
+            ColumnType::Boolean,
+            ColumnType::SmallInt,
+            ColumnType::Integer,
+            ColumnType::BigInt,
+            ColumnType::Real,
+            ColumnType::Double,
+            ColumnType::Date,
+            ColumnType::Timestamp,
+            ColumnType::Decimal { precision: 4, scale: 2 },
+            ColumnType::Decimal { precision: 30, scale: 2 },
+            ColumnType::Text,
+            ColumnType::Varchar(3),
+            ColumnType::Char(3),
+            ColumnType::Uuid,
+            ColumnType::Bytea,
+        ];
+        let values = [
+            Datum::Null,
+            Datum::Bool(true),
+            Datum::I16(-3),
+            Datum::I32(-70_000),
+            Datum::I64(9_999),
+            Datum::I64(-10_000),
+            Datum::I64(i64::MIN),
+            Datum::I128(-1),
+            Datum::F32(1.5),
+            Datum::F64(-0.0),
+            Datum::Text(""),
+            Datum::Text("abc"),
+            Datum::Text("ab "),
+            Datum::Text("abcd"),
+            Datum::Text("\u{e4}\u{f6}\u{fc}"),
+            Datum::Text("0b0e0d7c-3a52-4b4b-9f3e-0123456789ab"),
+            Datum::Bytes(b"ab"),
+        ];
+        let mut plain = 0;
+        for nullable in [false, true] {
+            let columns: Vec<Column> = types
+                .iter()
+                .enumerate()
+                .map(|(at, &column_type)| Column::new(format!("c{at}"), column_type, nullable))
+                .collect();
+            let relation = Relation::new(Arc::new(Schema::new(columns)), Memory::new(None));
+            let table = relation.table();
+            for (at, column) in table.schema().columns().iter().enumerate() {
+                for value in values.iter().filter(|&&value| is_plain(column, value)) {
+                    plain += 1;
+                    let stored = any_input(table, at, *value);
+                    assert_eq!(stored, input(table, at, *value), "{value:?} as {}", column.column_type);
+                    let stored = stored.expect("it is taken");
+                    assert_eq!((stored.text(), stored.bits()), (value.text(), value.bits()));
+                }
+            }
+        }
+        assert!(plain > 2 * types.len());
     }
 }

@@ -8,7 +8,7 @@ use crate::chunk::CHUNK_ROWS_MAX;
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
 use crate::transaction::{ConflictKind, StampId, Stamps, Time, View};
-use crate::typed::Input;
+use crate::typed::StoredValue;
 use crate::version::{Change, Image, NONE, Versions};
 use crate::view::INLINE_BYTES_MAX;
 
@@ -98,7 +98,7 @@ impl HotChunk {
     /// Inserts a row; says where it is and the number of its version. `None` if there is no room.
     pub(crate) fn insert(
         &mut self,
-        values: &[Input<'_>],
+        values: &[impl StoredValue],
         writer: &Writer<'_>,
     ) -> Result<Option<(usize, u32)>, WriteError> {
         if self.closed {
@@ -107,11 +107,8 @@ impl HotChunk {
         if self.gone || self.death.is_some() {
             return Ok(None);
         }
-        let long = |value: &Input<'_>| match value {
-            Input::Text(text) if text.len() > INLINE_BYTES_MAX => text.len(),
-            _ => 0,
-        };
-        let heap_bytes = values.iter().map(long).sum();
+        let lengths = values.iter().filter_map(|value| Some(value.text()?.len()));
+        let heap_bytes = lengths.filter(|&length| length > INLINE_BYTES_MAX).sum();
         if heap_bytes > 0 {
             match self.make_heap_room(heap_bytes, writer.memory) {
                 Err(WriteError::HeapFull(_)) if self.rows > 0 => return Ok(None),
@@ -133,11 +130,7 @@ impl HotChunk {
         }
         let (columns, heap) = (&mut self.columns, &mut self.heap);
         for (column, value) in columns.iter_mut().zip(values) {
-            let bits = match value {
-                Input::Null => None,
-                Input::Bits(bits) => Some(*bits),
-                Input::Text(text) => Some(heap.view_of(text)),
-            };
+            let bits = value.text().map(|text| heap.view_of(text)).or_else(|| value.bits());
             let is_null = column.is_null(row);
             let was_null = free.is_some() && is_null;
             if free.is_some() {
@@ -193,11 +186,11 @@ impl HotChunk {
         &mut self,
         row: usize,
         column: usize,
-        value: &Input<'_>,
+        value: &impl StoredValue,
         (keeps, beside): (bool, Option<u32>),
         writer: &Writer<'_>,
     ) -> Result<Option<u32>, WriteError> {
-        if let Input::Text(text) = value
+        if let Some(text) = value.text()
             && text.len() > INLINE_BYTES_MAX
         {
             self.make_heap_room(text.len(), writer.memory)?;
@@ -214,24 +207,19 @@ impl HotChunk {
         } else {
             None
         };
-        let bits = match value {
-            Input::Null => 0,
-            Input::Bits(bits) => *bits,
-            Input::Text(text) => self.heap.view_of(text),
-        };
+        let bits = value.text().map(|text| self.heap.view_of(text)).or_else(|| value.bits());
         let (target, heap) = (&mut self.columns[column], &mut self.heap);
         if version.is_none() && target.is_view() {
             heap.forget(target.bits(row));
         }
         target.overwritten();
-        let (is_null, was_null) = (*value == Input::Null, target.is_null(row));
+        let (is_null, was_null) = (bits.is_none(), target.is_null(row));
         if is_null != was_null {
             target.set_null(row, is_null, was_null);
         }
-        if is_null {
-            target.put(row, 0);
-        } else {
-            target.write(row, bits);
+        match bits {
+            None => target.put(row, 0),
+            Some(bits) => target.write(row, bits),
         }
         Ok(version)
     }
