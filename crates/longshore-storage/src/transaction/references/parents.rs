@@ -150,13 +150,16 @@ impl Transaction {
     pub(super) fn check_new(&mut self, range: Range<usize>) -> Result<(), TransactionError> {
         for (at, child) in self.referencing_tables() {
             let Some(references) = child.references() else { continue };
-            let mut first: Option<(usize, ForeignKeyError)> = None;
+            let mut first: Option<((usize, RowId), ForeignKeyError)> = None;
             for key in &references.outgoing {
                 let Some(parent) = key.parent() else { continue };
                 // Of several violations that of the first row is told, and of one row that of the first constraint.
-                let until = first.as_ref().map_or(range.end, |(number, _)| *number);
+                let until = first.as_ref().map_or(range.end, |((number, _), _)| number + 1);
                 if let Some((number, missing)) = self.check_key(key, at, &child, &parent, range.start..until) {
-                    first = Some((number, missing.error(key, &child, &parent)));
+                    let place = (number, missing.row);
+                    if first.as_ref().is_none_or(|(before, _)| place < *before) {
+                        first = Some((place, missing.error(key, &child, &parent)));
+                    }
                 }
             }
             if let Some((_, error)) = first {
