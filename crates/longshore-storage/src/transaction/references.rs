@@ -25,6 +25,7 @@ use crate::typed::Input;
 
 mod children;
 mod parents;
+mod pieces;
 
 pub(super) use parents::CheckedAppend;
 pub use parents::ReferenceChecks;

@@ -5,10 +5,10 @@
 //! number of threads. A load may do that itself while it goes on ([`ReferenceChecks`], *unified* in the analysis of
 //! Dziedzic et al., section 5), or leave it to the end of the statement (*post*).
 
-use std::num::NonZero;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, PoisonError};
 
+use super::pieces::in_order;
 use super::{Transaction, TransactionError, WriteKind};
 use crate::buffer::PartitionBuffer;
 use crate::chunk::hot::input_of;
@@ -16,8 +16,7 @@ use crate::chunk::{Stored, VisibleChunk};
 use crate::datum::{Datum, RowId};
 use crate::index::{Recent, Referred, ReferredBytes};
 use crate::relation::{ForeignKey, ReferenceMatch, Relation, Table};
-use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, thread};
+use crate::sync::Mutex;
 use crate::transaction::foreign_error::{ForeignKeyError, ForeignKeyProblem};
 use crate::transaction::guards::RowSet;
 use crate::transaction::{Stamps, Transactions, View};
@@ -411,41 +410,4 @@ pub(super) fn first_violation(
         first
     });
     found.map(|(_, missing)| missing)
-}
-
-/// Checks pieces on several threads; gives what was found of the first of them of which something was found, with its
-/// number, and the sets that were gathered.
-fn in_order(
-    count: usize,
-    check: impl Fn(usize, &mut RowSet) -> Option<Missing> + Sync,
-) -> (Option<(usize, Missing)>, Vec<RowSet>) {
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(count);
-    let (next, least) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
-    let work = || {
-        let (mut kept, mut first) = (RowSet::default(), None);
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            // Nothing behind what was found matters.
-            if number >= count || number > least.load(Ordering::Relaxed) {
-                return (first, kept);
-            }
-            if let Some(missing) = check(number, &mut kept) {
-                least.fetch_min(number, Ordering::Relaxed);
-                first = Some((number, missing));
-                return (first, kept);
-            }
-        }
-    };
-    if threads <= 1 {
-        let (first, kept) = work();
-        return (first, vec![kept]);
-    }
-    let results: Vec<_> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let join =
-            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        join.collect()
-    });
-    let (found, sets): (Vec<_>, Vec<_>) = results.into_iter().unzip();
-    (found.into_iter().flatten().min_by_key(|(number, _): &(usize, Missing)| *number), sets)
 }

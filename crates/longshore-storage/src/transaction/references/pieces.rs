@@ -1,0 +1,46 @@
+//! Checks pieces of a relation on several threads, and tells what the first of them is to be told of, whichever thread
+//! came to it first.
+
+use std::num::NonZero;
+
+use super::parents::Missing;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::thread;
+use crate::transaction::guards::RowSet;
+
+/// Checks pieces on several threads; gives what was found of the first of them of which something was found, with its
+/// number, and the sets that were gathered.
+pub(super) fn in_order(
+    count: usize,
+    check: impl Fn(usize, &mut RowSet) -> Option<Missing> + Sync,
+) -> (Option<(usize, Missing)>, Vec<RowSet>) {
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(count);
+    let (next, least) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
+    let work = || {
+        let (mut kept, mut first) = (RowSet::default(), None);
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            // Nothing behind what was found matters.
+            if number >= count || number > least.load(Ordering::Relaxed) {
+                return (first, kept);
+            }
+            if let Some(missing) = check(number, &mut kept) {
+                least.fetch_min(number, Ordering::Relaxed);
+                first = Some((number, missing));
+                return (first, kept);
+            }
+        }
+    };
+    if threads <= 1 {
+        let (first, kept) = work();
+        return (first, vec![kept]);
+    }
+    let results: Vec<_> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let join =
+            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        join.collect()
+    });
+    let (found, sets): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+    (found.into_iter().flatten().min_by_key(|(number, _): &(usize, Missing)| *number), sets)
+}
