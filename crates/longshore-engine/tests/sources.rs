@@ -319,9 +319,8 @@ async fn memory_that_runs_out_ends_the_statement_and_nothing_else() {
     }
     fs::write(directory.path().join("small.csv"), "1,x\n").expect("a file");
     assert_eq!(done(&mut session, &format!("COPY t FROM '{root}/small.csv'")).await, "COPY 1");
-    // What stays bounded is read however long it is.
-    assert_eq!(
-        done(&mut session, &format!("SELECT max(a) FROM read_csv('{root}/f.csv', table => t)")).await,
-        "149999\n"
-    );
+    // What stays bounded is read however long it is, beside nothing else: the workers' buffers take half of the limit.
+    done(&mut session, "DROP TABLE t").await;
+    let sql = format!("SELECT max(a) FROM '{root}/f.csv' AS f (a bigint, b text)");
+    assert_eq!(done(&mut session, &sql).await, "149999\n");
 }
