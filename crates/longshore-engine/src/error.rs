@@ -213,6 +213,7 @@ impl From<LoadError> for Error {
         let kind = match error {
             LoadError::Transaction(error) => return error.into(),
             LoadError::Duplicate(_) => ErrorKind::Duplicate,
+            LoadError::Null(_) => ErrorKind::NotNull,
             LoadError::Violated(_) => ErrorKind::Check,
             LoadError::NoNumbers(_) => ErrorKind::SequenceLimit,
             LoadError::Io { .. } | LoadError::Shrunk { .. } => ErrorKind::Io,

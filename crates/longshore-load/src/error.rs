@@ -30,6 +30,8 @@ pub enum LoadError {
     },
     /// A field or a record that cannot be taken.
     Bad(Box<BadField>),
+    /// A field that is NULL where none may be.
+    Null(Box<BadField>),
     /// A record that violates a check.
     Violated(Box<BadField>),
     /// There are not as many numbers as records.
@@ -142,7 +144,7 @@ impl fmt::Display for LoadError {
             Self::Shrunk { file } => {
                 write!(f, "{file}: the file became shorter while it was read; load it again when nothing writes to it")
             }
-            Self::Bad(bad) | Self::Violated(bad) => bad.fmt(f),
+            Self::Bad(bad) | Self::Null(bad) | Self::Violated(bad) => bad.fmt(f),
             Self::Reference(missing) => missing.fmt(f),
             Self::TooManyRejects(rejects) => rejects.fmt(f),
             Self::Duplicate(duplicate) => duplicate.fmt(f),

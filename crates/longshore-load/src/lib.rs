@@ -36,7 +36,9 @@ pub use infer::{
     InferRequest, Inferred, InferredColumn, column_type, dry_run_inferred, infer, load_inferred, sniffed_options,
 };
 pub use input::{FieldTarget, Fill, InputFile, TextFormat};
-pub use load::{LoadReport, Loaded, MissingReference, copy_from, dry_run, load_interleaved, load_into};
+pub use load::{
+    LoadReport, Loaded, MissingReference, ReferringRecord, copy_from, dry_run, load_interleaved, load_into,
+};
 pub use longshore_csv::decode::{MomentFormat, ValueType};
 pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel, RECORD_BYTES_MAX, RecordFormat};
 pub use numbering::NumberSource;

@@ -28,8 +28,8 @@ use crate::{Conflicts, Control, InputFile, LoadError, RejectSummary, RowCheck, R
 /// Place of the columns that are checked among the outputs of a pass.
 pub(crate) const CHECKED: usize = 1;
 
-pub use references::MissingReference;
 use references::{Filled, first_missing, take_missing};
+pub use references::{MissingReference, ReferringRecord};
 
 /// What a load did, or would do.
 #[derive(Clone, Debug, Default)]
@@ -62,9 +62,14 @@ pub fn copy_from(
 ) -> Result<LoadReport, LoadError> {
     let loaded = load_into(inputs, relation, options, tuning, control)?;
     let mut transaction = relation.transactions().begin(Isolation::Snapshot);
-    let report = loaded.commit_in(&mut transaction)?;
+    let report = loaded.commit_in(&mut transaction, settle)?;
     transaction.commit().map_err(TransactionError::from)?;
     Ok(report)
+}
+
+/// Sees to the foreign keys, of which nobody wants to know more.
+fn settle(transaction: &mut Transaction) -> Result<(), TransactionError> {
+    transaction.settle().map(drop)
 }
 
 /// Rows of files that were read and decoded, and that [`Loaded::commit_in`] makes part of their relation.
@@ -73,7 +78,7 @@ pub struct Loaded<'a> {
     relation: &'a Relation,
     append: Append<'a>,
     files: Files,
-    /// Where the rows come from, if the relation has keys.
+    /// Where the rows come from, if the relation has keys, or foreign keys that are checked in the end.
     places: Option<Places>,
     rejects: Option<RejectOrder>,
     conflicts: Conflicts,
@@ -98,7 +103,7 @@ pub fn load_into<'a>(
 }
 
 /// Loads files as part of a transaction that each chunk is merged into when it comes ([`Relation::begin_append_in`]), rather
-/// than all of them in the end.
+/// than all of them in the end. `settle` is as for [`Loaded::commit_in`].
 ///
 /// # Errors
 /// As [`copy_from`]; when rows are to be merged in another way than by chunk. The transaction is to be rolled back then, to
@@ -110,11 +115,13 @@ pub fn load_interleaved(
     options: &TextOptions,
     tuning: &Tuning,
     control: &Control,
+    settle: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
 ) -> Result<LoadReport, LoadError> {
     if tuning.merge != MergeKind::Chunk {
         return Err(LoadError::Options("MERGE_MODE interleaved merges by chunk only; leave MERGE out".to_owned()));
     }
-    load_by(relation.begin_append_in(transaction), inputs, relation, options, tuning, control)?.finish()
+    let since = transaction.writes();
+    load_by(relation.begin_append_in(transaction), inputs, relation, options, tuning, control)?.finish(since, settle)
 }
 
 fn load_by<'a>(
@@ -132,7 +139,9 @@ fn load_by<'a>(
             "ON_CONFLICT reject needs a place for rejects; set ON_ERROR to table, file or ignore".to_owned(),
         ));
     }
-    let places = append.is_keyed().then(|| Places::new(conflicts.rejects, memory));
+    let checked = options.references.as_ref().map_or(0, |checks| checks.count());
+    let needs_places = append.is_keyed() || relation.foreign_keys().len() > checked;
+    let places = needs_places.then(|| Places::new(conflicts.rejects, memory));
     let begin = Instant::now();
     let into = Into { append: Some(&append), places: places.as_ref() };
     let (files, rejects, rows) = load(inputs, schema, memory, into, options, tuning, control)?;

@@ -4,7 +4,7 @@
 
 use longshore_csv::reference::ReferenceError;
 use longshore_csv::unclosed_quote as position_of_unclosed_quote;
-use longshore_csv::{Defect, Dialect, ShapeErrorKind};
+use longshore_csv::{Defect, Dialect, Reason, ShapeErrorKind};
 
 use crate::fields::BadValue;
 use crate::files::Work;
@@ -20,7 +20,8 @@ pub(crate) fn bad_value(work: &Work, piece: &Piece<'_>, bad: &BadValue) -> LoadE
     field.column = Some((column.name.clone(), column.column_type.to_string()));
     let advice = work.file.advice(*position, value, error.reason);
     (field.reason, field.remedy) = (advice.reason, advice.remedy);
-    LoadError::Bad(Box::new(field))
+    let field = Box::new(field);
+    if matches!(error.reason, Reason::Null) { LoadError::Null(field) } else { LoadError::Bad(field) }
 }
 
 /// The error for a record of a piece that is none.

@@ -157,7 +157,7 @@ fn load(
     let result = if interleaved {
         let tuning = longshore_load::Tuning { merge: MergeKind::Chunk, ..machine.tuning.clone() };
         let mut transaction = relation.transactions().begin(Isolation::Serializable);
-        let loaded = load_interleaved(inputs, &relation, &mut transaction, &options, &tuning, &control);
+        let loaded = load_interleaved(inputs, &relation, &mut transaction, &options, &tuning, &control, |_| Ok(()));
         if loaded.is_ok() {
             transaction.commit().expect("nobody else is there");
         }

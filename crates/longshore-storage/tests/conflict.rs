@@ -208,7 +208,7 @@ fn check(case: &Case<'_>) {
     let merged = if case.interleaved {
         let append = relation.begin_append_in(&mut transaction);
         fill(&append, &schema, case.load, case.threads, case.piece);
-        append.finish(&on, tell)
+        append.finish(&on, tell).map(|(merged, _)| merged)
     } else {
         let append = merge(&relation, case.load, case.merge, case.threads, case.piece);
         append.commit_resolving(&mut transaction, &on, tell)
@@ -354,7 +354,7 @@ fn an_interleaved_append_is_part_of_its_transaction() {
                 assert_eq!(relation.snapshot().rows(), 0);
             } else {
                 let tell = |_: &Clashes<'_>| Ok::<(), TransactionError>(());
-                let merged = append.finish(&OnConflict::stop(), tell).expect("no duplicates");
+                let (merged, _) = append.finish(&OnConflict::stop(), tell).expect("no duplicates");
                 assert_eq!(merged, Merged { inserted: 20_000, ..Merged::default() });
                 transaction.commit().expect("nobody is in the way");
                 assert_eq!(rows_in(&relation.snapshot()), load, "in the order of the append");

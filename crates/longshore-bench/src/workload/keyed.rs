@@ -74,7 +74,7 @@ fn timed_load(
     let started = Instant::now();
     let report = if let How::Interleaved = how {
         let mut transaction = relation.transactions().begin(Isolation::Serializable);
-        let report = load_interleaved(input()?, &relation, &mut transaction, &text, tuning, &control)?;
+        let report = load_interleaved(input()?, &relation, &mut transaction, &text, tuning, &control, |_| Ok(()))?;
         transaction.commit()?;
         report
     } else {

@@ -20,7 +20,7 @@ use sqlparser::ast::{
     ForeignKeyConstraint, Ident, ReferentialAction, TableConstraint,
 };
 
-pub(crate) use settle::settle;
+pub(crate) use settle::{check_acted_on, settle};
 
 use crate::catalog::{Entry, Reference, Rules, Table};
 use crate::sql::names;

@@ -338,7 +338,7 @@ impl Inference<'_> {
                 let advice = plan.fields.advice(bad.position, raw, bad.error.reason);
                 let mut error = Refusal::Value(bad).explain(work, piece);
                 // The file was opened with the first guess, which may have been another.
-                if let (LoadError::Bad(field), Some(advice)) = (&mut error, advice) {
+                if let (LoadError::Bad(field) | LoadError::Null(field), Some(advice)) = (&mut error, advice) {
                     field.column = Some((column.name.clone(), column.column_type.to_string()));
                     (field.reason, field.remedy) = (advice.reason, advice.remedy);
                 }

@@ -1,4 +1,5 @@
-//! The end of a load: its rows become part of the relation; keys that are there already are told by file and line.
+//! The end of a load: its rows become part of the relation; keys that are there already, and rows that refer to nothing,
+//! are told by file and line.
 //!
 //! Records that are rejected for their keys come behind all others that are, in the order of the files.
 
@@ -8,10 +9,11 @@ use std::sync::Arc;
 
 use longshore_csv::DefectKind;
 use longshore_storage::{
-    Append, AppendedPair, Clash, Clashes, Holder, Merged, OnConflict, Reservation, Transaction, TransactionError,
+    Append, AppendedPair, Clash, Clashes, ForeignKeyError, ForeignKeyProblem, Holder, Merged, OnConflict, Relation,
+    Reservation, Transaction, TransactionError,
 };
 
-use super::{LoadReport, Loaded};
+use super::{LoadReport, Loaded, MissingReference};
 use crate::places::{DuplicateKey, KeyHolder, Located, Places, REMEDY, Reading, RecordPlace};
 use crate::reject::RejectOrder;
 use crate::{LoadError, REJECT_RECORD_BYTES_MAX, REJECTS_SHOWN_MAX, Reject};
@@ -26,24 +28,39 @@ impl fmt::Debug for Loaded<'_> {
 }
 
 impl<'a> Loaded<'a> {
-    /// Makes the rows part of a transaction.
+    /// Makes the rows part of a transaction, and lets `settle` see to its foreign keys ([`Transaction::settle`]).
     ///
     /// # Errors
     /// When too large a share was rejected, or rejects cannot be kept; when the transaction only reads or another one is
-    /// in the way; when memory runs out; or when a key is there already, which then is told with the records that have it.
-    /// The transaction is to be rolled back then, to a savepoint before at least.
-    pub fn commit_in(self, transaction: &mut Transaction) -> Result<LoadReport, LoadError> {
-        self.complete(|append, on, tell| append.commit_resolving(transaction, on, tell))
-    }
-
-    /// The same for rows that were merged into a transaction as they came.
-    pub(super) fn finish(self) -> Result<LoadReport, LoadError> {
-        self.complete(|append, on, tell| append.finish(on, tell))
-    }
-
-    fn complete(
+    /// in the way; when memory runs out; or when a key is there already, or a row refers to none, as `settle` says, which
+    /// then are told with their records. The transaction is to be rolled back then, to a savepoint before at least.
+    pub fn commit_in(
         self,
-        commit: impl FnOnce(Append<'a>, &OnConflict, &mut Tell<'_>) -> Result<Merged, LoadError>,
+        transaction: &mut Transaction,
+        settle: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
+    ) -> Result<LoadReport, LoadError> {
+        let since = transaction.writes();
+        self.complete(
+            since,
+            |append, on, tell| Ok((append.commit_resolving(transaction, on, tell)?, transaction)),
+            settle,
+        )
+    }
+
+    /// The same for rows that were merged into a transaction as they came, since it had made so many changes.
+    pub(super) fn finish(
+        self,
+        since: usize,
+        settle: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
+    ) -> Result<LoadReport, LoadError> {
+        self.complete(since, |append, on, tell| append.finish(on, tell), settle)
+    }
+
+    fn complete<'t>(
+        self,
+        since: usize,
+        commit: impl FnOnce(Append<'a>, &OnConflict, &mut Tell<'_>) -> Result<(Merged, &'t mut Transaction), LoadError>,
+        settle: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
     ) -> Result<LoadReport, LoadError> {
         let Self { relation, append, files, places, rejects, conflicts, check, rows, begin, control } = self;
         let (schema, memory) = (relation.schema(), relation.memory());
@@ -52,16 +69,30 @@ impl<'a> Loaded<'a> {
         if let Some(order) = order {
             order.check_share(rows)?;
         }
-        let merged = commit(append, &conflicts.on, &mut |clashes| match (order, &places) {
-            (Some(order), Some(places)) if conflicts.rejects => {
-                reject(clashes, order, places, &reading)?;
-                order.check_share(rows - clashes.rows().len() as u64)
+        let mut dropped = Vec::new();
+        let refers = !relation.foreign_keys().is_empty();
+        let merged = commit(append, &conflicts.on, &mut |clashes| {
+            if refers {
+                dropped = clashes.dropped();
             }
-            _ => Ok(()),
+            match (order, &places) {
+                (Some(order), Some(places)) if conflicts.rejects => {
+                    reject(clashes, order, places, &reading)?;
+                    order.check_share(rows - clashes.rows().len() as u64)
+                }
+                _ => Ok(()),
+            }
         });
-        let merged = merged.map_err(|error| match (error, &places) {
+        let (merged, transaction) = merged.map_err(|error| match (error, &places) {
             (LoadError::Transaction(error), Some(places)) => told(error, places, &reading),
             (error, _) => error,
+        })?;
+        settle(transaction).map_err(|error| match (error, &places) {
+            (TransactionError::ForeignKey(error), Some(places)) => {
+                let row = row_of(&error, relation, transaction, since, &dropped);
+                refers_to_nothing(*error, row, places, &reading)
+            }
+            (error, _) => error.into(),
         })?;
         if let Some(order) = order {
             order.close()?;
@@ -88,6 +119,42 @@ fn told(error: TransactionError, places: &Places, reading: &Reading<'_>) -> Load
             let (relation, index, key) = (relation.clone(), index.clone(), key.clone());
             LoadError::Duplicate(Box::new(DuplicateKey { relation, index, key, first, second }))
         }
+    }
+}
+
+/// The number in the load of a row that refers to none, if it is of the load: of appends since the transaction had made so
+/// many changes, without the rows that were `dropped`.
+fn row_of(
+    error: &ForeignKeyError,
+    relation: &Relation,
+    transaction: &Transaction,
+    since: usize,
+    dropped: &[u64],
+) -> Option<u64> {
+    if matches!(error.problem, ForeignKeyProblem::StillReferenced { .. }) || error.relation != relation.name() {
+        return None;
+    }
+    let mut number = transaction.appended_row(relation, since, error.row)?;
+    for dropped in dropped {
+        if *dropped > number {
+            break;
+        }
+        number += 1;
+    }
+    Some(number)
+}
+
+/// The error of a row that refers to none, with the place of its record.
+fn refers_to_nothing(error: ForeignKeyError, row: Option<u64>, places: &Places, reading: &Reading<'_>) -> LoadError {
+    let mut found = None;
+    let located = places.locate(row, reading, &mut |located| {
+        found = Some(MissingReference::located(&located, error.clone()));
+        Ok(())
+    });
+    match (located, found) {
+        (Err(error), _) => error,
+        (Ok(()), Some(missing)) => LoadError::Reference(Box::new(missing)),
+        (Ok(()), None) => TransactionError::ForeignKey(Box::new(error)).into(),
     }
 }
 

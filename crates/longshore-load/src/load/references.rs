@@ -2,8 +2,8 @@
 //! worker those of a piece, right behind the decoding, while it is known where the records stand.
 //!
 //! A record that refers to nothing is rejected as any other bad one, or ends the load; which one is told first depends on
-//! the order of the file alone. Not here: the checks (`longshore-storage`), rows that refer to rows of the same load, which
-//! are checked when all of them are there.
+//! the order of the file alone. What is checked when all rows are there (*post*, and rows that may refer to rows of the same
+//! load) is told by its record, too, which is read again for that. Not here: the checks (`longshore-storage`).
 
 use std::fmt;
 use std::ops::Range;
@@ -13,6 +13,7 @@ use longshore_storage::{ForeignKeyError, PartitionBuffer, ReferenceChecks};
 
 use crate::fields::BadValue;
 use crate::files::Work;
+use crate::places::{Located, RecordPlace};
 use crate::position::report;
 use crate::worker::Piece;
 use crate::{BadField, LoadError, RowViolation};
@@ -21,14 +22,45 @@ use crate::{BadField, LoadError, RowViolation};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingReference {
     /// The record.
-    pub record: BadField,
+    pub record: ReferringRecord,
     /// What it violates.
     pub error: ForeignKeyError,
 }
 
+/// A record, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReferringRecord {
+    /// With its text.
+    Text(BadField),
+    /// Of a text that cannot be read again.
+    Place(RecordPlace),
+}
+
 impl fmt::Display for MissingReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.record.fmt(f)
+        match &self.record {
+            ReferringRecord::Text(record) => record.fmt(f),
+            ReferringRecord::Place(place) => write!(f, "{place}: {}", self.error),
+        }
+    }
+}
+
+impl MissingReference {
+    /// That of a record that was found again.
+    pub(super) fn located(located: &Located<'_>, error: ForeignKeyError) -> Self {
+        let record = match (located.place.line_and_byte, located.record) {
+            (Some((line, byte)), Some(text)) => ReferringRecord::Text(BadField {
+                file: located.place.file.to_string(),
+                line,
+                byte,
+                column: None,
+                value: text.to_vec(),
+                reason: error.reason(),
+                remedy: error.remedy().to_owned(),
+            }),
+            _ => ReferringRecord::Place(located.place.clone()),
+        };
+        Self { record, error }
     }
 }
 
@@ -68,6 +100,7 @@ pub(super) fn first_missing(
             let (start, end) = (piece.start + start, piece.start + end);
             let mut record = report(work, start, &work.text()[start..end]);
             (record.reason, record.remedy) = (error.reason(), error.remedy().to_owned());
+            let record = ReferringRecord::Text(record);
             return Err(LoadError::Reference(Box::new(MissingReference { record, error })));
         }
         taken += count;

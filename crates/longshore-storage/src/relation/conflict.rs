@@ -76,6 +76,18 @@ pub(super) struct Decision {
     pub(super) replaced: Vec<(RowId, u64)>,
 }
 
+impl Decision {
+    /// The rows of the append that do not become rows of the relation, ascending.
+    pub(super) fn dropped(&self, action: &ConflictAction) -> Vec<u64> {
+        let mut dropped: Vec<u64> = self.left_out.iter().map(|clash| clash.row).collect();
+        if let ConflictAction::Update(_) = action {
+            dropped.extend(self.replaced.iter().map(|(_, row)| *row));
+            dropped.sort_unstable();
+        }
+        dropped
+    }
+}
+
 /// The first row of a key stays: that of the relation, or else the first one of which no key is taken.
 pub(super) fn keep_first(shared: &[SharedKeys]) -> Decision {
     let mut holders: Vec<Vec<Option<Holder>>> =

@@ -30,7 +30,8 @@ const KEYS_LOGGED_MAX: usize = 1000;
 /// Rows of an append that are left out, in their order.
 pub struct Clashes<'a> {
     relation: String,
-    rows: &'a [Clash],
+    decision: &'a Decision,
+    action: &'a ConflictAction,
     indexes: &'a [Arc<Index>],
     numbered: Numbered<'a>,
 }
@@ -39,7 +40,13 @@ impl Clashes<'_> {
     /// The rows.
     #[must_use]
     pub fn rows(&self) -> &[Clash] {
-        self.rows
+        &self.decision.left_out
+    }
+
+    /// All rows that do not become rows of the relation, ascending: beside these, those that give values to others.
+    #[must_use]
+    pub fn dropped(&self) -> Vec<u64> {
+        self.decision.dropped(self.action)
     }
 
     /// The key of a row that others have, as text.
@@ -64,11 +71,11 @@ impl Clashes<'_> {
 
 impl std::fmt::Debug for Clashes<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Clashes").field("rows", &self.rows).finish_non_exhaustive()
+        f.debug_struct("Clashes").field("rows", &self.rows()).finish_non_exhaustive()
     }
 }
 
-impl Append<'_> {
+impl<'r> Append<'r> {
     /// Makes the rows part of a transaction, as far as no keys are in the way. Before that, if rows are to be left out or
     /// to replace others, `tell` is told of those that are left out.
     ///
@@ -90,7 +97,8 @@ impl Append<'_> {
         commit(&table, self.ready()?, transaction, on, tell)
     }
 
-    /// The same for an append that is part of a transaction since it began ([`Relation::begin_append_in`]).
+    /// The same for an append that is part of a transaction since it began ([`Relation::begin_append_in`]), which it gives
+    /// back.
     ///
     /// # Errors
     ///
@@ -103,20 +111,21 @@ impl Append<'_> {
         mut self,
         on: &OnConflict,
         tell: impl FnOnce(&Clashes<'_>) -> Result<(), E>,
-    ) -> Result<Merged, E> {
+    ) -> Result<(Merged, &'r mut Transaction), E> {
         let table = Arc::clone(self.table());
         let interleave = self.take_interleave().expect("it was begun as part of a transaction");
         let mut ready = self.ready()?;
         let (transaction, interleaved) = interleave.finish()?;
-        match interleaved {
-            Interleaved::Merged if ready.is_few() => commit(&table, ready, transaction, on, tell),
-            Interleaved::Merged => Ok(Merged { inserted: ready.rows, ..Merged::default() }),
+        let merged = match interleaved {
+            Interleaved::Merged if ready.is_few() => commit(&table, ready, transaction, on, tell)?,
+            Interleaved::Merged => Merged { inserted: ready.rows, ..Merged::default() },
             Interleaved::Undone(mut chunks) => {
                 // What came out of turn, when no more was merged.
                 chunks.extend(ready.chunks());
-                commit(&table, Ready::of_chunks(&chunks), transaction, on, tell)
+                commit(&table, Ready::of_chunks(&chunks), transaction, on, tell)?
             }
-        }
+        };
+        Ok((merged, transaction))
     }
 }
 
@@ -146,7 +155,8 @@ fn commit<E: From<TransactionError>>(
     let rows = Numbered { chunks: &chunks, firsts: &firsts };
     let resolve = Resolve { table, arbiters: &arbiters, rows };
     let decision = resolve.decide(transaction, &on.action)?;
-    tell(&Clashes { relation: table.name(), rows: &decision.left_out, indexes: &arbiters, numbered: rows })?;
+    let (relation, action) = (table.name(), &on.action);
+    tell(&Clashes { relation, decision: &decision, action, indexes: &arbiters, numbered: rows })?;
     let savepoint = transaction.savepoint();
     let merged = resolve.apply(transaction, &on.action, &decision);
     if merged.is_err() {
@@ -203,14 +213,12 @@ impl Resolve<'_> {
     ) -> Result<Merged, TransactionError> {
         let Decision { left_out, replaced } = decision;
         self.log_holders(transaction, left_out);
-        let mut dropped: Vec<u64> = left_out.iter().map(|clash| clash.row).collect();
+        let dropped = decision.dropped(action);
         let relation = Relation { table: Arc::clone(self.table) };
         let updated = replaced.len() as u64;
         match action {
             ConflictAction::Update(columns) => {
                 self.update(transaction, &relation, columns, replaced)?;
-                dropped.extend(replaced.iter().map(|(_, row)| *row));
-                dropped.sort_unstable();
             }
             _ => replaced.iter().try_for_each(|&(row, _)| transaction.delete(&relation, row))?,
         }

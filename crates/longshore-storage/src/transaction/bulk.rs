@@ -141,16 +141,31 @@ impl Transaction {
         Ok(())
     }
 
+    /// The number of a row among those of a relation that were appended since the transaction had made so many changes
+    /// ([`Transaction::writes`]).
+    #[must_use]
+    pub fn appended_row(&self, relation: &Relation, since: usize, row: RowId) -> Option<u64> {
+        let is_of = |write: &&Write| {
+            write.kind == WriteKind::Append && self.set.tables[write.table as usize].id() == relation.table().id()
+        };
+        number_in(self.set.writes.get(since..)?.iter().filter(is_of), row)
+    }
+
     /// The number of a row among those that were appended since some place in the write set.
     fn appended(&self, from: usize, row: RowId) -> Option<u64> {
-        let mut before = 0;
-        for write in &self.set.writes[from..] {
-            let (first, count) = (write.row.row(), write.version as usize);
-            if write.row.chunk() == row.chunk() && (first..first + count).contains(&row.row()) {
-                return Some((before + row.row() - first) as u64);
-            }
-            before += count;
-        }
-        None
+        number_in(self.set.writes[from..].iter(), row)
     }
+}
+
+/// The number of a row among those of some appends.
+fn number_in<'w>(appends: impl Iterator<Item = &'w Write>, row: RowId) -> Option<u64> {
+    let mut before = 0;
+    for write in appends {
+        let (first, count) = (write.row.row(), write.version as usize);
+        if write.row.chunk() == row.chunk() && (first..first + count).contains(&row.row()) {
+            return Some((before + row.row() - first) as u64);
+        }
+        before += count;
+    }
+    None
 }

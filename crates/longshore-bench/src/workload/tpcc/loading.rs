@@ -229,7 +229,7 @@ fn copy(path: &Path, relation: &Relation, load: Load) -> Result<(), Failure> {
         }
         Merge::Interleaved => {
             let mut transaction = relation.transactions().begin(Isolation::Serializable);
-            load_interleaved(files, relation, &mut transaction, &options, &tuning, &control)?;
+            load_interleaved(files, relation, &mut transaction, &options, &tuning, &control, |_| Ok(()))?;
             transaction.commit()?;
         }
     }

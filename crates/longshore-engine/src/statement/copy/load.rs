@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use longshore_load::{Conflicts, TextOptions, load_interleaved, load_into};
-use longshore_storage::Relation;
+use longshore_storage::{Relation, Transaction};
 
 use super::conflict;
 use super::rules::LoadRules;
 use crate::datafusion::{TextInput, Texts, Wanted, find_files, named_by_inputs};
 use crate::sql::options::{CheckTime, MergeMode, Options};
 use crate::statement::rejects::{self, Rejects};
-use crate::statement::{Context, blocking};
+use crate::statement::{Context, blocking, foreign};
 use crate::transaction::Work;
 use crate::{Error, Report};
 
@@ -68,33 +68,43 @@ async fn load_inputs(
     };
     text.references.clone_from(&checks);
     let work = work.map(Arc::clone);
-    let loaded = blocking::run(context.control, move |control| {
+    let (loaded, acted_on) = blocking::run(context.control, move |control| {
         let files = inputs.iter().map(TextInput::file).collect();
         let named = |error| named_by_inputs(error, &inputs);
+        let mut acted_on = Vec::new();
         if dry_run {
-            return longshore_load::dry_run(files, into.schema(), into.memory(), &text, &tuning, control)
-                .map_err(named);
+            let report = longshore_load::dry_run(files, into.schema(), into.memory(), &text, &tuning, control);
+            return Ok((report.map_err(named)?, acted_on));
         }
-        match work {
+        let report = match work {
             // The transaction is nobody else's while it lasts.
             Some(work) if interleaves => work.with_any(|transaction| {
-                load_interleaved(files, &into, transaction, &text, &tuning, control).map_err(named)
-            }),
+                let settle = |transaction: &mut Transaction| {
+                    acted_on.extend(transaction.settle()?);
+                    Ok(())
+                };
+                load_interleaved(files, &into, transaction, &text, &tuning, control, settle).map_err(named)
+            })?,
             Some(work) => {
                 let loaded = load_into(files, &into, &text, &tuning, control).map_err(named)?;
                 work.with_any(|transaction| {
                     let since = transaction.writes();
-                    let report = loaded.commit_in(transaction).map_err(named)?;
-                    if let Some(checks) = &checks {
-                        transaction.note_checked(since, checks);
-                    }
-                    Ok::<_, Error>(report)
-                })
+                    let settle = |transaction: &mut Transaction| {
+                        if let Some(checks) = &checks {
+                            transaction.note_checked(since, checks);
+                        }
+                        acted_on.extend(transaction.settle()?);
+                        Ok(())
+                    };
+                    loaded.commit_in(transaction, settle).map_err(named)
+                })?
             }
-            None => longshore_load::copy_from(files, &into, &text, &tuning, control).map_err(named),
-        }
+            None => longshore_load::copy_from(files, &into, &text, &tuning, control).map_err(named)?,
+        };
+        Ok((report, acted_on))
     })
     .await?;
+    foreign::check_acted_on(context, acted_on)?;
     rejects.keep(context)?;
     let notice = rejects::told(&loaded.rejects, &options.rejects, loaded.rows);
     let notice = conflict::told(conflict::merged(&loaded), &options.conflict, notice);

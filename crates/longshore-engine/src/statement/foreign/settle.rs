@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use longshore_storage::{ActedOn, Transaction};
+
 use crate::Error;
 use crate::catalog::{Entry, Table};
 use crate::datafusion::images;
@@ -10,7 +12,11 @@ use crate::statement::Context;
 
 /// Sees to the foreign keys of all tables that the statement has changed rows of.
 pub(crate) fn settle(context: &Context<'_>) -> Result<(), Error> {
-    let acted_on = context.work.with(longshore_storage::Transaction::settle)?;
+    check_acted_on(context, context.work.with(Transaction::settle)?)
+}
+
+/// Checks rows that actions of foreign keys have changed.
+pub(crate) fn check_acted_on(context: &Context<'_>, acted_on: Vec<ActedOn>) -> Result<(), Error> {
     for acted_on in acted_on {
         let tables = context.database.catalog.entries().into_iter().filter_map(|entry| match entry {
             Entry::Table(table) => Some(table),

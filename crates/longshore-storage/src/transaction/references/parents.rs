@@ -336,6 +336,12 @@ impl std::fmt::Debug for ReferenceChecks {
 }
 
 impl ReferenceChecks {
+    /// How many foreign keys are checked.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.keys.len()
+    }
+
     /// Gives the rows `range` of a buffer that refer to rows that are not there to a closure, in their order, once for
     /// each foreign key, by row number; until the closure says `Break`. Threads may call this side by side.
     pub fn each_missing(
