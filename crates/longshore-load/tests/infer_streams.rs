@@ -95,7 +95,9 @@ fn rows_that_wait_for_their_types_take_no_more_than_they_need() {
     assert_eq!(relation.snapshot().rows(), rows as u64);
     let bytes = rows * (4 + 4 + 16);
     let used = request.memory.used();
-    assert!(!is_large() || used * 2 <= bytes * 3, "{used} bytes are used for rows of {bytes}");
+    // Under AddressSanitizer blocks are cut to size when they are made (`exact-blocks`), and nothing can go back.
+    let goes_back = std::env::var_os("ASAN_OPTIONS").is_none();
+    assert!(!is_large() || !goes_back || used * 2 <= bytes * 3, "{used} bytes are used for rows of {bytes}");
 }
 
 #[test]
