@@ -155,6 +155,11 @@ fn load_mapped(text: &[u8], options: &TextOptions, tuning: &Tuning, lenient: boo
 
 /// Whether the load took the text if and only if the twins do, and the one that rejects the records that they take.
 fn against_twins(text: &[u8], options: &TextOptions, loaded: Option<u64>, all: Option<Loaded>) {
+    // Ctrl-Z on a line of its own ends the texts of old programs.
+    let text = match text {
+        [rest @ .., 0x1a] if rest.last().is_none_or(|byte| b"\r\n".contains(byte)) => rest,
+        text => text,
+    };
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let TextFormat::Csv(dialect) = &options.format else { unreachable!("the dialect was chosen above") };
     let records = reference::lenient_records(text, dialect);
