@@ -111,6 +111,9 @@ impl HashTable {
                 self.read(key.shard()).prefetch_entry(key);
             }
             for &key in hashed.iter().flatten() {
+                self.read(key.shard()).prefetch_next_entry(key);
+            }
+            for &key in hashed.iter().flatten() {
                 let found = self.read(key.shard()).find(key);
                 each(found);
             }

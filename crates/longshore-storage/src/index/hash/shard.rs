@@ -26,6 +26,10 @@ const LIST: u64 = 1 << 63;
 /// Chain heads of a shard that has entries.
 const BUCKETS_MIN: usize = 8;
 
+/// There are chain heads for all keys and this share of them more: half as many again. Every entry of a chain that is
+/// passed is a miss of the cache, and costs more than eight chain heads.
+const BUCKETS_MORE: usize = 2;
+
 #[derive(Clone, Copy)]
 struct Entry {
     /// The key; of a long one its hash in the high half, and where its bytes are in the low half.
@@ -107,14 +111,29 @@ impl Shard {
         }
     }
 
-    /// Asks for the first entry of a key's chain.
+    /// Asks for the first entry of a key's chain, the head of which is there.
     #[inline]
     pub(super) fn prefetch_entry(&self, key: Hashed<'_>) {
-        if let Some(&head) = self.buckets.get(self.bucket(key.hash))
-            && let Some(entry) = self.entries.get(head as usize)
-        {
+        if let Some(entry) = self.first_entry(key) {
             prefetch(entry);
         }
+    }
+
+    /// Asks for the entry behind the first one, which is there, unless that is the key's.
+    #[inline]
+    pub(super) fn prefetch_next_entry(&self, key: Hashed<'_>) {
+        if let Some(first) = self.first_entry(key)
+            && !matches!(key.bytes, AnyBytes::Short(ShortBytes { bits, .. }) if bits == first.key)
+            && let Some(next) = self.entries.get(first.next as usize)
+        {
+            prefetch(next);
+        }
+    }
+
+    #[inline]
+    fn first_entry(&self, key: Hashed<'_>) -> Option<&Entry> {
+        let &head = self.buckets.get(self.bucket(key.hash))?;
+        self.entries.get(head as usize)
     }
 
     #[inline]
@@ -203,7 +222,8 @@ impl Shard {
             self.reservation.grow(capacity - self.heap.capacity())?;
             self.heap.reserve_exact(capacity - self.heap.len());
         }
-        let buckets = (self.keys + keys).next_power_of_two().max(BUCKETS_MIN);
+        let keys = self.keys + keys;
+        let buckets = (keys + keys / BUCKETS_MORE).next_power_of_two().max(BUCKETS_MIN);
         if buckets > self.buckets.len() {
             self.relink(Array::filled(NONE, buckets, &self.pool)?);
         }
