@@ -9,6 +9,6 @@ mod domain;
 mod field;
 mod range;
 
-pub(crate) use domain::{Input, StoredValue, input, is_plain};
+pub(crate) use domain::{Input, Stored, StoredValue, input, is_plain};
 pub use field::{Field, FieldType, Scalar};
 pub use range::ColumnRange;

@@ -79,15 +79,12 @@ impl Bounds {
     pub(crate) fn widen(&mut self, physical: Physical, bits: u128) {
         match self {
             Bounds::Off => {}
-            Bounds::Integer { min, max } => {
-                let value = match physical {
-                    Physical::U8 => i64::from(bits as u8),
-                    Physical::I16 => i64::from(bits as i16),
-                    Physical::I32 => i64::from(bits as i32),
-                    _ => bits as i64,
-                };
-                (*min, *max) = ((*min).min(value), (*max).max(value));
-            }
+            Bounds::Integer { .. } => self.widen_integer(match physical {
+                Physical::U8 => i64::from(bits as u8),
+                Physical::I16 => i64::from(bits as i16),
+                Physical::I32 => i64::from(bits as i32),
+                _ => bits as i64,
+            }),
             Bounds::Wide { min, max } => (*min, *max) = ((*min).min(bits as i128), (*max).max(bits as i128)),
             Bounds::Float { min, max, nan } => {
                 let value = match physical {
@@ -101,6 +98,14 @@ impl Bounds {
                 let prefix = ((bits >> 32) as u32).swap_bytes();
                 (*min, *max) = ((*min).min(prefix), (*max).max(prefix));
             }
+        }
+    }
+
+    /// Takes in one value, an integer or the bits of a decimal.
+    #[inline]
+    pub(crate) fn widen_integer(&mut self, value: i64) {
+        if let Bounds::Integer { min, max } = self {
+            (*min, *max) = ((*min).min(value), (*max).max(value));
         }
     }
 

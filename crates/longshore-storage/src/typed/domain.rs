@@ -54,13 +54,20 @@ impl Input<'_> {
     }
 }
 
+/// What a column is given to store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored<'a> {
+    Null,
+    /// The lower bits are those of the value.
+    Bits(u128),
+    /// A text or bytes.
+    Text(&'a [u8]),
+}
+
 /// A value that a column stores as it is.
 pub(crate) trait StoredValue {
-    /// The text or the bytes; `None` of other values.
-    fn text(&self) -> Option<&[u8]>;
-
-    /// The bits of another value, the lower ones of which are stored; `None` is NULL.
-    fn bits(&self) -> Option<u128>;
+    /// What is stored of it.
+    fn stored(&self) -> Stored<'_>;
 
     /// The value, of a column of a type.
     fn datum(&self, column_type: ColumnType) -> Datum<'_>;
@@ -68,13 +75,12 @@ pub(crate) trait StoredValue {
 
 impl StoredValue for Input<'_> {
     #[inline]
-    fn text(&self) -> Option<&[u8]> {
-        if let Input::Text(text) = self { Some(text) } else { None }
-    }
-
-    #[inline]
-    fn bits(&self) -> Option<u128> {
-        if let Input::Bits(bits) = self { Some(*bits) } else { None }
+    fn stored(&self) -> Stored<'_> {
+        match self {
+            Input::Null => Stored::Null,
+            Input::Bits(bits) => Stored::Bits(*bits),
+            Input::Text(text) => Stored::Text(text),
+        }
     }
 
     fn datum(&self, column_type: ColumnType) -> Datum<'_> {
@@ -85,17 +91,13 @@ impl StoredValue for Input<'_> {
 /// One that [`is_plain`].
 impl StoredValue for Datum<'_> {
     #[inline]
-    fn text(&self) -> Option<&[u8]> {
-        if let Datum::Text(text) = self { Some(text.as_bytes()) } else { None }
-    }
-
-    #[inline]
-    fn bits(&self) -> Option<u128> {
+    fn stored(&self) -> Stored<'_> {
         match *self {
-            Datum::I16(value) => Some(value as u128),
-            Datum::I32(value) => Some(value as u128),
-            Datum::I64(value) => Some(value as u128),
-            _ => None,
+            Datum::I16(value) => Stored::Bits(value as u128),
+            Datum::I32(value) => Stored::Bits(value as u128),
+            Datum::I64(value) => Stored::Bits(value as u128),
+            Datum::Text(text) => Stored::Text(text.as_bytes()),
+            _ => Stored::Null,
         }
     }
 
@@ -133,7 +135,10 @@ pub(crate) fn input<'a>(table: &Table, column: usize, datum: Datum<'a>) -> Resul
     }
     Ok(match datum {
         Datum::Text(text) => Input::Text(text.as_bytes().into()),
-        _ => datum.bits().map_or(Input::Null, Input::Bits),
+        _ => match datum.stored() {
+            Stored::Bits(bits) => Input::Bits(bits),
+            Stored::Null | Stored::Text(_) => Input::Null,
+        },
     })
 }
 
@@ -294,7 +299,7 @@ mod tests {
                     let stored = any_input(table, at, *value);
                     assert_eq!(stored, input(table, at, *value), "{value:?} as {}", column.column_type);
                     let stored = stored.expect("it is taken");
-                    assert_eq!((stored.text(), stored.bits()), (value.text(), value.bits()));
+                    assert_eq!(stored.stored(), value.stored());
                 }
             }
         }

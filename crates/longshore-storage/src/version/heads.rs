@@ -67,8 +67,10 @@ impl Heads {
             self.versions -= 1;
             return self.add(row, head, spare);
         }
-        self.rows.copy_within(at..listed, at + 1);
-        self.newest.copy_within(at..listed, at + 1);
+        if at < listed {
+            self.rows.copy_within(at..listed, at + 1);
+            self.newest.copy_within(at..listed, at + 1);
+        }
         (self.rows[at], self.newest[at]) = (row as u16, head);
         self.listed += 1;
         NONE

@@ -176,12 +176,15 @@ impl HotColumn {
     /// Makes sure that the value of a row may be written: copies the values of the slot's `rows` rows if they are shown.
     #[inline]
     pub(super) fn make_writable(&mut self, row: usize, rows: usize, memory: &Arc<Memory>) -> Result<(), OutOfMemory> {
-        if row < self.shown_rows {
-            if !is_alone(&self.values) {
-                self.replace_values(rows, self.capacity(), memory)?;
-            }
-            self.shown_rows = 0;
+        if row < self.shown_rows { self.take_back(rows, memory) } else { Ok(()) }
+    }
+
+    /// Makes sure that no value is shown.
+    fn take_back(&mut self, rows: usize, memory: &Arc<Memory>) -> Result<(), OutOfMemory> {
+        if !is_alone(&self.values) {
+            self.replace_values(rows, self.capacity(), memory)?;
         }
+        self.shown_rows = 0;
         Ok(())
     }
 
@@ -239,11 +242,48 @@ impl HotColumn {
         self.values.len() / self.physical.width()
     }
 
+    /// Writes the value of a row that is inserted, which [`HotColumn::make_writable`] was called for if it was dead
+    /// before; `None` is NULL.
+    #[inline]
+    pub(super) fn insert(&mut self, row: usize, bits: Option<u128>, was_dead: bool) {
+        if was_dead {
+            self.overwritten();
+        }
+        if self.validity.is_some() || bits.is_none() {
+            let is_null = self.is_null(row);
+            if is_null || bits.is_none() {
+                self.set_null(row, bits.is_none(), was_dead && is_null);
+            }
+        }
+        match bits {
+            None => self.put(row, 0),
+            Some(bits) => self.write(row, bits),
+        }
+    }
+
     /// Writes a value, for a row that [`HotColumn::make_writable`] was called for, and widens the bounds.
     #[inline]
     pub(super) fn write(&mut self, row: usize, bits: u128) {
-        self.put(row, bits);
-        self.bounds.widen(self.physical, bits);
+        // One look at the type tells the width and how the bounds take it.
+        match self.physical {
+            Physical::I16 => self.write_integer(row, (bits as u16).to_le_bytes(), (bits as i16).into()),
+            Physical::I32 => self.write_integer(row, (bits as u32).to_le_bytes(), (bits as i32).into()),
+            Physical::I64 => self.write_integer(row, (bits as u64).to_le_bytes(), bits as i64),
+            Physical::View => {
+                self.put_bytes(row, bits.to_le_bytes());
+                self.bounds.widen(Physical::View, bits);
+            }
+            other => {
+                self.put(row, bits);
+                self.bounds.widen(other, bits);
+            }
+        }
+    }
+
+    #[inline]
+    fn write_integer<const WIDTH: usize>(&mut self, row: usize, bytes: [u8; WIDTH], value: i64) {
+        self.put_bytes(row, bytes);
+        self.bounds.widen_integer(value);
     }
 
     /// The same where bounds need not care.

@@ -14,6 +14,7 @@ use super::{HotChunk, HotColumn};
 use crate::buffer::HEAP_BYTES_MAX;
 use crate::memory::Memory;
 use crate::prefetch::prefetch;
+use crate::typed::{Stored, StoredValue};
 use crate::version::Image;
 use crate::view::{self, INLINE_BYTES_MAX};
 
@@ -85,6 +86,16 @@ impl Heap {
     pub(super) fn view_of(&mut self, text: &[u8]) -> u128 {
         let at = if text.len() > INLINE_BYTES_MAX { self.push(text) } else { 0 };
         make_view(text, 0, at as u32)
+    }
+
+    /// What a column holds of a value; `None` is NULL. There must be room for a long text.
+    #[inline]
+    pub(super) fn bits_of(&mut self, value: &impl StoredValue) -> Option<u128> {
+        match value.stored() {
+            Stored::Null => None,
+            Stored::Bits(bits) => Some(bits),
+            Stored::Text(text) => Some(self.view_of(text)),
+        }
     }
 
     /// Asks for the memory of a text, if it is long.

@@ -8,7 +8,7 @@ use crate::chunk::CHUNK_ROWS_MAX;
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
 use crate::transaction::{ConflictKind, StampId, Stamps, Time, View};
-use crate::typed::StoredValue;
+use crate::typed::{Stored, StoredValue};
 use crate::version::{Change, Image, NONE, Versions};
 use crate::view::INLINE_BYTES_MAX;
 
@@ -45,6 +45,15 @@ pub(crate) struct Writer<'a> {
     pub(crate) memory: &'a Arc<Memory>,
     /// Every change leaves a version, even one that nobody else could miss: a savepoint may want it.
     pub(crate) keeps_all: bool,
+}
+
+/// Bytes of a value that lie in the heap.
+#[inline]
+fn heap_bytes(value: &impl StoredValue) -> usize {
+    match value.stored() {
+        Stored::Text(text) if text.len() > INLINE_BYTES_MAX => text.len(),
+        _ => 0,
+    }
 }
 
 impl HotChunk {
@@ -107,8 +116,7 @@ impl HotChunk {
         if self.gone || self.death.is_some() {
             return Ok(None);
         }
-        let lengths = values.iter().filter_map(|value| Some(value.text()?.len()));
-        let heap_bytes = lengths.filter(|&length| length > INLINE_BYTES_MAX).sum();
+        let heap_bytes = values.iter().map(heap_bytes).sum();
         if heap_bytes > 0 {
             match self.make_heap_room(heap_bytes, writer.memory) {
                 Err(WriteError::HeapFull(_)) if self.rows > 0 => return Ok(None),
@@ -130,19 +138,7 @@ impl HotChunk {
         }
         let (columns, heap) = (&mut self.columns, &mut self.heap);
         for (column, value) in columns.iter_mut().zip(values) {
-            let bits = value.text().map(|text| heap.view_of(text)).or_else(|| value.bits());
-            let is_null = column.is_null(row);
-            let was_null = free.is_some() && is_null;
-            if free.is_some() {
-                column.overwritten();
-            }
-            if is_null || bits.is_none() {
-                column.set_null(row, bits.is_none(), was_null);
-            }
-            match bits {
-                None => column.put(row, 0),
-                Some(bits) => column.write(row, bits),
-            }
+            column.insert(row, heap.bits_of(value), free.is_some());
         }
         if free.is_some() {
             self.dead.remove(row);
@@ -157,8 +153,11 @@ impl HotChunk {
         if row >= self.capacity {
             self.grow(row + 1, memory)?;
         }
-        for column in &mut self.columns {
-            column.make_writable(row, self.rows, memory)?;
+        // What is behind the last row was never shown.
+        if row < self.rows {
+            for column in &mut self.columns {
+                column.make_writable(row, self.rows, memory)?;
+            }
         }
         Ok(())
     }
@@ -190,10 +189,9 @@ impl HotChunk {
         (keeps, beside): (bool, Option<u32>),
         writer: &Writer<'_>,
     ) -> Result<Option<u32>, WriteError> {
-        if let Some(text) = value.text()
-            && text.len() > INLINE_BYTES_MAX
-        {
-            self.make_heap_room(text.len(), writer.memory)?;
+        let heap_bytes = heap_bytes(value);
+        if heap_bytes > 0 {
+            self.make_heap_room(heap_bytes, writer.memory)?;
         }
         // Before anything is asked for: what is kept for readers to come would count as one of them.
         self.shown = None;
@@ -207,8 +205,8 @@ impl HotChunk {
         } else {
             None
         };
-        let bits = value.text().map(|text| self.heap.view_of(text)).or_else(|| value.bits());
         let (target, heap) = (&mut self.columns[column], &mut self.heap);
+        let bits = heap.bits_of(value);
         if version.is_none() && target.is_view() {
             heap.forget(target.bits(row));
         }
