@@ -8,12 +8,11 @@
 use std::ops::{Bound, ControlFlow, RangeBounds};
 
 use super::{Transaction, TransactionError};
-use crate::chunk::hot::input_of;
+use crate::chunk::hot::{HotChunk, input_of};
 use crate::datum::{Datum, RowId};
 use crate::index::{Direction, Found, Index, Key, Range};
 use crate::relation::{Relation, Table};
 use crate::typed::Input;
-use crate::types::Physical;
 
 impl Transaction {
     /// The row with a key, of an index in which keys are unique; of another one, the first of them.
@@ -70,23 +69,24 @@ impl Transaction {
     }
 
     /// Asks for the memory of some columns of rows that are soon to be read or changed, so that they need not wait for
-    /// each by itself. It changes nothing, and nothing is read.
-    pub fn prefetch(&self, relation: &Relation, rows: impl Iterator<Item = RowId> + Clone, columns: &[usize]) {
+    /// each by itself. It changes nothing, and nothing is read. Of a long text it is the place where it is told that the
+    /// text lies: the text itself is asked for by [`Transaction::prefetch_texts`].
+    pub fn prefetch(&self, relation: &Relation, rows: impl Iterator<Item = RowId>, columns: &[usize]) {
+        self.prefetch_by(relation, rows, |slot, row| slot.prefetch(row, columns));
+    }
+
+    /// The same of the long texts of some columns of texts. That waits for what [`Transaction::prefetch`] asks for, so it
+    /// is better to do something else in between.
+    pub fn prefetch_texts(&self, relation: &Relation, rows: impl Iterator<Item = RowId>, columns: &[usize]) {
+        self.prefetch_by(relation, rows, |slot, row| slot.prefetch_texts(row, columns));
+    }
+
+    fn prefetch_by(&self, relation: &Relation, rows: impl Iterator<Item = RowId>, prefetch: impl Fn(&HotChunk, usize)) {
         let table = relation.table();
-        for row in rows.clone() {
-            if let Some(slot) = table.slots.get(row.chunk()) {
-                slot.read().prefetch(row.row(), columns);
-            }
-        }
-        let is_text = |column: usize| {
-            table.schema().columns().get(column).is_some_and(|column| column.column_type.physical() == Physical::View)
-        };
-        if !columns.iter().any(|&column| is_text(column)) {
-            return;
-        }
+        self.assert_mine(table);
         for row in rows {
             if let Some(slot) = table.slots.get(row.chunk()) {
-                slot.read().prefetch_texts(row.row(), columns);
+                prefetch(&slot.read(), row.row());
             }
         }
     }

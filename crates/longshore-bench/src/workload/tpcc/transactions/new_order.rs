@@ -38,6 +38,7 @@ pub(in crate::workload::tpcc) fn new_order(
     let discount = row.get(table.c_discount)?;
     screen.texts(&mut row, [table.c_last, table.c_credit]);
     drop(row);
+    prefetch_texts(db, t, order, &items, &stocks);
 
     t.insert(
         &db.orders.relation,
@@ -94,6 +95,16 @@ fn look_up(db: &Database, t: &mut Transaction, order: &NewOrder, lines: &[Line])
     ];
     t.prefetch(&table.relation, stocks.iter().flatten().copied(), &columns);
     Ok((items, stocks))
+}
+
+/// Asks for the texts of items and stock, now that it is known where they are.
+fn prefetch_texts(db: &Database, t: &Transaction, order: &NewOrder, items: &Rows, stocks: &Rows) {
+    let table = &db.item;
+    let columns = [table.i_name.column(), table.i_data.column()];
+    t.prefetch_texts(&table.relation, items.iter().flatten().copied(), &columns);
+    let table = &db.stock;
+    let columns = [table.dist(order.district).column(), table.s_data.column()];
+    t.prefetch_texts(&table.relation, stocks.iter().flatten().copied(), &columns);
 }
 
 /// Takes an item from the stock and enters the line; says what it costs.

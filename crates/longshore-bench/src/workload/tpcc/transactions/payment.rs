@@ -7,7 +7,7 @@ use longshore_storage::{Datum, Field, RowId, Transaction, key};
 
 use super::{Effects, Screen, Stop, customer, there};
 use crate::workload::tpcc::input::Payment;
-use crate::workload::tpcc::schema::Database;
+use crate::workload::tpcc::schema::{Customer, Database};
 use crate::workload::tpcc::values::LastNames;
 
 /// The most characters of what is noted of a customer, and how many of them a terminal shows.
@@ -24,6 +24,10 @@ pub(in crate::workload::tpcc) fn payment(
 ) -> Result<Effects, Stop> {
     let &Payment { warehouse, district, customer_warehouse, customer_district, amount, at, .. } = payment;
     screen.scratch.clear();
+
+    // First of all, so that the memory is there when its turn comes.
+    let payer = customer::find(db, t, names, customer_warehouse, customer_district, payment.customer)?;
+    prefetch(db, t, payer);
 
     let table = &db.warehouse;
     let mut row = there(t.find_edit(&table.relation, &table.key, key!(warehouse))?, "a warehouse")?;
@@ -46,8 +50,8 @@ pub(in crate::workload::tpcc) fn payment(
     screen.scratch.push_str(row.text(table.d_name).unwrap_or_default());
     drop(row);
 
-    let row = customer::find(db, t, names, customer_warehouse, customer_district, payment.customer)?;
-    let customer = charge(db, t, row, payment, screen)?;
+    t.prefetch_texts(&db.customer.relation, iter::once(payer), &shown(&db.customer).map(Field::column));
+    let customer = charge(db, t, payer, payment, screen)?;
 
     t.insert(
         &db.history.relation,
@@ -65,10 +69,9 @@ pub(in crate::workload::tpcc) fn payment(
     Ok(Effects { payments: 1, paid: amount, ..Effects::default() })
 }
 
-/// Takes the amount off what the customer owes; says who she is.
-fn charge(db: &Database, t: &mut Transaction, row: RowId, payment: &Payment, screen: &mut Screen) -> Result<i32, Stop> {
-    let table = &db.customer;
-    let shown = [
+/// The texts of a customer that a terminal shows.
+fn shown(table: &Customer) -> [Field<&'static str>; 9] {
+    [
         table.c_first,
         table.c_middle,
         table.c_last,
@@ -78,11 +81,23 @@ fn charge(db: &Database, t: &mut Transaction, row: RowId, payment: &Payment, scr
         table.c_state,
         table.c_zip,
         table.c_phone,
-    ];
-    // She is one of many, so that nothing of her is at hand.
-    let numbers = [table.c_balance, table.c_ytd_payment, table.c_since, table.c_credit_lim, table.c_discount];
-    t.prefetch(&table.relation, iter::once(row), &numbers.map(Field::column));
-    t.prefetch(&table.relation, iter::once(row), &shown.map(Field::column));
+    ]
+}
+
+/// Asks for what is needed of a customer: she is one of many, so that nothing of her is at hand.
+fn prefetch(db: &Database, t: &Transaction, row: RowId) {
+    let table = &db.customer;
+    let numbers = [table.c_id, table.c_payment_cnt].map(Field::column);
+    let amounts = [table.c_balance, table.c_ytd_payment, table.c_since, table.c_credit_lim, table.c_discount];
+    t.prefetch(&table.relation, iter::once(row), &numbers);
+    t.prefetch(&table.relation, iter::once(row), &amounts.map(Field::column));
+    t.prefetch(&table.relation, iter::once(row), &shown(table).map(Field::column));
+    t.prefetch(&table.relation, iter::once(row), &[table.c_credit.column()]);
+}
+
+/// Takes the amount off what the customer owes; says who she is.
+fn charge(db: &Database, t: &mut Transaction, row: RowId, payment: &Payment, screen: &mut Screen) -> Result<i32, Stop> {
+    let table = &db.customer;
     let mut row = t.edit(&table.relation, row)?;
     let customer = row.get(table.c_id)?;
     let balance = row.get(table.c_balance)? - payment.amount;
@@ -92,7 +107,7 @@ fn charge(db: &Database, t: &mut Transaction, row: RowId, payment: &Payment, scr
     let count = row.get(table.c_payment_cnt)?;
     row.set(table.c_payment_cnt, count + 1)?;
 
-    for field in shown {
+    for field in shown(table) {
         screen.text.push_str(row.text(field).unwrap_or_default());
     }
     for field in [table.c_since, table.c_credit_lim, table.c_discount] {
