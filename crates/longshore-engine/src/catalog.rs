@@ -142,6 +142,18 @@ impl Entry {
     }
 }
 
+/// The right to change the shape of tables.
+pub(crate) struct Shapes<'a> {
+    _alone: MutexGuard<'a, ()>,
+    version: &'a AtomicU64,
+}
+
+impl Drop for Shapes<'_> {
+    fn drop(&mut self) {
+        self.version.fetch_add(1, Ordering::Release);
+    }
+}
+
 /// All tables, views and sequences. Every change is one step that other sessions see whole or not at all.
 #[derive(Default)]
 pub(crate) struct Catalog {
@@ -160,9 +172,9 @@ impl Catalog {
         self.get(name).is_some() || self.sequence(name).is_some()
     }
 
-    /// Keeps others from changing the shape of a table.
-    pub(crate) async fn lock_shapes(&self) -> MutexGuard<'_, ()> {
-        self.shapes.lock().await
+    /// Keeps others from changing the shape of a table; what was changed counts as a change of the catalog.
+    pub(crate) async fn lock_shapes(&self) -> Shapes<'_> {
+        Shapes { _alone: self.shapes.lock().await, version: &self.version }
     }
 
     fn read<R>(&self, act: impl FnOnce(&BTreeMap<String, Entry>) -> R) -> R {
@@ -236,7 +248,7 @@ impl Catalog {
         Ok(result)
     }
 
-    /// A number that every change of tables and views raises.
+    /// A number that every change of tables, their indexes and views raises, once it is done.
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }

@@ -52,7 +52,7 @@ use sqlparser::ast::{Query, Statement};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Catalog, Rules, Table};
 use crate::statement::blocking;
 use crate::transaction::Work;
 use crate::{Config, Error, ErrorKind, Report, RowStream};
@@ -65,7 +65,6 @@ pub(crate) use in_situ::{
     FileRejects, Filling, Finder, TextInput, TextTable, Texts, Wanted, check_not_read, explain_load, find_files,
     kind_of, named_by_inputs,
 };
-use kept::Bound;
 pub(crate) use kept::{Parameters, Plans};
 use pipeline::Pipeline;
 use plan::{Planner, reads_only};
@@ -208,10 +207,13 @@ impl Queries {
         &self,
         statement: Statement,
         table: &Table,
+        parameters: Option<&Parameters<'_>>,
         work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<RecordBatch, Error> {
-        let mut rows = self.query_altered(statement, table, work, control).await?;
+        let planner = self.planner(work, control);
+        planner.change(table);
+        let mut rows = self.run_query(planner, statement, parameters, control).await?;
         let mut batches = Vec::new();
         while let Some(batch) = rows.try_next().await? {
             batches.push(batch);
@@ -237,16 +239,39 @@ impl Queries {
         &self,
         statement: Statement,
         table: &Table,
+        parameters: Option<&Parameters<'_>>,
         work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<RecordBatch, Error> {
         let planner = self.planner(work, control);
-        planner.insert_into(table)?;
-        let (planner, plan) = Box::pin(logical(planner, statement, control)).await?;
-        let (relation, plan) = insert::target(plan)?;
-        let physical = Box::pin(planner.physical_insert(&plan)).await?;
+        let (planner, physical) =
+            Box::pin(self.plan_insert(planner, statement, table, &table.rules(), parameters, control)).await?;
         let rows = self.run(&planner, physical, control)?;
-        insert::gather(&relation, rows).await
+        insert::gather(&table.relation, rows).await
+    }
+
+    /// How the rows of the INSERT `statement` are to be made, whose target is `table` with these `rules`.
+    async fn plan_insert(
+        &self,
+        planner: Planner,
+        mut statement: Statement,
+        table: &Table,
+        rules: &Arc<Rules>,
+        parameters: Option<&Parameters<'_>>,
+        control: &Arc<Control>,
+    ) -> Result<(Planner, Arc<dyn ExecutionPlan>), Error> {
+        planner.insert_into(table, rules)?;
+        if let Some(parameters) = parameters {
+            if let Some(plan) = self.kept(&planner, &statement, Some(rules), parameters).await? {
+                let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
+                return Ok((planner, physical));
+            }
+            parameters.bind(&mut statement)?;
+        }
+        let (planner, plan) = Box::pin(logical(planner, statement, control)).await?;
+        let plan = insert::rows(plan)?;
+        let physical = Box::pin(planner.physical_insert(&plan)).await?;
+        Ok((planner, physical))
     }
 
     /// Starts the query `statement`, which knows rows by names.
@@ -273,7 +298,7 @@ impl Queries {
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
         if let Some(parameters) = parameters {
-            if let Some(plan) = self.kept(&planner, &statement, parameters).await? {
+            if let Some(plan) = self.kept(&planner, &statement, None, parameters).await? {
                 let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
                 return self.run(&planner, physical, control);
             }
@@ -285,39 +310,13 @@ impl Queries {
         self.run(&planner, physical, control)
     }
 
-    /// The plan of `statement` that was kept for its prepared statement, with the values in it, or is kept from now on.
-    async fn kept(
-        &self,
-        planner: &Planner,
-        statement: &Statement,
-        parameters: &Parameters<'_>,
-    ) -> Result<Option<LogicalPlan>, Error> {
-        let Parameters { plans, types, values, .. } = parameters;
-        let version = self.files.catalog.version();
-        let kept = if let Some(kept) = plans.get(statement, version) {
-            kept
-        } else {
-            let plan = Box::pin(planner.to_keep(statement, types)).await.map(Arc::new);
-            plans.put(statement, version, plan.clone());
-            plan
-        };
-        let Some(kept) = kept else { return Ok(None) };
-        Ok(match planner.bound(&kept, values)? {
-            Bound::Plan(plan) => Some(*plan),
-            Bound::Unfit => None,
-            Bound::Stale => {
-                plans.forget(statement);
-                None
-            }
-        })
-    }
-
     /// Runs the INSERT `statement`, whose target is `table`: all rows are appended, or none.
     pub(crate) async fn insert(
         &self,
         statement: Statement,
         table: &Table,
         appending: Appending,
+        parameters: Option<&Parameters<'_>>,
         work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<Appended, Error> {
@@ -325,15 +324,13 @@ impl Queries {
         let is_rejecting = rejects.is_some();
         let mut planner = self.planner_rejecting(rejects, work, control);
         let threads = threads.unwrap_or(self.files.tuning.threads);
-        let rules = planner.insert_into(table)?;
-        let schema = table.relation.schema();
-        let checks = Checks::new(&planner.state, &table.name, schema, rules.checks.iter())?;
+        let (relation, rules) = (&table.relation, table.rules());
+        let checks = Checks::new(&planner.state, &table.name, relation.schema(), rules.checks.iter())?;
         if let Some((name, source)) = source {
             planner.define(&name, source, threads);
         }
-        let (planner, plan) = Box::pin(logical(planner, statement, control)).await?;
-        let (relation, plan) = insert::target(plan)?;
-        let physical = Box::pin(planner.physical_insert(&plan)).await?;
+        let (planner, physical) =
+            Box::pin(self.plan_insert(planner, statement, table, &rules, parameters, control)).await?;
         let pipeline = Pipeline::new(&physical);
         if is_rejecting && !pipeline.as_ref().is_some_and(Pipeline::reads_text) {
             return Err(Error::unsupported(
@@ -345,14 +342,14 @@ impl Queries {
             let rows = self.run(&planner, physical, control)?;
             let checks = checks.as_ref();
             let merged = if dry_run {
-                Merged { inserted: insert::dry_run(&relation, rows, checks, control).await?, ..Merged::default() }
+                Merged { inserted: insert::dry_run(relation, rows, checks, control).await?, ..Merged::default() }
             } else {
-                insert::append(&relation, rows, checks, Some(work), &conflict, control).await?
+                insert::append(relation, rows, checks, Some(work), &conflict, control).await?
             };
             return Ok(Appended::new(merged, RejectSummary::default()));
         };
         let (context, runtime, shared) = (planner.state.task_ctx(), Handle::current(), Arc::clone(control));
-        let work = Arc::clone(work);
+        let (work, relation) = (Arc::clone(work), Arc::clone(relation));
         blocking::run(control, move |_| {
             let checks = checks.as_ref();
             let target = pipeline::Target { relation: &relation, checks, merge, threads, dry_run, conflict: &conflict };

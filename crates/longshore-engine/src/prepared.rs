@@ -1,9 +1,8 @@
 //! Prepared statements: a statement with parameters, parsed once.
 //!
-//! A statement about one row by its whole key, or about few by an index, is recognised when it is prepared ([`fast`])
-//! and does not pass through the query planner. Of queries, and of what finds rows for UPDATE and DELETE, the plan is
-//! kept (`datafusion/kept.rs`); every other statement, and values that its plan does not take, are planned anew with the
-//! values in place.
+//! A statement about one row by its whole key, or about few by an index, is recognised when it is prepared ([`fast`]),
+//! or when the index is there, and does not pass through the query planner. Of every other one the plans of the queries
+//! that it consists of are kept (`datafusion/kept.rs`); values that a plan does not take are planned anew, in place.
 //! Not here: PREPARE and EXECUTE (`statement/prepare.rs`).
 
 mod fast;
@@ -36,12 +35,19 @@ pub struct Prepared {
     pub(crate) types: Vec<DataType>,
     /// `None` if it goes through the planner.
     pub(crate) fast: Option<Fast>,
-    /// The same over its table as it was made anew or altered since.
-    anew: Mutex<Option<Arc<Fast>>>,
+    /// What it is over tables and indexes as they were made, altered or dropped since.
+    anew: Mutex<Anew>,
     /// What the planner has made of it.
     pub(crate) plans: Plans,
     /// What must stand in no message.
     pub(crate) secrets: Vec<String>,
+}
+
+/// What a statement was recognised as, and in which state of the catalog.
+#[derive(Debug, Default)]
+struct Anew {
+    version: Option<u64>,
+    fast: Option<Arc<Fast>>,
 }
 
 impl Prepared {
@@ -75,21 +81,17 @@ impl Prepared {
         Ok(Self { statement, parameters, types, fast, anew: Mutex::default(), plans: Plans::default(), secrets })
     }
 
-    /// Whether all that it asks of the planner are queries with its parameters in them.
-    pub(crate) fn keeps_plans(&self) -> bool {
-        matches!(self.statement, Statement::Query(_) | Statement::Update(_) | Statement::Delete(_))
-    }
-
-    /// What it is to who sees what `work` does, if its table is another one than when it was prepared: recognised once for
-    /// each change of the table.
+    /// What it is to who sees what `work` does, if that is not what it was when it was prepared: recognised once for each
+    /// change of the catalog.
     pub(crate) fn fast_anew(&self, catalog: &Catalog, work: &Work) -> Option<Arc<Fast>> {
-        self.fast.as_ref()?;
+        // Asked before the catalog is, so that no change is missed.
+        let version = Some(catalog.version());
         let mut anew = self.anew.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fast) = anew.as_ref().filter(|fast| fast.is_current(catalog, work)) {
-            return Some(Arc::clone(fast));
+        if anew.version != version {
+            let fast = Fast::recognise(&self.statement, catalog).map(Arc::new);
+            *anew = Anew { version, fast };
         }
-        let fast = Fast::recognise(&self.statement, catalog).filter(|fast| fast.is_current(catalog, work))?;
-        Some(Arc::clone(anew.insert(Arc::new(fast))))
+        anew.fast.clone().filter(|fast| fast.is_current(catalog, work))
     }
 
     /// Values as parameters of the types that were given; `None` if that takes more than to call them so.
@@ -99,7 +101,13 @@ impl Prepared {
         }
         let mut converted = values.into_owned();
         for (value, data_type) in converted.iter_mut().zip(&self.types) {
-            *value = fit(*value, types::column_type(data_type).ok()?)?;
+            let fitted = fit(*value, types::column_type(data_type).ok()?)?;
+            match (*value, types::column_type(data_type)) {
+                // The digits of a decimal would be taken for a whole number.
+                (Datum::Text(_), Ok(ColumnType::Decimal { .. })) => return None,
+                (_, Ok(ColumnType::Decimal { .. })) => {}
+                _ => *value = fitted,
+            }
         }
         Some(Cow::Owned(converted))
     }
@@ -256,7 +264,7 @@ pub(crate) fn fit(value: Datum<'_>, column_type: ColumnType) -> Option<Datum<'_>
 
 /// The digits of a decimal number that is written plainly, such as `-12.50`; `None` for every other spelling, and for
 /// one that would have to be rounded.
-fn digits(text: &str, precision: u8, scale: u8) -> Option<i64> {
+pub(crate) fn digits(text: &str, precision: u8, scale: u8) -> Option<i64> {
     let (sign, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text),

@@ -158,17 +158,14 @@ pub(crate) async fn execute_prepared(
                 Arguments::Expressions(expressions) => prepared.texts(expressions.iter().cloned()),
             };
             let mut statement = prepared.statement.clone();
-            let outcome = match values {
-                Some(values) if prepared.keeps_plans() => {
-                    let types = &prepared.types;
-                    let parameters = Parameters { plans: &prepared.plans, types, values: values.into_owned(), texts };
-                    let context = Context { parameters: Some(&parameters), ..context };
-                    Box::pin(execute_tree(&context, statement)).await?
-                }
-                _ => {
-                    bind(&mut statement, &texts)?;
-                    Box::pin(execute_tree(&context, statement)).await?
-                }
+            let outcome = if let Some(values) = values {
+                let types = &prepared.types;
+                let parameters = Parameters { plans: &prepared.plans, types, values: values.into_owned(), texts };
+                let context = Context { parameters: Some(&parameters), ..context };
+                Box::pin(execute_tree(&context, statement)).await?
+            } else {
+                bind(&mut statement, &texts)?;
+                Box::pin(execute_tree(&context, statement)).await?
             };
             if nature == Nature::Writes {
                 foreign::settle(&Context { database, control, work, parameters: None })?;

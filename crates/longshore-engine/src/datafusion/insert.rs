@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::concat_batches;
-use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
 use futures::TryStreamExt;
@@ -14,20 +13,14 @@ use longshore_storage::{MergeKind, Merged, OnConflict, Relation};
 use super::errors::ours;
 use super::intake::{Intake, convert};
 use super::rules::Checks;
-use super::table::RelationTable;
 use crate::transaction::Work;
 use crate::{Error, RowStream};
 
-/// The table that an INSERT appends to, and the plan of the rows, which have the types of its columns.
-pub(super) fn target(plan: LogicalPlan) -> Result<(Arc<Relation>, Arc<LogicalPlan>), Error> {
-    let LogicalPlan::Dml(DmlStatement { table_name, target, op: WriteOp::Insert(InsertOp::Append), input, .. }) = plan
-    else {
-        return Err(Error::unsupported("only INSERT INTO appends rows; other forms of INSERT are not supported yet"));
-    };
-    let provider = source_as_provider(&target).map_err(ours)?;
-    match provider.downcast_ref::<RelationTable>() {
-        Some(table) => Ok((Arc::clone(table.relation()), input)),
-        None => Err(Error::invalid(format!("{} is not a table; INSERT needs one", table_name.table()))),
+/// The plan of the rows that an INSERT appends, which have the types of the columns of its table.
+pub(super) fn rows(plan: LogicalPlan) -> Result<Arc<LogicalPlan>, Error> {
+    match plan {
+        LogicalPlan::Dml(DmlStatement { op: WriteOp::Insert(InsertOp::Append), input, .. }) => Ok(input),
+        _ => Err(Error::unsupported("only INSERT INTO appends rows; other forms of INSERT are not supported yet")),
     }
 }
 

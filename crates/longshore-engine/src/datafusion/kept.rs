@@ -1,13 +1,20 @@
 //! Plans of prepared statements, kept from one execution to the next.
 //!
 //! What is kept is the optimized logical plan, with placeholders for the parameters, and tables without their rows. To
-//! run it, its tables are taken anew, with the rows that the transaction sees, and its placeholders become values; what depends on either, which
+//! run it, its tables are taken anew, with the rows that the transaction sees or, where the statement knows rows by a
+//! name (those that MERGE has found), with those, and its placeholders become values; what depends on either, which
 //! index to use or how to join, is decided after that, by the physical planner. A plan is kept only if that makes no
 //! difference: every placeholder has a type, there are tables and views only, and no function whose value is settled
-//! when a query is planned, as `now()`. It is made again when a table or view was changed by a statement since.
+//! when a query is planned, as `now()`. It is made again when a statement has changed a table, a view or an index since;
+//! that of an INSERT, which has defaults in it, also when the rules of its table are others.
 //!
 //! Values that would not be the same ones in the types of the placeholders are not put there: such an execution is
-//! planned as if nothing had been prepared. Not here: which statements are prepared (`prepared`).
+//! planned as if nothing had been prepared. Not here: which statements are prepared (`prepared`), how placeholders get
+//! their types (`placeholders`).
+
+mod placeholders;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,19 +26,25 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{ParamValues, Result, ScalarValue, internal_err};
-use datafusion::datasource::{TableType, provider_as_source, source_as_provider};
-use datafusion::execution::SessionState;
+use datafusion::datasource::{MemTable, TableType, provider_as_source, source_as_provider};
+use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, Volatility};
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_storage::{Datum, Relation};
 use sqlparser::ast::{self, Statement};
 
+pub(super) use placeholders::{Written, untyped, without_casts};
+
 use super::names::Names;
+use super::plan::{Optimized, Planner, optimized_insert};
 use super::table::RelationTable;
+use super::{Queries, sequences};
+use crate::catalog::Rules;
 use crate::{Error, prepared};
 
-/// Statements whose plans are kept for one prepared statement: its own, and those that find rows for it.
-const PLANS_MAX: usize = 4;
+/// Statements whose plans are kept for one prepared statement: its own, those that find rows for it, and those that
+/// compute what each clause of a MERGE asks for.
+const PLANS_MAX: usize = 16;
 
 /// The plans of one prepared statement.
 #[derive(Default)]
@@ -45,22 +58,46 @@ impl fmt::Debug for Plans {
 
 struct Kept {
     statement: Statement,
-    /// The state of the catalog that it was made in.
-    version: u64,
+    state: State,
     /// `None` if this one is not to be kept.
     plan: Option<Arc<Plan>>,
 }
 
+/// What a plan was made of beside its statement.
+pub(super) struct State {
+    /// That of the catalog.
+    pub(super) version: u64,
+    /// The rules of the table that it inserts into.
+    pub(super) rules: Option<Arc<Rules>>,
+}
+
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        let (rules, others) = (self.rules.as_ref().map(Arc::as_ptr), other.rules.as_ref().map(Arc::as_ptr));
+        self.version == other.version && rules == others
+    }
+}
+
 /// A plan with placeholders.
 pub(super) struct Plan {
-    plan: LogicalPlan,
+    optimized: Optimized,
     /// By their names.
     parameters: HashMap<String, DataType>,
+    /// Whether it has functions that belong to the statement that they were planned in.
+    has_own_functions: bool,
+}
+
+/// Whether the plan of a statement is to be kept.
+pub(super) enum Keep {
+    Plan(Arc<Plan>),
+    Never,
+    /// The values of this execution do not tell the types of all parameters.
+    NotNow,
 }
 
 /// What became of a plan that was kept.
 pub(super) enum Bound {
-    Plan(Box<LogicalPlan>),
+    Plan(Box<Optimized>),
     /// A table is another one now: it must be made again.
     Stale,
     /// The values are not of its types.
@@ -69,7 +106,8 @@ pub(super) enum Bound {
 
 /// A table of a kept plan. It keeps neither the table nor its rows alive.
 struct Shape {
-    relation: Weak<Relation>,
+    /// `None` where it stands for rows that the statement knows by a name.
+    relation: Option<Weak<Relation>>,
     schema: SchemaRef,
 }
 
@@ -90,6 +128,41 @@ impl Parameters<'_> {
     }
 }
 
+impl Queries {
+    /// The plan of `statement` that was kept for its prepared statement, with the values in it, or is kept from now on;
+    /// `rules` are those of the table that it inserts into.
+    pub(super) async fn kept(
+        &self,
+        planner: &Planner,
+        statement: &Statement,
+        rules: Option<&Arc<Rules>>,
+        parameters: &Parameters<'_>,
+    ) -> std::result::Result<Option<Optimized>, Error> {
+        let Parameters { plans, values, .. } = parameters;
+        let state = State { version: self.files.catalog.version(), rules: rules.cloned() };
+        let kept = if let Some(kept) = plans.get(statement, &state) {
+            kept
+        } else {
+            let plan = match Box::pin(planner.to_keep(statement, parameters)).await {
+                Keep::Plan(plan) => Some(plan),
+                Keep::Never => None,
+                Keep::NotNow => return Ok(None),
+            };
+            plans.put(statement, state, plan.clone());
+            plan
+        };
+        let Some(kept) = kept else { return Ok(None) };
+        Ok(match planner.bound(&kept, values)? {
+            Bound::Plan(plan) => Some(*plan),
+            Bound::Unfit => None,
+            Bound::Stale => {
+                plans.forget(statement);
+                None
+            }
+        })
+    }
+}
+
 impl Plans {
     fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -97,18 +170,18 @@ impl Plans {
 
     /// The plan that was kept of a statement; `Some(None)` if it is known not to be kept.
     #[expect(clippy::option_option, reason = "not to be kept is not the same as not known")]
-    pub(super) fn get(&self, statement: &Statement, version: u64) -> Option<Option<Arc<Plan>>> {
+    pub(super) fn get(&self, statement: &Statement, state: &State) -> Option<Option<Arc<Plan>>> {
         let kept = self.kept();
-        let found = kept.iter().find(|kept| kept.version == version && kept.statement == *statement)?;
+        let found = kept.iter().find(|kept| kept.state == *state && kept.statement == *statement)?;
         Some(found.plan.clone())
     }
 
     /// Keeps the plan of a statement, or that there is none to be kept.
-    pub(super) fn put(&self, statement: &Statement, version: u64, plan: Option<Arc<Plan>>) {
+    pub(super) fn put(&self, statement: &Statement, state: State, plan: Option<Arc<Plan>>) {
         let mut kept = self.kept();
-        kept.retain(|kept| kept.version == version && kept.statement != *statement);
+        kept.retain(|kept| kept.state.version == state.version && kept.statement != *statement);
         if kept.len() < PLANS_MAX {
-            kept.push(Kept { statement: statement.clone(), version, plan });
+            kept.push(Kept { statement: statement.clone(), state, plan });
         }
     }
 
@@ -120,21 +193,30 @@ impl Plans {
 
 impl Plan {
     /// The plan to keep of one that is not optimized yet, if it can be kept.
-    pub(super) fn of(plan: &LogicalPlan, state: &SessionState) -> Result<Option<Self>> {
-        if !is_timeless(plan)? {
+    pub(super) fn of(plan: &LogicalPlan, state: &SessionState, is_insert: bool) -> Result<Option<Self>> {
+        let (is_timeless, has_own_functions) = functions(plan)?;
+        if !is_timeless {
             return Ok(None);
         }
-        let plan = state.optimize(plan)?;
+        let Optimized { tree, projects_last } = if is_insert {
+            optimized_insert(state, plan)?
+        } else {
+            Optimized { tree: state.optimize(plan)?, projects_last: false }
+        };
         let mut parameters = HashMap::new();
-        for (name, data_type) in plan.get_parameter_types()? {
+        for (name, data_type) in tree.get_parameter_types()? {
             let Some(data_type) = data_type else { return Ok(None) };
             parameters.insert(name, data_type);
         }
-        Ok(without_rows(plan)?.map(|plan| Self { plan, parameters }))
+        Ok(without_rows(tree)?.map(|tree| Self {
+            optimized: Optimized { tree, projects_last },
+            parameters,
+            has_own_functions,
+        }))
     }
 
-    /// The plan over the tables that `names` stand for, with these values.
-    pub(super) fn bound(&self, names: &Names, values: &[Datum<'_>]) -> Result<Bound> {
+    /// The plan over the tables that `names` stand for, with the functions of `state` and with these values.
+    pub(super) fn bound(&self, names: &Names, state: &SessionState, values: &[Datum<'_>]) -> Result<Bound> {
         let mut given = HashMap::with_capacity(self.parameters.len());
         for (name, data_type) in &self.parameters {
             let name = name.trim_start_matches('$');
@@ -143,7 +225,7 @@ impl Plan {
             given.insert(name.to_owned(), ScalarAndMetadata::from(value));
         }
         let mut stale = false;
-        let plan = self.plan.clone().transform_up_with_subqueries(|node| {
+        let tree = self.optimized.tree.clone().transform_up_with_subqueries(|node| {
             let LogicalPlan::TableScan(scan) = node else { return Ok(Transformed::no(node)) };
             if let Some(provider) = now(names, &scan)? {
                 let scan = TableScan { source: provider_as_source(provider), ..scan };
@@ -155,7 +237,9 @@ impl Plan {
         if stale {
             return Ok(Bound::Stale);
         }
-        Ok(Bound::Plan(Box::new(plan.data.with_param_values(ParamValues::Map(given))?)))
+        let tree = if self.has_own_functions { with_functions_of(state, tree.data)? } else { tree.data };
+        let tree = tree.with_param_values(ParamValues::Map(given))?;
+        Ok(Bound::Plan(Box::new(Optimized { tree, projects_last: self.optimized.projects_last })))
     }
 }
 
@@ -166,11 +250,12 @@ fn without_rows(plan: LogicalPlan) -> Result<Option<LogicalPlan>> {
         tables_only &= !matches!(node, LogicalPlan::Extension(_) | LogicalPlan::Statement(_));
         let LogicalPlan::TableScan(scan) = node else { return Ok(Transformed::no(node)) };
         let provider = source_as_provider(&scan.source)?;
-        let Some(table) = provider.downcast_ref::<RelationTable>() else {
+        let relation = provider.downcast_ref::<RelationTable>().map(|table| Arc::downgrade(table.relation()));
+        if relation.is_none() && !provider.is::<MemTable>() {
             tables_only = false;
             return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
-        };
-        let shape = Shape { relation: Arc::downgrade(table.relation()), schema: provider.schema() };
+        }
+        let shape = Shape { relation, schema: provider.schema() };
         let scan = TableScan { source: provider_as_source(Arc::new(shape)), ..scan };
         Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
     })?;
@@ -181,14 +266,15 @@ fn without_rows(plan: LogicalPlan) -> Result<Option<LogicalPlan>> {
 fn now(names: &Names, scan: &TableScan) -> Result<Option<Arc<dyn TableProvider>>> {
     let Some(provider) = names.lookup(scan.table_name.table()) else { return Ok(None) };
     let shape = source_as_provider(&scan.source)?;
-    let is_same = match (shape.downcast_ref::<Shape>(), provider.downcast_ref::<RelationTable>()) {
-        (Some(shape), Some(now)) => {
-            shape.relation.upgrade().is_some_and(|relation| Arc::ptr_eq(&relation, now.relation()))
-                && shape.schema == provider.schema()
+    let Some(shape) = shape.downcast_ref::<Shape>() else { return Ok(None) };
+    let is_same = match (&shape.relation, provider.downcast_ref::<RelationTable>()) {
+        (Some(relation), Some(now)) => {
+            relation.upgrade().is_some_and(|relation| Arc::ptr_eq(&relation, now.relation()))
         }
+        (None, None) => provider.is::<MemTable>(),
         _ => false,
     };
-    Ok(is_same.then_some(provider))
+    Ok((is_same && shape.schema == provider.schema()).then_some(provider))
 }
 
 impl fmt::Debug for Shape {
@@ -218,23 +304,37 @@ impl TableProvider for Shape {
     }
 }
 
-/// Whether all functions give the same value whenever the plan is made, and all placeholders have a type.
-fn is_timeless(plan: &LogicalPlan) -> Result<bool> {
-    let mut timeless = true;
+/// Whether all functions give the same value whenever the plan is made, and whether some belong to one statement.
+fn functions(plan: &LogicalPlan) -> Result<(bool, bool)> {
+    let (mut timeless, mut own) = (true, false);
     plan.apply_with_subqueries(|node| {
         node.apply_expressions(|expr| {
             expr.apply(|part| {
-                let bad = match part {
-                    Expr::ScalarFunction(call) => call.func.signature().volatility == Volatility::Stable,
-                    Expr::Placeholder(placeholder) => placeholder.field.is_none(),
-                    _ => false,
-                };
-                timeless &= !bad;
-                Ok(if bad { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+                if let Expr::ScalarFunction(call) = part {
+                    timeless &= call.func.signature().volatility != Volatility::Stable;
+                    own |= sequences::is_one(&call.func);
+                }
+                Ok(if timeless { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
             })
         })
     })?;
-    Ok(timeless)
+    Ok((timeless, own))
+}
+
+/// `plan` with the functions of `state` in the place of those that belong to another statement.
+fn with_functions_of(state: &SessionState, plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = plan.transform_up_with_subqueries(|node| {
+        node.map_expressions(|expr| {
+            expr.transform_up(|part| match part {
+                Expr::ScalarFunction(mut call) if sequences::is_one(&call.func) => {
+                    call.func = state.udf(call.func.name())?;
+                    Ok(Transformed::yes(Expr::ScalarFunction(call)))
+                }
+                other => Ok(Transformed::no(other)),
+            })
+        })
+    })?;
+    Ok(plan.data)
 }
 
 /// A value in the type of a placeholder, if it is the same value there.
@@ -253,6 +353,10 @@ fn scalar(value: Datum<'_>, data_type: &DataType) -> Option<ScalarValue> {
         (Datum::Bytes(value), DataType::BinaryView) => Some(ScalarValue::BinaryView(Some(value.to_owned()))),
         (Datum::Text(value), DataType::Utf8View) => Some(ScalarValue::Utf8View(Some(value.to_owned()))),
         (Datum::Text(value), DataType::Utf8) => Some(ScalarValue::Utf8(Some(value.to_owned()))),
+        (Datum::Text(value), DataType::Decimal128(precision @ ..=18, scale @ 0..)) => {
+            let digits = prepared::digits(value, *precision, scale.unsigned_abs())?;
+            Some(ScalarValue::Decimal128(Some(digits.into()), *precision, *scale))
+        }
         (Datum::Text(value), DataType::Date32 | DataType::Timestamp(..)) => {
             ScalarValue::Utf8(Some(value.to_owned())).cast_to(data_type).ok().filter(|value| !value.is_null())
         }

@@ -19,17 +19,17 @@ use datafusion::sql::parser::Statement as Parsed;
 use futures::future::BoxFuture;
 use longshore_load::Control;
 use longshore_storage::Datum;
-use sqlparser::ast::{DataType, Ident, ObjectNamePart, Statement, TableFactor, Visit, Visitor};
+use sqlparser::ast::{Ident, ObjectNamePart, Statement, TableFactor, Visit, Visitor};
 
 use super::change::TARGET;
 use super::errors::ours;
 use super::in_situ::Files;
 use super::interruptible::interruptible;
-use super::kept::{Bound, Plan};
+use super::kept::{Bound, Keep, Parameters, Plan, Written, untyped, without_casts};
 use super::names::{Names, OneSchema};
 use super::table::RelationTable;
 use super::values::ValuesInFrom;
-use super::{NamedSource, rules, sequences};
+use super::{NamedSource, insert, rules, sequences};
 use crate::Error;
 use crate::catalog::{Catalog, Entry, Rules, Table, View};
 use crate::sql::{self, names};
@@ -39,6 +39,14 @@ use crate::transaction::Work;
 const PART_BYTES: u64 = 16 << 20;
 /// Parts that such files are claimed in, at most.
 const PARTS_MAX: usize = 4096;
+
+/// An optimized plan.
+#[derive(Clone)]
+pub(super) struct Optimized {
+    pub(super) tree: LogicalPlan,
+    /// Whether its root is a projection over a query of its own, whose order counts.
+    pub(super) projects_last: bool,
+}
 
 /// What one statement is planned and run with.
 pub(super) struct Planner {
@@ -71,12 +79,31 @@ impl Planner {
         self.plan(statement, &mut Vec::new()).await
     }
 
-    /// The plan of `statement`, whose first parameters have these `types`, to be kept; `None` if it cannot be.
-    pub(super) async fn to_keep(&self, statement: &Statement, types: &[DataType]) -> Option<Plan> {
+    /// The plan of `statement` to be kept, of an INSERT that of its rows.
+    pub(super) async fn to_keep(&self, statement: &Statement, parameters: &Parameters<'_>) -> Keep {
         if self.looks_at_files(statement) {
-            return None;
+            return Keep::Never;
         }
-        let statement = match types {
+        // What is wrong with it will be said when it is planned with values.
+        let Some(mut plan) = self.with_placeholders(statement, parameters).await else { return Keep::Never };
+        let Ok(untyped) = untyped(&plan) else { return Keep::Never };
+        if !untyped.is_empty() {
+            let statement = match parameters.written(&untyped) {
+                Written::As(written) => Parameters::rewritten(statement, &written),
+                Written::NotNow => return Keep::NotNow,
+                Written::Never => None,
+            };
+            let Some(statement) = statement else { return Keep::Never };
+            let Some(typed) = self.with_placeholders(&statement, parameters).await else { return Keep::Never };
+            plan = typed;
+        }
+        let is_insert = matches!(statement, Statement::Insert(_));
+        Plan::of(&plan, &self.state, is_insert).ok().flatten().map_or(Keep::Never, |plan| Keep::Plan(Arc::new(plan)))
+    }
+
+    /// The plan of `statement` with its placeholders, of an INSERT that of its rows; `None` if there is none.
+    async fn with_placeholders(&self, statement: &Statement, parameters: &Parameters<'_>) -> Option<LogicalPlan> {
+        let statement = match parameters.types {
             [] => statement.clone(),
             types => Statement::Prepare {
                 name: Ident::new("kept"),
@@ -84,24 +111,49 @@ impl Planner {
                 statement: Box::new(statement.clone()),
             },
         };
-        // What is wrong with it will be said when it is planned with values.
         let plan = match self.logical(statement).await.ok()? {
             LogicalPlan::Statement(PlanStatement::Prepare(prepare)) => Arc::unwrap_or_clone(prepare.input),
             plan => plan,
         };
+        let plan = match plan {
+            insert @ LogicalPlan::Dml(_) => Arc::unwrap_or_clone(insert::rows(insert).ok()?),
+            plan => plan,
+        };
         reads_only(&plan).ok()?;
-        Plan::of(&plan, &self.state).ok()?
+        without_casts(plan).ok()
     }
 
     /// A plan that was kept, over the rows that its tables have now and with these `values`.
     pub(super) fn bound(&self, kept: &Plan, values: &[Datum<'_>]) -> Result<Bound, Error> {
-        kept.bound(&self.names, values).map_err(ours)
+        kept.bound(&self.names, &self.state, values).map_err(ours)
     }
 
-    /// How an optimized `plan` is to be run.
-    pub(super) async fn physical_of_optimized(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
-        let physical = self.state.query_planner().create_physical_plan(plan, self.state.as_ref()).await;
-        interruptible(physical.map_err(ours)?).map_err(ours)
+    /// How an optimized plan is to be run.
+    pub(super) async fn physical_of_optimized(&self, plan: &Optimized) -> Result<Arc<dyn ExecutionPlan>, Error> {
+        let physical = async |tree: &LogicalPlan| {
+            let physical = self.state.query_planner().create_physical_plan(tree, self.state.as_ref()).await;
+            physical.and_then(interruptible).map_err(ours)
+        };
+        match &plan.tree {
+            LogicalPlan::Projection(Projection { expr, input, .. }) if plan.projects_last => {
+                self.project(expr, input.schema(), physical(input).await?).map_err(ours)
+            }
+            tree => physical(tree).await,
+        }
+    }
+
+    fn project(
+        &self,
+        exprs: &[Expr],
+        schema: &DFSchema,
+        input: Arc<dyn ExecutionPlan>,
+    ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+        let exprs = exprs.iter().map(|expr| {
+            let name = expr.schema_name().to_string();
+            Ok(ProjectionExpr::new(self.state.create_physical_expr(expr.clone().unalias(), schema)?, name))
+        });
+        let exprs = exprs.collect::<datafusion::common::Result<Vec<_>>>()?;
+        Ok(Arc::new(ProjectionExec::try_new(exprs, input)?))
     }
 
     /// Whether files are looked at while `statement` is planned.
@@ -126,9 +178,8 @@ impl Planner {
         statement.visit(&mut Finder(&self.catalog)).is_break()
     }
 
-    /// Makes `table` the target of an INSERT, which follows the rules that are returned.
-    pub(super) fn insert_into(&self, table: &Table) -> Result<Arc<Rules>, Error> {
-        let rules = table.rules();
+    /// Makes `table` the target of an INSERT, which follows these `rules` of it.
+    pub(super) fn insert_into(&self, table: &Table, rules: &Rules) -> Result<(), Error> {
         let mut defaults = HashMap::new();
         for (column, rule) in table.relation.schema().columns().iter().zip(&rules.columns) {
             if let Some(default) = rules::default(&self.state, &rule.origin)? {
@@ -136,7 +187,7 @@ impl Planner {
             }
         }
         self.names.define(&table.name, Arc::new(RelationTable::target(table, &self.work, defaults)));
-        Ok(rules)
+        Ok(())
     }
 
     /// Makes [`TARGET`] stand for `table` with the numbers of its rows.
@@ -173,35 +224,9 @@ impl Planner {
         interruptible(physical).map_err(ours)
     }
 
-    /// How the rows of an INSERT are to be made, in the order that its query asks for.
-    ///
-    /// The planner of INSERT puts a projection to the columns of the table above the query, and the optimizer takes
-    /// the order of what is below a projection for unimportant; so the query is optimized by itself.
+    /// How the rows of an INSERT are to be made.
     pub(super) async fn physical_insert(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
-        match plan {
-            LogicalPlan::Projection(Projection { expr, input, .. })
-                if matches!(**input, LogicalPlan::Sort(_) | LogicalPlan::Limit(_)) =>
-            {
-                let query = self.physical(input).await?;
-                self.project(expr, input.schema(), query).map_err(ours)
-            }
-            _ => self.physical(plan).await,
-        }
-    }
-
-    fn project(
-        &self,
-        exprs: &[Expr],
-        schema: &DFSchema,
-        input: Arc<dyn ExecutionPlan>,
-    ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
-        let exprs = exprs.iter().map(|expr| {
-            let name = expr.schema_name().to_string();
-            let expr = rules::simplified(&self.state, expr.clone().unalias(), schema)?;
-            Ok(ProjectionExpr::new(self.state.create_physical_expr(expr, schema)?, name))
-        });
-        let exprs = exprs.collect::<datafusion::common::Result<Vec<_>>>()?;
-        Ok(Arc::new(ProjectionExec::try_new(exprs, input)?))
+        self.physical_of_optimized(&optimized_insert(&self.state, plan).map_err(ours)?).await
     }
 
     /// Plans `statement`; `open` names the views that it is part of.
@@ -251,6 +276,28 @@ impl Planner {
         let definition = Some(view.sql.clone());
         self.names.define(&view.name, Arc::new(ViewTable::new(plan, definition)));
         Ok(())
+    }
+}
+
+/// The optimized plan of the rows of an INSERT, in the order that its query asks for.
+///
+/// The planner of INSERT puts a projection to the columns of the table above the query, and the optimizer takes
+/// the order of what is below a projection for unimportant; so the query is optimized by itself.
+pub(super) fn optimized_insert(state: &SessionState, plan: &LogicalPlan) -> datafusion::common::Result<Optimized> {
+    match plan {
+        LogicalPlan::Projection(Projection { expr, input, .. })
+            if matches!(**input, LogicalPlan::Sort(_) | LogicalPlan::Limit(_)) =>
+        {
+            let query = state.optimize(input)?;
+            let exprs = expr.iter().map(|expr| {
+                let name = expr.schema_name().to_string();
+                Ok(rules::simplified(state, expr.clone().unalias(), query.schema())?.alias(name))
+            });
+            let exprs = exprs.collect::<datafusion::common::Result<Vec<_>>>()?;
+            let tree = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(query))?);
+            Ok(Optimized { tree, projects_last: true })
+        }
+        _ => Ok(Optimized { tree: state.optimize(plan)?, projects_last: false }),
     }
 }
 

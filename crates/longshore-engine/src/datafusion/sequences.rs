@@ -35,6 +35,11 @@ pub(super) fn register(state: &mut SessionState, catalog: &Arc<Catalog>, work: &
     }
 }
 
+/// Whether a function is one of these.
+pub(super) fn is_one(function: &ScalarUDF) -> bool {
+    function.inner().is::<Function>()
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Next,

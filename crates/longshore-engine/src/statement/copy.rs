@@ -382,7 +382,7 @@ impl Target {
             insert.source = Some(query);
         }
         let queries = &context.database.queries;
-        let inserted = queries.insert(*statement, &self.table, appending, context.work, context.control).await;
+        let inserted = queries.insert(*statement, &self.table, appending, None, context.work, context.control).await;
         let inserted = inserted.map_err(|error| self.with_column_count(error))?;
         rejects.keep(context)?;
         let Appended { rows, updated, left_out, rejects } = inserted;

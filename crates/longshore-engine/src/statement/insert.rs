@@ -13,7 +13,7 @@ use conflict::{Action, OnConflict};
 
 use crate::catalog::Entry;
 use crate::datafusion::{Appended, Appending, images};
-use crate::sql::names;
+use crate::sql::{names, repeated};
 use crate::statement::change::{Returned, Target, returning};
 use crate::statement::rows::{self, Inserted};
 use crate::statement::{Context, refuse};
@@ -37,8 +37,9 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     let target = Target { table, alias };
     let on_conflict = OnConflict::new(&target, insert.on.take())?;
     let returned = insert.returning.take();
-    if let Some(source) = &insert.source {
+    if let Some(source) = &mut insert.source {
         refuse::unless_reads_only(source)?;
+        repeated::name_apart(source);
     }
     values::complete(&mut insert, &target)?;
     let in_bulk = on_conflict.is_none() && returned.is_none() && !insert.source.as_deref().is_some_and(is_values);
@@ -46,11 +47,13 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     let queries = &context.database.queries;
     if in_bulk {
         let appending = Appending::default();
-        let Appended { rows, .. } =
-            queries.insert(statement, &target.table, appending, context.work, context.control).await?;
+        let Appended { rows, .. } = queries
+            .insert(statement, &target.table, appending, context.parameters, context.work, context.control)
+            .await?;
         return Ok(done(rows, started));
     }
-    let given = queries.rows_to_insert(statement, &target.table, context.work, context.control).await?;
+    let given =
+        queries.rows_to_insert(statement, &target.table, context.parameters, context.work, context.control).await?;
     let is_conflict = |index: &str| on_conflict.as_ref().is_some_and(|on_conflict| on_conflict.is_about(index));
     let Inserted { mut rows_now, conflicts } = rows::insert(context, &target.table, &given, is_conflict)?;
     if let Some(OnConflict { action: Action::Update(update), .. }) = on_conflict {

@@ -58,7 +58,8 @@ pub(crate) async fn merge(context: &Context<'_>, merge: Merge) -> Result<Outcome
         refuse::unless_reads_only(query)?;
     }
     let queries = &context.database.queries;
-    let matches = Box::pin(queries.matches(statement, &target.table, context.work, context.control)).await?;
+    let matches =
+        Box::pin(queries.matches(statement, &target.table, context.parameters, context.work, context.control)).await?;
     let pairs = Pairs::new(&matches, &clauses)?;
     let mut steps = Vec::with_capacity(clauses.len());
     for (clause, taken) in clauses.into_iter().zip(&pairs.taken) {
