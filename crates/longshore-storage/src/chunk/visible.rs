@@ -18,85 +18,10 @@ use crate::datum::RowId;
 use crate::statistics::ColumnStatistics;
 use crate::types::Physical;
 
-/// What a view sees otherwise than the chunk has it.
-pub(crate) struct Overlay {
-    rows: usize,
-    /// Rows that are not seen, 64 in a word; empty as long as all are.
-    hidden: Vec<u64>,
-    hidden_rows: usize,
-    /// Values that were, per column, in the order of rows; `None` is NULL.
-    patches: Vec<Vec<(u32, Option<u128>)>>,
-}
+mod overlay;
 
-impl Overlay {
-    pub(crate) fn new(rows: usize, columns: usize, dead: &[u64]) -> Overlay {
-        let mut hidden = dead.to_vec();
-        if !hidden.is_empty() {
-            hidden.resize(rows.div_ceil(64), 0);
-        }
-        Overlay { rows, hidden, hidden_rows: 0, patches: vec![Vec::new(); columns] }
-    }
-
-    pub(crate) fn hides(&self, row: usize) -> bool {
-        self.hidden.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
-    }
-
-    pub(crate) fn hide(&mut self, row: usize, hidden: bool) {
-        if self.hidden.is_empty() {
-            if !hidden {
-                return;
-            }
-            self.hidden.resize(self.rows.div_ceil(64), 0);
-        }
-        let word = &mut self.hidden[row / 64];
-        *word = *word & !(1 << (row % 64)) | u64::from(hidden) << (row % 64);
-    }
-
-    /// What a value was; the last call for a value holds, and rows come in order.
-    pub(crate) fn patch(&mut self, column: usize, row: usize, bits: Option<u128>) {
-        let patches = &mut self.patches[column];
-        if let Some(last) = patches.last_mut().filter(|last| last.0 == row as u32) {
-            last.1 = bits;
-        } else {
-            patches.push((row as u32, bits));
-        }
-    }
-
-    /// The overlay, unless it changes nothing.
-    pub(crate) fn finish(mut self) -> Option<Overlay> {
-        self.hidden_rows = self.hidden.iter().map(|word| word.count_ones() as usize).sum();
-        let is_empty = self.hidden_rows == 0 && self.patches.iter().all(Vec::is_empty);
-        (!is_empty).then_some(self)
-    }
-
-    /// The first row from one on that is hidden, or that is not.
-    fn next(&self, from: usize, hidden: bool) -> usize {
-        let mut word = from / 64;
-        let mut above = u64::MAX << (from % 64);
-        while let Some(&bits) = self.hidden.get(word) {
-            let wanted = if hidden { bits & above } else { !bits & above };
-            if wanted != 0 {
-                return word * 64 + wanted.trailing_zeros() as usize;
-            }
-            (word, above) = (word + 1, u64::MAX);
-        }
-        if hidden { self.rows } else { from.max(word * 64) }
-    }
-
-    pub(crate) fn hidden_rows(&self) -> usize {
-        self.hidden_rows
-    }
-
-    /// The patches of some rows.
-    fn patches(&self, column: usize, offset: usize, len: usize) -> &[(u32, Option<u128>)] {
-        let patches = &self.patches[column];
-        if patches.is_empty() {
-            return patches;
-        }
-        let at = |row: usize| patches.partition_point(|&(patched, _)| (patched as usize) < row);
-        &patches[at(offset)..at(offset + len)]
-    }
-}
+pub(crate) use overlay::Overlay;
+use overlay::Patch;
 
 /// A part of a column as a view sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,7 +75,7 @@ impl VisibleChunk {
     /// Rows that the view sees.
     #[must_use]
     pub fn visible_rows(&self) -> usize {
-        self.chunk.rows() - self.overlay.as_ref().map_or(0, |overlay| overlay.hidden_rows)
+        self.chunk.rows() - self.overlay.as_ref().map_or(0, |overlay| overlay.hidden_rows())
     }
 
     /// The id of a row of the chunk.
@@ -167,7 +92,7 @@ impl VisibleChunk {
     #[must_use]
     pub fn visible(&self, offset: usize, len: usize) -> Option<BooleanBuffer> {
         assert!(offset + len <= self.rows(), "rows {offset} to {} of {}", offset + len, self.rows());
-        let overlay = self.overlay.as_ref().filter(|overlay| overlay.hidden_rows > 0)?;
+        let overlay = self.overlay.as_ref().filter(|overlay| overlay.hidden_rows() > 0)?;
         if overlay.next(offset, true) >= offset + len {
             return None;
         }
@@ -191,7 +116,7 @@ impl VisibleChunk {
     /// Whether the view sees the values of rows `offset..offset + len` of a column as the chunk holds them.
     #[must_use]
     pub fn is_stored(&self, column: usize, offset: usize, len: usize) -> bool {
-        self.overlay.as_ref().is_none_or(|overlay| overlay.patches(column, offset, len).is_empty())
+        self.overlay.as_ref().is_none_or(|overlay| overlay.patches_of(column, offset, len).is_empty())
     }
 
     /// Rows `offset..offset + len` of a column as stretches of values that are stored as the view sees them, and the
@@ -201,40 +126,40 @@ impl VisibleChunk {
     /// # Panics
     ///
     /// When there is no such column, or not as many rows.
+    #[inline]
     pub fn stretches(&self, column: usize, offset: usize, len: usize) -> impl Iterator<Item = Stretch> + '_ {
         assert!(offset + len <= self.rows(), "rows {offset} to {} of {}", offset + len, self.rows());
         let overlay = self.overlay.as_deref();
-        let mut patches = overlay.map_or(&[][..], |overlay| overlay.patches(column, offset, len));
+        let mut patches = overlay.map_or(&[][..], |overlay| overlay.patches_of(column, offset, len)).iter();
+        let mut patch = patches.next();
         let (mut at, end) = (offset, offset + len);
         std::iter::from_fn(move || {
-            let Some(overlay) = overlay else {
-                let stored = (at < end).then_some(Stretch::Stored(at..end));
-                at = end;
-                return stored;
-            };
-            let from = overlay.next(at, false);
+            let from = overlay.map_or(at, |overlay| overlay.next(at, false));
             if from >= end {
                 return None;
             }
-            while let [(row, _), rest @ ..] = patches
-                && (*row as usize) < from
-            {
-                patches = rest;
+            while patch.is_some_and(|patch| patch.row() < from) {
+                patch = patches.next();
             }
-            let next = patches.first().map_or(end, |(row, _)| *row as usize);
-            if from < next {
-                at = next.min(end).min(overlay.next(from, true));
-                return Some(Stretch::Stored(from..at));
+            match patch {
+                Some(&is) if is.row() == from => {
+                    at = from + 1;
+                    patch = patches.next();
+                    Some(Stretch::Patched(from, (!is.is_null()).then(|| is.bytes())))
+                }
+                _ => {
+                    let hidden = overlay.map_or(end, |overlay| overlay.next(from, true));
+                    at = end.min(hidden).min(patch.map_or(end, Patch::row));
+                    Some(Stretch::Stored(from..at))
+                }
             }
-            at = from + 1;
-            patches.first().map(|(row, patch)| Stretch::Patched(*row as usize, patch.map(u128::to_le_bytes)))
         })
     }
 
     /// Patched copies of the values of some rows, and of their validity bits; `None` if nothing is to be patched.
     fn patched(&self, column: usize, offset: usize, len: usize) -> Option<(Buffer, Option<Buffer>)> {
         assert!(offset + len <= self.rows(), "rows {offset} to {} of {}", offset + len, self.rows());
-        let patches = self.overlay.as_ref()?.patches(column, offset, len);
+        let patches = self.overlay.as_ref()?.patches_of(column, offset, len);
         if patches.is_empty() {
             return None;
         }
@@ -244,17 +169,16 @@ impl VisibleChunk {
         let validity = self.chunk.validity(column);
         let is_null = |row: usize| validity.is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0);
         let mut bits: Option<Vec<u8>> = None;
-        if validity.is_some() || patches.iter().any(|(_, patch)| patch.is_none()) {
+        if validity.is_some() || patches.iter().any(Patch::is_null) {
             let mut copy = vec![0xFF_u8; len.div_ceil(8)];
             (0..len).filter(|&row| is_null(offset + row)).for_each(|row| copy[row / 8] &= !(1 << (row % 8)));
             bits = Some(copy);
         }
-        for &(row, patch) in patches {
-            let row = row as usize - offset;
-            let stored = patch.unwrap_or(0).to_le_bytes();
-            values.as_slice_mut()[row * width..][..width].copy_from_slice(&stored[..width]);
+        for patch in patches {
+            let row = patch.row() - offset;
+            values.as_slice_mut()[row * width..][..width].copy_from_slice(&patch.bytes()[..width]);
             if let Some(bits) = &mut bits {
-                bits[row / 8] = bits[row / 8] & !(1 << (row % 8)) | u8::from(patch.is_some()) << (row % 8);
+                bits[row / 8] = bits[row / 8] & !(1 << (row % 8)) | u8::from(!patch.is_null()) << (row % 8);
             }
         }
         Some((values.into(), bits.map(Buffer::from_vec)))
@@ -272,12 +196,13 @@ impl VisibleChunk {
         let Some(overlay) = &self.overlay else { return statistics };
         let validity = self.chunk.validity(column);
         let is_null = |row: usize| validity.is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0);
-        if statistics.null_count > 0 && overlay.hidden_rows > 0 {
-            statistics.null_count -= (0..overlay.rows).filter(|&row| overlay.hides(row) && is_null(row)).count() as u64;
+        if statistics.null_count > 0 && overlay.hidden_rows() > 0 {
+            statistics.null_count -=
+                (0..overlay.rows()).filter(|&row| overlay.hides(row) && is_null(row)).count() as u64;
         }
-        for &(row, patch) in overlay.patches[column].iter().filter(|(row, _)| !overlay.hides(*row as usize)) {
-            statistics.null_count += u64::from(patch.is_none());
-            statistics.null_count -= u64::from(is_null(row as usize));
+        for patch in overlay.patches(column).iter().filter(|patch| !overlay.hides(patch.row())) {
+            statistics.null_count += u64::from(patch.is_null());
+            statistics.null_count -= u64::from(is_null(patch.row()));
         }
         statistics.row_count = self.visible_rows() as u64;
         statistics.exact = false;
@@ -292,7 +217,7 @@ impl VisibleChunk {
     pub fn settled(&self) -> Arc<Chunk> {
         let Some(overlay) = &self.overlay else { return Arc::clone(&self.chunk) };
         let kept: Vec<u32> = (0..self.rows()).filter(|&row| !overlay.hides(row)).map(|row| row as u32).collect();
-        let columns = (0..overlay.patches.len()).map(|column| self.settled_column(column, &kept));
+        let columns = (0..overlay.columns()).map(|column| self.settled_column(column, &kept));
         let columns = columns.collect();
         let heap = self.chunk.heap[0].clone();
         // SAFETY: the values are those of a valid chunk, with the same heap; patches were values of it.

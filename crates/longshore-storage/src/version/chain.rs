@@ -3,6 +3,7 @@
 use super::heads::{Array, Heads};
 use super::positions::RANGE_ROWS;
 use crate::chunk::CHUNK_ROWS_MAX;
+use crate::prefetch::prefetch;
 use crate::transaction::StampId;
 
 /// No version.
@@ -101,7 +102,13 @@ impl Versions {
 
     /// The newest version of a row, then the older ones.
     pub(crate) fn chain(&self, row: usize) -> impl Iterator<Item = &Version> {
-        let mut next = self.head(row);
+        self.chain_from(self.head(row))
+    }
+
+    /// A version, then the older ones of its row.
+    #[inline]
+    pub(crate) fn chain_from(&self, head: u32) -> impl Iterator<Item = &Version> {
+        let mut next = head;
         std::iter::from_fn(move || {
             let version = self.slab.get(next as usize)?;
             next = version.older;
@@ -111,8 +118,20 @@ impl Versions {
 
     /// Rows with versions, in order.
     pub(crate) fn rows(&self) -> Vec<u16> {
-        let ranges = self.ranges.iter().enumerate();
-        ranges.flat_map(|(range, heads)| heads.rows().map(move |row| (range * RANGE_ROWS + row) as u16)).collect()
+        self.heads().into_iter().map(|(row, _)| row).collect()
+    }
+
+    /// The same rows and the newest version of each, which is on its way to the cache: whoever asks for all of them is
+    /// about to look at them.
+    pub(crate) fn heads(&self) -> Vec<(u16, u32)> {
+        let mut all = Vec::with_capacity(self.count);
+        for (range, heads) in self.ranges.iter().enumerate() {
+            for (row, head) in heads.iter() {
+                prefetch(self.slab.as_ptr().wrapping_add(head as usize));
+                all.push(((range * RANGE_ROWS + row) as u16, head));
+            }
+        }
+        all
     }
 
     /// All values that were.

@@ -118,11 +118,12 @@ impl Heads {
         }
     }
 
-    /// Rows with versions, in ascending order.
-    pub(super) fn rows(&self) -> impl Iterator<Item = usize> {
-        let listed = self.rows[..self.listed.into()].iter().map(|&row| row.into());
-        let array = self.array.iter().flat_map(|array| self.span.rows().filter(|&row| array[row] != NONE));
-        listed.chain(array)
+    /// Rows with versions, in ascending order, and the newest version of each.
+    #[inline]
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, u32)> {
+        let listed = self.rows[..self.listed.into()].iter().map(|&row| row.into()).zip(self.newest);
+        let array = self.array.iter().flat_map(|array| self.span.rows().map(|row| (row, array[row])));
+        listed.chain(array.filter(|&(_, head)| head != NONE))
     }
 
     #[cfg(test)]
@@ -177,7 +178,7 @@ mod tests {
                     map.insert(row, older)
                 };
             }
-            assert!(heads.rows().eq(map.keys().copied()));
+            assert!(heads.iter().eq(map.iter().map(|(&row, &newest)| (row, newest))));
             assert_eq!(heads.get(row), map.get(&row).copied().unwrap_or(NONE));
             had_array[usize::from(heads.has_array())] = true;
         }

@@ -65,13 +65,14 @@ impl HotChunk {
         if self.dead.is_empty() && !unseen_birth && changed.is_empty() {
             return None;
         }
-        let mut overlay = Overlay::new(self.rows, self.columns.len(), self.dead.words());
+        let mut overlay = Overlay::new(self.rows, self.columns.len(), self.dead.words(), changed.len());
         for birth in self.births.iter().filter(|birth| !view.sees(stamps.get(birth.stamp))) {
             (birth.from..birth.to).for_each(|row| overlay.hide(row, true));
         }
-        for row in changed.into_iter().map(usize::from) {
+        let versions = self.versions.as_deref();
+        for (row, head) in changed.into_iter().map(|(row, head)| (usize::from(row), head)) {
             let mut hidden = overlay.hides(row);
-            let unseen = self.versions.iter().flat_map(|versions| versions.chain(row));
+            let unseen = versions.into_iter().flat_map(|versions| versions.chain_from(head));
             for version in unseen.take_while(|version| !view.sees(stamps.get(version.stamp))) {
                 match version.change {
                     Change::Insert => hidden = true,
@@ -86,22 +87,22 @@ impl HotChunk {
         overlay.finish()
     }
 
-    /// The rows whose newest version is not seen; all others are seen as they are. If it turns out that there are none,
-    /// and that whoever sees the newest of all versions sees all of them, no later reader needs to look again before
-    /// another version is made.
-    fn unseen_changes(&mut self, view: View, stamps: &Stamps) -> Vec<u16> {
+    /// The rows whose newest version is not seen, with that version; all others are seen as they are. If it turns out
+    /// that all versions are committed, whoever sees the last of these commits need not look before another version is
+    /// made.
+    fn unseen_changes(&mut self, view: View, stamps: &Stamps) -> Vec<(u16, u32)> {
         let Some(versions) = self.versions.as_ref().filter(|versions| !versions.is_empty()) else { return Vec::new() };
         if self.settled.is_some_and(|settled| settled <= view.start()) {
             return Vec::new();
         }
         let mut newest = 0;
-        let mut changed = versions.rows();
-        changed.retain(|&row| {
-            let stamp = versions.newest(row.into()).map_or(0, |version| stamps.get(version.stamp));
+        let mut changed = versions.heads();
+        changed.retain(|&(_, head)| {
+            let stamp = versions.chain_from(head).next().map_or(0, |version| stamps.get(version.stamp));
             newest = newest.max(stamp);
             !view.sees(stamp)
         });
-        self.settled = (newest <= view.start().get()).then_some(Time(newest));
+        self.settled = Stamps::is_committed(newest).then_some(Time(newest));
         changed
     }
 }
