@@ -20,6 +20,8 @@ enum Ids {
     Shuffled,
     Sparse,
     Few,
+    /// Up to five rows, which `small` numbers, have one; some are missing.
+    Lines,
 }
 
 fn schema() -> Arc<Schema> {
@@ -42,11 +44,13 @@ fn rows(ids: Ids, count: usize, random: &mut Random) -> Vec<Row> {
             Ids::Descending => (count - at) as i64,
             Ids::Sparse => random.next() as i64,
             Ids::Few => random.below(70) as i64,
+            Ids::Lines => at as i64 / 5 + at as i64 / 40 * 24,
         };
         let null = |random: &mut Random, cell| if random.below(9) == 0 { Cell::Null } else { cell };
         let number = random.below(1 << 30) as i64;
         let text = "a text of some length, ".repeat(random.below(3)) + &random.below(400).to_string();
-        let small = Cell::Integer(random.below(5) as i64);
+        let small = if matches!(ids, Ids::Lines) { at % 5 } else { random.below(5) };
+        let small = Cell::Integer(small as i64);
         vec![Cell::Integer(id), null(random, Cell::Integer(number)), null(random, Cell::Text(text)), small]
     };
     (0..count).map(&mut row).collect()
@@ -123,6 +127,8 @@ fn what_is_built_by_threads_is_what_is_built_row_by_row() {
         (Ids::Sparse, &[0]),
         (Ids::Few, &[0]),
         (Ids::Few, &[1, 3]),
+        (Ids::Lines, &[0, 3]),
+        (Ids::Lines, &[3, 0]),
         (Ids::Ascending, &[3, 0, 1]),
         (Ids::Sparse, &[2]),
         (Ids::Ascending, &[2, 0]),

@@ -31,11 +31,13 @@ mod merge;
 mod node;
 mod remove;
 mod row_nodes;
+mod run;
 mod scan;
 mod segment;
 mod words;
 
 pub(super) use build::Builder;
+pub(super) use run::{RUN_KEYS_MAX, Run};
 
 /// Rows by key, in order.
 pub(super) struct Tree {

@@ -7,16 +7,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_buffer::BooleanBuffer;
 
-use super::art::{Builder, Tree};
+use super::art::{Builder, RUN_KEYS_MAX, Run, Tree};
 use super::duplicates::{Duplicates, Rules};
 use super::hash::{Gathered, HashTable, SHARDS};
-use super::key::bulk::KeySink;
-use super::key::{AnyBytes, WholeKey};
+use super::key::bulk::{BLOCK_KEYS, KeySink};
+use super::key::{AnyBytes, ShortBytes, WholeKey};
 use super::{Index, Rows, Uniqueness, read, write};
 use crate::chunk::Chunk;
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
 use crate::sync::{RwLock, thread};
+
+// Of a block, only its last run waits for more keys, so that each run is seen as a whole once.
+const _: () = assert!(RUN_KEYS_MAX < BLOCK_KEYS);
 
 /// A chunk whose rows are to be indexed.
 #[derive(Clone, Copy, Debug)]
@@ -321,6 +324,26 @@ impl KeySink for Build<'_, '_> {
             Some(id) => self.builder.push(key, id, has_null),
             None => Ok(()),
         }
+    }
+
+    fn take_block(&mut self, row: usize, keys: &[u128], length: u32, is_last: bool) -> Result<usize, OutOfMemory> {
+        let Some(source) = self.source.filter(|source| source.rows.is_none()) else {
+            for (at, &bits) in keys.iter().enumerate() {
+                self.take(row + at, ShortBytes { bits, length }, false)?;
+            }
+            return Ok(keys.len());
+        };
+        let mut taken = 0;
+        while taken < keys.len() {
+            let run = Run::at_start_of(&keys[taken..], length, RowId::new(source.number, row + taken));
+            if taken + run.len() == keys.len() && taken > 0 && !is_last {
+                // It may go on.
+                break;
+            }
+            taken += run.len();
+            self.builder.push_run(run)?;
+        }
+        Ok(taken)
     }
 }
 

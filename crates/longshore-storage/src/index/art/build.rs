@@ -2,11 +2,12 @@
 //!
 //! A builder remembers the nodes on the way to the last key. The next one is inserted from the deepest of them that it
 //! has in common with it; so keys that ascend, or that are alike for another reason, are appended near the end of the
-//! same path and never see the root.
+//! same path and never see the root. Where they differ in their last byte only, they are added at once (`art/run.rs`).
 
 use super::Tree;
 use super::insert::{Place, common, insertion_words};
 use super::node::{Kind, Ref};
+use super::run::Run;
 use super::words::Words;
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
@@ -46,24 +47,8 @@ impl<'d> Builder<'d> {
         has_null: bool,
     ) -> Result<(), OutOfMemory> {
         self.tree.words.reserve(insertion_words(key.length()))?;
-        let same = if self.last.length as usize <= SHORT_BYTES {
-            common(key, 0, self.last, 0)
-        } else {
-            common(key, 0, LongBytes(&self.last_long), 0)
-        };
-        let mut start = Place::TOP;
-        while let Some(place) = self.trail.pop() {
-            if place.depth <= same {
-                start = place;
-                break;
-            }
-        }
-        self.last =
-            ShortBytes { bits: u128::from(key.word(0)) << 64 | u128::from(key.word(8)), length: key.length() as u32 };
-        if key.length() > SHORT_BYTES {
-            self.last_long.clear();
-            self.last_long.extend((0..key.length()).map(|at| key.byte(at)));
-        }
+        let start = self.start_of(key);
+        self.remember(key);
         let (words, root) = (&mut self.tree.words, &mut self.tree.root);
         let trail = Some(&mut self.trail);
         let mut ignored = Duplicates::ignored();
@@ -71,6 +56,48 @@ impl<'d> Builder<'d> {
         let is_new = words.insert_under(root, start, key, Ref::Row(row), trail, duplicates);
         self.tree.rows += usize::from(is_new);
         Ok(())
+    }
+
+    /// Adds the rows of a run, none of whose keys has NULL.
+    #[inline]
+    pub(in crate::index) fn push_run(&mut self, run: Run<'_>) -> Result<(), OutOfMemory> {
+        if run.len() == 1 {
+            return self.push(run.key(0), run.row(0), false);
+        }
+        let key = run.key(0);
+        self.tree.words.reserve(insertion_words(key.length()) + Kind::Node256.words())?;
+        let start = self.start_of(key);
+        let (words, root) = (&mut self.tree.words, &mut self.tree.root);
+        let (added, new) = words.insert_run(root, start, run, &mut self.trail, &mut self.duplicates);
+        self.tree.rows += new;
+        self.remember(run.key(added - 1));
+        (added..run.len()).try_for_each(|at| self.push(run.key(at), run.row(at), false))
+    }
+
+    /// The deepest place on the way to the last key that is on the way to this one, too.
+    #[inline]
+    fn start_of<K: KeyBytes>(&mut self, key: K) -> Place {
+        let same = if self.last.length as usize <= SHORT_BYTES {
+            common(key, 0, self.last, 0)
+        } else {
+            common(key, 0, LongBytes(&self.last_long), 0)
+        };
+        while let Some(place) = self.trail.pop() {
+            if place.depth <= same {
+                return place;
+            }
+        }
+        Place::TOP
+    }
+
+    #[inline]
+    fn remember<K: KeyBytes>(&mut self, key: K) {
+        self.last =
+            ShortBytes { bits: u128::from(key.word(0)) << 64 | u128::from(key.word(8)), length: key.length() as u32 };
+        if key.length() > SHORT_BYTES {
+            self.last_long.clear();
+            self.last_long.extend((0..key.length()).map(|at| key.byte(at)));
+        }
     }
 
     /// The tree, and what was found out about duplicates.

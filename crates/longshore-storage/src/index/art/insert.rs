@@ -26,6 +26,28 @@ impl Place {
     pub(super) const TOP: Place = Place { slot: Slot::Top, depth: 0 };
 }
 
+/// What is to be put at the place of a key.
+pub(super) trait Below: Copy {
+    /// What belongs to the key itself.
+    fn rows(self) -> Ref;
+
+    /// What stands for the bytes of `key` from `from` on where nothing of them is in the tree; memory is reserved.
+    fn hang<K: KeyBytes>(self, words: &mut Words, key: K, from: usize) -> Ref;
+}
+
+/// Rows of the key.
+impl Below for Ref {
+    #[inline]
+    fn rows(self) -> Ref {
+        self
+    }
+
+    #[inline]
+    fn hang<K: KeyBytes>(self, words: &mut Words, key: K, from: usize) -> Ref {
+        words.new_leaf(key, from, self)
+    }
+}
+
 /// The most words that an insertion takes: a node that grows, one that branches, a leaf, and nodes of one child along
 /// what two leaves share.
 #[inline]
@@ -69,15 +91,15 @@ impl Words {
         }
     }
 
-    /// Adds rows to those of a key that belongs to the part of the tree at `start`; says whether there was something to
-    /// add. Inner nodes on the way, and one that is made, are noted in `trail`. [`insertion_words`] are reserved.
+    /// Adds rows to those of a key that belongs to the part of the tree at `start`, or what else is to be at its place;
+    /// says whether there was something to add. Inner nodes on the way, and one that is made, are noted in `trail`. [`insertion_words`] are reserved.
     #[inline]
-    pub(super) fn insert_under<K: KeyBytes>(
+    pub(super) fn insert_under<K: KeyBytes, B: Below>(
         &mut self,
         top: &mut Ref,
         start: Place,
         key: K,
-        rows: Ref,
+        below: B,
         mut trail: Option<&mut Vec<Place>>,
         duplicates: &mut Duplicates<'_>,
     ) -> bool {
@@ -85,15 +107,15 @@ impl Words {
         loop {
             match self.slot(*top, slot) {
                 Ref::Empty => {
-                    let leaf = self.new_leaf(key, depth, rows);
+                    let leaf = below.hang(self, key, depth);
                     self.set_slot(top, slot, leaf);
                     return true;
                 }
-                Ref::Row(_) => return self.meet(top, slot, rows, duplicates),
+                Ref::Row(_) => return self.meet(top, slot, below.rows(), duplicates),
                 Ref::Node(node) => {
                     let header = self.header(node);
                     if header.has_rows() {
-                        return self.meet(top, slot, rows, duplicates);
+                        return self.meet(top, slot, below.rows(), duplicates);
                     }
                     if let Some(trail) = &mut trail {
                         trail.push(Place { slot, depth });
@@ -102,7 +124,7 @@ impl Words {
                     let same = ((prefix ^ key.word(depth)).leading_zeros() as usize / 8).min(bytes);
                     if same < bytes {
                         let branch = self.branch_off(node, same);
-                        let leaf = self.new_leaf(key, depth + same + 1, rows);
+                        let leaf = below.hang(self, key, depth + same + 1);
                         let branch = self.add_child(branch, key.byte(depth + same), leaf);
                         self.set_slot(top, slot, Ref::Node(branch));
                         return true;
@@ -114,7 +136,7 @@ impl Words {
                         depth += 1;
                         continue;
                     }
-                    let leaf = self.new_leaf(key, depth + 1, rows);
+                    let leaf = below.hang(self, key, depth + 1);
                     let moved = self.add_child(node, byte, leaf);
                     if moved != node {
                         self.set_slot(top, slot, Ref::Node(moved));
@@ -127,11 +149,11 @@ impl Words {
                     let same = common(suffix, 0, key, depth).min(length);
                     if same == length {
                         // No key is a prefix of another, so they are equal.
-                        return self.meet(top, Slot::At(leaf), rows, duplicates);
+                        return self.meet(top, Slot::At(leaf), below.rows(), duplicates);
                     }
                     let byte = suffix.byte(same);
                     let old = self.cut_leaf(leaf, same + 1);
-                    let new = self.new_leaf(key, depth + same + 1, rows);
+                    let new = below.hang(self, key, depth + same + 1);
                     let node = self.new_node(Kind::Node4, 0, 0, false);
                     self.add_child(node, byte, old);
                     self.add_child(node, key.byte(depth + same), new);

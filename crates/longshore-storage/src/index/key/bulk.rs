@@ -15,12 +15,27 @@ use crate::view::{self, INLINE_BYTES_MAX};
 /// Rows whose keys are made at a time: their keys stay in the first-level cache.
 const BLOCK_ROWS: usize = 512;
 
+/// The same for sinks.
+pub(in crate::index) const BLOCK_KEYS: usize = BLOCK_ROWS;
+
 /// Takes the keys of rows, one by one, in row order.
 pub(in crate::index) trait KeySink {
     type Error;
 
     /// The key of row `row` of the chunk.
     fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), Self::Error>;
+
+    /// The keys of rows from `row` on, at least one, which are of the same length and none of which has NULL. Says how
+    /// many it took, one at least: others are given to it again, with more behind them. Unless
+    /// `is_last`, it is given [`BLOCK_KEYS`].
+    #[inline]
+    fn take_block(&mut self, row: usize, keys: &[u128], length: u32, is_last: bool) -> Result<usize, Self::Error> {
+        let _ = is_last;
+        for (at, &bits) in keys.iter().enumerate() {
+            self.take(row + at, ShortBytes { bits, length }, false)?;
+        }
+        Ok(keys.len())
+    }
 }
 
 impl KeyLayout {
@@ -52,7 +67,8 @@ impl KeyLayout {
         let nullable = self.parts.iter().any(|part| chunk.validity(part.column).is_some());
         let mut keys = [0_u128; BLOCK_ROWS];
         let mut nulls = [false; BLOCK_ROWS];
-        for from in rows.clone().step_by(BLOCK_ROWS) {
+        let mut from = rows.start;
+        while from < rows.end {
             let count = BLOCK_ROWS.min(rows.end - from);
             let (keys, nulls) = (&mut keys[..count], &mut nulls[..count]);
             keys.fill(0);
@@ -67,10 +83,15 @@ impl KeyLayout {
                 bits_left -= 8 * part.physical.width();
                 part.encode_block(chunk, from, bits_left, keys, nulls);
             }
-            for (at, (&bits, &has_null)) in keys.iter().zip(nulls.iter()).enumerate() {
-                let key = ShortBytes { bits, length: bytes as u32 };
-                sink.take(from + at, key, nullable && has_null)?;
+            let length = bytes as u32;
+            if !nullable || !nulls.contains(&true) {
+                from += sink.take_block(from, keys, length, from + count == rows.end)?;
+                continue;
             }
+            for (at, (&bits, &has_null)) in keys.iter().zip(nulls.iter()).enumerate() {
+                sink.take(from + at, ShortBytes { bits, length }, has_null)?;
+            }
+            from += count;
         }
         Ok(())
     }
