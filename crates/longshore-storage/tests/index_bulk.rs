@@ -286,6 +286,7 @@ fn parts_built_beside_a_load_are_the_index_of_its_rows() {
         (Ids::Shuffled, &[1], Uniqueness::Unique),
         (Ids::Ascending, &[2, 0], Uniqueness::Unique),
         (Ids::Sparse, &[1, 3], Uniqueness::Multiple),
+        (Ids::Few, &[3, 0], Uniqueness::Unique),
     ]
     .into_iter()
     .enumerate()
@@ -294,19 +295,25 @@ fn parts_built_beside_a_load_are_the_index_of_its_rows() {
         let rows = rows(order, 45_000, &mut random);
         let chunks = chunks(&schema, &rows, &mut random);
         let (sources, ids) = (sources(&chunks), ids(&chunks));
-        let orders: Vec<u32> = (0..chunks.len() as u32).map(|at| 5 + at * 256).collect();
+        // Others than in the end, those of the end, and others which are not in the order of the load.
+        let numberings: [Vec<u32>; 3] = [
+            (0..chunks.len() as u32).map(|at| 5 + at * 256).collect(),
+            chunks.iter().map(|(number, _)| *number as u32).collect(),
+            (0..chunks.len() as u32).map(|at| if at % 3 == 1 { 1 << 31 | at } else { at }).collect(),
+        ];
         for kind in [IndexKind::Hash, IndexKind::Art] {
-            for threads in [1, 4] {
+            for (numbering, threads) in [1, 4].into_iter().enumerate() {
+                let numbers = &numberings[(seed + numbering) % 3];
                 let what = format!("{kind:?} of {columns:?}, {order:?}, {threads} threads");
                 let index = Arc::new(Index::new("i", &schema, columns, kind, uniqueness, &Memory::new(None)));
                 let parts = IndexParts::new(&index);
                 on_threads(threads, |thread| {
                     for at in (0..chunks.len()).filter(|at| at % threads == thread) {
-                        parts.add(orders[at], &chunks[at].1).expect("there is memory");
+                        parts.add(numbers[at], &chunks[at].1).expect("there is memory");
                     }
                 });
                 assert_eq!(index.rows(), 0, "{what}: until the end");
-                let built = parts.finish(&sources, &orders, threads, |_| true);
+                let built = parts.finish(&sources, numbers, threads, |_| true);
                 let expected = match uniqueness {
                     Uniqueness::Unique => first_duplicate(&index, &rows, &ids, &Model::new(), RowId(0)),
                     Uniqueness::Multiple => None,

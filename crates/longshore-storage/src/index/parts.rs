@@ -1,9 +1,9 @@
 //! Builds an index beside a load: every chunk that is ready is indexed by the thread that has it, while others are still
 //! being filled (*Instant Loading*, 3.6: each task maintains the index of its partition, merged with the relation).
 //!
-//! Until the load commits, nobody knows the numbers that its chunks will have in the relation. So each chunk has a number
-//! in the order of the load, and rows are renumbered in the end; what is told of duplicates is in the order of the load
-//! from the start. There are as many parts as threads were at work at once, not one per chunk: a thread goes on with a
+//! Until the load commits, nobody knows the numbers that its chunks will have in the relation. So each chunk has one that
+//! is likely, and where that was wrong rows are renumbered in the end. What is told of duplicates is in the order of the
+//! load: where the numbers were not, duplicates are looked for again. There are as many parts as threads were at work at once, not one per chunk: a thread goes on with a
 //! part that is idle, so that in the end few are to be merged.
 //!
 //! Not here: when chunks are ready, and what becomes of them (`relation/append.rs`).
@@ -62,16 +62,16 @@ impl IndexParts {
         &self.index
     }
 
-    /// Takes in the rows of a chunk. `order` is its number in the load, which nothing but order is expected of. Threads
-    /// may call this side by side.
+    /// Takes in the rows of a chunk. `number` is one that no other has, best the one that it will have in the relation.
+    /// Threads may call this side by side.
     ///
     /// # Errors
     ///
     /// When memory runs out.
-    pub fn add(&self, order: u32, chunk: &Chunk) -> Result<(), OutOfMemory> {
+    pub fn add(&self, number: u32, chunk: &Chunk) -> Result<(), OutOfMemory> {
         let idle = self.idle().pop();
         let mut part = idle.unwrap_or_else(|| self.new_part());
-        let source = Some(Source { number: order as usize, chunk, rows: None });
+        let source = Some(Source { number: number as usize, chunk, rows: None });
         let layout = &self.index.layout;
         let added = match part {
             Part::Hash(gathered) => {
@@ -98,7 +98,7 @@ impl IndexParts {
     }
 
     /// Adds the rows of all chunks to the index. `sources` are these chunks with the numbers that they have now, in the
-    /// order of the load, which `orders` tells.
+    /// order of the load; `numbers` are those that they were added by.
     ///
     /// # Errors
     ///
@@ -110,23 +110,29 @@ impl IndexParts {
     pub fn finish(
         self,
         sources: &[Source<'_>],
-        orders: &[u32],
+        numbers: &[u32],
         threads: usize,
         is_in_the_way: impl Fn(RowId) -> bool + Sync,
     ) -> Result<(), BulkError> {
+        if !numbers.is_sorted() && self.has_duplicates() {
+            // Not the first ones, maybe.
+            return self.index.insert_chunks(sources, threads, is_in_the_way);
+        }
         let IndexParts { index, idle } = self;
         let rules = ChunkRules { index: &index, sources, is_in_the_way };
         let duplicates = index.duplicates(&rules);
+        let mut places: Vec<(u32, usize)> = numbers.iter().copied().zip(0..).collect();
+        places.sort_unstable();
         // Chunks follow each other for long, so the last one is looked at first.
         let renumber = |last: &mut (u32, usize), row: RowId| {
-            let order = row.chunk() as u32;
-            if last.0 != order || sources.get(last.1).is_none() {
-                *last = (order, orders.binary_search(&order).expect("a chunk that was added"));
+            let number = row.chunk() as u32;
+            if last.0 != number || sources.get(last.1).is_none() {
+                let at = places.binary_search_by_key(&number, |place| place.0).expect("a chunk that was added");
+                *last = places[at];
             }
             RowId::new(sources[last.1].number, row.row())
         };
-        // So it is where the relation had no rows before.
-        let are_in_place = orders.iter().zip(sources).all(|(order, source)| *order as usize == source.number);
+        let are_in_place = numbers.iter().zip(sources).all(|(number, source)| *number as usize == source.number);
         let parts: Vec<Mutex<Option<Part>>> = idle
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)

@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 
 use super::alter::UnderWay;
-use super::beside::{Beside, order};
+use super::beside::Beside;
 use super::copy::Task;
 use super::destination::{Destination, heap_bytes_of};
 use super::gather::gathered;
@@ -145,7 +145,7 @@ impl<'r> Append<'r> {
         state.rows += chunks.iter().map(|chunk| chunk.rows() as u64).sum::<u64>();
         state.bytes += chunks.iter().map(|chunk| chunk.bytes()).sum::<usize>();
         if let Some(beside) = &self.beside {
-            chunks.iter().enumerate().for_each(|(at, chunk)| beside.put(order(sequence, at), chunk));
+            chunks.iter().enumerate().for_each(|(at, chunk)| beside.put(beside.number(sequence, at), chunk));
         }
         let before = state.waiting.insert(sequence, chunks);
         assert!(before.is_none() && sequence >= state.next, "sequence {sequence} was merged before");
@@ -231,9 +231,11 @@ impl<'r> Append<'r> {
         let is_few = state.is_small();
         let waiting = std::mem::take(&mut state.waiting).into_iter();
         let numbered = |(sequence, chunks): (u64, Vec<Arc<Chunk>>)| {
-            chunks.into_iter().enumerate().map(move |(at, chunk)| (order(sequence, at), chunk))
+            let beside = beside.as_ref();
+            let number = move |at| beside.and_then(|beside| beside.number(sequence, at));
+            chunks.into_iter().enumerate().map(move |(at, chunk)| (number(at), chunk))
         };
-        let (orders, loose): (Vec<Option<u32>>, Vec<Arc<Chunk>>) = waiting.flat_map(numbered).unzip();
+        let (numbers, loose): (Vec<Option<u32>>, Vec<Arc<Chunk>>) = waiting.flat_map(numbered).unzip();
         if is_few {
             return Ok(Ready { rows, form: Form::Few(loose) });
         }
@@ -244,9 +246,9 @@ impl<'r> Append<'r> {
             let slots = state.destinations.iter().map(Destination::to_hot_chunk).collect();
             return Ok(Ready { rows, form: Form::Slots(slots, None) });
         }
-        let orders: Option<Vec<u32>> = orders.into_iter().collect();
+        let numbers: Option<Vec<u32>> = numbers.into_iter().collect();
         // Indexes of chunks that could not be numbered are built now; chunks that are indexed stay what they are.
-        let form = if let Some(indexed) = beside.zip(orders) {
+        let form = if let Some(indexed) = beside.zip(numbers) {
             Form::Slots(loose.into_iter().map(HotChunk::of_chunk).collect(), Some(indexed))
         } else {
             Form::Slots(gathered(loose, &mut state.arena), None)

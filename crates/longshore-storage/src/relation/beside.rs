@@ -13,26 +13,37 @@ use crate::error::OutOfMemory;
 use crate::index::{Index, IndexParts};
 use crate::sync::{Mutex, MutexGuard};
 
-/// Bits of a chunk's number in the append that count the chunks of one sequence number.
+/// Set in the numbers of chunks that are not the first of their sequence number.
+const FURTHER: u32 = 1 << 31;
+
+/// Bits of such a number that count the chunks of one sequence number.
 const CHUNK_BITS: u32 = 8;
 
 /// Parts of all indexes that there were when the append began.
 pub(crate) struct Beside {
     parts: Vec<IndexParts>,
+    /// The chunks that the relation had then.
+    base: usize,
     /// Chunks that wait, with their numbers.
     waiting: Mutex<Vec<(u32, Arc<Chunk>)>>,
 }
 
-/// The number of a chunk in the order of an append; `None` if there are more than anybody has counted on.
-pub(super) fn order(sequence: u64, at: usize) -> Option<u32> {
-    let sequence = u32::try_from(sequence).ok().filter(|sequence| sequence >> (u32::BITS - CHUNK_BITS) == 0)?;
-    let at = u32::try_from(at).ok().filter(|at| at >> CHUNK_BITS == 0)?;
-    Some(sequence << CHUNK_BITS | at)
-}
-
 impl Beside {
     pub(super) fn new(table: &Table) -> Beside {
-        Beside { parts: table.indexes().iter().map(IndexParts::new).collect(), waiting: Mutex::default() }
+        let parts = table.indexes().iter().map(IndexParts::new).collect();
+        Beside { parts, base: table.slots.len(), waiting: Mutex::default() }
+    }
+
+    /// The number that a chunk is indexed by: that which it will have in the relation, if each sequence number stands
+    /// for one chunk, as most often, and nobody else adds chunks meanwhile. `None` if there are more chunks than anybody
+    /// has counted on.
+    pub(super) fn number(&self, sequence: u64, at: usize) -> Option<u32> {
+        let (sequence, at) = (u32::try_from(sequence).ok()?, u32::try_from(at).ok()?);
+        if at == 0 {
+            let number = sequence.checked_add(u32::try_from(self.base).ok()?)?;
+            return (number < FURTHER).then_some(number);
+        }
+        (at >> CHUNK_BITS == 0 && sequence < FURTHER >> CHUNK_BITS).then_some(FURTHER | sequence << CHUNK_BITS | at)
     }
 
     /// Whether there is nothing to do.
@@ -46,15 +57,15 @@ impl Beside {
     }
 
     /// Takes note of a chunk. One without a number is left to the commit, and so are then all.
-    pub(super) fn put(&self, order: Option<u32>, chunk: &Arc<Chunk>) {
-        self.waiting().extend(order.map(|order| (order, Arc::clone(chunk))));
+    pub(super) fn put(&self, number: Option<u32>, chunk: &Arc<Chunk>) {
+        self.waiting().extend(number.map(|number| (number, Arc::clone(chunk))));
     }
 
     /// Indexes what waits. Threads may call this side by side.
     pub(super) fn work(&self) -> Result<(), OutOfMemory> {
         loop {
-            let Some((order, chunk)) = self.waiting().pop() else { return Ok(()) };
-            self.parts.iter().try_for_each(|parts| parts.add(order, &chunk))?;
+            let Some((number, chunk)) = self.waiting().pop() else { return Ok(()) };
+            self.parts.iter().try_for_each(|parts| parts.add(number, &chunk))?;
         }
     }
 

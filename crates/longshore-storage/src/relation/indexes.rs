@@ -180,9 +180,9 @@ impl Table {
             if failed.is_some() && index.uniqueness() == Uniqueness::Multiple {
                 continue;
             }
-            let built = beside.as_mut().and_then(|(beside, orders)| Some((beside.parts_of(index)?, &*orders)));
+            let built = beside.as_mut().and_then(|(beside, numbers)| Some((beside.parts_of(index)?, &*numbers)));
             let result = match built {
-                Some((parts, orders)) => parts.finish(&sources, orders, threads, is_in_the_way),
+                Some((parts, numbers)) => parts.finish(&sources, numbers, threads, is_in_the_way),
                 None => index.insert_chunks(&sources, threads, is_in_the_way),
             };
             match result {
