@@ -5,12 +5,14 @@
 //! simple predicates and limits. Not here: statements other than queries and INSERT (`statement`).
 
 mod access;
+mod blanks;
 mod casts;
 mod change;
 mod checked;
 mod columnar;
 mod context;
 mod errors;
+mod explained;
 mod in_situ;
 mod insert;
 mod intake;
@@ -179,6 +181,16 @@ impl Queries {
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
         self.run_query(self.planner(work, control), statement, parameters, control).await
+    }
+
+    /// What EXPLAIN says.
+    pub(crate) async fn explain(
+        &self,
+        statement: Statement,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<RowStream, Error> {
+        self.query(statement, None, work, control).await.map(explained::trimmed)
     }
 
     /// The rows to change that the query `statement` finds, which reads the table under the name [`TARGET`] and returns

@@ -21,6 +21,7 @@ use crate::Error;
 use crate::catalog::Catalog;
 use crate::datafusion::Plans;
 use crate::sql::{self, Parsed, secrets, types};
+use crate::statement::is_change;
 use crate::transaction::Work;
 
 /// Parameters that a statement may have.
@@ -129,7 +130,7 @@ impl Prepared {
 
     /// Whether it changes rows.
     pub(crate) fn writes(&self) -> bool {
-        !matches!(self.statement, Statement::Query(_))
+        !matches!(&self.statement, Statement::Query(query) if !is_change(query))
     }
 
     /// The number of parameters.

@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use longshore_load::Control;
 use longshore_storage::Datum;
-use sqlparser::ast::{Expr, ObjectType, Query, Statement};
+use sqlparser::ast::{Expr, ObjectType, Query, SetExpr, Statement, With};
 
 use prepare::Execution;
 
@@ -56,6 +56,8 @@ pub(crate) struct Context<'a> {
     pub(crate) work: &'a Arc<Work>,
     /// The values of parameters that still stand in it.
     pub(crate) parameters: Option<&'a Parameters<'a>>,
+    /// The WITH that stands before it, if it changes rows.
+    pub(crate) with: Option<&'a With>,
 }
 
 impl Context<'_> {
@@ -105,7 +107,7 @@ pub(crate) async fn execute(parts: Parts<'_>, sql: &str) -> Result<Outcome, Erro
     let nature = nature(&parsed, &database.catalog);
     block
         .run(nature, async |work| {
-            let context = Context { database, control, work, parameters: None };
+            let context = Context { database, control, work, parameters: None, with: None };
             let outcome = execute_in(&context, streams, parsed).await?;
             if nature == Nature::Writes {
                 foreign::settle(&context)?;
@@ -137,7 +139,7 @@ pub(crate) async fn execute_prepared(
     let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
     let outcome = block
         .run(nature, async |work| {
-            let context = Context { database, control, work, parameters: None };
+            let context = Context { database, control, work, parameters: None, with: None };
             let known = prepared.fast.as_ref().filter(|fast| fast.is_current(&database.catalog, work));
             // Its table was altered, or made anew.
             let anew = if known.is_none() { prepared.fast_anew(&database.catalog, work) } else { None };
@@ -168,7 +170,7 @@ pub(crate) async fn execute_prepared(
                 Box::pin(execute_tree(&context, statement)).await?
             };
             if nature == Nature::Writes {
-                foreign::settle(&Context { database, control, work, parameters: None })?;
+                foreign::settle(&Context { database, control, work, parameters: None, with: None })?;
             }
             Ok(outcome)
         })
@@ -203,6 +205,7 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             | Statement::Delete(_)
             | Statement::Merge(_)
             | Statement::Truncate(_) => Nature::Writes,
+            Statement::Query(query) if is_change(query) => Nature::Writes,
             _ => Nature::Reads,
         },
     }
@@ -223,7 +226,10 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
 
 async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Outcome, Error> {
     match statement {
-        Statement::Query(query) => run_query(context, query).await,
+        Statement::Query(query) => match with_change(query) {
+            Ok((with, change)) => Box::pin(change_with(context, &with, change)).await,
+            Err(query) => run_query(context, query).await,
+        },
         Statement::Explain { .. } => Box::pin(explain(context, statement)).await,
         Statement::Update(update) => Box::pin(change::update(context, update)).await,
         Statement::Delete(delete) => Box::pin(change::delete(context, delete)).await,
@@ -255,6 +261,52 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
     }
 }
 
+/// Whether a query is WITH before a statement that changes rows.
+pub(crate) fn is_change(query: &Query) -> bool {
+    matches!(*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
+}
+
+/// A statement that changes rows and the WITH before it; the query, if it is none.
+fn with_change(mut query: Box<Query>) -> Result<(With, Statement), Box<Query>> {
+    if !is_change(&query) {
+        return Err(query);
+    }
+    match (query.with.take(), *query.body) {
+        (
+            Some(with),
+            SetExpr::Insert(change) | SetExpr::Update(change) | SetExpr::Delete(change) | SetExpr::Merge(change),
+        ) => Ok((with, change)),
+        (with, body) => {
+            query.with = with;
+            query.body = Box::new(body);
+            Err(query)
+        }
+    }
+}
+
+/// A statement that changes rows, behind WITH.
+async fn change_with(context: &Context<'_>, with: &With, mut change: Statement) -> Result<Outcome, Error> {
+    for cte in &with.cte_tables {
+        refuse::unless_reads_only(&cte.query)?;
+    }
+    if let Statement::Insert(insert) = &mut change {
+        // Only its rows are a query.
+        if let Some(source) = &mut insert.source {
+            let within = source.with.take();
+            let mut outer = with.clone();
+            if let Some(within) = within {
+                outer.recursive |= within.recursive;
+                outer.cte_tables.extend(within.cte_tables);
+            }
+            source.with = Some(outer);
+        }
+        return Box::pin(execute_tree(context, change)).await;
+    }
+    let Context { database, control, work, parameters, .. } = *context;
+    let context = Context { database, control, work, parameters, with: Some(with) };
+    Box::pin(execute_tree(&context, change)).await
+}
+
 async fn run_query(context: &Context<'_>, mut query: Box<Query>) -> Result<Outcome, Error> {
     refuse::unless_reads_only(&query)?;
     repeated::name_apart(&mut query);
@@ -276,6 +328,6 @@ async fn explain(context: &Context<'_>, explain: Statement) -> Result<Outcome, E
             )));
         }
     }
-    let rows = context.database.queries.query(explain, None, context.work, context.control).await?;
+    let rows = context.database.queries.explain(explain, context.work, context.control).await?;
     Ok(Outcome::Rows(rows))
 }

@@ -35,6 +35,7 @@ use sqlparser::ast::{self, Statement};
 
 pub(super) use placeholders::{Written, untyped, without_casts};
 
+use super::blanks::BLIND;
 use super::names::Names;
 use super::plan::{Optimized, Planner, optimized_insert};
 use super::table::RelationTable;
@@ -220,8 +221,13 @@ impl Plan {
         let mut given = HashMap::with_capacity(self.parameters.len());
         for (name, data_type) in &self.parameters {
             let name = name.trim_start_matches('$');
-            let value = name.parse::<usize>().ok().and_then(|number| values.get(number.checked_sub(1)?));
-            let Some(value) = value.and_then(|value| scalar(*value, data_type)) else { return Ok(Bound::Unfit) };
+            let (number, is_blind) = name.strip_suffix(BLIND).map_or((name, false), |number| (number, true));
+            let value = number.parse::<usize>().ok().and_then(|number| values.get(number.checked_sub(1)?));
+            let value = value.map(|value| match *value {
+                Datum::Text(text) if is_blind => Datum::Text(text.trim_end_matches(' ')),
+                other => other,
+            });
+            let Some(value) = value.and_then(|value| scalar(value, data_type)) else { return Ok(Bound::Unfit) };
             given.insert(name.to_owned(), ScalarAndMetadata::from(value));
         }
         let mut stale = false;

@@ -21,6 +21,7 @@ use longshore_load::Control;
 use longshore_storage::Datum;
 use sqlparser::ast::{Ident, ObjectNamePart, Statement, TableFactor, Visit, Visitor};
 
+use super::blanks::without_blanks;
 use super::change::TARGET;
 use super::errors::ours;
 use super::in_situ::Files;
@@ -76,7 +77,7 @@ impl Planner {
 
     /// The logical plan of `statement`, not optimized.
     pub(super) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
-        self.plan(statement, &mut Vec::new()).await
+        without_blanks(self.plan(statement, &mut Vec::new()).await?).map_err(ours)
     }
 
     /// The plan of `statement` to be kept, of an INSERT that of its rows.

@@ -24,6 +24,7 @@ use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::{self, Visit, Visitor};
 
 use super::Queries;
+use super::blanks::{blind, trimmed};
 use super::errors::ours;
 use crate::catalog::{Check, Origin, Rules, Table};
 use crate::transaction::Work;
@@ -37,6 +38,8 @@ pub(crate) struct Checks {
     table: String,
     compiled: Vec<Compiled>,
     columns: Vec<usize>,
+    /// Which of `columns` are CHAR: their values lose trailing blanks before a check sees them.
+    chars: Vec<usize>,
 }
 
 struct Compiled {
@@ -119,8 +122,11 @@ impl Checks {
         columns.sort_unstable();
         columns.dedup();
         let over = over_columns(table, schema, &columns)?;
+        let is_char = |at: usize| matches!(schema.columns()[at].column_type, ColumnType::Char(_));
+        let chars = (0..columns.len()).filter(|at| is_char(columns[*at])).collect();
         let compile = |check: &Check| {
             let expr = logical(state, &check.condition, &over)?;
+            let expr = blind(expr, &|column| schema.index_of(&column.name).is_some_and(is_char)).map_err(ours)?.data;
             if expr.get_type(&over).map_err(ours)? != DataType::Boolean {
                 return Err(Error::new(
                     ErrorKind::TypeMismatch,
@@ -131,7 +137,7 @@ impl Checks {
             Ok(Compiled { name: check.name.clone(), condition: check.condition.to_string(), expr })
         };
         let compiled = checks.map(compile).collect::<Result<Vec<_>, Error>>()?;
-        Ok((!compiled.is_empty()).then(|| Self { table: table.to_owned(), compiled, columns }))
+        Ok((!compiled.is_empty()).then(|| Self { table: table.to_owned(), compiled, columns, chars }))
     }
 
     /// The columns of the table that they read, ascending.
@@ -142,6 +148,8 @@ impl Checks {
     /// The rows that violate a check, each once; `rows` has just the columns that the checks read.
     pub(crate) fn violations(&self, rows: &RecordBatch) -> Result<Vec<Violation>, Error> {
         let mut found: Vec<Violation> = Vec::new();
+        let trimmed = trimmed(rows, &self.chars).map_err(ours)?;
+        let rows = trimmed.as_ref().unwrap_or(rows);
         for check in &self.compiled {
             let fails = check.fails(rows).map_err(ours)?;
             let Some(fails) = fails else { continue };

@@ -7,14 +7,54 @@
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     Merge, MergeAction, MergeClause, MergeClauseKind, MergeInsertExpr, MergeInsertKind, MergeUpdateExpr, OutputClause,
-    Statement,
+    Query, SetExpr, Statement, With,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{IsOptional, Parser, ParserError};
+use sqlparser::tokenizer::Token;
 
-/// The MERGE that the parser stands before, if it does.
+use super::overriding;
+
+/// The MERGE that the parser stands before, if it does; with a WITH, a query of it.
 pub(super) fn merge(parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
-    parser.parse_keyword(Keyword::MERGE).then(|| parse(parser).map(Statement::Merge))
+    if parser.parse_keyword(Keyword::MERGE) {
+        return Some(parse(parser).map(Statement::Merge));
+    }
+    if !matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::WITH) {
+        return None;
+    }
+    let with = parser.maybe_parse(|parser| {
+        parser.expect_keyword_is(Keyword::WITH)?;
+        let with_token = last_token(parser);
+        let recursive = parser.parse_keyword(Keyword::RECURSIVE);
+        let cte_tables = parser.parse_comma_separated(Parser::parse_cte)?;
+        parser.expect_keyword_is(Keyword::MERGE)?;
+        Ok(With { with_token, recursive, cte_tables })
+    });
+    match with {
+        Ok(None) => None,
+        Ok(Some(with)) => Some(parse(parser).map(|merge| {
+            let mut query = empty_query(SetExpr::Merge(Statement::Merge(merge)));
+            query.with = Some(with);
+            Statement::Query(Box::new(query))
+        })),
+        Err(error) => Some(Err(error)),
+    }
+}
+
+fn empty_query(body: SetExpr) -> Query {
+    Query {
+        with: None,
+        body: Box::new(body),
+        order_by: None,
+        limit_clause: None,
+        fetch: None,
+        locks: Vec::new(),
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators: Vec::new(),
+    }
 }
 
 fn parse(parser: &mut Parser) -> Result<Merge, ParserError> {
@@ -108,6 +148,7 @@ fn insert(parser: &mut Parser) -> Result<MergeInsertExpr, ParserError> {
         return Ok(insert);
     }
     insert.columns = parser.parse_parenthesized_qualified_column_list(IsOptional::Optional, false)?;
+    insert.insert_predicate = overriding::of_merge(parser)?;
     parser.expect_keyword_is(Keyword::VALUES)?;
     insert.kind_token = last_token(parser);
     let values = parser.parse_values(false, false)?;

@@ -3,7 +3,7 @@
 //! (`datafusion`).
 
 mod conflict;
-mod values;
+pub(super) mod values;
 
 use std::time::Instant;
 

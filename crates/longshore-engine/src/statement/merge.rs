@@ -54,8 +54,9 @@ pub(crate) async fn merge(context: &Context<'_>, merge: Merge) -> Result<Outcome
     {
         *join_operator = operator(&clauses)(JoinConstraint::On(*merge.on));
     }
-    if let Statement::Query(query) = &statement {
+    if let Statement::Query(query) = &mut statement {
         refuse::unless_reads_only(query)?;
+        query.with = context.with.cloned();
     }
     let queries = &context.database.queries;
     let matches =
@@ -196,8 +197,9 @@ impl Pairs {
                 let from = names::quoted(SOURCE);
                 let mut statement = parsed(&format!("SELECT {alias}.{row_column} FROM {from} AS {alias}"))?;
                 select_of(&mut statement)?.projection.extend(target.new_values(&columns, values)?);
-                if let Statement::Query(query) = &statement {
+                if let Statement::Query(query) = &mut statement {
                     refuse::unless_reads_only(query)?;
+                    query.with = context.with.cloned();
                 }
                 let named = vec![(SOURCE.to_owned(), source(&numbered)?)];
                 let changing = Changing { table: &target.table, columns: &columns, also: &[], named };

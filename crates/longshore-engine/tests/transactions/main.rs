@@ -10,6 +10,7 @@ mod history;
 #[path = "../../../longshore-storage/tests/history_support/mod.rs"]
 mod history_support;
 mod typed;
+mod typed_alter;
 
 use std::sync::Arc;
 

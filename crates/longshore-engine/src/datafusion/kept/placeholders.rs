@@ -14,7 +14,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use longshore_storage::Datum;
 use sqlparser::ast;
 
-use super::Parameters;
+use super::{BLIND, Parameters};
 use crate::prepared;
 use crate::statement::expression;
 
@@ -74,7 +74,11 @@ impl Parameters<'_> {
         let mut written = Vec::with_capacity(self.values.len());
         for (number, value) in self.values.iter().enumerate() {
             let name = format!("${}", number + 1);
-            let cast = match (untyped.contains(&name), self.types.get(number), value) {
+            let cast = match (
+                untyped.contains(&name) || untyped.contains(&format!("{name}{BLIND}")),
+                self.types.get(number),
+                value,
+            ) {
                 (false, ..) => name,
                 (true, Some(data_type), _) => format!("CAST({name} AS {data_type})"),
                 (true, None, Datum::I16(_) | Datum::I32(_) | Datum::I64(_)) => format!("CAST({name} AS BIGINT)"),

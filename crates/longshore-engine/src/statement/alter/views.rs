@@ -29,7 +29,8 @@ pub(super) async fn dependents(
         });
     for view in readers(context, &draft.before.name) {
         let planned = async |work: &Arc<Work>| {
-            let context = Context { database: context.database, control: context.control, work, parameters: None };
+            let context =
+                Context { database: context.database, control: context.control, work, parameters: None, with: None };
             let schema = view::schema(&context, &view).await?;
             let columns = schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone()));
             Ok::<_, Error>(columns.collect::<Vec<_>>())

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::{Field, Schema};
 use sqlparser::ast::{
-    ExcludeSelectItem, Expr, Function, FunctionArguments, Ident, SelectItem, SelectItemQualifiedWildcardKind, VisitMut,
-    VisitorMut, WildcardAdditionalOptions,
+    ExcludeSelectItem, Expr, Function, FunctionArguments, Ident, ObjectNamePart, SelectItem,
+    SelectItemQualifiedWildcardKind, Statement, Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
 use super::target::{expression, parsed, select_of};
@@ -53,14 +53,16 @@ pub(crate) async fn returning(
     returned: Returned,
 ) -> Result<Outcome, Error> {
     let Returned { alias, images, actions, others, others_first } = returned;
+    let known: Vec<&Ident> = others.iter().map(|(name, _)| name).chain([&alias]).collect();
+    refuse_old_and_new(&items, &known)?;
     let target = names::quoted(TARGET);
     let plain = actions.is_none() && others.is_empty();
-    let mut known = Vec::with_capacity(1 + others.len());
+    let mut rows_known = Vec::with_capacity(1 + others.len());
     let mut sql = "SELECT 1 FROM".to_owned();
     let mut hidden = Vec::new();
     if plain {
         sql = format!("{sql} {target} AS {alias}");
-        known.push((TARGET.to_owned(), images));
+        rows_known.push((TARGET.to_owned(), images));
     } else {
         let mut images = numbered(&images, &number_name(0))?;
         hidden.push((alias.clone(), vec![number_name(0)]));
@@ -68,13 +70,13 @@ pub(crate) async fn returning(
             images = with_column(&images, ACTION_COLUMN, actions)?;
             hidden[0].1.push(ACTION_COLUMN.to_owned());
         }
-        known.push((TARGET.to_owned(), images));
+        rows_known.push((TARGET.to_owned(), images));
         let mut joined = vec![format!("{target} AS {alias}")];
         for (other, (name, rows)) in others.into_iter().enumerate() {
             let (source, number) = (format!("table {other} (hidden)"), number_name(other + 1));
             let item = format!("{} AS {name}", names::quoted(&source));
             joined.insert(if others_first { other } else { joined.len() }, item);
-            known.push((source, numbered(&rows, &number)?));
+            rows_known.push((source, numbered(&rows, &number)?));
             hidden.push((name, vec![number]));
         }
         let same = |(name, columns): &(Ident, Vec<String>)| {
@@ -88,12 +90,61 @@ pub(crate) async fn returning(
     }
     let mut statement = parsed(&sql)?;
     select_of(&mut statement)?.projection = asked(items, &alias, &hidden)?;
+    if let Statement::Query(query) = &mut statement {
+        query.with = context.with.cloned();
+    }
     let rows = context
         .database
         .queries
-        .query_rows(statement, known, context.parameters, context.work, context.control)
+        .query_rows(statement, rows_known, context.parameters, context.work, context.control)
         .await?;
     Ok(Outcome::Rows(rows))
+}
+
+/// Refuses `old` and `new`, unless tables of the statement are called so.
+fn refuse_old_and_new(items: &[SelectItem], known: &[&Ident]) -> Result<(), Error> {
+    let mut refuse = OldAndNew(["old", "new"].map(Ident::new).into());
+    refuse.0.retain(|name| !known.iter().any(|known| is_same(known, name)));
+    for item in items {
+        if let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) = item
+            && let [ObjectNamePart::Identifier(table)] = name.0.as_slice()
+        {
+            refuse.check(table)?;
+        }
+        if let ControlFlow::Break(error) = item.visit(&mut refuse) {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// The names that are refused.
+struct OldAndNew(Vec<Ident>);
+
+impl OldAndNew {
+    fn check(&self, table: &Ident) -> Result<(), Error> {
+        if !self.0.iter().any(|name| is_same(name, table)) {
+            return Ok(());
+        }
+        Err(Error::unsupported(format!(
+            "RETURNING {table}.* is not supported: INSERT, UPDATE and MERGE return rows as they are now, DELETE as they \
+             were; name columns without {table}, and read what was there with SELECT in the same transaction"
+        )))
+    }
+}
+
+impl Visitor for OldAndNew {
+    type Break = Error;
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Error> {
+        match expr {
+            Expr::CompoundIdentifier(parts) if parts.len() == 2 => match self.check(&parts[0]) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            },
+            _ => ControlFlow::Continue(()),
+        }
+    }
 }
 
 fn number_name(table: usize) -> String {

@@ -71,6 +71,7 @@ impl Target {
             names::quoted(TARGET)
         ))?;
         let select = select_of(&mut statement)?;
+        self.refuse_identity(columns, &values)?;
         select.projection.extend(self.new_values(columns, values)?);
         for column in also {
             let name = &self.table.relation.schema().columns()[*column].name;
@@ -88,8 +89,9 @@ impl Target {
         }
         select.from.extend(from);
         select.selection = selection;
-        if let Statement::Query(query) = &statement {
+        if let Statement::Query(query) = &mut statement {
             refuse::unless_reads_only(query)?;
+            query.with = context.with.cloned();
         }
         let changing = Changing { table: &self.table, columns, also, named };
         context.database.queries.find_rows(statement, changing, context.parameters, context.work, context.control).await
@@ -106,6 +108,22 @@ impl Target {
             Ok(())
         })?;
         rows_with_numbers(&images, &numbered)
+    }
+
+    /// Refuses to set what only the table itself sets.
+    fn refuse_identity(&self, columns: &[usize], values: &[Expr]) -> Result<(), Error> {
+        let (schema, rules) = (self.table.relation.schema(), self.table.rules());
+        let is_refused = |(column, value): &(&usize, &Expr)| rules.origin(**column).is_always() && !is_default(value);
+        match columns.iter().zip(values).find(is_refused) {
+            None => Ok(()),
+            Some((column, _)) => Err(Error::new(
+                ErrorKind::Generated,
+                format!(
+                    "column \"{}\" can only be updated to DEFAULT: it is GENERATED ALWAYS AS IDENTITY",
+                    schema.columns()[*column].name
+                ),
+            )),
+        }
     }
 
     /// The values that columns get, in the types of the columns.
@@ -181,12 +199,6 @@ fn last_name(name: &ObjectName) -> Result<Ident, Error> {
 fn new_value(value: Expr, column: &Column, origin: &Origin) -> Result<Expr, Error> {
     if is_default(&value) {
         return origin.value(column.column_type);
-    }
-    if origin.is_always() {
-        return Err(Error::new(
-            ErrorKind::Generated,
-            format!("column \"{}\" can only be updated to DEFAULT: it is GENERATED ALWAYS AS IDENTITY", column.name),
-        ));
     }
     let mut cast = expression(&format!("CAST(NULL AS {})", column.column_type))?;
     if let Expr::Cast { expr, .. } = &mut cast {

@@ -3,7 +3,12 @@
 //! Columns that the statement does not name are filled where its rows are planned (`datafusion::table`); what stands in
 //! VALUES is put in place here, in the tree of the statement.
 
-use sqlparser::ast::{Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, Statement};
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, Statement, TableFactor, TableWithJoins, VisitMut,
+    VisitorMut,
+};
 
 use crate::catalog::{Origin, Rules};
 use crate::sql::overriding::{self, Overriding};
@@ -13,6 +18,10 @@ use crate::{Error, ErrorKind};
 /// Makes an INSERT one without DEFAULT and OVERRIDING, whose source is a query.
 pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error> {
     let overriding = overriding::of(insert);
+    if let Some(source) = insert.source.as_deref_mut() {
+        // Never broken off.
+        let _ = source.visit(&mut ValuesWithin { depth: 0 });
+    }
     insert.settings = None;
     let columns = target.table.relation.schema().columns();
     let rules = target.table.rules();
@@ -48,6 +57,50 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
     Ok(())
 }
 
+/// Puts VALUES that stand within the source, in WITH or beside other queries, behind FROM, where they are planned as rows
+/// of as many values as they have (`datafusion::values`).
+struct ValuesWithin {
+    /// Queries around.
+    depth: usize,
+}
+
+impl VisitorMut for ValuesWithin {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        if self.depth > 0 || query.with.is_some() || !matches!(*query.body, SetExpr::Values(_)) {
+            behind_from(&mut query.body);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn behind_from(body: &mut Box<SetExpr>) {
+    match body.as_mut() {
+        SetExpr::SetOperation { left, right, .. } => {
+            behind_from(left);
+            behind_from(right);
+        }
+        SetExpr::Values(_) => {
+            let Ok(Statement::Query(mut query)) = parsed("SELECT * FROM (VALUES (1)) AS v") else { return };
+            if let SetExpr::Select(select) = query.body.as_mut()
+                && let [TableWithJoins { relation: TableFactor::Derived { subquery, .. }, .. }] =
+                    select.from.as_mut_slice()
+            {
+                std::mem::swap(&mut subquery.body, body);
+                *body = query.body;
+            }
+        }
+        _ => {}
+    }
+}
+
 /// The rows of values that a query consists of.
 fn values(query: &mut Query) -> Option<&mut Vec<sqlparser::ast::Parens<Vec<Expr>>>> {
     match query.body.as_mut() {
@@ -79,7 +132,7 @@ fn refuse_identity(
     Ok(())
 }
 
-fn given_for_identity(column: &str) -> Error {
+pub(in crate::statement) fn given_for_identity(column: &str) -> Error {
     Error::new(
         ErrorKind::Generated,
         format!(

@@ -7,7 +7,10 @@ use sqlparser::ast::{
 };
 
 use crate::Error;
-use crate::statement::change::{Target, assignments, expression};
+use crate::catalog::Origin;
+use crate::sql::overriding::{self, Overriding};
+use crate::statement::change::{Target, assignments, expression, is_default};
+use crate::statement::insert::values::given_for_identity;
 
 /// A WHEN clause.
 pub(super) struct Clause {
@@ -75,6 +78,8 @@ fn inserted(target: &Target, insert: MergeInsertExpr) -> Result<Vec<Expr>, Error
     let described = target.table.relation.schema().columns();
     let default = || Expr::Identifier(Ident::new("DEFAULT"));
     let mut values: Vec<Expr> = described.iter().map(|_| default()).collect();
+    let overriding = overriding::in_merge(&insert);
+    let rules = target.table.rules();
     let MergeInsertKind::Values(given) = insert.kind else { return Ok(values) };
     let given = given.rows.into_iter().next().map(|row| row.content).unwrap_or_default();
     let columns = match insert.columns.as_slice() {
@@ -99,7 +104,14 @@ fn inserted(target: &Target, insert: MergeInsertExpr) -> Result<Vec<Expr>, Error
         )));
     }
     for (column, value) in columns.into_iter().zip(given) {
-        values[column] = value;
+        let origin = rules.origin(column);
+        let is_identity = matches!(origin, Origin::Identity { .. });
+        if origin.is_always() && overriding.is_none() && !is_default(&value) {
+            return Err(given_for_identity(&described[column].name));
+        }
+        if !(is_identity && overriding == Some(Overriding::User)) {
+            values[column] = value;
+        }
     }
     Ok(values)
 }

@@ -1,0 +1,28 @@
+//! What EXPLAIN says, without the line break behind each plan, which tables show as an empty line.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::DataType;
+use futures::StreamExt;
+
+use super::errors::ours;
+use crate::{Error, RowStream};
+
+/// The same rows without line breaks at the end of texts.
+pub(super) fn trimmed(rows: RowStream) -> RowStream {
+    let schema = Arc::clone(rows.schema());
+    RowStream::new(schema, rows.map(|batch| trimmed_batch(&batch?)))
+}
+
+fn trimmed_batch(batch: &RecordBatch) -> Result<RecordBatch, Error> {
+    let column = |array: &ArrayRef| match array.data_type() {
+        DataType::Utf8 => {
+            let texts = array.as_string::<i32>().iter().map(|text| text.map(|text| text.trim_end_matches('\n')));
+            Arc::new(texts.collect::<StringArray>()) as ArrayRef
+        }
+        _ => Arc::clone(array),
+    };
+    let columns = batch.columns().iter().map(column).collect();
+    RecordBatch::try_new(batch.schema(), columns).map_err(|error| ours(error.into()))
+}
