@@ -1,6 +1,8 @@
 //! Arrays of plain values in the memory of relations: in huge pages where they are large, so that looking up a key at
 //! random does not miss the translation of its address too; and recycled, so that growing faults in no new pages.
 
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 use std::sync::{Arc, PoisonError};
 
 use crate::arena::{Arena, Plain, Region};
@@ -43,29 +45,38 @@ impl Pool {
 }
 
 /// A vector that grows only when it is told to.
+///
+/// Invariant. `start` is the region's, which has room for `capacity` values; the first `length` of them have been
+/// written, and are written again only through an exclusive borrow of the array.
 pub(super) struct Array<T: Plain> {
     /// `None` without capacity.
     region: Option<Region>,
+    start: NonNull<T>,
     length: usize,
     capacity: usize,
-    values: std::marker::PhantomData<T>,
 }
+
+// SAFETY: the values lie in the region, which can be sent and shared, and are plain; the pointer is only a shortcut.
+unsafe impl<T: Plain + Send> Send for Array<T> {}
+// SAFETY: as above; what is shared is only read.
+unsafe impl<T: Plain + Sync> Sync for Array<T> {}
 
 impl<T: Plain> Array<T> {
     pub(super) const fn new() -> Array<T> {
-        Array { region: None, length: 0, capacity: 0, values: std::marker::PhantomData }
+        Array { region: None, start: NonNull::dangling(), length: 0, capacity: 0 }
     }
 
     pub(super) fn with_capacity(capacity: usize, pool: &Pool) -> Result<Array<T>, OutOfMemory> {
-        let region = Some(pool.allocate(capacity * size_of::<T>())?);
-        Ok(Array { region, capacity, ..Array::new() })
+        let region = pool.allocate(capacity * size_of::<T>())?;
+        let start = NonNull::new(region.at::<T>(0, capacity)).expect("regions have an address");
+        Ok(Array { region: Some(region), start, length: 0, capacity })
     }
 
     /// The same value many times.
     pub(super) fn filled(value: T, length: usize, pool: &Pool) -> Result<Array<T>, OutOfMemory> {
         let mut array = Array::with_capacity(length, pool)?;
         if let Some(region) = &mut array.region {
-            region.spare::<T>(0, length).fill(std::mem::MaybeUninit::new(value));
+            region.spare::<T>(0, length).fill(MaybeUninit::new(value));
         }
         array.length = length;
         Ok(array)
@@ -90,8 +101,9 @@ impl<T: Plain> Array<T> {
     /// Adds a value, for which there is room.
     #[inline]
     pub(super) fn push(&mut self, value: T) {
-        let region = self.region.as_mut().expect("room is made first");
-        region.spare::<T>(self.length, 1)[0].write(value);
+        assert!(self.length < self.capacity, "room is made first");
+        // SAFETY: the place lies within the region, and nobody else knows of it.
+        unsafe { self.start.add(self.length).write(value) };
         self.length += 1;
     }
 }
@@ -101,22 +113,15 @@ impl<T: Plain> std::ops::Deref for Array<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        match &self.region {
-            // SAFETY: the first `length` values have been written, and are written again only through an exclusive
-            // borrow of the array.
-            Some(region) => unsafe { region.values(0, self.length) },
-            None => &[],
-        }
+        // SAFETY: the invariant; without a region there are no values.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }
 
 impl<T: Plain> std::ops::DerefMut for Array<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        match &mut self.region {
-            // SAFETY: the first `length` values have been written.
-            Some(region) => unsafe { region.spare(0, self.length).assume_init_mut() },
-            None => &mut [],
-        }
+        // SAFETY: as above, and the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }

@@ -94,7 +94,10 @@ impl HashTable {
     /// The rows of a key.
     #[inline]
     pub(super) fn find(&self, key: AnyBytes<'_>) -> Found {
-        let key = Hashed::new(key);
+        self.find_hashed(Hashed::new(key))
+    }
+
+    fn find_hashed(&self, key: Hashed<'_>) -> Found {
         self.read(key.shard()).find(key)
     }
 
@@ -110,12 +113,12 @@ impl HashTable {
             for &key in hashed.iter().flatten() {
                 self.read(key.shard()).prefetch_entry(key);
             }
-            for &key in hashed.iter().flatten() {
-                self.read(key.shard()).prefetch_next_entry(key);
+            let mut founds = [const { None }; AHEAD];
+            for (found, &key) in founds.iter_mut().zip(hashed.iter().flatten()) {
+                *found = self.read(key.shard()).find_first(key);
             }
-            for &key in hashed.iter().flatten() {
-                let found = self.read(key.shard()).find(key);
-                each(found);
+            for (found, &key) in founds.into_iter().zip(hashed.iter().flatten()) {
+                each(found.unwrap_or_else(|| self.find_hashed(key)));
             }
         }
     }
@@ -167,6 +170,7 @@ impl HashTable {
         (0..SHARDS).map(|shard| self.read(shard).bytes()).sum()
     }
 
+    #[inline]
     fn read(&self, shard: usize) -> RwLockReadGuard<'_, Shard> {
         // A shard is consistent wherever a panic can occur: in `check`, which runs before anything is changed.
         self.shards[shard].0.read().unwrap_or_else(PoisonError::into_inner)

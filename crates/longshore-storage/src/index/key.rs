@@ -157,6 +157,8 @@ impl Eq for Key {}
 #[derive(Clone, Debug)]
 pub(super) struct KeyLayout {
     parts: Vec<Part>,
+    /// How many of them, from the first on, are integers of 32 bits that are never NULL.
+    integers: usize,
 }
 
 /// A column of a key.
@@ -222,13 +224,18 @@ impl KeyLayout {
                 nullable: described.nullable,
             }
         });
-        KeyLayout { parts: parts.collect() }
+        KeyLayout::of(parts.collect())
+    }
+
+    fn of(parts: Vec<Part>) -> KeyLayout {
+        let is_integer = |part: &&Part| part.physical == Physical::I32 && !part.nullable;
+        KeyLayout { integers: parts.iter().take_while(is_integer).count(), parts }
     }
 
     /// The same keys, made of columns of another relation that have the same types.
     pub(super) fn over(&self, columns: &[usize]) -> KeyLayout {
         let each = self.parts.iter().zip(columns);
-        KeyLayout { parts: each.map(|(part, &column)| Part { column, ..part.clone() }).collect() }
+        KeyLayout::of(each.map(|(part, &column)| Part { column, ..part.clone() }).collect())
     }
 
     /// The columns, in their order.
@@ -256,17 +263,34 @@ impl KeyLayout {
         if found > expected || (found < expected && !may_be_fewer) {
             return Err(KeyError::Count { expected, found });
         }
-        let mut key = Key::EMPTY;
-        for (part, &value) in self.parts.iter().zip(values) {
+        let (mut key, done) = self.encode_integers(found, |at| values[at]);
+        for (part, &value) in self.parts.iter().zip(values).skip(done) {
             part.encode(&mut key, value)?;
         }
         Ok(key)
     }
 
+    /// The key of the values before the first one, of so many, that is no INTEGER, and how many they are: no more than
+    /// fit into a short key. Most keys begin with them, and many have nothing else.
+    #[inline]
+    fn encode_integers<'v>(&self, count: usize, mut value: impl FnMut(usize) -> Datum<'v>) -> (Key, usize) {
+        const BYTES: usize = size_of::<i32>();
+        let (mut bits, mut done) = (0_u128, 0);
+        while done < count.min(self.integers).min(SHORT_BYTES / BYTES)
+            && let Datum::I32(value) = value(done)
+        {
+            bits = bits << (8 * BYTES) | u128::from(order_i32(value));
+            done += 1;
+        }
+        let length = done * BYTES;
+        let short = bits.unbounded_shl((8 * (SHORT_BYTES - length)) as u32);
+        (Key { short, length: length as u32, ..Key::EMPTY }, done)
+    }
+
     /// The key of a row, whose values are asked for by the numbers of columns.
     pub(super) fn encode_row<'v>(&self, mut value: impl FnMut(usize) -> Datum<'v>) -> Result<Key, KeyError> {
-        let mut key = Key::EMPTY;
-        for part in &self.parts {
+        let (mut key, done) = self.encode_integers(self.parts.len(), |at| value(self.parts[at].column));
+        for part in &self.parts[done..] {
             part.encode(&mut key, value(part.column))?;
         }
         Ok(key)
@@ -278,17 +302,7 @@ impl Part {
         (self.physical != Physical::View).then(|| self.physical.width() + usize::from(self.nullable))
     }
 
-    #[inline]
     fn encode(&self, key: &mut Key, value: Datum<'_>) -> Result<(), KeyError> {
-        // What most keys are made of, tested first.
-        if let (Physical::I32, Datum::I32(value), false) = (self.physical, value, self.nullable) {
-            key.push(order_i32(value).into(), 4);
-            return Ok(());
-        }
-        self.encode_any(key, value)
-    }
-
-    fn encode_any(&self, key: &mut Key, value: Datum<'_>) -> Result<(), KeyError> {
         if matches!(value, Datum::Null) {
             return self.encode_null(key);
         }

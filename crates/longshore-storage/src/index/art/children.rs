@@ -1,7 +1,7 @@
 //! The children of nodes: found, added and removed by their bytes, and gone through in order.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::node::{Header, Kind, Ref, load, store};
 use super::words::{Position, Words};
@@ -239,12 +239,19 @@ impl Words {
             let keys = sorted_keys(words, header);
             let children = &words[kind.children()..][..count];
             let before = |byte: u8| keys[..count].iter().filter(|&&key| key < byte).count();
-            let mut visit_at = |at: usize| visit(keys[at], Ref::of(load(children, at)));
+            // While one is visited, the next one is on its way.
+            let mut visit_at = |at: usize, next: Option<usize>| {
+                let next = next.and_then(|next| children.get(next)).map(|next| Ref::of(next.load(Ordering::Relaxed)));
+                if let Some(Ref::Node(at) | Ref::Leaf(at)) = next {
+                    self.prefetch(at);
+                }
+                visit(keys[at], Ref::of(load(children, at)))
+            };
             let visited = match direction {
-                Direction::Forward => (from.map_or(0, before)..count).try_for_each(&mut visit_at),
+                Direction::Forward => (from.map_or(0, before)..count).try_for_each(|at| visit_at(at, Some(at + 1))),
                 Direction::Backward => {
                     let end = from.map_or(count, |from| from.checked_add(1).map_or(count, before));
-                    (0..end).rev().try_for_each(&mut visit_at)
+                    (0..end).rev().try_for_each(|at| visit_at(at, at.checked_sub(1)))
                 }
             };
             return visited.break_value().unwrap_or(true);

@@ -17,6 +17,7 @@ use super::segment::Segment;
 use crate::arena::Arena;
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
+use crate::prefetch::prefetch;
 
 /// Words of a segment, unless the tree is small: two huge pages.
 const SEGMENT_WORDS: usize = 1 << 19;
@@ -187,6 +188,12 @@ impl Words {
     #[inline]
     pub(super) fn from(&self, at: Position) -> &[AtomicU64] {
         &self.segments[at.segment()].words()[at.offset()..]
+    }
+
+    /// Asks for what begins at a position.
+    #[inline]
+    pub(super) fn prefetch(&self, at: Position) {
+        prefetch(self.segments[at.segment()].words().as_ptr().wrapping_add(at.offset()));
     }
 
     #[inline]

@@ -119,15 +119,21 @@ impl Shard {
         }
     }
 
-    /// Asks for the entry behind the first one, which is there, unless that is the key's.
+    /// The rows of a key as far as the first entry of its chain, which is there, tells: it may be the key's, or there may
+    /// be none. `None` is where the next one has to be looked at, which is asked for.
     #[inline]
-    pub(super) fn prefetch_next_entry(&self, key: Hashed<'_>) {
-        if let Some(first) = self.first_entry(key)
-            && !matches!(key.bytes, AnyBytes::Short(ShortBytes { bits, .. }) if bits == first.key)
-            && let Some(next) = self.entries.get(first.next as usize)
+    pub(super) fn find_first(&self, key: Hashed<'_>) -> Option<Found> {
+        let Some(first) = self.first_entry(key) else { return Some(Found::default()) };
+        if let AnyBytes::Short(ShortBytes { bits, length }) = key.bytes
+            && first.key == bits
+            && first.length == length
         {
+            return Some(self.found(first));
+        }
+        if let Some(next) = self.entries.get(first.next as usize) {
             prefetch(next);
         }
+        None
     }
 
     #[inline]
@@ -138,7 +144,11 @@ impl Shard {
 
     #[inline]
     fn rows_of(&self, at: u32) -> Found {
-        let rows = self.entries[at as usize].rows;
+        self.found(&self.entries[at as usize])
+    }
+
+    #[inline]
+    fn found(&self, &Entry { rows, .. }: &Entry) -> Found {
         if rows & LIST == 0 { RowId(rows).into() } else { Found::new(self.list(rows).to_vec()) }
     }
 
@@ -248,6 +258,7 @@ impl Shard {
         self.entries[at as usize].next = std::mem::replace(&mut self.buckets[bucket], at);
     }
 
+    #[inline]
     fn bucket(&self, hash: u64) -> usize {
         hash as usize & self.buckets.len().wrapping_sub(1)
     }

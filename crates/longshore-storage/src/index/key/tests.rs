@@ -200,3 +200,46 @@ fn keys_of_chunks_are_those_of_rows() {
         assert_eq!(gathered.0.len(), rows as usize);
     }
 }
+
+#[test]
+fn keys_that_begin_with_integers_are_made_as_others() {
+    let mut random = 1_u64;
+    let mut value = || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) as i32
+    };
+    for integers in 0..=6 {
+        for rest in [&[][..], &[ColumnType::SmallInt], &[ColumnType::Text, ColumnType::Integer]] {
+            let types: Vec<_> =
+                std::iter::repeat_n(ColumnType::Integer, integers).chain(rest.iter().copied()).collect();
+            for nullable in [false, true] {
+                let layout = layout(&types.iter().map(|&column_type| (column_type, nullable)).collect::<Vec<_>>());
+                let values: Vec<Datum<'_>> = types
+                    .iter()
+                    .map(|column_type| match column_type {
+                        ColumnType::Integer => Datum::I32(value()),
+                        ColumnType::SmallInt => Datum::I16(value() as i16),
+                        _ => Datum::Text("a\0text that is long"),
+                    })
+                    .collect();
+                let mut slow = Key::EMPTY;
+                for (part, &value) in layout.parts.iter().zip(&values) {
+                    part.encode(&mut slow, value).unwrap();
+                }
+                let key = layout.encode(&values, false).unwrap();
+                assert_eq!((key.to_bytes(), key.length), (slow.to_bytes(), slow.length));
+                assert_eq!(layout.encode_row(|column| values[column]).unwrap().to_bytes(), slow.to_bytes());
+                // The first of them alone, and a value of another type that has to be converted.
+                for count in 0..values.len() {
+                    let prefix = layout.encode(&values[..count], true).unwrap().to_bytes();
+                    assert!(slow.to_bytes().starts_with(&prefix));
+                }
+                if integers > 1 {
+                    let mut converted = values.clone();
+                    converted[1] = Datum::I64(if let Datum::I32(value) = values[1] { value.into() } else { 0 });
+                    assert_eq!(layout.encode(&converted, false).unwrap().to_bytes(), slow.to_bytes());
+                }
+            }
+        }
+    }
+}
