@@ -10,9 +10,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_storage::Isolation;
+use longshore_storage::{Arena, Isolation, Memory};
 
 use super::Report;
 use crate::measure::{Amount, Case, Measured, measure, threads_of};
@@ -46,6 +48,9 @@ const TRANSACTIONS: f64 = 300e3;
 
 /// The fewest transactions of a run.
 const TRANSACTIONS_MIN: usize = 1_000;
+
+/// More bytes than a transaction adds to the database, on average.
+const TRANSACTION_BYTES: usize = 2 << 10;
 
 pub(super) fn run(settings: &Settings, warehouses: u16, report: &mut Report<'_>) -> Result<(), Failure> {
     report("tpcc", "TPC-C", &mix(settings, warehouses)?)?;
@@ -85,6 +90,13 @@ fn mix(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {
     Ok(measured)
 }
 
+/// Has so many bytes of memory wait for their use, all pages of them known to the system.
+fn have_at_hand(memory: &Arc<Memory>, bytes: usize) -> Result<(), Failure> {
+    let mut region = Arena::new(Arc::clone(memory), bytes).allocate(bytes)?;
+    region.as_uninit().fill(MaybeUninit::new(0));
+    Ok(())
+}
+
 struct Bench {
     db: Database,
     names: LastNames,
@@ -100,6 +112,8 @@ impl Bench {
     fn once(&self, case: &str, isolation: Isolation, order: Order, threads: usize) -> Result<Duration, Failure> {
         self.seed.set(self.seed.get() + 1);
         let streams = terminal::streams(self.db.sizes, threads, self.transactions, self.seed.get());
+        // As in repeated loads, what is measured is not how fast the system hands out memory.
+        have_at_hand(self.db.orders.relation.memory(), self.transactions * TRANSACTION_BYTES)?;
         let (time, tally) = terminal::run(&self.db, &self.names, &streams, isolation, order)?;
         let asked: usize = streams.iter().map(|stream| stream.inputs.len()).sum();
         if tally.committed + tally.rolled_back != asked as u64 {

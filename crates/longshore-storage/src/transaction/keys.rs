@@ -8,7 +8,7 @@
 use std::ops::{Bound, ControlFlow, RangeBounds};
 
 use super::{Transaction, TransactionError};
-use crate::chunk::hot::{HotChunk, input_of};
+use crate::chunk::hot::{HotChunk, Sight, input_of};
 use crate::datum::{Datum, RowId};
 use crate::index::{Direction, Found, Index, Key, Range};
 use crate::relation::{Relation, Table};
@@ -44,7 +44,8 @@ impl Transaction {
     }
 
     /// The rows with several keys, in the order of the keys, each as [`Transaction::find`] finds it. Whoever knows the
-    /// keys beforehand need not wait for memory for each by itself.
+    /// keys beforehand need not wait for memory for each by itself, nor for that of the columns that he is going to read or
+    /// to change: it is asked for as by [`Transaction::prefetch`].
     ///
     /// # Errors
     ///
@@ -54,6 +55,7 @@ impl Transaction {
         relation: &Relation,
         index: &Index,
         keys: impl IntoIterator<Item = [Datum<'static>; N]>,
+        columns: &[usize],
     ) -> Result<Vec<Option<RowId>>, TransactionError> {
         let table = relation.table();
         check_kept(table, index)?;
@@ -64,7 +66,17 @@ impl Transaction {
             keys.push(index.key(&values).map_err(|error| table.key_error(index, error))?);
         }
         let mut rows = Vec::with_capacity(keys.len());
-        index.find_many(&keys, |found| rows.push(found.iter().find(|&row| self.sees(relation, row))));
+        let (view, stamps) = (self.view, self.manager.stamps());
+        let is_seen = |&row: &RowId| {
+            let Some(slot) = table.slots.get(row.chunk()) else { return false };
+            let slot = slot.read();
+            let is_seen = slot.sight(row.row(), view, stamps) != Sight::Hidden;
+            if is_seen {
+                slot.prefetch(row.row(), columns);
+            }
+            is_seen
+        };
+        index.find_many(&keys, |found| rows.push(found.iter().find(is_seen)));
         Ok(rows)
     }
 

@@ -31,12 +31,8 @@ pub(in crate::workload::tpcc) fn delivery(
     let keys = orders.iter().zip(customers).map(|(&[warehouse, district, _], customer)| {
         [Datum::I32(warehouse), Datum::I32(district), Datum::I32(customer)]
     });
-    let rows = t.find_many(&table.relation, &table.key, keys)?;
-    t.prefetch(
-        &table.relation,
-        rows.iter().flatten().copied(),
-        &[table.c_balance.column(), table.c_delivery_cnt.column()],
-    );
+    let columns = [table.c_balance.column(), table.c_delivery_cnt.column()];
+    let rows = t.find_many(&table.relation, &table.key, keys, &columns)?;
     for (&order, row) in orders.iter().zip(rows) {
         let total = deliver_lines(db, t, order, at)?;
         charge(db, t, there(row, "a customer")?, total)?;
@@ -63,8 +59,9 @@ fn take_oldest(db: &Database, t: &mut Transaction, warehouse: i32, district: i32
 /// Gives orders to a carrier; says whose they are.
 fn hand_over(db: &Database, t: &mut Transaction, orders: &[[i32; 3]], carrier: i32) -> Result<Vec<i32>, Stop> {
     let table = &db.orders;
-    let rows = t.find_many(&table.relation, &table.key, orders.iter().map(|order| order.map(Datum::I32)))?;
-    t.prefetch(&table.relation, rows.iter().flatten().copied(), &[table.o_c_id.column(), table.o_carrier_id.column()]);
+    let keys = orders.iter().map(|order| order.map(Datum::I32));
+    let columns = [table.o_c_id.column(), table.o_carrier_id.column()];
+    let rows = t.find_many(&table.relation, &table.key, keys, &columns)?;
     let each = rows.into_iter().map(|row| {
         let mut row = t.edit(&table.relation, there(row, "a new order")?)?;
         row.set(table.o_carrier_id, carrier)?;

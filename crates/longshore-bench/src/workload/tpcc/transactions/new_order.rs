@@ -79,13 +79,12 @@ fn next_order(db: &Database, t: &mut Transaction, warehouse: i32, district: i32)
 /// The items of all lines and their stock, as far as they are there.
 fn look_up(db: &Database, t: &mut Transaction, order: &NewOrder, lines: &[Line]) -> Result<(Rows, Rows), Stop> {
     let table = &db.item;
-    let items = t.find_many(&table.relation, &table.key, lines.iter().map(|line| [Datum::I32(line.item)]))?;
     let columns = [table.i_price.column(), table.i_name.column(), table.i_data.column()];
-    t.prefetch(&table.relation, items.iter().flatten().copied(), &columns);
+    let keys = lines.iter().map(|line| [Datum::I32(line.item)]);
+    let items = t.find_many(&table.relation, &table.key, keys, &columns)?;
 
     let table = &db.stock;
     let keys = lines.iter().map(|line| [Datum::I32(line.supplier), Datum::I32(line.item)]);
-    let stocks = t.find_many(&table.relation, &table.key, keys)?;
     let columns = [
         table.s_quantity.column(),
         table.s_ytd.column(),
@@ -93,7 +92,7 @@ fn look_up(db: &Database, t: &mut Transaction, order: &NewOrder, lines: &[Line])
         table.dist(order.district).column(),
         table.s_data.column(),
     ];
-    t.prefetch(&table.relation, stocks.iter().flatten().copied(), &columns);
+    let stocks = t.find_many(&table.relation, &table.key, keys, &columns)?;
     Ok((items, stocks))
 }
 

@@ -34,8 +34,7 @@ pub(in crate::workload::tpcc) fn stock_level(
 
     let table = &db.stock;
     let keys = items.iter().map(|&item| [Datum::I32(warehouse), Datum::I32(item)]);
-    let rows = t.find_many(&table.relation, &table.key, keys)?;
-    t.prefetch(&table.relation, rows.iter().flatten().copied(), &[table.s_quantity.column()]);
+    let rows = t.find_many(&table.relation, &table.key, keys, &[table.s_quantity.column()])?;
     let mut low = 0;
     for row in rows {
         let mut row = t.read(&table.relation, there(row, "the stock of an item")?)?;
