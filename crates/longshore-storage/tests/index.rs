@@ -147,13 +147,15 @@ fn ranges_are_read_in_order_from_both_ends() {
             index.insert(&key, RowId(row), |_| Err(Refused::Memory)).expect("nothing is in the way");
             model.entry(key.to_bytes()).or_default().insert(RowId(row));
         }
-        for _ in 0..300 {
-            let mut end = || {
-                let values = draw(layout, &mut random);
+        for round in 0..600 {
+            let ends = [draw(layout, &mut random), draw(layout, &mut random)];
+            let mut end = |values: &[Datum<'_>]| {
                 let key = index.prefix(&values[..=random.below(values.len())]).expect("a prefix");
                 (key, random.below(5))
             };
-            let (lower, upper) = (end(), end());
+            // Every other time the ends are those of the keys that begin alike.
+            let lower = end(&ends[0]);
+            let upper = end(&ends[round % 2]);
             let bound = |(key, kind): &'_ (Key, usize)| match kind {
                 0 => Bound::Unbounded,
                 1 | 2 => Bound::Included(key.clone()),

@@ -3,6 +3,7 @@
 use std::ops::Bound;
 
 use super::Key;
+use super::key::KeyBytes;
 use crate::datum::RowId;
 
 /// Rows of the first batch: who looks for the least key of a range takes no more, and most ranges by key have no more. To
@@ -51,20 +52,21 @@ impl EndKey {
         padded.extend([0; PADDING_BYTES]);
         EndKey { padded }
     }
+}
 
+impl KeyBytes for &EndKey {
     #[inline]
-    pub(super) fn length(&self) -> usize {
+    fn length(self) -> usize {
         self.padded.len() - PADDING_BYTES
     }
 
     #[inline]
-    pub(super) fn byte(&self, at: usize) -> u8 {
+    fn byte(self, at: usize) -> u8 {
         self.padded[at]
     }
 
-    /// Eight bytes from `at` on, the first in the highest bits; zeros behind the last.
     #[inline]
-    pub(super) fn word(&self, at: usize) -> u64 {
+    fn word(self, at: usize) -> u64 {
         self.padded[at..].first_chunk().map_or(0, |eight| u64::from_be_bytes(*eight))
     }
 }

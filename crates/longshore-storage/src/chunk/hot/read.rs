@@ -148,6 +148,7 @@ impl HotChunk {
     }
 
     /// Whether a view sees that a row came to be, as far as its birth says.
+    #[inline]
     pub(super) fn is_born(&self, row: usize, view: View, stamps: &Stamps) -> bool {
         let unseen =
             |birth: &super::Birth| (birth.from..birth.to).contains(&row) && !view.sees(stamps.get(birth.stamp));
@@ -155,6 +156,7 @@ impl HotChunk {
     }
 
     /// Whether all rows have gone, for a view.
+    #[inline]
     pub(super) fn is_dead_for(&self, view: View, stamps: &Stamps) -> bool {
         self.gone || self.death.is_some_and(|death| view.sees(stamps.get(death)))
     }

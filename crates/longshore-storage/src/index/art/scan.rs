@@ -1,12 +1,13 @@
 //! Ranges of keys: a walk of the tree in either direction, between two ends that may be given by the first bytes only.
 //!
-//! Along an end the walk is *tight*: the bytes so far are those of the end, and the next byte is compared with it. Once
-//! it has left an end behind, nothing is compared any more. The key of the last row, from which the next batch goes on, is
-//! put together on the way back.
+//! The first bytes that both ends have in common lead straight down, as a lookup does. Along an end the walk is *tight*:
+//! the bytes so far are those of the end, and the next byte is compared with it. Once it has left an end behind, nothing
+//! is compared any more. The key of the last row, from which the next batch goes on, is put together on the way back.
 
 use std::ops::{Bound, ControlFlow};
 
 use super::Tree;
+use super::insert::common;
 use super::node::{Ref, Suffix};
 use super::words::{Position, Words};
 use crate::datum::RowId;
@@ -101,20 +102,47 @@ impl Tree {
             rows: into,
             key_reversed: Vec::with_capacity(KEY_BYTES_EXPECTED),
         };
-        let stand = |end: Option<End<'_>>| match end {
-            None => Stand::Free,
-            Some(end) if end.key.length() == 0 => end.met(),
-            Some(_) => Stand::Tight,
-        };
-        let stands = walk.ends.map(stand);
-        if !stands.contains(&Stand::Out) {
-            walk.visit(&self.words, self.root, 0, stands);
+        if let Some((start, depth)) = self.start(walk.ends) {
+            let stand = |end: Option<End<'_>>| match end {
+                None => Stand::Free,
+                Some(end) if end.key.length() == depth => end.met(),
+                Some(_) => Stand::Tight,
+            };
+            let stands = walk.ends.map(stand);
+            if !stands.contains(&Stand::Out) && !walk.visit(&self.words, start, depth, stands) {
+                if let Some(end) = walk.ends[0] {
+                    walk.key_reversed.extend((0..depth).rev().map(|at| end.key.byte(at)));
+                }
+            }
         }
         let mut key = walk.key_reversed;
         key.reverse();
         let rows = into.len() - rows_before;
         let last = into.last().filter(|_| rows == range.batch_rows).map(|&row| (EndKey::new(key), row));
         range.advance(last, rows);
+    }
+
+    /// The smallest part of the tree that has all rows between two ends, and how many bytes the keys have above it: those
+    /// of both ends. `None` if there are no such rows.
+    fn start(&self, ends: [Option<End<'_>>; 2]) -> Option<(Ref, usize)> {
+        let (mut at, mut depth) = (self.root, 0);
+        let [Some(first), Some(last)] = ends else { return Some((at, depth)) };
+        let shared = common(first.key, 0, last.key, 0).min(first.key.length()).min(last.key.length());
+        while let Ref::Node(node) = at {
+            let header = self.words.header(node);
+            let bytes = header.prefix_bytes();
+            if header.has_rows() || depth + bytes >= shared {
+                break;
+            }
+            let differences = self.words.prefix(node) ^ first.key.word(depth);
+            if (differences.leading_zeros() as usize) < 8 * bytes {
+                return None;
+            }
+            let child = self.words.child(node, first.key.byte(depth + bytes))?;
+            at = Ref::of(self.words.get(child));
+            depth += bytes + 1;
+        }
+        Some((at, depth))
     }
 }
 
