@@ -109,10 +109,11 @@ impl Tree {
                 Some(_) => Stand::Tight,
             };
             let stands = walk.ends.map(stand);
-            if !stands.contains(&Stand::Out) && !walk.visit(&self.words, start, depth, stands) {
-                if let Some(end) = walk.ends[0] {
-                    walk.key_reversed.extend((0..depth).rev().map(|at| end.key.byte(at)));
-                }
+            if !stands.contains(&Stand::Out)
+                && !walk.visit(&self.words, start, depth, stands)
+                && let Some(end) = walk.ends[0]
+            {
+                walk.key_reversed.extend((0..depth).rev().map(|at| end.key.byte(at)));
             }
         }
         let mut key = walk.key_reversed;
