@@ -16,12 +16,13 @@ use std::sync::{Arc, PoisonError};
 use arrow_buffer::Buffer;
 
 use crate::arena::Arena;
-use crate::chunk::{CHUNK_ROWS_MAX, Chunk};
+use crate::chunk::visible::Overlay;
+use crate::chunk::{CHUNK_ROWS_MAX, Chunk, VisibleChunk};
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
 use crate::statistics::bounds::Bounds;
 use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-use crate::transaction::{StampId, Time};
+use crate::transaction::{StampId, Stamps, Time, View};
 use crate::types::Schema;
 use crate::version::Versions;
 
@@ -79,6 +80,8 @@ pub(crate) struct HotChunk {
     closed: bool,
     /// What readers get, as long as nothing changes.
     shown: Option<Arc<Chunk>>,
+    /// What the last reader saw otherwise, as long as nobody can have changed anything ([`Slot::write`]).
+    seen: Option<(View, Arc<Overlay>)>,
     /// The relation knows that there is room in the slot.
     pub(crate) listed: bool,
 }
@@ -95,10 +98,19 @@ impl Slot {
         self.latch.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For writing, or for showing the rows to a reader.
+    /// For writing.
     #[inline]
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, HotChunk> {
-        self.latch.write().unwrap_or_else(PoisonError::into_inner)
+        let mut rows = self.latch.write().unwrap_or_else(PoisonError::into_inner);
+        if rows.seen.is_some() {
+            rows.seen = None;
+        }
+        rows
+    }
+
+    /// What a view sees of the rows; `None` if it is none.
+    pub(crate) fn show(&self, number: u32, view: View, stamps: &Stamps) -> Option<VisibleChunk> {
+        self.latch.write().unwrap_or_else(PoisonError::into_inner).show(number, view, stamps)
     }
 }
 
@@ -158,6 +170,7 @@ impl HotChunk {
             gone: false,
             closed: false,
             shown: None,
+            seen: None,
             listed: false,
         }
     }

@@ -50,8 +50,8 @@ impl fmt::Debug for VisibleChunk {
 }
 
 impl VisibleChunk {
-    pub(crate) fn new(chunk: Arc<Chunk>, slot: u32, overlay: Option<Overlay>) -> VisibleChunk {
-        VisibleChunk { chunk, slot, overlay: overlay.map(Arc::new) }
+    pub(crate) fn new(chunk: Arc<Chunk>, slot: u32, overlay: Option<Arc<Overlay>>) -> VisibleChunk {
+        VisibleChunk { chunk, slot, overlay }
     }
 
     /// The chunk, with rows and values in it that the view does not see unless [`VisibleChunk::is_clean`].

@@ -245,7 +245,7 @@ impl Table {
     /// What is visible of the rows.
     pub(crate) fn show(&self, view: View) -> Snapshot {
         let stamps = self.transactions.stamps();
-        let pieces = self.slots.iter().filter_map(|(at, slot)| slot.write().show(at as u32, view, stamps));
+        let pieces = self.slots.iter().filter_map(|(at, slot)| slot.show(at as u32, view, stamps));
         Snapshot::new(Arc::clone(&self.schema), pieces.collect())
     }
 

@@ -12,12 +12,19 @@ use crate::transaction::{Stamps, Time, View};
 use crate::version::{Change, Image, Version};
 
 impl HotChunk {
-    /// What a view sees of the rows; `None` if it is none.
-    pub(crate) fn show(&mut self, slot: u32, view: View, stamps: &Stamps) -> Option<VisibleChunk> {
+    /// As [`super::Slot::show`].
+    pub(super) fn show(&mut self, slot: u32, view: View, stamps: &Stamps) -> Option<VisibleChunk> {
         if self.rows == 0 || self.is_dead_for(view, stamps) {
             return None;
         }
-        let overlay = self.overlay(view, stamps);
+        let overlay = match &self.seen {
+            // Later commits are none that this view sees.
+            Some((seen_by, overlay)) if *seen_by == view => Some(Arc::clone(overlay)),
+            _ => self.overlay(view, stamps).map(Arc::new),
+        };
+        if let Some(overlay) = &overlay {
+            self.seen = Some((view, Arc::clone(overlay)));
+        }
         if overlay.as_ref().is_some_and(|overlay| overlay.hidden_rows() == self.rows) {
             return None;
         }
