@@ -3,6 +3,7 @@
 //!
 //! Not here: what the rows are (`tpcc/populate.rs`, `tatp/populate.rs`).
 
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use arrow_array::builder::{
@@ -11,10 +12,22 @@ use arrow_array::builder::{
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use longshore_storage::{
-    ARENA_BLOCK_BYTES, Append, Arena, CHUNK_ROWS_MAX, ColumnType, Datum, MergeKind, PartitionBuffer, Relation,
+    ARENA_BLOCK_BYTES, Append, Arena, CHUNK_ROWS_MAX, ColumnType, Datum, Memory, MergeKind, PartitionBuffer, Relation,
 };
 
 use crate::Failure;
+
+/// Has so many bytes of memory wait for their use, all pages of them known to the system: as in repeated loads, what is
+/// measured then is not how fast the system hands out memory.
+///
+/// # Errors
+///
+/// When memory is short.
+pub(super) fn have_at_hand(memory: &Arc<Memory>, bytes: usize) -> Result<(), Failure> {
+    let mut region = Arena::new(Arc::clone(memory), bytes).allocate(bytes)?;
+    region.as_uninit().fill(MaybeUninit::new(0));
+    Ok(())
+}
 
 /// Rows on their way into a relation.
 pub(super) struct Fill<'r> {

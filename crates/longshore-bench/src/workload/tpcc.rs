@@ -10,13 +10,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::mem::MaybeUninit;
-use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_storage::{Arena, Isolation, Memory};
+use longshore_storage::Isolation;
 
 use super::Report;
+use super::fill::have_at_hand;
 use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::{Failure, Settings};
 use populate::Sizes;
@@ -90,13 +89,6 @@ fn mix(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {
     Ok(measured)
 }
 
-/// Has so many bytes of memory wait for their use, all pages of them known to the system.
-fn have_at_hand(memory: &Arc<Memory>, bytes: usize) -> Result<(), Failure> {
-    let mut region = Arena::new(Arc::clone(memory), bytes).allocate(bytes)?;
-    region.as_uninit().fill(MaybeUninit::new(0));
-    Ok(())
-}
-
 struct Bench {
     db: Database,
     names: LastNames,
@@ -112,7 +104,6 @@ impl Bench {
     fn once(&self, case: &str, isolation: Isolation, order: Order, threads: usize) -> Result<Duration, Failure> {
         self.seed.set(self.seed.get() + 1);
         let streams = terminal::streams(self.db.sizes, threads, self.transactions, self.seed.get());
-        // As in repeated loads, what is measured is not how fast the system hands out memory.
         have_at_hand(self.db.orders.relation.memory(), self.transactions * TRANSACTION_BYTES)?;
         let (time, tally) = terminal::run(&self.db, &self.names, &streams, isolation, order)?;
         let asked: usize = streams.iter().map(|stream| stream.inputs.len()).sum();

@@ -8,6 +8,7 @@ use longshore_storage::{Datum, Field, Isolation, Relation, RowId, Transactions};
 
 use super::{count_of, in_transactions, row_ids, zeros};
 use crate::measure::{Amount, Case, Measured, measure};
+use crate::workload::fill::have_at_hand;
 use crate::workload::random::Random;
 use crate::{Failure, Settings};
 
@@ -82,6 +83,8 @@ impl Bench {
         let relation = &self.relation;
         let mut inserted = Vec::with_capacity(count);
         let (transactions, isolation) = (&self.transactions, Isolation::Serializable);
+        // Of integers, and twice as many while slots grow.
+        have_at_hand(relation.memory(), count * COLUMNS * size_of::<i32>() * 2)?;
         let started = Instant::now();
         match operation {
             Operation::Insert => in_transactions(transactions, isolation, &drawn, per_transaction, |t, _| {

@@ -302,7 +302,7 @@ impl HotColumn {
     #[inline]
     fn put_bytes<const WIDTH: usize>(&mut self, row: usize, bytes: [u8; WIDTH]) {
         debug_assert_eq!(WIDTH, self.physical.width());
-        assert!((row + 1) * WIDTH <= self.values.len(), "row {row} is within the room for values");
+        assert!((row + 1) * WIDTH <= self.values.len(), "the row is within the room for values");
         let start = self.values.as_ptr().wrapping_add(row * WIDTH).cast_mut();
         // SAFETY: the address lies within the buffer; nobody else reads or writes the value (invariant 1). The buffer's memory is writable: it was mapped for it.
         unsafe { start.cast::<[u8; WIDTH]>().write(bytes) };
