@@ -81,10 +81,7 @@ fn mix(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {
     let mut measured = measure(cases, settings)?;
     for case in &mut measured {
         let tally = bench.tallies.borrow().get(&case.case).copied().unwrap_or_default();
-        case.note = format!(
-            "{} committed, {} rolled back as asked, {} conflicts retried",
-            tally.committed, tally.rolled_back, tally.conflicts
-        );
+        case.note = tally.note();
     }
     Ok(measured)
 }
@@ -106,10 +103,7 @@ impl Bench {
         let streams = terminal::streams(self.db.sizes, threads, self.transactions, self.seed.get());
         have_at_hand(self.db.orders.relation.memory(), self.transactions * TRANSACTION_BYTES)?;
         let (time, tally) = terminal::run(&self.db, &self.names, &streams, isolation, order)?;
-        let asked: usize = streams.iter().map(|stream| stream.inputs.len()).sum();
-        if tally.committed + tally.rolled_back != asked as u64 {
-            return Err(format!("{tally:?} where {asked} transactions were asked for").into());
-        }
+        tally.check(&streams)?;
         let found = consistency::check(&self.db)?;
         self.totals.borrow().after(&tally.effects).check(&found)?;
         *self.totals.borrow_mut() = found;

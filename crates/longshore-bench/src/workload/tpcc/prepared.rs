@@ -64,10 +64,7 @@ pub(in crate::workload) fn run(settings: &Settings, warehouses: u16) -> Result<V
     let mut measured = measure(cases, settings)?;
     for case in &mut measured {
         let tally = bench.tallies.borrow().get(&case.case).copied().unwrap_or_default();
-        case.note = format!(
-            "{} committed, {} rolled back as asked, {} conflicts retried",
-            tally.committed, tally.rolled_back, tally.conflicts
-        );
+        case.note = tally.note();
     }
     Ok(measured)
 }
@@ -95,10 +92,7 @@ impl Bench {
             runtime.block_on(terminal(database.session(), statements, names, stream, isolation))
         })?;
         let tally = Tally::sum(&tallies);
-        let asked: usize = streams.iter().map(|stream| stream.inputs.len()).sum();
-        if tally.committed + tally.rolled_back != asked as u64 {
-            return Err(format!("{tally:?} where {asked} transactions were asked for").into());
-        }
+        tally.check(&streams)?;
         Ok((time, tally))
     }
 }

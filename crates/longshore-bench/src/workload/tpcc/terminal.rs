@@ -46,6 +46,21 @@ impl Tally {
         self.rolled_back += other.rolled_back;
         self.conflicts += other.conflicts;
     }
+
+    /// Fails unless something came of every input of the streams.
+    pub(super) fn check(&self, streams: &[Stream]) -> Result<(), Failure> {
+        let asked: usize = streams.iter().map(|stream| stream.inputs.len()).sum();
+        if self.committed + self.rolled_back != asked as u64 {
+            return Err(format!("{self:?} where {asked} transactions were asked for").into());
+        }
+        Ok(())
+    }
+
+    /// What a record says of it.
+    pub(super) fn note(&self) -> String {
+        let Self { committed, rolled_back, conflicts, .. } = self;
+        format!("{committed} committed, {rolled_back} rolled back as asked, {conflicts} conflicts retried")
+    }
 }
 
 /// How the transactions of a stream follow each other.
