@@ -62,6 +62,8 @@ pub(crate) struct Check {
     pub(crate) condition: Expr,
     /// The columns that it reads, in their order.
     pub(crate) columns: Vec<usize>,
+    /// Whether rows that were there before it have been looked at: not with NOT VALID.
+    pub(crate) is_valid: bool,
 }
 
 /// FOREIGN KEY: a row of another table that must be there.
@@ -76,6 +78,8 @@ pub(crate) struct Reference {
     pub(crate) matching: ReferenceMatch,
     pub(crate) on_delete: ReferentialAction,
     pub(crate) on_update: ReferentialAction,
+    /// Whether rows that were there before it have been looked at: not with NOT VALID.
+    pub(crate) is_valid: bool,
 }
 
 /// The origin of columns of which nothing is said.
@@ -193,14 +197,15 @@ pub(crate) fn next_of(sequence: &str) -> Result<Expr, Error> {
 }
 
 impl Check {
-    /// As CREATE TABLE says it.
+    /// As a statement says it.
     pub(crate) fn sql(&self) -> String {
-        format!("CONSTRAINT {} CHECK ({})", names::quoted(&self.name), self.condition)
+        format!("CONSTRAINT {}", self.described())
     }
 
     /// As the shell shows it.
     pub(crate) fn described(&self) -> String {
-        format!("{} CHECK ({})", names::quoted(&self.name), self.condition)
+        let not_valid = if self.is_valid { "" } else { " NOT VALID" };
+        format!("{} CHECK ({}){not_valid}", names::quoted(&self.name), self.condition)
     }
 }
 

@@ -11,7 +11,7 @@
 mod columns;
 mod constraints;
 mod draft;
-mod make;
+pub(super) mod make;
 mod references;
 mod rename;
 mod views;
@@ -93,12 +93,10 @@ fn apply(context: &Context<'_>, draft: &mut Draft, operation: AlterTableOperatio
             column_names.iter().try_for_each(|name| draft.drop_column(name, if_exists, drop_behavior))
         }
         AlterTableOperation::AlterColumn { column_name, op } => draft.alter_column(context, &column_name, op),
-        AlterTableOperation::AddConstraint { constraint, not_valid: false } => {
-            draft.add_constraint(context, &constraint)
+        AlterTableOperation::AddConstraint { constraint, not_valid } => {
+            draft.add_constraint(context, &constraint, !not_valid)
         }
-        AlterTableOperation::AddConstraint { not_valid: true, .. } => Err(Error::unsupported(
-            "ADD CONSTRAINT ... NOT VALID is not supported: a constraint holds for all rows; leave NOT VALID out",
-        )),
+        AlterTableOperation::ValidateConstraint { name } => draft.validate_constraint(&name),
         AlterTableOperation::DropConstraint { name, if_exists, drop_behavior } => {
             draft.drop_constraint(&name, if_exists, drop_behavior)
         }

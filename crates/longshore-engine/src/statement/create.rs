@@ -15,6 +15,7 @@ use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{ColumnDef, CreateTable, DataType, Query, Statement, TableConstraint};
 
 use columns::Defined;
+pub(crate) use columns::check_of;
 use keys::Keys;
 pub(crate) use keys::{Key, Role, kind_name, of_index, unused_name};
 

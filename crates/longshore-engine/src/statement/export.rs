@@ -171,7 +171,7 @@ fn schema_sql(catalog: &Catalog, entries: &[Entry]) -> String {
     }
     for entry in entries {
         if let Entry::Table(table) = entry {
-            references_sql(&mut sql, table);
+            constraints_sql(&mut sql, table);
         }
     }
     for sequence in &sequences {
@@ -240,7 +240,7 @@ fn create_table_sql(sql: &mut String, catalog: &Catalog, table: &Table) {
         let origin = rule.origin.sql(catalog, column.column_type);
         parts.push(format!("{} {}{constraint}{not_null}{origin}", names::quoted(&column.name), column.column_type));
     }
-    parts.extend(rules.checks.iter().map(Check::sql));
+    parts.extend(rules.checks.iter().filter(|check| check.is_valid).map(Check::sql));
     let mut indexes = String::new();
     for key in &rules.keys {
         let key_name = names::quoted(&key.name);
@@ -259,11 +259,12 @@ fn create_table_sql(sql: &mut String, catalog: &Catalog, table: &Table) {
     sql.push_str(&indexes);
 }
 
-/// The foreign keys of a table, for when all tables are there.
-fn references_sql(sql: &mut String, table: &Table) {
-    let columns = table.relation.schema().columns();
-    for reference in &table.rules().references {
-        let _ = writeln!(sql, "ALTER TABLE {} ADD {};", names::quoted(&table.name), reference.sql(columns));
+/// The foreign keys of a table, for when all tables are there, and checks that not all rows may pass.
+fn constraints_sql(sql: &mut String, table: &Table) {
+    let (columns, rules) = (table.relation.schema().columns(), table.rules());
+    let checks = rules.checks.iter().filter(|check| !check.is_valid).map(Check::sql);
+    for constraint in checks.chain(rules.references.iter().map(|reference| reference.sql(columns))) {
+        let _ = writeln!(sql, "ALTER TABLE {} ADD {constraint};", names::quoted(&table.name));
     }
 }
 

@@ -113,6 +113,7 @@ pub(crate) fn reference_of(
         matching,
         on_delete: key.on_delete.unwrap_or(ReferentialAction::NoAction),
         on_update: key.on_update.unwrap_or(ReferentialAction::NoAction),
+        is_valid: true,
     })
 }
 
@@ -397,6 +398,9 @@ impl Reference {
                 // Writing to a string cannot fail.
                 let _ = write!(sql, " ON {event} {action}");
             }
+        }
+        if !self.is_valid {
+            sql.push_str(" NOT VALID");
         }
         sql
     }

@@ -3,7 +3,7 @@
 //! `schema.sql` says which tables, views and sequences to make, `load.sql` which file belongs to which table. Both are
 //! SQL that a person may read, run and change, but only CREATE TABLE, CREATE INDEX, CREATE VIEW, foreign keys, what makes
 //! and sets sequences, and COPY FROM are taken here, and only files of the directory itself. What was exported obeyed its
-//! rules, so CHECK is not checked again; keys and foreign keys are. Not here: sequences (`sequences`), foreign keys
+//! rules, but a file may have been changed: keys, foreign keys and CHECK are checked again. Not here: sequences (`sequences`), foreign keys
 //! (`references`).
 
 mod references;
@@ -22,14 +22,15 @@ use crate::catalog::{Entry, Sequence, Table, View};
 use crate::sql::copy::{CopyFrom, CopySource, ImportStatement};
 use crate::sql::options::{Format, Options, Use};
 use crate::sql::{self, Parsed, names};
+use crate::statement::alter::make::validate;
 use crate::statement::create::Definition;
 use crate::statement::export::{LOAD_FILE, SCHEMA_FILE};
 use crate::statement::{Context, blocking, copy, create, refuse, view};
 use crate::{Error, ErrorKind, Outcome, Report};
 
 /// What may stand in `schema.sql`.
-const TAKEN: &str = "CREATE TABLE, CREATE INDEX, CREATE VIEW, ALTER TABLE ... ADD CONSTRAINT ... FOREIGN KEY, CREATE \
-                     SEQUENCE, ALTER SEQUENCE and SELECT setval";
+const TAKEN: &str = "CREATE TABLE, CREATE INDEX, CREATE VIEW, ALTER TABLE ... ADD CONSTRAINT ... FOREIGN KEY or CHECK, \
+                     CREATE SEQUENCE, ALTER SEQUENCE and SELECT setval";
 
 pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -> Result<Outcome, Error> {
     let started = Instant::now();
@@ -62,6 +63,7 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
         tables.insert(table.name.clone(), Arc::new(table));
     }
     references::bind(context, &tables).await?;
+    check(context, &tables).await?;
     let mut entries: Vec<Entry> = tables.into_values().map(Entry::Table).collect();
     entries.extend(views.into_values().map(|view| Entry::View(Arc::new(view))));
     catalog.change(|taken| {
@@ -74,6 +76,18 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
     })?;
     report.seconds = started.elapsed().as_secs_f64();
     Ok(Outcome::Done { tag: "IMPORT DATABASE".to_owned(), report, notice: None })
+}
+
+/// Looks whether all rows pass the checks of their tables.
+async fn check(context: &Context<'_>, tables: &BTreeMap<String, Arc<Table>>) -> Result<(), Error> {
+    // Begun behind the loads, it sees their rows.
+    let look = context.work.beside(&context.database.transactions, None);
+    for table in tables.values() {
+        for check in table.rules().checks.iter().filter(|check| check.is_valid) {
+            Box::pin(validate(context, table, check, &look)).await?;
+        }
+    }
+    Ok(())
 }
 
 fn check_free(existing: Option<Entry>) -> Result<(), Error> {

@@ -4,15 +4,21 @@ use sqlparser::ast::{DropBehavior, Ident, TableConstraint};
 
 use super::draft::{Draft, DraftCheck, DraftKey};
 use super::references::DraftReference;
-use crate::Error;
 use crate::catalog::Rules;
 use crate::sql::names;
 use crate::statement::create::unused_name;
 use crate::statement::index::owner;
 use crate::statement::{Context, Role};
+use crate::{Error, ErrorKind};
 
 impl Draft {
-    pub(super) fn add_constraint(&mut self, context: &Context<'_>, constraint: &TableConstraint) -> Result<(), Error> {
+    /// Adds a constraint; unless it `is_valid`, rows that are there are not looked at.
+    pub(super) fn add_constraint(
+        &mut self,
+        context: &Context<'_>,
+        constraint: &TableConstraint,
+        is_valid: bool,
+    ) -> Result<(), Error> {
         let given = match constraint {
             TableConstraint::PrimaryKey(key) => &key.name,
             TableConstraint::Unique(key) => &key.name,
@@ -20,8 +26,41 @@ impl Draft {
             TableConstraint::ForeignKey(key) => &key.name,
             other => return Err(Error::unsupported(format!("ALTER TABLE ... ADD {other} is not supported"))),
         };
-        let defined = self.defined(context, &[], std::slice::from_ref(constraint))?;
-        self.take_constraints(context, defined.rules, given.iter())
+        if !is_valid && !matches!(constraint, TableConstraint::Check(_) | TableConstraint::ForeignKey(_)) {
+            return Err(Error::unsupported(
+                "PRIMARY KEY and UNIQUE constraints cannot be marked NOT VALID: an index has all rows; leave NOT VALID out",
+            ));
+        }
+        let mut rules = self.defined(context, &[], std::slice::from_ref(constraint))?.rules;
+        rules.checks.iter_mut().for_each(|check| check.is_valid = is_valid);
+        rules.references.iter_mut().for_each(|reference| reference.is_valid = is_valid);
+        self.take_constraints(context, rules, given.iter())
+    }
+
+    /// Has all rows looked at by a constraint that was NOT VALID.
+    pub(super) fn validate_constraint(&mut self, ident: &Ident) -> Result<(), Error> {
+        let name = names::identifier(ident)?;
+        if let Some(check) = self.checks.iter_mut().find(|check| check.check.name == name) {
+            check.is_new |= !check.check.is_valid;
+            check.check.is_valid = true;
+            return Ok(());
+        }
+        if let Some(own) = self.references.iter_mut().find(|own| own.reference.name == name) {
+            own.is_trusted &= own.reference.is_valid;
+            own.reference.is_valid = true;
+            return Ok(());
+        }
+        let of_column = self.columns.iter().any(|column| column.rule.not_null.as_ref() == Some(&name));
+        if of_column || self.has_constraint(&name) {
+            return Err(Error::new(
+                ErrorKind::WrongObject,
+                format!(
+                    "constraint {name} of table {} is no foreign key or check, which alone can be validated",
+                    self.name
+                ),
+            ));
+        }
+        Err(Error::not_found(format!("constraint {name} of table {} does not exist", self.name)))
     }
 
     /// Takes in the constraints of rules, of columns of the same numbers. Of their names some are `given`, and must be

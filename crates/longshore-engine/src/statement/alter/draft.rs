@@ -142,6 +142,7 @@ impl Draft {
             name: check.name.clone(),
             condition: check.condition.clone(),
             columns: renumber(&check.columns),
+            is_valid: check.is_valid,
         });
         let references = self.references.iter().map(|DraftReference { reference, .. }| Reference {
             columns: renumber(&reference.columns),

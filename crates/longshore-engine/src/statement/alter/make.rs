@@ -36,7 +36,7 @@ pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(
     add_keys(context, &draft, &relation).await?;
     let seen = Table::altered(&before, &draft.name, Arc::clone(&relation), draft.rules());
     let as_altered = context.work.beside(&context.database.transactions, Some(Arc::clone(&seen)));
-    for check in draft.checks.iter().filter(|check| check.is_new) {
+    for check in draft.checks.iter().filter(|check| check.is_new && check.check.is_valid) {
         validate(context, &seen, &check.check, &as_altered).await?;
     }
     let views = views::dependents(context, &draft, &look, &as_altered).await?;
@@ -149,7 +149,12 @@ async fn add_keys(context: &Context<'_>, draft: &Draft, relation: &Arc<Relation>
 }
 
 /// Looks whether all rows are as a check wants them.
-async fn validate(context: &Context<'_>, table: &Table, check: &Check, work: &Arc<Work>) -> Result<(), Error> {
+pub(in crate::statement) async fn validate(
+    context: &Context<'_>,
+    table: &Table,
+    check: &Check,
+    work: &Arc<Work>,
+) -> Result<(), Error> {
     let mut statement = rows_of(&table.name)?;
     let condition = Box::new(Expr::Nested(Box::new(check.condition.clone())));
     select_of(&mut statement)?.selection = Some(Expr::UnaryOp { op: UnaryOperator::Not, expr: condition });

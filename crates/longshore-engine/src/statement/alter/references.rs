@@ -22,7 +22,7 @@ use crate::{Error, ErrorKind};
 /// A foreign key of the table; its columns have the numbers of the draft.
 pub(super) struct DraftReference {
     pub(super) reference: Reference,
-    is_trusted: bool,
+    pub(super) is_trusted: bool,
     /// The other table that it refers to, once that is known.
     parent: Option<Arc<Table>>,
 }
@@ -212,7 +212,7 @@ pub(super) async fn bind(context: &Context<'_>, draft: &Draft, after: &Arc<Table
             reference: reference.clone(),
             parent: Arc::clone(own.parent.as_ref().unwrap_or(after)),
             defaults: defaults.clone(),
-            is_trusted: own.is_trusted,
+            is_trusted: own.is_trusted || !reference.is_valid,
         });
     }
     for Referring { table, reference, is_trusted, is_dropped } in &draft.referring {
@@ -224,7 +224,7 @@ pub(super) async fn bind(context: &Context<'_>, draft: &Draft, after: &Arc<Table
             reference: reference.clone(),
             parent: Arc::clone(after),
             defaults: foreign::defaults(context, table.relation.schema().columns(), &table.rules())?,
-            is_trusted: *is_trusted,
+            is_trusted: *is_trusted || !reference.is_valid,
         });
     }
     if tasks.is_empty() {

@@ -212,5 +212,5 @@ pub(crate) fn check_of(
         };
         unused_name(&name, |name| rules.has_constraint(name))
     };
-    Ok(Check { name, condition: check.expr.as_ref().clone(), columns: read })
+    Ok(Check { name, condition: check.expr.as_ref().clone(), columns: read, is_valid: true })
 }

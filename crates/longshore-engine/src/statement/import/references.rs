@@ -1,5 +1,5 @@
-//! The foreign keys of an import: read behind the tables, and checked when all rows are there, since a file may have been
-//! changed.
+//! The foreign keys of an import, and checks that are NOT VALID: read behind the tables. All but those that are NOT VALID
+//! are held against all rows when these are there, since a file may have been changed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,28 +8,34 @@ use sqlparser::ast::{AlterTable, AlterTableOperation, TableConstraint};
 
 use super::Schemas;
 use crate::Error;
-use crate::catalog::Table;
+use crate::catalog::{Check, Reference, Table};
 use crate::sql::names;
+use crate::statement::create::check_of;
 use crate::statement::{Context, blocking, foreign};
 
-/// Adds the foreign keys that `ALTER TABLE ... ADD CONSTRAINT ... FOREIGN KEY` names to those of a table made so far.
+/// Adds what `ALTER TABLE ... ADD CONSTRAINT` says to a table made so far.
 pub(super) fn add(schemas: &mut Schemas, alter: &AlterTable) -> Result<(), Error> {
     let name = names::relation(&alter.name)?;
     let definition = schemas.get_mut(&name).ok_or_else(|| Error::not_found(format!("table {name} does not exist")))?;
     for operation in &alter.operations {
-        let AlterTableOperation::AddConstraint { constraint: TableConstraint::ForeignKey(key), not_valid: false } =
-            operation
-        else {
-            return Err(Error::unsupported(format!(
-                "ALTER TABLE {name} {operation} does not belong here; only ADD CONSTRAINT ... FOREIGN KEY does"
-            )));
-        };
-        let rules = &mut definition.rules;
-        let own_name = key.name.as_ref();
-        let columns = definition.schema.columns();
-        let reference =
-            foreign::reference_of(&name, columns, own_name, &key.columns, key, |name| rules.has_constraint(name))?;
-        rules.references.push(reference);
+        let (rules, columns) = (&mut definition.rules, definition.schema.columns());
+        match operation {
+            AlterTableOperation::AddConstraint { constraint: TableConstraint::ForeignKey(key), not_valid } => {
+                let is_taken = |name: &str| rules.has_constraint(name);
+                let reference = foreign::reference_of(&name, columns, key.name.as_ref(), &key.columns, key, is_taken)?;
+                rules.references.push(Reference { is_valid: !not_valid, ..reference });
+            }
+            AlterTableOperation::AddConstraint { constraint: TableConstraint::Check(check), not_valid } => {
+                let check = check_of(&name, columns, check.name.as_ref(), check, rules)?;
+                rules.add_check(Check { is_valid: !not_valid, ..check });
+            }
+            _ => {
+                return Err(Error::unsupported(format!(
+                    "ALTER TABLE {name} {operation} does not belong here; only ADD CONSTRAINT ... FOREIGN KEY and \
+                     CHECK do"
+                )));
+            }
+        }
     }
     Ok(())
 }
@@ -54,7 +60,7 @@ pub(super) fn resolve(schemas: &mut Schemas) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lets the tables obey their foreign keys, which all rows are checked by.
+/// Lets the tables obey their foreign keys, which all rows are checked by but for those that are NOT VALID.
 pub(super) async fn bind(context: &Context<'_>, tables: &BTreeMap<String, Arc<Table>>) -> Result<(), Error> {
     for table in tables.values() {
         let rules = table.rules();
@@ -62,7 +68,7 @@ pub(super) async fn bind(context: &Context<'_>, tables: &BTreeMap<String, Arc<Ta
         for reference in rules.references.iter().cloned() {
             let parent = tables.get(&reference.table).ok_or_else(|| foreign::no_table(&reference.table))?;
             let (table, parent, defaults) = (Arc::clone(table), Arc::clone(parent), defaults.clone());
-            let is_trusted = false;
+            let is_trusted = !reference.is_valid;
             blocking::run(context.control, move |_| {
                 foreign::bind(&table, &reference, &parent, defaults, is_trusted).map(drop)
             })
