@@ -113,6 +113,12 @@ impl Index {
         Ok(shared)
     }
 
+    /// The rows that have the key of a row of a chunk; none if NULL is part of it.
+    pub(crate) fn find_stored(&self, chunk: &Chunk, row: usize) -> Found {
+        let key = self.layout.key_of_stored(chunk, row);
+        if key.has_null() { Found::default() } else { self.find(&key) }
+    }
+
     /// The values of a key of a row of a chunk, as they are shown in messages.
     pub(crate) fn describe_row(&self, chunk: &Chunk, row: usize) -> String {
         self.describe(&self.layout.key_of_stored(chunk, row))

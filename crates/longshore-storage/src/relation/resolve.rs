@@ -1,10 +1,10 @@
 //! Makes an append part of a transaction although keys of it are there already: rows are left out, or take the place of
 //! others.
 //!
-//! Nothing is looked for until an index has met a key twice: an append without duplicates is what it always is. Then all
-//! keys that are shared are found in parallel, what becomes of their rows is decided in the order of the append, chunks
-//! that lose rows are copied without them, and the append is made anew. Keys that others insert meanwhile are conflicts, as
-//! for any insert.
+//! But for a few rows, nothing is looked for until an index has met a key twice: an append without duplicates is what it
+//! always is. Then all keys that are shared are found in parallel, what becomes of their rows is decided in the order of
+//! the append, chunks that lose rows are copied without them, and the append is made anew. Keys that others insert
+//! meanwhile are conflicts, as for any insert.
 
 use std::sync::{Arc, PoisonError};
 
@@ -23,6 +23,9 @@ use crate::index::{Index, Numbered, SharedKeys, Uniqueness, firsts};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, thread};
 use crate::transaction::{AppendedPair, Holder, Transaction, TransactionError};
+
+/// Rows of a chunk that are looked up before all are tried.
+const PROBES_PER_CHUNK: usize = 4;
 
 /// Keys that were found in the relation and are logged one by one, at most.
 const KEYS_LOGGED_MAX: usize = 1000;
@@ -144,16 +147,16 @@ fn commit<E: From<TransactionError>>(
         return Ok(Merged { inserted, ..Merged::default() });
     }
     let chunks = ready.chunks();
-    if !ready.has_duplicates() {
+    let firsts = firsts(&chunks);
+    let rows = Numbered { chunks: &chunks, firsts: &firsts };
+    let resolve = Resolve { table, arbiters: &arbiters, rows };
+    if !ready.has_duplicates() && !resolve.meets_soon(transaction) {
         match ready.append_to(table, transaction) {
             Ok(()) => return Ok(Merged { inserted, ..Merged::default() }),
             Err(TransactionError::Duplicate { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    let firsts = firsts(&chunks);
-    let rows = Numbered { chunks: &chunks, firsts: &firsts };
-    let resolve = Resolve { table, arbiters: &arbiters, rows };
     let decision = resolve.decide(transaction, &on.action)?;
     let (relation, action) = (table.name(), &on.action);
     tell(&Clashes { relation, decision: &decision, action, indexes: &arbiters, numbered: rows })?;
@@ -184,6 +187,18 @@ struct Resolve<'a> {
 }
 
 impl Resolve<'_> {
+    /// Whether a few rows have keys already that are there. An append of which many do would enter all its rows into the
+    /// indexes and then take them out again, which costs more than all that follows.
+    fn meets_soon(&self, transaction: &Transaction) -> bool {
+        let view = transaction.view();
+        let is_taken = |row: RowId| self.table.standing(row, view) == Standing::Taken;
+        let meets = |chunk: &Arc<Chunk>, row| {
+            self.arbiters.iter().any(|index| index.rows() > 0 && index.find_stored(chunk, row).iter().any(is_taken))
+        };
+        let step = |chunk: &Chunk| chunk.rows().div_ceil(PROBES_PER_CHUNK).max(1);
+        self.rows.chunks.iter().any(|chunk| (0..chunk.rows()).step_by(step(chunk)).any(|row| meets(chunk, row)))
+    }
+
     fn decide(&self, transaction: &Transaction, action: &ConflictAction) -> Result<Decision, TransactionError> {
         let view = transaction.view();
         let is_in_the_way = |row: RowId| match self.table.standing(row, view) {
