@@ -83,6 +83,11 @@ impl Dialect for LongshoreDialect {
         POSTGRESQL.is_custom_operator_part(character)
     }
 
+    /// ON is no name of a column, unless AS stands before it: `INSERT INTO t SELECT 1 ON CONFLICT DO NOTHING`.
+    fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
+        !matches!(keyword, Keyword::ON | Keyword::RETURNING) && POSTGRESQL.is_column_alias(keyword, parser)
+    }
+
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
         POSTGRESQL.get_next_precedence(parser)
     }
