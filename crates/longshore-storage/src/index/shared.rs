@@ -61,18 +61,36 @@ pub(crate) fn firsts(chunks: &[Arc<Chunk>]) -> Vec<u64> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     hash: u64,
-    /// The number of the row; with the lowest bit set if the index has rows of this key.
+    /// The number of the row.
     row: u64,
+    /// Who has its key in the index. It was looked for when the key was hashed: keys of neighbours are often near each
+    /// other in a tree, and those of neighbouring hashes never are.
+    holder: Option<RowId>,
 }
-
-/// The rows of a key in order, and who has it in the index.
-type Keyed = (Vec<u64>, Option<RowId>);
 
 /// Some rows with the same key.
 struct Same {
     key: Key,
     rows: Vec<u64>,
-    is_known: bool,
+    holder: Option<RowId>,
+}
+
+impl SharedKeys {
+    /// Adds a key that some rows have, unless it is one row's alone.
+    fn add(&mut self, rows: &[u64], holder: Option<RowId>) {
+        if rows.len() > 1 || holder.is_some() {
+            let key = self.holders.len() as u32;
+            self.holders.push(holder);
+            self.rows.extend(rows.iter().map(|&row| (row, key)));
+        }
+    }
+
+    /// Adds other keys.
+    fn append(&mut self, other: SharedKeys) {
+        let before = self.holders.len() as u32;
+        self.holders.extend(other.holders);
+        self.rows.extend(other.rows.into_iter().map(|(row, key)| (row, before + key)));
+    }
 }
 
 impl Index {
@@ -86,28 +104,25 @@ impl Index {
     ) -> Result<SharedKeys, E> {
         let workers = vec![(); threads.clamp(1, numbered.chunks.len().max(1))];
         let next = AtomicUsize::new(0);
-        let hashed: Vec<Hash<'_>> =
-            on_threads(&workers, |()| self.hash_chunks(numbered, &next)).into_iter().collect::<Result<_, _>>()?;
+        let hash = || self.hash_chunks(numbered, &next, &is_in_the_way);
+        let hashed: Vec<_> = on_threads(&workers, |()| hash()).into_iter().collect::<Result<_, E>>()?;
         let next = AtomicUsize::new(0);
         let compared = on_threads(&workers, |()| {
             let mut compared = Vec::new();
             loop {
                 let part = next.fetch_add(1, Ordering::Relaxed);
                 if part >= PARTS {
-                    return Ok(compared);
+                    return compared;
                 }
                 let entries = hashed.iter().flat_map(|hash| hash.parts[part].iter().copied()).collect();
-                compared.push((part, self.compare(entries, numbered, &is_in_the_way)?));
+                compared.push((part, self.compare(entries, numbered)));
             }
         });
-        let compared: Vec<Vec<_>> = compared.into_iter().collect::<Result<_, E>>()?;
         let mut parts: Vec<_> = compared.into_iter().flatten().collect();
         parts.sort_unstable_by_key(|(part, _)| *part);
         let mut shared = SharedKeys::default();
-        for (rows, holder) in parts.into_iter().flat_map(|(_, keys)| keys) {
-            let key = shared.holders.len() as u32;
-            shared.holders.push(holder);
-            shared.rows.extend(rows.into_iter().map(|row| (row, key)));
+        for (_, keys) in parts {
+            shared.append(keys);
         }
         shared.rows.sort_unstable();
         Ok(shared)
@@ -124,12 +139,18 @@ impl Index {
         self.describe(&self.layout.key_of_stored(chunk, row))
     }
 
-    fn hash_chunks<'i>(&'i self, numbered: Numbered<'_>, next: &AtomicUsize) -> Result<Hash<'i>, OutOfMemory> {
+    fn hash_chunks<'i, E: From<OutOfMemory>, F: Fn(RowId) -> Result<bool, E>>(
+        &'i self,
+        numbered: Numbered<'_>,
+        next: &AtomicUsize,
+        is_in_the_way: &'i F,
+    ) -> Result<Hash<'i, F>, E> {
         let mut sink = Hash {
             parts: vec![Vec::new(); PARTS],
             first: 0,
             reserved: Reservation::new(&self.memory),
             known: (self.rows() > 0).then_some(self),
+            is_in_the_way,
         };
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
@@ -140,44 +161,29 @@ impl Index {
         }
     }
 
-    /// The shared keys of some rows: the rows of each in order, and who has it in the index.
-    fn compare<E>(
-        &self,
-        mut entries: Vec<Entry>,
-        numbered: Numbered<'_>,
-        is_in_the_way: &impl Fn(RowId) -> Result<bool, E>,
-    ) -> Result<Vec<Keyed>, E> {
+    /// The shared keys of some rows.
+    fn compare(&self, mut entries: Vec<Entry>, numbered: Numbered<'_>) -> SharedKeys {
         entries.sort_unstable();
-        let mut shared = Vec::new();
+        let mut shared = SharedKeys::default();
         for alike in entries.chunk_by(|a, b| a.hash == b.hash) {
-            if alike.len() == 1 && alike[0].row & 1 == 0 {
+            if let [Entry { row, holder, .. }] = alike {
+                shared.add(&[*row], *holder);
                 continue;
             }
             let mut keys: Vec<Same> = Vec::new();
-            for entry in alike {
-                let (row, is_known) = (entry.row >> 1, entry.row & 1 == 1);
+            for &Entry { row, holder, .. } in alike {
                 let (chunk, at) = numbered.place(row);
                 let key = self.layout.key_of_stored(&**chunk, at);
                 match keys.iter_mut().find(|same| same.key == key) {
                     Some(same) => same.rows.push(row),
-                    None => keys.push(Same { key, rows: vec![row], is_known }),
+                    None => keys.push(Same { key, rows: vec![row], holder }),
                 }
             }
-            for Same { key, rows, is_known } in keys {
-                let mut holder = None;
-                if is_known {
-                    for row in self.find(&key).iter() {
-                        if is_in_the_way(row)? {
-                            holder = Some(row);
-                        }
-                    }
-                }
-                if rows.len() > 1 || holder.is_some() {
-                    shared.push((rows, holder));
-                }
+            for Same { rows, holder, .. } in keys {
+                shared.add(&rows, holder);
             }
         }
-        Ok(shared)
+        shared
     }
 
     fn find_bytes(&self, key: AnyBytes<'_>) -> Found {
@@ -188,26 +194,35 @@ impl Index {
     }
 }
 
-/// Hashes keys.
-struct Hash<'i> {
+/// Hashes keys, and looks for who has them.
+struct Hash<'i, F> {
     parts: Vec<Vec<Entry>>,
     /// The number of the first row of the chunk.
     first: u64,
     reserved: Reservation,
     /// The index, if it has rows.
     known: Option<&'i Index>,
+    is_in_the_way: &'i F,
 }
 
-impl KeySink for Hash<'_> {
-    type Error = OutOfMemory;
+impl<E: From<OutOfMemory>, F: Fn(RowId) -> Result<bool, E>> KeySink for Hash<'_, F> {
+    type Error = E;
 
-    fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), OutOfMemory> {
-        if !has_null {
-            let hash = hash_of(key.any());
-            let is_known = self.known.is_some_and(|index| !index.find_bytes(key.any()).is_empty());
-            let row = (self.first + row as u64) << 1 | u64::from(is_known);
-            self.parts[(hash >> (u64::BITS - PART_BITS)) as usize].push(Entry { hash, row });
+    fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), E> {
+        if has_null {
+            return Ok(());
         }
+        let mut holder = None;
+        if let Some(index) = self.known {
+            for row in index.find_bytes(key.any()).iter() {
+                if (self.is_in_the_way)(row)? {
+                    holder = Some(row);
+                }
+            }
+        }
+        let hash = hash_of(key.any());
+        let entry = Entry { hash, row: self.first + row as u64, holder };
+        self.parts[(hash >> (u64::BITS - PART_BITS)) as usize].push(entry);
         Ok(())
     }
 }
