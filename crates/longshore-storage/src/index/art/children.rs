@@ -166,14 +166,10 @@ impl Words {
     fn resize(&mut self, node: Position, kind: Kind) -> Position {
         let header = self.header(node);
         let new = self.new_node(kind, self.prefix(node), header.prefix_bytes(), header.has_rows());
-        let mut from = 0;
-        while let Some((byte, slot)) = self.first_child(node, from) {
-            self.put_child(new, byte, Ref::of(self.get(slot)));
-            if byte == u8::MAX {
-                break;
-            }
-            from = byte + 1;
-        }
+        self.go_through(node, None, Direction::Forward, |byte, child| {
+            self.put_child(new, byte, child);
+            ControlFlow::Continue(())
+        });
         self.free_node(node);
         new
     }
