@@ -266,11 +266,13 @@ impl Region {
         self.start.as_ptr().wrapping_add(from * size_of::<T>()).cast()
     }
 
-    /// The first `bytes` as an Arrow buffer that keeps the block alive.
+    /// The first `bytes` as an Arrow buffer that keeps the block alive. They are initialised (`Mapping`); those that were
+    /// not written hold anything, and something else from one moment to the next.
     ///
     /// # Safety
     ///
-    /// They have been written, and are never written again.
+    /// What somebody can read through the buffer, its clones and its slices is not written meanwhile: neither through the
+    /// region, nor at the address of the buffer.
     pub(crate) unsafe fn buffer(&self, bytes: usize) -> Buffer {
         assert!(bytes <= self.bytes, "within the region");
         // SAFETY: the block, which the buffer holds on to, keeps the bytes mapped; the caller promises the rest.

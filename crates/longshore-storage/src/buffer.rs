@@ -20,6 +20,7 @@ use crate::types::{Physical, Schema};
 
 mod batch;
 mod reject;
+mod texts;
 mod uuid;
 
 pub(crate) use uuid::{UUID_BYTES, canonical as canonical_uuid};
@@ -237,7 +238,8 @@ impl PartitionBuffer {
     /// Since the last call of [`PartitionBuffer::spare`], for at least as many rows:
     /// - every value of these rows has been written; booleans are 0 or 1;
     /// - views are valid: those of up to 12 bytes hold them inline, padded with zeros, others have a prefix, data buffer
-    ///   0 and a range within the first `heap_used` bytes of the heap; of a text column they are UTF-8;
+    ///   0 and a range within the first `heap_used` bytes of the heap; of a text column they are UTF-8, or the buffer is
+    ///   asked by [`PartitionBuffer::are_texts`] before anything else is done with it, and dropped if they are not;
     /// - what views refer to in the heap has been written;
     /// - as many validity bits of a column have been cleared as `nulls` says, all of them of these rows.
     ///
@@ -332,7 +334,7 @@ impl Stored for PartitionBuffer {
     }
 
     fn heap(&self) -> &[u8] {
-        // SAFETY: mapped memory is always initialised, and what is filled is not written again.
+        // SAFETY: `advance` was told that what is filled was written; who writes more has the buffer for himself.
         unsafe { self.heap.values::<u8>(0, self.heap_used) }
     }
 }

@@ -14,7 +14,9 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use crate::statistics::ColumnStatistics;
+use crate::typed::Input;
 use crate::types::{Physical, Schema};
+use crate::view;
 
 mod array;
 pub(crate) mod hot;
@@ -38,6 +40,31 @@ pub(crate) trait Stored {
 
     /// The texts that are too long for a view.
     fn heap(&self) -> &[u8];
+}
+
+/// A stored value, as one that may be written.
+pub(crate) fn stored_value(rows: &impl Stored, row: usize, column: usize) -> Input<'static> {
+    if rows.validity(column).is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0) {
+        return Input::Null;
+    }
+    match rows.values(column) {
+        Values::U8(values) => Input::Bits(values[row].into()),
+        Values::I16(values) => Input::Bits(values[row] as u128),
+        Values::I32(values) => Input::Bits(values[row] as u128),
+        Values::I64(values) => Input::Bits(values[row] as u128),
+        Values::I128(values) => Input::Bits(values[row] as u128),
+        Values::F32(values) => Input::Bits(values[row].to_bits().into()),
+        Values::F64(values) => Input::Bits(values[row].to_bits().into()),
+        Values::Views(values) => {
+            let (view, length) = (values[row], view::length(values[row]));
+            let text = if length > view::INLINE_BYTES_MAX {
+                rows.heap()[view::offset(view)..][..length].to_vec()
+            } else {
+                view.to_le_bytes()[4..4 + length].to_vec()
+            };
+            Input::Text(text.into())
+        }
+    }
 }
 
 impl Stored for Chunk {

@@ -19,7 +19,7 @@ use crate::OutOfMemory;
 use crate::datum::{Datum, RowId};
 use crate::memory::Memory;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::sync::{Rank, Ranked, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::types::Schema;
 
 mod array;
@@ -35,6 +35,7 @@ mod range;
 mod shared;
 
 use art::Tree;
+pub(crate) use bulk::IsCancelled;
 pub use bulk::{BulkError, Source};
 pub(crate) use foreign::{ForeignLayout, Recent, Referred, ReferredBytes};
 pub use found::Found;
@@ -324,11 +325,19 @@ impl Index {
     }
 }
 
-fn read<T>(latched: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+/// A part of an index, for reading.
+type IndexRead<'a, T> = Ranked<RwLockReadGuard<'a, T>>;
+
+/// A part of an index, for writing.
+type IndexWrite<'a, T> = Ranked<RwLockWriteGuard<'a, T>>;
+
+#[track_caller]
+fn read<T>(latched: &RwLock<T>) -> IndexRead<'_, T> {
     // Consistent wherever a panic can occur: in a caller's check, which runs before anything is changed, or behind that.
-    latched.read().unwrap_or_else(PoisonError::into_inner)
+    Ranked::take(Rank::Index, latched, |latched| latched.read().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn write<T>(latched: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    latched.write().unwrap_or_else(PoisonError::into_inner)
+#[track_caller]
+fn write<T>(latched: &RwLock<T>) -> IndexWrite<'_, T> {
+    Ranked::take(Rank::Index, latched, |latched| latched.write().unwrap_or_else(PoisonError::into_inner))
 }

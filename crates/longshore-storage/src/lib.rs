@@ -41,6 +41,7 @@ pub use relation::{
     OnConflict, ReferenceAction, ReferenceMatch, ReferenceRules, Relation, Snapshot,
 };
 pub use statistics::{ColumnStatistics, Value};
+pub use sync::locks_held;
 pub use transaction::{
     ActedOn, AppendedPair, CommitError, ConflictKind, ForeignKeyError, ForeignKeyProblem, Holder, Isolation,
     ReferenceChecks, RowEdit, RowRead, Savepoint, Time, Transaction, TransactionError, Transactions, View,

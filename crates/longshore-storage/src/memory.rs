@@ -95,6 +95,11 @@ impl Memory {
         self.limit
     }
 
+    /// What the machine has, if the system tells.
+    pub(crate) fn machine_bytes() -> Option<usize> {
+        mapping::machine_bytes()
+    }
+
     /// A mapping of at least `bytes`, and of no more than it takes to have whole pages.
     pub(crate) fn map(&self, bytes: usize) -> Result<Mapping, OutOfMemory> {
         if bytes > isize::MAX as usize / 4 {

@@ -28,6 +28,7 @@
 //! Not here: several relations, names of tables, views (the engine's EXPORT and IMPORT).
 
 mod block;
+mod bounds;
 mod column;
 mod directory;
 mod error;

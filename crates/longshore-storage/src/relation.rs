@@ -39,7 +39,7 @@ pub use alter::{Alteration, KeptIndex, NewColumn};
 pub use append::Append;
 pub(crate) use beside::Beside;
 pub use conflict::{Clash, ConflictAction, Merged, OnConflict};
-pub(crate) use indexes::threads;
+pub(crate) use indexes::{IndexList, threads};
 pub use references::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules};
 pub use resolve::Clashes;
 pub use snapshot::Snapshot;
@@ -66,7 +66,7 @@ impl fmt::Debug for Relation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Relation")
             .field("schema", self.schema())
-            .field("slots", &self.table.slots.len())
+            .field("slots", &self.table.slots.places())
             .finish_non_exhaustive()
     }
 }
@@ -183,9 +183,13 @@ impl Relation {
 
     /// Removes all rows, whoever works on them: transactions under way lose what they have written to it, too.
     /// Snapshots already taken keep theirs. [`crate::Transaction::truncate`] does it with regard to others.
-    pub fn truncate(&self) {
+    ///
+    /// # Errors
+    ///
+    /// When rows of other relations refer to its own, or it is being altered; then it has all its rows.
+    pub fn truncate(&self) -> Result<(), TransactionError> {
         self.table.forget_cached();
-        self.transactions().truncate(&self.table);
+        self.transactions().truncate(&self.table)
     }
 
     /// Builds an index over columns, in their order, and keeps it from now on. No row is inserted meanwhile.
@@ -205,7 +209,27 @@ impl Relation {
         kind: IndexKind,
         uniqueness: Uniqueness,
     ) -> Result<Arc<Index>, TransactionError> {
-        self.table.create_index(name, columns, kind, uniqueness)
+        self.table.create_index(name, columns, kind, uniqueness, &|| false)
+    }
+
+    /// As [`Relation::create_index`], unless `is_cancelled`, which is asked now and then.
+    ///
+    /// # Errors
+    ///
+    /// As [`Relation::create_index`], and [`TransactionError::Cancelled`]; then there is no such index.
+    ///
+    /// # Panics
+    ///
+    /// As [`Relation::create_index`].
+    pub fn create_index_unless(
+        &self,
+        name: &str,
+        columns: &[usize],
+        kind: IndexKind,
+        uniqueness: Uniqueness,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Arc<Index>, TransactionError> {
+        self.table.create_index(name, columns, kind, uniqueness, is_cancelled)
     }
 
     /// Gives an index up.

@@ -1,5 +1,7 @@
 //! The locks and atomics by which threads meet: those of the standard library, of `shuttle`, or of `parking_lot`.
 //!
+//! In which order they are taken, [`order`] says and checks.
+//!
 //! With the feature `interleave`, `shuttle` runs the threads of a test one at a time and decides at each of these which
 //! one goes on, so that a seed gives one interleaving (`tests/interleave.rs`). What is reached while one of these locks
 //! is held must be one of these too, or `shuttle` could not see who waits for whom. Others, which are held for a moment
@@ -8,6 +10,7 @@
 //! With the feature `sanitize-threads`, all locks are those of `parking_lot`, which are compiled with the test, so that
 //! `ThreadSanitizer` sees what they put in order (`seen`).
 
+pub(crate) mod order;
 #[cfg(feature = "sanitize-threads")]
 mod seen;
 
@@ -36,6 +39,16 @@ mod imp {
 mod imp {
     pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic};
     pub(crate) use shuttle::thread;
+}
+
+pub use order::held as locks_held;
+pub(crate) use order::{Rank, Ranked};
+
+/// Sleeps, with no lock in hand.
+#[track_caller]
+pub(crate) fn sleep(duration: std::time::Duration) {
+    order::assert_nothing_held();
+    thread::sleep(duration);
 }
 
 pub(crate) use imp::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic, thread};

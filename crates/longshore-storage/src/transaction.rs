@@ -15,6 +15,7 @@ use crate::chunk::hot::{Sight, Writer};
 use crate::datum::RowId;
 use crate::relation::{Relation, Snapshot, Table};
 
+mod backlog;
 mod bulk;
 mod commit;
 mod error;
@@ -23,6 +24,7 @@ mod guards;
 mod keys;
 mod manager;
 mod predicate;
+mod prune;
 mod reads;
 mod reclaim;
 mod references;
@@ -32,9 +34,12 @@ mod rows;
 mod savepoint;
 mod stamp;
 mod time;
+mod tried;
+mod vacancies;
 mod validate;
 mod write_set;
 
+pub(crate) use bulk::Failure;
 pub use error::{AppendedPair, CommitError, ConflictKind, Holder, TransactionError};
 pub use foreign_error::{ForeignKeyError, ForeignKeyProblem};
 pub use manager::Transactions;
@@ -44,6 +49,7 @@ pub use row_read::RowRead;
 pub use savepoint::Savepoint;
 pub(crate) use stamp::{StampId, Stamps};
 pub use time::{Isolation, Time, View};
+pub(crate) use tried::KEYS_LOGGED_MAX;
 pub(crate) use write_set::{Write, WriteKind, WriteSet};
 
 use guards::Guards;
@@ -70,6 +76,8 @@ pub struct Transaction {
     settled: usize,
     /// A savepoint was made: every change must be undoable on its own.
     keeps_all: bool,
+    /// How often it has gone back to a savepoint.
+    went_back: usize,
     ended: bool,
 }
 
@@ -104,6 +112,7 @@ impl Transaction {
             guards: None,
             settled: 0,
             keeps_all: false,
+            went_back: 0,
             ended: false,
         }
     }

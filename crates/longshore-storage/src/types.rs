@@ -134,6 +134,13 @@ impl ColumnType {
         }
     }
 
+    /// Whether values of this type are valid values of another one as they are stored: not where bytes would become text.
+    /// Which of them the other type has (lengths, precisions) is another question.
+    #[must_use]
+    pub fn is_stored_as(&self, other: ColumnType) -> bool {
+        self.physical() == other.physical() && (*self != ColumnType::Bytea || other == ColumnType::Bytea)
+    }
+
     /// The column type that holds every value of an Arrow type, for tables made from a query's result. Times finer
     /// than a microsecond lose the rest. `None` for types that have no counterpart here (lists, structs, intervals).
     #[must_use]

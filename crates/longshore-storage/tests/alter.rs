@@ -330,3 +330,13 @@ fn no_update_is_lost_while_others_alter() {
     assert_eq!(bank.total(&mut reader), 100 * ACCOUNTS + added as i64);
     assert!(added > 100, "{added} commits, {} conflicts", conflicts.into_inner());
 }
+
+/// Bytes that are no text must not become one.
+#[test]
+#[should_panic(expected = "values of BYTEA b stay as they are stored, which is not as TEXT is")]
+fn bytes_are_not_kept_as_text() {
+    let column = |column_type| Arc::new(Schema::new(vec![Column::new("b", column_type, false)]));
+    let relation = Relation::new(column(ColumnType::Bytea), Memory::new(None));
+    let alteration = relation.begin_alteration(Duration::from_secs(1)).unwrap();
+    let _ = alteration.reshape("t", &column(ColumnType::Text), &[NewColumn::Kept(0)], &[]);
+}

@@ -171,7 +171,7 @@ fn loads_enter_the_indexes_or_fail() {
                 let row = reader.find(&relation, &pk, key![id]).unwrap().unwrap();
                 assert_eq!(reader.get(&relation, row, relation.column::<i64>("id").unwrap()), Ok(id));
             }
-            relation.truncate();
+            relation.truncate().unwrap();
             drop(reader);
             assert_eq!((relation.snapshot().rows(), pk.rows()), (0, 0));
             assert_eq!(load(0, first), Ok(first as u64));

@@ -5,9 +5,11 @@ mod native_support;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use longshore_storage::native::{self, NativeError, Place};
-use longshore_storage::{Memory, Relation};
+use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 use native_support::{Random, every_type, random_batch, relation_of, reload, texts, unload};
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
@@ -239,4 +241,60 @@ fn forged_directories_are_values_or_errors() {
             changed(at, value);
         }
     }
+}
+
+/// A column of 64-bit integers.
+fn integers(values: &[i64]) -> Relation {
+    let schema = Arc::new(Schema::new(vec![Column::new("n", ColumnType::BigInt, false)]));
+    let column: ArrayRef = Arc::new(Int64Array::from(values.to_vec()));
+    let batch = RecordBatch::try_new(schema.arrow(), vec![column]).expect("a batch of the schema");
+    relation_of(&schema, &[batch])
+}
+
+/// Queries skip what lies beyond bounds, so these are not believed.
+#[test]
+fn forged_bounds_are_noticed() {
+    let sample = Sample::of(&integers(&[1005, -3, 1009]));
+    let (start, end) = (sample.directory_at(), sample.bytes.len() - 32);
+    let mut forged = 0;
+    for (bound, wrong) in [(-3_i64, -2_i64), (1009, 1008)] {
+        let places = (start..end - 8).filter(|&at| word(&sample.bytes, at) == bound as u64);
+        for at in places.collect::<Vec<_>>() {
+            let mut bytes = sample.bytes.clone();
+            bytes[at..at + 8].copy_from_slice(&wrong.to_le_bytes());
+            sample.sign_directory(&mut bytes);
+            let error = message(sample.read(&bytes));
+            forged += usize::from(error.contains("column n: the values do not lie between the bounds"));
+        }
+    }
+    assert_eq!(forged, 2);
+}
+
+/// Rows that are alike take no bytes of a file: whatever it claims is weighed before memory is taken for it.
+#[test]
+fn more_rows_than_there_is_memory_for_are_refused_at_once() {
+    let sample = Sample::of(&integers(&[7]));
+    let (start, end) = (sample.directory_at(), sample.bytes.len() - 32);
+    // Behind the only column: the number of chunks, and the chunk, which begins with its number of rows.
+    let chunks_at = start + 4 + 4 + 1 + 5 + 1;
+    assert_eq!(sample.bytes[chunks_at..chunks_at + 8], [1, 0, 0, 0, 1, 0, 0, 0]);
+    let mut chunk = sample.bytes[chunks_at + 4..end].to_vec();
+    chunk[..4].copy_from_slice(&65_536_u32.to_le_bytes());
+    let mut directory = sample.bytes[start..chunks_at].to_vec();
+    directory.extend(200_u32.to_le_bytes());
+    (0..200).for_each(|_| directory.extend(&chunk));
+    let mut bytes = sample.bytes[..start].to_vec();
+    bytes.extend(&directory);
+    bytes.extend((start as u64).to_le_bytes());
+    bytes.extend((directory.len() as u64).to_le_bytes());
+    bytes.extend(xxh3_64(&directory).to_le_bytes());
+    bytes.extend(&sample.bytes[sample.bytes.len() - 8..]);
+    let path = sample.path();
+    fs::write(&path, &bytes).expect("the file is written");
+    let memory = Memory::new(Some(64 << 20));
+    let error = native::read(&path, 1, &memory, &|_| true).expect_err("a hundred megabytes of 20 KB");
+    assert!(matches!(error, NativeError::OutOfMemory { .. }), "{error}");
+    assert_eq!(memory.peak(), 0, "nothing was taken");
+    let rows = native::read(&path, 1, &Memory::new(None), &|_| true).expect("there is enough").0.snapshot().rows();
+    assert_eq!(rows, 200 * 65_536);
 }

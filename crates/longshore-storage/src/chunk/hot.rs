@@ -9,6 +9,8 @@
 //! batch) have no versions: their *birth* says for a range of rows when they came to be. The *death* of a slot says
 //! when all its rows went (TRUNCATE); once nobody sees them any longer, the slot is *gone*, and stays empty.
 //!
+//! Invariant. Births are ranges apart from each other, in ascending order: rows come behind those that there are.
+//!
 //! Not here: which slot takes an insert (`relation/rows.rs`), who may write (`transaction`).
 
 use std::sync::{Arc, PoisonError};
@@ -21,7 +23,7 @@ use crate::chunk::{CHUNK_ROWS_MAX, Chunk, VisibleChunk};
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
 use crate::statistics::bounds::Bounds;
-use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::sync::{Rank, Ranked, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::transaction::{StampId, Stamps, Time, View};
 use crate::types::Schema;
 use crate::version::Versions;
@@ -30,6 +32,7 @@ mod append;
 mod column;
 mod dead;
 mod heap;
+mod prune;
 mod read;
 mod reshape;
 mod show;
@@ -39,6 +42,7 @@ mod write;
 pub(crate) use column::HotColumn;
 use dead::DeadRows;
 use heap::Heap;
+pub(crate) use prune::Needs;
 pub(crate) use read::{Cell, Sight, Standing, datum_of_bits, input_of};
 pub(crate) use reshape::Source;
 pub(crate) use write::{WriteError, Writer};
@@ -52,7 +56,7 @@ pub(crate) struct Slot {
     latch: RwLock<HotChunk>,
 }
 
-/// Rows that came to be together.
+/// Rows that came to be together, or whose births nobody tells apart (`prune.rs`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Birth {
     pub(crate) from: usize,
@@ -75,7 +79,11 @@ pub(crate) struct HotChunk {
     settled: Option<Time>,
     births: Vec<Birth>,
     death: Option<StampId>,
+    /// Deaths by transactions that have not ended, which that one has overruled.
+    overruled: Vec<StampId>,
     gone: bool,
+    /// A time before which it had no rows.
+    since: Time,
     /// Takes no changes: the relation is being altered, or was.
     closed: bool,
     /// What readers get, as long as nothing changes.
@@ -86,6 +94,12 @@ pub(crate) struct HotChunk {
     pub(crate) listed: bool,
 }
 
+/// A slot's rows, for reading.
+pub(crate) type SlotRead<'a> = Ranked<RwLockReadGuard<'a, HotChunk>>;
+
+/// A slot's rows, for writing.
+pub(crate) type SlotWrite<'a> = Ranked<RwLockWriteGuard<'a, HotChunk>>;
+
 impl Slot {
     pub(crate) fn new(rows: HotChunk) -> Slot {
         Slot { latch: RwLock::new(rows) }
@@ -93,15 +107,17 @@ impl Slot {
 
     /// For reading.
     #[inline]
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, HotChunk> {
+    #[track_caller]
+    pub(crate) fn read(&self) -> SlotRead<'_> {
         // What a panic could leave half done is the change of one row by a transaction that is rolled back.
-        self.latch.read().unwrap_or_else(PoisonError::into_inner)
+        Ranked::take(Rank::Slot, &self.latch, |latch| latch.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// For writing.
     #[inline]
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, HotChunk> {
-        let mut rows = self.latch.write().unwrap_or_else(PoisonError::into_inner);
+    #[track_caller]
+    pub(crate) fn write(&self) -> SlotWrite<'_> {
+        let mut rows = self.exclusive();
         if rows.seen.is_some() {
             rows.seen = None;
         }
@@ -109,8 +125,15 @@ impl Slot {
     }
 
     /// What a view sees of the rows; `None` if it is none.
+    #[track_caller]
     pub(crate) fn show(&self, number: u32, view: View, stamps: &Stamps) -> Option<VisibleChunk> {
-        self.latch.write().unwrap_or_else(PoisonError::into_inner).show(number, view, stamps)
+        self.exclusive().show(number, view, stamps)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn exclusive(&self) -> SlotWrite<'_> {
+        Ranked::take(Rank::Slot, &self.latch, |latch| latch.write().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -123,7 +146,8 @@ impl HotChunk {
         let mut columns = Vec::with_capacity(schema.columns().len());
         for column in schema.columns() {
             let region = arena.allocate(width(column))?;
-            // SAFETY: mapped memory is always initialised, and is written by the rules of `chunk/hot/column.rs` alone.
+            // SAFETY: the region is given up here, and the bytes are written by the rules of `chunk/hot/column.rs` alone:
+            // never while anybody but the slot, which is latched, can read them.
             let values = unsafe { region.buffer(width(column)) };
             columns.push(HotColumn::empty(column.column_type, values));
         }
@@ -167,7 +191,9 @@ impl HotChunk {
             settled: None,
             births: Vec::new(),
             death: None,
+            overruled: Vec::new(),
             gone: false,
+            since: Time(0),
             closed: false,
             shown: None,
             seen: None,
@@ -199,6 +225,26 @@ impl HotChunk {
     pub(crate) fn born(mut self, stamp: StampId) -> HotChunk {
         self.births.push(Birth { from: 0, to: self.rows, stamp });
         self
+    }
+
+    /// One that has no rows, and never will.
+    pub(crate) fn gone(schema: &Arc<Schema>) -> HotChunk {
+        let mut gone = HotChunk::of(schema, Vec::new(), Heap::default(), 0, 0);
+        gone.clear();
+        gone
+    }
+
+    /// All that it will ever have was committed after a time.
+    pub(crate) fn since(mut self, time: Time) -> HotChunk {
+        self.since = time;
+        self
+    }
+
+    /// The birth of a row.
+    #[inline]
+    fn birth_of(&self, row: usize) -> Option<&Birth> {
+        let at = self.births.partition_point(|birth| birth.to <= row);
+        self.births.get(at).filter(|birth| birth.from <= row)
     }
 
     /// Whether all rows have gone for good.

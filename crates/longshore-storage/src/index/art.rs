@@ -3,7 +3,7 @@
 //!
 //! A node branches by one byte of the key and has one of four sizes. Bytes that all keys below it share are its prefix
 //! (path compression), and the rest of a key that nobody shares is a leaf (lazy expansion), so that a tree is as deep as
-//! its keys are alike. A dense key takes eight bytes: its row, in a child of a node of 256.
+//! its keys are alike. Keys have any length, so nothing here recurs along them. A dense key takes eight bytes: its row, in a child of a node of 256.
 //!
 //! Where it differs from the paper: the keys are all in the tree, none is looked up in the relation; and the rows of a
 //! key that has several continue the tree by the bytes of their numbers, so that they are inserted, removed, ordered and
@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use self::insert::{Place, insertion_words};
+use self::insert::Place;
 use self::node::Ref;
 use self::words::Words;
 use super::duplicates::Duplicates;
@@ -111,7 +111,7 @@ impl Tree {
 
     /// Says whether the row is new, and whether the key was there.
     fn insert_key<K: KeyBytes>(&mut self, key: K, row: RowId) -> Result<(bool, bool), OutOfMemory> {
-        self.words.reserve(insertion_words(key.length()))?;
+        self.words.reserve(self.words.words_for(self.root, Place::TOP, key))?;
         let mut duplicates = Duplicates::ignored();
         let is_new = self.words.insert_under(&mut self.root, Place::TOP, key, Ref::Row(row), None, &mut duplicates);
         self.rows += usize::from(is_new);

@@ -32,6 +32,9 @@ pub struct Source<'a> {
     pub rows: Option<&'a BooleanBuffer>,
 }
 
+/// Says whether work is wanted no more.
+pub(crate) type IsCancelled<'a> = &'a (dyn Fn() -> bool + Sync);
+
 /// Why the rows of chunks cannot be indexed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BulkError {
@@ -48,6 +51,8 @@ pub enum BulkError {
     },
     /// Memory ran out.
     OutOfMemory(OutOfMemory),
+    /// The caller wants it no more.
+    Cancelled,
 }
 
 impl fmt::Display for BulkError {
@@ -57,6 +62,7 @@ impl fmt::Display for BulkError {
                 write!(f, "index {index}: two rows have the key {key}, which must be unique; remove one of them")
             }
             BulkError::OutOfMemory(error) => error.fmt(f),
+            BulkError::Cancelled => f.write_str("the index is not wanted any more"),
         }
     }
 }
@@ -84,12 +90,23 @@ impl Index {
         threads: usize,
         is_in_the_way: impl Fn(RowId) -> bool + Sync,
     ) -> Result<(), BulkError> {
+        self.insert_chunks_unless(sources, threads, is_in_the_way, &|| false)
+    }
+
+    /// As [`Index::insert_chunks`], unless `is_cancelled`, which is asked chunk by chunk until the first row enters.
+    pub(crate) fn insert_chunks_unless(
+        &self,
+        sources: &[Source<'_>],
+        threads: usize,
+        is_in_the_way: impl Fn(RowId) -> bool + Sync,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<(), BulkError> {
         let rules = ChunkRules { index: self, sources, is_in_the_way };
         let duplicates = self.duplicates(&rules);
         let groups = groups(sources, threads);
         match &*self.rows {
-            Rows::Hash(table) => self.insert_into_table(table, sources, &groups, threads, duplicates),
-            Rows::Art(tree) => self.insert_into_tree(tree, sources, &groups, threads, duplicates),
+            Rows::Hash(table) => self.insert_into_table(table, sources, &groups, threads, duplicates, is_cancelled),
+            Rows::Art(tree) => self.insert_into_tree(tree, sources, &groups, threads, duplicates, is_cancelled),
         }
     }
 
@@ -111,14 +128,18 @@ impl Index {
         groups: &[&[Source<'_>]],
         threads: usize,
         duplicates: Duplicates<'_>,
+        is_cancelled: IsCancelled<'_>,
     ) -> Result<(), BulkError> {
         let gather = |group: &[Source<'_>]| {
             let mut sink = Gather { gathered: Gathered::new(&self.memory), source: None };
             for source in group {
+                if is_cancelled() {
+                    return Err(BulkError::Cancelled);
+                }
                 sink.source = Some(*source);
                 self.layout.encode_chunk(source.chunk, &mut sink)?;
             }
-            Ok::<_, OutOfMemory>(sink.gathered)
+            Ok::<_, BulkError>(sink.gathered)
         };
         let gathered: Vec<_> = on_threads(groups, |group| gather(group)).into_iter().collect::<Result<_, _>>()?;
         self.link(table, sources, &gathered, threads, duplicates)
@@ -166,15 +187,19 @@ impl Index {
         groups: &[&[Source<'_>]],
         threads: usize,
         duplicates: Duplicates<'_>,
+        is_cancelled: IsCancelled<'_>,
     ) -> Result<(), BulkError> {
         let build = |group: &&[Source<'_>]| {
             let mut sink = Build { builder: Builder::new(read(tree).sibling(), duplicates), source: None };
             for source in *group {
+                if is_cancelled() {
+                    return Err(BulkError::Cancelled);
+                }
                 sink.source = Some(*source);
                 self.layout.encode_chunk(source.chunk, &mut sink)?;
             }
             let (part, found) = sink.builder.finish();
-            Ok::<_, OutOfMemory>((part, found.least()))
+            Ok::<_, BulkError>((part, found.least()))
         };
         let parts: Vec<_> = on_threads(groups, build).into_iter().collect::<Result<_, _>>()?;
         self.merge_trees(tree, sources, parts, threads, duplicates)

@@ -7,7 +7,7 @@
 //!
 //! Not here: a shard (`hash/shard.rs`), many rows at a time (`hash/build.rs`).
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -15,10 +15,11 @@ use super::array::Pool;
 use super::duplicates::Duplicates;
 use super::found::Found;
 use super::key::{AnyBytes, Key, LongBytes, ShortBytes};
+use super::{IndexRead, IndexWrite};
 use crate::datum::RowId;
 use crate::error::OutOfMemory;
 use crate::memory::Memory;
-use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::sync::RwLock;
 
 mod build;
 mod row_list;
@@ -171,12 +172,13 @@ impl HashTable {
     }
 
     #[inline]
-    fn read(&self, shard: usize) -> RwLockReadGuard<'_, Shard> {
-        // A shard is consistent wherever a panic can occur: in `check`, which runs before anything is changed.
-        self.shards[shard].0.read().unwrap_or_else(PoisonError::into_inner)
+    #[track_caller]
+    fn read(&self, shard: usize) -> IndexRead<'_, Shard> {
+        super::read(&self.shards[shard].0)
     }
 
-    fn write(&self, shard: usize) -> RwLockWriteGuard<'_, Shard> {
-        self.shards[shard].0.write().unwrap_or_else(PoisonError::into_inner)
+    #[track_caller]
+    fn write(&self, shard: usize) -> IndexWrite<'_, Shard> {
+        super::write(&self.shards[shard].0)
     }
 }

@@ -16,6 +16,10 @@ const _: () = assert!(HUGE_PAGE_BYTES.is_multiple_of(SMALL_PAGE_BYTES));
 /// It may be a part of what the system mapped at a time, or consist of several such parts: the system calls go by
 /// addresses.
 ///
+/// Invariant. All bytes are initialised: the system, or the allocator, gave them as zeros, and what is written to them
+/// afterwards are bytes. What a byte that was not written since it was asked for holds, nobody can tell: it may have been
+/// used before, and the system may put a zero there until then.
+///
 /// With the feature `exact-blocks` it is a heap allocation of just the bytes asked for, so that a sanitizer sees its
 /// bounds; it is then neither split nor joined.
 #[derive(Debug)]
@@ -157,7 +161,7 @@ impl Drop for Mapping {
 mod exact {
     #![allow(clippy::unused_self, reason = "these stand in for what a real mapping can do")]
 
-    use std::alloc::{Layout, alloc, dealloc};
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
 
     use super::{AtomicUsize, Mapping, NonNull};
 
@@ -171,7 +175,7 @@ mod exact {
         pub(in crate::memory) fn new(bytes: usize) -> Option<Mapping> {
             let layout = Layout::from_size_align(bytes, ALIGN).ok()?;
             // SAFETY: `round` made the size at least 1.
-            let start = NonNull::new(unsafe { alloc(layout) })?;
+            let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
             Some(Mapping { start, bytes: AtomicUsize::new(bytes) })
         }
 

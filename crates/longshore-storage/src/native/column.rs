@@ -10,8 +10,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::buffer::{SpareColumn, SpareHeap, SpareValues};
 use crate::chunk::{Chunk, Values};
+use crate::statistics::bounds::Bounds;
+use crate::types::ColumnType;
 
 use super::block::{Block, Encoding};
+use super::bounds;
 use super::integer::{self, IntegerCode};
 use super::plane::{Integer, Planes};
 use super::section::{SectionWriter, Unpacked, unpack, unpack_pieces};
@@ -86,15 +89,16 @@ pub(super) struct Stored<'a> {
 
 /// Fills the slots of a column and its validity bits.
 ///
-/// The column must be the first rows of a fresh buffer, with room in the heap for the block's long values; `utf8` says
-/// whether the values of views must be text.
+/// The column must be the first rows of a fresh buffer, with room in the heap for the block's long values. Its values must
+/// lie between the bounds that the block claims, and views of a column of text must be UTF-8.
 pub(super) fn decode(
     stored: Stored<'_>,
     column: &mut SpareColumn<'_>,
     heap: &mut SpareHeap<'_>,
-    utf8: bool,
+    column_type: ColumnType,
 ) -> Result<(), Malformed> {
     let Stored { block, bytes, scratch } = stored;
+    let (physical, utf8) = (column_type.physical(), column_type != ColumnType::Bytea);
     let rows = slots(&column.values);
     if block.encoding == Encoding::Null {
         let validity = &mut column.validity[..rows.div_ceil(8)];
@@ -115,26 +119,32 @@ pub(super) fn decode(
             return Err(Malformed::new(format!("{nulls} rows are NULL where {} are due", block.statistics.null_count)));
         }
     }
-    match (&mut column.values, &block.encoding) {
+    let validity = block.has_validity().then_some((&column.validity[..rows.div_ceil(8)], 0));
+    let values = match (&mut column.values, &block.encoding) {
         (SpareValues::U8(out), Encoding::Integers(code)) => {
             let values = decode_integers(code, &mut sections, out)?;
             if values.iter().any(|value| *value > 1) {
                 return Err(Malformed::new("a boolean is neither true nor false"));
             }
+            Values::U8(values)
         }
-        (SpareValues::I16(out), Encoding::Integers(code)) => _ = decode_integers(code, &mut sections, out)?,
-        (SpareValues::I32(out), Encoding::Integers(code)) => _ = decode_integers(code, &mut sections, out)?,
-        (SpareValues::I64(out), Encoding::Integers(code)) => _ = decode_integers(code, &mut sections, out)?,
-        (SpareValues::I128(out), Encoding::Integers(code)) => _ = decode_integers(code, &mut sections, out)?,
+        (SpareValues::I16(out), Encoding::Integers(code)) => Values::I16(decode_integers(code, &mut sections, out)?),
+        (SpareValues::I32(out), Encoding::Integers(code)) => Values::I32(decode_integers(code, &mut sections, out)?),
+        (SpareValues::I64(out), Encoding::Integers(code)) => Values::I64(decode_integers(code, &mut sections, out)?),
+        (SpareValues::I128(out), Encoding::Integers(code)) => Values::I128(decode_integers(code, &mut sections, out)?),
         (SpareValues::F32(out), Encoding::Integers(code)) => {
             decode_integers::<i32>(code, &mut sections, bits_of_f32(out))?;
+            // SAFETY: all their bits have just been written.
+            Values::F32(unsafe { out.assume_init_ref() })
         }
         (SpareValues::F64(out), Encoding::Integers(code)) => {
             decode_integers::<i64>(code, &mut sections, bits_of_f64(out))?;
+            // SAFETY: all their bits have just been written.
+            Values::F64(unsafe { out.assume_init_ref() })
         }
         (SpareValues::Views(out), Encoding::Text { lengths }) => {
             let long = Long { block, bytes, heap };
-            decode_texts(lengths, &mut sections, long, utf8, out)?;
+            Values::Views(decode_texts(lengths, &mut sections, long, utf8, out)?)
         }
         (SpareValues::Views(out), Encoding::Dictionary { entries, code_width, lengths }) => {
             let codes = Planes::new(*code_width, rows, &mut sections.by_ref().map(Unpacked::bytes));
@@ -142,12 +152,15 @@ pub(super) fn decode(
             let long = Long { block, bytes, heap };
             let mut table = vec![MaybeUninit::uninit(); *entries as usize];
             let table = decode_texts(lengths, &mut sections, long, utf8, &mut table)?;
-            text::decode_codes(&codes, table, out)?;
+            Values::Views(text::decode_codes(&codes, table, out)?)
         }
         (_, encoding) => {
             return Err(Malformed::new(format!("{encoding:?} does not encode this column")));
         }
-    }
+    };
+    let mut found = Bounds::new(physical);
+    found.add(values, validity);
+    bounds::check(&block.statistics, &found, physical)?;
     if block.has_validity() {
         clear_nulls(&mut column.values, &column.validity[..rows.div_ceil(8)]);
     }

@@ -41,6 +41,19 @@ pub(super) struct Directory {
 pub(super) struct Unverified(Directory);
 
 impl Directory {
+    /// Rows of all chunks.
+    pub(super) fn rows(&self) -> u64 {
+        self.chunks.iter().map(|chunk| u64::from(chunk.rows)).sum()
+    }
+
+    /// The least that the values take in memory. A file may have few bytes of many rows, if these are alike.
+    pub(super) fn value_bytes(&self) -> u64 {
+        let widths = self.schema.columns().iter().map(|column| column.column_type.physical().width() as u64);
+        let row_bytes: u64 = widths.sum();
+        let chunk_bytes = |chunk: &ChunkEntry| u64::from(chunk.rows) * row_bytes + chunk.heap_bytes();
+        self.chunks.iter().map(chunk_bytes).fold(0, u64::saturating_add)
+    }
+
     /// About what the rows take in memory.
     pub(super) fn bytes_in_memory(&self) -> usize {
         let row_bytes: usize =

@@ -51,6 +51,17 @@ pub enum NativeError {
         /// What was asked for.
         source: OutOfMemory,
     },
+    /// It claims more rows than the machine has memory for.
+    TooLarge {
+        /// The file.
+        file: PathBuf,
+        /// The rows that it claims to have.
+        rows: u64,
+        /// The least that they take in memory.
+        bytes: u64,
+        /// What the machine has.
+        machine_bytes: u64,
+    },
     /// The caller's control said to stop.
     Cancelled {
         /// The file.
@@ -131,6 +142,12 @@ impl fmt::Display for NativeError {
                 file.display()
             ),
             NativeError::OutOfMemory { file, source } => write!(f, "{}: {source}", file.display()),
+            NativeError::TooLarge { file, rows, bytes, machine_bytes } => write!(
+                f,
+                "{}: the file claims {rows} rows, which take {bytes} bytes of memory or more, and the machine has \
+                 {machine_bytes}; export fewer rows, or read it on a larger machine",
+                file.display()
+            ),
             NativeError::Cancelled { file } => write!(f, "{}: cancelled; nothing was kept", file.display()),
         }
     }

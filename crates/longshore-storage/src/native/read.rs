@@ -13,10 +13,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::buffer::PartitionBuffer;
+use crate::error::OutOfMemory;
 use crate::memory::Memory;
 use crate::relation::{Append, MergeKind, Relation};
 use crate::transaction::TransactionError;
-use crate::types::{ColumnType, Schema};
+use crate::types::Schema;
 
 use super::block::Block;
 use super::column::{self, Stored};
@@ -42,6 +43,7 @@ pub fn read(
     let begun = Instant::now();
     let file = File::open(path).map_err(|error| NativeError::io(path, "open the file", error))?;
     let (directory, bytes_on_disk) = read_directory(&file, path)?;
+    check_room(&directory, path, memory)?;
     let relation = Relation::new(Arc::new(directory.schema.clone()), Arc::clone(memory));
     let reload = Reload {
         path,
@@ -117,6 +119,23 @@ fn read_directory(file: &File, path: &Path) -> Result<(Directory, u64), NativeEr
         .and_then(|directory| directory.verify(HEADER_BYTES as u64, directory_at))
         .map_err(|(place, malformed)| NativeError::malformed(path, place, malformed))?;
     Ok((directory, file_bytes))
+}
+
+/// Refuses, before anything is allocated, more rows than there is memory for: a few bytes of a file may claim any number.
+fn check_room(directory: &Directory, path: &Path, memory: &Memory) -> Result<(), NativeError> {
+    let bytes = directory.value_bytes();
+    if let Some(limit) = memory.limit() {
+        let used = memory.used();
+        if bytes > limit.saturating_sub(used) as u64 {
+            let wanted = usize::try_from(bytes).unwrap_or(usize::MAX);
+            return Err(NativeError::out_of_memory(path, OutOfMemory { wanted, used, limit: Some(limit) }));
+        }
+    } else if let Some(machine_bytes) = Memory::machine_bytes().map(|bytes| bytes as u64)
+        && bytes > machine_bytes
+    {
+        return Err(NativeError::TooLarge { file: path.to_owned(), rows: directory.rows(), bytes, machine_bytes });
+    }
+    Ok(())
 }
 
 /// A file that ends early is damaged; everything else is the operating system's.
@@ -213,7 +232,7 @@ impl Worker {
                 return Err(NativeError::damaged(reload.path, place(), "the checksum does not match"));
             }
             let stored = Stored { block, bytes: &self.stored, scratch: &mut self.scratch };
-            column::decode(stored, column, &mut spare.heap, definition.column_type != ColumnType::Bytea)
+            column::decode(stored, column, &mut spare.heap, definition.column_type)
                 .map_err(|malformed| NativeError::malformed(reload.path, place(), malformed))?;
         }
         let heap_used = spare.heap.used;

@@ -224,11 +224,11 @@ const KEPT: [(u32, u64); view::INLINE_BYTES_MAX + 2] = {
 };
 
 /// Looks every code up in `table`, which holds the views of a dictionary.
-pub(super) fn decode_codes(
+pub(super) fn decode_codes<'out>(
     planes: &Planes<'_>,
     table: &[u128],
-    out: &mut [MaybeUninit<u128>],
-) -> Result<(), Malformed> {
+    out: &'out mut [MaybeUninit<u128>],
+) -> Result<&'out [u128], Malformed> {
     let mut codes = [0_u32; BATCH_ROWS];
     for (batch, out) in out.chunks_mut(BATCH_ROWS).enumerate() {
         let codes = &mut codes[..out.len()];
@@ -240,7 +240,8 @@ pub(super) fn decode_codes(
             slot.write(*view);
         }
     }
-    Ok(())
+    // SAFETY: a batch has a code for each of its slots, so the loops wrote every slot.
+    Ok(unsafe { out.assume_init_ref() })
 }
 
 /// Whether `bytes`, which must be UTF-8, are ASCII even.

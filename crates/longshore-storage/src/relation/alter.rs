@@ -28,11 +28,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Relation, Table};
-use crate::chunk::hot::Source;
+use crate::chunk::hot::{HotChunk, Source};
 use crate::datum::{Datum, RowId};
 use crate::index::described_row;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::thread::sleep;
+use crate::sync::sleep;
 use crate::transaction::{ConflictKind, Isolation, Time, TransactionError};
 use crate::typed;
 use crate::types::Schema;
@@ -129,7 +129,7 @@ impl Succession {
 /// Where a column of an altered relation comes from.
 #[derive(Clone, Copy, Debug)]
 pub enum NewColumn<'a> {
-    /// It is the column of this number, whose values are stored alike, and suit its type.
+    /// It is the column of this number, whose values are stored alike ([`ColumnType::is_stored_as`]), and suit its type.
     Kept(usize),
     /// Every row has this value.
     Filled(Datum<'a>),
@@ -174,7 +174,10 @@ impl Alteration {
         }
         let stamps = table.transactions().stamps();
         for (at, slot) in table.slots.iter() {
-            while let Some(row) = slot.read().uncommitted(stamps) {
+            loop {
+                // Without the latch while it sleeps: who is waited for may need it to undo what he did.
+                let uncommitted = slot.read().uncommitted(stamps);
+                let Some(row) = uncommitted else { break };
                 if Instant::now() >= deadline {
                     return Err(table.conflict(RowId::new(at, row), ConflictKind::Uncommitted));
                 }
@@ -214,21 +217,26 @@ impl Alteration {
         let mut sources = Vec::with_capacity(columns.len());
         for (at, column) in columns.iter().enumerate() {
             sources.push(match column {
-                NewColumn::Kept(from) => {
-                    let stored = |schema: &Schema, at: usize| schema.columns()[at].column_type.physical();
-                    assert_eq!(
-                        stored(self.table.schema(), *from),
-                        stored(schema, at),
-                        "values stay as they are stored"
+                NewColumn::Kept(kept) => {
+                    let (from, to) = (&self.table.schema().columns()[*kept], &schema.columns()[at]);
+                    assert!(
+                        from.column_type.is_stored_as(to.column_type),
+                        "values of {} {} stay as they are stored, which is not as {} is",
+                        from.column_type,
+                        from.name,
+                        to.column_type
                     );
-                    Source::kept(*from)
+                    Source::kept(*kept)
                 }
                 NewColumn::Computed => Source::computed(),
                 NewColumn::Filled(Datum::Null) => Source::filled(typed::Input::Null),
                 NewColumn::Filled(value) => Source::filled(typed::input(table, at, *value)?),
             });
         }
-        let (mut slots, mut roomy) = (Vec::with_capacity(self.table.slots.len()), Vec::new());
+        // No slot is added since the relation is closed. A place that becomes vacant from here on stays empty in the other
+        // relation: until then somebody may have its rows in the indexes.
+        let layout = self.table.slots.layout();
+        let (mut slots, mut roomy) = (Vec::new(), Vec::new());
         for (at, slot) in self.table.slots.iter() {
             let mut slot = slot.write();
             if let Some((column, row)) = slot.missing(schema, &sources) {
@@ -236,23 +244,21 @@ impl Alteration {
                 return Err(self.has_null(schema, column, RowId::new(at, row), values));
             }
             let reshaped = slot.reshaped(schema, &mut sources, table.memory());
-            slots.push(reshaped.map_err(|error| table.failed(RowId::new(at, 0), error))?);
+            slots.push((at, reshaped.map_err(|error| table.failed(RowId::new(at, 0), error))?));
             if slot.listed || slot.has_free() {
                 roomy.push(at);
             }
         }
-        if !slots.is_empty() {
-            table.adopt(slots);
-        }
-        for at in roomy {
+        table.slots.adopt(layout, slots, || HotChunk::gone(schema));
+        for at in roomy.into_iter().chain(table.slots.last()) {
             table.list(at);
         }
-        let before = self.table.indexes();
+        // Not locked while indexes are built: that may reclaim what others have committed, which reads the list.
+        let before = self.table.indexes().clone();
         for KeptIndex { from, name, columns } in indexes {
             let index = before.iter().find(|index| index.name() == *from);
             table.adopt_index(index.expect("the index that is kept exists"), name, columns)?;
         }
-        drop(before);
         Ok(relation)
     }
 

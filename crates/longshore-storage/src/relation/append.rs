@@ -29,7 +29,7 @@ use crate::chunk::{CHUNK_ROWS_MAX, Chunk};
 use crate::error::OutOfMemory;
 use crate::index::Uniqueness;
 use crate::sync::{Condvar, Mutex, MutexGuard};
-use crate::transaction::{Isolation, Transaction, TransactionError};
+use crate::transaction::{Failure, Isolation, Transaction, TransactionError};
 
 /// An append of fewer rows and fewer bytes altogether goes to a chunk that is there.
 pub(super) const ROWS_WORTH_A_CHUNK: u64 = CHUNK_ROWS_MAX as u64 / 8;
@@ -204,7 +204,7 @@ impl<'r> Append<'r> {
         let table = Arc::clone(self.table);
         let ready = self.ready()?;
         let rows = ready.rows;
-        ready.append_to(&table, transaction)?;
+        ready.append_to(&table, transaction, Failure::IsTold)?;
         Ok(rows)
     }
 
@@ -384,17 +384,23 @@ impl Ready {
     }
 
     /// Makes all rows part of a transaction, or none.
-    pub(super) fn append_to(self, table: &Arc<Table>, transaction: &mut Transaction) -> Result<(), TransactionError> {
+    pub(super) fn append_to(
+        self,
+        table: &Arc<Table>,
+        transaction: &mut Transaction,
+        failure: Failure,
+    ) -> Result<(), TransactionError> {
         match self.form {
             Form::Few(chunks) => {
-                let appended = transaction.append_rows(table, &chunks);
+                let appended = transaction.append_rows(table, &chunks, failure);
                 if !matches!(appended, Err(TransactionError::OutOfMemory(_))) {
                     return appended;
                 }
                 // Short of memory, the chunks as they are will do.
-                transaction.append_slots(table, chunks.into_iter().map(HotChunk::of_chunk).collect(), None)
+                let slots = chunks.into_iter().map(HotChunk::of_chunk).collect();
+                transaction.append_slots(table, slots, None, failure)
             }
-            Form::Slots(slots, beside) => transaction.append_slots(table, slots, beside),
+            Form::Slots(slots, beside) => transaction.append_slots(table, slots, beside, failure),
         }
     }
 }

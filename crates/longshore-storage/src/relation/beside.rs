@@ -22,7 +22,7 @@ const CHUNK_BITS: u32 = 8;
 /// Parts of all indexes that there were when the append began.
 pub(crate) struct Beside {
     parts: Vec<IndexParts>,
-    /// The chunks that the relation had then.
+    /// Where in the relation the first chunk is taken to come.
     base: usize,
     /// Chunks that wait, with their numbers.
     waiting: Mutex<Vec<(u32, Arc<Chunk>)>>,
@@ -31,7 +31,7 @@ pub(crate) struct Beside {
 impl Beside {
     pub(super) fn new(table: &Table) -> Beside {
         let parts = table.indexes().iter().map(IndexParts::new).collect();
-        Beside { parts, base: table.slots.len(), waiting: Mutex::default() }
+        Beside { parts, base: table.slots.likely(), waiting: Mutex::default() }
     }
 
     /// The number that a chunk is indexed by: that which it will have in the relation, if each sequence number stands
@@ -44,6 +44,11 @@ impl Beside {
             return (number < FURTHER).then_some(number);
         }
         (at >> CHUNK_BITS == 0 && sequence < FURTHER >> CHUNK_BITS).then_some(FURTHER | sequence << CHUNK_BITS | at)
+    }
+
+    /// Where in the relation the first chunk is taken to come.
+    pub(crate) fn base(&self) -> usize {
+        self.base
     }
 
     /// Whether there is nothing to do.

@@ -178,8 +178,9 @@ impl Destination {
         let columns = self.columns.iter().zip(&*self.space.values).zip(self.schema.columns());
         let columns = columns.map(|((column, values), described)| {
             let column_type = described.column_type;
-            // SAFETY: copiers have written the values of all rows reserved; later ones are written by the slot, before
-            // anybody reads them.
+            // SAFETY: copiers have written the values of all rows reserved, and none is at work; later ones are written by
+            // the slot, by the rules of `chunk/hot/column.rs`, before anybody reads them. Nobody writes through the space
+            // any more: the destination is not filled any further.
             let values = unsafe { values.buffer(self.capacity * column_type.physical().width()) };
             let validity = (column.nulls > 0).then(|| Buffer::from_slice_ref(&column.validity));
             HotColumn::filled(column_type, values, validity, (column.nulls, column.bounds, true), 0)

@@ -17,24 +17,26 @@ use super::table::Table;
 use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, Standing};
 use crate::datum::RowId;
-use crate::index::{BulkError, Index, IndexKind, Key, KeyError, Source, Uniqueness};
+use crate::index::{BulkError, Index, IndexKind, IsCancelled, Key, KeyError, Source, Uniqueness};
 use crate::sync::atomic::Ordering;
-use crate::sync::{RwLockReadGuard, RwLockWriteGuard};
+use crate::sync::{Rank, Ranked, RwLockReadGuard, RwLockWriteGuard};
 use crate::transaction::{AppendedPair, ConflictKind, Holder, Stamps, TransactionError, View};
 use crate::typed::StoredValue;
 use crate::version::Change;
 
 /// The list of indexes, as long as it must not change.
-pub(crate) type IndexList<'a> = RwLockReadGuard<'a, Vec<Arc<Index>>>;
+pub(crate) type IndexList<'a> = Ranked<RwLockReadGuard<'a, Vec<Arc<Index>>>>;
 
 impl Table {
     /// The indexes, none of which is built or dropped meanwhile.
+    #[track_caller]
     pub(crate) fn indexes(&self) -> IndexList<'_> {
-        self.indexes.read().unwrap_or_else(PoisonError::into_inner)
+        Ranked::take(Rank::IndexList, &self.indexes, |list| list.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn indexes_mut(&self) -> RwLockWriteGuard<'_, Vec<Arc<Index>>> {
-        self.indexes.write().unwrap_or_else(PoisonError::into_inner)
+    #[track_caller]
+    fn indexes_mut(&self) -> Ranked<RwLockWriteGuard<'_, Vec<Arc<Index>>>> {
+        Ranked::take(Rank::IndexList, &self.indexes, |list| list.write().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether a column is part of an index, so that it cannot be changed in place.
@@ -50,7 +52,10 @@ impl Table {
         columns: &[usize],
         kind: IndexKind,
         uniqueness: Uniqueness,
+        is_cancelled: IsCancelled<'_>,
     ) -> Result<Arc<Index>, TransactionError> {
+        // Before the list is locked, since its end reclaims what others have committed meanwhile, and that reads the list.
+        let _reader = self.transactions().begin_reader();
         let mut indexes = self.indexes_mut();
         if self.tenure.is_closed() {
             return Err(self.altered(self.transactions().now()));
@@ -64,7 +69,9 @@ impl Table {
             self.indexed[column].store(true, Ordering::Release);
         }
         let index = Index::new(name, self.schema(), columns, kind, uniqueness, self.memory());
-        if let Err(error) = self.fill_index(&index) {
+        // What was committed up to now; the reader keeps all that came since it began.
+        let view = View::at(self.transactions().now());
+        if let Err(error) = self.fill_index(&index, view, is_cancelled) {
             for (&column, &before) in columns.iter().zip(&before) {
                 self.indexed[column].store(before, Ordering::Release);
             }
@@ -84,7 +91,7 @@ impl Table {
     /// columns may have other numbers. It is built anew if its keys look otherwise here.
     pub(super) fn adopt_index(&self, other: &Index, name: &str, columns: &[usize]) -> Result<(), TransactionError> {
         let Some(index) = other.renumbered(name, self.schema(), columns) else {
-            return self.create_index(name, columns, other.kind(), other.uniqueness()).map(|_| ());
+            return self.create_index(name, columns, other.kind(), other.uniqueness(), &|| false).map(|_| ());
         };
         let mut indexes = self.indexes_mut();
         for &column in columns {
@@ -106,9 +113,8 @@ impl Table {
         Ok(())
     }
 
-    fn fill_index(&self, index: &Index) -> Result<(), TransactionError> {
+    fn fill_index(&self, index: &Index, view: View, is_cancelled: IsCancelled<'_>) -> Result<(), TransactionError> {
         let stamps = self.transactions().stamps();
-        let reader = self.transactions().begin_reader();
         let mut sources = Vec::new();
         let mut ghosts = Vec::new();
         for (at, slot) in self.slots.iter() {
@@ -116,14 +122,14 @@ impl Table {
             if slot.is_gone() || slot.len() == 0 {
                 continue;
             }
-            if let Some((row, kind)) = slot.pending(index.columns(), reader.view(), stamps) {
+            if let Some((row, kind)) = slot.pending(index.columns(), view, stamps) {
                 return Err(self.conflict(RowId::new(at, row), kind));
             }
             let alive = slot.alive();
             ghosts.extend(slot.ghosts().map(|row| RowId::new(at, row)));
             sources.push((at, slot.chunk(), alive));
         }
-        self.insert_chunks(index, &sources, reader.view())?;
+        self.insert_chunks(index, &sources, view, is_cancelled)?;
         // Rows that were deleted, and that somebody may still see; they are in nobody's way.
         for row in ghosts {
             let key = self.key_of(index, row)?;
@@ -138,9 +144,10 @@ impl Table {
         index: &Index,
         chunks: &[(usize, Arc<Chunk>, Option<BooleanBuffer>)],
         view: View,
+        is_cancelled: IsCancelled<'_>,
     ) -> Result<(), TransactionError> {
         let is_in_the_way = |other| self.standing(other, view) != Standing::Free;
-        let inserted = index.insert_chunks(&sources(chunks), threads(), is_in_the_way);
+        let inserted = index.insert_chunks_unless(&sources(chunks), threads(), is_in_the_way, is_cancelled);
         inserted.map_err(|error| self.bulk_error(error, view))
     }
 
@@ -148,9 +155,12 @@ impl Table {
     fn bulk_error(&self, error: BulkError, view: View) -> TransactionError {
         match error {
             BulkError::OutOfMemory(error) => error.into(),
+            BulkError::Cancelled => TransactionError::Cancelled,
             BulkError::Duplicate { index, key, first, .. } => match self.standing(first, view) {
                 Standing::Conflict(kind) => self.conflict(first, kind),
-                Standing::Free | Standing::Taken => {
+                // It was in the way, and has been undone since: to try again may help.
+                Standing::Free => self.conflict(first, ConflictKind::Uncommitted),
+                Standing::Taken => {
                     TransactionError::Duplicate { relation: self.name(), index, key, row: first, appended: None }
                 }
             },
@@ -192,7 +202,7 @@ impl Table {
                         failed = Some((second, BulkError::Duplicate { index, key, first, second }));
                     }
                 }
-                Err(error @ BulkError::OutOfMemory(_)) => {
+                Err(error @ (BulkError::OutOfMemory(_) | BulkError::Cancelled)) => {
                     failed = Some((RowId(0), error));
                     break;
                 }
@@ -344,5 +354,35 @@ impl HotChunk {
             };
             matters.then(|| (row, ConflictKind::of(stamp)))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datum::Datum;
+    use crate::memory::Memory;
+    use crate::relation::Relation;
+    use crate::transaction::Isolation;
+    use crate::types::{Column, ColumnType, Schema};
+
+    #[test]
+    fn a_row_that_is_undone_after_it_was_met_is_a_conflict() {
+        let schema = Schema::new(vec![Column::new("id", ColumnType::BigInt, false)]);
+        let relation = Relation::new(Arc::new(schema), Memory::new(None));
+        let begin = || relation.transactions().begin(Isolation::Snapshot);
+        let (mut holder, other) = (begin(), begin());
+        let first = holder.insert(&relation, &[Datum::I64(7)]).expect("a row");
+        let met = || BulkError::Duplicate { index: "pk".to_owned(), key: "(7)".to_owned(), first, second: RowId(9) };
+        let conflict = relation.table().conflict(first, ConflictKind::Uncommitted);
+        assert_eq!(relation.table().bulk_error(met(), other.view()), conflict);
+        holder.rollback();
+        assert_eq!(relation.table().bulk_error(met(), other.view()), conflict);
+        let mut last = begin();
+        let again = last.insert(&relation, &[Datum::I64(7)]).expect("a row");
+        last.commit().expect("nobody is in the way");
+        assert_eq!(again, first);
+        let error = relation.table().bulk_error(met(), begin().view());
+        assert!(matches!(error, TransactionError::Duplicate { .. }), "{error}");
     }
 }

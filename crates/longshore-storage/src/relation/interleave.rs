@@ -62,7 +62,7 @@ impl<'r> Interleave<'r> {
         let state = &mut *guard;
         state.chunks.extend(chunks.iter().cloned());
         let transaction = state.transaction.as_mut().filter(|_| state.ended.is_none() && !chunks.is_empty())?;
-        match transaction.push_slots(self.table, chunks.into_iter().map(HotChunk::of_chunk).collect()) {
+        match transaction.push_slots(self.table, chunks.into_iter().map(HotChunk::of_chunk).collect(), None) {
             Ok(slots) => {
                 state.slots.extend(slots.clone());
                 Some(slots)

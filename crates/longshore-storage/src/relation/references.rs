@@ -17,6 +17,7 @@ use super::Relation;
 use super::table::Table;
 use crate::datum::Datum;
 use crate::index::{ForeignLayout, Index, Uniqueness};
+use crate::sync::{Rank, Ranked};
 use crate::transaction::{Time, TransactionError};
 use crate::types::{Column, ColumnType};
 
@@ -179,7 +180,10 @@ impl Table {
         if !self.is_referencing.load(Ordering::Acquire) {
             return None;
         }
-        Some(Arc::clone(&self.references.read().unwrap_or_else(PoisonError::into_inner)))
+        let latched = Ranked::take(Rank::References, &self.references, |lock| {
+            lock.read().unwrap_or_else(PoisonError::into_inner)
+        });
+        Some(Arc::clone(&latched))
     }
 
     /// Whether a column refers to another relation.
@@ -209,7 +213,9 @@ impl Table {
     }
 
     fn change_references(&self, change: impl FnOnce(&mut References)) {
-        let mut references = self.references.write().unwrap_or_else(PoisonError::into_inner);
+        let mut references = Ranked::take(Rank::References, &self.references, |lock| {
+            lock.write().unwrap_or_else(PoisonError::into_inner)
+        });
         let mut changed = References { outgoing: references.outgoing.clone(), incoming: references.incoming.clone() };
         change(&mut changed);
         let is_any = !(changed.outgoing.is_empty() && changed.incoming.is_empty());

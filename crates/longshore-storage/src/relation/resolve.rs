@@ -22,13 +22,10 @@ use crate::error::OutOfMemory;
 use crate::index::{Index, Numbered, SharedKeys, Uniqueness, firsts};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, thread};
-use crate::transaction::{AppendedPair, Holder, Transaction, TransactionError};
+use crate::transaction::{AppendedPair, Failure, Holder, KEYS_LOGGED_MAX, Transaction, TransactionError};
 
 /// Rows of a chunk that are looked up before all are tried.
 const PROBES_PER_CHUNK: usize = 4;
-
-/// Keys that were found in the relation and are logged one by one, at most.
-const KEYS_LOGGED_MAX: usize = 1000;
 
 /// Rows of an append that are left out, in their order.
 pub struct Clashes<'a> {
@@ -143,7 +140,7 @@ fn commit<E: From<TransactionError>>(
     let inserted = ready.rows;
     let arbiters = arbiters(table, on)?;
     if on.action == ConflictAction::Stop || arbiters.is_empty() {
-        ready.append_to(table, transaction)?;
+        ready.append_to(table, transaction, Failure::IsTold)?;
         return Ok(Merged { inserted, ..Merged::default() });
     }
     let chunks = ready.chunks();
@@ -151,7 +148,7 @@ fn commit<E: From<TransactionError>>(
     let rows = Numbered { chunks: &chunks, firsts: &firsts };
     let resolve = Resolve { table, arbiters: &arbiters, rows };
     if !ready.has_duplicates() && !resolve.meets_soon(transaction) {
-        match ready.append_to(table, transaction) {
+        match ready.append_to(table, transaction, Failure::IsNotTold) {
             Ok(()) => return Ok(Merged { inserted, ..Merged::default() }),
             Err(TransactionError::Duplicate { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -352,10 +349,10 @@ fn append(
 ) -> Result<(), TransactionError> {
     let chunks: Vec<Arc<Chunk>> = slots.iter_mut().map(HotChunk::chunk).collect();
     if is_small(rows, chunks.iter().map(|chunk| chunk.bytes()).sum()) {
-        return transaction.append_rows(table, &chunks);
+        return transaction.append_rows(table, &chunks, Failure::IsTold);
     }
     drop(chunks);
-    transaction.append_slots(table, slots, None)
+    transaction.append_slots(table, slots, None, Failure::IsTold)
 }
 
 /// The error about rows that were appended without some, with the numbers that they had with them.

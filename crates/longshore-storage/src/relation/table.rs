@@ -3,6 +3,7 @@
 //! Rows that are inserted one by one go to one *open* slot. When it is full, the next one is a slot in which rows were
 //! freed, or a new one.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::Snapshot;
@@ -15,7 +16,7 @@ use crate::datum::RowId;
 use crate::index::Index;
 use crate::memory::Memory;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard, RwLock};
+use crate::sync::{Mutex, MutexGuard, Rank, Ranked, RwLock};
 use crate::transaction::{ConflictKind, StampId, Time, TransactionError, Transactions, View};
 use crate::typed::StoredValue;
 use crate::types::Schema;
@@ -166,9 +167,10 @@ impl Table {
         stamp: StampId,
         start: Time,
     ) -> Result<(RowId, usize), TransactionError> {
-        let mut at = self.slots.len().wrapping_sub(1);
         loop {
-            if let Some(slot) = self.slots.get(at) {
+            if let Some(at) = self.slots.last()
+                && let Some(slot) = self.slots.get(at)
+            {
                 let mut slot = slot.write();
                 let first = slot.len();
                 let count = slot.append(chunk, from, stamp, &self.memory)?;
@@ -176,7 +178,7 @@ impl Table {
                     return Ok((RowId::new(at, first), count));
                 }
             }
-            at = self.push(vec![HotChunk::empty(&self.schema, &self.memory)?], start)?;
+            self.push(vec![HotChunk::empty(&self.schema, &self.memory)?], start, None)?;
         }
     }
 
@@ -191,9 +193,9 @@ impl Table {
         }
         let next = loop {
             let Some(at) = roomy.pop() else {
-                let mut slot = HotChunk::empty(&self.schema, &self.memory)?;
+                let mut slot = HotChunk::empty(&self.schema, &self.memory)?.since(self.transactions.now());
                 slot.listed = true;
-                break self.slots.push([slot]).ok_or_else(|| self.altered(start))?;
+                break self.slots.push(vec![slot], None).ok_or_else(|| self.altered(start))?.start;
             };
             let Some(slot) = self.slots.get(at) else { continue };
             let mut slot = slot.write();
@@ -206,18 +208,39 @@ impl Table {
         Ok(())
     }
 
-    /// Adds slots; the last one may be the next that inserts go to. `start` is that of the transaction.
-    pub(crate) fn push(&self, slots: Vec<HotChunk>, start: Time) -> Result<usize, TransactionError> {
-        let first = self.slots.push(slots).ok_or_else(|| self.altered(start))?;
-        self.list(self.slots.len() - 1);
-        Ok(first)
+    /// Adds slots, where they are taken to be if they may be there; the last one may be the next that inserts go to.
+    /// `start` is that of the transaction.
+    pub(crate) fn push(
+        &self,
+        slots: Vec<HotChunk>,
+        start: Time,
+        likely: Option<usize>,
+    ) -> Result<Range<usize>, TransactionError> {
+        let now = self.transactions.now();
+        let slots = slots.into_iter().map(|slot| slot.since(now)).collect();
+        let places = self.slots.push(slots, likely).ok_or_else(|| self.altered(start))?;
+        if let Some(last) = places.clone().last() {
+            self.list(last);
+        }
+        Ok(places)
     }
 
     /// Adds slots of rows that were always there, to a relation that nobody else knows yet.
     pub(super) fn adopt(&self, slots: Vec<HotChunk>) {
-        let pushed = self.slots.push(slots);
-        assert!(pushed.is_some(), "a new relation takes slots");
-        self.list(self.slots.len() - 1);
+        let pushed = self.slots.push(slots, None);
+        if let Some(last) = pushed.expect("a new relation takes slots").last() {
+            self.list(last);
+        }
+    }
+
+    /// Takes back places, in ascending order, whose slots are gone, and that nobody knows any longer.
+    pub(crate) fn vacate(&self, places: &[usize]) {
+        let mut roomy = self.lock_roomy();
+        roomy.retain(|at| places.binary_search(at).is_err());
+        if places.binary_search(&self.open.load(Ordering::Acquire)).is_ok() {
+            self.open.store(NO_SLOT, Ordering::Release);
+        }
+        self.slots.vacate(places);
     }
 
     /// Why a transaction that began at a time cannot write any more.
@@ -284,8 +307,9 @@ impl Table {
         }
     }
 
-    fn lock_roomy(&self) -> MutexGuard<'_, Vec<usize>> {
-        self.roomy.lock().unwrap_or_else(PoisonError::into_inner)
+    #[track_caller]
+    fn lock_roomy(&self) -> Ranked<MutexGuard<'_, Vec<usize>>> {
+        Ranked::take(Rank::Roomy, &self.roomy, |roomy| roomy.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn lock_cached(&self) -> MutexGuard<'_, Option<(Time, Arc<Snapshot>)>> {

@@ -12,14 +12,24 @@ use crate::chunk::hot::{HotChunk, WriteError, Writer};
 use crate::datum::RowId;
 use crate::relation::{Beside, Relation, Succession, Table, threads};
 
+/// What becomes of the failure of an append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The transaction learns of it, and so of the keys that there are.
+    IsTold,
+    /// Another way is tried.
+    IsNotTold,
+}
+
 impl Transaction {
-    /// Removes all rows that it sees.
+    /// Removes all rows that it sees, which counts as having read which there are.
     ///
     /// # Errors
     ///
     /// When another transaction has changed rows that it does not see, or when it only reads.
     pub fn truncate(&mut self, relation: &Relation) -> Result<(), TransactionError> {
         let table = relation.table();
+        self.log_scan(relation, &[], &[]);
         let savepoint = self.set.writes.len();
         let stamp = self.writer(table)?.stamp;
         let truncated = self.truncate_slots(table, HotChunk::check_all);
@@ -30,10 +40,8 @@ impl Transaction {
     }
 
     /// Removes all rows, whoever works on them.
-    pub(super) fn truncate_regardless(&mut self, table: &Arc<Table>) {
-        let truncated =
-            self.truncate_slots(table, |slot, _| if slot.is_gone() { Err(WriteError::NoSuchRow) } else { Ok(()) });
-        assert!(truncated.is_ok(), "nobody is asked");
+    pub(super) fn truncate_regardless(&mut self, table: &Arc<Table>) -> Result<(), TransactionError> {
+        self.truncate_slots(table, HotChunk::check_regardless)
     }
 
     /// Lets a relation take the place of another one when it commits.
@@ -70,13 +78,18 @@ impl Transaction {
         table: &Arc<Table>,
         slots: Vec<HotChunk>,
         beside: Option<(Beside, Vec<u32>)>,
+        failure: Failure,
     ) -> Result<(), TransactionError> {
         let before = self.writes();
         // Held from before the rows are there: an index that is built meanwhile would find them, too.
         let indexes = table.indexes();
-        let slots = self.push_slots(table, slots)?;
+        let likely = beside.as_ref().map(|(beside, _)| beside.base());
+        let slots = self.push_slots(table, slots, likely)?;
         let indexed = table.index_slots(&indexes, slots, self.view, beside, threads());
         if indexed.is_err() {
+            if failure == Failure::IsTold {
+                self.log_tried_of(table, &indexes, before);
+            }
             self.undo_appended(before);
         }
         indexed
@@ -87,19 +100,21 @@ impl Transaction {
         &mut self,
         table: &Arc<Table>,
         slots: Vec<HotChunk>,
+        likely: Option<usize>,
     ) -> Result<Range<usize>, TransactionError> {
         let stamp = self.writer(table)?.stamp;
         let at = self.set.table(table);
         let rows: Vec<usize> = slots.iter().map(HotChunk::len).collect();
-        let first = table.push(slots.into_iter().map(|slot| slot.born(stamp)).collect(), self.view.start)?;
-        let written = rows.iter().enumerate().map(|(slot, &rows)| Write {
+        let slots = slots.into_iter().map(|slot| slot.born(stamp)).collect();
+        let places = table.push(slots, self.view.start, likely)?;
+        let written = places.clone().zip(rows).map(|(slot, rows)| Write {
             table: at,
             kind: WriteKind::Append,
-            row: RowId::new(first + slot, 0),
+            row: RowId::new(slot, 0),
             version: rows as u32,
         });
         self.set.writes.extend(written);
-        Ok(first..first + rows.len())
+        Ok(places)
     }
 
     /// Undoes appends of slots since it had written so much, whose rows have left the indexes.
@@ -110,7 +125,12 @@ impl Transaction {
     }
 
     /// Puts the rows of chunks behind those that there are, all or none.
-    pub(crate) fn append_rows(&mut self, table: &Arc<Table>, chunks: &[Arc<Chunk>]) -> Result<(), TransactionError> {
+    pub(crate) fn append_rows(
+        &mut self,
+        table: &Arc<Table>,
+        chunks: &[Arc<Chunk>],
+        failure: Failure,
+    ) -> Result<(), TransactionError> {
         let (stamp, before) = (self.writer(table)?.stamp, self.set.writes.len());
         let at = self.set.table(table);
         table.forget_cached();
@@ -132,6 +152,9 @@ impl Transaction {
                     if let TransactionError::Duplicate { row, appended, .. } = &mut error {
                         let first = self.appended(before, *row).map_or(Holder::Relation(*row), Holder::Append);
                         *appended = Some(Box::new(AppendedPair { first, second: (rows + entered) as u64 }));
+                    }
+                    if failure == Failure::IsTold {
+                        self.log_tried(before);
                     }
                     self.set.undo(before, stamp);
                     return Err(error);

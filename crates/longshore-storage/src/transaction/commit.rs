@@ -5,14 +5,13 @@
 use std::sync::Arc;
 
 use super::guards::Guards;
-use super::manager::{State, Transactions};
+use super::manager::{StateGuard, Transactions};
 use super::predicate::PredicateLog;
 use super::time::Time;
 use super::validate::Validation;
 use super::write_set::{Committed, Write};
 use super::{CommitError, ConflictKind, Transaction, TransactionError};
 use crate::relation::Table;
-use crate::sync::MutexGuard;
 
 impl Transaction {
     /// Makes what it did visible to all that begin later, and says since when. One that has changed nothing cannot fail:
@@ -34,7 +33,7 @@ impl Transaction {
         let mut state = validated(&manager, self.log.as_deref(), self.guards.as_deref_mut(), self.view.start)?;
         self.check_rules().map_err(|error| CommitError::Failed(Box::new(error)))?;
         self.ended = true;
-        let set = std::mem::take(&mut self.set);
+        let mut set = std::mem::take(&mut self.set);
         state.keep_log(self.log.take());
         let time = Time(manager.now().0 + 1);
         for table in &set.tables {
@@ -45,17 +44,14 @@ impl Transaction {
         }
         manager.advance(stamp, time);
         // Its seat is empty from here on; until it is, what it has read stays.
-        let done = state.stand_up(self.seat, time);
+        state.stand_up(self.seat);
         if state.is_idle() {
             // Nobody needs what was before: the common end of transactions that follow each other.
-            drop(state);
-            manager.reclaim(&done);
-            set.reclaim(stamp);
-            manager.recycle(stamp, set);
+            manager.reclaim(state, stamp, set);
         } else {
+            let vacated = std::mem::take(&mut set.vacated);
             state.remember(Committed::new(time, stamp, set));
-            drop(state);
-            manager.reclaim(&done);
+            manager.clean_up(state, vacated);
         }
         Ok(time)
     }
@@ -86,7 +82,7 @@ fn validated<'a>(
     log: Option<&PredicateLog>,
     mut guards: Option<&mut Guards>,
     start: Time,
-) -> Result<MutexGuard<'a, State>, CommitError> {
+) -> Result<StateGuard<'a>, CommitError> {
     let log = log.filter(|log| !log.is_empty());
     if log.is_none() && guards.is_none() {
         return Ok(manager.lock());

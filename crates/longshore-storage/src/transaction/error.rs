@@ -222,6 +222,8 @@ pub enum TransactionError {
     ReadOnly,
     /// The transaction was given up by who ran it.
     Abandoned,
+    /// The caller wants what it asked for no more.
+    Cancelled,
     /// Memory ran out.
     OutOfMemory(OutOfMemory),
 }
@@ -348,6 +350,7 @@ impl fmt::Display for TransactionError {
             }
             TransactionError::ReadOnly => f.write_str("a read-only transaction cannot change rows"),
             TransactionError::Abandoned => f.write_str("the transaction was given up"),
+            TransactionError::Cancelled => f.write_str("the statement was cancelled"),
             TransactionError::OutOfMemory(error) => error.fmt(f),
         }
     }

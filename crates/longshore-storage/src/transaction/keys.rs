@@ -5,9 +5,11 @@
 //!
 //! Not here: how rows enter and leave indexes (`relation/indexes.rs`).
 
+use std::collections::HashSet;
 use std::ops::{Bound, ControlFlow, RangeBounds};
+use std::sync::Arc;
 
-use super::{Transaction, TransactionError};
+use super::{Transaction, TransactionError, WriteKind};
 use crate::chunk::hot::{HotChunk, Sight, input_of};
 use crate::datum::{Datum, RowId};
 use crate::index::{Direction, Found, Index, Key, Range};
@@ -214,15 +216,59 @@ fn follow<O, E>(
     let mut rows = Vec::new();
     loop {
         rows.clear();
+        let mut taken = Taken::since(relation, transaction(owner));
         index.next_batch(range, &mut rows);
         if rows.is_empty() {
             return Ok(());
         }
         for &row in &rows {
-            if transaction(owner).sees(relation, row) && visit(owner, row)?.is_break() {
+            let transaction = transaction(owner);
+            if transaction.sees(relation, row) && !taken.has(transaction, row) && visit(owner, row)?.is_break() {
                 return Ok(());
             }
         }
+    }
+}
+
+/// Places that rows of the transaction itself have taken since a batch of rows was looked up. A place in the batch may be that
+/// of a dead row, which is freed meanwhile; whoever else takes it is not seen.
+struct Taken<'r> {
+    relation: &'r Relation,
+    /// Changes that were made before.
+    from: usize,
+    /// Changes that were looked at, and how often the transaction had gone back to a savepoint then.
+    looked_at: (usize, usize),
+    rows: HashSet<RowId>,
+}
+
+impl<'r> Taken<'r> {
+    fn since(relation: &'r Relation, transaction: &Transaction) -> Self {
+        let from = transaction.set.writes.len();
+        Taken { relation, from, looked_at: (from, transaction.went_back), rows: HashSet::new() }
+    }
+
+    #[inline]
+    fn has(&mut self, transaction: &Transaction, row: RowId) -> bool {
+        if (transaction.set.writes.len(), transaction.went_back) != self.looked_at {
+            self.look_at(transaction);
+        }
+        !self.rows.is_empty() && self.rows.contains(&row)
+    }
+
+    #[cold]
+    fn look_at(&mut self, transaction: &Transaction) {
+        let set = &transaction.set;
+        let (mut from, went_back) = self.looked_at;
+        if went_back != transaction.went_back {
+            from = self.from;
+        }
+        let table = set.tables.iter().position(|table| Arc::ptr_eq(table, self.relation.table()));
+        for write in &set.writes[from.min(set.writes.len())..] {
+            if write.kind == WriteKind::Insert && table == Some(write.table as usize) {
+                self.rows.insert(write.row);
+            }
+        }
+        self.looked_at = (set.writes.len(), transaction.went_back);
     }
 }
 

@@ -3,18 +3,20 @@
 //! Source: the thesis, 2.2.1, 2.2.3 and 2.2.4. One mutex orders begins and commits; what takes long (validation against
 //! most of the recent commits, reclaiming) is done outside of it. It is never taken by who holds a latch.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
+use super::backlog::Backlog;
 use super::predicate::PredicateLog;
+use super::prune::{Horizon, Pruning};
 use super::stamp::{StampId, Stamps};
 use super::time::{Isolation, TRANSACTION_ID_MIN, Time, View};
+use super::vacancies::{Vacancies, Vacated, vacate};
 use super::write_set::{Committed, WriteSet};
 use super::{Transaction, TransactionError};
 use crate::relation::Table;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard, thread};
+use crate::sync::{Mutex, MutexGuard, Rank, Ranked, thread};
 
 /// The transactions of a database.
 pub struct Transactions {
@@ -31,11 +33,12 @@ const SPARE_WRITE_SETS_MAX: usize = 16;
 
 pub(super) struct State {
     next_id: u64,
-    /// The starts of those who are active, at their seats.
-    seats: Vec<u64>,
+    /// Those who are active.
+    seats: Vec<Taken>,
     free_seats: Vec<u32>,
-    /// Those whose versions somebody may need, in the order of their commits.
-    recent: VecDeque<Arc<Committed>>,
+    /// Commits that somebody does not see yet, in their order.
+    recent: Backlog,
+    vacancies: Vacancies,
     next_stamp: u32,
     free_stamps: Vec<StampId>,
     spare: Vec<WriteSet>,
@@ -43,9 +46,21 @@ pub(super) struct State {
     spare_logs: Vec<Box<PredicateLog>>,
 }
 
+/// The state of all transactions, locked.
+pub(super) type StateGuard<'a> = Ranked<MutexGuard<'a, State>>;
+
 /// A place among the active.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seat(u32);
+
+/// Who has a seat.
+#[derive(Clone, Copy)]
+struct Taken {
+    /// [`NOBODY`] if it is free.
+    start: u64,
+    /// Whether he may write.
+    writes: bool,
+}
 
 impl fmt::Debug for Transactions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,7 +80,8 @@ impl Transactions {
                 next_id: TRANSACTION_ID_MIN,
                 seats: Vec::new(),
                 free_seats: Vec::new(),
-                recent: VecDeque::new(),
+                recent: Backlog::default(),
+                vacancies: Vacancies::default(),
                 next_stamp: 0,
                 free_stamps: Vec::new(),
                 spare: Vec::new(),
@@ -84,7 +100,7 @@ impl Transactions {
     #[must_use]
     pub fn begin(self: &Arc<Transactions>, isolation: Isolation) -> Transaction {
         let mut state = self.lock();
-        let (seat, view) = self.admit(&mut state);
+        let (seat, view) = self.admit(&mut state, true);
         let stamp = state.take_stamp();
         self.stamps.set(stamp, view.id);
         let writes = state.spare.pop().unwrap_or_default();
@@ -100,7 +116,7 @@ impl Transactions {
     #[must_use]
     pub fn begin_read_only(self: &Arc<Transactions>, isolation: Isolation) -> Transaction {
         let mut state = self.lock();
-        let (seat, view) = self.admit(&mut state);
+        let (seat, view) = self.admit(&mut state, false);
         drop(state);
         Transaction::new(Arc::clone(self), seat, view, None, isolation, WriteSet::default(), None)
     }
@@ -130,7 +146,7 @@ impl Transactions {
 
     /// A view for a moment, during which what it sees is kept.
     pub(crate) fn begin_reader(&self) -> Reader<'_> {
-        let (seat, view) = self.admit(&mut self.lock());
+        let (seat, view) = self.admit(&mut self.lock(), false);
         Reader { transactions: self, seat, view }
     }
 
@@ -139,21 +155,21 @@ impl Transactions {
     }
 
     /// Removes all rows of a table, whoever works on them.
-    pub(crate) fn truncate(self: &Arc<Transactions>, table: &Arc<Table>) {
+    pub(crate) fn truncate(self: &Arc<Transactions>, table: &Arc<Table>) -> Result<(), TransactionError> {
         let mut transaction = self.begin(Isolation::Snapshot);
-        transaction.truncate_regardless(table);
-        let committed = transaction.commit();
-        assert!(committed.is_ok(), "without reads nothing is validated");
+        transaction.truncate_regardless(table)?;
+        Ok(transaction.commit().map(|_| ())?)
     }
 
-    fn admit(&self, state: &mut State) -> (Seat, View) {
+    fn admit(&self, state: &mut State, writes: bool) -> (Seat, View) {
         let view = View { start: self.now(), id: state.next_id };
         state.next_id += 1;
+        let taken = Taken { start: view.start.0, writes };
         let seat = if let Some(seat) = state.free_seats.pop() {
-            state.seats[seat as usize] = view.start.0;
+            state.seats[seat as usize] = taken;
             seat
         } else {
-            state.seats.push(view.start.0);
+            state.seats.push(taken);
             state.seats.len() as u32 - 1
         };
         (Seat(seat), view)
@@ -188,41 +204,68 @@ impl Transactions {
         log: Option<Box<PredicateLog>>,
     ) {
         writes.clear();
+        let vacated = std::mem::take(&mut writes.vacated);
         let mut state = self.lock();
         state.keep_log(log);
         state.free_stamps.extend(stamp);
         if state.spare.len() < SPARE_WRITE_SETS_MAX && stamp.is_some() {
             state.spare.push(writes);
         }
-        let done = state.stand_up(seat, self.now());
-        drop(state);
-        self.reclaim(&done);
+        state.stand_up(seat);
+        self.clean_up(state, vacated);
     }
 
-    /// Takes back what a transaction used, of which nothing is left.
-    pub(super) fn recycle(&self, stamp: StampId, mut writes: WriteSet) {
-        writes.clear();
+    /// Gives up what a transaction that has committed leaves, which everybody sees, and then what others have left.
+    pub(super) fn reclaim(&self, mut state: StateGuard<'_>, stamp: StampId, mut set: WriteSet) {
+        let mut vacated = std::mem::take(&mut set.vacated);
+        let ticket = state.vacancies.begin();
+        drop(state);
+        set.reclaim(stamp, &mut vacated);
+        set.clear();
         let mut state = self.lock();
+        state.vacancies.end(ticket);
         state.free_stamps.push(stamp);
         if state.spare.len() < SPARE_WRITE_SETS_MAX {
-            state.spare.push(writes);
+            state.spare.push(set);
+        }
+        self.clean_up(state, vacated);
+    }
+
+    /// Gives up what is left of commits that every active transaction sees, and of all to come, and what no active one
+    /// needs of others; and lets others have places of slots that are gone.
+    pub(super) fn clean_up<'a>(&'a self, mut state: StateGuard<'a>, vacated: Vec<Vacated>) {
+        state.vacancies.put(vacated);
+        loop {
+            let (seen, pruning) = state.left_behind(self.now());
+            let ready = state.vacancies.ready();
+            if seen.is_empty() && pruning.is_none() {
+                drop(state);
+                vacate(ready);
+                return;
+            }
+            let ticket = state.vacancies.begin();
+            drop(state);
+            vacate(ready);
+            let mut vacated = Vec::new();
+            for committed in &seen {
+                committed.reclaim(&mut vacated);
+            }
+            let pruned = pruning.map(|pruning| (pruning.run(&self.stamps, &mut vacated), pruning.are_old));
+            state = self.lock();
+            state.free_stamps.extend(seen.iter().map(|committed| committed.stamp()));
+            if let Some((pruned, are_old)) = pruned {
+                state.free_stamps.extend(pruned.free_stamps);
+                state.recent.put_back(pruned.left, are_old);
+            }
+            state.vacancies.end(ticket);
+            state.vacancies.put(vacated);
         }
     }
 
-    /// Gives up what is left of commits that every active transaction sees, and of all to come.
-    pub(super) fn reclaim(&self, done: &[Arc<Committed>]) {
-        if done.is_empty() {
-            return;
-        }
-        for committed in done {
-            committed.reclaim();
-        }
-        self.lock().free_stamps.extend(done.iter().map(|committed| committed.stamp()));
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    #[track_caller]
+    pub(super) fn lock(&self) -> StateGuard<'_> {
         // It is consistent wherever a panic could occur.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Ranked::take(Rank::Commits, &self.state, |state| state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -235,20 +278,30 @@ impl State {
     }
 
     pub(super) fn recent_after(&self, time: Time) -> Vec<Arc<Committed>> {
-        let first = self.recent.partition_point(|committed| committed.time() <= time);
-        self.recent.range(first..).cloned().collect()
+        self.recent.after(time)
     }
 
-    /// Gives up a seat; says which commits everybody else, and all to come, see.
-    pub(super) fn stand_up(&mut self, Seat(seat): Seat, now: Time) -> Vec<Arc<Committed>> {
-        self.seats[seat as usize] = NOBODY;
+    /// Gives up a seat.
+    pub(super) fn stand_up(&mut self, Seat(seat): Seat) {
+        self.seats[seat as usize].start = NOBODY;
         self.free_seats.push(seat);
-        if self.recent.is_empty() {
-            return Vec::new();
+    }
+
+    /// The commits that everybody active, and all to come, see; and those of which it is time to give up what no active
+    /// one needs.
+    fn left_behind(&mut self, now: Time) -> (Vec<Arc<Committed>>, Option<Pruning>) {
+        if self.recent.is_idle() {
+            return (Vec::new(), None);
         }
-        let oldest = self.seats.iter().copied().min().unwrap_or(NOBODY).min(now.0);
-        let seen = self.recent.partition_point(|committed| committed.time() <= Time(oldest));
-        self.recent.drain(..seen).collect()
+        let oldest = self.seats.iter().map(|taken| taken.start).min().unwrap_or(NOBODY).min(now.0);
+        let seen = self.recent.take_seen(Time(oldest));
+        let active = self.seats.len() - self.free_seats.len();
+        let pruning = self.recent.next_pruning(active, || {
+            let active = self.seats.iter().filter(|taken| taken.start != NOBODY);
+            let writer = active.clone().filter(|taken| taken.writes).map(|taken| taken.start).min();
+            Horizon::new(active.map(|taken| taken.start).collect(), writer.unwrap_or(NOBODY))
+        });
+        (seen, pruning)
     }
 
     /// Keeps a log, with the memory it has, for the next transaction that needs one.
@@ -265,7 +318,7 @@ impl State {
 
     /// Remembers a commit.
     pub(super) fn remember(&mut self, committed: Committed) {
-        self.recent.push_back(Arc::new(committed));
+        self.recent.push(Arc::new(committed));
     }
 }
 

@@ -60,7 +60,7 @@ impl Transaction {
         transaction(owner).log_scan(relation, ranges, &[]);
         let table = relation.table();
         let mut found = Vec::new();
-        for at in 0..table.slots.len() {
+        for at in table.slots.order() {
             let mut from = 0;
             loop {
                 found.clear();

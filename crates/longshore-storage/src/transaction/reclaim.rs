@@ -2,8 +2,13 @@
 //!
 //! Source: the thesis, 2.2.4. With one transaction after the other, every version goes with the commit that made it.
 
+use std::sync::Arc;
+
 use super::stamp::StampId;
+use super::vacancies::Vacated;
 use super::write_set::{Write, WriteKind, WriteSet};
+use crate::chunk::hot::SlotWrite;
+use crate::relation::Table;
 
 /// Slots of which it is remembered that all of a commit's versions have gone: about as many as a transaction by key
 /// writes to. One that was forgotten is looked at again, and nothing is found there.
@@ -14,7 +19,7 @@ const NO_SLOT: (u32, usize) = (u32::MAX, usize::MAX);
 
 impl WriteSet {
     /// Gives up the versions of a commit that everybody sees, and the rows that were deleted.
-    pub(super) fn reclaim(&self, stamp: StampId) {
+    pub(super) fn reclaim(&self, stamp: StampId, vacated: &mut Vec<Vacated>) {
         let mut writes = self.writes.iter().peekable();
         let mut emptied = [NO_SLOT; EMPTIED_MAX];
         let mut emptied_next = 0;
@@ -26,12 +31,14 @@ impl WriteSet {
             }
             let table = &self.tables[table_at as usize];
             let Some(slot) = table.slots.get(row.chunk()) else { continue };
-            // Nobody sees the rows: they leave the indexes before another row may take their place.
-            let _indexes = match kind {
-                WriteKind::Delete | WriteKind::Replace => Some(table.unindex_rows(row, 1)),
-                WriteKind::Truncate => Some(table.unindex_rows(row, slot.read().len())),
-                WriteKind::Insert | WriteKind::Update(_) | WriteKind::Append => None,
+            // None if somebody has given them up already: then others may have their places.
+            let gone = match kind {
+                WriteKind::Delete | WriteKind::Replace => usize::from(slot.read().has_version(version, stamp)),
+                WriteKind::Truncate => slot.read().dead_rows_of(stamp),
+                WriteKind::Insert | WriteKind::Update(_) | WriteKind::Append => 0,
             };
+            // Nobody sees the rows: they leave the indexes before another row may take their place.
+            let _indexes = (gone > 0).then(|| table.unindex_rows(row, gone));
             let mut slot = slot.write();
             match kind {
                 WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete | WriteKind::Replace => {
@@ -42,18 +49,18 @@ impl WriteSet {
                     }
                 }
                 WriteKind::Append => slot.reclaim_births(stamp),
-                WriteKind::Truncate => slot.clear(),
+                WriteKind::Truncate if slot.reclaim_death(stamp) => {
+                    vacated.push(Vacated { table: Arc::clone(table), place: row.chunk() });
+                }
+                // Somebody else has given them up.
+                WriteKind::Truncate => {}
             }
             // What is simple and comes next in the same slot, under the same latch.
             let is_alike = |next: &&Write| is_simple(next.kind) && (next.table, next.row.chunk()) == here;
             while let Some(next) = writes.next_if(is_alike) {
                 slot.reclaim(next.row.row(), next.version, stamp);
             }
-            let is_news = !slot.listed && slot.has_free();
-            drop(slot);
-            if is_news {
-                table.list(row.chunk());
-            }
+            table.have_gone(row.chunk(), slot, vacated);
         }
     }
 
@@ -66,12 +73,10 @@ impl WriteSet {
             let Some(slot) = table.slots.get(row.chunk()) else { continue };
             table.forget_cached();
             let mut slot = slot.write();
-            slot.undo_births(row.row(), stamp);
-            let is_news = !slot.listed && slot.has_free();
-            drop(slot);
-            if is_news {
-                table.list(row.chunk());
+            if slot.undo_births(row.row(), stamp) {
+                self.vacated.push(Vacated { table: Arc::clone(table), place: row.chunk() });
             }
+            table.have_gone(row.chunk(), slot, &mut self.vacated);
         }
     }
 
@@ -93,14 +98,29 @@ impl WriteSet {
                 WriteKind::Insert | WriteKind::Update(_) | WriteKind::Delete | WriteKind::Replace => {
                     slot.undo(row.row(), version, table.memory());
                 }
-                WriteKind::Append => slot.undo_births(row.row(), stamp),
-                WriteKind::Truncate => slot.undo_death(),
+                WriteKind::Append => {
+                    if slot.undo_births(row.row(), stamp) {
+                        self.vacated.push(Vacated { table: Arc::clone(table), place: row.chunk() });
+                    }
+                }
+                WriteKind::Truncate => slot.undo_death(stamp),
             }
-            let is_news = !slot.listed && slot.has_free();
-            drop(slot);
-            if is_news {
-                table.list(row.chunk());
-            }
+            table.have_gone(row.chunk(), slot, &mut self.vacated);
+        }
+    }
+}
+
+impl Table {
+    /// Takes note that rows of a slot may be taken again, or gives it up if it has no others.
+    pub(super) fn have_gone(self: &Arc<Table>, place: usize, mut slot: SlotWrite<'_>, vacated: &mut Vec<Vacated>) {
+        if slot.clear_if_free() {
+            vacated.push(Vacated { table: Arc::clone(self), place });
+            return;
+        }
+        let is_news = !slot.listed && slot.has_free();
+        drop(slot);
+        if is_news {
+            self.list(place);
         }
     }
 }

@@ -24,11 +24,12 @@ use crate::relation::{ForeignKey, ReferenceAction, Relation, Table};
 use crate::typed::Input;
 
 mod children;
+mod on_the_way;
 mod parents;
 mod pieces;
 
-pub(super) use parents::CheckedAppend;
-pub use parents::ReferenceChecks;
+pub(super) use on_the_way::CheckedAppend;
+pub use on_the_way::ReferenceChecks;
 
 /// Rows that a foreign key's action has changed.
 #[derive(Debug)]
@@ -73,17 +74,24 @@ impl Transaction {
         // Who cannot commit need not go on.
         self.check_rules()?;
         let mut acted_on = Vec::new();
+        if let Err(error) = self.settle_from(from, &mut acted_on) {
+            self.log_referring(from)?;
+            return Err(error);
+        }
+        self.settled = self.set.writes.len();
+        Ok(acted_on)
+    }
+
+    fn settle_from(&mut self, from: usize, acted_on: &mut Vec<ActedOn>) -> Result<(), TransactionError> {
         let mut done = from;
         while done < self.set.writes.len() {
             let until = self.set.writes.len();
-            self.act(done..until, &mut acted_on)?;
+            self.act(done..until, acted_on)?;
             done = until;
         }
         let all = from..self.set.writes.len();
         self.check_gone(all.clone())?;
-        self.check_new(all)?;
-        self.settled = self.set.writes.len();
-        Ok(acted_on)
+        self.check_new(all)
     }
 
     fn guards(&mut self) -> &mut Guards {
@@ -91,7 +99,7 @@ impl Transaction {
     }
 
     /// The tables of the write set that other rows refer to, or that refer to others.
-    fn referencing_tables(&self) -> Vec<(u32, Arc<Table>)> {
+    pub(super) fn referencing_tables(&self) -> Vec<(u32, Arc<Table>)> {
         let tables = self.set.tables.iter().enumerate().filter(|(_, table)| table.references().is_some());
         tables.map(|(at, table)| (at as u32, Arc::clone(table))).collect()
     }
@@ -218,6 +226,18 @@ impl Transaction {
         Ok(gone)
     }
 
+    /// The rows of a table whose keys some changes took away, whoever has them now.
+    pub(super) fn gone_rows(
+        &self,
+        key: &ForeignKey,
+        table: &Table,
+        at: u32,
+        range: Range<usize>,
+    ) -> Result<Vec<RowId>, TransactionError> {
+        let gone = self.gone_keys(key, table, at, range, None)?;
+        Ok(gone.rows.iter().map(|gone| gone.row).collect())
+    }
+
     /// Checks that nobody refers to keys that went, and sees to it that nobody will when this commits.
     fn check_gone(&mut self, range: Range<usize>) -> Result<(), TransactionError> {
         for (at, table) in self.referencing_tables() {
@@ -272,7 +292,7 @@ impl Transaction {
 }
 
 /// The newest values of a row.
-fn stored(table: &Table, row: RowId, columns: &[usize]) -> Result<Vec<Input<'static>>, TransactionError> {
+pub(super) fn stored(table: &Table, row: RowId, columns: &[usize]) -> Result<Vec<Input<'static>>, TransactionError> {
     let slot = table.slot(row)?.read();
     Ok(columns.iter().map(|&column| input_of(slot.cell(row.row(), column))).collect())
 }

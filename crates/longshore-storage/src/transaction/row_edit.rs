@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use super::predicate::RelationLog;
 use super::{Transaction, TransactionError, Write, WriteKind};
-use crate::chunk::hot::{HotChunk, Sight, Writer};
+use crate::chunk::hot::{Sight, SlotWrite, Writer};
 use crate::datum::{Datum, RowId};
 use crate::index::Index;
 use crate::relation::{Relation, Table};
-use crate::sync::RwLockWriteGuard;
 use crate::typed::{self, Field, FieldType, Scalar, StoredValue};
 use crate::types::ColumnType;
 
@@ -19,7 +18,7 @@ use crate::types::ColumnType;
 /// everybody else waits who works on the same chunk of the relation, so it is to be given up before anything else is
 /// done: a thread that works there itself would wait for ever.
 pub struct RowEdit<'t> {
-    slot: RwLockWriteGuard<'t, HotChunk>,
+    slot: SlotWrite<'t>,
     table: &'t Table,
     log: Option<&'t mut RelationLog>,
     writes: &'t mut Vec<Write>,

@@ -8,11 +8,10 @@ use super::predicate::RelationLog;
 use super::stamp::Stamps;
 use super::time::View;
 use super::{Transaction, TransactionError};
-use crate::chunk::hot::{Cell, HotChunk, Sight};
+use crate::chunk::hot::{Cell, Sight, SlotRead};
 use crate::datum::{Datum, RowId};
 use crate::index::Index;
 use crate::relation::{Relation, Table};
-use crate::sync::RwLockReadGuard;
 use crate::typed::{Field, Scalar};
 use crate::types::ColumnType;
 use crate::view;
@@ -20,7 +19,7 @@ use crate::view;
 /// A row that is being read. As long as it lives, those who write to the same chunk of the relation wait, so it is to be
 /// given up before anything else is done: a thread that writes there itself would wait for ever.
 pub struct RowRead<'t> {
-    slot: RwLockReadGuard<'t, HotChunk>,
+    slot: SlotRead<'t>,
     table: &'t Table,
     log: Option<&'t mut RelationLog>,
     row: RowId,

@@ -153,22 +153,12 @@ impl Transaction {
             return Err(TransactionError::ColumnCount { relation: table.name(), expected, found: values.len() });
         }
         let mut each = table.schema().columns().iter().zip(values);
-        let inserted = if each.all(|(column, &value)| typed::is_plain(column, value)) {
-            self.insert_stored(table, values)
-        } else {
-            let inputs = values.iter().enumerate().map(|(column, &value)| typed::input(table, column, value));
-            let inputs: Vec<Input<'_>> = inputs.collect::<Result<_, _>>()?;
-            self.insert_stored(table, &inputs)
-        };
-        if let Err(TransactionError::Duplicate { index, .. }) = &inserted {
-            // To learn that the key is there is to read it.
-            let found = table.indexes().iter().find(|known| known.name() == index).map(Arc::clone);
-            if let Some(index) = found {
-                let key: Vec<Datum<'_>> = index.columns().iter().map(|&column| values[column]).collect();
-                self.log_key(table, index.columns(), &key);
-            }
+        if each.all(|(column, &value)| typed::is_plain(column, value)) {
+            return self.insert_stored(table, values);
         }
-        inserted
+        let inputs = values.iter().enumerate().map(|(column, &value)| typed::input(table, column, value));
+        let inputs: Vec<Input<'_>> = inputs.collect::<Result<_, _>>()?;
+        self.insert_stored(table, &inputs)
     }
 
     /// Inserts a row of values that its columns take.
@@ -179,6 +169,8 @@ impl Transaction {
         let (row, version) = table.insert(values, &self.writer(table)?)?;
         self.set.writes.push(Write { table: at, kind: WriteKind::Insert, row, version });
         if let Err(error) = table.index_row(&indexes, row, values, self.view) {
+            // To learn that a key is there, or is not, is to read it.
+            self.log_tried_row(table, &indexes, values, &error);
             drop(indexes);
             self.set.undo(before, stamp);
             return Err(error);

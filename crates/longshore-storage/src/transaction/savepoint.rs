@@ -9,6 +9,12 @@ pub struct Savepoint {
 }
 
 impl Transaction {
+    /// How many changes it has made.
+    #[must_use]
+    pub fn writes(&self) -> usize {
+        self.set.writes.len()
+    }
+
     /// A place to go back to.
     pub fn savepoint(&mut self) -> Savepoint {
         self.keeps_all = true;
@@ -16,9 +22,11 @@ impl Transaction {
     }
 
     /// Undoes what was done since a savepoint of this transaction, which can be gone back to again. Later savepoints are
-    /// forgotten.
+    /// forgotten. What was read since stays read, and that keys which rows had were free is part of that.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         if let Some(stamp) = self.stamp {
+            self.log_tried(savepoint.writes);
+            self.went_back += 1;
             self.set.undo(savepoint.writes, stamp);
             self.settled = self.settled.min(savepoint.writes);
             if let Some(guards) = &mut self.guards {

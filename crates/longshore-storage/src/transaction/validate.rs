@@ -66,6 +66,10 @@ impl<'a> Validation<'a> {
     fn check_write(&mut self, table: &Table, log: &RelationLog, write: &Write, time: Time) -> Result<(), CommitError> {
         let Some(slot) = table.slots.get(write.row.chunk()) else { return Ok(()) };
         let slot = slot.read();
+        if slot.is_gone() {
+            // What was there came and went since.
+            return Ok(());
+        }
         let views = [View::at(Time(time.0 - 1)), View::at(time)];
         let first = write.row.row();
         let (rows, views) = match write.kind {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::stamp::StampId;
 use super::time::Time;
+use super::vacancies::Vacated;
 use crate::datum::RowId;
 use crate::relation::{Succession, Table};
 
@@ -39,12 +40,22 @@ pub(crate) struct WriteSet {
     pub(crate) writes: Vec<Write>,
     /// The alteration that it commits.
     pub(crate) succession: Option<Box<Succession>>,
+    /// Slots that are gone since what was appended to them was undone.
+    pub(super) vacated: Vec<Vacated>,
 }
+
+/// Changes that a set has room for which is kept for the next transaction: one of more gives its memory back.
+const SPARE_WRITES_MAX: usize = 1 << 10;
+
+/// The same of tables.
+const SPARE_TABLES_MAX: usize = 1 << 6;
 
 impl WriteSet {
     pub(super) fn clear(&mut self) {
         self.tables.clear();
         self.writes.clear();
+        self.tables.shrink_to(SPARE_TABLES_MAX);
+        self.writes.shrink_to(SPARE_WRITES_MAX);
         self.succession = None;
     }
 
@@ -84,8 +95,33 @@ impl Committed {
         &self.set
     }
 
+    /// The same commit, of which only some changes matter.
+    pub(super) fn with_writes(&self, writes: &[Write]) -> Committed {
+        let mut set = WriteSet { writes: Vec::with_capacity(writes.len()), ..WriteSet::default() };
+        for write in writes {
+            let table = set.table(&self.set.tables[write.table as usize]);
+            set.writes.push(Write { table, ..*write });
+        }
+        Committed { set, ..*self }
+    }
+
     /// Gives up the versions, which everybody sees.
-    pub(super) fn reclaim(&self) {
-        self.set.reclaim(self.stamp);
+    pub(super) fn reclaim(&self, vacated: &mut Vec<Vacated>) {
+        self.set.reclaim(self.stamp, vacated);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_that_had_many_writes_gives_their_memory_back() {
+        let write = Write { table: 0, kind: WriteKind::Insert, row: RowId(1), version: 2 };
+        for writes in [10, SPARE_WRITES_MAX, 100_000] {
+            let mut set = WriteSet { writes: vec![write; writes], ..WriteSet::default() };
+            set.clear();
+            assert!(set.writes.is_empty() && set.writes.capacity() == writes.min(SPARE_WRITES_MAX));
+        }
     }
 }

@@ -97,7 +97,8 @@ impl StoredValue for Datum<'_> {
             Datum::I32(value) => Stored::Bits(value as u128),
             Datum::I64(value) => Stored::Bits(value as u128),
             Datum::Text(text) => Stored::Text(text.as_bytes()),
-            _ => Stored::Null,
+            Datum::Null => Stored::Null,
+            other => unreachable!("{other:?} is no value that a column stores as it is"),
         }
     }
 

@@ -42,7 +42,8 @@ pub(crate) struct HotColumn {
 /// Memory of its own for some bytes.
 pub(super) fn own_buffer(memory: &Arc<Memory>, bytes: usize) -> Result<Buffer, OutOfMemory> {
     let region = Arena::new(Arc::clone(memory), bytes).allocate(bytes)?;
-    // SAFETY: mapped memory is always initialised. It is written again only by the rules above.
+    // SAFETY: the region is given up here, and the bytes are written by the rules above alone: never while anybody but the
+    // slot, which is latched, can read them.
     Ok(unsafe { region.buffer(bytes) })
 }
 
@@ -216,7 +217,7 @@ impl HotColumn {
     ) -> Result<(), OutOfMemory> {
         let bytes = capacity * self.physical.width();
         let region = arena.allocate(bytes)?;
-        // SAFETY: mapped memory is always initialised. It is written again only by the rules above.
+        // SAFETY: as in `own_buffer`.
         let copy = unsafe { region.buffer(bytes) };
         self.replace_by(copy, rows);
         Ok(())

@@ -57,6 +57,11 @@ impl DeadRows {
         !self.free.is_empty()
     }
 
+    /// Rows that may be taken again.
+    pub(super) fn free_count(&self) -> usize {
+        self.free.len()
+    }
+
     /// A row that may be taken, still dead.
     pub(super) fn take_free(&mut self) -> Option<usize> {
         self.free.pop().map(usize::from)

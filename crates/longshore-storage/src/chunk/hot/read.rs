@@ -150,9 +150,7 @@ impl HotChunk {
     /// Whether a view sees that a row came to be, as far as its birth says.
     #[inline]
     pub(super) fn is_born(&self, row: usize, view: View, stamps: &Stamps) -> bool {
-        let unseen =
-            |birth: &super::Birth| (birth.from..birth.to).contains(&row) && !view.sees(stamps.get(birth.stamp));
-        self.births.is_empty() || !self.births.iter().any(unseen)
+        self.births.is_empty() || self.birth_of(row).is_none_or(|birth| view.sees(stamps.get(birth.stamp)))
     }
 
     /// Whether all rows have gone, for a view.
@@ -269,8 +267,7 @@ impl HotChunk {
         if is_dead {
             return Standing::Free;
         }
-        let birth = self.births.iter().find(|birth| (birth.from..birth.to).contains(&row));
-        match birth.map(|birth| stamps.get(birth.stamp)).filter(|&stamp| !view.sees(stamp)) {
+        match self.birth_of(row).map(|birth| stamps.get(birth.stamp)).filter(|&stamp| !view.sees(stamp)) {
             Some(stamp) => Standing::Conflict(ConflictKind::of(stamp)),
             None => Standing::Taken,
         }

@@ -109,9 +109,7 @@ impl HotChunk {
     ) -> Result<HotChunk, WriteError> {
         let rows = self.rows;
         if self.gone || self.death.is_some() {
-            let mut gone = HotChunk::of(schema, Vec::new(), Heap::default(), 0, 0);
-            gone.clear();
-            return Ok(gone);
+            return Ok(HotChunk::gone(schema));
         }
         let mut heap = self.reshaped_heap(sources, memory)?;
         let mut columns = Vec::with_capacity(sources.len());

@@ -5,9 +5,13 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use super::{Birth, HotChunk};
+use crate::chunk::CHUNK_ROWS_MAX;
 use crate::memory::Memory;
 use crate::transaction::StampId;
 use crate::version::Change;
+
+/// Rows of a slot that is given up when none is left.
+const ROWS_WORTH_GIVING_UP: usize = CHUNK_ROWS_MAX / 8;
 
 impl HotChunk {
     /// Undoes a change of a row, and forgets its version. Of those of the same kind the newest is undone first.
@@ -63,7 +67,7 @@ impl HotChunk {
     }
 
     /// A dead row without versions may be taken again.
-    fn free_if_done(&mut self, row: usize) {
+    pub(super) fn free_if_done(&mut self, row: usize) {
         if !self.dead.contains(row) {
             return;
         }
@@ -81,32 +85,65 @@ impl HotChunk {
         self.births.retain(|birth| birth.stamp != stamp);
     }
 
-    /// The rows that came to be together from a row on, with a stamp, never did.
-    pub(crate) fn undo_births(&mut self, from: usize, stamp: StampId) {
+    /// The rows that came to be together from a row on, with a stamp, never did; says whether the slot has gone with them.
+    pub(crate) fn undo_births(&mut self, from: usize, stamp: StampId) -> bool {
         let undone = self.births.iter().position(|birth| birth.from == from && birth.stamp == stamp);
-        let Some(Birth { to, .. }) = undone.map(|at| self.births.swap_remove(at)) else { return };
+        let Some(Birth { to, .. }) = undone.map(|at| self.births.remove(at)) else { return false };
         if from == 0 && to == self.rows && self.births.is_empty() {
             self.clear();
-            return;
+            return true;
         }
         for row in from..to {
             self.dead.insert(row);
             self.free_if_done(row);
         }
+        false
     }
 
-    /// All rows go with a stamp.
+    /// All rows go with a stamp, whoever has let them go before.
     pub(crate) fn die(&mut self, stamp: StampId) {
-        self.death = Some(stamp);
+        self.overruled.extend(self.death.replace(stamp));
     }
 
-    /// They do not.
-    pub(crate) fn undo_death(&mut self) {
-        self.death = None;
+    /// They do not, unless somebody else has let them go.
+    pub(crate) fn undo_death(&mut self, stamp: StampId) {
+        self.overruled.retain(|&death| death != stamp);
+        if self.death == Some(stamp) {
+            self.death = self.overruled.pop();
+        }
+    }
+
+    /// Whether the rows went with a stamp.
+    pub(crate) fn is_dead_with(&self, stamp: StampId) -> bool {
+        self.death == Some(stamp) || self.overruled.contains(&stamp)
+    }
+
+    /// How many rows went with a stamp: all or none. No more come to a slot that dies.
+    pub(crate) fn dead_rows_of(&self, stamp: StampId) -> usize {
+        if self.is_dead_with(stamp) { self.rows } else { 0 }
+    }
+
+    /// Gives up all rows if they went with a stamp that everybody sees; says whether they did.
+    pub(crate) fn reclaim_death(&mut self, stamp: StampId) -> bool {
+        let is_dead = self.is_dead_with(stamp);
+        if is_dead {
+            self.clear();
+        }
+        is_dead
+    }
+
+    /// Gives up a slot with many rows if all of them may be taken again; says whether it did. A small one is kept: its rows
+    /// are taken sooner than another one is made.
+    pub(crate) fn clear_if_free(&mut self) -> bool {
+        let is_free = self.rows >= ROWS_WORTH_GIVING_UP && self.dead.free_count() == self.rows && !self.closed;
+        if is_free {
+            self.clear();
+        }
+        is_free
     }
 
     /// Gives up all rows: nobody sees any of them.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         let empty = || Buffer::from_vec(Vec::<u8>::new());
         self.gone = true;
         self.rows = 0;
@@ -117,6 +154,7 @@ impl HotChunk {
         self.versions = None;
         self.births = Vec::new();
         self.death = None;
+        self.overruled = Vec::new();
         self.shown = None;
     }
 }

@@ -104,6 +104,15 @@ impl HotChunk {
         }
     }
 
+    /// Whether there are rows that can be removed, whoever works on them.
+    pub(crate) fn check_regardless(&self, writer: &Writer<'_>) -> Result<(), WriteError> {
+        if self.closed {
+            return Err(WriteError::Closed(writer.view.start()));
+        }
+        let is_dead = |death| Stamps::is_committed(writer.stamps.get(death));
+        if self.gone || self.death.is_some_and(is_dead) { Err(WriteError::NoSuchRow) } else { Ok(()) }
+    }
+
     /// Inserts a row; says where it is and the number of its version. `None` if there is no room.
     pub(crate) fn insert(
         &mut self,

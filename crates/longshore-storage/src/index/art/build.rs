@@ -5,7 +5,7 @@
 //! same path and never see the root. Where they differ in their last byte only, they are added at once (`art/run.rs`).
 
 use super::Tree;
-use super::insert::{Place, common, insertion_words};
+use super::insert::{Place, Slot, common, insertion_words};
 use super::node::{Kind, Ref};
 use super::run::Run;
 use super::words::Words;
@@ -46,8 +46,8 @@ impl<'d> Builder<'d> {
         row: RowId,
         has_null: bool,
     ) -> Result<(), OutOfMemory> {
-        self.tree.words.reserve(insertion_words(key.length()))?;
         let start = self.start_of(key);
+        self.tree.words.reserve(self.tree.words.words_for(self.tree.root, start, key))?;
         self.remember(key);
         let (words, root) = (&mut self.tree.words, &mut self.tree.root);
         let trail = Some(&mut self.trail);
@@ -114,13 +114,22 @@ impl Tree {
 }
 
 impl Words {
-    fn renumber(&mut self, at: Ref, number: &mut impl FnMut(RowId) -> RowId) -> Ref {
+    fn renumber(&mut self, top: Ref, number: &mut impl FnMut(RowId) -> RowId) -> Ref {
+        let (mut top, mut slots) = (top, vec![Slot::Top]);
+        while let Some(slot) = slots.pop() {
+            let renumbered = self.renumber_top(self.slot(top, slot), number, &mut slots);
+            self.set_slot(&mut top, slot, renumbered);
+        }
+        top
+    }
+
+    /// The same, but for what is below: where that is, goes on the list.
+    fn renumber_top(&mut self, at: Ref, number: &mut impl FnMut(RowId) -> RowId, slots: &mut Vec<Slot>) -> Ref {
         match at {
             Ref::Empty => Ref::Empty,
             Ref::Row(row) => Ref::Row(number(row)),
             Ref::Leaf(leaf) => {
-                let rows = self.renumber(Ref::of(self.get(leaf)), number);
-                self.set(leaf, rows.word());
+                slots.push(Slot::At(leaf));
                 at
             }
             Ref::Node(node) if self.header(node).has_rows() => {
@@ -142,12 +151,11 @@ impl Words {
                 let (kind, count) = (header.kind(), header.count());
                 let places = if matches!(kind, Kind::Node4 | Kind::Node16) { count } else { kind.capacity() };
                 for child in (0..places).map(|place| node.plus(kind.children() + place)) {
-                    let renumbered = match Ref::of(self.get(child)) {
-                        Ref::Empty => continue,
-                        Ref::Row(row) => Ref::Row(number(row)),
-                        below => self.renumber(below, number),
-                    };
-                    self.set(child, renumbered.word());
+                    match Ref::of(self.get(child)) {
+                        Ref::Empty => {}
+                        Ref::Row(row) => self.set(child, Ref::Row(number(row)).word()),
+                        Ref::Leaf(_) | Ref::Node(_) => slots.push(Slot::At(child)),
+                    }
                 }
                 at
             }

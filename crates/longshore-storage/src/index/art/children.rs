@@ -1,7 +1,6 @@
 //! The children of nodes: found, added and removed by their bytes, and gone through in order.
 
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use super::node::{Header, Kind, Ref, load, store};
 use super::words::{Position, Words};
@@ -166,10 +165,10 @@ impl Words {
     fn resize(&mut self, node: Position, kind: Kind) -> Position {
         let header = self.header(node);
         let new = self.new_node(kind, self.prefix(node), header.prefix_bytes(), header.has_rows());
-        self.go_through(node, None, Direction::Forward, |byte, child| {
+        let mut children = self.children(node, None, Direction::Forward);
+        while let Some((byte, child)) = children.next(self) {
             self.put_child(new, byte, child);
-            ControlFlow::Continue(())
-        });
+        }
         self.free_node(node);
         new
     }
@@ -217,53 +216,70 @@ impl Words {
     }
 }
 
+/// A way through the children of a node, in a direction. The node does not change meanwhile.
+pub(super) struct Children {
+    pub(super) node: Position,
+    kind: Kind,
+    direction: Direction,
+    /// Of the two smaller kinds, the keys and how many there are.
+    keys: [u8; 16],
+    count: u8,
+    /// The next child: of the two smaller kinds its place, of others the first byte that it may have.
+    next: Option<u8>,
+}
+
 impl Words {
-    /// Gives the children of a node to a closure, in a direction, from that of a byte on if one is given, until it is told
-    /// to end; then with what, and otherwise with `true`.
+    /// The children of a node in a direction, from that of a byte on if one is given.
     #[inline]
-    pub(super) fn go_through(
-        &self,
-        node: Position,
-        from: Option<u8>,
-        direction: Direction,
-        mut visit: impl FnMut(u8, Ref) -> ControlFlow<bool>,
-    ) -> bool {
+    pub(super) fn children(&self, node: Position, from: Option<u8>, direction: Direction) -> Children {
         let words = self.from(node);
         let header = Header(load(words, 0));
         let (kind, count) = (header.kind(), header.count());
-        if matches!(kind, Kind::Node4 | Kind::Node16) {
-            let keys = sorted_keys(words, header);
-            let children = &words[kind.children()..][..count];
-            let before = |byte: u8| keys[..count].iter().filter(|&&key| key < byte).count();
-            // While one is visited, the next one is on its way.
-            let mut visit_at = |at: usize, next: Option<usize>| {
-                let next = next.and_then(|next| children.get(next)).map(|next| Ref::of(next.load(Ordering::Relaxed)));
-                if let Some(Ref::Node(at) | Ref::Leaf(at)) = next {
-                    self.prefetch(at);
-                }
-                visit(keys[at], Ref::of(load(children, at)))
-            };
-            let visited = match direction {
-                Direction::Forward => (from.map_or(0, before)..count).try_for_each(|at| visit_at(at, Some(at + 1))),
-                Direction::Backward => {
-                    let end = from.map_or(count, |from| from.checked_add(1).map_or(count, before));
-                    (0..end).rev().try_for_each(|at| visit_at(at, at.checked_sub(1)))
-                }
-            };
-            return visited.break_value().unwrap_or(true);
+        if !matches!(kind, Kind::Node4 | Kind::Node16) {
+            let next = Some(from.unwrap_or(match direction {
+                Direction::Forward => 0,
+                Direction::Backward => u8::MAX,
+            }));
+            return Children { node, kind, direction, keys: [0; 16], count: 0, next };
         }
-        let mut next = match (from, direction) {
-            (None, _) => self.edge_child(node, direction),
-            (Some(from), Direction::Forward) => self.first_child(node, from),
-            (Some(from), Direction::Backward) => self.last_child(node, from),
+        let (keys, count) = (sorted_keys(words, header), count as u8);
+        let before = |byte: u8| keys[..count.into()].iter().filter(|&&key| key < byte).count() as u8;
+        let next = match direction {
+            Direction::Forward => Some(from.map_or(0, before)).filter(|&at| at < count),
+            Direction::Backward => from.and_then(|from| from.checked_add(1)).map_or(count, before).checked_sub(1),
         };
-        while let Some((byte, child)) = next {
-            if let ControlFlow::Break(visited) = visit(byte, Ref::of(self.get(child))) {
-                return visited;
-            }
-            next = self.next_child(node, byte, direction);
+        Children { node, kind, direction, keys, count, next }
+    }
+}
+
+impl Children {
+    /// The next child and its byte.
+    #[inline]
+    pub(super) fn next(&mut self, words: &Words) -> Option<(u8, Ref)> {
+        let at = self.next?;
+        if !matches!(self.kind, Kind::Node4 | Kind::Node16) {
+            let found = match self.direction {
+                Direction::Forward => words.first_child(self.node, at),
+                Direction::Backward => words.last_child(self.node, at),
+            };
+            self.next = found.and_then(|(byte, _)| match self.direction {
+                Direction::Forward => byte.checked_add(1),
+                Direction::Backward => byte.checked_sub(1),
+            });
+            return found.map(|(byte, child)| (byte, Ref::of(words.get(child))));
         }
-        true
+        let children = &words.from(self.node)[self.kind.children()..];
+        self.next = match self.direction {
+            Direction::Forward => Some(at + 1).filter(|&next| next < self.count),
+            Direction::Backward => at.checked_sub(1),
+        };
+        // While one is visited, the next one is on its way.
+        if let Some(next) = self.next
+            && let Ref::Node(next) | Ref::Leaf(next) = Ref::of(load(children, next.into()))
+        {
+            words.prefetch(next);
+        }
+        Some((self.keys[usize::from(at)], Ref::of(load(children, at.into()))))
     }
 }
 

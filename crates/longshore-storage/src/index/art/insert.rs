@@ -48,11 +48,16 @@ impl Below for Ref {
     }
 }
 
+/// Words of a node that grows, and of those that branch.
+const NODES: usize = Kind::Node256.words() + 3 * Kind::Node4.words();
+
+/// Keys of more bytes are looked for first: what all of them may take is seven times what they have.
+const LONG_BYTES: usize = 1 << 12;
+
 /// The most words that an insertion takes: a node that grows, one that branches, a leaf, and nodes of one child along
 /// what two leaves share.
 #[inline]
 pub(super) fn insertion_words(key_bytes: usize) -> usize {
-    const NODES: usize = Kind::Node256.words() + 3 * Kind::Node4.words();
     NODES + 2 * leaf_words(key_bytes) + Kind::Node4.words() * (key_bytes / (PREFIX_BYTES_MAX + 1))
 }
 
@@ -91,8 +96,47 @@ impl Words {
         }
     }
 
+    /// The most words that the insertion of a key takes which belongs to the part of the tree at `start`.
+    #[inline]
+    pub(super) fn words_for<K: KeyBytes>(&self, top: Ref, start: Place, key: K) -> usize {
+        if key.length() <= LONG_BYTES { insertion_words(key.length()) } else { self.words_for_long(top, start, key) }
+    }
+
+    /// The same of a long key, by the way to its place.
+    #[cold]
+    fn words_for_long<K: KeyBytes>(&self, top: Ref, start: Place, key: K) -> usize {
+        let Place { mut slot, mut depth } = start;
+        // Bytes of the leaf, and those that it shares with another one.
+        let (rest, shared) = loop {
+            match self.slot(top, slot) {
+                Ref::Empty => break (key.length() - depth, 0),
+                Ref::Row(_) => break (0, 0),
+                Ref::Node(node) => {
+                    let header = self.header(node);
+                    if header.has_rows() {
+                        break (0, 0);
+                    }
+                    let bytes = header.prefix_bytes();
+                    let same = ((self.prefix(node) ^ key.word(depth)).leading_zeros() as usize / 8).min(bytes);
+                    depth += same;
+                    match self.child(node, key.byte(depth)).filter(|_| same == bytes) {
+                        Some(child) => (slot, depth) = (Slot::At(child), depth + 1),
+                        None => break (key.length() - depth - 1, 0),
+                    }
+                }
+                Ref::Leaf(leaf) => {
+                    let suffix = self.suffix(leaf);
+                    let same = common(suffix, 0, key, depth).min(suffix.length());
+                    break (key.length() - depth - same, same);
+                }
+            }
+        };
+        NODES + leaf_words(rest) + Kind::Node4.words() * (shared / (PREFIX_BYTES_MAX + 1) + 1)
+    }
+
     /// Adds rows to those of a key that belongs to the part of the tree at `start`, or what else is to be at its place;
-    /// says whether there was something to add. Inner nodes on the way, and one that is made, are noted in `trail`. [`insertion_words`] are reserved.
+    /// says whether there was something to add. Inner nodes on the way, and one that is made, are noted in `trail`.
+    /// [`Words::words_for`] are reserved.
     #[inline]
     pub(super) fn insert_under<K: KeyBytes, B: Below>(
         &mut self,

@@ -5,6 +5,8 @@
 //! Both trees are siblings, that is, forks of the same memory, so nodes stay where they are. The paper merges the
 //! children of every pair of nodes in parallel. Here pairs of nodes are taken apart from the roots on, until there are
 //! enough pairs of children for all threads to work on; what is left to insert is inserted when they are done.
+//!
+//! Keys may be long and alike, and trees as deep, so what is still to be merged is a list, not a recursion.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -154,12 +156,22 @@ impl Words {
 
     /// Both of two parts of trees that begin at the same byte of their keys.
     fn merge(&mut self, ours: Ref, theirs: Ref, duplicates: &mut Duplicates<'_>) -> Ref {
+        let (mut top, mut tasks) = (Ref::Empty, vec![Task { slot: Slot::Top, ours, theirs }]);
+        while let Some(Task { slot, ours, theirs }) = tasks.pop() {
+            let merged = self.merge_tops(ours, theirs, &mut tasks, duplicates);
+            self.set_slot(&mut top, slot, merged);
+        }
+        top
+    }
+
+    /// The same, but for parts below them that both have: they are put on the list, at places that stay where they are.
+    fn merge_tops(&mut self, ours: Ref, theirs: Ref, tasks: &mut Vec<Task>, duplicates: &mut Duplicates<'_>) -> Ref {
         match (ours, theirs) {
             (at, Ref::Empty) | (Ref::Empty, at) => at,
             (at, Ref::Leaf(leaf)) | (Ref::Leaf(leaf), at) => self.merge_leaf(at, leaf, duplicates),
             _ => {
                 if let (Some(ours), Some(theirs)) = (self.is_inner(ours), self.is_inner(theirs)) {
-                    return Ref::Node(self.merge_nodes(ours, theirs, duplicates));
+                    return Ref::Node(self.merge_nodes(ours, theirs, tasks));
                 }
                 // Keys that end here; no key is a prefix of another.
                 self.compare_rows(ours, theirs, duplicates);
@@ -180,54 +192,69 @@ impl Words {
             self.insert_under(&mut top, Place::TOP, key, rows, None, duplicates);
         } else {
             let key = suffix.to_vec();
-            // The leaf that it meets may be longer.
-            self.reserve_anyway(insertion_words(length));
+            self.reserve_anyway(self.words_for(top, Place::TOP, LongBytes(&key)));
             self.insert_under(&mut top, Place::TOP, LongBytes(&key), rows, None, duplicates);
         }
         self.free_leaf(leaf);
         top
     }
 
-    fn merge_nodes(&mut self, ours: Position, theirs: Position, duplicates: &mut Duplicates<'_>) -> Position {
+    fn merge_nodes(&mut self, ours: Position, theirs: Position, tasks: &mut Vec<Task>) -> Position {
         self.reserve_anyway(insertion_words(0));
+        // The one with the shorter prefix is ours.
+        let is_longer = self.header(ours).prefix_bytes() > self.header(theirs).prefix_bytes();
+        let (ours, theirs) = if is_longer { (theirs, ours) } else { (ours, theirs) };
         let (bytes, other_bytes) = (self.header(ours).prefix_bytes(), self.header(theirs).prefix_bytes());
         let (prefix, other) = (self.prefix(ours), self.prefix(theirs));
-        let same = ((prefix ^ other).leading_zeros() as usize / 8).min(bytes).min(other_bytes);
-        if same < bytes && same < other_bytes {
+        let same = ((prefix ^ other).leading_zeros() as usize / 8).min(bytes);
+        if same < bytes {
             let node = self.new_node(Kind::Node4, first_bytes(prefix, same), same, false);
             self.shorten_prefix(ours, same + 1);
             self.shorten_prefix(theirs, same + 1);
             self.add_child(node, byte_of(prefix, same), Ref::Node(ours));
             return self.add_child(node, byte_of(other, same), Ref::Node(theirs));
         }
-        if bytes > other_bytes {
-            return self.merge_nodes(theirs, ours, duplicates);
-        }
         if bytes < other_bytes {
             self.shorten_prefix(theirs, bytes + 1);
-            return self.merge_child(ours, byte_of(other, bytes), Ref::Node(theirs), duplicates);
+            let byte = byte_of(other, bytes);
+            if self.child(ours, byte).is_none() {
+                return self.add_child(ours, byte, Ref::Node(theirs));
+            }
+            self.merge_later(ours, byte, Ref::Node(theirs), tasks);
+            return ours;
         }
         let is_smaller = self.header(ours).count() < self.header(theirs).count();
         let (mut ours, theirs) = if is_smaller { (theirs, ours) } else { (ours, theirs) };
+        // First what only one of them has: the node grows by it, and moves.
+        let mut shared = [0_u64; 4];
         let mut next = self.first_child(theirs, 0);
         while let Some((byte, child)) = next {
-            let child = Ref::of(self.get(child));
-            ours = self.merge_child(ours, byte, child, duplicates);
+            if self.child(ours, byte).is_some() {
+                shared[usize::from(byte) / 64] |= 1 << (byte % 64);
+            } else {
+                let child = Ref::of(self.get(child));
+                self.reserve_anyway(insertion_words(0));
+                ours = self.add_child(ours, byte, child);
+            }
             next = byte.checked_add(1).and_then(|from| self.first_child(theirs, from));
+        }
+        for (word, mut bits) in shared.into_iter().enumerate() {
+            while bits != 0 {
+                let byte = (word * 64) as u8 + bits.trailing_zeros() as u8;
+                bits &= bits - 1;
+                let child = self.child(theirs, byte).map_or(Ref::Empty, |child| Ref::of(self.get(child)));
+                self.merge_later(ours, byte, child, tasks);
+            }
         }
         self.free_node(theirs);
         ours
     }
 
-    /// Merges something into the child of a byte, or makes it that child.
-    fn merge_child(&mut self, node: Position, byte: u8, theirs: Ref, duplicates: &mut Duplicates<'_>) -> Position {
+    /// Puts the merge of something into the child of a byte, which the node has and which does not move, on the list.
+    fn merge_later(&self, node: Position, byte: u8, theirs: Ref, tasks: &mut Vec<Task>) {
         if let Some(slot) = self.child(node, byte) {
-            let merged = self.merge(Ref::of(self.get(slot)), theirs, duplicates);
-            self.set(slot, merged.word());
-            return node;
+            tasks.push(Task { slot: Slot::At(slot), ours: Ref::of(self.get(slot)), theirs });
         }
-        self.reserve_anyway(insertion_words(0));
-        self.add_child(node, byte, theirs)
     }
 }
 

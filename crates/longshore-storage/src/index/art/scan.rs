@@ -4,9 +4,10 @@
 //! the bytes so far are those of the end, and the next byte is compared with it. Once it has left an end behind, nothing
 //! is compared any more. The key of the last row, from which the next batch goes on, is put together on the way back.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::Bound;
 
 use super::Tree;
+use super::children::Children;
 use super::insert::common;
 use super::node::{Ref, Suffix};
 use super::words::{Position, Words};
@@ -75,10 +76,22 @@ struct Walk<'r, 'o> {
     key_reversed: Vec<u8>,
 }
 
+/// A node on the way down.
+struct Step {
+    children: Children,
+    /// That of the child below which the way goes on.
+    byte: u8,
+    /// Bytes above that.
+    depth: usize,
+    /// How the bytes above it stand to the ends.
+    stands: [Stand; 2],
+}
+
+/// Nodes that there is room for on the way down: most trees are no deeper.
+const STEPS_EXPECTED: usize = 8;
+
 /// Bytes that there is room for when a key is put together: of most keys that is enough.
 const KEY_BYTES_EXPECTED: usize = 32;
-
-const CONTINUE: ControlFlow<bool> = ControlFlow::Continue(());
 
 /// Where both ends are left behind.
 const FREE: [Stand; 2] = [Stand::Free; 2];
@@ -100,7 +113,7 @@ impl Tree {
             ends: [first, last],
             rows_max: rows_before + range.batch_rows,
             rows: into,
-            key_reversed: Vec::with_capacity(KEY_BYTES_EXPECTED),
+            key_reversed: Vec::new(),
         };
         if let Some((start, depth)) = self.start(walk.ends) {
             let stand = |end: Option<End<'_>>| match end {
@@ -166,8 +179,38 @@ impl Words {
 }
 
 impl Walk<'_, '_> {
-    /// Takes the rows below a child, whose keys have `depth` bytes above it; says whether to go on.
-    fn visit(&mut self, words: &Words, at: Ref, depth: usize, stands: [Stand; 2]) -> bool {
+    /// Takes the rows below a part of the tree, whose keys have `depth` bytes above it; says whether to go on. The way down
+    /// is a list, not a recursion: keys that are long and alike make it as long.
+    fn visit(&mut self, words: &Words, mut at: Ref, mut depth: usize, mut stands: [Stand; 2]) -> bool {
+        let mut path: Vec<Step> = Vec::new();
+        loop {
+            if !self.enter(words, at, depth, stands, &mut path) {
+                self.put_key_together(words, &path);
+                return false;
+            }
+            (at, depth, stands) = loop {
+                let Some(step) = path.last_mut() else { return true };
+                let Some((byte, child)) = step.children.next(words) else {
+                    path.pop();
+                    continue;
+                };
+                step.byte = byte;
+                let Step { depth, stands, .. } = *step;
+                // Before the first end there may be nothing but this child; behind the last one nothing follows.
+                match self.pass(stands, u64::from(byte) << 56, 1, depth) {
+                    Some(stands) => break (child, depth + 1, stands),
+                    None if self.is_behind_last(stands[1], depth, byte) => {
+                        path.pop();
+                    }
+                    None => {}
+                }
+            };
+        }
+    }
+
+    /// Takes the rows that are at a place, or adds it to the path if it has children; says whether to go on.
+    #[inline]
+    fn enter(&mut self, words: &Words, at: Ref, depth: usize, stands: [Stand; 2], path: &mut Vec<Step>) -> bool {
         match at {
             Ref::Empty => true,
             Ref::Row(_) => self.take(words, at, stands),
@@ -176,6 +219,7 @@ impl Walk<'_, '_> {
                 let Some(stands) = self.pass_suffix(stands, suffix, depth) else { return true };
                 let goes_on = self.take(words, Ref::of(words.get(leaf)), stands);
                 if !goes_on {
+                    self.key_reversed.reserve(suffix.length() + KEY_BYTES_EXPECTED);
                     self.key_reversed.extend((0..suffix.length()).rev().map(|at| suffix.byte(at)));
                 }
                 goes_on
@@ -185,33 +229,31 @@ impl Walk<'_, '_> {
                 if header.has_rows() {
                     return self.take(words, at, stands);
                 }
-                let (prefix, bytes) = (words.prefix(node), header.prefix_bytes());
-                let Some(stands) = self.pass(stands, prefix, bytes, depth) else { return true };
-                let goes_on = self.visit_children(words, node, depth + bytes, stands);
-                if !goes_on {
-                    self.key_reversed.extend(prefix.to_be_bytes()[..bytes].iter().rev());
+                let bytes = header.prefix_bytes();
+                if let Some(stands) = self.pass(stands, words.prefix(node), bytes, depth) {
+                    let depth = depth + bytes;
+                    let from = match (stands[0], self.ends[0]) {
+                        (Stand::Tight, Some(end)) => Some(end.key.byte(depth)),
+                        _ => None,
+                    };
+                    if path.is_empty() {
+                        path.reserve(STEPS_EXPECTED);
+                    }
+                    path.push(Step { children: words.children(node, from, self.direction), byte: 0, depth, stands });
                 }
-                goes_on
+                true
             }
         }
     }
 
-    fn visit_children(&mut self, words: &Words, node: Position, depth: usize, stands: [Stand; 2]) -> bool {
-        let from = match (stands[0], self.ends[0]) {
-            (Stand::Tight, Some(end)) => Some(end.key.byte(depth)),
-            _ => None,
-        };
-        words.go_through(node, from, self.direction, |byte, child| {
-            // Before the first end there may be nothing but this child; behind the last one nothing follows.
-            let Some(stands) = self.pass(stands, u64::from(byte) << 56, 1, depth) else {
-                return if self.is_behind_last(stands[1], depth, byte) { ControlFlow::Break(true) } else { CONTINUE };
-            };
-            if self.visit(words, child, depth + 1, stands) {
-                return CONTINUE;
-            }
-            self.key_reversed.push(byte);
-            ControlFlow::Break(false)
-        })
+    /// Adds the bytes of a path to the key, from its end to its beginning.
+    fn put_key_together(&mut self, words: &Words, path: &[Step]) {
+        self.key_reversed.reserve(KEY_BYTES_EXPECTED);
+        for Step { children, byte, .. } in path.iter().rev() {
+            self.key_reversed.push(*byte);
+            let bytes = words.header(children.node).prefix_bytes();
+            self.key_reversed.extend(words.prefix(children.node).to_be_bytes()[..bytes].iter().rev());
+        }
     }
 
     fn is_behind_last(&self, stand: Stand, depth: usize, byte: u8) -> bool {

@@ -24,6 +24,10 @@ const _: () = assert!(COARSE_BOXES * 2 <= BOXES_MAX && BOXES_MAX <= POINTS_MAX);
 /// Distinct lists of attributes, per relation, that predicates are kept for.
 const SHAPES_MAX: usize = 64;
 
+/// Attributes that a predicate restricts, at most: one that asks for more holds for more rows, and whoever evaluates it
+/// recurs no deeper.
+pub(super) const ATTRIBUTES_MAX: usize = 64;
+
 /// Relations that a cleared log remembers, for the sake of their vectors.
 const RELATIONS_KEPT: usize = 32;
 
@@ -116,8 +120,12 @@ impl RelationLog {
     #[inline]
     pub(crate) fn point(&mut self, attributes: &[Attribute], values: &[u64]) {
         debug_assert!(attributes.len() == values.len() && !values.is_empty());
+        let (attributes, more) = attributes.split_at(attributes.len().min(ATTRIBUTES_MAX));
+        for attribute in more {
+            self.read(attribute.column());
+        }
         if let Some(shape) = self.shape(attributes.iter().copied()) {
-            shape.push(values);
+            shape.push(&values[..attributes.len()]);
         }
     }
 
@@ -150,6 +158,10 @@ impl RelationLog {
     pub(crate) fn predicate(&mut self, restrictions: &[Restriction]) {
         if restrictions.is_empty() {
             return self.everything();
+        }
+        let (restrictions, more) = restrictions.split_at(restrictions.len().min(ATTRIBUTES_MAX));
+        for restriction in more {
+            self.read(restriction.attribute.column());
         }
         let Some(shape) = self.shape(restrictions.iter().map(|restriction| restriction.attribute)) else { return };
         let spans = restrictions.iter().map(|restriction| restriction.span);
@@ -246,5 +258,45 @@ impl Shape {
         if self.boxes.len() / width > BOXES_MAX / 2 {
             coarsen(&mut self.boxes, width, COARSE_BOXES);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Image, PredicateTree};
+    use super::*;
+
+    /// A row that has one value in all columns.
+    struct Row(u64);
+
+    impl Image for Row {
+        fn span(&self, _: Attribute) -> Span {
+            Span::point(self.0)
+        }
+    }
+
+    #[test]
+    fn a_predicate_of_any_number_of_columns_is_evaluated_on_a_small_stack() {
+        let restrictions: Vec<Restriction> = (0..15_000)
+            .map(|column| Restriction { attribute: Attribute::order(column), span: Span::point(7) })
+            .collect();
+        let attributes: Vec<Attribute> = restrictions.iter().map(|restriction| restriction.attribute).collect();
+        let evaluate = || {
+            for is_point in [false, true] {
+                let mut log = RelationLog::default();
+                if is_point {
+                    log.point(&attributes, &vec![7; attributes.len()]);
+                } else {
+                    log.predicate(&restrictions);
+                }
+                let tree = PredicateTree::new(&log);
+                assert!(tree.satisfied_by(&Row(7)).is_some() && tree.satisfied_by(&Row(8)).is_none());
+                assert!(log.concerns(Change::Columns(ColumnSet::of(14_999))), "what it leaves out still matters");
+            }
+        };
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(128 << 10).spawn_scoped(scope, evaluate);
+            thread.expect("a thread").join().expect("an evaluation");
+        });
     }
 }

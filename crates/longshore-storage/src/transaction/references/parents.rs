@@ -2,21 +2,19 @@
 //!
 //! Single rows are looked up one by one. Rows that came many at a time, of a load or of a foreign key that is added, are
 //! checked chunk by chunk, on several threads; the violation that is told is the first in the order of the rows, for any
-//! number of threads. A load may do that itself while it goes on ([`ReferenceChecks`], *unified* in the analysis of
-//! Dziedzic et al., section 5), or leave it to the end of the statement (*post*).
+//! number of threads. A load may do that itself while it goes on (`references/on_the_way.rs`), or leave it to the end of the
+//! statement (*post*).
 
 use std::ops::{ControlFlow, Range};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::pieces::in_order;
 use super::{Transaction, TransactionError, WriteKind};
-use crate::buffer::PartitionBuffer;
 use crate::chunk::hot::input_of;
 use crate::chunk::{Stored, VisibleChunk};
 use crate::datum::{Datum, RowId};
 use crate::index::{Recent, Referred, ReferredBytes};
-use crate::relation::{ForeignKey, ReferenceMatch, Relation, Table};
-use crate::sync::Mutex;
+use crate::relation::{ForeignKey, ReferenceMatch, Table};
 use crate::transaction::foreign_error::{ForeignKeyError, ForeignKeyProblem};
 use crate::transaction::guards::RowSet;
 use crate::transaction::{Stamps, Transactions, View};
@@ -31,7 +29,7 @@ pub(super) struct Missing {
     /// The row: its number among those that were asked for, or its id.
     pub(super) row: RowId,
     /// What it refers to; `None` if it mixes NULL and values.
-    key: Option<String>,
+    pub(super) key: Option<String>,
 }
 
 /// Chunks of a write set, by what is to be checked of them.
@@ -41,11 +39,11 @@ struct Piece {
 }
 
 /// Looks for the rows that others refer to, on behalf of a view.
-struct Finder<'a> {
-    key: &'a ForeignKey,
-    parent: &'a Table,
-    view: View,
-    stamps: &'a Stamps,
+pub(super) struct Finder<'a> {
+    pub(super) key: &'a ForeignKey,
+    pub(super) parent: &'a Table,
+    pub(super) view: View,
+    pub(super) stamps: &'a Stamps,
 }
 
 impl Missing {
@@ -55,7 +53,7 @@ impl Missing {
         format!("({names})={}", self.key.as_deref().unwrap_or("NULL"))
     }
 
-    fn error(&self, key: &ForeignKey, child: &Table, parent: &Table) -> ForeignKeyError {
+    pub(super) fn error(&self, key: &ForeignKey, child: &Table, parent: &Table) -> ForeignKeyError {
         let problem = match &self.key {
             None => ForeignKeyProblem::Mixed,
             Some(values) => ForeignKeyProblem::NotPresent {
@@ -78,7 +76,7 @@ impl Finder<'_> {
 
     /// Gives the rows of a range that refer to no row to a closure, in their order, until it says `Break`; what the
     /// others refer to goes to `kept`.
-    fn each_missing(
+    pub(super) fn each_missing(
         &self,
         rows: &impl Stored,
         range: Range<usize>,
@@ -155,6 +153,7 @@ impl Transaction {
                 // Of several violations that of the first row is told, and of one row that of the first constraint.
                 let until = first.as_ref().map_or(range.end, |((number, _), _)| number + 1);
                 if let Some((number, missing)) = self.check_key(key, at, &child, &parent, range.start..until) {
+                    self.log_referred(key, &child, &parent, missing.row)?;
                     let place = (number, missing.row);
                     if first.as_ref().is_none_or(|(before, _)| place < *before) {
                         first = Some((place, missing.error(key, &child, &parent)));
@@ -257,113 +256,6 @@ impl Transaction {
             });
             first
         })
-    }
-
-    /// Whether an append was checked as it went on.
-    fn is_checked(&self, write: usize, key: &Arc<ForeignKey>) -> bool {
-        let has_it = |checked: &&CheckedAppend| checked.writes.contains(&write);
-        let found = self.guards.as_ref().and_then(|guards| guards.checked.iter().find(has_it));
-        found.is_some_and(|checked| checked.keys.iter().any(|known| Arc::ptr_eq(known, key)))
-    }
-
-    /// What is to be checked of rows that are going to be appended to a relation, as this transaction sees it now: the
-    /// foreign keys to other relations. `None` if there are none.
-    #[must_use]
-    pub fn reference_checks(&self, relation: &Relation) -> Option<ReferenceChecks> {
-        let references = relation.table().references()?;
-        let of = |key: &&Arc<ForeignKey>| !key.is_reflexive();
-        let keys: Vec<_> = references.outgoing.iter().filter(of).map(Arc::clone).collect();
-        let parents: Option<Vec<_>> = keys.iter().map(|key| key.parent()).collect();
-        let kept = keys.iter().map(|_| Mutex::default()).collect();
-        (!keys.is_empty()).then_some(())?;
-        Some(ReferenceChecks {
-            child: Arc::clone(relation.table()),
-            parents: parents?,
-            keys,
-            view: self.view,
-            manager: Arc::clone(&self.manager),
-            kept,
-        })
-    }
-
-    /// How many changes it has made.
-    #[must_use]
-    pub fn writes(&self) -> usize {
-        self.set.writes.len()
-    }
-
-    /// Takes note that all rows that were appended since it had made so many changes were checked, as they are.
-    pub fn note_checked(&mut self, since: usize, checks: &ReferenceChecks) {
-        let writes = since..self.set.writes.len();
-        let guards = self.guards();
-        for (key, kept) in checks.keys.iter().zip(&checks.kept) {
-            guards.keep(key, std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner)));
-        }
-        guards.checked.push(CheckedAppend { writes, keys: checks.keys.clone() });
-    }
-}
-
-/// Writes whose rows were checked before they were part of the relation.
-pub(in crate::transaction) struct CheckedAppend {
-    writes: Range<usize>,
-    keys: Vec<Arc<ForeignKey>>,
-}
-
-impl CheckedAppend {
-    /// The number of the first write behind them.
-    pub(in crate::transaction) fn end(&self) -> usize {
-        self.writes.end
-    }
-}
-
-/// Checks the rows of a load by the foreign keys to other relations, while it goes on. The transaction that it began
-/// with must be active, and is the one to commit the load.
-pub struct ReferenceChecks {
-    child: Arc<Table>,
-    keys: Vec<Arc<ForeignKey>>,
-    /// One for each key.
-    parents: Vec<Arc<Table>>,
-    view: View,
-    manager: Arc<Transactions>,
-    /// One for each key.
-    kept: Vec<Mutex<RowSet>>,
-}
-
-impl std::fmt::Debug for ReferenceChecks {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ReferenceChecks").field("keys", &self.keys).finish_non_exhaustive()
-    }
-}
-
-impl ReferenceChecks {
-    /// How many foreign keys are checked.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.keys.len()
-    }
-
-    /// Gives the rows `range` of a buffer that refer to rows that are not there to a closure, in their order, once for
-    /// each foreign key, by row number; until the closure says `Break`. Threads may call this side by side.
-    pub fn each_missing(
-        &self,
-        buffer: &PartitionBuffer,
-        range: Range<usize>,
-        one_is_enough: bool,
-    ) -> Vec<(usize, ForeignKeyError)> {
-        let mut found = Vec::new();
-        for ((key, parent), kept) in self.keys.iter().zip(&self.parents).zip(&self.kept) {
-            let finder = Finder { key, parent, view: self.view, stamps: self.manager.stamps() };
-            let mut own = RowSet::default();
-            finder.each_missing(buffer, range.clone(), &mut own, |row, shown| {
-                let missing = Missing { row: RowId(row as u64), key: shown };
-                found.push((row, missing.error(key, &self.child, parent)));
-                if one_is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            kept.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
-        }
-        // Of one row the first constraint comes first.
-        found.sort_by_key(|(row, _)| *row);
-        found
     }
 }
 
