@@ -96,6 +96,17 @@ impl From<ShapeError> for Defect {
     }
 }
 
+/// What is done about a record that is not quite what its format asks for, where that is allowed: nothing of it is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RepairKind {
+    /// It has too few fields; those that it lacks are missing values.
+    Short,
+    /// It has too many fields, and those beyond are empty; they are dropped.
+    Long,
+    /// A quote stands within a field, where it quotes nothing; it is a character like any other.
+    StrayQuote,
+}
+
 /// The kinds of defects that users tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DefectKind {
@@ -109,6 +120,8 @@ pub enum DefectKind {
     ExtraFields,
     /// A quote that is never closed, or stands where none may.
     Quote,
+    /// A field that speaks against the dialect that the text was taken to be of.
+    Dialect,
     /// A carriage return that is not part of a line end.
     LineEnd,
     /// Bytes that are not text in the encoding of the file.
@@ -135,6 +148,7 @@ impl DefectKind {
             DefectKind::MissingFields => "missing fields",
             DefectKind::ExtraFields => "extra fields",
             DefectKind::Quote => "quote",
+            DefectKind::Dialect => "dialect",
             DefectKind::LineEnd => "line end",
             DefectKind::Encoding => "encoding",
             DefectKind::TooLong => "too long",

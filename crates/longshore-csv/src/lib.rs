@@ -39,7 +39,7 @@ pub use decode::{
     RuleError, Slot, Target, Validity, ValueType, Values,
 };
 pub use dialect::{Dialect, DialectError};
-pub use format::{Defect, DefectKind, FirstRecord, Missing, RECORD_BYTES_MAX, RecordFormat, RowText};
+pub use format::{Defect, DefectKind, FirstRecord, Missing, RECORD_BYTES_MAX, RecordFormat, RepairKind, RowText};
 pub use kernel::{Kernel, KernelError};
 pub use padded::{PADDING, Padded};
 pub use prefix::{QuoteState, Survey, TextTraits, record_start, record_start_fast, survey, unclosed_quote};

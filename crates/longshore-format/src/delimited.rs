@@ -23,6 +23,7 @@ pub use self::options::{
     StrayQuotes,
 };
 use crate::lines::LineEnds;
+use crate::{QuoteCheck, Quoting};
 
 /// Delimited text.
 #[derive(Clone)]
@@ -60,6 +61,9 @@ impl Delimited {
         let is_rare = |byte: &u8| !byte.is_ascii_alphanumeric() && !byte.is_ascii_whitespace();
         let anchor = delimiter.iter().position(is_rare).unwrap_or(0);
         let mut specials: Vec<u8> = quote.into_iter().chain(escape_outside).collect();
+        if options.quote_check == QuoteCheck::Unquoted {
+            specials.push(b'"');
+        }
         if options.line_ends == LineEnds::Standard {
             specials.push(b'\r');
         }
@@ -88,6 +92,12 @@ impl Delimited {
     #[must_use]
     pub fn options(&self) -> &DelimitedOptions {
         &self.options
+    }
+
+    /// What the check of quotes has to know.
+    fn quoting(&self) -> Quoting<'_> {
+        let escape = self.escape.map(|escape| escape.0);
+        Quoting { quote: self.quote.unwrap_or(b'"'), escape, delimiter: &self.delimiter }
     }
 
     /// Whether a line end ends a record if and only if an even number of quotes stands before it.

@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::fmt;
 
-use longshore_csv::{Defect, DefectKind, FirstRecord, RecordFormat, RowText, ShapeErrorKind};
+use longshore_csv::{Defect, DefectKind, FirstRecord, RecordFormat, RepairKind, RowText, ShapeErrorKind};
 
 use crate::delimited::{LongRecords, ShortRecords};
 use crate::lines::{Fault, LineOptions, is_blank, trimmed};
@@ -25,6 +25,8 @@ pub struct FixedWidthOptions {
     pub short_records: ShortRecords,
     /// Lines with more than blanks behind the last place.
     pub long_records: LongRecords,
+    /// Whether a line with a word that goes on where a place begins is a defect: places that a sample told may be others.
+    pub whole_words: bool,
     /// Which lines are records.
     pub lines: LineOptions,
 }
@@ -39,6 +41,7 @@ impl FixedWidthOptions {
             trim: true,
             short_records: ShortRecords::default(),
             long_records: LongRecords::default(),
+            whole_words: false,
             lines: LineOptions::default(),
         }
     }
@@ -185,7 +188,10 @@ impl FixedWidth {
             let remedy = "check PLACES, or set SHORT_RECORDS pad";
             return Err(Fault::new(DefectKind::MissingFields, kind.reason(), remedy));
         }
-        if self.options.long_records == LongRecords::Reject {
+        if missing > 0 {
+            rows.note_repair(RepairKind::Short);
+        }
+        if self.options.long_records != LongRecords::Truncate {
             let rest = FixedColumn { name: String::new(), start: self.width, width: PLACE_MAX };
             if self.field(line, starts, &rest).is_some_and(|(rest, _)| !rest.iter().all(|byte| is_blank(*byte))) {
                 let reason = format!("has text behind place {}, where the last field ends", self.width);
@@ -193,7 +199,25 @@ impl FixedWidth {
                 return Err(Fault::new(DefectKind::ExtraFields, reason, remedy));
             }
         }
+        if self.options.whole_words
+            && let Some(place) = self.place_in_word(line, starts)
+        {
+            let reason =
+                format!("has a word that goes over place {place}, where a field begins in the lines of the sample");
+            let remedy = "set PLACES to where fields begin and end, or FORMAT csv with a DELIMITER";
+            return Err(Fault::new(DefectKind::ExtraFields, reason, remedy));
+        }
         Ok(())
+    }
+
+    /// The first place of a column that begins within a word.
+    fn place_in_word(&self, line: &[u8], starts: &[usize]) -> Option<usize> {
+        let is_filled = |place: usize| {
+            let byte = if starts.is_empty() { Some(place) } else { starts.get(place).copied() };
+            byte.and_then(|byte| line.get(byte)).is_some_and(|byte| !is_blank(*byte))
+        };
+        let places = self.options.columns.iter().map(|column| column.start);
+        places.filter(|place| *place > 0 && is_filled(place - 1) && is_filled(*place)).min()
     }
 }
 

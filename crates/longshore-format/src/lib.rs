@@ -13,6 +13,7 @@ pub mod lines;
 pub mod logfmt;
 pub mod pattern;
 pub mod postgres_text;
+mod quote_check;
 pub mod sniff;
 
 pub use delimited::{Delimited, DelimitedError, DelimitedOptions};
@@ -22,3 +23,4 @@ pub use lines::{LineEnds, LineOptions};
 pub use logfmt::{Logfmt, LogfmtError, LogfmtOptions};
 pub use pattern::{Pattern, PatternError};
 pub use postgres_text::{PostgresText, PostgresTextError, PostgresTextOptions};
+pub use quote_check::{QuoteCheck, Quoting};

@@ -3,12 +3,13 @@
 //! Six steps, a file each: `family` (JSON, PostgreSQL's text format, fixed width, or fields between delimiters),
 //! `candidates` (the dialects worth a try), `score` (how consistent the records of each are: the measure of van den
 //! Burg, Nazábal and Sutton, "Wrangling messy CSV files by detecting row and type patterns", 2019, of row patterns times
-//! cell types, with clean cells for known types), `refine` (what stands before the header, comments, trailing
-//! delimiters, decimal commas), `header`, and `columns`.
+//! cell types, with clean cells for known types; `quoting` tells what quotes do), `refine` (what stands before the
+//! header, comments, trailing delimiters, decimal commas), `header`, and `columns`.
 //!
-//! What the user says ([`Given`]) is kept, and narrows the search. A sample only suggests: types are checked over the
-//! whole file by `longshore-load`, and a dialect that does not fit later is an error there, never a wrong value. Not
-//! here: encodings, compression, reading files.
+//! What the user says ([`Given`]) is kept, and narrows the search. A sample only suggests: types and quotes
+//! ([`QuoteCheck`](crate::QuoteCheck)) are checked over the whole file by `longshore-load`, which looks again with the
+//! places that speak against it, and a dialect that does not fit then is an error there, never a wrong value. Not here:
+//! encodings, compression, reading files.
 
 mod candidates;
 mod columns;
@@ -19,14 +20,16 @@ mod json;
 mod lines;
 mod names;
 mod parse;
+mod quoting;
 mod refine;
 mod score;
 mod sniffed;
+mod stretches;
 pub mod types;
 
-pub use given::{Given, QuoteChoice, RecordRules};
+pub use given::{Given, Place, QuoteChoice, RecordRules};
 pub use names::{normalized, unique};
-pub use sniffed::{Column, Family, Found, LineEnd, Sniffed};
+pub use sniffed::{Column, Family, Found, LineEnd, OptionText, Sniffed};
 
 use std::borrow::Cow;
 
@@ -46,7 +49,8 @@ pub const JSON_SAMPLE_BYTES: usize = 8 << 20;
 #[must_use]
 pub fn sample_bytes(sample: &[u8], given: &Given) -> usize {
     let is_json = matches!(sample.trim_ascii_start().first(), Some(b'{' | b'['));
-    if is_json || given.family == Some(Family::Logfmt) { JSON_SAMPLE_BYTES } else { SAMPLE_BYTES }
+    let usual = if is_json || given.family == Some(Family::Logfmt) { JSON_SAMPLE_BYTES } else { SAMPLE_BYTES };
+    usual.max(given.sample_bytes_min)
 }
 
 /// The sample without what the user says is to be read over: NUL bytes, and several kinds of line ends.
@@ -99,8 +103,9 @@ pub fn sniff(sample: &[u8], at_end: bool, given: &Given) -> Sniffed {
         }
         Family::FixedWidth => sniffed.widths = widths,
         Family::Delimited => {
-            let (style, reason) = score::choose(&sample[skipped..], at_end, given_here, breaks);
-            sniffed.take_style(&style, &reason, given);
+            let chosen = score::choose(&sample[skipped..], at_end, given_here, breaks);
+            sniffed.take_style(&chosen.style, &chosen.reason, given);
+            sniffed.quote_check = chosen.quote_check();
         }
     }
     if excel.is_some() {

@@ -6,11 +6,11 @@ mod common;
 
 use common::{Random, Read, Row, assert_cuts_do_not_matter, kinds, read_all, values};
 use longshore_csv::{DefectKind, Dialect, FirstRecord, RecordFormat, reference as csv};
-use longshore_format::LineEnds;
 use longshore_format::delimited::{
     Delimited, DelimitedError, DelimitedOptions, Escape, EscapeRule, LongRecords, NulBytes, ShortRecords, StrayQuotes,
     reference,
 };
+use longshore_format::{LineEnds, QuoteCheck};
 
 fn options(change: impl FnOnce(&mut DelimitedOptions)) -> DelimitedOptions {
     let mut options = DelimitedOptions::default();
@@ -338,13 +338,18 @@ fn random_options(random: &mut Random) -> DelimitedOptions {
             line_ends: [LineEnds::Standard, LineEnds::Any][random.below(2)],
             trailing_delimiter: random.once_in(3),
             short_records: [ShortRecords::Reject, ShortRecords::Pad][random.below(2)],
-            long_records: [LongRecords::Reject, LongRecords::Truncate][random.below(2)],
+            long_records: [LongRecords::Reject, LongRecords::Truncate, LongRecords::TruncateEmpty][random.below(3)],
             stray_quotes: [StrayQuotes::Toggle, StrayQuotes::Error, StrayQuotes::Literal][random.below(3)],
             trim: random.once_in(3),
             nul: [NulBytes::Keep, NulBytes::Error, NulBytes::Strip][random.below(3)],
             null_texts: vec![b"\\N".as_slice().into()],
             record_bytes_max: if random.once_in(10) { 8 } else { 1000 },
+            quote_check: [QuoteCheck::Off, QuoteCheck::Whole, QuoteCheck::Literal][random.below(3)],
         };
+        let quote_check =
+            if options.quote.is_none() && random.once_in(2) { QuoteCheck::Unquoted } else { QuoteCheck::Off };
+        let options =
+            DelimitedOptions { quote_check: options.quote.map_or(quote_check, |_| options.quote_check), ..options };
         if Delimited::new(options.clone()).is_ok() {
             return options;
         }

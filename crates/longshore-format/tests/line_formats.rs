@@ -108,13 +108,17 @@ fn fixed_twin(text: &str, options: &FixedWidthOptions) -> Read {
         }
         let width = options.columns.iter().map(|column| column.start + column.width).max().unwrap_or(0);
         let rest = units.iter().skip(width).any(|unit| unit != " " && unit != "\t");
+        let is_filled = |place: usize| units.get(place).is_some_and(|unit| unit != " " && unit != "\t");
+        let begins_in_word =
+            |column: &FixedColumn| column.start > 0 && is_filled(column.start - 1) && is_filled(column.start);
+        let cut = options.whole_words && options.columns.iter().any(begins_in_word);
         let end = start + line.len();
         if options.lines.skip_blank_lines && line.trim_matches([' ', '\t']).is_empty() {
         } else if line.len() > options.lines.record_bytes_max {
             read.defects.push((read.rows.len(), start, end, DefectKind::TooLong));
         } else if missing && options.short_records == ShortRecords::Reject {
             read.defects.push((read.rows.len(), start, end, DefectKind::MissingFields));
-        } else if rest && options.long_records == LongRecords::Reject {
+        } else if rest && options.long_records != LongRecords::Truncate || cut {
             read.defects.push((read.rows.len(), start, end, DefectKind::ExtraFields));
         } else {
             read.rows.push(((start, end), row));
@@ -139,7 +143,8 @@ fn generated_fixed_width_text_is_read_as_the_twin_reads_it() {
             unit,
             trim: random.once_in(2),
             short_records: [ShortRecords::Reject, ShortRecords::Pad][random.below(2)],
-            long_records: [LongRecords::Reject, LongRecords::Truncate][random.below(2)],
+            long_records: [LongRecords::Reject, LongRecords::Truncate, LongRecords::TruncateEmpty][random.below(3)],
+            whole_words: random.once_in(3),
             lines: LineOptions {
                 skip_blank_lines: random.once_in(2),
                 record_bytes_max: 5 + random.below(20),

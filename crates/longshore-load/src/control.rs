@@ -1,8 +1,10 @@
-//! What a running statement shares with whoever watches it: how far it is, and whether it shall stop.
+//! What a running statement shares with whoever watches it: how far it is, whether it shall stop, and what else is to be
+//! said of it.
 //!
 //! Not here: drawing a progress display (`longshore-cli`), deciding when to cancel (a session).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Progress and cancellation of one statement, shared between its workers and its watchers.
 #[derive(Debug, Default)]
@@ -10,6 +12,7 @@ pub struct Control {
     /// How far the work is.
     pub progress: Progress,
     cancelled: AtomicBool,
+    notices: Mutex<Vec<String>>,
 }
 
 impl Control {
@@ -30,8 +33,23 @@ impl Control {
         self.cancelled.load(Ordering::Relaxed)
     }
 
+    /// Says something that is no error; the same is said once.
+    pub fn notice(&self, text: String) {
+        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notices.contains(&text) {
+            notices.push(text);
+        }
+    }
+
+    /// What was said since this was last asked for.
+    #[must_use]
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Makes the control ready for the next statement.
     pub fn reset(&self) {
+        drop(self.take_notices());
         self.cancelled.store(false, Ordering::Relaxed);
         self.progress.start(0);
     }

@@ -28,8 +28,16 @@ pub enum LoadError {
         /// The file.
         file: String,
     },
+    /// The file was written while it was read.
+    Changed {
+        /// The file.
+        file: String,
+    },
     /// A field or a record that cannot be taken.
     Bad(Box<BadField>),
+    /// A record that is not whole, in a pass that is to be done again with a format that repairs such
+    /// ([`TextOptions::repairing`](crate::TextOptions::repairing)).
+    Misshapen(Box<BadField>),
     /// A field that is NULL where none may be.
     Null(Box<BadField>),
     /// A record that violates a check.
@@ -108,7 +116,7 @@ impl fmt::Display for BadField {
 }
 
 /// A raw value as a message shows it: quoted, escaped, and cut when long.
-struct Excerpt<'a>(&'a [u8]);
+pub(crate) struct Excerpt<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Display for Excerpt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -144,7 +152,13 @@ impl fmt::Display for LoadError {
             Self::Shrunk { file } => {
                 write!(f, "{file}: the file became shorter while it was read; load it again when nothing writes to it")
             }
-            Self::Bad(bad) | Self::Null(bad) | Self::Violated(bad) => bad.fmt(f),
+            Self::Changed { file } => {
+                write!(
+                    f,
+                    "{file}: a text of the file changed while it was read; load it again when nothing writes to it"
+                )
+            }
+            Self::Bad(bad) | Self::Misshapen(bad) | Self::Null(bad) | Self::Violated(bad) => bad.fmt(f),
             Self::Reference(missing) => missing.fmt(f),
             Self::TooManyRejects(rejects) => rejects.fmt(f),
             Self::Duplicate(duplicate) => duplicate.fmt(f),

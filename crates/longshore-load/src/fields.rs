@@ -54,6 +54,8 @@ enum Filler {
 pub(crate) enum Refusal {
     /// A field of them is bad.
     Value(BadValue),
+    /// Their text became another one while it was decoded.
+    Changed,
     /// Something else stands in the way, such as memory.
     Other(LoadError),
 }
@@ -63,6 +65,7 @@ impl Refusal {
     pub(crate) fn explain(self, work: &Work, piece: &Piece<'_>) -> LoadError {
         match self {
             Self::Value(bad) => bad_value(work, piece, &bad),
+            Self::Changed => LoadError::Changed { file: work.file.name.clone() },
             Self::Other(error) => error,
         }
     }
@@ -73,6 +76,12 @@ pub(crate) struct BadValue {
     /// Index into the file's fields.
     pub(crate) position: usize,
     pub(crate) error: FieldError,
+}
+
+/// That what was decoded of a piece behind so many rows, and bytes of the heap, is text, if it may have changed since it
+/// was looked at.
+fn are_texts(piece: &Piece<'_>, buffer: &PartitionBuffer, (rows, heap): (usize, usize)) -> Result<(), Refusal> {
+    if piece.may_change && !buffer.are_texts(rows, heap) { Err(Refusal::Changed) } else { Ok(()) }
 }
 
 impl FieldPlan {
@@ -144,13 +153,14 @@ impl FieldPlan {
     /// Decodes `rows`, which are of `piece`, behind the rows that `buffer` has.
     ///
     /// # Errors
-    /// The first bad field: of the first bad row, in the order of the file. The buffer is then only good to be dropped.
+    /// The first bad field: of the first bad row, in the order of the file; a text that changed meanwhile. The buffer is
+    /// then only good to be dropped.
     pub(crate) fn decode(
         &self,
         mut rows: Rows<'_>,
         piece: &Piece<'_>,
         buffer: &mut PartitionBuffer,
-    ) -> Result<(), BadValue> {
+    ) -> Result<(), Refusal> {
         let count = rows.count();
         let mut nulls = vec![0; self.columns];
         let mut bad = None;
@@ -167,18 +177,23 @@ impl FieldPlan {
             }
         }
         if let Some(bad) = bad {
-            return Err(bad);
+            return Err(Refusal::Value(bad));
         }
         self.fill(&mut spare.columns, &rows, piece, &mut heap, &mut nulls);
         let heap_used = heap.used();
+        let before = (buffer.rows(), buffer.heap_used());
         // SAFETY: every column was filled for `count` rows, by its decoder or its filler, and the heap up to
-        // `heap_used`; the decoders check UTF-8 and make views that point into the heap.
+        // `heap_used`; the decoders check UTF-8 and make views that point into the heap. What they check may be another
+        // text than the one that they copy, if it changes meanwhile: that is asked next, and callers drop the buffer.
         unsafe { buffer.advance(count, &nulls, heap_used) };
-        Ok(())
+        are_texts(piece, buffer, before)
     }
 
     /// The same, without the rows that have bad fields. These are appended to `bad` in the order of row and position,
     /// the first of `rows` counting as row `first_row`.
+    ///
+    /// # Errors
+    /// A text that changed meanwhile. The buffer is then only good to be dropped.
     pub(crate) fn decode_lenient(
         &self,
         rows: &Rows<'_>,
@@ -186,7 +201,7 @@ impl FieldPlan {
         piece: &Piece<'_>,
         buffer: &mut PartitionBuffer,
         bad: &mut Vec<BadValue>,
-    ) {
+    ) -> Result<(), Refusal> {
         let count = rows.count();
         let mut nulls = vec![0; self.columns];
         let mut spare = buffer.spare(count);
@@ -208,9 +223,12 @@ impl FieldPlan {
         for bad in bad {
             bad.error.row += first_row;
         }
+        let before = (buffer.rows(), buffer.heap_used());
         // SAFETY: every column was filled for `count` rows, by its decoder or its filler, and the heap up to
-        // `heap_used`; the decoders check UTF-8, make views that point into the heap, and count the NULLs.
+        // `heap_used`; the decoders check UTF-8, make views that point into the heap, and count the NULLs. For texts that
+        // change meanwhile as in `decode`.
         unsafe { buffer.advance_without(count, &rejected, &nulls, heap_used) };
+        are_texts(piece, buffer, before)
     }
 
     /// Whether a column gets the numbers of records.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use longshore_csv::decode::{Advice, Reason};
 use longshore_csv::{Dialect, Kernel, Missing, RecordFormat, RowText, Shape};
+use longshore_format::QuoteCheck;
 use longshore_storage::{Column, Memory, Schema};
 
 use crate::fields::FieldPlan;
@@ -16,7 +17,10 @@ use crate::numbering::RecordCounts;
 use crate::options::PIECE_BYTES_DEFAULT;
 use crate::preamble::Fields;
 use crate::span::{Span, Spans, Surroundings};
-use crate::{Control, Fill, InputFile, LoadError, Meter, Mode, NumberSource, Source, TextFormat, TextOptions, Tuning};
+use crate::{
+    Control, Fill, InputFile, LoadError, Meter, Mode, NumberSource, Repair, RepairLog, Source, TextFormat, TextOptions,
+    Tuning,
+};
 
 /// Files that are open before their turn, at most.
 const FILES_AHEAD_MAX: usize = 4;
@@ -179,6 +183,21 @@ impl Files {
         !self.plan.options.on_error.stops()
     }
 
+    /// What holds of quotes in all fields of plain CSV.
+    pub(crate) fn quote_check(&self) -> QuoteCheck {
+        self.plan.options.quote_check
+    }
+
+    /// Whether a record that is not whole ends the pass.
+    pub(crate) fn repairs_later(&self) -> bool {
+        matches!(self.plan.options.repair, Repair::Later(_))
+    }
+
+    /// Where records are noted that were repaired.
+    pub(crate) fn repair_log(&self) -> Option<&RepairLog> {
+        self.plan.options.repair_log().map(|log| &**log)
+    }
+
     /// How many records the spans have, if a column asks for their numbers.
     pub(crate) fn record_counts(&self) -> &RecordCounts {
         &self.record_counts
@@ -262,7 +281,7 @@ impl Files {
     /// The name of the file that is read now, if it cannot be read twice.
     pub(crate) fn read_once_now(&self) -> Option<String> {
         let state = self.state();
-        state.current.as_ref().filter(|file| file.input.reads_once).map(|file| file.name.clone())
+        state.current.as_ref().filter(|file| file.input.reads_once || file.input.is_kept).map(|file| file.name.clone())
     }
 
     /// Spans of a stream that was read before, anew.

@@ -29,7 +29,7 @@ impl Target<'_> {
     /// with bad fields go there; the first of `rows` counts as row 0. Returns how many rows were taken.
     ///
     /// # Errors
-    /// The first bad field, without `bad`; lack of memory.
+    /// The first bad field, without `bad`; lack of memory; a text that changed meanwhile.
     pub(crate) fn take(
         self,
         mut rows: Rows<'_>,
@@ -61,8 +61,8 @@ impl Target<'_> {
             let buffer = buffers.last_mut().expect("there is room in it");
             let before = buffer.rows();
             match &mut bad {
-                None => plan.decode(fitting, piece, buffer).map_err(Refusal::Value)?,
-                Some(bad) => plan.decode_lenient(&fitting, row, piece, buffer, bad),
+                None => plan.decode(fitting, piece, buffer)?,
+                Some(bad) => plan.decode_lenient(&fitting, row, piece, buffer, bad)?,
             }
             taken += buffer.rows() - before;
             row += fitting.count();

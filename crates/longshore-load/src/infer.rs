@@ -6,15 +6,21 @@
 //! until every span was decoded by the final types. As a set of types only becomes smaller, and as all values were
 //! checked to have what is left, the result does not depend on who read what first. A load keeps what it decoded by the
 //! final types, so that the guess costs nothing where it was right. The text of streams is kept while it is little, and
-//! else fetched again where it is needed (`again`).
+//! else fetched again where it is needed (`again`). Where records or quotes speak against the dialect, the place is looked
+//! at, and all is read anew if it tells another one (`look`).
 //!
 //! Not here: the sniffer and the types (`longshore-format`), how spans are found (`span`).
 
 mod again;
+mod encoding;
+mod fit;
 mod format;
 mod guess;
+mod look;
+mod pass;
 mod read;
 mod sample;
+mod whole;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -23,17 +29,18 @@ use longshore_format::sniff::types::TypeSet;
 use longshore_format::sniff::{Given, Sniffed};
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 
-use crate::files::{Files, Output};
-use crate::load::Failure;
 use crate::reject::{RejectOrder, SpanRejects};
 use crate::{
-    Control, FieldNames, FieldTarget, Header, InputFile, LoadError, LoadReport, OtherFields, RejectSummary,
-    TextOptions, Tuning,
+    Control, FieldNames, FieldTarget, Footer, Header, InputFile, LoadError, LoadReport, OtherFields, RejectSummary,
+    Repaired, TextOptions, Tuning,
 };
 pub use format::options as sniffed_options;
+use guess::Fixed;
 pub use guess::column_type;
-use guess::{Fixed, Guess, Guesses};
-use read::{Done, Inference};
+use look::{Failed, Looks};
+use pass::Task;
+use read::Done;
+pub use whole::found_options;
 
 /// What is known of files whose columns are to be found out.
 #[derive(Clone, Debug)]
@@ -51,15 +58,25 @@ pub struct InferRequest {
     pub extra: Vec<Column>,
     /// Whether columns are found by the names in the header of each file, and some may be in some files only.
     pub by_name: bool,
+    /// Whether records that are not whole are repaired where nothing is lost by it.
+    pub repairs: bool,
     /// How the text is to be read apart from its format, header and skipped lines, which are found out.
     pub options: TextOptions,
     /// How the machine is used.
     pub tuning: Tuning,
     /// What the rows count against.
     pub memory: Arc<Memory>,
+    /// Takes what was found of the dialect, also where reading by it fails.
+    pub found: Arc<Mutex<Option<Sniffed>>>,
 }
 
 impl InferRequest {
+    /// What was found of the dialect at last, if anything was.
+    #[must_use]
+    pub fn last_found(&self) -> Option<Sniffed> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// What the column takes where it is lacking.
     fn default_of(&self, column: &str) -> Option<&str> {
         self.defaults.iter().find(|(name, _)| name == column).map(|(_, default)| default.as_str())
@@ -97,6 +114,10 @@ pub struct Inferred {
     pub options: TextOptions,
     /// Rows of all files. Without a load, those with bad values are among them.
     pub rows: u64,
+    /// Records that were repaired.
+    pub repaired: Vec<Repaired>,
+    /// The ends of files that were left out: their text is to be read up to there.
+    pub footers: Vec<Footer>,
 }
 
 /// Finds out what `inputs` are and what types their columns have, reading all of them. Their fields are set; what they
@@ -197,11 +218,46 @@ fn run(
     keep: Keep,
     rejects: Option<&RejectOrder>,
 ) -> Result<(Inferred, Vec<Done>), LoadError> {
-    let given = format::given(&request.given, &request.options);
-    let mut sampled = sample::take(&mut inputs, &given, &request.memory, control)?;
-    if request.by_name {
-        sample::take_by_name(&mut inputs, &mut sampled, &given, &request.memory, control)?;
+    for (number, input) in inputs.iter_mut().enumerate() {
+        input.number = number;
     }
+    if request.repairs {
+        inputs = inputs.into_iter().map(InputFile::kept).collect();
+    }
+    let is_lenient = !request.options.on_error.stops();
+    let mut looks = Looks::new(format::given(&request.given, &request.options), is_lenient, request.repairs);
+    loop {
+        let again = inputs.iter().map(InputFile::again).collect();
+        let given = &looks.given;
+        let mut sampled = sample::take(&mut inputs, given, &request.memory, control)?;
+        if request.by_name {
+            sample::take_by_name(&mut inputs, &mut sampled, given, &request.memory, control)?;
+        }
+        let found = sampled.sniffed.clone();
+        if !looks.take(&found)? {
+            inputs = again;
+            continue;
+        }
+        *request.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
+        match read_by(inputs, sampled, &looks, request, control, keep, rejects) {
+            Ok(inferred) => return Ok(inferred),
+            Err(failed) => looks.note(failed, &found, &request.memory, control)?,
+        }
+        inputs = again;
+    }
+}
+
+/// Reads the files by what samples of them told.
+fn read_by(
+    mut inputs: Vec<InputFile>,
+    sampled: sample::Sampled,
+    looks: &Looks,
+    request: &InferRequest,
+    control: &Control,
+    keep: Keep,
+    rejects: Option<&RejectOrder>,
+) -> Result<(Inferred, Vec<Done>), Failed> {
+    let given = &looks.given;
     let sample::Sampled { sniffed, mut hints } = sampled;
     let columns = sniffed.columns.len();
     let first = inputs[0].name().to_owned();
@@ -214,65 +270,31 @@ fn run(
             fill.0 += columns;
         }
     }
-    let options = format::options_given(&sniffed, &given, &request.options);
-    let mut options = options.map_err(|error| error.about(&first))?;
+    let mut header = if sniffed.header.value { Header::Skip } else { Header::None };
     if request.by_name && !sniffed.family.value.names_fields() {
-        options.header = Header::Skip;
-        let names = Arc::new(names_of(&sniffed, &given, request));
+        header = Header::Skip;
+        let names = Arc::new(names_of(&sniffed, given, request));
         for input in &mut inputs {
             input.names = Some(Arc::clone(&names));
         }
     } else if inputs.len() > 1 && sniffed.named_by_header {
         // Columns in another order must not be taken for each other.
-        options.header = Header::Match;
+        header = Header::Match;
     }
     let fixed = fixed_types(&first, &sniffed, request)?;
+    let options = format::options_given(&sniffed, given, &request.options, looks.checks);
+    let options = options.map_err(|error| error.about(&first))?;
     let nulls = format::nulls(&names, &options);
     let mut readings = Vec::with_capacity(columns);
     for ((reading, differs), hint) in
-        format::readings(&names, &sniffed.reading(&given), &options).into_iter().zip(&mut hints)
+        format::readings(&names, &sniffed.reading(given), &options).into_iter().zip(&mut hints)
     {
         // The samples were read as those of most columns are written.
         *hint = if differs { TypeSet::EVERY } else { *hint };
         readings.push(reading);
     }
-    let guess = Guess::first(&sniffed, hints, fixed, &readings, &given, request);
-    let all = (0..guess.schema.columns().len()).collect();
-    let output = Output { schema: Arc::clone(&guess.schema), columns: all };
-    let schema = Arc::clone(&guess.schema);
-    let files =
-        Files::new(inputs, schema, vec![output], options.clone(), request.tuning.clone(), &request.memory, control)?;
-    let inference = Inference {
-        files: &files,
-        guesses: Guesses::new(guess, readings),
-        nulls,
-        options: &options,
-        memory: &request.memory,
-        keep,
-        rejects,
-        control,
-        failure: Failure::default(),
-        spans: Mutex::default(),
-        stale: Mutex::default(),
-        texts: again::Texts::new(&request.memory),
-    };
-    let threads = request.tuning.threads.clamp(1, files.span_count_max().max(1));
-    inference.run(threads);
-    if let Some(error) = inference.failure.take_first() {
-        return Err(error);
-    }
-    let mut spans = inference.spans.into_inner().unwrap_or_else(PoisonError::into_inner);
-    spans.sort_by_key(|span| span.work.sequence);
-    let guess = inference.guesses.current();
-    let rows = spans.iter().map(|span| span.taken.rows).sum();
-    let inferred = Inferred {
-        columns: guess.columns(),
-        options: guess.options(&options),
-        schema: Arc::clone(&guess.schema),
-        sniffed,
-        rows,
-    };
-    Ok((inferred, spans))
+    let task = Task { first, looks, sniffed, hints, header, fixed, nulls, readings, request, control, keep, rejects };
+    task.run(inputs)
 }
 
 /// How the columns that were found are found in each file.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use longshore_csv::{Dialect, RecordFormat};
 use longshore_storage::Memory;
 
-use crate::{FieldNames, LoadError, Source};
+use crate::{FieldNames, KeptText, LoadError, Source};
 
 /// The language of a text.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub enum TextFormat {
     Other(Arc<dyn RecordFormat>),
 }
 
-type Opener = Box<dyn Fn() -> Result<Source, LoadError> + Send + Sync>;
+type Opener = Arc<dyn Fn() -> Result<Source, LoadError> + Send + Sync>;
 
 /// One file of a load or a scan.
 pub struct InputFile {
@@ -30,6 +30,8 @@ pub struct InputFile {
     opened: Mutex<Option<Source>>,
     /// Whether it cannot be opened a second time.
     pub reads_once: bool,
+    /// Whether it can be because its text is kept.
+    pub is_kept: bool,
     /// What becomes of each field, in the order of the file; `None` reads over it, unchecked.
     pub fields: Vec<Option<FieldTarget>>,
     /// How the header decides it; then `fields` does not count. Of texts that have a header.
@@ -38,8 +40,14 @@ pub struct InputFile {
     pub fills: Vec<(usize, Fill)>,
     /// Bytes to read, if they are known before it is opened; for the progress display.
     pub bytes: Option<u64>,
+    /// The text, if it is kept for an inference alone.
+    own_text: Option<KeptText>,
+    /// Where the text ends for whoever reads it, if not with the file: what follows is a footer.
+    pub text_end: Option<u64>,
     /// Places that were looked at to guess types.
     pub(crate) sampled: Vec<Range<u64>>,
+    /// Its number among the files of an inference.
+    pub(crate) number: usize,
 }
 
 /// Where a field goes.
@@ -86,14 +94,18 @@ impl InputFile {
         let fields = fields.iter().map(|&column| Some(FieldTarget::new(column))).collect();
         Self {
             name: name.to_owned(),
-            open: Box::new(open),
+            open: Arc::new(open),
             opened: Mutex::default(),
             reads_once: false,
+            is_kept: false,
             fields,
             names: None,
             fills: Vec::new(),
             bytes: None,
+            own_text: None,
+            text_end: None,
             sampled: Vec::new(),
+            number: 0,
         }
     }
 
@@ -111,9 +123,56 @@ impl InputFile {
         file.already_opened(source)
     }
 
+    /// The same file, whose text is kept as far as it is read if it can be read only once.
+    pub(crate) fn kept(mut self) -> Self {
+        if !self.reads_once {
+            return self;
+        }
+        let (opened, open) =
+            (self.opened.lock().unwrap_or_else(PoisonError::into_inner).take(), Arc::clone(&self.open));
+        let text = KeptText::new(move || opened.map_or_else(|| open(), Ok));
+        self.own_text = Some(text.clone());
+        self.open = Arc::new(move || text.open());
+        self.is_kept = true;
+        self.reads_once = false;
+        self
+    }
+
+    /// The same file for one pass of several; what is open already is handed to the first one.
+    pub(crate) fn for_pass(&self) -> Self {
+        let opened = Mutex::new(self.opened.lock().unwrap_or_else(PoisonError::into_inner).take());
+        Self { opened, sampled: self.sampled.clone(), ..self.again() }
+    }
+
+    /// Keeps no more of the text than was read: it is read once from now on.
+    pub(crate) fn read_on(&self) {
+        if let Some(text) = &self.own_text {
+            text.read_on();
+        }
+    }
+
     /// The same file, where `source` was opened from it already and is what the next one gets who opens it.
     pub(crate) fn already_opened(self, source: Source) -> Self {
         Self { opened: Mutex::new(Some(source)), ..self }
+    }
+
+    /// The same file, to be opened another time. What can be read only once is lost when it was read.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            open: Arc::clone(&self.open),
+            opened: Mutex::default(),
+            reads_once: self.reads_once,
+            is_kept: self.is_kept,
+            own_text: self.own_text.clone(),
+            fields: self.fields.clone(),
+            names: self.names.clone(),
+            fills: self.fills.clone(),
+            bytes: self.bytes,
+            text_end: self.text_end,
+            sampled: Vec::new(),
+            number: self.number,
+        }
     }
 
     /// As the user named it; stands in messages.
@@ -128,7 +187,11 @@ impl InputFile {
     /// When that fails, or it is open already and was read.
     pub fn open(&self) -> Result<Source, LoadError> {
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
-        opened.map_or_else(|| (self.open)(), Ok)
+        let source = opened.map_or_else(|| (self.open)(), Ok)?;
+        Ok(match self.text_end {
+            Some(end) => source.cut(end),
+            None => source,
+        })
     }
 
     /// As [`InputFile::open`]; what the source takes for itself counts against `memory`.

@@ -22,6 +22,7 @@ mod places;
 mod position;
 mod preamble;
 mod reject;
+mod repair;
 mod scan;
 mod source;
 mod span;
@@ -33,14 +34,15 @@ pub use control::{Control, Progress};
 pub use error::{BadField, LoadError};
 pub use field_names::{FieldNames, OtherFields};
 pub use infer::{
-    InferRequest, Inferred, InferredColumn, column_type, dry_run_inferred, infer, load_inferred, sniffed_options,
+    InferRequest, Inferred, InferredColumn, column_type, dry_run_inferred, found_options, infer, load_inferred,
+    sniffed_options,
 };
 pub use input::{FieldTarget, Fill, InputFile, TextFormat};
 pub use load::{
     LoadReport, Loaded, MissingReference, ReferringRecord, copy_from, dry_run, load_interleaved, load_into,
 };
 pub use longshore_csv::decode::{MomentFormat, ValueType};
-pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel, RECORD_BYTES_MAX, RecordFormat};
+pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel, RECORD_BYTES_MAX, RecordFormat, RepairKind};
 pub use numbering::NumberSource;
 pub use options::{
     ColumnChoice, ColumnValues, Conflicts, Header, Mode, PIECE_BYTES_DEFAULT, TextOptions, TrailingDelimiter, Tuning,
@@ -51,6 +53,7 @@ pub use reject::{
     OnError, REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, REJECTS_SHOWN_MAX, Reject, RejectFile, RejectLimit,
     RejectSink, RejectSummary, RejectTable, RejectedColumn, TooManyRejects, reject_schema,
 };
+pub use repair::{Footer, Repair, RepairLog, Repaired};
 pub use scan::{RowFilter, ScanRequest, ScanWorker, SpanRows, TextScan};
-pub use source::{Meter, Source};
+pub use source::{KeptText, Meter, Source};
 pub use unload::{Target, UnloadOptions, UnloadReport, unload_csv};

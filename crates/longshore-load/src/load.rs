@@ -16,13 +16,14 @@ use longshore_storage::{
 use std::sync::Arc;
 
 use crate::check::{BLOCK_BYTES, Checker};
-use crate::fields::{BadValue, Refusal};
+use crate::fields::BadValue;
 use crate::files::{Files, Output, Work};
 use crate::fill::Target;
 use crate::places::Places;
 use crate::position::{bad_record, violated};
 use crate::reject::{RejectOrder, SpanRejects};
-use crate::worker::{Cursor, Piece, Scratch};
+use crate::repair::SpanRepairs;
+use crate::worker::{Cursor, Scratch};
 use crate::{Conflicts, Control, InputFile, LoadError, RejectSummary, RowCheck, RowViolation, TextOptions, Tuning};
 
 /// Place of the columns that are checked among the outputs of a pass.
@@ -223,6 +224,14 @@ fn load(
     Ok((files, rejects, rows))
 }
 
+/// What is to be told of a span.
+#[derive(Default)]
+struct Told {
+    /// `None` if the first bad record ends the load.
+    rejects: Option<SpanRejects>,
+    repairs: SpanRepairs,
+}
+
 /// What the workers of a load share.
 struct Load<'a, 'r> {
     files: &'a Files,
@@ -257,13 +266,18 @@ impl Load<'_, '_> {
                 Err((sequence, error)) => return self.fail(sequence, error),
             };
             let sequence = work.sequence;
-            let mut rejects = self.rejects.map(|order| SpanRejects::new(order, &work));
-            let filled = self.fill(&work, &mut arena, &mut scratch, rejects.as_mut(), checker.as_mut());
+            let mut told =
+                Told { rejects: self.rejects.map(|order| SpanRejects::new(order, &work)), ..Told::default() };
+            let filled = self.fill(&work, &mut arena, &mut scratch, &mut told, checker.as_mut());
+            let Told { rejects, repairs } = told;
             let sound = work.finish();
             let kept = sound.and(filled).map_err(|error| (sequence, error)).and_then(|buffers| {
                 let rejected = rejects.as_ref().map_or(0, SpanRejects::records);
                 if let Some((order, rejects)) = self.rejects.zip(rejects) {
                     order.deliver(sequence, rejects)?;
+                }
+                if let Some(log) = self.files.repair_log() {
+                    log.add(&work, repairs);
                 }
                 self.keep(work, buffers, rejected).map_err(|error| (sequence, error))
             });
@@ -297,18 +311,19 @@ impl Load<'_, '_> {
         work: &Work,
         arena: &mut Arena,
         scratch: &mut Scratch,
-        mut rejects: Option<&mut SpanRejects>,
+        told: &mut Told,
         mut checker: Option<&mut Checker<'_>>,
     ) -> Result<Vec<PartitionBuffer>, LoadError> {
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
         let mut bad: Vec<BadValue> = Vec::new();
+        let Told { rejects, repairs } = told;
         let mut selected = Vec::new();
         let mut cursor = Cursor::new(self.files, work, scratch)?;
         loop {
             if self.control.is_cancelled() {
                 return Err(LoadError::Cancelled);
             }
-            let are_too_many = rejects.as_ref().is_some_and(|rejects| rejects.are_too_many());
+            let are_too_many = rejects.as_ref().is_some_and(SpanRejects::are_too_many);
             if are_too_many || self.failure.is_before(work.sequence) {
                 return Ok(Vec::new());
             }
@@ -327,7 +342,7 @@ impl Load<'_, '_> {
             }
             let before = Filled::of(&buffers);
             let target = Target { plan, schema, bytes_left, buffers: &mut buffers, arena };
-            let rows = if let Some(rejects) = &mut rejects {
+            let rows = if let Some(rejects) = rejects {
                 bad.clear();
                 let rows = if violations.is_empty() { piece.rows } else { piece.rows.select(kept, &mut selected) };
                 let taken = target.take(rows, &piece, Some(&mut bad));
@@ -342,6 +357,11 @@ impl Load<'_, '_> {
                     None => Vec::new(),
                 };
                 taken -= missing.len();
+                let is_kept = |row| {
+                    let is_violated = violations.iter().chain(&missing).any(|violation| violation.row == row);
+                    !is_violated && !bad.iter().any(|bad| bad.error.row == row)
+                };
+                repairs.add(work, &piece, is_kept);
                 if missing.is_empty() {
                     rejects.add(work, &piece, &bad, violations)?;
                 } else {
@@ -370,31 +390,11 @@ impl Load<'_, '_> {
                 if let Some(defect) = piece.defects.first() {
                     return Err(bad_record(work, &piece, defect));
                 }
+                repairs.add(work, &piece, |_| true);
                 taken
             };
             self.control.progress.add(work.bytes_done(piece.bytes), rows as u64);
         }
-    }
-}
-
-impl Load<'_, '_> {
-    /// Checks the foreign keys of the rows of a piece before the one that was refused, so that what stands first in the
-    /// file is told first.
-    fn check_before(
-        &self,
-        refusal: &Refusal,
-        work: &Work,
-        piece: &Piece<'_>,
-        arena: &mut Arena,
-    ) -> Result<(), LoadError> {
-        let (Some(checks), Refusal::Value(bad)) = (self.references, refusal) else { return Ok(()) };
-        let rows = piece.sound_rows();
-        let before = (0..rows.count()).take_while(|&row| rows.record(row).1 <= bad.error.start).count();
-        let mut buffers = Vec::new();
-        let (plan, bytes_left) = (&work.file.plans[0], piece.bytes);
-        let target = Target { plan, schema: self.schema, bytes_left, buffers: &mut buffers, arena };
-        target.take(rows.truncated(before), piece, None).map_err(|refusal| refusal.explain(work, piece))?;
-        first_missing(checks, &buffers, Filled::of(&[]), work, piece)
     }
 }
 

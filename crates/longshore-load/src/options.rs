@@ -5,9 +5,10 @@ mod values;
 use std::sync::Arc;
 
 use longshore_csv::{Dialect, Kernel, RowText};
+use longshore_format::QuoteCheck;
 use longshore_storage::{MergeKind, OnConflict, ReferenceChecks};
 
-use crate::{NumberSource, OnError, RejectLimit, RowCheck, TextFormat};
+use crate::{NumberSource, OnError, RejectLimit, Repair, RepairLog, RowCheck, TextFormat};
 
 pub use values::{ColumnValues, ValueOptions};
 
@@ -34,6 +35,8 @@ pub struct TextOptions {
     pub on_error: OnError,
     /// How many of them there may be.
     pub reject_limit: RejectLimit,
+    /// What to do about records that are not whole, before they count as such.
+    pub repair: Repair,
     /// What must hold of rows that are loaded. Queries over files do not heed it.
     pub check: Option<Arc<dyn RowCheck>>,
     /// Where the numbers of [`crate::Fill::Number`] come from.
@@ -42,6 +45,9 @@ pub struct TextOptions {
     pub conflicts: Conflicts,
     /// The foreign keys to check rows by as they come. Of loads only.
     pub references: Option<Arc<ReferenceChecks>>,
+    /// What holds of quotes in all fields of plain CSV whose quoting was found out; a record that speaks against it is
+    /// bad. (Other formats check for themselves.)
+    pub quote_check: QuoteCheck,
 }
 
 /// What becomes of records whose key is there already.
@@ -59,6 +65,23 @@ impl TextOptions {
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
         Self::of(TextFormat::Csv(dialect))
+    }
+
+    /// How to read a text again of which a pass ended with [`LoadError::Misshapen`](crate::LoadError::Misshapen).
+    #[must_use]
+    pub fn repairing(&self) -> Option<Self> {
+        let Repair::Later(format) = &self.repair else { return None };
+        let (format, repair) = (TextFormat::Other(Arc::clone(format)), Repair::Noted(Arc::new(RepairLog::default())));
+        Some(Self { format, repair, ..self.clone() })
+    }
+
+    /// Where repairs are noted, if records are repaired.
+    #[must_use]
+    pub fn repair_log(&self) -> Option<&Arc<RepairLog>> {
+        match &self.repair {
+            Repair::Noted(log) => Some(log),
+            Repair::AsSaid | Repair::Later(_) => None,
+        }
     }
 
     /// The dialect of the rows that the decoders get.
@@ -81,10 +104,12 @@ impl TextOptions {
             mode: Mode::Exact,
             on_error: OnError::Stop,
             reject_limit: RejectLimit::None,
+            repair: Repair::AsSaid,
             check: None,
             numbers: Vec::new(),
             conflicts: Conflicts::default(),
             references: None,
+            quote_check: QuoteCheck::Off,
         }
     }
 }

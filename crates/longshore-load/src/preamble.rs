@@ -189,14 +189,16 @@ fn check_header(
             Some(actual) => {
                 return unfit(format!(
                     "line {line}: the header names field {} \"{actual}\" where column \"{expected}\" is due; \
-                     list the columns in the order of the file, or set HEADER true to skip the header",
+                     list the columns in the order of the file, set UNION_BY_NAME true to find them by their names, or \
+                     HEADER true to skip the header",
                     position + 1
                 ));
             }
             None => {
                 return unfit(format!(
                     "line {line}: the header has {} fields where {} columns are due; \
-                     list the columns of the file, or check the delimiter",
+                     list the columns of the file, set UNION_BY_NAME true to find them by their names, or check the \
+                     delimiter",
                     found.len(),
                     columns.len()
                 ));
@@ -206,7 +208,7 @@ fn check_header(
     if found.len() > columns.len() {
         return unfit(format!(
             "line {line}: the header has {} fields where {} columns are due; \
-             list the columns of the file, or check the delimiter",
+             list the columns of the file, set UNION_BY_NAME true to find them by their names, or check the delimiter",
             found.len(),
             columns.len()
         ));

@@ -20,6 +20,7 @@ use crate::files::{Files, Output, Work};
 use crate::load::Failure;
 use crate::position::bad_record;
 use crate::reject::{RejectOrder, SpanRejects};
+use crate::repair::SpanRepairs;
 use crate::worker::{Cursor, Piece, Scratch};
 use crate::{Control, InputFile, LoadError, RejectSummary, TextOptions, Tuning};
 
@@ -103,7 +104,7 @@ impl Output {
             return Ok(batch.expect("a batch without columns fits a schema without columns"));
         }
         let mut buffer = self.buffer(plan, rows, arena)?;
-        plan.decode(rows, piece, &mut buffer).map_err(Refusal::Value)?;
+        plan.decode(rows, piece, &mut buffer)?;
         Ok(buffer.seal().batch(&(0..self.columns.len()).collect::<Vec<_>>(), 0, count))
     }
 
@@ -264,12 +265,13 @@ struct Current {
     work: Work,
     cursor: Cursor,
     rejects: Option<SpanRejects>,
+    repairs: SpanRepairs,
 }
 
 impl ScanWorker {
     /// Parses on until a batch is ready or nothing is left.
     fn advance(&mut self) -> Result<(), (u64, LoadError)> {
-        let Some(Current { work, mut cursor, mut rejects }) = self.current.take() else {
+        let Some(Current { work, mut cursor, mut rejects, mut repairs }) = self.current.take() else {
             return self.claim();
         };
         let scan = &*self.scan;
@@ -281,6 +283,9 @@ impl ScanWorker {
             Ok(Some(piece)) => piece,
             Ok(None) => {
                 work.finish().map_err(|error| (work.sequence, error))?;
+                if let Some(log) = scan.files.repair_log() {
+                    log.add(&work, repairs);
+                }
                 return match scan.rejects.as_ref().zip(rejects) {
                     Some((all, rejects)) => all.order.deliver(work.sequence, rejects),
                     None => Ok(()),
@@ -299,6 +304,7 @@ impl ScanWorker {
             if let Err(error) = told {
                 return fail(error);
             }
+            repairs.add(&work, &piece, |row| !bad.iter().any(|bad| bad.error.row == row));
         } else {
             let made = scan.batches(&piece, &work.file.plans, arena, selected, ready);
             if let Err(refusal) = made {
@@ -307,9 +313,10 @@ impl ScanWorker {
             if let Some(defect) = piece.defects.first() {
                 return fail(bad_record(&work, &piece, defect));
             }
+            repairs.add(&work, &piece, |_| true);
         }
         scan.control.progress.add(work.bytes_done(piece.bytes), piece.rows.count() as u64);
-        self.current = Some(Current { work, cursor, rejects });
+        self.current = Some(Current { work, cursor, rejects, repairs });
         Ok(())
     }
 
@@ -324,7 +331,7 @@ impl ScanWorker {
                 let cursor =
                     Cursor::new(&scan.files, &work, &mut self.scratch).map_err(|error| (work.sequence, error))?;
                 let rejects = scan.rejects.as_ref().map(|all| SpanRejects::new(&all.order, &work));
-                self.current = Some(Current { work, cursor, rejects });
+                self.current = Some(Current { work, cursor, rejects, repairs: SpanRepairs::default() });
             }
             None => self.exhausted = true,
         }

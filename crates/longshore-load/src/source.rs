@@ -12,10 +12,12 @@ use longshore_storage::Memory;
 use crate::{Control, LoadError};
 
 mod end_mark;
+mod kept;
 mod mapping;
 mod meter;
 mod shrink_guard;
 
+pub use kept::KeptText;
 pub(crate) use mapping::Mapping;
 pub use meter::Meter;
 
@@ -118,9 +120,27 @@ impl Source {
     #[must_use]
     pub fn into_reader(self) -> Box<dyn Read + Send> {
         match self.input {
-            Input::Mapped(mapping) => Box::new(MappedReader { mapping, position: 0 }),
+            Input::Mapped(_) => self.into_stream(),
             Input::Stream(reader) => Box::new(Patient(reader)),
         }
+    }
+
+    /// The text from front to back, where a wait is for whoever reads it.
+    pub(crate) fn into_stream(self) -> Box<dyn Read + Send> {
+        match self.input {
+            Input::Mapped(mapping) => Box::new(MappedReader { mapping, position: 0 }),
+            Input::Stream(reader) => reader,
+        }
+    }
+
+    /// The same source, whose text ends after `bytes`.
+    #[must_use]
+    pub(crate) fn cut(self, bytes: u64) -> Self {
+        let input = match self.input {
+            Input::Mapped(mapping) => Input::Mapped(mapping.cut(usize::try_from(bytes).unwrap_or(usize::MAX))),
+            Input::Stream(reader) => Input::Stream(Box::new(reader.take(bytes))),
+        };
+        Self { input, ..self }
     }
 
     /// All of the text, where it is mapped.

@@ -149,6 +149,17 @@ struct Turn {
     failure: Option<(u64, LoadError)>,
 }
 
+/// What is done when a thread panics, so that others do not wait for it.
+struct OnPanic<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnPanic<F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.0)();
+        }
+    }
+}
+
 /// The text of a batch.
 struct Formatted {
     rows: u64,
@@ -161,6 +172,9 @@ where
     E: std::fmt::Display,
 {
     fn work(&self) {
+        let _ends_others = OnPanic(|| {
+            self.fail(u64::MAX, LoadError::Query("a thread that writes panicked; this is a bug".to_owned()));
+        });
         while let Some((sequence, batch)) = self.pull() {
             let mut text = self.lock_turn().spare.pop().unwrap_or_default();
             text.clear();

@@ -2,11 +2,15 @@
 //!
 //! Not here: what becomes of the rows (`load` puts them into partition buffers, `scan` makes batches of them).
 
-use longshore_csv::{Defect, DefectKind, Dialect, Marks, PADDING, Padded, RowText, Rows, Scanner, TextTraits};
+mod quotes;
+
+use longshore_csv::{
+    Defect, DefectKind, Dialect, Marks, PADDING, Padded, RepairKind, RowText, Rows, Scanner, TextTraits,
+};
 
 use crate::files::{Files, Language, Work};
 use crate::numbering::{First, first_record};
-use crate::position::{UNCLOSED_QUOTE, unclosed_quote};
+use crate::position::{UNCLOSED_QUOTE, bad_record, unclosed_quote};
 use crate::{LoadError, Mode};
 
 /// A record longer than this is refused: it is more likely a quote that was never closed than data.
@@ -49,6 +53,8 @@ pub(crate) struct Piece<'a> {
     pub(crate) first_record: Option<First>,
     /// The rows, if they were rewritten and do not stand in the piece itself.
     rewritten: Option<&'a RowText>,
+    /// The text is that of a mapped file, which others may write while it is decoded.
+    pub(crate) may_change: bool,
 }
 
 impl<'a> Piece<'a> {
@@ -61,6 +67,11 @@ impl<'a> Piece<'a> {
     /// line of a file may lack its line feed.
     pub(crate) fn has_a_line_per_record(&self) -> bool {
         self.rewritten.is_none() && !self.rows.traits().quotes
+    }
+
+    /// The rows whose records were repaired, in their order, and how.
+    pub(crate) fn repairs(&self) -> &[(usize, RepairKind)] {
+        self.rewritten.map_or(&[], |rows| rows.repairs())
     }
 
     /// Where the record that became row `row` begins and ends in the piece, line end excluded.
@@ -141,6 +152,7 @@ impl Cursor {
                         defects,
                         first_record: self.next_record.clone(),
                         rewritten: None,
+                        may_change: !work.span.owns_text(),
                     }
                 } else {
                     let mut errors = Vec::new();
@@ -150,15 +162,21 @@ impl Cursor {
                         Rows::new(text, marks, *shape, *traits, dialect)
                     };
                     errors.extend(records.error);
-                    let defects = errors.into_iter().map(Defect::from).collect();
+                    let mut defects: Vec<Defect> = errors.into_iter().map(Defect::from).collect();
                     let bytes = records.consumed.min(length);
+                    let mut rows = records.rows;
+                    if let Some(defect) = quotes::contradiction(&rows, files.quote_check()) {
+                        rows = rows.truncated(defect.row);
+                        defects = vec![defect];
+                    }
                     Piece {
                         start,
                         bytes,
-                        rows: records.rows,
+                        rows,
                         defects,
                         first_record: self.next_record.clone(),
                         rewritten: None,
+                        may_change: !work.span.owns_text(),
                     }
                 }
             }
@@ -184,10 +202,20 @@ impl Cursor {
                     defects,
                     first_record: self.next_record.clone(),
                     rewritten: Some(rows),
+                    may_change: false,
                 }
             }
             (Reader::Other, Language::Csv { .. }) => unreachable!("the cursor is that of this file"),
         };
+        // Where bad records are rejected, those of another dialect are not: they tell that the others are bad.
+        if files.is_lenient()
+            && let Some(defect) = piece.defects.iter().find(|defect| defect.kind == DefectKind::Dialect)
+        {
+            return Err(bad_record(work, &piece, defect));
+        }
+        if files.repairs_later() {
+            check_whole(work, &piece)?;
+        }
         self.position += piece.bytes;
         if let Some(next) = &mut self.next_record {
             next.advance(piece.records());
@@ -225,6 +253,16 @@ fn scan(
         if length > RECORD_BYTES_MAX {
             return Err(record_too_long(&work.file.name));
         }
+    }
+}
+
+/// Ends a pass over a piece with a record that a repair might make whole: of too few or too many fields.
+fn check_whole(work: &Work, piece: &Piece<'_>) -> Result<(), LoadError> {
+    let is_shape = |defect: &&Defect| matches!(defect.kind, DefectKind::MissingFields | DefectKind::ExtraFields);
+    match piece.defects.iter().find(is_shape).map(|defect| bad_record(work, piece, defect)) {
+        None => Ok(()),
+        Some(LoadError::Bad(field)) => Err(LoadError::Misshapen(field)),
+        Some(error) => Err(error),
     }
 }
 

@@ -111,10 +111,45 @@ fn general_formats_are_inferred_as_well() {
 }
 
 #[test]
-fn files_without_anything_are_refused() {
-    let file = file(b"");
-    let error = infer(vec![input(file.path(), true)], &request(&Tuning::new(1)), &Control::new()).map(|_| ());
-    assert!(error.unwrap_err().to_string().contains("it is empty"));
+fn files_without_anything_have_a_column_and_no_rows() {
+    for text in ["", "\u{feff}", "\n", "[]\n"] {
+        let file = file(text.as_bytes());
+        for stream in [false, true] {
+            let inputs = || vec![input(file.path(), stream)];
+            let request = request(&Tuning::new(2));
+            let (relation, found, _) = load_inferred(inputs(), &request, &Control::new()).expect("nothing is wrong");
+            assert_eq!((columns(&found).as_str(), relation.snapshot().rows()), ("column1 TEXT", 0), "{text:?}");
+            assert!(found.sniffed.is_empty);
+            let found = infer(inputs(), &request, &Control::new()).expect("nothing is wrong");
+            assert_eq!((columns(&found).as_str(), found.rows), ("column1 TEXT", 0), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn a_text_without_lines_is_not_taken_for_an_empty_one() {
+    let file = file(&vec![0; 40 << 20]);
+    for stream in [false, true] {
+        let inputs = vec![input(file.path(), stream)];
+        let error = infer(inputs, &request(&Tuning::new(1)), &Control::new()).map(|_| ()).unwrap_err().to_string();
+        assert!(
+            error.contains("line 1 begins a record that is longer than ") && error.contains(", all of them NUL"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_told_where_nothing_is_decoded_as_well() {
+    let lines = (0..20_000).map(|line| format!("{line},name")).collect::<Vec<_>>().join("\n") + "\n";
+    let text = [format!("id,name\n{lines}").as_bytes(), b"7,caf\xe9\n"].concat();
+    let file = file(&text);
+    for threads in [1, 3] {
+        let inputs = vec![input(file.path(), false)];
+        let error = infer(inputs, &request(&Tuning::new(threads)), &Control::new()).map(|_| ()).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("line 20002, byte ") && error.contains("column name TEXT: \"caf\\xe9\""), "{error}");
+    }
 }
 
 #[test]

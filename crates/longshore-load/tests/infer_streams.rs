@@ -102,7 +102,7 @@ fn rows_that_wait_for_their_types_take_no_more_than_they_need() {
 
 #[test]
 fn rejects_are_the_same_where_text_is_fetched_again() {
-    let text = Arc::new(late("x,1,y\n1,2\n7,z,\"v\"\n"));
+    let text = Arc::new(late("x,1,y\n1,2,3,4\n7,z,\"v\"\n"));
     let mut found = Vec::new();
     for (threads, limit) in [(1, 1 << 30), (1, 24 << 20), (7, 24 << 20)] {
         let tuning = Tuning { span_bytes: Some(50_000), ..Tuning::new(threads) };

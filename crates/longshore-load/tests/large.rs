@@ -5,9 +5,12 @@ mod harness;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use arrow_array::cast::AsArray;
 use harness::{comma, schema, share};
 use longshore_load::{Control, InputFile, LoadError, Mode, Source, TextOptions, Tuning, copy_from};
 use longshore_storage::{ColumnType, Memory, Relation, Schema};
@@ -122,6 +125,41 @@ fn a_file_that_shrinks_is_an_error() {
         .expect_err("an error");
     assert!(error.to_string().contains("became shorter"), "{error}");
     assert_eq!(relation.snapshot().rows(), 0);
+}
+
+/// Whatever is written to a file while it is read, what is loaded is text, or nothing is.
+#[test]
+fn a_file_that_is_written_while_it_is_read_leaves_no_text_that_is_none() {
+    let text = |byte: u8| {
+        let row = |at: usize| format!("{at},short,1\n{at},a text that is too long for its view,2\n").into_bytes();
+        let mut text: Vec<u8> = (0..share(20_000)).flat_map(row).collect();
+        // One letter of each text, or what is no UTF-8 there.
+        text.iter_mut().filter(|letter| **letter == b'o').for_each(|letter| *letter = byte);
+        text
+    };
+    let (good, bad) = (text(b'o'), text(0xFF));
+    let file = file(&good);
+    let is_done = AtomicBool::new(false);
+    let mut loaded = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for text in [&bad, &good].into_iter().cycle().take_while(|_| !is_done.load(Ordering::Relaxed)) {
+                for (at, part) in text.chunks(4096).enumerate() {
+                    file.as_file().write_all_at(part, at as u64 * 4096).expect("written");
+                }
+            }
+        });
+        for _ in 0..60 {
+            let Ok(relation) = load(file.path(), &columns(), &comma(), &Tuning::new(2)) else { continue };
+            loaded += 1;
+            for chunk in relation.snapshot().chunks() {
+                let texts = chunk.array(1, 0, chunk.rows());
+                let all = texts.as_string_view().iter().flatten();
+                assert!(all.map(str::as_bytes).all(|text| std::str::from_utf8(text).is_ok()), "of load {loaded}");
+            }
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
 }
 
 #[test]

@@ -283,9 +283,11 @@ fn types_are_found_out_beside_records_that_are_rejected() {
                 defaults: Vec::new(),
                 extra: Vec::new(),
                 by_name: false,
+                repairs: true,
                 options: TextOptions { on_error, mode: machine.mode, ..comma() },
                 tuning: machine.tuning.clone(),
                 memory: Memory::new(None),
+                found: std::sync::Arc::default(),
             };
             let path = file.path().to_owned();
             let input = || {

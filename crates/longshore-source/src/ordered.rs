@@ -363,7 +363,7 @@ struct PanicGuard<'a>(&'a Output);
 impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            let error = io::Error::other("the decompressor panicked; this is a bug");
+            let error = io::Error::other("a thread that reads ahead panicked; this is a bug, please report it");
             self.0.sink().fail(Stop::Failed(error));
         }
     }

@@ -84,6 +84,7 @@ fn progress_is_told_in_the_bytes_of_the_file() {
         let input = InputFile::new("FILE", move || open(&location, &options), &[]);
         let request = InferRequest {
             by_name: false,
+            repairs: true,
             given: Given::default(),
             types: Vec::new(),
             spelled: Vec::new(),
@@ -92,6 +93,7 @@ fn progress_is_told_in_the_bytes_of_the_file() {
             options: self::options(),
             tuning: Tuning::new(2),
             memory,
+            found: std::sync::Arc::default(),
         };
         let (_, _, report) = load_inferred(vec![input], &request, &Control::new()).unwrap();
         assert_eq!(report.bytes, bytes, "{name}, types found");

@@ -180,7 +180,7 @@ impl Delimited {
             } else if text[at] != quote {
                 at += 1;
             } else if self.options.stray_quotes == StrayQuotes::Literal && !self.ends_behind(text, at + 1) {
-                field.escaped = true;
+                (field.escaped, field.stray_quote) = (true, true);
                 at += 1;
             } else {
                 return Some(at + 1);

@@ -5,6 +5,7 @@ use std::fmt;
 
 use longshore_csv::{DialectError, RECORD_BYTES_MAX};
 
+use crate::QuoteCheck;
 use crate::lines::LineEnds;
 
 /// The most bytes of a delimiter or a comment prefix.
@@ -42,6 +43,8 @@ pub struct DelimitedOptions {
     pub null_texts: Vec<Box<[u8]>>,
     /// The most bytes that a record may take; a longer one is a defect, and what is behind it is read all the same.
     pub record_bytes_max: usize,
+    /// What holds of quotes in all fields, where they were found out; a record that speaks against it is a defect.
+    pub quote_check: QuoteCheck,
 }
 
 impl Default for DelimitedOptions {
@@ -61,6 +64,7 @@ impl Default for DelimitedOptions {
             nul: NulBytes::default(),
             null_texts: vec![b"\\N".as_slice().into()],
             record_bytes_max: RECORD_BYTES_MAX,
+            quote_check: QuoteCheck::Off,
         }
     }
 }
@@ -117,6 +121,8 @@ pub enum LongRecords {
     Reject,
     /// The fields that are too many are dropped.
     Truncate,
+    /// The fields that are too many are dropped if nothing stands in any of them, quotes included.
+    TruncateEmpty,
 }
 
 /// What a quote is inside an unquoted field, and what may follow one that closes.

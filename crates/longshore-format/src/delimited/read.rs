@@ -4,10 +4,11 @@
 //! copied as it is. The others are taken apart field by field.
 
 use longshore_csv::format::dense::{Positions, positions};
-use longshore_csv::{Defect, DefectKind, RowText, ShapeErrorKind};
+use longshore_csv::{Defect, DefectKind, RepairKind, RowText, ShapeErrorKind};
 use memchr::{memchr, memchr2, memchr3};
 
 use super::field::{Ending, RawField};
+use crate::QuoteCheck;
 use crate::ahead::Ahead;
 use crate::lines::{Fault, Line, trimmed};
 
@@ -23,6 +24,31 @@ struct Faults {
     unclosed: bool,
     stray_quote: bool,
     nul: bool,
+    /// A quote speaks against the dialect.
+    doubt: bool,
+}
+
+/// The fields of a record, as far as their number matters.
+#[derive(Clone, Copy, Debug)]
+struct Count {
+    found: usize,
+    /// Whether nothing stands in the last one.
+    ends_empty: bool,
+    /// Whether nothing stands in any of those that are too many.
+    rest_is_empty: bool,
+}
+
+impl Count {
+    const NONE: Count = Count { found: 0, ends_empty: false, rest_is_empty: true };
+
+    /// Counts a field; `is_empty` is asked of those that are beyond `due`.
+    fn add(&mut self, due: usize, is_empty: impl FnOnce() -> bool) {
+        if self.found >= due {
+            self.ends_empty = is_empty();
+            self.rest_is_empty &= self.ends_empty;
+        }
+        self.found += 1;
+    }
 }
 
 /// Where records are read from and what they are put into.
@@ -142,27 +168,26 @@ impl Reader<'_> {
         }
         let due = rows.fields();
         let mut from = start;
-        let mut found = 0;
-        let mut ends_empty = false;
+        let mut count = Count::NONE;
         let mut anchors = positions(format.anchor.1, &text[start..end]);
         loop {
             let delimiter = format.delimiter_at(text, start, from, &mut anchors);
             let to = delimiter.unwrap_or(end);
-            if found >= due {
-                ends_empty = format.is_empty(&text[from..to]);
-            } else if is_clean && !format.options.trim {
-                rows.push_clean_part(text, from, to);
-            } else {
-                let raw = &text[from..to];
-                rows.push_bare(if format.options.trim { trimmed(raw) } else { raw }, from as u32);
+            if count.found < due {
+                if is_clean && !format.options.trim {
+                    rows.push_clean_part(text, from, to);
+                } else {
+                    let raw = &text[from..to];
+                    rows.push_bare(if format.options.trim { trimmed(raw) } else { raw }, from as u32);
+                }
             }
-            found += 1;
+            count.add(due, || format.is_empty(&text[from..to]));
             if delimiter.is_none() {
                 break;
             }
             from = to + format.delimiter.len();
         }
-        self.finish(start, end, found, ends_empty);
+        self.finish(start, end, count, false);
     }
 
     /// Reads the record at `start` field by field, and returns what is behind it.
@@ -171,21 +196,21 @@ impl Reader<'_> {
         let options = &format.options;
         let due = self.rows.fields();
         let mut faults = Faults::default();
-        let mut found = 0;
+        let mut count = Count::NONE;
+        let mut has_stray_quote = false;
         let mut at = start;
         loop {
             if let Some(field) = format.simple_field(text, at) {
-                if found < due && !faults.unclosed {
+                if count.found < due && !faults.unclosed {
                     match format.quote {
                         _ if !field.quoted => self.rows.push_clean_part(text, at, field.end),
                         Some(b'"') => self.rows.push_verbatim_part(text, at, field.end),
                         _ => self.rows.push_quoted(&text[at + 1..field.end - 1], at as u32),
                     }
                 }
-                found += 1;
+                count.add(due, || field.end == at);
                 if field.ending == Ending::Line {
-                    let ends_empty = field.end == at;
-                    self.end(start, field.end, faults, found, ends_empty);
+                    self.end(start, field.end, faults, count, has_stray_quote);
                     return field.next;
                 }
                 at = field.next;
@@ -195,25 +220,27 @@ impl Reader<'_> {
             faults.stray_return |= field.stray_return;
             faults.unclosed |= field.unclosed.is_some();
             faults.stray_quote |= field.stray_quote && options.stray_quotes == StrayQuotes::Error;
+            faults.doubt |= options.quote_check != QuoteCheck::Off
+                && options.quote_check.is_contradicted(&text[field.start..field.end], &format.quoting());
+            has_stray_quote |= field.stray_quote;
             faults.nul |= options.nul == NulBytes::Error && memchr(0, &text[field.start..field.end]).is_some();
-            if found < due && !faults.unclosed {
+            if count.found < due && !faults.unclosed {
                 format.push(text, &field, self.rows);
             }
-            found += 1;
+            count.add(due, || format.is_empty(&text[field.start..field.end]));
             at = field.next;
             if field.ending != Ending::Delimiter {
-                let ends_empty = format.is_empty(&text[field.start..field.end]);
-                self.end(start, field.end, faults, found, ends_empty);
+                self.end(start, field.end, faults, count, has_stray_quote);
                 return at;
             }
         }
     }
 
     /// Ends a record.
-    fn end(&mut self, start: usize, end: usize, faults: Faults, found: usize, ends_empty: bool) {
+    fn end(&mut self, start: usize, end: usize, faults: Faults, count: Count, has_stray_quote: bool) {
         match self.fault(end - start, faults) {
             Some(fault) => self.reject(start, end, fault),
-            None => self.finish(start, end, found, ends_empty),
+            None => self.finish(start, end, count, has_stray_quote),
         }
     }
 
@@ -233,26 +260,44 @@ impl Reader<'_> {
         } else if faults.nul {
             let reason = "holds a NUL byte";
             (DefectKind::Encoding, reason, "set NUL_BYTES keep or strip, or check ENCODING")
+        } else if faults.doubt {
+            let (reason, remedy) = self.format.options.quote_check.message();
+            (DefectKind::Dialect, reason, remedy)
         } else {
             return None;
         };
         Some(Fault::new(kind, reason, remedy))
     }
 
-    /// Ends a record that has no fault but perhaps the number of its fields, the last of which may be empty.
-    fn finish(&mut self, start: usize, end: usize, mut found: usize, ends_empty: bool) {
+    /// Ends a record that has no fault but perhaps the number of its fields.
+    fn finish(&mut self, start: usize, end: usize, count: Count, has_stray_quote: bool) {
         let options = &self.format.options;
         let expected = self.rows.fields();
+        let Count { mut found, ends_empty, rest_is_empty } = count;
         if options.trailing_delimiter && ends_empty && found == expected + 1 {
             found = expected;
         }
         if found < expected && options.short_records == ShortRecords::Reject {
             let kind = ShapeErrorKind::MissingFields { expected, found };
             self.reject(start, end, Fault::new(DefectKind::MissingFields, kind.reason(), kind.remedy()));
-        } else if found > expected && options.long_records == LongRecords::Reject {
+        } else if found > expected
+            && match options.long_records {
+                LongRecords::Reject => true,
+                LongRecords::Truncate => false,
+                LongRecords::TruncateEmpty => !rest_is_empty,
+            }
+        {
             let kind = ShapeErrorKind::ExtraFields { expected, found };
             self.reject(start, end, Fault::new(DefectKind::ExtraFields, kind.reason(), kind.remedy()));
         } else {
+            if has_stray_quote && options.stray_quotes == StrayQuotes::Literal {
+                self.rows.note_repair(RepairKind::StrayQuote);
+            }
+            if found < expected {
+                self.rows.note_repair(RepairKind::Short);
+            } else if found > expected && rest_is_empty {
+                self.rows.note_repair(RepairKind::Long);
+            }
             while self.rows.fields_begun() < expected {
                 self.rows.push_missing(end as u32);
             }

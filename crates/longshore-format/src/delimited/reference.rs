@@ -6,6 +6,7 @@
 use longshore_csv::DefectKind;
 
 use super::{DelimitedOptions, EscapeRule, LongRecords, NulBytes, ShortRecords, StrayQuotes};
+use crate::Quoting;
 use crate::lines::LineEnds;
 
 /// A record of a text.
@@ -52,7 +53,11 @@ pub fn row(record: &Record, options: &DelimitedOptions, fields: usize) -> Result
     if row.len() < fields && options.short_records == ShortRecords::Reject {
         return Err(DefectKind::MissingFields);
     }
-    if row.len() > fields && options.long_records == LongRecords::Reject {
+    let is_empty = |field: &Option<Field>| field.as_ref().is_none_or(|field| !field.quoted && field.value.is_empty());
+    let is_long = row.len() > fields && !row[fields..].iter().all(is_empty);
+    if row.len() > fields && options.long_records == LongRecords::Reject
+        || is_long && options.long_records == LongRecords::TruncateEmpty
+    {
         return Err(DefectKind::ExtraFields);
     }
     row.resize(fields, None);
@@ -75,8 +80,11 @@ pub fn records(text: &[u8], options: &DelimitedOptions) -> Vec<Record> {
             at = twin.behind_line(at);
             continue;
         }
-        let (record, is_blank) = twin.record(at);
+        let (mut record, is_blank) = twin.record(at);
         at = record.next;
+        if record.fault.is_none() && twin.is_doubtful(&record) {
+            record.fault = Some(DefectKind::Dialect);
+        }
         if !(options.skip_blank_lines && is_blank) {
             records.push(record);
         }
@@ -90,6 +98,18 @@ struct Twin<'a> {
 }
 
 impl Twin<'_> {
+    /// Whether a field of the record speaks against what quotes were taken for.
+    fn is_doubtful(&self, record: &Record) -> bool {
+        let delimiter = self.options.delimiter.as_bytes();
+        let quote = self.options.quote;
+        let escape = self.options.escape.map(|escape| escape.byte).filter(|escape| Some(*escape) != quote);
+        let quoting = Quoting { quote: quote.unwrap_or(b'"'), escape, delimiter };
+        let starts = record.fields.iter().map(|field| field.start);
+        let ends = record.fields.iter().skip(1).map(|field| field.start - delimiter.len()).chain([record.end]);
+        let mut raw = starts.zip(ends).map(|(start, end)| &self.text[start..end]);
+        raw.any(|field| self.options.quote_check.is_contradicted(field, &quoting))
+    }
+
     fn line_end(&self, at: usize) -> usize {
         match (self.text[at], self.text.get(at + 1)) {
             (b'\n', _) | (b'\r', None) => 1,

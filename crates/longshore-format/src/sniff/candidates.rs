@@ -2,6 +2,7 @@
 
 use super::given::{Given, QuoteChoice};
 use super::parse::Style;
+use super::stretches::Stretches;
 
 /// Delimiters of one byte, the more usual ones first: of two that are as good, the first is taken.
 const BYTES: [u8; 12] = [b',', b'\t', b';', b'|', 0x01, 0x1F, 0x1E, b'^', b'~', b':', b' ', b'#'];
@@ -14,9 +15,9 @@ const SEQUENCES: [&[u8]; 22] = [
 
 const QUOTES: [Option<u8>; 3] = [Some(b'"'), None, Some(b'\'')];
 
-/// Every dialect that may be the one of the sample. Never empty.
-pub(super) fn candidates(sample: &[u8], given: &Given) -> Vec<Style> {
-    let occurs = |byte: u8| memchr::memchr(byte, sample).is_some();
+/// Every dialect that may be the one of the text. Never empty.
+pub(super) fn candidates(stretches: &Stretches<'_>, given: &Given) -> Vec<Style> {
+    let occurs = |byte: u8| stretches.has(byte);
     let quotes: Vec<Option<u8>> = match given.quote {
         Some(quote) => vec![quote.byte()],
         // Who says what quotes within fields mean says that there are some.
@@ -29,7 +30,7 @@ pub(super) fn candidates(sample: &[u8], given: &Given) -> Vec<Style> {
         None => vec![None],
     };
     let mut candidates = Vec::new();
-    for delimiter in delimiters(sample, given) {
+    for delimiter in delimiters(stretches.head(), given) {
         for quote in &quotes {
             for escape in &escapes {
                 let taken = |byte: &Option<u8>| byte.is_some_and(|byte| delimiter.contains(&byte));

@@ -10,6 +10,8 @@ use crate::logfmt::Logfmt;
 /// Lines that columns at fixed places must have in common.
 const FIXED_LINES_MIN: usize = 4;
 const LINES_MAX: usize = 400;
+/// Delimiters that tell more than blanks do.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// Pairs that every line has at least.
 const LOGFMT_PAIRS_MIN: usize = 2;
 
@@ -70,7 +72,8 @@ fn is_logfmt(sample: &[u8], at_end: bool) -> bool {
     Logfmt::pairs_per_line(whole, &lines).is_some_and(|pairs| pairs >= LOGFMT_PAIRS_MIN)
 }
 
-/// Whether fields between tabs hold what only this format writes: `\N` alone, or a backslash before a letter of it.
+/// Whether fields between tabs hold what only this format writes: `\N` alone or `\\`, and no backslash that it would
+/// not write. `\t` and `\n` alone may be the beginnings of names in a path.
 fn is_pg_text(sample: &[u8], at_end: bool, breaks: LineBreaks) -> bool {
     if !sample.contains(&b'\t') || !sample.contains(&b'\\') || sample.contains(&b'"') {
         return false;
@@ -83,10 +86,22 @@ fn is_pg_text(sample: &[u8], at_end: bool, breaks: LineBreaks) -> bool {
     if first.cells.len() < 2 || records.iter().any(|record| record.cells.len() != first.cells.len()) {
         return false;
     }
-    let mut cells = records.iter().flat_map(|record| &record.cells).map(|cell| &cell.content[..]);
-    cells.any(|content| {
-        content == b"\\N" || content.windows(2).any(|pair| matches!(pair, [b'\\', b't' | b'n' | b'r' | b'\\']))
-    })
+    let cells = || records.iter().flat_map(|record| &record.cells).map(|cell| &cell.content[..]);
+    cells().all(is_escaped)
+        && cells().any(|content| content == b"\\N" || memchr::memmem::find(content, b"\\\\").is_some())
+}
+
+/// Whether every backslash of a field is one that PostgreSQL writes.
+fn is_escaped(content: &[u8]) -> bool {
+    let mut rest = content;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        match rest.get(at + 1) {
+            Some(b'b' | b'f' | b'n' | b'r' | b't' | b'v' | b'\\') => rest = &rest[at + 2..],
+            Some(b'N') if rest.len() == 2 && content.len() == 2 => return true,
+            _ => return false,
+        }
+    }
+    true
 }
 
 fn lines(sample: &[u8], at_end: bool, breaks: LineBreaks) -> Vec<Vec<u8>> {
@@ -104,13 +119,40 @@ fn fixed_width(
 ) -> Option<Vec<(usize, usize)>> {
     let columns = gutters(lines)?;
     let wide = columns.windows(2).any(|pair| pair[1].0 - pair[0].1 > 1) || padded(lines, &columns);
-    if lines.len() < FIXED_LINES_MIN || columns.len() < 2 || !wide {
+    if lines.len() < FIXED_LINES_MIN || columns.len() < 2 || !wide || !most_fill_several(lines, &columns) {
+        return None;
+    }
+    if DELIMITERS.into_iter().any(|delimiter| is_steady(lines, delimiter)) {
         return None;
     }
     // Where another delimiter than the blank explains the text, blanks only pad.
-    let (style, _) = score::choose(sample, at_end, given, breaks);
+    let style = score::choose(sample, at_end, given, breaks).style;
     let fits = style.delimiter.is_empty() || style.delimiter == b" " || style.delimiter == b":";
     fits.then_some(columns)
+}
+
+/// Whether most lines have values in more than one column.
+fn most_fill_several(lines: &[Vec<u8>], columns: &[(usize, usize)]) -> bool {
+    let texts = lines.iter().filter(|line| !line.trim_ascii().is_empty()).map(|line| String::from_utf8_lossy(line));
+    let (mut several, mut count) = (0, 0);
+    for text in texts {
+        let characters: Vec<char> = text.chars().collect();
+        let is_filled = |place: &&(usize, usize)| {
+            let place = characters.get(place.0..place.1.min(characters.len()));
+            place.is_some_and(|field| field.iter().any(|character| *character != ' '))
+        };
+        count += 1;
+        several += usize::from(columns.iter().filter(is_filled).count() > 1);
+    }
+    several * 2 > count
+}
+
+/// Whether a delimiter stands in every line, and in all as often.
+fn is_steady(lines: &[Vec<u8>], delimiter: u8) -> bool {
+    let mut counts = lines.iter().filter(|line| !line.trim_ascii().is_empty());
+    let count = |line: &Vec<u8>| memchr::memchr_iter(delimiter, line).count();
+    let Some(first) = counts.next().map(count) else { return false };
+    first > 0 && counts.all(|line| count(line) == first)
 }
 
 /// Whether some field is shorter than its column.

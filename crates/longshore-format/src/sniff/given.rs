@@ -67,8 +67,21 @@ pub struct Given {
     pub flatten: bool,
     /// Whether every column is text.
     pub all_text: bool,
+    /// Bytes of the sample that are looked at at least, where there are more than are of use usually.
+    pub sample_bytes_min: usize,
+    /// Stretches of the text that spoke against what its beginning told: what is found now explains them as well.
+    pub places: Vec<Place>,
     /// What records are like beyond the dialect.
     pub rules: RecordRules,
+}
+
+/// A stretch of a text that begins where a line begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Its text.
+    pub text: Vec<u8>,
+    /// Whether nothing follows.
+    pub at_end: bool,
 }
 
 /// What the user says about records beyond the dialect. `None` is what is usual, or found out.

@@ -43,7 +43,7 @@ impl LineBreaks {
         LineBreaks::LineFeed { plain, carriage_return }
     }
 
-    fn byte(self) -> u8 {
+    pub(super) fn byte(self) -> u8 {
         if self == LineBreaks::CarriageReturn { b'\r' } else { b'\n' }
     }
 }
@@ -105,14 +105,50 @@ pub(super) struct Parsed {
     pub(super) records: Vec<Record>,
     /// Fields with quotes around them.
     pub(super) quoted: usize,
-    /// Quotes that neither open nor close a field.
+    /// Quotes that neither open nor close a field, and characters behind one that closes. Apostrophes do not count.
     pub(super) stray: usize,
+    /// Fields that begin with a quote, and go on behind the one that closes it.
+    pub(super) broken: usize,
+    /// Fields with a quote that do not begin with one.
+    pub(super) inside: usize,
     /// Escapes that protect something.
     pub(super) escapes: usize,
     /// Whether the end of the text was reached inside quotes.
     pub(super) open: bool,
+    /// Whether a stretch ends inside quotes and the text goes on behind it.
+    pub(super) runs_on: bool,
     /// Lines that are comments.
     pub(super) comments: usize,
+    /// The record at the end of the text that does not end there, where more follows.
+    pub(super) rest: Option<Record>,
+    /// Bytes that were looked at.
+    pub(super) bytes: usize,
+}
+
+impl Parsed {
+    /// Adds what another stretch of the text has.
+    pub(super) fn join(&mut self, other: Parsed) {
+        self.records.extend(other.records);
+        self.quoted += other.quoted;
+        self.stray += other.stray;
+        self.broken += other.broken;
+        self.inside += other.inside;
+        self.escapes += other.escapes;
+        self.open |= other.open;
+        self.runs_on |= other.runs_on;
+        self.comments += other.comments;
+        self.rest = self.rest.take().or(other.rest);
+    }
+
+    /// What was counted of fields.
+    fn counts(&self) -> [usize; 5] {
+        [self.quoted, self.stray, self.broken, self.inside, self.escapes]
+    }
+
+    /// Forgets what was counted since.
+    fn reset(&mut self, counts: [usize; 5]) {
+        [self.quoted, self.stray, self.broken, self.inside, self.escapes] = counts;
+    }
 }
 
 /// Where line number `lines` of the text begins.
@@ -121,26 +157,54 @@ pub(super) fn behind_lines(text: &[u8], lines: usize, breaks: LineBreaks) -> usi
     if lines == 0 { 0 } else { ends.map(|at| at + 1).nth(lines - 1).unwrap_or(text.len()) }
 }
 
+/// How much of a text is taken apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Records at most.
+    pub(super) records: usize,
+    /// Bytes behind which no record begins, once there are `records_min`.
+    pub(super) bytes: usize,
+    /// Records that are read whatever they take.
+    pub(super) records_min: usize,
+}
+
 /// Takes at most `records_max` records of `text` apart. The last one counts only if it ends, or with `at_end`.
 pub(super) fn parse(text: &[u8], at_end: bool, style: &Style, breaks: LineBreaks, records_max: usize) -> Parsed {
-    let mut parser = Parser { text, at: 0, line: 0, style, line_end: breaks.byte(), parsed: Parsed::default() };
-    while parser.at < text.len() && parser.parsed.records.len() < records_max {
+    parse_within(text, at_end, style, breaks, Limits { records: records_max, bytes: usize::MAX, records_min: 0 })
+}
+
+/// The same within `limits`.
+pub(super) fn parse_within(text: &[u8], at_end: bool, style: &Style, breaks: LineBreaks, limits: Limits) -> Parsed {
+    let mut parser = Parser { text, at_end, at: 0, line: 0, style, line_end: breaks.byte(), parsed: Parsed::default() };
+    let goes_on = |parser: &Parser<'_>| {
+        let records = parser.parsed.records.len();
+        parser.at < text.len() && records < limits.records && (parser.at < limits.bytes || records < limits.records_min)
+    };
+    while goes_on(&parser) {
         if parser.comment() {
             continue;
         }
-        let begin = (parser.parsed.quoted, parser.parsed.stray, parser.parsed.escapes);
+        let begin = parser.parsed.counts();
         let (record, complete) = parser.record();
         if complete || at_end {
             parser.parsed.records.push(record);
         } else {
-            (parser.parsed.quoted, parser.parsed.stray, parser.parsed.escapes) = begin;
+            // What is quoted up to the end tells of the quotes, if not of the record.
+            parser.parsed.runs_on = std::mem::take(&mut parser.parsed.open);
+            if !parser.parsed.runs_on {
+                parser.parsed.reset(begin);
+            }
+            parser.parsed.rest = Some(record);
         }
     }
+    parser.parsed.bytes = parser.at;
     parser.parsed
 }
 
 struct Parser<'a> {
     text: &'a [u8],
+    /// Whether nothing follows the text.
+    at_end: bool,
     at: usize,
     line: usize,
     style: &'a Style,
@@ -181,8 +245,9 @@ impl Parser<'_> {
 
     fn field(&mut self, cell: &mut Cell) -> Ending {
         let blanks = self.text[self.at..].iter().take_while(|byte| **byte == b' ').count();
+        let blanks = if self.style.delimiter.starts_with(b" ") { 0 } else { blanks };
         let opens = self.text.get(self.at + blanks).is_some_and(|byte| Some(*byte) == self.style.quote);
-        if opens && !self.style.delimiter.starts_with(b" ") {
+        if opens {
             cell.content.extend_from_slice(&self.text[self.at..self.at + blanks]);
             self.at += blanks + 1;
             cell.quoted = true;
@@ -209,7 +274,8 @@ impl Parser<'_> {
                 self.at += 1;
                 self.parsed.escapes += 1;
             } else if Some(byte) == quote {
-                return true;
+                // Another quote may follow behind the sample.
+                return next.is_some() || self.at_end;
             } else {
                 self.line += usize::from(byte == self.line_end);
                 cell.content.push(byte);
@@ -220,6 +286,19 @@ impl Parser<'_> {
 
     /// Reads up to and over the next delimiter or line end.
     fn unquoted(&mut self, cell: &mut Cell) -> Ending {
+        let before = (self.parsed.stray, self.parsed.inside);
+        let ending = self.outside(cell);
+        if cell.quoted && self.parsed.stray > before.0 {
+            self.parsed.broken += 1;
+            self.parsed.inside = before.1;
+        } else {
+            self.parsed.inside = self.parsed.inside.min(before.1 + 1);
+        }
+        ending
+    }
+
+    /// The same, without counting fields.
+    fn outside(&mut self, cell: &mut Cell) -> Ending {
         let Style { delimiter, quote, escape, .. } = self.style;
         let begin = self.at;
         while let Some(&byte) = self.text.get(self.at) {
@@ -245,7 +324,14 @@ impl Parser<'_> {
                 self.at += 1;
                 continue;
             }
-            self.parsed.stray += usize::from(Some(byte) == *quote || cell.quoted && !byte.is_ascii_whitespace());
+            let is_quote = Some(byte) == *quote;
+            let is_apostrophe = is_quote
+                && byte == b'\''
+                && !cell.quoted
+                && cell.content.last().is_some_and(|before| before.is_ascii_alphanumeric() || !before.is_ascii());
+            let is_stray = is_quote && !is_apostrophe || cell.quoted && !byte.is_ascii_whitespace();
+            self.parsed.stray += usize::from(is_stray);
+            self.parsed.inside += usize::from(is_quote);
             cell.content.push(byte);
         }
         if self.text.len() > begin && self.text.ends_with(b"\r") {

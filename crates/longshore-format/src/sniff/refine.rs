@@ -5,15 +5,23 @@
 //! records than there are such lines.
 
 use super::given::Given;
-use super::parse::{Cell, LineBreaks, Parsed, Record, parse};
+use super::parse::{Cell, LineBreaks, Record, Style, behind_lines, parse};
+use super::score::are_odd;
 use super::sniffed::{Family, Found, Sniffed};
 use super::types::{InferredType, Reading, TypeSet, classify};
+use crate::QuoteCheck;
 use crate::delimited::{LongRecords, ShortRecords};
 
 /// Records of the sample that are looked at.
 const RECORDS_MAX: usize = 20_000;
+/// Records that tell enough of a table.
+const RECORDS_MIN: usize = 8;
+/// Records below a title that it is compared with.
+const LIKE_MAX: usize = 100;
+/// Records that make a table of another width.
+const TABLE_RECORDS_MIN: usize = 3;
 /// Prefixes that comments are known by.
-const COMMENTS: [&[u8]; 4] = [b"#", b"//", b"%", b"--"];
+pub(super) const COMMENTS: [&[u8]; 4] = [b"#", b"//", b"%", b"--"];
 
 /// A table: its records from the header or the first record of data on, each of as many cells as the table has columns.
 pub(super) type Table = Vec<Vec<Cell>>;
@@ -24,6 +32,10 @@ pub(super) fn refine(sniffed: &mut Sniffed, sample: &[u8], at_end: bool, given: 
         return fixed_table(sniffed, sample, at_end, breaks);
     }
     let parse_again = |sniffed: &Sniffed| parse(sample, at_end, &sniffed.style(), breaks, RECORDS_MAX);
+    let parse_places = |sniffed: &Sniffed| {
+        let places = given.places.iter();
+        places.map(|place| parse(&place.text, place.at_end, &sniffed.style(), breaks, RECORDS_MAX)).collect::<Vec<_>>()
+    };
     let mut parsed = parse_again(sniffed);
     if sniffed.family.value == Family::Delimited {
         if sniffed.comment.value.is_none()
@@ -33,8 +45,19 @@ pub(super) fn refine(sniffed: &mut Sniffed, sample: &[u8], at_end: bool, given: 
             sniffed.comment = Found::detected(Some(comment.to_vec()), "lines that begin so do not fit the others");
             parsed = parse_again(sniffed);
         }
-        note_stray_quotes(sniffed, &parsed);
+        if !sniffed.comment.given
+            && let Some((prefix, line)) = header_among_comments(sniffed, sample, at_end, given, breaks)
+        {
+            let reason = format!("the last of the lines that begin with {prefix} names the columns");
+            sniffed.comment = Found::detected(None, reason.clone());
+            sniffed.skip_lines = Found::detected(sniffed.skip_lines.value + line, reason);
+            let start = behind_lines(sample, line, breaks);
+            return refine(sniffed, &sample[start..], at_end, given, breaks);
+        }
+        let places = parse_places(sniffed);
+        note_stray_quotes(sniffed, places.iter().chain([&parsed]).map(|parsed| parsed.stray.max(parsed.inside)).sum());
     }
+    sniffed.lacks_records = parsed.runs_on && parsed.records.len() < RECORDS_MIN;
     let mut records = parsed.records;
     if sniffed.family.value == Family::PgText {
         records.retain(|record| !matches!(&record.cells[..], [cell] if cell.content == b"\\."));
@@ -54,9 +77,15 @@ pub(super) fn refine(sniffed: &mut Sniffed, sample: &[u8], at_end: bool, given: 
     if sniffed.blank_lines.value {
         records.retain(|record| !record.is_blank());
     }
+    // Two tables are not one whose records are short.
+    let narrow: Vec<_> = records.chunk_by(|a, b| a.cells.len() == b.cells.len()).collect();
+    let is_narrow = |run: &&[Record]| run[0].cells.len() < fields;
+    let reading = sniffed.reading(given);
+    let has_tables = narrow.into_iter().filter(is_narrow).any(|run| has_table(run, &reading));
     let mut table: Table = records.into_iter().map(|record| record.cells).collect();
     let fields = trailing_delimiter(sniffed, &mut table, fields, given);
-    if !sniffed.short_records.given && fields > 1 && table.iter().any(|cells| cells.len() < fields) {
+    let is_short = |cells: &Vec<Cell>| cells.len() < fields;
+    if !sniffed.short_records.given && fields > 1 && !has_tables && table.iter().any(is_short) {
         let short = table.iter().filter(|cells| cells.len() < fields).count();
         let reason = format!("{short} records of the sample have fewer than {fields} fields");
         sniffed.short_records = Found::detected(true, reason);
@@ -95,15 +124,36 @@ fn comment_prefix(records: &[Record]) -> Option<&'static [u8]> {
     let fields = usual_fields(records, &Given::default());
     COMMENTS.into_iter().find(|prefix| {
         let begins = |record: &&Record| !record.cells[0].quoted && record.cells[0].content.starts_with(prefix);
-        let (mut count, mut odd) = (0, 0);
-        for record in records.iter().filter(begins) {
-            count += 1;
-            odd += usize::from(record.cells.len() != fields);
-        }
-        // A header may begin so, and so may data: then its fields are those of the table.
-        odd > 0 && count * 2 < records.len() && (fields > 1 || *prefix == b"#")
+        let count = records.iter().filter(begins).count();
+        are_odd(records, prefix) && count * 2 < records.len() && (fields > 1 || *prefix == b"#")
             || fields == 1 && count > 0 && count * 2 < records.len() && typed_but_for(records, prefix)
     })
+}
+
+/// The prefix of comments and the line of the last one, if it stands right above the table, has as many fields, and names
+/// columns that have no other names: as numeric programs write it.
+fn header_among_comments(
+    sniffed: &Sniffed,
+    sample: &[u8],
+    at_end: bool,
+    given: &Given,
+    breaks: LineBreaks,
+) -> Option<(String, usize)> {
+    let prefix = sniffed.comment.value.clone().filter(|_| given.skip_lines.is_none() && given.header != Some(false))?;
+    let style = Style { comment: None, ..sniffed.style() };
+    let records = parse(sample, at_end, &style, breaks, RECORDS_MAX).records;
+    let is_comment = |record: &Record| !record.cells[0].quoted && record.cells[0].content.starts_with(&prefix[..]);
+    let last = records.iter().rposition(is_comment)?;
+    let fields = usual_fields(&records[last + 1..], given);
+    let are_above = records[..last].iter().all(|record| is_comment(record) || record.is_blank());
+    let is_header = |from: usize| {
+        let fitting = records[from..].iter().filter(|record| record.cells.len() == fields);
+        let table: Table = fitting.map(|record| record.cells.clone()).collect();
+        super::header::is_header(&table, &sniffed.reading(given)).0
+    };
+    let names =
+        are_above && fields > 1 && records[last].cells.len() == fields && !is_header(last + 1) && is_header(last);
+    names.then(|| (String::from_utf8_lossy(&prefix).into_owned(), records[last].line))
 }
 
 /// Whether a single column has a type once lines with the prefix are left out.
@@ -118,10 +168,13 @@ fn class(cell: &Cell, reading: &Reading) -> TypeSet {
     if cell.content.is_empty() && !cell.quoted { TypeSet::EVERY } else { classify(&cell.content, cell.quoted, reading) }
 }
 
-fn note_stray_quotes(sniffed: &mut Sniffed, parsed: &Parsed) {
-    if !sniffed.stray_quotes.given && sniffed.quote.value.is_some() && parsed.stray > 0 {
-        let reason = format!("{} quotes stand inside of fields", parsed.stray);
+fn note_stray_quotes(sniffed: &mut Sniffed, stray: usize) {
+    if !sniffed.stray_quotes.given && sniffed.quote.value.is_some() && stray > 0 {
+        let reason = format!("{stray} quotes stand inside of fields");
         sniffed.stray_quotes = Found::detected(true, reason);
+        if sniffed.quote_check == QuoteCheck::Whole {
+            sniffed.quote_check = QuoteCheck::Literal;
+        }
     }
 }
 
@@ -130,10 +183,16 @@ fn skip_titles(sniffed: &mut Sniffed, records: &mut Vec<Record>, fields: usize, 
     if given.skip_lines.is_some() {
         return;
     }
+    let reading = sniffed.reading(given);
     // The title of a table of one column cannot be told from its header.
     let fits = |record: &Record| record.cells.len() == fields && fields > 1 && !record.is_blank();
     let first = records.iter().position(fits).unwrap_or(0);
-    let is_title = |record: &Record| record.is_blank() || record.cells.len() < fields;
+    let begins_header = || {
+        let fitting = records[first..].iter().filter(|record| record.cells.len() == fields);
+        super::header::is_header(&fitting.map(|record| record.cells.clone()).collect::<Table>(), &reading).0
+    };
+    let has_wide = records[..first].iter().any(|record| record.cells.len() > fields);
+    let is_title = |record: &Record| record.is_blank() || record.cells.len() != fields;
     let titles = records[..first].iter().filter(|record| !record.is_blank()).count();
     let table = records[first..].iter().filter(|record| record.cells.len() == fields).count();
     let odd_header =
@@ -141,9 +200,46 @@ fn skip_titles(sniffed: &mut Sniffed, records: &mut Vec<Record>, fields: usize, 
     if first == 0 || !records[..first].iter().all(is_title) || titles >= table || odd_header {
         return;
     }
+    // What has more fields than the table may be its header, and what is a table of its own is no title.
+    if has_wide && !begins_header() || has_table(&records[..first], &reading) {
+        return;
+    }
+    let below: Table = records[first..].iter().take(LIKE_MAX).map(|record| record.cells.clone()).collect();
+    if records[..first].iter().any(|record| is_like(record, &below, &reading)) {
+        return;
+    }
     let lines = sniffed.skip_lines.value + records[first].line;
     sniffed.skip_lines = Found::detected(lines, "lines before the table have fewer fields");
     records.drain(..first);
+}
+
+/// Whether some of the records that follow each other are a table: a header and values below it, all as wide.
+fn has_table(records: &[Record], reading: &Reading) -> bool {
+    let runs = records.chunk_by(|a, b| a.cells.len() == b.cells.len());
+    runs.filter(|run| run.len() >= TABLE_RECORDS_MIN && run[0].cells.len() > 1).any(|run| {
+        let table: Table = run.iter().map(|record| record.cells.clone()).collect();
+        super::header::is_header(&table, reading).0
+            || (0..table[0].len()).any(|column| type_of(&table, column, reading).is_some())
+    })
+}
+
+/// The type that all values of a column have, if it is one that texts rarely have.
+fn type_of(table: &Table, column: usize, reading: &Reading) -> Option<TypeSet> {
+    let values = table.iter().filter_map(|cells| cells.get(column));
+    let types = values.fold(TypeSet::EVERY, |set, cell| set.join(class(cell, reading)));
+    Some(types).filter(|types| types.decide(reading).value_type != InferredType::Text)
+}
+
+/// Whether a record above a table has the values of one, if fewer: it has a value wherever a column has a type, and of
+/// that type.
+fn is_like(record: &Record, below: &Table, reading: &Reading) -> bool {
+    let values = record.cells.iter().enumerate().filter(|(_, cell)| !cell.content.is_empty());
+    let typed = values.filter_map(|(column, cell)| {
+        let types = type_of(below, column, reading)?.join(class(cell, reading));
+        Some(types.decide(reading).value_type != InferredType::Text)
+    });
+    let fitting: Vec<bool> = typed.collect();
+    !fitting.is_empty() && fitting.into_iter().all(|fits| fits)
 }
 
 /// Leaves out titles that were filled up with delimiters, as spreadsheets do: records with nothing but a first cell, or
@@ -174,11 +270,15 @@ fn skip_filled_up_titles(sniffed: &mut Sniffed, records: &mut Vec<Record>, field
 /// Cuts the empty field behind a delimiter at the end of every record; returns the number of fields that are left.
 fn trailing_delimiter(sniffed: &mut Sniffed, table: &mut Table, fields: usize, given: &Given) -> usize {
     let is_empty = |cell: &Cell| !cell.quoted && cell.content.is_empty();
-    let trails = |cells: &Vec<Cell>| cells.len() == fields && cells.last().is_some_and(is_empty);
+    // A short record may end with one, too.
+    let trails = |cells: &Vec<Cell>| cells.len() > 1 && cells.len() <= fields && cells.last().is_some_and(is_empty);
     let all = fields > 1
-        && table.iter().any(trails)
-        // A header may lack the last delimiter.
-        && table.iter().enumerate().all(|(row, cells)| trails(cells) || row == 0 && cells.len() + 1 == fields);
+        && table.iter().any(|cells| cells.len() == fields && trails(cells))
+        // A header may lack the last delimiter, and so may a record at the end; one that is too long is none.
+        && table.iter().enumerate().all(|(row, cells)| {
+            let is_last = row + 1 == table.len() && cells.len() < fields;
+            trails(cells) || row == 0 && cells.len() + 1 == fields || row > 0 && (cells.len() > fields || is_last)
+        });
     if sniffed.family.value != Family::Delimited
         || !(all && given.trailing_delimiter.is_none() || sniffed.trailing_delimiter.value)
     {
@@ -205,6 +305,12 @@ fn decimal_separator(sniffed: &mut Sniffed, table: &Table, given: &Given) {
         return;
     }
     let columns = table.first().map_or(0, Vec::len);
+    if columns < 2 && given.delimiter.is_none() {
+        // The comma may stand between two columns, too.
+        return;
+    }
+    // That points group digits has to show: `5.555` alone may be either.
+    let is_grouped = table.iter().flatten().any(|cell| is_grouped(&cell.content));
     let values = |column: usize| table.iter().skip(1).map(move |cells| &cells[column]);
     let decided = |column, reading: &Reading| {
         let set = values(column).fold(TypeSet::EVERY, |set, cell| set.join(class(cell, reading)));
@@ -222,7 +328,7 @@ fn decimal_separator(sniffed: &mut Sniffed, table: &Table, given: &Given) {
         if commas && values(column).any(|cell| is_decimal_comma(&cell.content)) {
             if is_number(decided(column, &comma)) {
                 proven = true;
-            } else if given.thousands_separator.is_none() && is_number(decided(column, &grouped)) {
+            } else if given.thousands_separator.is_none() && is_grouped && is_number(decided(column, &grouped)) {
                 (proven, thousands) = (true, true);
             }
         }
@@ -236,6 +342,20 @@ fn decimal_separator(sniffed: &mut Sniffed, table: &Table, given: &Given) {
             sniffed.thousands_separator = Found::detected(Some(b'.'), "points stand before groups of three digits");
         }
     }
+}
+
+/// Whether points in a number can only stand between thousands: there is a comma behind them, or there are several.
+fn is_grouped(content: &[u8]) -> bool {
+    let content = content.trim_ascii();
+    let digits = content.strip_prefix(b"-").unwrap_or(content);
+    let integer = digits.split(|byte| *byte == b',').next().unwrap_or(digits);
+    let groups: Vec<&[u8]> = integer.split(|byte| *byte == b'.').collect();
+    let [first, rest @ ..] = &groups[..] else { return false };
+    let is_number = |group: &&[u8]| group.iter().all(u8::is_ascii_digit);
+    matches!(first.len(), 1..=3)
+        && groups.iter().all(is_number)
+        && rest.iter().all(|group| group.len() == 3)
+        && (rest.len() > 1 || rest.len() == 1 && integer.len() < digits.len())
 }
 
 /// Whether the comma in a number cannot stand between thousands.
@@ -254,7 +374,7 @@ fn is_decimal_comma(content: &[u8]) -> bool {
 
 /// The fields of every line of a text of fixed width, blanks around them taken away.
 fn fixed_table(sniffed: &Sniffed, sample: &[u8], at_end: bool, breaks: LineBreaks) -> Table {
-    let style = super::parse::Style::default();
+    let style = Style::default();
     let lines = parse(sample, at_end, &style, breaks, RECORDS_MAX).records;
     let cut = |record: &Record| {
         let text: Vec<char> = String::from_utf8_lossy(&record.cells[0].content).chars().collect();

@@ -6,63 +6,149 @@
 
 use super::candidates::candidates;
 use super::given::Given;
-use super::parse::{Cell, LineBreaks, Parsed, Record, Style, parse};
+use super::parse::{Cell, LineBreaks, Parsed, Record, Style};
+use super::quoting::{self, Quotes};
+use super::refine::COMMENTS;
+use super::stretches::Stretches;
 use super::types::{InferredType, Reading, classify};
-
-/// Records and bytes that are looked at for each candidate.
-const RECORDS_MAX: usize = 400;
-const BYTES_MAX: usize = 48 << 10;
+use crate::QuoteCheck;
 
 /// What a text of a single column must be outdone by: of plain text, and of values with a type.
 const SINGLE_TEXT: f64 = 0.2;
 const SINGLE_TYPED: f64 = 0.62;
 
-/// The dialect that explains the sample best, and why.
-pub(super) fn choose(sample: &[u8], at_end: bool, given: &Given, breaks: LineBreaks) -> (Style, String) {
-    let (head, at_end) = if sample.len() > BYTES_MAX { (&sample[..BYTES_MAX], false) } else { (sample, at_end) };
-    let mut best: Option<(f64, Style, usize, f64)> = None;
-    for mut style in candidates(head, given) {
-        style.comment = given.comment.clone().filter(|comment| !comment.is_empty());
-        let parsed = parse(head, at_end, &style, breaks, RECORDS_MAX);
-        let Score { value, fields, share } = score(&parsed, &style);
-        if best.as_ref().is_none_or(|(best, ..)| value > *best) {
-            best = Some((value, style, fields, share));
+/// Of a dialect that leaves the first lines out, the share that one must have which explains all of them.
+const STEADY_SHARE: f64 = 0.4;
+
+/// A dialect that was chosen.
+#[derive(Default)]
+pub(super) struct Chosen {
+    pub(super) style: Style,
+    /// What its quotes are.
+    pub(super) quotes: Quotes,
+    /// Why.
+    pub(super) reason: String,
+}
+
+impl Chosen {
+    /// What holds of all quotes of the text if the sample is right.
+    pub(super) fn quote_check(&self) -> QuoteCheck {
+        match (self.quotes, self.style.quote) {
+            (Quotes::Given, _) | (Quotes::Literal, None) => QuoteCheck::Off,
+            (Quotes::Literal, Some(_)) => QuoteCheck::Literal,
+            (Quotes::Quote | Quotes::Absent, Some(_)) => QuoteCheck::Whole,
+            (Quotes::Quote | Quotes::Absent, None) => QuoteCheck::Unquoted,
         }
     }
-    let (_, mut style, fields, share) = best.unwrap_or_default();
-    let parsed = parse(head, at_end, &style, breaks, RECORDS_MAX);
-    if style.quote.is_none() && given.quote.is_none() && !head.contains(&b'"') && !style.delimiter.contains(&b'"') {
+}
+
+/// The dialect that explains the sample best, and why.
+pub(super) fn choose(sample: &[u8], at_end: bool, given: &Given, breaks: LineBreaks) -> Chosen {
+    let stretches = Stretches::new(sample, at_end, given, breaks);
+    let mut best: Option<(Score, Style)> = None;
+    // The best of those that explain every line from the first one on.
+    let mut steady: Option<(Score, Style)> = None;
+    let comments = comments(&stretches, given);
+    for style in candidates(&stretches, given) {
+        let plain = stretches.parse(&Style { comment: comments[0].clone(), ..style.clone() });
+        for (index, comment) in comments.iter().enumerate() {
+            let style = Style { comment: comment.clone(), ..style.clone() };
+            let score = match comment {
+                Some(prefix) if index > 0 && !are_odd(&plain.records, prefix) => continue,
+                Some(_) if index > 0 => score(&stretches.parse(&style), &style),
+                _ => score(&plain, &style),
+            };
+            let is_steady = score.share >= 1.0 && score.first == 0 && score.fields > 1 && style.has_usual_delimiter();
+            if is_steady && steady.as_ref().is_none_or(|(steady, _)| score.value > steady.value) {
+                steady = Some((score, style.clone()));
+            }
+            if best.as_ref().is_none_or(|(best, _)| score.value > best.value) {
+                best = Some((score, style));
+            }
+        }
+    }
+    if let (Some((found, _)), Some((score, _))) = (&best, &steady)
+        && found.first > 0
+        && score.value > STEADY_SHARE * found.value
+    {
+        best = steady;
+    }
+    let style = best.map_or_else(Style::default, |(_, style)| style);
+    let (mut style, quotes) = quoting::settle(style, &stretches, given);
+    let parsed = stretches.parse(&style);
+    let Score { fields, share, .. } = score(&parsed, &style);
+    let reason = format!("{:.0} % of the records of the sample have {fields} fields", share * 100.0);
+    if style.quote.is_none() && given.quote.is_none() && !stretches.has(b'"') && !style.delimiter.contains(&b'"') {
         // Nothing speaks against the usual quote, which may come later.
         style.quote = (style.escape.is_none() || parsed.escapes == 0).then_some(b'"');
     }
     if style.escape.is_some() && parsed.escapes == 0 && given.escape.is_none() {
         style.escape = None;
     }
-    let reason = format!("{:.0} % of the records of the sample have {fields} fields", share * 100.0);
     if given.delimiter.is_none()
-        && let Some(wider) = with_blank(&style, &parsed, head, at_end, breaks)
+        && let Some(wider) = with_blank(&style, &parsed, &stretches)
     {
-        return (wider, format!("{reason}, and a blank stands behind every delimiter"));
+        let reason = format!("{reason}, and a blank stands behind every delimiter");
+        return Chosen { style: wider, quotes, reason };
     }
-    (style, reason)
+    Chosen { style, quotes, reason }
+}
+
+/// What comments may begin with; the first is what was given, or nothing.
+fn comments(stretches: &Stretches<'_>, given: &Given) -> Vec<Option<Vec<u8>>> {
+    if let Some(comment) = &given.comment {
+        return vec![Some(comment.clone()).filter(|comment| !comment.is_empty())];
+    }
+    let lines = stretches.parse(&Style::default()).records;
+    let begins = |prefix: &&[u8]| lines.iter().any(|line| line.cells[0].content.starts_with(prefix));
+    let prefixes = COMMENTS.into_iter().filter(begins);
+    std::iter::once(None).chain(prefixes.map(|prefix| Some(prefix.to_vec()))).collect()
+}
+
+/// Whether most records that begin with a prefix have another number of fields than the others: data and a header may
+/// begin so as well.
+pub(super) fn are_odd(records: &[Record], prefix: &[u8]) -> bool {
+    let fields = usual_fields(&records.iter().collect::<Vec<_>>());
+    let begins = |record: &&Record| !record.cells[0].quoted && record.cells[0].content.starts_with(prefix);
+    let (mut count, mut odd) = (0, 0);
+    for record in records.iter().filter(begins) {
+        count += 1;
+        odd += usize::from(record.cells.len() != fields);
+    }
+    odd * 2 > count
+}
+
+impl Style {
+    /// Whether the delimiter is one that is rarely anything else.
+    fn has_usual_delimiter(&self) -> bool {
+        matches!(self.delimiter[..], [b',' | b';' | b'\t' | b'|'])
+    }
+
+    /// Whether the delimiter is one that texts rarely have.
+    fn has_rare_delimiter(&self) -> bool {
+        !matches!(self.delimiter[..], [] | [b' ' | b':' | b'#'])
+    }
 }
 
 /// The style with a blank as part of the delimiter, if the text has one behind every delimiter.
-fn with_blank(style: &Style, parsed: &Parsed, text: &[u8], at_end: bool, breaks: LineBreaks) -> Option<Style> {
+fn with_blank(style: &Style, parsed: &Parsed, stretches: &Stretches<'_>) -> Option<Style> {
     let [delimiter] = style.delimiter[..] else { return None };
     if delimiter.is_ascii_whitespace() || usual_fields(&parsed.records.iter().collect::<Vec<_>>()) < 2 {
         return None;
     }
     let wider = Style { delimiter: vec![delimiter, b' '], ..style.clone() };
-    let again = parse(text, at_end, &wider, breaks, RECORDS_MAX);
+    let again = stretches.parse(&wider);
     let whole = |record: &Record| record.cells.iter().all(|cell| cell.quoted || !cell.content.contains(&delimiter));
     let same = |(record, other): (&Record, &Record)| record.cells.len() == other.cells.len() && whole(other);
     let fits = again.records.len() == parsed.records.len() && parsed.records.iter().zip(&again.records).all(same);
     fits.then_some(wider)
 }
 
+#[derive(Clone, Copy)]
 struct Score {
     value: f64,
+    /// The first record that has the usual number of fields.
+    first: usize,
     /// The usual number of fields.
     fields: usize,
     /// The share of records that have it, from the first one that has it.
@@ -70,13 +156,20 @@ struct Score {
 }
 
 fn score(parsed: &Parsed, style: &Style) -> Score {
-    let records: Vec<&Record> = parsed.records.iter().filter(|record| !record.is_blank()).collect();
+    let mut records: Vec<&Record> = parsed.records.iter().filter(|record| !record.is_blank()).collect();
+    // A record that goes on behind the sample tells as well, where there are few others.
+    if let Some(rest) = &parsed.rest
+        && parsed.runs_on
+        && (records.is_empty() || records.len() < 8 && usual_fields(&records) == rest.cells.len())
+    {
+        records.push(rest);
+    }
     let fields = usual_fields(&records);
     let first = records.iter().position(|record| record.cells.len() == fields).unwrap_or(0);
     let body = &records[first..];
     let fitting: Vec<&Record> = body.iter().copied().filter(|record| record.cells.len() == fields).collect();
     if fitting.is_empty() {
-        return Score { value: 0.0, fields, share: 0.0 };
+        return Score { value: 0.0, first, fields, share: 0.0 };
     }
     let share = fitting.len() as f64 / body.len() as f64;
     let cells = fitting.len() * fields;
@@ -86,12 +179,13 @@ fn score(parsed: &Parsed, style: &Style) -> Score {
     let header = fitting[0].cells.iter().map(|cell| Class::of(cell, false).cleanness()).sum::<f64>();
     let clean = (values_clean * (cells - fields) as f64 + header) / cells as f64;
     let stray = 1.0 / (1.0 + 20.0 * parsed.stray as f64 / cells as f64);
-    let open = if parsed.open && parsed.records.len() < 2 {
-        0.05
-    } else if parsed.open {
-        0.5
-    } else {
-        1.0
+    let open = match (parsed.open, parsed.runs_on) {
+        (false, false) => 1.0,
+        _ if parsed.records.len() < 2 && fields < 2 => 0.05,
+        // The sample ends within a field.
+        (false, true) => 0.97,
+        (true, _) if style.quote == Some(b'\'') => 0.5,
+        (true, _) => 0.9,
     };
     let apostrophes = if fitting[0].cells.iter().all(in_apostrophes) { 0.9 } else { 1.0 };
     let quoting = quoting(parsed, style) * stray * open * apostrophes;
@@ -99,12 +193,37 @@ fn score(parsed: &Parsed, style: &Style) -> Score {
         let value = if typed > 0.9 { SINGLE_TYPED } else { SINGLE_TEXT };
         // Of one column, the empty delimiter says so most plainly.
         let plain = if style.delimiter.is_empty() { 1.0 } else { 0.9 };
-        return Score { value: value * plain * quoting * if fields < 2 { 1.0 } else { 0.5 }, fields, share };
+        return Score { value: value * plain * quoting * if fields < 2 { 1.0 } else { 0.5 }, first, fields, share };
     }
-    let head = 1.0 - 0.3 * first as f64 / records.len() as f64;
+    let mut head = 1.0 - 0.3 * first as f64 / records.len() as f64;
+    if first == 1 && records[0].cells.len() + 1 == fields && fields > 2 {
+        // There are fewer names than fields.
+        head *= 0.95;
+    }
+    if first > 0 && style.delimiter == b"," && fields == 2 && fitting.iter().all(|record| is_decimal(record)) {
+        // Below one name, they may be numbers with a decimal comma.
+        head *= 0.1;
+    }
+    // Tables of several widths follow each other in runs.
+    let runs = if style.has_rare_delimiter() { 0.6 * runs(&records).powi(3) } else { 0.0 };
     let width = 0.5 + 0.5 * (fields - 1) as f64 / fields as f64;
-    let value = share.powi(3) * head * width * clean * (0.5 + 0.5 * alike) * quoting * weight(style, typed);
-    Score { value, fields, share }
+    let comment = if parsed.comments > 0 && style.comment.is_some() { 0.97 } else { 1.0 };
+    let shape = share.powi(3).max(runs) * head * width * comment;
+    let value = shape * clean * (0.5 + 0.5 * alike) * quoting * weight(style, typed);
+    Score { value, first, fields, share }
+}
+
+/// The share of records that have as many fields as the one before, and more than one.
+fn runs(records: &[&Record]) -> f64 {
+    let pairs = records.windows(2);
+    let alike = pairs.filter(|pair| pair[0].cells.len() == pair[1].cells.len() && pair[0].cells.len() > 1).count();
+    alike as f64 / (records.len().max(2) - 1) as f64
+}
+
+/// Whether a record has two fields that would be the digits of one number.
+fn is_decimal(record: &Record) -> bool {
+    let digits = |cell: &Cell| !cell.quoted && !cell.content.is_empty() && cell.content.iter().all(u8::is_ascii_digit);
+    record.cells.iter().all(digits)
 }
 
 /// Whether a field has apostrophes around it that were not taken for quotes.
@@ -113,7 +232,7 @@ fn in_apostrophes(cell: &Cell) -> bool {
 }
 
 /// The number of fields that most records have; of two as frequent ones, the larger.
-fn usual_fields(records: &[&Record]) -> usize {
+pub(super) fn usual_fields(records: &[&Record]) -> usize {
     let mut counts = std::collections::BTreeMap::new();
     for record in records {
         *counts.entry(record.cells.len()).or_insert(0_usize) += 1;
@@ -149,7 +268,8 @@ fn quoting(parsed: &Parsed, style: &Style) -> f64 {
 /// How clean the cells are, how alike those of a column, and the share of cells with a type: each 0 to 1.
 fn quality(records: &[&Record], fields: usize, style: &Style) -> (f64, f64, f64) {
     let (mut clean, mut alike, mut typed) = (0.0, 0.0, 0);
-    let comma_decimals = !style.delimiter.contains(&b',');
+    // Of a single column, a comma tells of a second one.
+    let comma_decimals = !style.delimiter.contains(&b',') && fields > 1;
     for column in 0..fields {
         let mut classes = [0_usize; 8];
         for record in records {

@@ -2,11 +2,14 @@
 
 mod options;
 
+pub use options::OptionText;
+
 use super::given::{Given, QuoteChoice, RecordRules};
 use super::names;
 use super::parse::{Cell, LineBreaks, Style};
 use super::types::{Decision, TypeSet};
-use crate::delimited::{ShortRecords, StrayQuotes};
+use crate::QuoteCheck;
+use crate::delimited::{LongRecords, ShortRecords, StrayQuotes};
 use crate::json::{JsonPath, Layout};
 
 /// A property of a file, and how it is known.
@@ -118,6 +121,10 @@ pub struct Sniffed {
     pub quote: Found<Option<u8>>,
     /// What protects a quote inside quotes, where quotes are not doubled; without a quote, what protects any byte.
     pub escape: Found<Option<u8>>,
+    /// Whether the sample has too few whole records to tell, since it ends within a quoted field: a longer one is of use.
+    pub lacks_records: bool,
+    /// What holds of all quotes of the text if they are what was found.
+    pub quote_check: QuoteCheck,
     /// Whether quotes occur inside of fields that no quotes are around: they are meant literally.
     pub stray_quotes: Found<bool>,
     /// What comments begin with.
@@ -134,6 +141,8 @@ pub struct Sniffed {
     pub trailing_delimiter: Found<bool>,
     /// Whether some records lack fields at their end.
     pub short_records: Found<bool>,
+    /// Whether some records have fields beyond the last one, with nothing in them.
+    pub long_records: Found<bool>,
     /// What stands between the digits before and behind the point.
     pub decimal_separator: Found<u8>,
     /// What stands between groups of three digits.
@@ -148,6 +157,8 @@ pub struct Sniffed {
     pub rules: RecordRules,
     /// Whether the columns are called exactly as the header has it.
     pub named_by_header: bool,
+    /// Whether there is nothing in the text.
+    pub is_empty: bool,
     /// The columns.
     pub columns: Vec<Column>,
 }
@@ -164,11 +175,14 @@ impl Sniffed {
         let rules = given.rules.clone();
         let literal = rules.stray_quotes.map(|rule| rule == StrayQuotes::Literal);
         let pads = rules.short_records.map(|rule| rule == ShortRecords::Pad);
+        let cuts = rules.long_records.map(|rule| rule == LongRecords::TruncateEmpty);
         Sniffed {
             family,
             delimiter: Found::new(given.delimiter.clone(), Vec::new(), none),
             quote: Found::new(given.quote.map(QuoteChoice::byte), None, none),
             escape: Found::new(given.escape.map(QuoteChoice::byte), None, "none was needed"),
+            lacks_records: false,
+            quote_check: QuoteCheck::Off,
             stray_quotes: Found::new(literal, false, none),
             comment: Found::new(given.comment.clone().map(|text| Some(text).filter(|t| !t.is_empty())), None, none),
             skip_lines: Found::new(given.skip_lines, 0, "the first line is of the table"),
@@ -177,6 +191,7 @@ impl Sniffed {
             blank_lines: Found::new(rules.skip_blank_lines, false, none),
             trailing_delimiter: Found::new(given.trailing_delimiter, false, "not all records end with one"),
             short_records: Found::new(pads, false, none),
+            long_records: Found::new(cuts, false, none),
             decimal_separator: Found::new(given.decimal_separator, b'.', "no number tells of another"),
             thousands_separator: Found::new(given.thousands_separator.map(Some), None, none),
             widths: Vec::new(),
@@ -184,6 +199,7 @@ impl Sniffed {
             fields: Vec::new(),
             rules,
             named_by_header: false,
+            is_empty: false,
             columns: Vec::new(),
         }
     }
@@ -217,12 +233,32 @@ impl Sniffed {
         if self.escape.value == self.quote.value {
             self.escape.value = None;
         }
+        if !self.comment.given {
+            self.comment = Found::detected(style.comment.clone(), "lines that begin so do not fit the others");
+        }
     }
 
     /// Gives a file of one column a delimiter that does not occur.
     pub(super) fn stand_in_delimiter(&mut self, sample: &[u8]) {
         let byte = [b',', b'\t', b';', b'|', 0x1F, 0x01].into_iter().find(|byte| !sample.contains(byte));
         self.delimiter = Found::detected(vec![byte.unwrap_or(0x1F)], "there is one column, in which it does not occur");
+    }
+
+    /// Makes a text without anything in it a table of one column, so that it can be asked for its rows, of which there
+    /// are none.
+    pub fn take_for_empty(&mut self) {
+        let (name, types) = ("column1".to_owned(), TypeSet::TEXT);
+        let reading = self.reading(&Given::default());
+        match self.family.value {
+            Family::JsonLines | Family::JsonValues | Family::JsonArray => self.paths = vec![JsonPath::key(&name)],
+            Family::Logfmt | Family::Pattern => self.fields = vec![name.clone()],
+            Family::Delimited | Family::PgText | Family::FixedWidth => {}
+        }
+        let reason = "there is nothing in the file";
+        self.header = Found::detected(false, reason);
+        self.blank_lines = Found::detected(true, reason);
+        self.is_empty = true;
+        self.columns = vec![Column { name, types, decision: types.decide(&reading) }];
     }
 
     /// The dialect by which the sample is taken apart.

@@ -14,7 +14,7 @@ use longshore_format::pattern::{Pattern, preset};
 use longshore_format::postgres_text::{PostgresText, PostgresTextOptions};
 use longshore_format::sniff::types::{Formats, Nulls, Reading};
 use longshore_format::sniff::{Family, Given, LineEnd, RecordRules, Sniffed};
-use longshore_format::{Logfmt, LogfmtOptions, logfmt};
+use longshore_format::{Logfmt, LogfmtOptions, QuoteCheck, logfmt};
 
 use crate::{ColumnValues, Header, LoadError, TextFormat, TextOptions, TrailingDelimiter, ValueOptions};
 
@@ -53,11 +53,17 @@ pub(super) fn given(given: &Given, options: &TextOptions) -> Given {
 /// # Errors
 /// If the format is one whose columns cannot be found out.
 pub fn options(sniffed: &Sniffed, options: &TextOptions) -> Result<TextOptions, LoadError> {
-    options_given(sniffed, &given(&Given::default(), options), options)
+    // Where bad records are rejected, none is because of what a sample told.
+    options_given(sniffed, &given(&Given::default(), options), options, options.on_error.stops())
 }
 
-/// The same, where `given` is what the user says.
-pub(super) fn options_given(sniffed: &Sniffed, given: &Given, options: &TextOptions) -> Result<TextOptions, LoadError> {
+/// The same, where `given` is what the user says; `checks` tells whether quotes are checked to be what was found.
+pub(super) fn options_given(
+    sniffed: &Sniffed,
+    given: &Given,
+    options: &TextOptions,
+    checks: bool,
+) -> Result<TextOptions, LoadError> {
     let trailing = if sniffed.trailing_delimiter.value { TrailingDelimiter::Yes } else { TrailingDelimiter::No };
     let mut values = options.values.clone();
     values.decimal_separator = char::from(sniffed.decimal_separator.value);
@@ -70,8 +76,10 @@ pub(super) fn options_given(sniffed: &Sniffed, given: &Given, options: &TextOpti
         None if sniffed.family.value == Family::PgText => values.nulls = vec!["\\N".to_owned()],
         None => {}
     }
+    let quote_check = if checks { sniffed.quote_check } else { QuoteCheck::Off };
     Ok(TextOptions {
-        format: text_format(sniffed, &values)?,
+        format: text_format(sniffed, &values, quote_check)?,
+        quote_check,
         skip_lines: sniffed.skip_lines.value as u64,
         header: if sniffed.header.value { Header::Skip } else { Header::None },
         trailing_delimiter: trailing,
@@ -115,7 +123,7 @@ pub(super) fn nulls(names: &[&str], options: &TextOptions) -> Vec<Nulls> {
 }
 
 /// The format of what was found.
-fn text_format(sniffed: &Sniffed, values: &ValueOptions) -> Result<TextFormat, LoadError> {
+fn text_format(sniffed: &Sniffed, values: &ValueOptions, quote_check: QuoteCheck) -> Result<TextFormat, LoadError> {
     let problem = |error: &dyn std::error::Error| LoadError::Options(error.to_string());
     let line_end = sniffed.line_end.value;
     let found = if line_end == LineEnd::CarriageReturn { LineEnds::Any } else { LineEnds::Standard };
@@ -128,7 +136,7 @@ fn text_format(sniffed: &Sniffed, values: &ValueOptions) -> Result<TextFormat, L
             return Ok(TextFormat::Csv(Dialect::new(delimiter, sniffed.quote.value, sniffed.escape.value)?));
         }
         Family::Delimited => {
-            let options = DelimitedOptions { trim: values.trim, ..delimited(sniffed, &rules, null_texts) };
+            let options = DelimitedOptions { trim: values.trim, quote_check, ..delimited(sniffed, &rules, null_texts) };
             Arc::new(Delimited::new(options).map_err(|error| problem(&error))?)
         }
         Family::PgText => {
@@ -144,8 +152,9 @@ fn text_format(sniffed: &Sniffed, values: &ValueOptions) -> Result<TextFormat, L
         Family::FixedWidth => {
             let format = FixedWidth::new(FixedWidthOptions {
                 lines: rules.lines(sniffed.comment.value.as_deref()),
-                short_records: rules.short_records.unwrap_or_default(),
+                short_records: if sniffed.short_records.value { ShortRecords::Pad } else { ShortRecords::Reject },
                 long_records: rules.long_records.unwrap_or_default(),
+                whole_words: rules.places.is_none(),
                 ..FixedWidthOptions::new(places(sniffed))
             });
             Arc::new(format.map_err(|error| problem(&error))?)
@@ -212,6 +221,7 @@ fn delimited(sniffed: &Sniffed, rules: &RecordRules, mut null_texts: Vec<Box<[u8
     let rule = if quote.is_some() { EscapeRule::Quotes } else { EscapeRule::Everything };
     let rule = rules.escape_rule.unwrap_or(rule);
     let stray_quotes = if sniffed.stray_quotes.value { StrayQuotes::Literal } else { StrayQuotes::Toggle };
+    let long_records = if sniffed.long_records.value { LongRecords::TruncateEmpty } else { LongRecords::Reject };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     null_texts.extend(DelimitedOptions::default().null_texts);
     DelimitedOptions {
@@ -222,7 +232,7 @@ fn delimited(sniffed: &Sniffed, rules: &RecordRules, mut null_texts: Vec<Box<[u8
         skip_blank_lines: sniffed.blank_lines.value,
         trailing_delimiter: sniffed.trailing_delimiter.value,
         short_records: if sniffed.short_records.value { ShortRecords::Pad } else { ShortRecords::Reject },
-        long_records: rules.long_records.unwrap_or_default(),
+        long_records: rules.long_records.unwrap_or(long_records),
         stray_quotes: rules.stray_quotes.unwrap_or(stray_quotes),
         line_ends: rules.line_ends.unwrap_or_default(),
         nul: rules.nul.unwrap_or_default(),
@@ -254,6 +264,7 @@ fn is_plain(sniffed: &Sniffed) -> bool {
         && sniffed.comment.value.is_none()
         && !sniffed.blank_lines.value
         && !sniffed.short_records.value
+        && !sniffed.long_records.value
         && !sniffed.stray_quotes.value
         && sniffed.line_end.value != LineEnd::CarriageReturn
 }

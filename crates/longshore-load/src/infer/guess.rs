@@ -48,19 +48,21 @@ pub(super) enum Look {
 }
 
 impl Guess {
-    /// What the samples tell. A default is as a value of the file.
+    /// What the samples tell, and what is `known` already. A default is as a value of the file.
     pub(super) fn first(
         sniffed: &Sniffed,
         hints: Vec<TypeSet>,
+        known: Option<&[TypeSet]>,
         fixed: Vec<Option<Fixed>>,
         readings: &[Reading],
         given: &Given,
         request: &InferRequest,
     ) -> Guess {
-        let known = if given.all_text { TypeSet::TEXT } else { TypeSet::EVERY };
-        let columns = sniffed.columns.iter().zip(hints).zip(fixed).zip(readings);
+        let nothing = if given.all_text { TypeSet::TEXT } else { TypeSet::EVERY };
+        let columns = sniffed.columns.iter().zip(hints).zip(fixed).zip(readings).enumerate();
         let columns = columns
-            .map(|(((column, hint), fixed), reading)| {
+            .map(|(index, (((column, hint), fixed), reading))| {
+                let known = known.map_or(nothing, |known| known[index]);
                 let default = request.default_of(&column.name);
                 let known = default.map_or(known, |text| known.join(classify(text.as_bytes(), false, reading)));
                 let decision = known.join(hint).decide(reading);
@@ -138,6 +140,16 @@ impl ColumnGuess {
     /// The type that it is decoded as.
     pub(super) fn column_type(&self) -> ColumnType {
         self.fixed.map_or_else(|| column_type(&self.decision.value_type), |Fixed(given)| given)
+    }
+
+    /// Whether its type is given.
+    pub(super) fn is_fixed(&self) -> bool {
+        self.fixed.is_some()
+    }
+
+    /// The types of all values that were classified.
+    pub(super) fn known(&self) -> TypeSet {
+        self.known
     }
 
     /// Whether values of other types widen it.

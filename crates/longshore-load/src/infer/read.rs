@@ -6,17 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use longshore_csv::Rows;
 use longshore_csv::decode::{Advice, Reason};
 use longshore_format::sniff::types::{Nulls, TypeSet, classify_column, verify};
-use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, PartitionBuffer, Schema};
+use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Column, Memory, PartitionBuffer, Schema};
 
-use super::Keep;
 use super::again::{Text, Texts};
+use super::fit::{Fit, Tail};
 use super::guess::{Guess, Guesses, Look};
+use super::{Keep, encoding, fit};
 use crate::fields::{FieldPlan, Refusal};
 use crate::files::{Files, OpenFile, Output, Work};
 use crate::fill::Target;
 use crate::load::{Failure, StopOnPanic};
 use crate::position::bad_record;
 use crate::reject::{RejectOrder, SpanRejects};
+use crate::repair::SpanRepairs;
 use crate::worker::{Cursor, Piece, Scratch};
 use crate::{Control, LoadError, RejectedColumn, TextOptions};
 
@@ -25,14 +27,18 @@ pub(super) struct Inference<'a> {
     pub(super) files: &'a Files,
     pub(super) guesses: Guesses,
     /// Which fields of each column are NULL.
-    pub(super) nulls: Vec<Nulls>,
+    pub(super) nulls: &'a [Nulls],
     pub(super) options: &'a TextOptions,
     pub(super) memory: &'a Arc<Memory>,
     pub(super) keep: Keep,
     /// Where rejects go; `None` if the first bad record ends everything, or rows are not kept.
     pub(super) rejects: Option<&'a RejectOrder>,
+    /// Which repaired records are taken, if records are repaired.
+    pub(super) fit: Option<&'a Fit>,
     pub(super) control: &'a Control,
     pub(super) failure: Failure,
+    /// The number of the first span that failed, and its file where that was being read.
+    pub(super) failed_file: Mutex<Option<(u64, Option<Arc<OpenFile>>)>>,
     /// Spans that were read.
     pub(super) spans: Mutex<Vec<Done>>,
     /// Spans that have to be read again and whose text is there.
@@ -55,6 +61,9 @@ pub(super) struct Taken {
     pub(super) buffers: Vec<PartitionBuffer>,
     pub(super) rows: u64,
     pub(super) rejects: Option<SpanRejects>,
+    pub(super) repairs: SpanRepairs,
+    /// What is wrong at its end.
+    pub(super) tail: Tail,
 }
 
 /// A span to be read.
@@ -67,7 +76,7 @@ struct Next {
 }
 
 /// How the fields of a file are decoded by a guess.
-struct Plan {
+pub(super) struct Plan {
     file: Arc<OpenFile>,
     guess: Arc<Guess>,
     fields: FieldPlan,
@@ -79,7 +88,7 @@ struct Plan {
 
 /// How the reading of a span ended.
 enum Ending {
-    Done(Taken),
+    Done(Box<Taken>),
     /// The guess was too narrow, and is wider now.
     Widened,
 }
@@ -132,7 +141,7 @@ impl Inference<'_> {
             let Next { mut work, keeps, again } = match self.next() {
                 Ok(Some(next)) => next,
                 Ok(None) => return,
-                Err((sequence, error)) => return self.fail(sequence, error),
+                Err((sequence, error)) => return self.fail(sequence, error, None),
             };
             match self.read(&work, &mut worker) {
                 Ok(Some((guess, taken))) => {
@@ -145,11 +154,11 @@ impl Inference<'_> {
                 }
                 Ok(None) => return,
                 // What was kept of the text may have left too little for anything else.
-                Err(LoadError::OutOfMemory(error)) if work.file.input.reads_once => {
+                Err(LoadError::OutOfMemory(error)) if work.file.input.reads_once || work.file.input.is_kept => {
                     let file = work.file.name.clone();
-                    return self.fail(work.sequence, LoadError::TextOutOfMemory { file, error });
+                    return self.fail(work.sequence, LoadError::TextOutOfMemory { file, error }, None);
                 }
-                Err(error) => return self.fail(work.sequence, error),
+                Err(error) => return self.fail(work.sequence, error, Some(&work.file)),
             }
         }
     }
@@ -179,7 +188,13 @@ impl Inference<'_> {
         })
     }
 
-    fn fail(&self, sequence: u64, error: LoadError) {
+    fn fail(&self, sequence: u64, error: LoadError, file: Option<&Arc<OpenFile>>) {
+        {
+            let mut failed = self.failed_file.lock().unwrap_or_else(PoisonError::into_inner);
+            if failed.as_ref().is_none_or(|(first, _)| sequence < *first) {
+                *failed = Some((sequence, file.map(Arc::clone)));
+            }
+        }
         self.failure.record(sequence, error);
         self.files.stop();
     }
@@ -203,7 +218,7 @@ impl Inference<'_> {
             let ending = self.read_once(work, plan, arena, scratch);
             work.finish()?;
             match ending? {
-                Ending::Done(taken) => return Ok(Some((Arc::clone(&plan.guess), taken))),
+                Ending::Done(taken) => return Ok(Some((Arc::clone(&plan.guess), *taken))),
                 Ending::Widened => {}
             }
         }
@@ -242,6 +257,8 @@ impl Inference<'_> {
         let mut found = vec![TypeSet::EVERY; plan.guess.len()];
         let mut rejects = self.rejects.map(|order| SpanRejects::new(order, work));
         let mut bad = Vec::new();
+        let (mut left, mut selected) = (Vec::new(), Vec::new());
+        let (mut repairs, mut tail) = (SpanRepairs::default(), Tail::default());
         let mut rows_read = 0;
         loop {
             if self.control.is_cancelled() {
@@ -251,9 +268,26 @@ impl Inference<'_> {
             let Some(piece) = cursor.next(self.files, work, scratch)? else { break };
             // Rows that are not kept need room for their piece alone.
             let bytes_left = if self.keep == Keep::Rows { bytes_left } else { piece.bytes };
+            if self.keep == Keep::Types && !self.files.is_lenient() && !encoding::is_text(&piece) {
+                encoding::check(self, work, plan.columns(), &piece, arena)?;
+            }
             bad.clear();
+            tail.add(work, &piece);
             let lenient = self.files.is_lenient();
+            let misfits = match self.fit {
+                Some(fit) if !piece.repairs().is_empty() => {
+                    fit.misfits(work, &piece, plan, self.nulls, &self.guesses.readings, &mut left)
+                }
+                _ => Vec::new(),
+            };
+            let misfit = misfits.first().filter(|_| !lenient);
             let rows = if lenient { piece.rows } else { piece.sound_rows() };
+            let rows = misfit.map_or(rows, |misfit| rows.truncated(misfit.row.min(rows.count())));
+            let kept: Vec<u32> = match left.as_slice() {
+                [] => Vec::new(),
+                left => (0..rows.count() as u32).filter(|row| !left.contains(&(*row as usize))).collect(),
+            };
+            let rows = if left.is_empty() { rows } else { rows.select(&kept, &mut selected) };
             let wanted = lenient.then_some(&mut bad);
             let target = Target { plan: &plan.fields, schema: &plan.schema, bytes_left, buffers: &mut buffers, arena };
             // Without columns, rows are only counted.
@@ -261,8 +295,13 @@ impl Inference<'_> {
                 if plan.schema.columns().is_empty() { Ok(rows.count()) } else { target.take(rows, &piece, wanted) };
             let taken = match taken {
                 Ok(taken) => taken,
-                Err(refusal) => return self.widen_or_fail(work, plan, &piece, refusal),
+                Err(refusal) => return self.widen_or_fail(work, plan, &piece, &rows, refusal),
             };
+            if let Some(misfit) =
+                misfit.filter(|misfit| piece.defects.first().is_none_or(|first| misfit.row < first.row))
+            {
+                return Err(fit::error(work, &piece, misfit));
+            }
             // A value that is bad whatever the column may become is one to reject.
             if let Some(column) = bad.iter().map(|bad| plan.column(bad.position)).find(|column| plan.may_widen(*column))
             {
@@ -288,8 +327,16 @@ impl Inference<'_> {
                     }
                 }
             }
+            if !left.is_empty() {
+                for bad in &mut bad {
+                    bad.error.row = kept[bad.error.row] as usize;
+                }
+            }
+            let is_left = |row: usize| left.contains(&row) || bad.iter().any(|bad| bad.error.row == row);
+            repairs.add(work, &piece, |row| !is_left(row));
+            left.clear();
             if let Some(rejects) = &mut rejects {
-                rejects.add_explained(work, &piece, &bad, &[], &|position, raw, reason| {
+                rejects.add_explained(work, &piece, &bad, &misfits, &|position, raw, reason| {
                     plan.explain(position, raw, reason)
                 })?;
             } else if let (Some(defect), false) = (piece.defects.first(), lenient) {
@@ -307,7 +354,7 @@ impl Inference<'_> {
         if let Some(last) = buffers.last_mut() {
             last.release_heap();
         }
-        Ok(Ending::Done(Taken { buffers, rows: rows_read, rejects }))
+        Ok(Ending::Done(Box::new(Taken { buffers, rows: rows_read, rejects, repairs, tail })))
     }
 
     /// Whether a piece overlaps a place of its file that hints came from.
@@ -323,11 +370,12 @@ impl Inference<'_> {
         work: &Work,
         plan: &Plan,
         piece: &Piece<'_>,
+        rows: &Rows<'_>,
         refusal: Refusal,
     ) -> Result<Ending, LoadError> {
         match refusal {
             Refusal::Value(bad) if plan.may_widen(plan.column(bad.position)) => {
-                let found = self.classify(plan, &piece.sound_rows());
+                let found = self.classify(plan, rows);
                 self.guesses.widen(&found, &plan.guess, plan.column(bad.position));
                 Ok(Ending::Widened)
             }
@@ -344,7 +392,7 @@ impl Inference<'_> {
                 }
                 Err(error)
             }
-            Refusal::Other(error) => Err(error),
+            refused @ (Refusal::Changed | Refusal::Other(_)) => Err(refused.explain(work, piece)),
         }
     }
 
@@ -361,6 +409,26 @@ impl Inference<'_> {
 }
 
 impl Plan {
+    /// The field of a column; `None` where the file has none.
+    pub(super) fn position(&self, column: usize) -> Option<usize> {
+        self.positions[column]
+    }
+
+    /// Whether the type of a column is given.
+    pub(super) fn is_fixed(&self, column: usize) -> bool {
+        self.guess.column(column).is_fixed()
+    }
+
+    /// The columns of the file.
+    fn columns(&self) -> &[Column] {
+        &self.guess.schema.columns()[..self.guess.len()]
+    }
+
+    /// The name of a column.
+    pub(super) fn name(&self, column: usize) -> &str {
+        &self.guess.schema.columns()[column].name
+    }
+
     /// The column that a field which was decoded goes to.
     fn column(&self, position: usize) -> usize {
         self.file.input.fields[position].as_ref().expect("the plan read the field").column

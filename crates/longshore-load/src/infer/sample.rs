@@ -13,6 +13,9 @@ use crate::{Control, InputFile, LoadError, Source};
 /// Bytes of each of the places behind the head.
 const PLACE_BYTES: usize = 32 << 10;
 
+/// Bytes of the sample where fields are so long that it has few records.
+const LONG_SAMPLE_BYTES: usize = SAMPLE_BYTES << 6;
+
 /// What the samples tell.
 pub(super) struct Sampled {
     pub(super) sniffed: Sniffed,
@@ -32,22 +35,38 @@ pub(super) fn take(
             return Err(LoadError::Options("there is no file to read; check the path or the pattern".to_owned()));
         }
         let mut first = inputs.remove(0);
-        let (head, at_end, source) = head(first.open_counted(memory)?, control)?;
+        let mut given = Given { sample_bytes_min: SAMPLE_BYTES, ..given.clone() };
+        let mut source = first.open_counted(memory)?;
+        let (text, at_end, sniffed) = loop {
+            let (text, at_end, again) = head(source, given.sample_bytes_min, control)?;
+            source = again;
+            let mapped = source.mapped().unwrap_or(&[]);
+            let bytes_max = sample_bytes(mapped, &given);
+            let head = if mapped.is_empty() { &text[..] } else { &mapped[..mapped.len().min(bytes_max)] };
+            let at_end = at_end || head.len() == mapped.len() && !mapped.is_empty();
+            let sniffed = sniff(head, at_end, &given);
+            if at_end || !sniffed.lacks_records || given.sample_bytes_min >= LONG_SAMPLE_BYTES {
+                break (text, at_end, sniffed);
+            }
+            given.sample_bytes_min *= 8;
+        };
+        let given = &given;
         let mapped = source.mapped().unwrap_or(&[]);
-        let bytes_max = sample_bytes(mapped, given);
-        let head = if mapped.is_empty() { &head[..] } else { &mapped[..mapped.len().min(bytes_max)] };
-        let at_end = at_end || head.len() == mapped.len() && !mapped.is_empty();
-        let sniffed = sniff(head, at_end, given);
+        let head = if mapped.is_empty() { &text[..] } else { &mapped[..mapped.len().min(sample_bytes(mapped, given))] };
+        if sniffed.columns.is_empty() && sniffed.lacks_records && !at_end {
+            return Err(without_end(&first, head));
+        }
+        let mut sniffed = sniffed;
         let is_nothing = matches!(sniffed.family.value, Family::Delimited | Family::Logfmt)
             || at_end && head.iter().filter(|byte| !byte.is_ascii_whitespace()).eq(b"[]");
         if sniffed.columns.is_empty() && is_nothing {
-            if inputs.is_empty() {
-                return Err(LoadError::Unfit {
-                    file: first.name().to_owned(),
-                    problem: "it is empty, so that it has no columns; give the columns, or leave it out".to_owned(),
-                });
+            if !at_end {
+                return Err(without_end(&first, head));
             }
-            continue;
+            if !inputs.is_empty() {
+                continue;
+            }
+            sniffed.take_for_empty();
         }
         if sniffed.columns.is_empty() && sniffed.family.value.json_layout().is_some() {
             return Err(LoadError::Unfit {
@@ -71,6 +90,20 @@ pub(super) fn take(
         first.sampled = places;
         inputs.insert(0, first.already_opened(source));
         return Ok(Sampled { sniffed, hints });
+    }
+}
+
+/// The error of a file that begins with `head`, where no record ends.
+fn without_end(file: &InputFile, head: &[u8]) -> LoadError {
+    let is_null = head.iter().all(|byte| *byte == 0);
+    LoadError::Unfit {
+        file: file.name().to_owned(),
+        problem: format!(
+            "line 1 begins a record that is longer than {} bytes{}, too long to find out what the columns are; check \
+             COMPRESSION and ENCODING, give the columns, with DELIMITER and QUOTE, or set QUOTE NONE if nothing is quoted",
+            head.len(),
+            if is_null { ", all of them NUL" } else { "" }
+        ),
     }
 }
 
@@ -106,7 +139,7 @@ pub(super) fn take_by_name(
         _ => first.as_given(given),
     };
     for input in inputs.iter_mut().skip(1) {
-        let (head, at_end, source) = head(input.open_counted(memory)?, control)?;
+        let (head, at_end, source) = head(input.open_counted(memory)?, SAMPLE_BYTES, control)?;
         let mapped = source.mapped().unwrap_or(&[]);
         let bytes_max = sample_bytes(mapped, given);
         let head = if mapped.is_empty() { &head[..] } else { &mapped[..mapped.len().min(bytes_max)] };
@@ -185,9 +218,9 @@ fn other_places(length: usize) -> Vec<Range<usize>> {
 }
 
 /// The head of a source, unless it is mapped, and the source as it was.
-fn head(source: Source, control: &Control) -> Result<(Vec<u8>, bool, Source), LoadError> {
+fn head(source: Source, bytes_max: usize, control: &Control) -> Result<(Vec<u8>, bool, Source), LoadError> {
     match source.mapped() {
-        Some(bytes) => Ok((Vec::new(), bytes.len() <= SAMPLE_BYTES, source)),
-        None => source.with_head(SAMPLE_BYTES, control),
+        Some(bytes) => Ok((Vec::new(), bytes.len() <= bytes_max, source)),
+        None => source.with_head(bytes_max, control),
     }
 }

@@ -9,10 +9,12 @@ use std::fmt;
 use std::ops::Range;
 
 use longshore_csv::DefectKind;
-use longshore_storage::{ForeignKeyError, PartitionBuffer, ReferenceChecks};
+use longshore_storage::{Arena, ForeignKeyError, PartitionBuffer, ReferenceChecks};
 
-use crate::fields::BadValue;
+use super::Load;
+use crate::fields::{BadValue, Refusal};
 use crate::files::Work;
+use crate::fill::Target;
 use crate::places::{Located, RecordPlace};
 use crate::position::report;
 use crate::worker::Piece;
@@ -148,4 +150,25 @@ fn rows_that_came(rows: usize, bad: &[BadValue], violations: &[RowViolation]) ->
     let left_out = bad.iter().map(|bad| bad.error.row).chain(violations.iter().map(|violation| violation.row));
     left_out.for_each(|row| came[row] = false);
     (0..rows).filter(|row| came[*row]).collect()
+}
+
+impl Load<'_, '_> {
+    /// Checks the foreign keys of the rows of a piece before the one that was refused, so that what stands first in the
+    /// file is told first.
+    pub(super) fn check_before(
+        &self,
+        refusal: &Refusal,
+        work: &Work,
+        piece: &Piece<'_>,
+        arena: &mut Arena,
+    ) -> Result<(), LoadError> {
+        let (Some(checks), Refusal::Value(bad)) = (self.references, refusal) else { return Ok(()) };
+        let rows = piece.sound_rows();
+        let before = (0..rows.count()).take_while(|&row| rows.record(row).1 <= bad.error.start).count();
+        let mut buffers = Vec::new();
+        let (plan, bytes_left) = (&work.file.plans[0], piece.bytes);
+        let target = Target { plan, schema: self.schema, bytes_left, buffers: &mut buffers, arena };
+        target.take(rows.truncated(before), piece, None).map_err(|refusal| refusal.explain(work, piece))?;
+        first_missing(checks, &buffers, Filled::of(&[]), work, piece)
+    }
 }

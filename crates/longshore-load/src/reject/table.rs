@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringViewArray};
 use longshore_storage::{
-    AppendError, Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema, TransactionError,
+    Append, AppendError, Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema, Transaction,
+    TransactionError,
 };
 
 use super::{REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, Reject, RejectSink};
@@ -77,10 +78,23 @@ impl RejectTable {
     /// # Errors
     /// When memory runs out all the same, or the user has given the relation a key that rejects share.
     pub fn append_to(&self, relation: &Relation) -> Result<u64, TransactionError> {
+        self.appended(relation)?.commit()
+    }
+
+    /// The same as part of a transaction, that of the load.
+    ///
+    /// # Errors
+    /// As [`RejectTable::append_to`], and when another transaction is in the way.
+    pub fn append_in(&self, relation: &Relation, transaction: &mut Transaction) -> Result<u64, TransactionError> {
+        self.appended(relation)?.commit_in(transaction)
+    }
+
+    /// The append of all rejects, which is not committed yet.
+    fn appended<'r>(&self, relation: &'r Relation) -> Result<Append<'r>, TransactionError> {
         let buffers = std::mem::take(&mut self.rows.lock().unwrap_or_else(PoisonError::into_inner).buffers);
         let append = relation.begin_append(MergeKind::Chunk);
         append.merge(0, buffers)?;
-        append.commit()
+        Ok(append)
     }
 
     fn batch(&self, rejects: &[Reject]) -> RecordBatch {

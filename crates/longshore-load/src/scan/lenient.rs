@@ -42,7 +42,7 @@ impl Output {
         arena: &mut Arena,
     ) -> Result<Chunk, Refusal> {
         let mut buffer = self.buffer(plan, rows, arena)?;
-        plan.decode_lenient(&rows, first_row, piece, &mut buffer, bad);
+        plan.decode_lenient(&rows, first_row, piece, &mut buffer, bad)?;
         Ok(buffer.seal())
     }
 }

@@ -51,11 +51,21 @@ impl Mapping {
         Some(mapping)
     }
 
-    /// The text. Another process may write to the file while it is read: then values are unspecified, but every
-    /// position that the parser derives is checked against this length, which does not change.
+    /// The same mapping, whose text ends after `bytes`, if it is longer.
+    pub(crate) fn cut(mut self, bytes: usize) -> Self {
+        self.text_bytes = self.text_bytes.min(bytes);
+        self
+    }
+
+    /// The text. Another process may write to the file while it is read, so that two looks at a byte differ: then values
+    /// are unspecified. Nothing that is relied upon follows from what was seen before: positions lie in memory of our own
+    /// and are checked against this length, which does not change; and whether a text is UTF-8 is asked of the copy that
+    /// is kept (`PartitionBuffer::are_texts`).
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: start..start+length is mapped readable until drop, and the text is no longer; pages that the file
-        // loses are replaced by zero pages in the fault handler, so that a read never fails.
+        // loses are replaced by zero pages in the fault handler, so that a read never fails. Nobody in this process writes
+        // to it. That another one may is beyond what a shared slice promises; what a read yields then is some byte, and
+        // who reads is written for that, as said above.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.text_bytes) }
     }
 

@@ -11,7 +11,8 @@ use longshore_storage::{Memory, OutOfMemory, Reservation};
 /// Buffers that wait to be used again.
 pub(super) struct Pool {
     memory: Arc<Memory>,
-    spare: Mutex<Vec<Spare>>,
+    /// `None` once there is no more use for them.
+    spare: Mutex<Option<Vec<Spare>>>,
     spare_max: usize,
 }
 
@@ -30,15 +31,17 @@ pub(crate) struct TextBuffer {
 impl Pool {
     /// A pool that keeps up to `spare_max` buffers.
     pub(super) fn new(memory: &Arc<Memory>, spare_max: usize) -> Arc<Self> {
-        Arc::new(Self { memory: Arc::clone(memory), spare: Mutex::default(), spare_max })
+        Arc::new(Self { memory: Arc::clone(memory), spare: Mutex::new(Some(Vec::new())), spare_max })
     }
 
     /// A buffer with room for `bytes` of text, or more; what it holds is not defined.
     pub(super) fn take(self: &Arc<Self>, bytes: usize) -> Result<TextBuffer, OutOfMemory> {
         let spare = {
             let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-            let fit = spare.iter().position(|spare| spare.bytes.len() >= bytes + PADDING);
-            fit.map(|index| spare.swap_remove(index))
+            spare.as_mut().and_then(|spare| {
+                let fit = spare.iter().position(|spare| spare.bytes.len() >= bytes + PADDING);
+                fit.map(|index| spare.swap_remove(index))
+            })
         };
         if let Some(Spare { bytes, reservation }) = spare {
             return Ok(TextBuffer { bytes, reservation: Some(reservation), pool: Arc::clone(self) });
@@ -87,12 +90,17 @@ impl TextBuffer {
     /// Gives the memory to the pool; nothing is left of the text.
     pub(super) fn give_back(&mut self) {
         let Some(reservation) = self.reservation.take() else { return };
+        let bytes = std::mem::take(&mut self.bytes);
         let mut spare = self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        if spare.len() < self.pool.spare_max {
-            spare.push(Spare { bytes: std::mem::take(&mut self.bytes), reservation });
-        } else {
-            self.bytes = Vec::new();
+        if let Some(spare) = spare.as_mut().filter(|spare| spare.len() < self.pool.spare_max) {
+            spare.push(Spare { bytes, reservation });
         }
+    }
+
+    /// Frees the memory, and all that waits in the pool, now and later: no more text comes.
+    pub(super) fn close(&mut self) {
+        *self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.give_back();
     }
 }
 

@@ -115,6 +115,7 @@ impl StreamSpans {
             }
         };
         if length == 0 {
+            state.close();
             return Ok(None);
         }
         let length = match self.splitter.end_of_data(&state.text()[..length]) {
@@ -132,6 +133,9 @@ impl StreamSpans {
             Err(error) => return fail(error.into()),
         };
         state.sequence += 1;
+        if is_last {
+            state.close();
+        }
         drop(state);
         // Looked at beside the reading of the next span.
         let traits = self.splitter.traits(&buffer.bytes()[..length]);
@@ -172,6 +176,14 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Lets go of the source and of the buffer: spans that were handed out may be kept long after the stream has ended,
+    /// those of thousands of files at a time.
+    fn close(&mut self) {
+        self.reader = Box::new(io::empty());
+        self.buffer.close();
+        self.filled = 0;
     }
 
     /// Leaves out the first `length` bytes.

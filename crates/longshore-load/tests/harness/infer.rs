@@ -23,9 +23,11 @@ pub fn request(tuning: &Tuning) -> InferRequest {
         defaults: Vec::new(),
         extra: Vec::new(),
         by_name: false,
+        repairs: true,
         options: comma(),
         tuning: tuning.clone(),
         memory: Memory::new(None),
+        found: std::sync::Arc::default(),
     }
 }
 

@@ -148,7 +148,8 @@ impl Sink {
 impl Drop for Sink {
     fn drop(&mut self) {
         if !self.ended {
-            let error = thread::panicking().then(|| io::Error::other("the decompressor panicked; this is a bug"));
+            let error = thread::panicking()
+                .then(|| io::Error::other("a thread that reads ahead panicked; this is a bug, please report it"));
             self.end(error);
         }
     }

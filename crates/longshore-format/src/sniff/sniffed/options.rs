@@ -89,6 +89,7 @@ impl Sniffed {
                 ("SKIP_BLANK_LINES", "true", &self.blank_lines),
                 ("TRAILING_DELIMITER", "true", &self.trailing_delimiter),
                 ("SHORT_RECORDS", "pad", &self.short_records),
+                ("LONG_RECORDS", "truncate_empty", &self.long_records),
             ] {
                 if found.value {
                     option(name, value.to_owned(), found.given, &found.reason);

@@ -1,0 +1,38 @@
+//! Whether text is text where nobody decodes it: the types of a column of texts are known without a look at every value,
+//! but bytes that are no text in its encoding are an error whoever meets them first.
+//!
+//! Not here: encodings other than UTF-8, which are decoded before (`longshore-source`).
+
+use std::sync::Arc;
+
+use longshore_storage::{Arena, Column, ColumnType, Schema};
+
+use super::read::Inference;
+use crate::LoadError;
+use crate::fields::FieldPlan;
+use crate::files::{Output, Work};
+use crate::fill::Target;
+use crate::worker::Piece;
+
+/// Whether the text of a piece is UTF-8.
+pub(super) fn is_text(piece: &Piece<'_>) -> bool {
+    !piece.rows.traits().non_ascii || simdutf8::basic::from_utf8(piece.rows.text().text()).is_ok()
+}
+
+/// Fails with the first field of a piece that is no text.
+pub(super) fn check(
+    inference: &Inference<'_>,
+    work: &Work,
+    columns: &[Column],
+    piece: &Piece<'_>,
+    arena: &mut Arena,
+) -> Result<(), LoadError> {
+    let texts = columns.iter().map(|column| Column::new(&column.name, ColumnType::Text, true)).collect();
+    let schema = Arc::new(Schema::new(texts));
+    let output = Output { schema: Arc::clone(&schema), columns: (0..columns.len()).collect() };
+    let (file, kernel) = (&work.file, inference.files.kernel());
+    let plan = FieldPlan::new(&file.name, &output, &file.input, inference.options, kernel)?;
+    let mut buffers = Vec::new();
+    let target = Target { plan: &plan, schema: &schema, bytes_left: piece.bytes, buffers: &mut buffers, arena };
+    target.take(piece.sound_rows(), piece, None).map(drop).map_err(|refusal| refusal.explain(work, piece))
+}
