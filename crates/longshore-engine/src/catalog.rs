@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
+use longshore_load::Control;
 use longshore_storage::{Relation, Time, Uniqueness};
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -38,7 +39,7 @@ impl Table {
         let rules = RwLock::new(Arc::new(rules));
         let table = Self { name: name.to_owned(), relation, rules, before: Weak::new() };
         for key in keys {
-            table.add_key(key)?;
+            table.add_key(key, &Control::new())?;
         }
         Ok(table)
     }
@@ -81,9 +82,10 @@ impl Table {
     }
 
     /// Builds the index of a key from the rows that there are, and keeps it from then on.
-    pub(crate) fn add_key(&self, key: Key) -> Result<(), Error> {
+    pub(crate) fn add_key(&self, key: Key, control: &Control) -> Result<(), Error> {
         let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
-        self.relation.create_index(&key.name, &key.columns, key.index, uniqueness)?;
+        let is_cancelled = || control.is_cancelled();
+        self.relation.create_index_unless(&key.name, &key.columns, key.index, uniqueness, &is_cancelled)?;
         self.change_rules(|rules| {
             rules.keys.push(key);
             Ok(())

@@ -9,14 +9,25 @@ pub struct Config {
     pub threads: usize,
     /// Bytes that tables and queries may hold together; `None` sets no limit.
     pub memory_limit: Option<usize>,
+    /// How many bytes the allocator of the program has handed out, where it counts them. With it, the memory limit also
+    /// holds for what queries allocate without telling.
+    pub heap_bytes: Option<fn() -> usize>,
     /// Instruction set of the text scan; `None` takes the best that the machine has.
     pub kernel: Option<Kernel>,
+    /// Whether plans of queries are optimized. Without, they give the same rows, only later: tests compare both.
+    pub optimizer: bool,
 }
 
 impl Default for Config {
-    /// All processors, no memory limit, the best kernel.
+    /// All processors, no memory limit, the best kernel, optimized plans.
     fn default() -> Self {
-        Self { threads: std::thread::available_parallelism().map_or(1, usize::from), memory_limit: None, kernel: None }
+        Self {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_limit: None,
+            heap_bytes: None,
+            kernel: None,
+            optimizer: true,
+        }
     }
 }
 

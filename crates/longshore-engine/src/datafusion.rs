@@ -10,17 +10,29 @@ mod casts;
 mod change;
 mod checked;
 mod columnar;
+mod common_types;
+mod compact;
 mod context;
 mod errors;
 mod explained;
+mod from_items;
 mod in_situ;
 mod insert;
 mod intake;
 mod interruptible;
 mod kept;
+mod literals;
+mod long;
 mod memory;
+mod merged_columns;
 mod morsels;
+mod multisets;
 mod names;
+mod null_logic;
+mod operators;
+mod optimizer;
+mod order;
+mod ordered;
 mod parquet;
 mod pipeline;
 mod plan;
@@ -28,14 +40,23 @@ mod predicate;
 mod prune;
 mod pushdown;
 mod reads;
+mod retry;
 mod rules;
+mod samples;
 mod scan;
 mod scan_stream;
 mod sequences;
+mod shared;
+mod sizes;
+mod spill;
 mod statistics;
 mod table;
 mod terms;
+#[cfg(test)]
+mod tests;
+mod to_char;
 mod values;
+mod windows;
 mod workers;
 
 use std::path::Path;
@@ -45,7 +66,6 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::TryStreamExt;
 use longshore_load::{Control, RejectSummary};
@@ -57,7 +77,7 @@ use tokio::task::spawn_blocking;
 use crate::catalog::{Catalog, Rules, Table};
 use crate::statement::blocking;
 use crate::transaction::Work;
-use crate::{Config, Error, ErrorKind, Report, RowStream};
+use crate::{Config, Error, Report, RowStream, panics};
 pub(crate) use access::has_plain_order;
 pub(crate) use change::{END_COLUMN, FoundRows, ROW_COLUMN, TARGET, datum, images, picked, rows_with_numbers, stacked};
 pub(crate) use columnar::{Columnar, FileKind};
@@ -65,11 +85,13 @@ use errors::ours;
 use in_situ::Files;
 pub(crate) use in_situ::{
     FileRejects, Filling, Finder, TextInput, TextTable, Texts, Wanted, check_not_read, explain_load, find_files,
-    kind_of, named_by_inputs,
+    kind_of, named_by_inputs, tell_found, tell_repairs,
 };
 pub(crate) use kept::{Parameters, Plans};
+use long::{logical, physical};
 use pipeline::Pipeline;
 use plan::{Planner, reads_only};
+use retry::Source;
 pub(crate) use rules::{Checks, Value};
 use workers::Pool;
 
@@ -132,25 +154,6 @@ pub(crate) enum NamedSource {
     Columnar(Columnar),
 }
 
-/// The logical plan of `statement`, and its planner. Where files are looked at for it, that is done on a thread that may
-/// block: the statement can be cancelled, and its future dropped, meanwhile.
-async fn logical(
-    planner: Planner,
-    statement: Statement,
-    control: &Arc<Control>,
-) -> Result<(Planner, LogicalPlan), Error> {
-    if !planner.looks_at_files(&statement) {
-        let plan = planner.logical(statement).await?;
-        return Ok((planner, plan));
-    }
-    let runtime = Handle::current();
-    blocking::run(control, move |_| {
-        let plan = runtime.block_on(planner.logical(statement))?;
-        Ok((planner, plan))
-    })
-    .await
-}
-
 impl Queries {
     /// Queries over `catalog` with the threads and the memory of `config`.
     ///
@@ -181,16 +184,6 @@ impl Queries {
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
         self.run_query(self.planner(work, control), statement, parameters, control).await
-    }
-
-    /// What EXPLAIN says.
-    pub(crate) async fn explain(
-        &self,
-        statement: Statement,
-        work: &Arc<Work>,
-        control: &Arc<Control>,
-    ) -> Result<RowStream, Error> {
-        self.query(statement, None, work, control).await.map(explained::trimmed)
     }
 
     /// The rows to change that the query `statement` finds, which reads the table under the name [`TARGET`] and returns
@@ -256,9 +249,9 @@ impl Queries {
         control: &Arc<Control>,
     ) -> Result<RecordBatch, Error> {
         let planner = self.planner(work, control);
-        let (planner, physical) =
+        let (planner, source, physical) =
             Box::pin(self.plan_insert(planner, statement, table, &table.rules(), parameters, control)).await?;
-        let rows = self.run(&planner, physical, control)?;
+        let rows = self.run(planner, source, physical, control)?;
         insert::gather(&table.relation, rows).await
     }
 
@@ -271,19 +264,20 @@ impl Queries {
         rules: &Arc<Rules>,
         parameters: Option<&Parameters<'_>>,
         control: &Arc<Control>,
-    ) -> Result<(Planner, Arc<dyn ExecutionPlan>), Error> {
+    ) -> Result<(Planner, Source, Arc<dyn ExecutionPlan>), Error> {
         planner.insert_into(table, rules)?;
         if let Some(parameters) = parameters {
             if let Some(plan) = self.kept(&planner, &statement, Some(rules), parameters).await? {
                 let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
-                return Ok((planner, physical));
+                return Ok((planner, Source::Optimized(plan), physical));
             }
             parameters.bind(&mut statement)?;
         }
         let (planner, plan) = Box::pin(logical(planner, statement, control)).await?;
         let plan = insert::rows(plan)?;
-        let physical = Box::pin(planner.physical_insert(&plan)).await?;
-        Ok((planner, physical))
+        let plan = planner.optimized_insert(&plan).await?;
+        let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
+        Ok((planner, Source::Optimized(plan), physical))
     }
 
     /// Starts the query `statement`, which knows rows by names.
@@ -312,14 +306,14 @@ impl Queries {
         if let Some(parameters) = parameters {
             if let Some(plan) = self.kept(&planner, &statement, None, parameters).await? {
                 let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
-                return self.run(&planner, physical, control);
+                return self.run(planner, Source::Optimized(plan), physical, control);
             }
             parameters.bind(&mut statement)?;
         }
         let (planner, plan) = Box::pin(logical(planner, statement, control)).await?;
         reads_only(&plan)?;
-        let physical = Box::pin(planner.physical(&plan)).await?;
-        self.run(&planner, physical, control)
+        let (planner, plan, physical) = Box::pin(physical(planner, plan, control)).await?;
+        self.run(planner, Source::Plan(plan), physical, control)
     }
 
     /// Runs the INSERT `statement`, whose target is `table`: all rows are appended, or none.
@@ -341,7 +335,7 @@ impl Queries {
         if let Some((name, source)) = source {
             planner.define(&name, source, threads);
         }
-        let (planner, physical) =
+        let (planner, source, physical) =
             Box::pin(self.plan_insert(planner, statement, table, &rules, parameters, control)).await?;
         let pipeline = Pipeline::new(&physical);
         if is_rejecting && !pipeline.as_ref().is_some_and(Pipeline::reads_text) {
@@ -351,7 +345,7 @@ impl Queries {
             ));
         }
         let Some(pipeline) = pipeline else {
-            let rows = self.run(&planner, physical, control)?;
+            let rows = self.run(planner, source, physical, control)?;
             let checks = checks.as_ref();
             let merged = if dry_run {
                 Merged { inserted: insert::dry_run(relation, rows, checks, control).await?, ..Merged::default() }
@@ -413,9 +407,9 @@ impl Queries {
     ) -> Result<Report, Error> {
         let (path, control) = (path.to_owned(), Arc::clone(control));
         let threads = self.files.tuning.threads;
-        spawn_blocking(move || parquet::write(&snapshot, &path, threads, &control))
-            .await
-            .unwrap_or_else(|error| Err(Error::internal(format!("writing a Parquet file failed: {error}"))))
+        spawn_blocking(move || parquet::write(&snapshot, &path, threads, &control)).await.unwrap_or_else(|error| {
+            Err(error.try_into_panic().map_or_else(|_| Error::cancelled(), |panic| panics::error(panic.as_ref())))
+        })
     }
 
     /// The rows of a Parquet file that [`Queries::write_parquet`] wrote from a table of this `schema`, in order.
@@ -426,19 +420,5 @@ impl Queries {
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
         parquet::read(path, schema, self.files.tuning.threads, control).await
-    }
-
-    /// Starts `plan`.
-    fn run(&self, planner: &Planner, plan: Arc<dyn ExecutionPlan>, control: &Arc<Control>) -> Result<RowStream, Error> {
-        let files = columnar::files_of(&plan);
-        let rows = self.pool.workers()?.run(plan, planner.state.task_ctx(), control)?;
-        Ok(match files {
-            // What is wrong with values is wrong in the query; all else is in the files.
-            Some(files) => rows.with_errors(move |error| match error.kind() {
-                ErrorKind::Data | ErrorKind::InvalidText | ErrorKind::OutOfRange => error,
-                _ => error.of_file(&files),
-            }),
-            None => rows,
-        })
     }
 }

@@ -84,6 +84,10 @@ pub enum ErrorKind {
     PreparedExists,
     /// A prepared statement does not exist.
     NoPrepared,
+    /// A value or a result would be larger than any may be.
+    TooLarge,
+    /// A statement is nested too deeply, or consists of too many parts.
+    TooComplex,
     /// A bug: something that must not happen did.
     Internal,
 }
@@ -127,6 +131,8 @@ impl ErrorKind {
             Self::ReadOnly => "25006",
             Self::PreparedExists => "42P05",
             Self::NoPrepared => "26000",
+            Self::TooLarge => "54000",
+            Self::TooComplex => "54001",
             Self::Internal => "XX000",
         }
     }
@@ -216,8 +222,9 @@ impl From<LoadError> for Error {
             LoadError::Null(_) => ErrorKind::NotNull,
             LoadError::Violated(_) => ErrorKind::Check,
             LoadError::NoNumbers(_) => ErrorKind::SequenceLimit,
-            LoadError::Io { .. } | LoadError::Shrunk { .. } => ErrorKind::Io,
+            LoadError::Io { .. } | LoadError::Shrunk { .. } | LoadError::Changed { .. } => ErrorKind::Io,
             LoadError::Bad(_)
+            | LoadError::Misshapen(_)
             | LoadError::TooManyRejects(_)
             | LoadError::Unfit { .. }
             | LoadError::Filter(_)
@@ -238,7 +245,7 @@ impl From<NativeError> for Error {
             NativeError::Foreign { .. } | NativeError::Version { .. } | NativeError::Damaged { .. } => {
                 ErrorKind::Damaged
             }
-            NativeError::OutOfMemory { .. } => ErrorKind::Memory,
+            NativeError::OutOfMemory { .. } | NativeError::TooLarge { .. } => ErrorKind::Memory,
             NativeError::Cancelled { .. } => ErrorKind::Cancelled,
         };
         Self::new(kind, error.to_string())
@@ -271,6 +278,7 @@ impl From<TransactionError> for Error {
             | TransactionError::IsNull { .. }
             | TransactionError::Indexed { .. } => ErrorKind::Invalid,
             TransactionError::Abandoned => ErrorKind::Internal,
+            TransactionError::Cancelled => ErrorKind::Cancelled,
         };
         Self::new(kind, error.to_string())
     }

@@ -11,6 +11,7 @@ mod config;
 mod database;
 mod datafusion;
 mod error;
+mod panics;
 mod prepared;
 mod report;
 mod session;

@@ -1,15 +1,16 @@
 //! What a statement gives back.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use futures::stream::BoxStream;
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, TryStreamExt};
 
-use crate::Error;
+use crate::{Error, panics};
 
 /// What a statement gives back.
 #[derive(Debug)]
@@ -28,6 +29,20 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The same, with what else is to be said.
+    pub(crate) fn with_notices(self, notices: Vec<String>) -> Self {
+        if notices.is_empty() {
+            return self;
+        }
+        match self {
+            Self::Rows(rows) => Self::Rows(RowStream { notice: Some(notices.join("\n")), ..rows }),
+            Self::Done { tag, report, notice } => {
+                let notice = notices.into_iter().chain(notice).collect::<Vec<_>>().join("\n");
+                Self::Done { tag, report, notice: Some(notice) }
+            }
+        }
+    }
+
     /// A statement that moved no rows worth a report.
     pub(crate) fn done(tag: impl Into<String>) -> Self {
         Self::Done { tag: tag.into(), report: Report::default(), notice: None }
@@ -51,6 +66,7 @@ pub struct Report {
 pub struct RowStream {
     schema: SchemaRef,
     stream: BoxStream<'static, Result<RecordBatch, Error>>,
+    notice: Option<String>,
 }
 
 impl RowStream {
@@ -59,7 +75,7 @@ impl RowStream {
         schema: SchemaRef,
         stream: impl Stream<Item = Result<RecordBatch, Error>> + Send + 'static,
     ) -> Self {
-        Self { schema, stream: Box::pin(stream) }
+        Self { schema, stream: Box::pin(stream), notice: None }
     }
 
     /// Rows that are there already.
@@ -67,10 +83,23 @@ impl RowStream {
         Self::new(batch.schema(), futures::stream::iter([Ok(batch)]))
     }
 
+    /// The same rows, once all of them are made.
+    pub(crate) async fn made(self) -> Result<Self, Error> {
+        let Self { schema, stream, notice } = self;
+        let batches: Vec<RecordBatch> = stream.try_collect().await?;
+        Ok(Self { notice, ..Self::new(schema, futures::stream::iter(batches.into_iter().map(Ok))) })
+    }
+
     /// The same rows; errors are changed by `change`.
     pub(crate) fn with_errors(self, change: impl Fn(Error) -> Error + Send + 'static) -> Self {
         let stream = self.stream.map(move |batch| batch.map_err(&change));
-        Self { schema: self.schema, stream: Box::pin(stream) }
+        Self { schema: self.schema, stream: Box::pin(stream), notice: self.notice }
+    }
+
+    /// What else is to be said, such as which records of a file were repaired.
+    #[must_use]
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
     }
 
     /// Names and types of the columns.
@@ -84,7 +113,15 @@ impl Stream for RowStream {
     type Item = Result<RecordBatch, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.stream.as_mut().poll_next(context)
+        let stream = &mut self.stream;
+        match catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(context))) {
+            Ok(polled) => polled,
+            Err(panic) => {
+                // What the panic left is not to be asked again.
+                self.stream = Box::pin(futures::stream::empty());
+                Poll::Ready(Some(Err(panics::error(panic.as_ref()))))
+            }
+        }
     }
 }
 

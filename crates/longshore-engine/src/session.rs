@@ -15,7 +15,7 @@ use crate::prepared::Prepared;
 use crate::sql::secrets;
 use crate::statement::{Arguments, Parts, prepare};
 use crate::transaction::Block;
-use crate::{Database, Error, Outcome, statement};
+use crate::{Database, Error, Outcome, panics, statement};
 
 /// Executes statements, one after the other.
 pub struct Session {
@@ -74,8 +74,8 @@ impl Session {
     /// changed nothing.
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome, Error> {
         let control = std::mem::take(&mut self.control);
-        let outcome = Box::pin(statement::execute(self.parts(&control), sql)).await;
-        without(outcome, secrets::values(sql))
+        let outcome = Box::pin(panics::caught_in(statement::execute(self.parts(&control), sql))).await;
+        without(outcome, secrets::values(sql)).map(|outcome| outcome.with_notices(control.take_notices()))
     }
 
     /// Parses a query, an INSERT, UPDATE or DELETE with parameters `$1`, `$2`, ... once, to be executed often. One that is
@@ -84,7 +84,7 @@ impl Session {
     /// # Errors
     /// When it is not one of these statements.
     pub fn prepare(&self, sql: &str) -> Result<Prepared, Error> {
-        Prepared::parse(sql, &self.database.catalog)
+        panics::caught(|| Prepared::parse(sql, &self.database.catalog))
     }
 
     /// Executes a prepared statement with these values of its parameters, as [`Session::execute`] does.
@@ -93,7 +93,9 @@ impl Session {
     /// As [`Session::execute`], and when there are not as many values as parameters.
     pub async fn execute_prepared(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
         let control = std::mem::take(&mut self.control);
-        statement::execute_prepared(self.parts(&control), prepared, Arguments::Values(values)).await
+        let arguments = Arguments::Values(values);
+        let outcome = panics::caught_in(statement::execute_prepared(self.parts(&control), prepared, arguments)).await?;
+        Ok(outcome.with_notices(control.take_notices()))
     }
 
     fn parts<'a>(&'a mut self, control: &'a Arc<Control>) -> Parts<'a> {

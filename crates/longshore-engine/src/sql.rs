@@ -1,6 +1,6 @@
 //! SQL text to syntax trees.
 //!
-//! What sqlparser reads, it reads, in PostgreSQL's dialect ([`dialect`]); COPY, EXPORT DATABASE and IMPORT DATABASE
+//! What sqlparser reads, it reads, in PostgreSQL's dialect ([`dialect`], [`precedence`]); COPY, EXPORT DATABASE and IMPORT DATABASE
 //! have a parser of their own ([`copy`]), because their options are ours and an error shall point at the option, and
 //! so have sequences ([`sequence`]), whose options come in any order.
 //! Not here: what a statement means (`statement`).
@@ -11,10 +11,11 @@ mod depth;
 pub(crate) mod dialect;
 mod merge;
 pub(crate) mod names;
-mod numbers;
+pub(crate) mod numbers;
 mod option_list;
 pub(crate) mod options;
 pub(crate) mod overriding;
+mod precedence;
 pub(crate) mod references;
 pub(crate) mod repeated;
 pub(crate) mod secrets;
@@ -22,13 +23,14 @@ pub(crate) mod sequence;
 pub(crate) mod split;
 mod table;
 pub(crate) mod types;
+pub(crate) mod windows;
 
 use sqlparser::ast;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
-use crate::Error;
+use crate::{Error, ErrorKind};
 use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, ImportStatement};
 use dialect::LongshoreDialect;
 use sequence::SequenceStatement;
@@ -62,11 +64,13 @@ pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
 fn parse_tame(sql: &str) -> Result<Parsed, Error> {
     let tokens = Tokenizer::new(&LongshoreDialect, sql).tokenize_with_location();
     let mut tokens = tokens.map_err(|error| syntax(error.into()))?;
+    numbers::refuse_hexadecimal(sql, &tokens)?;
     free_argument_names(&mut tokens);
     table::spell_out(&mut tokens);
     let overriding = overriding::take(&mut tokens);
     depth::check_tokens(&tokens)?;
-    let mut parser = Parser::new(&LongshoreDialect).with_tokens_with_locations(tokens);
+    let mut parser =
+        Parser::new(&LongshoreDialect).with_recursion_limit(depth::NESTING_MAX).with_tokens_with_locations(tokens);
     let mut parsed = parse_one(&mut parser)?;
     match &mut parsed {
         Parsed::Sql(statement) => {
@@ -74,7 +78,6 @@ fn parse_tame(sql: &str) -> Result<Parsed, Error> {
             if let Some(overriding) = overriding {
                 overriding::put(overriding, statement);
             }
-            numbers::widen(statement.as_mut());
         }
         Parsed::CopyFrom(copy) => {
             if let CopySource::Query(query) = &mut copy.source {
@@ -147,14 +150,15 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
 
 /// sqlparser's error as ours, without its prefix.
 pub(crate) fn syntax(error: ParserError) -> Error {
-    Error::syntax(match error {
+    match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
-            format!("syntax error: {}", message.trim_start_matches("sql parser error: "))
+            Error::syntax(format!("syntax error: {}", message.trim_start_matches("sql parser error: ")))
         }
-        ParserError::RecursionLimitExceeded => {
-            "the statement is nested too deeply; split it, for instance with views or WITH".to_owned()
-        }
-    })
+        ParserError::RecursionLimitExceeded => Error::new(
+            ErrorKind::TooComplex,
+            format!("the statement is nested more than {} deep; split it, for instance by WITH", depth::NESTING_MAX),
+        ),
+    }
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ mod transaction;
 mod unload;
 mod view;
 
-pub(crate) use change::{expression, plain_select};
+pub(crate) use change::{expression, name_of, parsed, plain_select, select_of};
 pub(crate) use create::{Key, Role, kind_name};
 
 use std::borrow::Cow;
@@ -87,8 +87,11 @@ pub(crate) async fn execute(parts: Parts<'_>, sql: &str) -> Result<Outcome, Erro
     match &parsed {
         Parsed::Empty => return Ok(Outcome::done("")),
         Parsed::Sql(statement) => {
+            if !transaction::ends_block(statement) {
+                parts.block.refuse_if_failed()?;
+            }
             if let Some(outcome) = transaction::control(parts.block, statement) {
-                return outcome;
+                return outcome.inspect_err(|_| parts.block.fail());
             }
             if let Some(outcome) = prepare::manage(parts.database, parts.prepared, statement) {
                 return outcome.inspect_err(|_| parts.block.fail());
@@ -98,7 +101,8 @@ pub(crate) async fn execute(parts: Parts<'_>, sql: &str) -> Result<Outcome, Erro
                 return execute_prepared(parts, &prepared, Arguments::Expressions(&arguments)).await;
             }
             if let Statement::ShowVariable { variable } = statement.as_ref() {
-                return show::show_setting(parts.database, parts.block, variable);
+                let shown = show::show_setting(parts.database, parts.block, variable);
+                return shown.inspect_err(|_| parts.block.fail());
             }
         }
         _ => {}
@@ -134,6 +138,7 @@ pub(crate) async fn execute_prepared(
         Arguments::Values(values) => (values.len(), Some(Cow::Borrowed(values))),
         Arguments::Expressions(expressions) => (expressions.len(), prepare::values(expressions).map(Cow::Owned)),
     };
+    block.refuse_if_failed()?;
     prepared.check_count(given).inspect_err(|_| block.fail())?;
     let values = values.and_then(|values| prepared.in_declared_types(values));
     let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };

@@ -6,15 +6,20 @@
 //! Not here: the statements that open and end blocks (`statement/transaction.rs`), versions (`longshore-storage`).
 
 mod lookup;
+mod restarts;
+mod rows;
+mod savepoints;
 mod with;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use longshore_storage::{ColumnRange, Isolation, Relation, Savepoint, Snapshot, Time, Transaction, Transactions};
+use longshore_storage::{ColumnRange, Isolation, Relation, Snapshot, Time, Transaction, Transactions};
+use restarts::Restarts;
+use savepoints::Open;
 
 use crate::catalog::Table;
 use crate::session::LastNumbers;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Outcome};
 
 /// How a transaction runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +38,7 @@ pub(crate) struct Work {
     instead: Option<Arc<Table>>,
     /// What sequences gave its session.
     numbers: Arc<LastNumbers>,
+    restarts: Restarts,
     /// Whether the user wants nothing to be changed.
     forbids_changes: bool,
 }
@@ -52,7 +58,8 @@ impl Work {
             transactions.begin(modes.isolation)
         };
         let (start, numbers) = (transaction.view().start(), Arc::clone(numbers));
-        Arc::new(Self { transaction: Mutex::new(Some(transaction)), start, instead: None, numbers, forbids_changes })
+        let (transaction, restarts) = (Mutex::new(Some(transaction)), Restarts::default());
+        Arc::new(Self { transaction, start, instead: None, numbers, restarts, forbids_changes })
     }
 
     /// What sequences gave its session, to be changed: refused where nothing shall be.
@@ -96,15 +103,21 @@ impl Work {
     fn commit(&self) -> Result<(), Error> {
         // Taken out first, so that nobody waits for the validation.
         let transaction = self.lock().take();
-        match transaction {
-            Some(transaction) => Ok(transaction.commit().map(|_| ())?),
+        let committed = match transaction {
+            Some(transaction) => transaction.commit().map(|_| ()).map_err(Error::from),
             None => Err(Error::internal("the transaction has ended")),
+        };
+        match committed {
+            Ok(()) => self.restarts.keep(),
+            Err(_) => self.restarts.undo(0),
         }
+        committed
     }
 
     fn rollback(&self) {
         let transaction = self.lock().take();
         drop(transaction);
+        self.restarts.undo(0);
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Transaction>> {
@@ -138,27 +151,6 @@ enum State {
     Open(Open),
     /// A statement has failed, or was given up.
     Failed(Open),
-}
-
-struct Open {
-    modes: Modes,
-    /// Begun by the first statement.
-    work: Option<Arc<Work>>,
-    /// The oldest first.
-    marks: Vec<Mark>,
-}
-
-/// A named savepoint.
-struct Mark {
-    name: String,
-    /// `None` when it was set before the first statement.
-    at: Option<Savepoint>,
-}
-
-impl Open {
-    fn new(modes: Modes) -> Self {
-        Self { modes, work: None, marks: Vec::new() }
-    }
 }
 
 impl Block {
@@ -195,11 +187,12 @@ impl Block {
     ///
     /// # Errors
     /// The statement's, that of the commit, or that the block does not take the statement.
-    pub(crate) async fn run<R>(
+    pub(crate) async fn run(
         &mut self,
         nature: Nature,
-        statement: impl AsyncFnOnce(&Arc<Work>) -> Result<R, Error>,
-    ) -> Result<R, Error> {
+        statement: impl AsyncFnOnce(&Arc<Work>) -> Result<Outcome, Error>,
+    ) -> Result<Outcome, Error> {
+        self.notice_failed_rows();
         let mut open = match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => {
                 check_access(nature, self.defaults)?;
@@ -230,17 +223,32 @@ impl Block {
                 ),
             ));
         }
-        let (transactions, numbers) = (&self.transactions, &self.numbers);
-        let begin = || Work::begin(transactions, open.modes, numbers, open.modes.read_only);
-        let work = open.work.get_or_insert_with(begin);
-        let work = Arc::clone(work);
+        let work = open.work(&self.transactions, &self.numbers)?;
+        let rows_to_come = open.rows_to_come();
         // A statement that is given up half-way leaves the block as one that fails does.
         self.state = State::Failed(open);
         let done = statement(&work).await?;
         if let State::Failed(open) = std::mem::replace(&mut self.state, State::Idle) {
             self.state = State::Open(open);
         }
-        Ok(done)
+        Ok(rows_to_come.watch(done))
+    }
+
+    /// Refuses every statement but those that end a block which has failed.
+    ///
+    /// # Errors
+    /// When the open block has failed.
+    pub(crate) fn refuse_if_failed(&mut self) -> Result<(), Error> {
+        self.notice_failed_rows();
+        if matches!(self.state, State::Failed(_)) { Err(aborted()) } else { Ok(()) }
+    }
+
+    /// Takes note of a query whose rows failed while they were read: the block has failed then, as if the query had failed
+    /// before.
+    fn notice_failed_rows(&mut self) {
+        if matches!(&self.state, State::Open(open) if open.has_failed_rows()) {
+            self.fail();
+        }
     }
 
     /// Notes that the text of a statement could not be read.
@@ -256,6 +264,7 @@ impl Block {
     /// # Errors
     /// When the open one has failed.
     pub(crate) fn begin(&mut self, modes: Modes) -> Result<bool, Error> {
+        self.notice_failed_rows();
         match self.state {
             State::Idle => {
                 self.state = State::Open(Open::new(modes));
@@ -271,10 +280,11 @@ impl Block {
     /// # Errors
     /// When it has failed, or a statement was run in it.
     pub(crate) fn set_modes(&mut self, modes: Modes) -> Result<bool, Error> {
+        self.notice_failed_rows();
         match &mut self.state {
             State::Idle => Ok(false),
             State::Failed(_) => Err(aborted()),
-            State::Open(open) if open.work.is_some() && open.modes != modes => {
+            State::Open(open) if open.has_begun() && open.modes != modes => {
                 self.fail();
                 Err(Error::new(
                     ErrorKind::ActiveTransaction,
@@ -293,12 +303,13 @@ impl Block {
     /// # Errors
     /// A conflict with another transaction; then the block is ended all the same, and nothing was kept.
     pub(crate) fn commit(&mut self, chain: bool) -> Result<Ended, Error> {
+        self.notice_failed_rows();
         let (open, ended) = match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => return Ok(Ended::NoBlock),
             State::Open(open) => (open, Ended::Committed),
             State::Failed(open) => (open, Ended::RolledBack),
         };
-        if let Some(work) = &open.work {
+        if let Some(work) = open.begun() {
             match ended {
                 Ended::Committed => work.commit()?,
                 _ => work.rollback(),
@@ -313,7 +324,7 @@ impl Block {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => Ended::NoBlock,
             State::Open(open) | State::Failed(open) => {
-                if let Some(work) = &open.work {
+                if let Some(work) = open.begun() {
                     work.rollback();
                 }
                 self.chain(&open, chain);
@@ -328,74 +339,8 @@ impl Block {
         }
     }
 
-    /// Sets a savepoint.
-    ///
-    /// # Errors
-    /// When no block is open, or it has failed.
-    pub(crate) fn savepoint(&mut self, name: String) -> Result<(), Error> {
-        let open = self.open("SAVEPOINT")?;
-        let at = match &open.work {
-            Some(work) => Some(work.with(|transaction| Ok(transaction.savepoint()))?),
-            None => None,
-        };
-        open.marks.push(Mark { name, at });
-        Ok(())
-    }
-
-    /// Forgets a savepoint and those behind it, and keeps what was done since.
-    ///
-    /// # Errors
-    /// When there is none of this name.
-    pub(crate) fn release(&mut self, name: &str) -> Result<(), Error> {
-        let open = self.open("RELEASE SAVEPOINT")?;
-        match position(&open.marks, name) {
-            Ok(at) => {
-                open.marks.truncate(at);
-                Ok(())
-            }
-            Err(error) => {
-                self.fail();
-                Err(error)
-            }
-        }
-    }
-
-    /// Undoes what was done since a savepoint, which stays; a block that has failed since can go on.
-    ///
-    /// # Errors
-    /// When there is none of this name.
-    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<(), Error> {
-        let (State::Open(open) | State::Failed(open)) = &mut self.state else {
-            return Err(no_block("ROLLBACK TO SAVEPOINT"));
-        };
-        let at = match position(&open.marks, name) {
-            Ok(at) => at,
-            Err(error) => {
-                self.fail();
-                return Err(error);
-            }
-        };
-        open.marks.truncate(at + 1);
-        match (&open.work, &open.marks[at].at) {
-            (Some(work), Some(savepoint)) => work.with(|transaction| {
-                transaction.rollback_to(*savepoint);
-                Ok(())
-            })?,
-            (Some(work), None) => {
-                // It was set before the transaction had done anything, so that it may begin anew.
-                work.rollback();
-                open.work = None;
-            }
-            (None, _) => {}
-        }
-        self.state = match std::mem::replace(&mut self.state, State::Idle) {
-            State::Failed(open) => State::Open(open),
-            other => other,
-        };
-        Ok(())
-    }
-
     fn open(&mut self, statement: &str) -> Result<&mut Open, Error> {
+        self.notice_failed_rows();
         match &mut self.state {
             State::Idle => Err(no_block(statement)),
             State::Failed(_) => Err(aborted()),
@@ -421,13 +366,6 @@ fn check_access(nature: Nature, modes: Modes) -> Result<(), Error> {
         ));
     }
     Ok(())
-}
-
-fn position(marks: &[Mark], name: &str) -> Result<usize, Error> {
-    // The latest of equal names counts.
-    marks.iter().rposition(|mark| mark.name == name).ok_or_else(|| {
-        Error::new(ErrorKind::NoSavepoint, format!("savepoint {name} does not exist in this transaction"))
-    })
 }
 
 fn aborted() -> Error {

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::DataType;
@@ -18,6 +18,9 @@ const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
 
 /// The directory of the file that runs: shell commands are run without a connection.
 static DIRECTORY: Mutex<PathBuf> = Mutex::new(PathBuf::new());
+
+/// Held by the test whose files run: there is one directory at a time.
+static RUNNING: Mutex<()> = Mutex::new(());
 
 /// A session on the database of a file, which has a directory of its own.
 struct Connection {
@@ -133,8 +136,23 @@ fn files_below(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
+/// What queries answer: by all rules of the optimizer, and by those alone without which there is no plan.
+const QUERIES: [&str; 8] =
+    ["aggregates", "joins", "prepared", "set_operations", "subqueries", "views", "windows", "with"];
+
 #[test]
 fn all_files() {
+    run_files(&Config { threads: 2, ..Config::default() }, |_| true);
+}
+
+#[test]
+fn queries_without_the_optimizer() {
+    let is_one = |path: &Path| path.components().any(|part| QUERIES.iter().any(|area| part.as_os_str() == *area));
+    run_files(&Config { threads: 2, optimizer: false, ..Config::default() }, is_one);
+}
+
+fn run_files(config: &Config, is_wanted: impl Fn(&Path) -> bool) {
+    let _one = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let root = PathBuf::from(format!("{TESTS}/sql"));
     let mut files = Vec::new();
     files_below(&root, &mut files);
@@ -143,12 +161,12 @@ fn all_files() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime starts");
     let mut failures = Vec::new();
-    for file in files.iter().filter(|file| file.display().to_string().contains(&wanted)) {
+    let is_wanted = |file: &&PathBuf| file.display().to_string().contains(&wanted) && is_wanted(file);
+    for file in files.iter().filter(is_wanted) {
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         let path = directory.path().to_owned();
         DIRECTORY.lock().expect("no test panics with the lock").clone_from(&path);
-        let config = Config { threads: 2, ..Config::default() };
-        let database = Database::open(config).expect("a database opens");
+        let database = Database::open(config.clone()).expect("a database opens");
         let mut runner = Runner::new(|| async { Ok(Connection::open(&database, &path)) });
         if let Err(error) = runtime.block_on(runner.run_file_async(file)) {
             failures.push(format!("{error}"));

@@ -136,11 +136,9 @@ async fn a_pipe_is_not_waited_for_twice() {
     let writer = feed(&path, b"a,b\n1,x\n".to_vec());
     let mut session = session(None);
     let sql = format!("SELECT * FROM '{}'", path.display());
-    let error = tokio::time::timeout(Duration::from_secs(20), refused(&mut session, &sql)).await;
-    let error = error.expect("an answer").to_string();
-    assert!(error.contains("once") && error.contains("CREATE TABLE"), "{error}");
-    // Whether the writer came so far is not known.
-    drop(writer);
+    let rows = tokio::time::timeout(Duration::from_secs(20), done(&mut session, &sql)).await;
+    assert_eq!(rows.expect("an answer"), "1,x\n");
+    writer.join().expect("the writer ends").expect("all is written");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -310,7 +308,6 @@ async fn memory_that_runs_out_ends_the_statement_and_nothing_else() {
         format!("CREATE TABLE u AS FROM '{root}/f.json'"),
         format!("CREATE TABLE u AS FROM '{root}/f.csv.gz'"),
         format!("SELECT b FROM read_csv('{root}/f.csv', table => t) ORDER BY b DESC"),
-        format!("SELECT b, count(*) FROM '{root}/f.csv' AS f (a, b) GROUP BY b"),
     ] {
         let error = refused(&mut session, &sql).await;
         assert_eq!(error.kind(), ErrorKind::Memory, "{sql}: {error}");

@@ -247,6 +247,23 @@ impl Sequence {
         Ok(())
     }
 
+    /// Lets it begin anew; gives the last number and whether it was taken, so that this can be undone.
+    pub(crate) fn restart(&self) -> (i64, bool) {
+        let mut state = self.state();
+        let before = (state.last, state.is_called);
+        (state.last, state.is_called) = (state.definition.start, false);
+        before
+    }
+
+    /// Lets it go on behind the last number before it began anew, unless it has come further since.
+    pub(crate) fn undo_restart(&self, before: (i64, bool)) {
+        let mut state = self.state();
+        let is_behind = if state.definition.increment > 0 { state.last < before.0 } else { state.last > before.0 };
+        if is_behind || (state.last == before.0 && !state.is_called) {
+            (state.last, state.is_called) = before;
+        }
+    }
+
     /// CREATE SEQUENCE, as SQL. Whose it is, is not said.
     pub(crate) fn create_sql(&self) -> String {
         let options = self.definition().options(ColumnType::BigInt);

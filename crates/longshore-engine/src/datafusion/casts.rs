@@ -1,36 +1,37 @@
 //! Casts that mean what they mean in PostgreSQL where `DataFusion`'s would give something else without a word.
 //!
 //! Text becomes BYTEA by PostgreSQL's two notations (`\x00ff`, and bytes with octal escapes) instead of byte by byte,
-//! and BYTEA becomes text as `\x00ff`; a decimal is rounded to an integer instead of cut off. This holds for CAST,
+//! and BYTEA becomes text as `\x00ff`; numbers become numbers of other types as [`numeric`] says. This holds for CAST,
 //! `::` and INSERT; a comparison of BYTEA with a text still takes the text byte by byte, unless it is cast.
+
+pub(super) mod numeric;
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, StringViewBuilder};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, exec_err, internal_err};
-use datafusion::functions::math::round;
+use datafusion::common::{DFSchema, Result, ScalarValue, exec_err, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{
-    Cast, ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    Cast, ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
 
-/// Puts functions before casts that need them.
+/// Puts functions before casts that need them, or in their place.
 #[derive(Debug)]
 pub(super) struct PostgresCasts {
     decode: Arc<ScalarUDF>,
     encode: Arc<ScalarUDF>,
-    round: Arc<ScalarUDF>,
 }
 
 impl PostgresCasts {
     pub(super) fn new() -> Self {
         let bytes = |direction| Arc::new(ScalarUDF::new_from_impl(ByteText::new(direction)));
-        Self { decode: bytes(Direction::Decode), encode: bytes(Direction::Encode), round: round() }
+        Self { decode: bytes(Direction::Decode), encode: bytes(Direction::Encode) }
     }
 
     /// What is to be done before a value of the type `from` is cast to the type `to`.
@@ -39,8 +40,6 @@ impl PostgresCasts {
             Some(&self.decode)
         } else if from.is_binary() && to.is_string() {
             Some(&self.encode)
-        } else if from.is_decimal() && to.is_integer() {
-            Some(&self.round)
         } else {
             None
         }
@@ -57,11 +56,84 @@ impl FunctionRewrite for PostgresCasts {
             return Ok(Transformed::no(expr));
         };
         let from = inner.get_type(schema)?;
+        if numeric::is_ours(&from, field.data_type()) {
+            return Ok(Transformed::yes(number(*inner, field.data_type())));
+        }
         let Some(function) = self.before(&from, field.data_type()) else {
             return Ok(Transformed::no(Expr::Cast(Cast { expr: inner, field })));
         };
         let prepared = ScalarFunction::new_udf(Arc::clone(function), vec![*inner]);
         Ok(Transformed::yes(Expr::Cast(Cast { expr: Box::new(Expr::ScalarFunction(prepared)), field })))
+    }
+}
+
+/// `expr` in the type `to`, where both are types of numbers.
+pub(super) fn cast_number(expr: Expr, to: &DataType, schema: &DFSchema) -> Result<Expr> {
+    let from = expr.get_type(schema)?;
+    if numeric::is_ours(&from, to) && !matches!(expr, Expr::ScalarSubquery(_)) {
+        return Ok(number(expr, to));
+    }
+    expr.cast_to(to, schema)
+}
+
+/// A conversion between two types of numbers that is ours; of a literal, what it gives.
+fn number(expr: Expr, to: &DataType) -> Expr {
+    if let Expr::Literal(value, None) = &expr
+        && let Ok(array) = value.to_array().and_then(|array| numeric::convert(&array, to))
+        && let Ok(value) = ScalarValue::try_from_array(&array, 0)
+    {
+        return Expr::Literal(value, None);
+    }
+    let function = Arc::new(ScalarUDF::new_from_impl(NumberCast::new(to.clone())));
+    Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]))
+}
+
+/// A number in another type.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct NumberCast {
+    to: DataType,
+    name: String,
+    signature: Signature,
+}
+
+impl NumberCast {
+    fn new(to: DataType) -> Self {
+        let name = format!("number_as_{to}");
+        Self { to, name, signature: Signature::any(1, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for NumberCast {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        Ok(self.to.clone())
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        Ok(Arc::new(Field::new(&self.name, self.to.clone(), nullable)))
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match args.args.as_slice() {
+            [ColumnarValue::Array(array)] => Ok(ColumnarValue::Array(numeric::convert(array, &self.to)?)),
+            [ColumnarValue::Scalar(value)] => {
+                let array = numeric::convert(&value.to_array()?, &self.to)?;
+                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
+            }
+            _ => internal_err!("{} takes one argument", self.name),
+        }
     }
 }
 
@@ -129,7 +201,7 @@ impl ScalarUDFImpl for ByteText {
             [ColumnarValue::Array(array)] => Ok(ColumnarValue::Array(self.convert(array)?)),
             [ColumnarValue::Scalar(value)] => {
                 let array = self.convert(&value.to_array()?)?;
-                Ok(ColumnarValue::Scalar(datafusion::common::ScalarValue::try_from_array(&array, 0)?))
+                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
             }
             _ => internal_err!("{} takes one argument", self.name()),
         }

@@ -1,6 +1,7 @@
 //! The rows that UPDATE or DELETE changes: found by a query, with the new values of their columns.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
@@ -86,6 +87,18 @@ impl FoundRows {
         ids.map(|id| RowId(*id)).collect()
     }
 
+    /// The same rows under other numbers.
+    pub(crate) fn renumbered(mut self, number: impl Fn(RowId) -> RowId) -> Result<Self, Error> {
+        for batch in &mut self.batches {
+            let numbers = batch.column(0).as_primitive::<UInt64Type>().values();
+            let numbers: UInt64Array = numbers.iter().map(|of| number(RowId(*of)).0).collect::<Vec<_>>().into();
+            let mut columns = batch.columns().to_vec();
+            columns[0] = Arc::new(numbers);
+            *batch = RecordBatch::try_new(batch.schema(), columns).map_err(|error| ours(error.into()))?;
+        }
+        Ok(self)
+    }
+
     /// Refuses the rows, as they will be, if one of them violates a check; `snapshot` has them as they are.
     pub(crate) fn check(&self, checks: &Checks, snapshot: &Snapshot) -> Result<(), Error> {
         for batch in &self.batches {
@@ -114,18 +127,13 @@ impl FoundRows {
         self.columns.iter().position(|found| *found == column).map(|place| place + 1)
     }
 
-    /// Gives each row once, with its new values.
-    pub(crate) fn each(
-        &self,
-        mut act: impl FnMut(RowId, Vec<Datum<'_>>) -> Result<(), TransactionError>,
-    ) -> Result<(), TransactionError> {
-        for batch in &self.batches {
-            for (at, id) in batch.column(0).as_primitive::<UInt64Type>().values().iter().enumerate() {
-                let values = batch.columns()[1..].iter().zip(&self.types);
-                act(RowId(*id), values.map(|(array, column_type)| datum(array, *column_type, at)).collect())?;
-            }
-        }
-        Ok(())
+    /// The rows in their order, at most `rows_max` at a time.
+    pub(crate) fn parts(&self, rows_max: usize) -> impl Iterator<Item = FoundPart<'_>> {
+        let parts = self.batches.iter().flat_map(move |batch| {
+            let rows = batch.num_rows();
+            (0..rows).step_by(rows_max).map(move |first| (batch, first..rows.min(first + rows_max)))
+        });
+        parts.map(|(batch, rows)| FoundPart { batch, types: &self.types, rows })
     }
 
     /// The new values, in the order of [`FoundRows::row_ids`].
@@ -151,6 +159,28 @@ impl FoundRows {
             }
         }
         Ok(tables)
+    }
+}
+
+/// Some of the rows that were found.
+pub(crate) struct FoundPart<'a> {
+    batch: &'a RecordBatch,
+    types: &'a [ColumnType],
+    rows: Range<usize>,
+}
+
+impl FoundPart<'_> {
+    /// Gives each row once, with its new values.
+    pub(crate) fn each(
+        self,
+        mut act: impl FnMut(RowId, Vec<Datum<'_>>) -> Result<(), TransactionError>,
+    ) -> Result<(), TransactionError> {
+        let ids = self.batch.column(0).as_primitive::<UInt64Type>().values();
+        for at in self.rows {
+            let values = self.batch.columns()[1..].iter().zip(self.types);
+            act(RowId(ids[at]), values.map(|(array, column_type)| datum(array, *column_type, at)).collect())?;
+        }
+        Ok(())
     }
 }
 

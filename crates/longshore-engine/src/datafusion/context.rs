@@ -5,15 +5,24 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::common::config::Dialect;
 use datafusion::execution::FunctionRegistry;
+use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
-use datafusion::logical_expr::AggregateUDF;
+use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionConfig;
 use longshore_storage::Memory;
 
 use super::casts::PostgresCasts;
 use super::checked::{CheckedArithmetic, CheckedSum};
+use super::literals::Literals;
 use super::memory::SharedPool;
+use super::operators::PostgresOperators;
+use super::optimizer::{logical_rules, physical_rules};
+use super::shared::Physical;
+use super::sizes;
+use super::spill::NamelessFiles;
+use super::to_char::ToChar;
 use crate::Config;
 
 /// The one catalog that there is.
@@ -23,38 +32,64 @@ pub(super) const SCHEMA: &str = "public";
 /// Rows of a batch that operators hand to each other.
 pub(super) const BATCH_ROWS: usize = 8192;
 
+/// The least that they are where memory is limited.
+const BATCH_ROWS_MIN: usize = 1024;
+/// Bytes of a thread's share of a memory limit for each row of a batch.
+const BYTES_PER_BATCH_ROW: usize = 64 << 10;
+
 /// The state that every statement starts from; it knows no tables yet.
 pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
     let mut session = SessionConfig::new()
         .with_target_partitions(config.threads)
-        .with_batch_size(BATCH_ROWS)
+        .with_batch_size(batch_rows(config))
         .with_information_schema(true)
         .with_default_catalog_and_schema(CATALOG, SCHEMA)
         .with_create_default_catalog_and_schema(false);
+    if let Some(limit) = config.memory_limit {
+        // What a sort keeps for the merge by which it spills.
+        let kept = (limit / config.threads / 32).min(session.options().execution.sort_spill_reservation_bytes);
+        session.options_mut().execution.sort_spill_reservation_bytes = kept;
+    }
     let parser = &mut session.options_mut().sql_parser;
     parser.dialect = Dialect::PostgreSQL;
     // Decimal literals are exact, as in PostgreSQL: 0.1 + 0.2 is 0.3.
     parser.parse_float_as_decimal = true;
+    // The order of a query in FROM counts for a LIMIT above it, and for whatever goes through rows one by one.
+    parser.enable_subquery_sort_elimination = false;
     let mut state = SessionStateBuilder::new()
         .with_config(session)
         .with_runtime_env(runtime(config, memory))
         .with_default_features()
+        .with_optimizer_rules(logical_rules(config.optimizer))
+        .with_physical_optimizer_rules(physical_rules(config.optimizer))
+        .with_query_planner(Arc::new(Physical))
         .build();
+    let functions = [ScalarUDF::new_from_impl(ToChar::new())];
+    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 3] =
+        [Arc::new(PostgresOperators), Arc::new(CheckedArithmetic::new()), Arc::new(PostgresCasts::new())];
     let checked: Result<()> = state
-        .register_function_rewrite(Arc::new(CheckedArithmetic::new()))
-        .and_then(|()| state.register_function_rewrite(Arc::new(PostgresCasts::new())))
+        .register_expr_planner(Arc::new(Literals))
+        .and_then(|()| rewrites.into_iter().try_for_each(|rewrite| state.register_function_rewrite(rewrite)))
+        .and_then(|()| {
+            functions.into_iter().try_for_each(|function| state.register_udf(Arc::new(function)).map(|_| ()))
+        })
         .and_then(|()| state.register_udaf(Arc::new(AggregateUDF::new_from_impl(CheckedSum::new()))).map(|_| ()));
-    checked.expect("the state of a session takes functions");
+    checked.and_then(|()| sizes::bound(&mut state)).expect("the state of a session takes functions");
     state
 }
 
+/// Rows of a batch. A merge has a few batches of every run in memory, so that small ones let it merge more runs at once.
+fn batch_rows(config: &Config) -> usize {
+    let Some(limit) = config.memory_limit else { return BATCH_ROWS };
+    let rows = limit / config.threads / BYTES_PER_BATCH_ROW;
+    rows.next_power_of_two().clamp(BATCH_ROWS_MIN, BATCH_ROWS)
+}
+
 fn runtime(config: &Config, memory: &Arc<Memory>) -> Arc<RuntimeEnv> {
-    let Some(limit) = config.memory_limit else {
-        return Arc::new(RuntimeEnv::default());
-    };
-    let pool = SharedPool::new(Arc::clone(memory), limit);
-    RuntimeEnvBuilder::new()
-        .with_memory_pool(Arc::new(pool))
-        .build_arc()
-        .expect("a runtime with default caches and temporary folders is always to be had")
+    let disk = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(NamelessFiles::new()));
+    let mut runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(disk);
+    if let Some(limit) = config.memory_limit {
+        runtime = runtime.with_memory_pool(Arc::new(SharedPool::new(Arc::clone(memory), limit, config.heap_bytes)));
+    }
+    runtime.build_arc().expect("a runtime with default caches and temporary folders is always to be had")
 }

@@ -1,13 +1,16 @@
 //! `DataFusion`'s errors as ours, and ours through `DataFusion`.
 
+use std::sync::Arc;
+
 use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use longshore_load::LoadError;
 use longshore_storage::{ColumnType, OutOfMemory};
+use tokio::task::JoinError;
 
 use super::context::{CATALOG, SCHEMA};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, panics};
 
 /// An error of ours on its way through `DataFusion`; [`ours`] takes it out again.
 pub(super) fn external(error: impl Into<Error>) -> DataFusionError {
@@ -43,6 +46,9 @@ pub(super) fn ours(error: DataFusionError) -> Error {
     if let Some(memory) = out_of_memory(root) {
         return memory.clone().into();
     }
+    if let Some(panic) = panic_of_task(root) {
+        return panics::of_text(&panic.to_string());
+    }
     let message = message(root);
     let kind = match root {
         DataFusionError::SQL(..) => ErrorKind::Syntax,
@@ -59,6 +65,8 @@ pub(super) fn ours(error: DataFusionError) -> Error {
         DataFusionError::ArrowError(error, _) if matches!(**error, ArrowError::DivideByZero) => {
             ErrorKind::DivisionByZero
         }
+        DataFusionError::ArrowError(error, _) if is_overflow(error) => ErrorKind::OutOfRange,
+        DataFusionError::Execution(text) if text.to_ascii_lowercase().contains("overflow") => ErrorKind::OutOfRange,
         DataFusionError::ParquetError(_) => ErrorKind::Damaged,
         DataFusionError::ArrowError(..) | DataFusionError::Execution(_) => ErrorKind::Data,
         DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => ErrorKind::Io,
@@ -76,7 +84,9 @@ fn of_cast(text: &str) -> Option<Error> {
         let wanted = in_sql(arrow.strip_suffix(" type")?)?;
         return Some(Error::new(ErrorKind::InvalidText, format!("invalid input syntax for type {wanted}: {value}")));
     }
-    let (value, arrow) = text.strip_prefix("Can't cast value ")?.rsplit_once(" to type ")?;
+    let of_number = text.strip_prefix("Can't cast value ").and_then(|rest| rest.rsplit_once(" to type "));
+    let of_decimal = || text.strip_prefix("value of ").and_then(|rest| rest.rsplit_once(" is out of range "));
+    let (value, arrow) = of_number.or_else(of_decimal)?;
     Some(Error::new(ErrorKind::OutOfRange, format!("{value} is out of range for type {}", in_sql(arrow)?)))
 }
 
@@ -86,9 +96,34 @@ fn out_of_memory<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a
     causes.find_map(|error| error.downcast_ref())
 }
 
+/// The panic of a task that an operator started, where that is what `error` comes from.
+fn panic_of_task<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a JoinError> {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    let of_task = |error: &'a (dyn std::error::Error + 'static)| {
+        // An exchange tells all who wait for its rows.
+        error.downcast_ref::<JoinError>().or_else(|| error.downcast_ref::<Arc<JoinError>>().map(Arc::as_ref))
+    };
+    causes.find_map(of_task).filter(|error| error.is_panic())
+}
+
 /// Whether an error of Arrow is about the file that was read, and not about values.
 fn is_of_file(error: &ArrowError) -> bool {
     matches!(error, ArrowError::IpcError(_) | ArrowError::ParquetError(_) | ArrowError::IoError(..))
+}
+
+/// Whether an error of Arrow is about a number that does not fit.
+fn is_overflow(error: &ArrowError) -> bool {
+    match error {
+        ArrowError::ArithmeticOverflow(_) => true,
+        ArrowError::ComputeError(text) => text.to_ascii_lowercase().contains("overflow"),
+        ArrowError::InvalidArgumentError(text) | ArrowError::CastError(text) => {
+            text.contains("too large to store in a Decimal")
+                || text.contains("too small to store in a Decimal")
+                || text.contains(" is out of range ")
+                || text.contains("Overflowing on")
+        }
+        _ => false,
+    }
 }
 
 /// The text of an error without its kind in front, and with names as the user wrote them.

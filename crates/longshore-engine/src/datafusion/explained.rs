@@ -1,16 +1,38 @@
-//! What EXPLAIN says, without the line break behind each plan, which tables show as an empty line.
+//! What EXPLAIN says, without the line break behind each plan, which tables show as an empty line. It tells how many rows there
+//! are, so it reads all of them.
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::DataType;
 use futures::StreamExt;
+use longshore_load::Control;
+use sqlparser::ast::Statement;
 
+use super::Queries;
 use super::errors::ours;
+use crate::transaction::Work;
 use crate::{Error, RowStream};
 
+impl Queries {
+    /// What EXPLAIN says.
+    pub(crate) async fn explain(
+        &self,
+        statement: Statement,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Result<RowStream, Error> {
+        let planner = self.planner(work, control);
+        let names = Arc::clone(&planner.names);
+        let rows = self.run_query(planner, statement, None, control).await?;
+        // A plan tells how many rows there are, and depends on what is in them.
+        names.log_everything();
+        Ok(trimmed(rows))
+    }
+}
+
 /// The same rows without line breaks at the end of texts.
-pub(super) fn trimmed(rows: RowStream) -> RowStream {
+fn trimmed(rows: RowStream) -> RowStream {
     let schema = Arc::clone(rows.schema());
     RowStream::new(schema, rows.map(|batch| trimmed_batch(&batch?)))
 }

@@ -9,6 +9,7 @@ mod detect;
 mod explain;
 mod files;
 mod infer;
+mod notices;
 mod options;
 mod paste;
 mod prune;
@@ -25,6 +26,7 @@ use datafusion::common::{Result, TableReference};
 use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
+use longshore_format::sniff::Sniffed;
 use longshore_load::{Control, OnError, RejectLimit, TextOptions, Tuning};
 use longshore_source::{FoundFile, StoreOptions};
 use longshore_storage::{Column, Memory, Schema};
@@ -32,15 +34,15 @@ use sqlparser::ast::{ObjectName, ObjectNamePart, TableAlias, TableFactor};
 
 use super::columnar::Columnar;
 use super::errors::external;
-use crate::Error;
 use crate::catalog::Catalog;
 use crate::sql::{names, types};
+use crate::{Error, ErrorKind};
 pub(crate) use explain::{of_inputs as named_by_inputs, of_load as explain_load};
 pub(crate) use files::{Filling, check_not_read, find_files, kind_of};
 pub(crate) use infer::{Finder, FoundText};
+pub(crate) use notices::{tell as tell_found, tell_repairs};
 use options::ReadCsv;
 pub(super) use source::TextSource;
-use text::is_read_again;
 pub(crate) use text::{TextInput, TextTable, Texts, Wanted};
 
 /// Plans files in FROM.
@@ -238,6 +240,11 @@ impl Files {
 
     /// What the text is that `request` describes, which is read for it.
     fn find(&self, request: &ReadCsv) -> Result<FoundText, Error> {
+        self.find_or_tell(request, &mut None)
+    }
+
+    /// The same; where it cannot be read by what was found of its dialect, that goes to `told`.
+    fn find_or_tell(&self, request: &ReadCsv, told: &mut Option<Sniffed>) -> Result<FoundText, Error> {
         let finder = Finder {
             options: request.options(),
             types: &request.options().types,
@@ -246,26 +253,23 @@ impl Files {
             control: &self.control,
             rejects: self.rejects.as_ref(),
         };
-        finder.find(Texts::Files(request.files.clone()))
+        finder.find_or_tell(Texts::Files(request.files.clone()), told)
     }
 
     /// The text that `request` describes, whose columns are found out.
     fn found(&self, request: &ReadCsv) -> Result<TextTable, Error> {
-        if let Some(file) = request.files.iter().find(|file| !is_read_again(file)) {
-            let name = crate::sql::names::literal(&file.location.as_written());
-            return Err(Error::invalid(format!(
-                "{}: it can be read only once, and finding out its columns reads it; give them, as in read_csv({name}, \
-                 columns => {{'a': 'INTEGER'}}), or load it with CREATE TABLE t AS FROM {name}",
-                file.location
-            )));
-        }
         let FoundText { inputs, schema, options, .. } = self.find(request)?;
         self.table(request, inputs, schema, options)
     }
 
     /// What is found out of the text that `request` describes, and why.
     fn sniffed(&self, request: &ReadCsv) -> Result<Arc<dyn TableProvider>, Error> {
-        let batch = report::report(&self.find(request)?, request)?;
+        let mut told = None;
+        let batch = match (self.find_or_tell(request, &mut told), told) {
+            (Ok(found), _) => report::report(&found, request)?,
+            (Err(error), Some(sniffed)) if error.kind() == ErrorKind::Data => report::unread(&sniffed, &error)?,
+            (Err(error), _) => return Err(error),
+        };
         let table = MemTable::try_new(batch.schema(), vec![vec![batch]]).map_err(crate::datafusion::errors::ours)?;
         Ok(Arc::new(table))
     }

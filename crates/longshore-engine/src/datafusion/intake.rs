@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use longshore_storage::{
     ARENA_BLOCK_BYTES, AppendError, Arena, CHUNK_ROWS_MAX, HEAP_BYTES_MAX, PartitionBuffer, Relation,
 };
 
+use super::casts::numeric;
 use super::errors::ours;
 use super::rules::Checks;
 use crate::{Error, ErrorKind};
@@ -113,13 +113,11 @@ fn long_text_bytes(batch: &RecordBatch) -> usize {
 
 /// The rows of `batch` in the types of `target`. What does not fit is an error, never NULL.
 pub(super) fn convert(batch: &RecordBatch, target: &SchemaRef) -> Result<RecordBatch, Error> {
-    let options = CastOptions { safe: false, ..CastOptions::default() };
     let columns = batch.columns().iter().zip(target.fields()).map(|(array, field)| {
         if array.data_type() == field.data_type() {
             return Ok(Arc::clone(array));
         }
-        let cast = cast_with_options(array, field.data_type(), &options);
-        cast.map_err(|error| ours(error.into()))
+        numeric::convert(array, field.data_type()).map_err(ours)
     });
     let columns = columns.collect::<Result<Vec<ArrayRef>, Error>>()?;
     // NOT NULL is checked when the rows are taken in, with a message that names the column.

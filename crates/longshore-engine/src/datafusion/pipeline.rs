@@ -6,10 +6,12 @@
 //! `COPY ... FROM (SELECT ...)` and `COPY ... WHERE` keep the order of the file and stay parallel; any other plan brings
 //! its rows through one stream (`insert`). Not here: planning (`plan`).
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result as Outcome;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::physical_plan::FileScanConfig;
@@ -24,7 +26,7 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
 use futures::StreamExt;
 use longshore_load::{Control, RejectSummary, SpanRows, TextScan};
-use longshore_storage::{Append, MergeKind, Merged, OnConflict, PartitionBuffer, Relation};
+use longshore_storage::{Append, MergeKind, Merged, OnConflict, PartitionBuffer, Relation, TransactionError};
 use tokio::runtime::Handle;
 
 use super::Appended;
@@ -32,8 +34,8 @@ use super::errors::ours;
 use super::in_situ::TextSource;
 use super::intake::Intake;
 use super::rules::Checks;
-use crate::Error;
 use crate::transaction::Work;
+use crate::{Error, panics};
 
 /// A plan that makes each row of one record.
 pub(super) struct Pipeline {
@@ -60,13 +62,20 @@ pub(super) struct Target<'a> {
 impl Pipeline {
     /// `plan` as a pipeline over a file, if it is one.
     pub(super) fn new(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
-        let mut stages = Vec::new();
+        let pipeline = Self::with_limits(plan, Vec::new())?;
+        let is_limited = |node: &Arc<dyn ExecutionPlan>| node.fetch().is_some();
+        (!is_limited(&pipeline.files) && !pipeline.stages.iter().any(is_limited)).then_some(pipeline)
+    }
+
+    /// The same behind the projections `stages`, where limits of parts do not matter: whoever runs it takes no more of all
+    /// parts than one may have.
+    pub(super) fn with_limits(plan: &Arc<dyn ExecutionPlan>, mut stages: Vec<Arc<dyn ExecutionPlan>>) -> Option<Self> {
         let mut node = Arc::clone(plan);
         loop {
             if let Some(files) = node.downcast_ref::<DataSourceExec>() {
                 let source = files.data_source();
                 let is_file = source.is::<TextSource>() || source.is::<FileScanConfig>();
-                return (is_file && source.fetch().is_none()).then_some(Self { stages, files: node });
+                return is_file.then_some(Self { stages, files: node });
             }
             if is_stage(node.as_ref()) {
                 stages.push(Arc::clone(&node));
@@ -96,7 +105,7 @@ impl Pipeline {
     ) -> Result<Appended, Error> {
         let text = self.text();
         // Rows left out leave short chunks behind, which are worth being moved together.
-        let filters = text.is_some_and(TextSource::filters) || self.stages.iter().any(|stage| stage.is::<FilterExec>());
+        let filters = text.is_some_and(TextSource::filters) || self.filters();
         let merge = target.merge.unwrap_or(if filters { MergeKind::Copy } else { MergeKind::Chunk });
         let append = (!target.dry_run).then(|| target.relation.begin_append(merge));
         let parts = match text {
@@ -131,16 +140,33 @@ impl Pipeline {
             Parts::Partitions(..) => RejectSummary::default(),
         };
         let merged = match append {
-            Some(append) => {
-                work.with(|transaction| append.commit_resolving(transaction, target.conflict, |_| Ok(())))?
-            }
+            Some(append) => work.with_unless_cancelled(control, |transaction| {
+                append.commit_resolving::<TransactionError>(transaction, target.conflict, |_| Ok(()))
+            })?,
             None => Merged { inserted: rows.into_inner(), ..Merged::default() },
         };
         Ok(Appended::new(merged, rejects))
     }
 
+    /// Whether it leaves rows out that it read.
+    pub(super) fn filters(&self) -> bool {
+        self.stages.iter().any(|stage| stage.is::<FilterExec>())
+    }
+
+    /// The columns of its rows.
+    pub(super) fn schema(&self) -> SchemaRef {
+        self.stages.first().unwrap_or(&self.files).schema()
+    }
+
+    /// The plan over the rows of one span.
+    pub(super) fn plan_over(&self, source: &TextSource, rows: &[RecordBatch]) -> Outcome<Arc<dyn ExecutionPlan>> {
+        let rows = rows.iter().map(|batch| source.with_schema(batch)).collect::<Outcome<Vec<_>>>()?;
+        let rows = MemorySourceConfig::try_new(&[rows], self.files.schema(), None)?;
+        self.over(DataSourceExec::from_data_source(rows))
+    }
+
     /// The scan, if it is one of text.
-    fn text(&self) -> Option<&TextSource> {
+    pub(super) fn text(&self) -> Option<&TextSource> {
         self.files.downcast_ref::<DataSourceExec>()?.data_source().downcast_ref::<TextSource>()
     }
 
@@ -155,11 +181,11 @@ impl Pipeline {
 
 /// Whether the operator makes each row of one row.
 fn is_stage(node: &dyn ExecutionPlan) -> bool {
-    node.is::<ProjectionExec>() || (node.is::<FilterExec>() && node.fetch().is_none())
+    node.is::<ProjectionExec>() || node.is::<FilterExec>()
 }
 
 /// Whether the operator only hands rows on.
-fn is_passage(node: &dyn ExecutionPlan) -> bool {
+pub(super) fn is_passage(node: &dyn ExecutionPlan) -> bool {
     let deals_out = node
         .downcast_ref::<RepartitionExec>()
         .is_some_and(|node| matches!(node.partitioning(), Partitioning::RoundRobinBatch(_)));
@@ -195,10 +221,12 @@ struct Run<'a, 'r> {
 impl Run<'_, '_> {
     fn work(&self) {
         let mut intake = Intake::new(self.relation, self.checks);
-        let done = match &self.parts {
+        let done = catch_unwind(AssertUnwindSafe(|| match &self.parts {
             Parts::Spans(scan, source) => self.spans(scan, source, &mut intake),
             Parts::Partitions(plan, next) => self.partitions(plan, next, &mut intake),
-        };
+        }));
+        // Others wait for the parts before theirs, so that nobody may leave without a word.
+        let done = done.unwrap_or_else(|panic| Err((0, panics::error(panic.as_ref()))));
         if let Err((part, error)) = done {
             if let Parts::Spans(scan, _) = &self.parts {
                 scan.abandon();
@@ -219,17 +247,10 @@ impl Run<'_, '_> {
             if self.is_behind_failure(part) {
                 break;
             }
-            let plan = self.plan_over(source, &batches).map_err(|error| (part, ours(error)))?;
+            let plan = self.pipeline.plan_over(source, &batches).map_err(|error| (part, ours(error)))?;
             self.take(part, &plan, 0, intake).map_err(|error| (part, error))?;
         }
         Ok(())
-    }
-
-    /// The plan over the rows of one span.
-    fn plan_over(&self, source: &TextSource, rows: &[RecordBatch]) -> Outcome<Arc<dyn ExecutionPlan>> {
-        let rows = rows.iter().map(|batch| source.with_schema(batch)).collect::<Outcome<Vec<_>>>()?;
-        let rows = MemorySourceConfig::try_new(&[rows], self.pipeline.files.schema(), None)?;
-        self.pipeline.over(DataSourceExec::from_data_source(rows))
     }
 
     fn partitions(

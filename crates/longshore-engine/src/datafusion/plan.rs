@@ -10,6 +10,7 @@ use datafusion::common::{DFSchema, TableReference};
 use datafusion::datasource::{MemTable, ViewTable};
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
+use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::logical_expr::planner::RelationPlanner;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection, Statement as PlanStatement};
 use datafusion::physical_expr::projection::ProjectionExpr;
@@ -23,23 +24,35 @@ use sqlparser::ast::{Ident, ObjectNamePart, Statement, TableFactor, Visit, Visit
 
 use super::blanks::without_blanks;
 use super::change::TARGET;
+use super::compact::compact;
 use super::errors::ours;
 use super::in_situ::Files;
 use super::interruptible::interruptible;
 use super::kept::{Bound, Keep, Parameters, Plan, Written, untyped, without_casts};
+use super::multisets::with_multisets;
 use super::names::{Names, OneSchema};
+use super::null_logic::with_null_logic;
+use super::order::with_order;
+use super::retry::without_cross_joins;
+use super::samples::Samples;
+use super::shared::with_shared_rows;
+use super::sizes::Planning;
 use super::table::RelationTable;
 use super::values::ValuesInFrom;
-use super::{NamedSource, insert, rules, sequences};
-use crate::Error;
+use super::windows::by_groups;
+use super::{NamedSource, common_types, insert, merged_columns, rules, sequences};
 use crate::catalog::{Catalog, Entry, Rules, Table, View};
-use crate::sql::{self, names};
+use crate::sql::{self, names, numbers, windows};
 use crate::transaction::Work;
+use crate::{Error, ErrorKind};
 
 /// Bytes of a Parquet or Arrow file that a worker claims at a time when it is loaded.
 const PART_BYTES: u64 = 16 << 20;
 /// Parts that such files are claimed in, at most.
 const PARTS_MAX: usize = 4096;
+
+/// Views that read each other, at most.
+const OPEN_VIEWS_MAX: usize = 100;
 
 /// An optimized plan.
 #[derive(Clone)]
@@ -53,8 +66,10 @@ pub(super) struct Optimized {
 pub(super) struct Planner {
     pub(super) state: Box<SessionState>,
     catalog: Arc<Catalog>,
-    names: Arc<Names>,
-    work: Arc<Work>,
+    pub(super) names: Arc<Names>,
+    pub(super) work: Arc<Work>,
+    /// Whether joins shall sort both sides rather than keep one of them.
+    merges: bool,
 }
 
 impl Planner {
@@ -67,17 +82,37 @@ impl Planner {
         state.register_catalog_list(Arc::new(OneSchema(Arc::clone(&names))) as Arc<dyn CatalogProviderList>);
         state.config_mut().set_extension(Arc::clone(control));
         sequences::register(&mut state, &catalog, work);
-        let relations: [Arc<dyn RelationPlanner>; 2] = [Arc::new(files), Arc::new(ValuesInFrom)];
+        let relations: [Arc<dyn RelationPlanner>; 3] = [Arc::new(files), Arc::new(ValuesInFrom), Arc::new(Samples)];
         for planner in relations {
             state.register_relation_planner(planner).expect("the state of a session takes planners of relations");
         }
         state.mark_start_execution();
-        Self { state: Box::new(state), catalog, names, work: Arc::clone(work) }
+        Self { state: Box::new(state), catalog, names, work: Arc::clone(work), merges: false }
+    }
+
+    /// The same planner for plans whose joins spill.
+    pub(super) fn merging(mut self) -> Self {
+        let options = self.state.config_mut().options_mut();
+        options.optimizer.prefer_hash_join = false;
+        // One thread alone would get a hash join.
+        options.execution.target_partitions = options.execution.target_partitions.max(2);
+        self.merges = true;
+        self
+    }
+
+    /// What is made of every physical plan before it is run.
+    fn finished(&self, plan: Arc<dyn ExecutionPlan>) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+        let plan = if self.merges { without_cross_joins(plan)? } else { plan };
+        let is_limited = !matches!(self.state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite);
+        let plan = if is_limited { compact(by_groups(plan)?)? } else { plan };
+        interruptible(plan)
     }
 
     /// The logical plan of `statement`, not optimized.
     pub(super) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
-        without_blanks(self.plan(statement, &mut Vec::new()).await?).map_err(ours)
+        let plan = self.plan(statement, &mut Vec::new()).await?;
+        let plan = without_blanks(plan);
+        plan.and_then(with_null_logic).and_then(with_multisets).and_then(with_order).map_err(ours)
     }
 
     /// The plan of `statement` to be kept, of an INSERT that of its rows.
@@ -132,8 +167,8 @@ impl Planner {
     /// How an optimized plan is to be run.
     pub(super) async fn physical_of_optimized(&self, plan: &Optimized) -> Result<Arc<dyn ExecutionPlan>, Error> {
         let physical = async |tree: &LogicalPlan| {
-            let physical = self.state.query_planner().create_physical_plan(tree, self.state.as_ref()).await;
-            physical.and_then(interruptible).map_err(ours)
+            let physical = self.state.query_planner().create_physical_plan(tree, self.state.as_ref());
+            Planning(physical).await.and_then(|plan| self.finished(plan)).map_err(ours)
         };
         match &plan.tree {
             LogicalPlan::Projection(Projection { expr, input, .. }) if plan.projects_last => {
@@ -221,13 +256,13 @@ impl Planner {
 
     /// How `plan` is to be run.
     pub(super) async fn physical(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
-        let physical = self.state.create_physical_plan(plan).await.map_err(ours)?;
-        interruptible(physical).map_err(ours)
+        let physical = Planning(Box::pin(self.state.create_physical_plan(plan)));
+        physical.await.and_then(|plan| self.finished(plan)).map_err(ours)
     }
 
-    /// How the rows of an INSERT are to be made.
-    pub(super) async fn physical_insert(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
-        self.physical_of_optimized(&optimized_insert(&self.state, plan).map_err(ours)?).await
+    /// The optimized plan of the rows of an INSERT.
+    pub(super) async fn optimized_insert(&self, plan: &LogicalPlan) -> Result<Optimized, Error> {
+        Planning(Box::pin(async { optimized_insert(&self.state, plan) })).await.map_err(ours)
     }
 
     /// Plans `statement`; `open` names the views that it is part of.
@@ -237,6 +272,9 @@ impl Planner {
         open: &'a mut Vec<String>,
     ) -> BoxFuture<'a, Result<LogicalPlan, Error>> {
         Box::pin(async move {
+            let mut statement = statement;
+            numbers::mark_statement(&mut statement);
+            windows::written_out(&mut statement)?;
             let statement = Parsed::Statement(Box::new(statement));
             let references = self.state.resolve_table_references(&statement).map_err(ours)?;
             for name in self.names_to_expand(&references) {
@@ -246,7 +284,13 @@ impl Planner {
                     self.define_view(&view, open).await?;
                 }
             }
-            self.state.statement_to_plan(statement).await.map_err(ours)
+            let Parsed::Statement(mut statement) = statement else {
+                return Err(Error::internal("a statement expected"));
+            };
+            merged_columns::resolve(self, &mut statement)?;
+            let plan = self.state.statement_to_plan(Parsed::Statement(statement)).await.map_err(ours)?;
+            // Copies of a query are known by where they lie, as long as nothing is changed.
+            with_shared_rows(plan).and_then(common_types::united).map_err(ours)
         })
     }
 
@@ -270,6 +314,15 @@ impl Planner {
         let sql::Parsed::Sql(query) = sql::parse(&view.sql)? else {
             return Err(Error::internal(format!("the view {} is not a query: {}", view.name, view.sql)));
         };
+        if open.len() == OPEN_VIEWS_MAX {
+            return Err(Error::new(
+                ErrorKind::TooComplex,
+                format!(
+                    "views read each other more than {OPEN_VIEWS_MAX} deep, down to {}; make one of them a table",
+                    view.name
+                ),
+            ));
+        }
         open.push(view.name.clone());
         let plan = self.plan(*query, open).await?;
         open.pop();
@@ -286,9 +339,7 @@ impl Planner {
 /// the order of what is below a projection for unimportant; so the query is optimized by itself.
 pub(super) fn optimized_insert(state: &SessionState, plan: &LogicalPlan) -> datafusion::common::Result<Optimized> {
     match plan {
-        LogicalPlan::Projection(Projection { expr, input, .. })
-            if matches!(**input, LogicalPlan::Sort(_) | LogicalPlan::Limit(_)) =>
-        {
+        LogicalPlan::Projection(Projection { expr, input, .. }) if is_sorted(input) => {
             let query = state.optimize(input)?;
             let exprs = expr.iter().map(|expr| {
                 let name = expr.schema_name().to_string();
@@ -299,6 +350,14 @@ pub(super) fn optimized_insert(state: &SessionState, plan: &LogicalPlan) -> data
             Ok(Optimized { tree, projects_last: true })
         }
         _ => Ok(Optimized { tree: state.optimize(plan)?, projects_last: false }),
+    }
+}
+
+/// Whether the rows of a query may come in an order that it asks for.
+fn is_sorted(query: &LogicalPlan) -> bool {
+    match query {
+        LogicalPlan::Projection(Projection { input, .. }) => is_sorted(input),
+        other => matches!(other, LogicalPlan::Sort(_) | LogicalPlan::Limit(_)),
     }
 }
 

@@ -27,6 +27,7 @@ use super::Queries;
 use super::blanks::{blind, trimmed};
 use super::errors::ours;
 use crate::catalog::{Check, Origin, Rules, Table};
+use crate::sql::numbers;
 use crate::transaction::Work;
 use crate::{Error, ErrorKind};
 
@@ -231,7 +232,8 @@ fn over_columns(table: &str, schema: &Schema, columns: &[usize]) -> Result<DFSch
 
 /// An expression of SQL over the columns of `schema`, as simple as it can be made.
 fn logical(state: &SessionState, expr: &ast::Expr, schema: &DFSchema) -> Result<Expr, Error> {
-    let named = ast::ExprWithAlias { expr: expr.clone(), alias: None };
+    let mut named = ast::ExprWithAlias { expr: expr.clone(), alias: None };
+    numbers::mark_expression(&mut named.expr);
     let expr = state.create_logical_expr_from_sql_expr(named, schema).map_err(ours)?;
     refuse_aggregates(&expr)?;
     simplified(state, expr, schema).map_err(ours)
@@ -254,11 +256,11 @@ pub(super) fn simplified(state: &SessionState, expr: Expr, schema: &DFSchema) ->
         .with_query_execution_start_time(state.execution_props().query_execution_start_time)
         .build();
     let simplifier = ExprSimplifier::new(context);
-    let mut expr = simplifier.coerce(expr, schema)?;
+    let mut expr = expr;
     for rewrite in state.analyzer().function_rewrites() {
         expr = expr.transform_up(|expr| rewrite.rewrite(expr, schema, config))?.data;
     }
-    simplifier.simplify(expr)
+    simplifier.simplify(simplifier.coerce(expr, schema)?)
 }
 
 /// What a column takes that no value is given for.
@@ -274,7 +276,8 @@ pub(crate) enum Value {
 /// The expression by which a value is made that is not given, of the type of `column`; `None` for NULL.
 pub(super) fn default(state: &SessionState, origin: &Origin) -> Result<Option<Expr>, Error> {
     let Some(expr) = origin.expression()? else { return Ok(None) };
-    let named = ast::ExprWithAlias { expr, alias: None };
+    let mut named = ast::ExprWithAlias { expr, alias: None };
+    numbers::mark_expression(&mut named.expr);
     let expr = state.create_logical_expr_from_sql_expr(named, &DFSchema::empty()).map_err(ours)?;
     refuse_aggregates(&expr)?;
     Ok(Some(expr))

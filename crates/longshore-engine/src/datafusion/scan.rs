@@ -15,18 +15,19 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics, internal_err};
-use datafusion::datasource::source::{DataSource, OpenArgs};
+use datafusion::datasource::source::{DataSource, DataSourceExec, OpenArgs};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
-use datafusion::physical_plan::DisplayFormatType;
 use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::SchedulingType;
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
+use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
 use longshore_storage::{Snapshot, VisibleChunk};
 
 use super::access::Access;
+use super::memory::LimitCheck;
 use super::morsels::{MORSEL_ROWS, Morsels};
 use super::predicate::Predicate;
 use super::pushdown::{Offer, Projection};
@@ -86,6 +87,23 @@ impl RelationSource {
             metrics: ExecutionPlanMetricsSet::new(),
         }
     }
+
+    fn log(&self) {
+        self.reads.log(self.predicate.as_deref(), &self.projection.columns);
+    }
+}
+
+/// Logs what the scans of a plan read, all at once and before the first row is asked for: the transaction may end before the
+/// last one is. Scans that only come to be while the plan runs log it themselves.
+pub(super) fn log_reads(plan: &Arc<dyn ExecutionPlan>) {
+    let mut open = vec![plan];
+    while let Some(node) = open.pop() {
+        let source = node.downcast_ref::<DataSourceExec>().map(DataSourceExec::data_source);
+        if let Some(source) = source.and_then(|source| source.downcast_ref::<RelationSource>()) {
+            source.log();
+        }
+        open.extend(node.children());
+    }
 }
 
 impl fmt::Debug for RelationSource {
@@ -113,10 +131,10 @@ impl DataSource for RelationSource {
         let Some(morsels) = morsels else {
             return internal_err!("the scan of {} was opened without its morsels", self.name);
         };
-        self.reads.log(self.predicate.as_deref(), &self.projection.columns);
+        self.log();
         let metrics = BaselineMetrics::new(&self.metrics, args.partition);
-        let batch_rows = args.context.session_config().batch_size();
-        Ok(Box::pin(cooperative(ScanStream::new(self, morsels, batch_rows, metrics))))
+        let (batch_rows, limit) = (args.context.session_config().batch_size(), LimitCheck::new(&args.context));
+        Ok(Box::pin(cooperative(ScanStream::new(self, morsels, batch_rows, metrics, limit))))
     }
 
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {

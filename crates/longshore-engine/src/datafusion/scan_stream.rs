@@ -13,6 +13,7 @@ use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures::Stream;
 use longshore_storage::{Values as Stored, VisibleChunk};
 
+use super::memory::LimitCheck;
 use super::morsels::{Morsel, Morsels};
 use super::predicate::{Digits, Predicate, Selection, Values};
 use super::prune::Pruner;
@@ -35,6 +36,7 @@ pub(super) struct ScanStream {
     gathered: BatchCoalescer,
     ended: bool,
     metrics: BaselineMetrics,
+    limit: LimitCheck,
 }
 
 impl ScanStream {
@@ -44,6 +46,7 @@ impl ScanStream {
         morsels: Arc<Morsels>,
         batch_rows: usize,
         metrics: BaselineMetrics,
+        limit: LimitCheck,
     ) -> Self {
         let target = source.fetch.map_or(batch_rows, |fetch| fetch.clamp(1, batch_rows));
         let gathered = BatchCoalescer::new(Arc::clone(&source.projection.schema), target)
@@ -58,6 +61,7 @@ impl ScanStream {
             gathered,
             ended: false,
             metrics,
+            limit,
         }
     }
 
@@ -130,6 +134,10 @@ impl ScanStream {
     fn next_batch(&mut self) -> Poll<Option<Result<RecordBatch>>> {
         let elapsed = self.metrics.elapsed_compute().clone();
         let _timer = elapsed.timer();
+        if let Err(error) = self.limit.check() {
+            self.ended = true;
+            return Poll::Ready(Some(Err(error)));
+        }
         for _ in 0..BATCHES_PER_POLL {
             if self.ended {
                 return Poll::Ready(self.gathered.next_completed_batch().map(Ok));

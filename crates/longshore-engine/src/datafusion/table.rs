@@ -22,6 +22,7 @@ use crate::catalog::Table;
 use crate::transaction::Work;
 
 /// One table in one statement: however often the statement names it, it sees the same rows.
+#[derive(Clone)]
 pub(super) struct RelationTable {
     name: Arc<str>,
     relation: Arc<Relation>,
@@ -47,10 +48,14 @@ impl RelationTable {
 
     /// The same with the number of each row in a column behind the others.
     pub(super) fn with_rows(table: &Table, work: &Arc<Work>) -> Self {
-        let rows = Self::new(table, work);
-        let mut fields: Vec<_> = rows.schema.fields().iter().cloned().collect();
+        Self::new(table, work).numbered()
+    }
+
+    /// The same rows with the number of each in a column behind the others.
+    pub(super) fn numbered(&self) -> Self {
+        let mut fields: Vec<_> = self.relation.schema().arrow().fields().iter().cloned().collect();
         fields.push(Arc::new(Field::new(ROW_COLUMN, DataType::UInt64, false)));
-        Self { schema: Arc::new(Schema::new(fields)), ..rows }
+        Self { schema: Arc::new(Schema::new(fields)), ..self.clone() }
     }
 
     /// The same as the target of an INSERT, which puts `defaults` where it has no value. It takes NULL everywhere,
@@ -59,6 +64,12 @@ impl RelationTable {
         let target = Self::new(table, work);
         let fields = target.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
         Self { schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())), defaults, ..target }
+    }
+
+    /// Logs that all its rows were read, whatever was read of them.
+    pub(super) fn log_everything(&self) {
+        let columns: Vec<usize> = (0..self.relation.schema().columns().len()).collect();
+        self.reads.log(None, &columns);
     }
 
     /// The table, where INSERT appends.

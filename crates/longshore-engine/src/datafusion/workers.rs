@@ -12,18 +12,19 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result as Outcome;
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::{Stream, StreamExt};
 use longshore_load::Control;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc::{Receiver, channel};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Sleep, sleep};
 
 use super::errors::ours;
-use crate::{Error, RowStream};
+use crate::{Error, RowStream, panics};
 
 /// How often a stream that waits for its rows looks for a cancellation.
 const CANCEL_POLL: Duration = Duration::from_millis(20);
@@ -70,6 +71,10 @@ impl Workers {
         Ok(Arc::new(Self { runtime: Some(runtime), left_busy: AtomicBool::new(false) }))
     }
 
+    fn runtime(&self) -> &Runtime {
+        self.runtime.as_ref().expect("the threads run until the last handle is dropped")
+    }
+
     /// Starts `plan`. Its rows come until `control` cancels them: then one error, and the work on them is dropped.
     pub(super) fn run(
         self: &Arc<Self>,
@@ -77,24 +82,33 @@ impl Workers {
         context: Arc<TaskContext>,
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
-        let runtime = self.runtime.as_ref().expect("the threads run until the last handle is dropped");
         let mut batches = {
             // Operators start tasks when they are opened.
-            let _on_workers = runtime.enter();
+            let _on_workers = self.runtime().enter();
             execute_stream(plan, context).map_err(ours)?
         };
         let schema = batches.schema();
-        let (sender, receiver) = channel(BATCHES_AHEAD);
-        let task = runtime.spawn(async move {
+        Ok(self.stream(schema, control, |sender| async move {
             while let Some(batch) = batches.next().await {
                 if sender.send(batch).await.is_err() {
                     break;
                 }
             }
-        });
+        }))
+    }
+
+    /// Starts `work`, which sends batches of this `schema`, with the same care for a cancellation.
+    pub(super) fn stream<W: Future<Output = ()> + Send + 'static>(
+        self: &Arc<Self>,
+        schema: SchemaRef,
+        control: &Arc<Control>,
+        work: impl FnOnce(Sender<Outcome<RecordBatch>>) -> W,
+    ) -> RowStream {
+        let (sender, receiver) = channel(BATCHES_AHEAD);
+        let task = self.runtime().spawn(work(sender));
         let work = Work { receiver, task, workers: Arc::clone(self) };
         let alarm = Box::pin(sleep(CANCEL_POLL));
-        Ok(RowStream::new(schema, Rows { work: Some(work), control: Arc::clone(control), alarm }))
+        RowStream::new(schema, Rows { work: Some(work), control: Arc::clone(control), alarm })
     }
 }
 
@@ -121,7 +135,11 @@ impl Work {
             // All rows have come, or the task has died.
             None => match ready!(Pin::new(&mut self.task).poll(context)) {
                 Ok(()) => Poll::Ready(None),
-                Err(error) => Poll::Ready(Some(Err(Error::internal(format!("the query broke off: {error}"))))),
+                Err(error) => Poll::Ready(Some(Err(match error.try_into_panic() {
+                    Ok(panic) => panics::error(panic.as_ref()),
+                    // The threads end.
+                    Err(_) => Error::cancelled(),
+                }))),
             },
         }
     }

@@ -13,7 +13,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use super::{merge, sequence};
+use super::{merge, precedence, sequence};
 
 /// PostgreSQL's dialect with dictionary literals.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,14 @@ impl Dialect for LongshoreDialect {
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
         let is_name = matches!(&parser.peek_token_ref().token, Token::Word(_))
             && parser.peek_nth_token_ref(1).token == Token::RArrow;
-        is_name.then(|| parser.parse_identifier().map(Expr::Identifier))
+        if is_name {
+            return Some(parser.parse_identifier().map(Expr::Identifier));
+        }
+        precedence::prefix(parser)
+    }
+
+    fn parse_infix(&self, parser: &mut Parser, left: &Expr, _precedence: u8) -> Option<Result<Expr, ParserError>> {
+        precedence::infix(parser, left)
     }
 
     /// The options of an identity column may come in any order.
@@ -89,7 +96,7 @@ impl Dialect for LongshoreDialect {
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
-        POSTGRESQL.get_next_precedence(parser)
+        precedence::next(parser).map(Ok).or_else(|| POSTGRESQL.get_next_precedence(parser))
     }
 
     fn prec_value(&self, precedence: Precedence) -> u8 {

@@ -141,6 +141,7 @@ fn check_time(options: &Given<'_>) -> Result<Option<CheckTime>, Error> {
 
 /// All options, with the defaults where nothing was said.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Options {
     /// `None` where nothing was said.
     pub(crate) format: Option<Format>,
@@ -160,6 +161,8 @@ pub(crate) struct Options {
     pub(crate) references: Option<CheckTime>,
     /// Whether the table is made if there is none.
     pub(crate) auto: bool,
+    /// Whether records that are not whole are errors where the dialect is found out, too.
+    pub(crate) strict: bool,
     /// Types that win over those that are found out.
     pub(crate) types: Vec<(String, ColumnType)>,
     /// Types of columns for which something was said that only values of one type can follow.
@@ -215,6 +218,7 @@ impl Options {
             rejects,
             references: check_time(&options)?,
             auto: options.flag("AUTO")?.unwrap_or(false),
+            strict: options.flag("STRICT")?.unwrap_or(false),
             types: types(&options)?,
             spelled,
             union_by_name,

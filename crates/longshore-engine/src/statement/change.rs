@@ -21,7 +21,7 @@ pub(crate) use target::{Search, Target, expression, from_item, is_default, name_
 
 use target::names_of;
 
-use crate::datafusion::{FoundRows, images};
+use crate::datafusion::FoundRows;
 use crate::statement::Context;
 use crate::statement::rows::{self, Updating};
 use crate::{Error, Outcome, Report};
@@ -41,10 +41,12 @@ pub(crate) async fn update(context: &Context<'_>, update: Update) -> Result<Outc
         selection: update.selection,
         ..Search::default()
     };
-    let (changed, found) = set_columns(context, &target, update.assignments, search).await?;
+    let setting = Setting::new(context, &target, update.assignments)?;
+    let found = setting.find(context, &target, search).await?;
+    let changed = setting.update(context, &target, &found).await?;
     let returned = match update.returning {
         Some(items) => {
-            let images = images(&context.work.snapshot(&target.table.relation), &changed)?;
+            let images = target.images(context, &changed)?;
             Some((items, to_return(&target, images, &from, &found)?))
         }
         None => None,
@@ -52,19 +54,41 @@ pub(crate) async fn update(context: &Context<'_>, update: Update) -> Result<Outc
     finish(context, "UPDATE", changed.len(), started, returned).await
 }
 
-/// Sets columns of the rows that `search` is about. Returns the rows as they are now, and how they were found.
-pub(crate) async fn set_columns(
-    context: &Context<'_>,
-    target: &Target,
-    set: Vec<Assignment>,
-    search: Search<'_>,
-) -> Result<(Vec<RowId>, FoundRows), Error> {
-    let (columns, values): (Vec<usize>, Vec<Expr>) = assignments(target, set)?.into_iter().unzip();
-    let updating = Updating::new(context, &target.table, &target.table.rules(), &columns)?;
-    let also = updating.also(&columns);
-    let found = target.find(context, Search { columns: &columns, values, also: &also, ..search }).await?;
-    let changed = updating.update(context, &target.table, &columns, &found)?;
-    Ok((changed, found))
+/// Columns that are set, and to what.
+pub(crate) struct Setting {
+    columns: Vec<usize>,
+    values: Vec<Expr>,
+    updating: Updating,
+}
+
+impl Setting {
+    pub(crate) fn new(context: &Context<'_>, target: &Target, set: Vec<Assignment>) -> Result<Self, Error> {
+        let (columns, values): (Vec<usize>, Vec<Expr>) = assignments(target, set)?.into_iter().unzip();
+        let updating = Updating::new(context, &target.table, &target.table.rules(), &columns)?;
+        Ok(Self { columns, values, updating })
+    }
+
+    /// The rows that `search` is about, with their new values.
+    pub(crate) async fn find(
+        &self,
+        context: &Context<'_>,
+        target: &Target,
+        search: Search<'_>,
+    ) -> Result<FoundRows, Error> {
+        let also = self.updating.also(&self.columns);
+        let values = self.values.clone();
+        target.find(context, Search { columns: &self.columns, values, also: &also, ..search }).await
+    }
+
+    /// Sets the columns of the rows that were found. Returns the rows as they are now.
+    pub(crate) async fn update(
+        &self,
+        context: &Context<'_>,
+        target: &Target,
+        found: &FoundRows,
+    ) -> Result<Vec<RowId>, Error> {
+        self.updating.update(context, &target.table, &self.columns, found).await
+    }
 }
 
 /// DELETE.
@@ -84,16 +108,15 @@ pub(crate) async fn delete(context: &Context<'_>, delete: Delete) -> Result<Outc
         ..Search::default()
     };
     let found = target.find(context, search).await?;
-    let relation = &target.table.relation;
     let rows = found.row_ids();
     let returned = match delete.returning {
         Some(items) => {
-            let images = images(&context.work.snapshot(relation), &rows)?;
+            let images = target.images(context, &rows)?;
             Some((items, to_return(&target, images, &from, &found)?))
         }
         None => None,
     };
-    rows::delete(context, &target.table, &rows)?;
+    rows::delete(context, &target.table, &rows).await?;
     finish(context, "DELETE", rows.len(), started, returned).await
 }
 

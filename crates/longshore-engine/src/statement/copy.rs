@@ -28,7 +28,7 @@ use rules::Followed;
 use crate::catalog::{Entry, Rules, Table};
 use crate::datafusion::{
     Appended, Appending, Columnar, FileKind, Filling, NamedSource, TextTable, Texts, Wanted, explain_load, find_files,
-    kind_of,
+    kind_of, tell_repairs,
 };
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource};
@@ -243,7 +243,10 @@ impl Target {
         let places: Vec<usize> = (0..self.fields.len()).collect();
         let behind = self.fillings.iter().enumerate();
         let fillings: Vec<_> = behind.map(|(index, (_, filling))| (places.len() + index, filling.clone())).collect();
-        let (inputs, mut text) = texts.plan(&options, &self.wanted(&places, &fillings), context.control)?;
+        let (inputs, text) = texts.plan(&options, &self.wanted(&places, &fillings), context.control)?;
+        // The plan is run once, so that records are repaired as they come.
+        let mut text = text.repairing().unwrap_or(text);
+        let log = text.repair_log().cloned();
         let rejects = Rejects::new(context, &options)?;
         text.on_error = rejects.on_error.clone();
         let tuning = options.tuned(context.database.config.tuning());
@@ -257,7 +260,11 @@ impl Target {
             rules: Arc::clone(&self.rules),
         };
         let fields: Vec<String> = all.names().into_iter().map(str::to_owned).collect();
-        all.append_source(context, source, &fields, &options, condition, &rejects).await
+        let appended = all.append_source(context, source, &fields, &options, condition, &rejects).await?;
+        if let Some(log) = log {
+            tell_repairs(&log.summary(), context.control);
+        }
+        Ok(appended)
     }
 
     async fn append_columnar(

@@ -10,7 +10,7 @@ use longshore_source::FoundFile;
 use longshore_storage::Relation;
 
 use crate::catalog::{Rules, Table};
-use crate::datafusion::{FileKind, Finder, TextInput, Texts, find_files, kind_of};
+use crate::datafusion::{FileKind, Finder, TextInput, Texts, find_files, kind_of, tell_found};
 use crate::session::Streams;
 use crate::sql::copy::{CopyFrom, CopySource, CreateFrom};
 use crate::sql::names;
@@ -146,6 +146,7 @@ fn load(finder: &Finder<'_>, mut texts: Texts) -> Result<(Option<Relation>, Load
         load_inferred(files, &request, finder.control).map(|(relation, found, report)| (Some(relation), found, report))
     };
     let (relation, found, report) = loaded.map_err(|error| Finder::explained(error, &inputs, &head, &request))?;
+    tell_found(&found, &name, finder.control);
     let names: Vec<&str> = found.schema.columns().iter().map(|column| column.name.as_str()).collect();
     finder.options.check_found(&name, &names)?;
     Ok((relation, report))

@@ -6,7 +6,6 @@ use sqlparser::ast::{CascadeOption, ObjectName, ObjectType, Truncate, TruncateId
 
 use crate::catalog::Entry;
 use crate::sql::names;
-use crate::sql::sequence::SequenceOptions;
 use crate::statement::foreign::{self, dependents};
 use crate::statement::{Context, sequence};
 use crate::{Error, ErrorKind, Outcome};
@@ -127,9 +126,8 @@ pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Out
     let tables = dependents::emptied_with(&context.database.catalog.entries(), tables, cascade)?;
     context.work.with(|transaction| tables.iter().try_for_each(|table| transaction.truncate(&table.relation)))?;
     if truncate.identity == Some(TruncateIdentityOption::Restart) {
-        let restart = SequenceOptions { restart: Some(None), ..SequenceOptions::default() };
         for sequence in tables.iter().flat_map(|table| context.database.catalog.sequences_of(&table.name, None)) {
-            sequence.alter(&restart, None)?;
+            context.work.restart(&sequence);
         }
     }
     Ok(Outcome::done("TRUNCATE TABLE"))

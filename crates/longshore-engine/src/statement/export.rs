@@ -41,6 +41,7 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
     let options = Options::new(&statement.options, Use::Export)?;
     let format = options.format.unwrap_or(Format::Native);
     check_options(format, statement)?;
+    refuse_file_name(&statement.directory)?;
     let extension = extension(format)?;
     let started = Instant::now();
     let entries = context.entries();
@@ -81,6 +82,21 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
     directory.keep();
     report.seconds = started.elapsed().as_secs_f64();
     Ok(Outcome::Done { tag: "EXPORT DATABASE".to_owned(), report, notice: None })
+}
+
+/// Endings of files that hold many others.
+const ARCHIVES: [&str; 10] = ["zip", "tar", "gz", "tgz", "zst", "bz2", "xz", "7z", "parquet", "csv"];
+
+/// Refuses to make a directory of a name that is that of one file.
+fn refuse_file_name(directory: &str) -> Result<(), Error> {
+    let ending = Path::new(directory).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if ARCHIVES.contains(&ending.to_ascii_lowercase().as_str()) {
+        return Err(Error::unsupported(format!(
+            "EXPORT DATABASE '{directory}' makes a directory with a file for each table, not a file; name it without \
+             .{ending}"
+        )));
+    }
+    Ok(())
 }
 
 /// Options of CSV make no sense for other formats.

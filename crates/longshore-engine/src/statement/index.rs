@@ -30,7 +30,16 @@ pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex)
             key.name, owner.name
         )));
     }
-    blocking::run(context.control, move |_| table.add_key(key)).await?;
+    blocking::run(context.control, move |control| {
+        let name = key.name.clone();
+        table.add_key(key, control)?;
+        if control.is_cancelled() {
+            table.drop_key(&name)?;
+            return Err(Error::cancelled());
+        }
+        Ok(())
+    })
+    .await?;
     Ok(Outcome::done("CREATE INDEX"))
 }
 

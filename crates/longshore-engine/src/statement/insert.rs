@@ -55,9 +55,9 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     let given =
         queries.rows_to_insert(statement, &target.table, context.parameters, context.work, context.control).await?;
     let is_conflict = |index: &str| on_conflict.as_ref().is_some_and(|on_conflict| on_conflict.is_about(index));
-    let Inserted { mut rows_now, conflicts } = rows::insert(context, &target.table, &given, is_conflict)?;
+    let Inserted { mut rows_now, conflicts } = rows::insert(context, &target.table, &given, is_conflict).await?;
     if let Some(OnConflict { action: Action::Update(update), .. }) = on_conflict {
-        rows_now.extend(Box::pin(update.run(context, &target, &given, &conflicts)).await?);
+        rows_now.extend(Box::pin(update.run(context, &target, &given, &conflicts, &rows_now)).await?);
     }
     match returned {
         Some(items) => {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::types::{Int32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch, StringViewArray};
 use longshore_storage::RowId;
 use sqlparser::ast::{
@@ -24,7 +24,7 @@ use sqlparser::ast::{
 
 use clauses::{Action, Clause};
 
-use crate::datafusion::{Changing, FoundRows, ROW_COLUMN, TARGET, images, picked, rows_with_numbers, stacked};
+use crate::datafusion::{Changing, FoundRows, ROW_COLUMN, TARGET, picked, rows_with_numbers, stacked};
 use crate::sql::names;
 use crate::statement::change::{Returned, Search, Target, expression, name_of, parsed, returning, select_of};
 use crate::statement::rows::{self, Updating};
@@ -73,7 +73,7 @@ pub(crate) async fn merge(context: &Context<'_>, merge: Merge) -> Result<Outcome
         Some(OutputClause::Returning { select_items, .. }) => Some(select_items),
         _ => None,
     };
-    let done = Done::by(context, &target, &pairs, &steps, items.is_some())?;
+    let done = Done::by(context, &target, &pairs, &steps, items.is_some()).await?;
     if let Some(items) = items {
         return done.returned(context, &target, &pairs, alias, items).await;
     }
@@ -132,7 +132,7 @@ struct Pairs {
 impl Pairs {
     fn new(matches: &RecordBatch, clauses: &[Clause]) -> Result<Self, Error> {
         let rows = matches.column(0).as_primitive::<UInt64Type>();
-        let chosen = matches.column(1).as_primitive::<Int64Type>();
+        let chosen = matches.column(1).as_primitive::<Int32Type>();
         let mut taken = vec![Vec::new(); clauses.len()];
         let mut changed = HashSet::new();
         for pair in (0..matches.num_rows()).filter(|pair| chosen.is_valid(*pair)) {
@@ -236,7 +236,7 @@ struct Done {
 
 impl Done {
     /// Does the `steps`; with `returns` keeps what will be gone.
-    fn by(
+    async fn by(
         context: &Context<'_>,
         target: &Target,
         pairs: &Pairs,
@@ -244,7 +244,6 @@ impl Done {
         returns: bool,
     ) -> Result<Self, Error> {
         let mut done = Self::default();
-        let relation = &target.table.relation;
         let mut gone = Vec::new();
         for taken in steps.iter().filter(|(step, _)| matches!(step, Step::Delete)).map(|(_, taken)| *taken) {
             for pair in taken {
@@ -253,12 +252,12 @@ impl Done {
             }
         }
         if returns {
-            done.deleted = Some(images(&context.work.snapshot(relation), &gone)?);
+            done.deleted = Some(target.images(context, &gone)?);
         }
-        rows::delete(context, &target.table, &gone)?;
+        rows::delete(context, &target.table, &gone).await?;
         for (step, taken) in steps {
             if let Step::Update { columns, updating, found } = step {
-                let changed = updating.update(context, &target.table, columns, found)?;
+                let changed = updating.update(context, &target.table, columns, found).await?;
                 let now: HashMap<RowId, RowId> = found.row_ids().into_iter().zip(changed).collect();
                 for pair in *taken {
                     done.rows.push((*pair, "UPDATE", now.get(&pairs.row(*pair)?).copied()));
@@ -267,7 +266,7 @@ impl Done {
         }
         for (step, _) in steps {
             if let Step::Insert(found) = step {
-                let inserted = rows::insert(context, &target.table, &found.values()?, |_| false)?.rows_now;
+                let inserted = rows::insert(context, &target.table, &found.values()?, |_| false).await?.rows_now;
                 let pairs = found.row_ids().into_iter().map(|pair| pair.0 as usize);
                 done.rows.extend(pairs.zip(inserted).map(|(pair, row)| (pair, "INSERT", Some(row))));
             }
@@ -285,7 +284,7 @@ impl Done {
         items: Vec<SelectItem>,
     ) -> Result<Outcome, Error> {
         let now: Vec<RowId> = self.rows.iter().filter_map(|(_, _, row)| *row).collect();
-        let now = images(&context.work.snapshot(&target.table.relation), &now)?;
+        let now = target.images(context, &now)?;
         // Deleted rows come first, as they were the first to be noted.
         let all = stacked(self.deleted.as_ref().into_iter().chain([&now]))?;
         let mut order: Vec<usize> = (0..self.rows.len()).collect();

@@ -79,7 +79,16 @@ impl Rejects {
                     made
                 }
             };
-            rejects.append_to(&relation)?;
+            // Part of the transaction of the load, if it is one that writes: who loads again has no rejects twice.
+            let kept = context.work.with(|transaction| {
+                if transaction.is_read_only() {
+                    return Ok(None);
+                }
+                rejects.append_in(&relation, transaction).map(Some)
+            })?;
+            if kept.is_none() {
+                rejects.append_to(&relation)?;
+            }
             Ok(())
         })
     }

@@ -12,6 +12,18 @@ use crate::catalog::{Check, Rules, Table};
 use crate::datafusion::{Checks, FoundRows, datum};
 use crate::statement::Context;
 
+/// Rows that are written before others get their turn and a cancellation is looked for.
+pub(crate) const ROWS_AT_A_TIME: usize = 4096;
+
+/// Lets others go on, so that the statement can be given up here.
+///
+/// # Errors
+/// When it was cancelled.
+async fn pause(context: &Context<'_>) -> Result<(), Error> {
+    tokio::task::yield_now().await;
+    if context.control.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+}
+
 /// What became of rows that were to be inserted.
 pub(crate) struct Inserted {
     /// Those that were inserted.
@@ -22,7 +34,7 @@ pub(crate) struct Inserted {
 
 /// Inserts `rows`, of the table's types, one by one. A row whose key is there already is put aside if `is_conflict` says
 /// so of the index.
-pub(crate) fn insert(
+pub(crate) async fn insert(
     context: &Context<'_>,
     table: &Table,
     rows: &RecordBatch,
@@ -36,28 +48,28 @@ pub(crate) fn insert(
     let relation = &table.relation;
     let columns = relation.schema().columns();
     let mut inserted = Inserted { rows_now: Vec::with_capacity(rows.num_rows()), conflicts: Vec::new() };
-    let mut cancelled = false;
-    context.work.with(|transaction| {
-        let mut values: Vec<Datum<'_>> = Vec::with_capacity(columns.len());
-        for row in 0..rows.num_rows() {
-            if context.control.is_cancelled() {
-                cancelled = true;
-                break;
-            }
-            values.clear();
-            let arrays = rows.columns().iter().zip(columns);
-            values.extend(arrays.map(|(array, column)| datum(array, column.column_type, row)));
-            match transaction.insert(relation, &values) {
-                Ok(row) => inserted.rows_now.push(row),
-                Err(TransactionError::Duplicate { index, row: existing, .. }) if is_conflict(&index) => {
-                    inserted.conflicts.push((row, existing));
-                }
-                Err(error) => return Err(error),
-            }
+    for first in (0..rows.num_rows()).step_by(ROWS_AT_A_TIME) {
+        if first > 0 {
+            pause(context).await?;
         }
-        Ok(())
-    })?;
-    if cancelled { Err(Error::cancelled()) } else { Ok(inserted) }
+        context.work.with(|transaction| {
+            let mut values: Vec<Datum<'_>> = Vec::with_capacity(columns.len());
+            for row in first..rows.num_rows().min(first + ROWS_AT_A_TIME) {
+                values.clear();
+                let arrays = rows.columns().iter().zip(columns);
+                values.extend(arrays.map(|(array, column)| datum(array, column.column_type, row)));
+                match transaction.insert(relation, &values) {
+                    Ok(row) => inserted.rows_now.push(row),
+                    Err(TransactionError::Duplicate { index, row: existing, .. }) if is_conflict(&index) => {
+                        inserted.conflicts.push((row, existing));
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(inserted)
 }
 
 /// What a statement that sets some columns has to check.
@@ -81,7 +93,7 @@ impl Updating {
     }
 
     /// Sets `columns` of the rows that were found. Returns the rows as they are now.
-    pub(crate) fn update(
+    pub(crate) async fn update(
         &self,
         context: &Context<'_>,
         table: &Table,
@@ -90,21 +102,41 @@ impl Updating {
     ) -> Result<Vec<RowId>, Error> {
         let relation = &table.relation;
         if let Some(checks) = &self.checks {
-            found.check(checks, &context.work.snapshot(relation))?;
+            let checked = found.check(checks, &context.work.snapshot(relation));
+            if checked.is_err() {
+                // It shows the whole row.
+                let all: Vec<usize> = (0..relation.schema().columns().len()).collect();
+                context.work.with(|transaction| {
+                    transaction.log_columns(relation, &all);
+                    Ok(())
+                })?;
+            }
+            checked?;
         }
         let mut changed: Vec<RowId> = Vec::with_capacity(found.rows());
-        context.work.with(|transaction| {
-            found.each(|row, values| {
-                let row_values: Vec<(usize, Datum<'_>)> = columns.iter().copied().zip(values).collect();
-                changed.push(transaction.update(relation, row, &row_values)?);
-                Ok(())
-            })
-        })?;
+        for part in found.parts(ROWS_AT_A_TIME) {
+            if !changed.is_empty() {
+                pause(context).await?;
+            }
+            context.work.with(|transaction| {
+                part.each(|row, values| {
+                    let row_values: Vec<(usize, Datum<'_>)> = columns.iter().copied().zip(values).collect();
+                    changed.push(transaction.update(relation, row, &row_values)?);
+                    Ok(())
+                })
+            })?;
+        }
         Ok(changed)
     }
 }
 
 /// Deletes rows.
-pub(crate) fn delete(context: &Context<'_>, table: &Table, rows: &[RowId]) -> Result<(), Error> {
-    context.work.with(|transaction| rows.iter().try_for_each(|row| transaction.delete(&table.relation, *row)))
+pub(crate) async fn delete(context: &Context<'_>, table: &Table, rows: &[RowId]) -> Result<(), Error> {
+    for (number, part) in rows.chunks(ROWS_AT_A_TIME).enumerate() {
+        if number > 0 {
+            pause(context).await?;
+        }
+        context.work.with(|transaction| part.iter().try_for_each(|row| transaction.delete(&table.relation, *row)))?;
+    }
+    Ok(())
 }

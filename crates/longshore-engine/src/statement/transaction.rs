@@ -33,6 +33,11 @@ pub(crate) fn control(block: &mut Block, statement: &Statement) -> Option<Result
     })
 }
 
+/// Whether a statement ends a block, or goes back to a savepoint: all that can be done in one that has failed.
+pub(crate) fn ends_block(statement: &Statement) -> bool {
+    matches!(statement, Statement::Commit { .. } | Statement::Rollback { .. })
+}
+
 /// The settings of transactions that SHOW knows, and their values.
 pub(crate) fn settings(block: &Block) -> [(&'static str, String); 4] {
     let (now, defaults) = (block.modes(), block.defaults());

@@ -3,6 +3,7 @@
 //! All or nothing, on blocking threads. Not here: parsing of the statement (`sql::copy`) and of its options
 //! (`sql::options`), writing of text (`longshore-load`).
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -33,13 +34,51 @@ pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, copy: 
         )));
     }
     let target = match copy.target {
-        CopyTarget::File(path) => Target::File(path.into()),
+        CopyTarget::File(path) => {
+            if options.format.is_none() {
+                refuse_ending(&path, options.is_given("DELIMITER"))?;
+            }
+            Target::File(path.into())
+        }
         CopyTarget::Stdout => Target::Writer(Box::new(streams.output.clone().ok_or_else(|| {
             Error::unsupported("COPY TO STDOUT: no standard output was given to this session; copy to a file")
         })?)),
     };
     let report = unload(context, copy.what, target, &options).await?;
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
+}
+
+/// Endings of files that are no CSV, and what there is instead.
+const OTHER_FILES: [(&[&str], &str); 5] = [
+    (&["parquet", "pq"], "EXPORT DATABASE '...' (FORMAT parquet) writes tables as Parquet"),
+    (
+        &["gz", "gzip", "tgz", "zst", "zstd", "bz2", "xz", "lz4", "zip", "br", "sz", "snappy", "7z", "tar"],
+        "compress the file when it is written, or COPY ... TO STDOUT into a program that compresses",
+    ),
+    (&["json", "jsonl", "ndjson"], "the shell prints queries with --format json"),
+    (&["longshore"], "EXPORT DATABASE '...' writes tables so that they load fastest"),
+    (
+        &["arrow", "feather", "ipc", "orc", "avro", "xls", "xlsx", "ods", "db", "sqlite", "duckdb"],
+        "EXPORT DATABASE '...' (FORMAT parquet) writes tables as Parquet",
+    ),
+];
+
+/// Refuses to write CSV into a file whose name says that it is something else.
+fn refuse_ending(path: &str, has_delimiter: bool) -> Result<(), Error> {
+    let Some(ending) = Path::new(path).extension().and_then(|ending| ending.to_str()) else { return Ok(()) };
+    let ending = ending.to_ascii_lowercase();
+    if ending == "tsv" && !has_delimiter {
+        return Err(Error::unsupported(format!(
+            "COPY TO '{path}' would write commas into a file whose name ends in .tsv; add DELIMITER E'\\t', or FORMAT csv"
+        )));
+    }
+    match OTHER_FILES.iter().find(|(endings, _)| endings.contains(&ending.as_str())) {
+        Some((_, instead)) => Err(Error::unsupported(format!(
+            "COPY TO '{path}' writes CSV, and the name ends in .{ending}: {instead}; name the file .csv, or add FORMAT csv \
+             to write CSV under this name"
+        ))),
+        None => Ok(()),
+    }
 }
 
 async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: &Options) -> Result<Report, Error> {
@@ -51,6 +90,7 @@ async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: 
         CopyWhat::Table { name, columns } => match context.entry(&name) {
             Some(Entry::Table(table)) => {
                 let projection = positions(&name, table.relation.schema(), &columns)?;
+                context.work.log_scan(&table.relation, &[], &projection);
                 let batches = TableBatches::new(context.work.snapshot(&table.relation), projection);
                 return unload_table(context, batches, target, options).await;
             }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use longshore_storage::{Isolation, Transactions};
 
 use super::Work;
+use super::restarts::Restarts;
 use crate::catalog::{Catalog, Entry, Table};
 
 impl Work {
@@ -14,7 +15,8 @@ impl Work {
         let transaction = transactions.begin_read_only(Isolation::Snapshot);
         let start = transaction.view().start();
         let (transaction, numbers) = (Mutex::new(Some(transaction)), Arc::clone(&self.numbers));
-        Arc::new(Self { transaction, start, instead, numbers, forbids_changes: self.forbids_changes })
+        let (restarts, forbids_changes) = (Restarts::default(), self.forbids_changes);
+        Arc::new(Self { transaction, start, instead, numbers, restarts, forbids_changes })
     }
 
     /// What `name` stands for in `catalog`; a table that was altered since it began is what it was before.

@@ -23,7 +23,7 @@ const KEYS: i32 = 10;
 const MERGES: [&str; 3] = ["insert", "copy", "chunk"];
 
 /// How many histories there are for each that the tests make by default.
-fn factor() -> u64 {
+pub(super) fn factor() -> u64 {
     std::env::var("LONGSHORE_HISTORY").map_or(1, |factor| factor.parse().expect("LONGSHORE_HISTORY is a number"))
 }
 

@@ -5,6 +5,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure is the end of the test wherever it occurs")]
 
+mod atomic;
+mod doors;
+mod everything;
 mod hermitage;
 mod history;
 #[path = "../../../longshore-storage/tests/history_support/mod.rs"]
@@ -14,6 +17,7 @@ mod typed_alter;
 
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::StreamExt;
 use longshore_engine::{Config, Database, Error, Outcome, Session};
@@ -32,20 +36,22 @@ async fn shown(outcome: Outcome) -> Result<String, Error> {
     match outcome {
         Outcome::Done { report, .. } => Ok(report.rows.to_string()),
         Outcome::Rows(mut stream) => {
-            let options = FormatOptions::default().with_null("NULL");
             let mut rows = Vec::new();
             while let Some(batch) = stream.next().await {
-                let batch = batch?;
-                let columns: Vec<_> =
-                    batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
-                for row in 0..batch.num_rows() {
-                    let values: Vec<String> = columns.iter().map(|column| column.value(row).to_string()).collect();
-                    rows.push(values.join(" "));
-                }
+                rows.extend(rows_of(&batch?));
             }
             Ok(rows.join(", "))
         }
     }
+}
+
+/// The rows of a batch, their values with blanks between them.
+fn rows_of(batch: &RecordBatch) -> Vec<String> {
+    let options = FormatOptions::default().with_null("NULL");
+    let columns: Vec<_> =
+        batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
+    let shown = |row: usize| columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join(" ");
+    (0..batch.num_rows()).map(shown).collect()
 }
 
 /// Random numbers, the same in every run (`SplitMix64`).

@@ -1,27 +1,94 @@
-//! `sum` of BIGINT that fails where `DataFusion`'s would wrap around silently.
+//! `sum` that fails where `DataFusion`'s would wrap around silently.
 //!
-//! It is `DataFusion`'s own `sum`, but 64-bit integers are added up in 128 bits, and the result is checked to fit.
-//! Left as it is: `sum(DISTINCT ...)` of BIGINT, and every other type, none of which can wrap in practice.
+//! It is `DataFusion`'s own `sum` of floats and of decimals of so few digits that no number of rows makes them overflow.
+//! 64-bit integers are added up in 128 bits, and the result is checked to fit; other decimals and intervals are added up
+//! step by step ([`exact`]). Of DISTINCT values, decimals are added up in 256 bits.
+
+mod exact;
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray};
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::{DataFusionError, Result, ScalarValue, exec_datafusion_err, exec_err};
+use datafusion::arrow::datatypes::{
+    DataType, Decimal128Type, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
+    DurationSecondType, Field, FieldRef, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
+};
+use datafusion::common::{DataFusionError, Result, ScalarValue, exec_err};
 use datafusion::functions_aggregate::sum::sum_udaf;
-use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams};
+use datafusion::logical_expr::expr::AggregateFunctionParams;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, EmitTo, Expr, GroupsAccumulator, Operator,
-    ReversedUDAF, SetMonotonicity, Signature, StatisticsArgs,
+    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, EmitTo, GroupsAccumulator, ReversedUDAF,
+    SetMonotonicity, Signature, StatisticsArgs,
 };
+
+use crate::datafusion::errors::external;
+use crate::{Error, ErrorKind};
+use exact::{DecimalGroups, ExactGroups, ExactSum};
 
 /// The type in which 64-bit integers are added up.
 const WIDE: DataType = DataType::Decimal128(38, 0);
 
-/// `sum` with checked 64-bit integers.
+/// Digits of the decimals whose sum may overflow, as `DataFusion` gives it 10 digits more than they have.
+const FULL: u8 = 38;
+
+/// Digits of the widest decimals; those that are added up leave ten of them for the sum.
+const WIDEST: u8 = 76;
+
+/// How values of one type are added up.
+enum Way {
+    /// As `DataFusion` does it.
+    Theirs,
+    /// In another type, and made the type of the sum in the end.
+    Wide(DataType),
+    /// Step by step.
+    Exact,
+}
+
+impl Way {
+    fn of(sum: &DataType, is_distinct: bool) -> Self {
+        match sum {
+            DataType::Int64 => Self::Wide(WIDE),
+            DataType::Decimal128(FULL, scale) if is_distinct => Self::Wide(DataType::Decimal256(WIDEST, *scale)),
+            DataType::Decimal128(FULL, _) | DataType::Duration(_) | DataType::Interval(IntervalUnit::MonthDayNano)
+                if !is_distinct =>
+            {
+                Self::Exact
+            }
+            _ => Self::Theirs,
+        }
+    }
+}
+
+/// Calls `$make::<T>($data_type)` for the type of Arrow that is added up step by step.
+macro_rules! exact {
+    ($make:ident, $data_type:expr) => {{
+        let data_type: &DataType = $data_type;
+        match data_type {
+            DataType::Decimal128(..) => Ok(Box::new($make::<Decimal128Type>::new(data_type.clone())) as _),
+            DataType::Duration(TimeUnit::Second) => {
+                Ok(Box::new($make::<DurationSecondType>::new(data_type.clone())) as _)
+            }
+            DataType::Duration(TimeUnit::Millisecond) => {
+                Ok(Box::new($make::<DurationMillisecondType>::new(data_type.clone())) as _)
+            }
+            DataType::Duration(TimeUnit::Microsecond) => {
+                Ok(Box::new($make::<DurationMicrosecondType>::new(data_type.clone())) as _)
+            }
+            DataType::Duration(TimeUnit::Nanosecond) => {
+                Ok(Box::new($make::<DurationNanosecondType>::new(data_type.clone())) as _)
+            }
+            DataType::Interval(IntervalUnit::MonthDayNano) => {
+                Ok(Box::new($make::<IntervalMonthDayNanoType>::new(data_type.clone())) as _)
+            }
+            other => exec_err!("a sum cannot be a {other}"),
+        }
+    }};
+}
+
+/// `sum` that is checked.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(in crate::datafusion) struct CheckedSum {
     unchecked: Arc<AggregateUDF>,
@@ -37,22 +104,22 @@ impl CheckedSum {
     }
 }
 
-fn is_wide(return_type: &DataType, is_distinct: bool) -> bool {
-    *return_type == DataType::Int64 && !is_distinct
+fn with_type(field: &Field, data_type: DataType) -> FieldRef {
+    Arc::new(field.clone().with_data_type(data_type))
 }
 
-fn wide_field(field: &Field) -> FieldRef {
-    Arc::new(field.clone().with_data_type(WIDE))
+fn in_type(values: &[ArrayRef], wide: &DataType) -> Result<Vec<ArrayRef>> {
+    values.iter().map(|array| Ok(cast(array, wide)?)).collect()
 }
 
-fn widened(values: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
-    values.iter().map(|array| Ok(cast(array, &WIDE)?)).collect()
-}
-
-fn overflow() -> DataFusionError {
-    exec_datafusion_err!(
-        "overflow: the sum of a BIGINT needs more than 64 bits; sum it as a decimal, with CAST(... AS DECIMAL(38,0))"
-    )
+fn overflow(sum: &DataType) -> DataFusionError {
+    let what = match sum {
+        DataType::Int64 => {
+            "overflow: the sum of a BIGINT needs more than 64 bits; sum it as a decimal, with CAST(... AS DECIMAL(38,0))"
+        }
+        _ => "overflow: the sum needs more than the 38 digits that a decimal has",
+    };
+    external(Error::new(ErrorKind::OutOfRange, what))
 }
 
 impl AggregateUDFImpl for CheckedSum {
@@ -65,7 +132,13 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
-        self.inner().return_type(arg_types)
+        match arg_types {
+            [DataType::Decimal256(digits, _)] if digits + 10 > WIDEST => {
+                let message = format!("sum of decimals of {digits} digits; they may have {}", WIDEST - 10);
+                Err(external(Error::new(ErrorKind::OutOfRange, message)))
+            }
+            types => self.inner().return_type(types),
+        }
     }
 
     fn is_nullable(&self) -> bool {
@@ -73,20 +146,26 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if !is_wide(args.return_type(), args.is_distinct) {
-            return self.inner().accumulator(args);
+        let sum = args.return_type().clone();
+        match Way::of(&sum, args.is_distinct) {
+            Way::Theirs => self.inner().accumulator(args),
+            Way::Exact => exact!(ExactSum, &sum),
+            Way::Wide(wide) => {
+                let return_field = with_type(&args.return_field, wide.clone());
+                let inner = self.inner().accumulator(AccumulatorArgs { return_field, ..args })?;
+                Ok(Box::new(Narrowing { inner, wide, sum }))
+            }
         }
-        let return_field = wide_field(&args.return_field);
-        let wide = self.inner().accumulator(AccumulatorArgs { return_field, ..args })?;
-        Ok(Box::new(Narrowing { wide }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        if !is_wide(args.return_type(), args.is_distinct) {
-            return self.inner().state_fields(args);
+        match Way::of(args.return_type(), args.is_distinct) {
+            Way::Theirs | Way::Exact => self.inner().state_fields(args),
+            Way::Wide(wide) => {
+                let return_field = with_type(&args.return_field, wide);
+                self.inner().state_fields(StateFieldsArgs { return_field, ..args })
+            }
         }
-        let return_field = wide_field(&args.return_field);
-        self.inner().state_fields(StateFieldsArgs { return_field, ..args })
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
@@ -94,21 +173,35 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        if !is_wide(args.return_type(), args.is_distinct) {
-            return self.inner().create_groups_accumulator(args);
+        let sum = args.return_type().clone();
+        match Way::of(&sum, args.is_distinct) {
+            Way::Theirs => self.inner().create_groups_accumulator(args),
+            Way::Exact if sum.is_decimal() => {
+                Ok(Box::new(DecimalGroups::new(self.inner().create_groups_accumulator(args)?, sum)))
+            }
+            Way::Exact => exact!(ExactGroups, &sum),
+            Way::Wide(wide) => {
+                let return_field = with_type(&args.return_field, wide.clone());
+                let inner = self.inner().create_groups_accumulator(AccumulatorArgs { return_field, ..args })?;
+                Ok(Box::new(NarrowingGroups { inner, wide, sum }))
+            }
         }
-        let return_field = wide_field(&args.return_field);
-        let wide = self.inner().create_groups_accumulator(AccumulatorArgs { return_field, ..args })?;
-        Ok(Box::new(NarrowingGroups { wide }))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if !is_wide(args.return_type(), args.is_distinct) {
-            return self.inner().create_sliding_accumulator(args);
+        let sum = args.return_type().clone();
+        match Way::of(&sum, args.is_distinct) {
+            _ if args.is_distinct => Err(external(Error::unsupported(
+                "sum(DISTINCT ...) over a frame that moves is not supported; use a frame of the whole partition",
+            ))),
+            Way::Theirs => self.inner().create_sliding_accumulator(args),
+            Way::Exact => exact!(ExactSum, &sum),
+            Way::Wide(wide) => {
+                let return_field = with_type(&args.return_field, wide.clone());
+                let inner = self.inner().create_sliding_accumulator(AccumulatorArgs { return_field, ..args })?;
+                Ok(Box::new(Narrowing { inner, wide, sum }))
+            }
         }
-        let return_field = wide_field(&args.return_field);
-        let wide = self.inner().create_sliding_accumulator(AccumulatorArgs { return_field, ..args })?;
-        Ok(Box::new(Narrowing { wide }))
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {
@@ -127,17 +220,6 @@ impl AggregateUDFImpl for CheckedSum {
         self.inner().set_monotonicity(data_type)
     }
 
-    fn simplify_expr_op_literal(
-        &self,
-        function: &AggregateFunction,
-        arg: &Expr,
-        op: Operator,
-        lit: &Expr,
-        arg_is_left: bool,
-    ) -> Result<Option<Expr>> {
-        self.inner().simplify_expr_op_literal(function, arg, op, lit, arg_is_left)
-    }
-
     fn value_from_stats(&self, args: &StatisticsArgs) -> Option<ScalarValue> {
         self.inner().value_from_stats(args)
     }
@@ -147,51 +229,55 @@ impl AggregateUDFImpl for CheckedSum {
     }
 }
 
-/// A sum in 128 bits that gives 64.
+/// A sum in a wider type.
 #[derive(Debug)]
 struct Narrowing {
-    wide: Box<dyn Accumulator>,
+    inner: Box<dyn Accumulator>,
+    wide: DataType,
+    sum: DataType,
 }
 
 impl Accumulator for Narrowing {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.wide.update_batch(&widened(values)?)
+        self.inner.update_batch(&in_type(values, &self.wide)?)
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        match self.wide.evaluate()? {
-            ScalarValue::Decimal128(None, ..) => Ok(ScalarValue::Int64(None)),
-            ScalarValue::Decimal128(Some(sum), ..) => {
-                i64::try_from(sum).map(|sum| ScalarValue::Int64(Some(sum))).map_err(|_| overflow())
-            }
-            other => exec_err!("a wide sum cannot be a {}", other.data_type()),
-        }
+        let sum = self.inner.evaluate()?.to_array()?;
+        ScalarValue::try_from_array(&narrowed(&sum, &self.sum)?, 0)
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>() + self.wide.size()
+        size_of::<Self>() + self.inner.size()
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        self.wide.state()
+        self.inner.state()
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.wide.merge_batch(states)
+        self.inner.merge_batch(states)
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.wide.retract_batch(&widened(values)?)
+        self.inner.retract_batch(&in_type(values, &self.wide)?)
     }
 
     fn supports_retract_batch(&self) -> bool {
-        self.wide.supports_retract_batch()
+        self.inner.supports_retract_batch()
     }
+}
+
+fn narrowed(sums: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(sums, to, &options).map_err(|_| overflow(to))
 }
 
 /// The same for many groups.
 struct NarrowingGroups {
-    wide: Box<dyn GroupsAccumulator>,
+    inner: Box<dyn GroupsAccumulator>,
+    wide: DataType,
+    sum: DataType,
 }
 
 impl GroupsAccumulator for NarrowingGroups {
@@ -202,28 +288,26 @@ impl GroupsAccumulator for NarrowingGroups {
         filter: Option<&BooleanArray>,
         groups: usize,
     ) -> Result<()> {
-        self.wide.update_batch(&widened(values)?, group_indices, filter, groups)
+        self.inner.update_batch(&in_type(values, &self.wide)?, group_indices, filter, groups)
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        let sums = self.wide.evaluate(emit_to)?;
-        let options = CastOptions { safe: false, ..CastOptions::default() };
-        cast_with_options(&sums, &DataType::Int64, &options).map_err(|_| overflow())
+        narrowed(&self.inner.evaluate(emit_to)?, &self.sum)
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        self.wide.state(emit_to)
+        self.inner.state(emit_to)
     }
 
     fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], groups: usize) -> Result<()> {
-        self.wide.merge_batch(values, group_indices, groups)
+        self.inner.merge_batch(values, group_indices, groups)
     }
 
     fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        self.wide.convert_to_state(&widened(values)?, filter)
+        self.inner.convert_to_state(&in_type(values, &self.wide)?, filter)
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>() + self.wide.size()
+        size_of::<Self>() + self.inner.size()
     }
 }

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use longshore_format::sniff::{Column as Found, Sniffed, sniff};
 use longshore_load::{
-    Control, FieldNames, FieldTarget, Header, MomentFormat, OtherFields, TextOptions, ValueOptions, sniffed_options,
+    Control, FieldNames, FieldTarget, Header, MomentFormat, OtherFields, TextOptions, ValueOptions, found_options,
 };
 use longshore_storage::{Column, ColumnType};
 
 use super::infer::sniffing;
 use super::text::{TextInput, Texts, Wanted};
 use crate::Error;
-use crate::datafusion::in_situ::explain;
+use crate::datafusion::in_situ::{explain, notices};
 use crate::sql::options::{Format, Options};
 
 /// How fields find their columns.
@@ -47,7 +47,10 @@ pub(super) fn plan(
     let way = way(&sniffed, options, wanted)
         .map_err(|problem| Error::invalid(format!("{name}: {problem} {}", explain::shown(&sniffed))))?;
     let types: Vec<_> = wanted.columns.iter().map(|column| (column.name.clone(), column.column_type)).collect();
-    let mut text = sniffed_options(&sniffed, &options.text_without_language(&types))?;
+    let mut text = found_options(&sniffed, &options.text_without_language(&types), !options.strict)?;
+    if let Some(notice) = notices::notice(&sniffed, &[], &[], &name) {
+        control.notice(notice);
+    }
     for (found, column) in assigned(&sniffed, &way, wanted) {
         spell(&mut text.values, found, column);
     }

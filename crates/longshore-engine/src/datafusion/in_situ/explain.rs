@@ -38,8 +38,15 @@ pub(super) fn explained(error: Error, head: &[u8], given: &Given) -> Error {
     if error.kind() != ErrorKind::Data || head.is_empty() {
         return error;
     }
-    let sniffed = sniff(head, head.len() < SAMPLE_BYTES, given);
-    Error::new(error.kind(), format!("{error} {}", shown(&sniffed)))
+    with_found(error, &sniff(head, head.len() < SAMPLE_BYTES, given))
+}
+
+/// `error` of texts that were read by what was found.
+pub(super) fn with_found(error: Error, sniffed: &Sniffed) -> Error {
+    if error.kind() != ErrorKind::Data {
+        return error;
+    }
+    Error::new(error.kind(), format!("{error} {}", shown(sniffed)))
 }
 
 /// `error` of a load from `texts`: with what was found out, or where nothing was to be, with what looks as if it should

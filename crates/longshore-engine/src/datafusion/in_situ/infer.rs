@@ -14,7 +14,7 @@ use longshore_storage::{Column, ColumnType, Memory, Schema};
 
 use super::files::Filling;
 use super::text::{TextInput, Texts};
-use super::{FileRejects, explain};
+use super::{FileRejects, explain, notices};
 use crate::Error;
 use crate::sql::options::{Format, Options};
 
@@ -41,8 +41,9 @@ pub(crate) struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Finds out what `texts` are, which are read from front to back for it.
-    pub(crate) fn find(&self, mut texts: Texts) -> Result<FoundText, Error> {
+    /// Finds out what `texts` are, which are read from front to back for it. Where they cannot be read by what was found
+    /// of their dialect, that goes to `told`.
+    pub(crate) fn find_or_tell(&self, mut texts: Texts, told: &mut Option<Sniffed>) -> Result<FoundText, Error> {
         let head = texts.head(self.options, self.control)?;
         let name = texts.name();
         let further = texts.further_columns(self.options)?;
@@ -50,10 +51,15 @@ impl Finder<'_> {
         if request.by_name {
             texts.check_read_again()?;
         }
-        let inputs = texts.all_inputs(self.options, &further);
+        let inputs: Vec<TextInput> =
+            texts.all_inputs(self.options, &further).into_iter().map(TextInput::kept).collect();
         let files = inputs.iter().map(TextInput::file).collect();
         let found = infer(files, &request, self.control);
-        let found = found.map_err(|error| Self::explained(error, &inputs, &head, &request))?;
+        let found = found.map_err(|error| {
+            *told = request.last_found();
+            Self::explained(error, &inputs, &head, &request)
+        })?;
+        notices::tell(&found, &name, self.control);
         let names: Vec<&str> = found.schema.columns().iter().map(|column| column.name.as_str()).collect();
         self.options.check_found(&name, &names)?;
         let count = found.columns.len();
@@ -67,7 +73,9 @@ impl Finder<'_> {
         let fields: Vec<_> = targets.iter().map(|(_, target)| Some(target.clone())).collect();
         let has_header = request.by_name && !found.sniffed.family.value.names_fields();
         let names = has_header.then(|| Arc::new(self.options.names_in_header(targets, OtherFields::Refuse)));
-        let inputs = inputs.into_iter().map(|mut input| {
+        let inputs = inputs.into_iter().enumerate().map(|(number, mut input)| {
+            let footer = found.footers.iter().find(|footer| footer.number == number);
+            input.text_end = footer.map(|footer| footer.byte);
             input.fields.clone_from(&fields);
             input.names.clone_from(&names);
             input.move_fills(count);
@@ -104,15 +112,21 @@ impl Finder<'_> {
             defaults: self.options.defaults().map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
             extra: further.iter().map(|(column, _)| column.clone()).collect(),
             by_name: self.options.union_by_name,
+            repairs: !self.options.strict,
             options,
             tuning: self.tuning.clone(),
             memory: Arc::clone(self.memory),
+            found: Arc::default(),
         })
     }
 
     /// Says what was taken for what: the error may be of a dialect that is not the file's.
     pub(crate) fn explained(error: LoadError, inputs: &[TextInput], head: &[u8], request: &InferRequest) -> Error {
-        explain::explained(explain::of_inputs(error, inputs), head, &request.given)
+        let error = explain::of_inputs(error, inputs);
+        match request.last_found() {
+            Some(found) => explain::with_found(error, &found),
+            None => explain::explained(error, head, &request.given),
+        }
     }
 }
 

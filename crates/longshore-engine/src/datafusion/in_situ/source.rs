@@ -25,12 +25,13 @@ use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, Push
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::{DisplayFormatType, EmptyRecordBatchStream};
 use futures::Stream;
-use longshore_load::{Control, LoadError, RowFilter, ScanRequest, ScanWorker, TextScan};
+use longshore_load::{Control, LoadError, RowFilter, ScanRequest, ScanWorker, TextScan, Tuning};
 
 use super::explain;
 use super::text::TextTable;
 use crate::Error;
 use crate::datafusion::errors::external;
+use crate::datafusion::memory::LimitCheck;
 use crate::datafusion::predicate::{Digits, Predicate, Selection, Values};
 use crate::datafusion::pushdown::{Offer, Projection};
 
@@ -38,6 +39,12 @@ use crate::datafusion::pushdown::{Offer, Projection};
 const SERIAL_ROWS_MAX: usize = 65_536;
 /// Bytes of text that a value is assumed to take when rows must be estimated from the size of a file.
 const VALUE_BYTES_GUESS: u64 = 8;
+
+/// Bytes of a part whose rows wait for those of the parts before it.
+const PART_BYTES_MIN: u64 = 64 << 10;
+const PART_BYTES_MAX: u64 = 2 << 20;
+/// Such parts of a file that each worker gets at least, so that they finish together.
+const PARTS_PER_WORKER_MIN: u64 = 4;
 
 /// A scan of one file.
 #[derive(Clone)]
@@ -69,10 +76,37 @@ impl TextSource {
         self.predicate.is_some()
     }
 
+    /// How many workers there are.
+    pub(in crate::datafusion) fn threads(&self) -> usize {
+        self.table.tuning.threads
+    }
+
+    /// Rows that each worker returns at most.
+    pub(in crate::datafusion) fn rows_max(&self) -> Option<usize> {
+        self.fetch
+    }
+
+    /// How many workers read it.
+    pub(in crate::datafusion) fn workers(&self) -> usize {
+        if self.is_serial() { 1 } else { self.table.tuning.threads }
+    }
+
+    /// Begins a pass over the file in parts of which those that are done wait for those before them.
+    pub(in crate::datafusion) fn begin_in_parts(&self, control: Arc<Control>) -> Result<Arc<TextScan>, Error> {
+        let mut tuning = self.table.tuning.clone();
+        let even =
+            self.table.bytes().map_or(PART_BYTES_MAX, |bytes| bytes / (tuning.threads as u64 * PARTS_PER_WORKER_MIN));
+        tuning.span_bytes.get_or_insert(even.clamp(PART_BYTES_MIN, PART_BYTES_MAX) as usize);
+        self.begin_tuned(tuning, control)
+    }
+
     /// Begins a pass over the file.
     pub(in crate::datafusion) fn begin(&self, control: Arc<Control>) -> Result<Arc<TextScan>, Error> {
+        self.begin_tuned(self.table.tuning.clone(), control)
+    }
+
+    fn begin_tuned(&self, mut tuning: Tuning, control: Arc<Control>) -> Result<Arc<TextScan>, Error> {
         let table = &self.table;
-        let mut tuning = table.tuning.clone();
         if self.is_serial() {
             tuning.threads = 1;
         }
@@ -152,6 +186,7 @@ impl DataSource for TextSource {
             table: Arc::clone(&self.table),
             schema,
             metrics,
+            limit: LimitCheck::new(&args.context),
         })))
     }
 
@@ -292,13 +327,19 @@ struct TextStream {
     table: Arc<TextTable>,
     schema: SchemaRef,
     metrics: BaselineMetrics,
+    limit: LimitCheck,
 }
 
 impl TextStream {
     fn next_batch(&mut self) -> Option<Result<RecordBatch>> {
         let elapsed = self.metrics.elapsed_compute().clone();
         let _timer = elapsed.timer();
-        let batch = self.worker.as_mut()?.next();
+        let worker = self.worker.as_mut()?;
+        if let Err(error) = self.limit.check() {
+            self.worker = None;
+            return Some(Err(error));
+        }
+        let batch = worker.next();
         if !matches!(batch, Some(Ok(_))) {
             self.worker = None;
         }

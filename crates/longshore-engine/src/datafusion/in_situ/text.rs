@@ -13,7 +13,7 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_load::{
-    Control, FieldNames, FieldTarget, Fill, InputFile, LoadError, OtherFields, Source, TextOptions, Tuning,
+    Control, FieldNames, FieldTarget, Fill, InputFile, KeptText, LoadError, OtherFields, Source, TextOptions, Tuning,
 };
 use longshore_source::{FoundFile, Location, OpenOptions};
 use longshore_storage::{Column, Memory, Schema};
@@ -39,6 +39,10 @@ pub(crate) struct TextInput {
     bytes: Option<u64>,
     /// Whether it cannot be opened a second time.
     reads_once: bool,
+    /// Whether it can be because its text is kept.
+    is_kept: bool,
+    /// Where it ends for whoever reads it, if a footer follows.
+    pub(super) text_end: Option<u64>,
     /// What becomes of each field.
     pub(crate) fields: Vec<Option<FieldTarget>>,
     /// How the header decides that.
@@ -83,12 +87,29 @@ impl TextInput {
             open,
             bytes,
             reads_once: false,
+            is_kept: false,
+            text_end: None,
             fields: Vec::new(),
             names: None,
             fills: Vec::new(),
             partitions: Vec::new(),
             known: Vec::new(),
         }
+    }
+
+    /// The same, whose text is kept as far as it is read if it can be read only once.
+    pub(super) fn kept(self) -> Self {
+        if !self.reads_once {
+            return self;
+        }
+        let open = self.open;
+        let text = KeptText::new(move || open());
+        Self { open: Arc::new(move || text.open()), reads_once: false, is_kept: true, ..self }
+    }
+
+    /// Whether it cannot be opened a second time.
+    pub(crate) fn reads_once(&self) -> bool {
+        self.reads_once
     }
 
     /// Fills the columns that `fillings` name.
@@ -121,6 +142,8 @@ impl TextInput {
         file.fills.clone_from(&self.fills);
         file.bytes = self.bytes;
         file.reads_once = self.reads_once;
+        file.is_kept = self.is_kept;
+        file.text_end = self.text_end;
         file
     }
 }

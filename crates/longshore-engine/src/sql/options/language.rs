@@ -81,6 +81,7 @@ impl Language {
             long_records: options.choice("LONG_RECORDS", |name| match name {
                 "reject" => Some(LongRecords::Reject),
                 "truncate" => Some(LongRecords::Truncate),
+                "truncate_empty" => Some(LongRecords::TruncateEmpty),
                 _ => None,
             })?,
             stray_quotes: options.choice("STRAY_QUOTES", |name| match name {
@@ -258,6 +259,7 @@ impl Language {
             nul: self.nul.unwrap_or_default(),
             null_texts,
             record_bytes_max: self.record_bytes_max.unwrap_or(default.record_bytes_max),
+            quote_check: default.quote_check,
         }
     }
 

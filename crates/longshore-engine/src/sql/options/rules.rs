@@ -105,11 +105,12 @@ pub const OPTIONS: &[OptionRule] = &[
     rule(
         "LONG_RECORDS",
         READING,
-        "`reject`, `truncate`",
+        "`reject`, `truncate`, `truncate_empty`",
         "`reject`",
-        "records with too many fields; `truncate`: those that are too many are dropped",
+        "records with too many fields; `truncate`: those that are too many are dropped; `truncate_empty`: only if they are \
+         empty",
     )
-    .one_of(&["reject", "truncate"]),
+    .one_of(&["reject", "truncate", "truncate_empty"]),
     rule(
         "STRAY_QUOTES",
         READING,
@@ -330,6 +331,14 @@ pub const OPTIONS: &[OptionRule] = &[
     )
     .one_of(&["true", "false"]),
     rule(
+        "STRICT",
+        READING,
+        "`true`, `false`",
+        "`false` where the dialect is found out",
+        "records that are not whole are errors, and are not repaired: see [files](docs/files.md)",
+    )
+    .one_of(&["true", "false"]),
+    rule(
         "TYPES",
         READING,
         "`(column TYPE, ...)`; `types => {column: 'TYPE'}`",
@@ -420,29 +429,4 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slips_of_the_pen_are_understood() {
-        for (name, expected) in [
-            ("DELIMITR", Some("DELIMITER")),
-            ("DELIMTIER", Some("DELIMITER")),
-            ("HEADERS", Some("HEADER")),
-            ("NUL", Some("NULL")),
-            ("FORCENULL", Some("FORCE_NULL")),
-            ("COLOUR", None),
-            ("X", None),
-        ] {
-            assert_eq!(meant(name, Use::CopyFrom), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn names_are_unique_and_complete() {
-        for (index, rule) in OPTIONS.iter().enumerate() {
-            assert!(OPTIONS[..index].iter().all(|other| other.name != rule.name), "{}", rule.name);
-            assert!(!rule.places.is_empty() && !rule.meaning.is_empty() && !rule.values.contains('|'), "{}", rule.name);
-        }
-    }
-}
+mod tests;

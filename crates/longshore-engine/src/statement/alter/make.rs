@@ -14,6 +14,7 @@ use crate::datafusion::{FoundRows, ROW_COLUMN, TARGET};
 use crate::sql::names;
 use crate::statement::change::{parsed, select_of};
 use crate::statement::drop::drop_dependents;
+use crate::statement::rows::ROWS_AT_A_TIME;
 use crate::statement::{Context, blocking};
 use crate::transaction::Work;
 use crate::{Error, ErrorKind};
@@ -123,11 +124,16 @@ async fn compute(
     let rows = context.database.queries.query_altered(statement, &draft.before, look, context.control).await?;
     let found = FoundRows::read(rows, schema, &columns, &[]).await?;
     let relation = Arc::clone(relation);
-    blocking::run(context.control, move |_| {
-        found.each(|row, values| {
-            let mut values = columns.iter().zip(values);
-            values.try_for_each(|(column, value)| alteration.compute(&relation, row, *column, value))
-        })?;
+    blocking::run(context.control, move |control| {
+        for part in found.parts(ROWS_AT_A_TIME) {
+            if control.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            part.each(|row, values| {
+                let mut values = columns.iter().zip(values);
+                values.try_for_each(|(column, value)| alteration.compute(&relation, row, *column, value))
+            })?;
+        }
         Ok(alteration)
     })
     .await
@@ -138,10 +144,11 @@ async fn add_keys(context: &Context<'_>, draft: &Draft, relation: &Arc<Relation>
     let new = draft.rules().keys.into_iter().zip(&draft.keys).filter(|(_, key)| key.from.is_none());
     let new: Vec<_> = new.map(|(key, _)| key).collect();
     let relation = Arc::clone(relation);
-    blocking::run(context.control, move |_| {
+    blocking::run(context.control, move |control| {
+        let is_cancelled = || control.is_cancelled();
         for key in new {
             let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
-            relation.create_index(&key.name, &key.columns, key.index, uniqueness)?;
+            relation.create_index_unless(&key.name, &key.columns, key.index, uniqueness, &is_cancelled)?;
         }
         Ok(())
     })

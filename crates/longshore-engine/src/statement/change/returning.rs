@@ -2,7 +2,8 @@
 //! that it found them by.
 //!
 //! Each of these tables becomes one of rows that are there already, numbered in the order in which the statement found
-//! them, under the name that the statement gives it; they are joined by these numbers, which no `*` shows.
+//! them, under the name that the statement gives it; they are joined by these numbers, which no `*` shows. The values are
+//! part of the statement: if one of them cannot be computed, nothing is changed.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -98,7 +99,8 @@ pub(crate) async fn returning(
         .queries
         .query_rows(statement, rows_known, context.parameters, context.work, context.control)
         .await?;
-    Ok(Outcome::Rows(rows))
+    // Made before the statement ends: one that cannot be made undoes the change.
+    Ok(Outcome::Rows(rows.made().await?))
 }
 
 /// Refuses `old` and `new`, unless tables of the statement are called so.

@@ -99,15 +99,25 @@ impl Target {
 
     /// These rows with their numbers, for a query that reads no others. All that they hold counts as read.
     pub(crate) fn rows(&self, context: &Context<'_>, rows: &[RowId]) -> Result<RecordBatch, Error> {
-        let relation = &self.table.relation;
         let numbered: Vec<(usize, RowId)> = rows.iter().copied().enumerate().collect();
-        let images = images(&context.work.snapshot(relation), rows)?;
+        rows_with_numbers(&self.images(context, rows)?, &numbered)
+    }
+
+    /// The same with their places in `rows`, in which a row may stand several times.
+    pub(crate) fn rows_in_order(&self, context: &Context<'_>, rows: &[RowId]) -> Result<RecordBatch, Error> {
+        let numbered: Vec<(usize, RowId)> = (0..rows.len()).map(|place| (place, RowId(place as u64))).collect();
+        rows_with_numbers(&self.images(context, rows)?, &numbered)
+    }
+
+    /// These rows as they are now. All that they hold counts as read.
+    pub(crate) fn images(&self, context: &Context<'_>, rows: &[RowId]) -> Result<RecordBatch, Error> {
+        let relation = &self.table.relation;
         let columns: Vec<usize> = (0..relation.schema().columns().len()).collect();
         context.work.with(|transaction| {
             transaction.log_columns(relation, &columns);
             Ok(())
         })?;
-        rows_with_numbers(&images, &numbered)
+        images(&context.work.snapshot(relation), rows)
     }
 
     /// Refuses to set what only the table itself sets.

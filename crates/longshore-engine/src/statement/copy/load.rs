@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use longshore_load::{Conflicts, TextOptions, load_interleaved, load_into};
+use longshore_load::{Conflicts, LoadError, TextOptions, load_interleaved, load_into};
 use longshore_storage::{Relation, Transaction};
 
 use super::conflict;
 use super::rules::LoadRules;
-use crate::datafusion::{TextInput, Texts, Wanted, find_files, named_by_inputs};
+use crate::datafusion::{TextInput, Texts, Wanted, find_files, named_by_inputs, tell_repairs};
 use crate::sql::options::{CheckTime, MergeMode, Options};
 use crate::statement::rejects::{self, Rejects};
 use crate::statement::{Context, blocking, foreign};
@@ -42,18 +42,32 @@ pub(super) async fn run_load(
 ) -> Result<(Report, Option<String>), Error> {
     let (inputs, mut text) = texts.plan(&options, wanted, context.control)?;
     (text.check, text.numbers, text.conflicts) = (rules.check, rules.numbers, rules.conflicts);
-    load_inputs(context, relation, inputs, text, &options, work).await
+    // What cannot be read again, or undone, is read with repairs at once.
+    if options.merge_mode == MergeMode::Interleaved || inputs.iter().any(TextInput::reads_once) {
+        text = text.repairing().unwrap_or(text);
+    }
+    match load_inputs(context, relation, &inputs, text.clone(), &options, work).await? {
+        Some(loaded) => Ok(loaded),
+        None => match text.repairing() {
+            Some(text) => {
+                let loaded = load_inputs(context, relation, &inputs, text, &options, work).await?;
+                loaded.ok_or_else(|| Error::internal("a text that is repaired has records that are not whole"))
+            }
+            None => Err(Error::internal("a text that is not to be repaired was to be read again")),
+        },
+    }
 }
 
-/// Loads `inputs`, as part of `work` or in a transaction of its own; says how much, and what is to be told of it.
+/// Loads `inputs`, as part of `work` or in a transaction of its own; says how much, and what is to be told of it. `None` if
+/// they are to be read again with repairs: then nothing was changed.
 async fn load_inputs(
     context: &Context<'_>,
     relation: &Arc<Relation>,
-    inputs: Vec<TextInput>,
+    inputs: &[TextInput],
     mut text: TextOptions,
     options: &Options,
     work: Option<&Arc<Work>>,
-) -> Result<(Report, Option<String>), Error> {
+) -> Result<Option<(Report, Option<String>)>, Error> {
     let rejects = Rejects::new(context, options)?;
     text.on_error = rejects.on_error.clone();
     text.reject_limit = options.rejects.limit;
@@ -67,18 +81,22 @@ async fn load_inputs(
         _ => None,
     };
     text.references.clone_from(&checks);
-    let work = work.map(Arc::clone);
-    let (loaded, acted_on) = blocking::run(context.control, move |control| {
+    let (work, inputs, log) = (work.map(Arc::clone), inputs.to_vec(), text.repair_log().cloned());
+    let loaded = blocking::run(context.control, move |control| {
         let files = inputs.iter().map(TextInput::file).collect();
         let named = |error| named_by_inputs(error, &inputs);
         let mut acted_on = Vec::new();
+        let repairs_later = text.repairing().is_some();
+        let again = |error: &LoadError| repairs_later && matches!(error, LoadError::Misshapen(_));
         if dry_run {
-            let report = longshore_load::dry_run(files, into.schema(), into.memory(), &text, &tuning, control);
-            return Ok((report.map_err(named)?, acted_on));
+            return match longshore_load::dry_run(files, into.schema(), into.memory(), &text, &tuning, control) {
+                Err(error) if again(&error) => Ok(None),
+                report => Ok(Some((report.map_err(named)?, acted_on))),
+            };
         }
         let report = match work {
             // The transaction is nobody else's while it lasts.
-            Some(work) if interleaves => work.with_any(|transaction| {
+            Some(work) if interleaves => work.with_unless_cancelled(control, |transaction| {
                 let settle = |transaction: &mut Transaction| {
                     acted_on.extend(transaction.settle()?);
                     Ok(())
@@ -86,8 +104,19 @@ async fn load_inputs(
                 load_interleaved(files, &into, transaction, &text, &tuning, control, settle).map_err(named)
             })?,
             Some(work) => {
-                let loaded = load_into(files, &into, &text, &tuning, control).map_err(named)?;
-                work.with_any(|transaction| {
+                let loaded = match load_into(files, &into, &text, &tuning, control) {
+                    Err(error) if again(&error) => return Ok(None),
+                    loaded => loaded,
+                };
+                if let (Err(_), Some(checks)) = (&loaded, &checks) {
+                    // The error may tell of a row that is not there.
+                    work.with_unless_cancelled(control, |transaction| {
+                        transaction.note_missing(checks);
+                        Ok::<_, Error>(())
+                    })?;
+                }
+                let loaded = loaded.map_err(named)?;
+                work.with_unless_cancelled(control, |transaction| {
                     let since = transaction.writes();
                     let settle = |transaction: &mut Transaction| {
                         if let Some(checks) = &checks {
@@ -99,18 +128,25 @@ async fn load_inputs(
                     loaded.commit_in(transaction, settle).map_err(named)
                 })?
             }
-            None => longshore_load::copy_from(files, &into, &text, &tuning, control).map_err(named)?,
+            None => match longshore_load::copy_from(files, &into, &text, &tuning, control) {
+                Err(error) if again(&error) => return Ok(None),
+                report => report.map_err(named)?,
+            },
         };
-        Ok((report, acted_on))
+        Ok(Some((report, acted_on)))
     })
     .await?;
+    let Some((loaded, acted_on)) = loaded else { return Ok(None) };
+    if let Some(log) = log {
+        tell_repairs(&log.summary(), context.control);
+    }
     foreign::check_acted_on(context, acted_on)?;
     rejects.keep(context)?;
     let notice = rejects::told(&loaded.rejects, &options.rejects, loaded.rows);
     let notice = conflict::told(conflict::merged(&loaded), &options.conflict, notice);
     let rows = if dry_run { 0 } else { loaded.rows + loaded.updated };
     let report = Report { rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
-    Ok((report, notice))
+    Ok(Some((report, notice)))
 }
 
 /// Whether foreign keys are checked while the text is read. Where rows go to the table on the way or take the place of

@@ -27,8 +27,13 @@ pub(crate) fn check_acted_on(context: &Context<'_>, acted_on: Vec<ActedOn>) -> R
         };
         let rules = table.rules();
         let checks = context.database.queries.checks(&table, rules.checks.iter(), context.work, context.control)?;
-        if let Some(checks) = checks {
-            checks.check(&images(&context.work.snapshot(&table.relation), &acted_on.rows)?)?;
+        let Some(checks) = checks else { continue };
+        let relation = &table.relation;
+        if let Err(error) = checks.check(&images(&context.work.snapshot(relation), &acted_on.rows)?) {
+            // It tells what a row is that only the action has found.
+            let columns: Vec<usize> = (0..relation.schema().columns().len()).collect();
+            context.work.log_scan(relation, &[], &columns);
+            return Err(error);
         }
     }
     Ok(())

@@ -6,11 +6,11 @@ use arrow_array::RecordBatch;
 use longshore_storage::RowId;
 use sqlparser::ast::{self, Assignment, ConflictTarget, Expr, OnConflictAction, OnInsert};
 
-use crate::Error;
 use crate::datafusion::{ROW_COLUMN, TARGET, rows_with_numbers};
 use crate::sql::names;
 use crate::statement::Context;
-use crate::statement::change::{Search, Target, expression, from_item, set_columns};
+use crate::statement::change::{Search, Setting, Target, expression, from_item};
+use crate::{Error, ErrorKind};
 
 /// The name of the rows that were proposed.
 const EXCLUDED: &str = "excluded";
@@ -101,28 +101,29 @@ fn index_of(target: &Target, conflict: &ConflictTarget) -> Result<String, Error>
 }
 
 impl Update {
-    /// Changes the rows that were in the way of some of `rows`; says which ones were changed.
+    /// Changes the rows that were in the way of some of `rows`; says which ones were changed. `inserted` are those that the
+    /// statement has inserted.
     pub(super) async fn run(
         self,
         context: &Context<'_>,
         target: &Target,
         rows: &RecordBatch,
         conflicts: &[(usize, RowId)],
+        inserted: &[RowId],
     ) -> Result<Vec<RowId>, Error> {
         if conflicts.is_empty() {
             return Ok(Vec::new());
         }
-        let mut seen = HashSet::with_capacity(conflicts.len());
-        if let Some((row, _)) = conflicts.iter().find(|(_, existing)| !seen.insert(*existing)) {
-            return Err(Error::invalid(format!(
-                "ON CONFLICT DO UPDATE would change a row twice: row {} of those to insert has the key of an earlier one; \
-                 leave one of them out",
-                row + 1
-            )));
+        let inserted: HashSet<&RowId> = inserted.iter().collect();
+        if let Some((row, _)) = conflicts.iter().find(|(_, existing)| inserted.contains(existing)) {
+            return Err(second_time(*row));
         }
-        let excluded = rows_with_numbers(rows, conflicts)?;
-        let existing: Vec<RowId> = conflicts.iter().map(|(_, row)| *row).collect();
-        let existing = target.rows(context, &existing)?;
+        // The conflicts are numbered: several of them may be about one row.
+        let numbered = |(number, (row, _)): (usize, &(usize, RowId))| (*row, RowId(number as u64));
+        let excluded: Vec<(usize, RowId)> = conflicts.iter().enumerate().map(numbered).collect();
+        let excluded = rows_with_numbers(rows, &excluded)?;
+        let in_the_way: Vec<RowId> = conflicts.iter().map(|(_, row)| *row).collect();
+        let existing = target.rows_in_order(context, &in_the_way)?;
         let row_column = names::quoted(ROW_COLUMN);
         let same = expression(&format!("{}.{row_column} = {EXCLUDED}.{row_column}", target.alias))?;
         let selection = match self.selection {
@@ -133,12 +134,45 @@ impl Update {
                 right: Box::new(Expr::Nested(Box::new(condition))),
             },
         };
+        let setting = Setting::new(context, target, self.assignments)?;
         let search = Search {
             from: vec![from_item(EXCLUDED)?],
             selection: Some(selection),
             named: vec![(TARGET.to_owned(), existing), (EXCLUDED.to_owned(), excluded)],
             ..Search::default()
         };
-        Ok(set_columns(context, target, self.assignments, search).await?.0)
+        let found = setting.find(context, target, search).await?;
+        check_once(conflicts, &found.row_ids())?;
+        let found = found.renumbered(|number| in_the_way[number.0 as usize])?;
+        setting.update(context, target, &found).await
     }
+}
+
+/// Refuses to change a row for the sake of one conflict, and then to look at it for the sake of a later one. `taken` are
+/// the numbers of those that change a row, in any order.
+fn check_once(conflicts: &[(usize, RowId)], taken: &[RowId]) -> Result<(), Error> {
+    let mut taken: Vec<usize> = taken.iter().map(|number| number.0 as usize).collect();
+    taken.sort_unstable();
+    let mut taken = taken.into_iter().peekable();
+    let mut changed = HashSet::new();
+    for (number, (row, existing)) in conflicts.iter().enumerate() {
+        if changed.contains(existing) {
+            return Err(second_time(*row));
+        }
+        if taken.next_if_eq(&number).is_some() {
+            changed.insert(*existing);
+        }
+    }
+    Ok(())
+}
+
+fn second_time(row: usize) -> Error {
+    Error::new(
+        ErrorKind::Cardinality,
+        format!(
+            "ON CONFLICT DO UPDATE command cannot affect row a second time: row {} of those to insert has the key of an \
+             earlier one; leave one of them out",
+            row + 1
+        ),
+    )
 }

@@ -1,0 +1,65 @@
+//! The rules by which plans are optimized: `DataFusion`'s, with ours in the place of those that are wrong.
+//!
+//! Tests can leave out all that a plan can be run without (`Config::optimizer`), and compare what queries answer then.
+
+mod filter_pushdown;
+
+use std::sync::Arc;
+
+use datafusion::optimizer::{Optimizer, OptimizerRule};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
+
+use filter_pushdown::FilterPushdown;
+
+type Logical = Arc<dyn OptimizerRule + Send + Sync>;
+type Physical = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+
+/// Logical rules without which there is no physical plan of some queries.
+const LOGICAL_NEEDED: [&str; 6] = [
+    "rewrite_set_comparison",
+    "simplify_expressions",
+    "replace_distinct_aggregate",
+    "decorrelate_predicate_subquery",
+    "scalar_subquery_to_join",
+    "decorrelate_lateral_join",
+];
+
+/// Physical rules without which some plans cannot be run, or give rows in another order than is asked for.
+const PHYSICAL_NEEDED: [&str; 5] =
+    ["OutputRequirements", "join_selection", "EnsureRequirements", "EnsureCooperative", "SanityCheckPlan"];
+
+/// Rules for logical plans; only those that are needed unless `all`.
+pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
+    let is_wanted = |rule: &Logical| all || LOGICAL_NEEDED.contains(&rule.name());
+    Optimizer::new().rules.into_iter().filter(is_wanted).collect()
+}
+
+/// Rules for physical plans; only those that are needed unless `all`.
+pub(super) fn physical_rules(all: bool) -> Vec<Physical> {
+    let is_wanted = |rule: &Physical| all || PHYSICAL_NEEDED.contains(&rule.name());
+    let ours = |rule: Physical| -> Physical {
+        let pushdown = [FilterPushdownPhase::Pre, FilterPushdownPhase::Post].map(FilterPushdown);
+        match pushdown.into_iter().find(|pushdown| pushdown.name() == rule.name()) {
+            Some(pushdown) => Arc::new(pushdown),
+            None => rule,
+        }
+    };
+    PhysicalOptimizer::new().rules.into_iter().filter(is_wanted).map(ours).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_are_named_are_there() {
+        let logical = logical_rules(false);
+        assert_eq!(logical.len(), LOGICAL_NEEDED.len(), "{logical:?}");
+        let physical = physical_rules(false);
+        assert!(PHYSICAL_NEEDED.iter().all(|name| physical.iter().any(|rule| rule.name() == *name)), "{physical:?}");
+        let shown = format!("{:?}", physical_rules(true));
+        assert!(shown.contains("FilterPushdown(Pre)") && shown.contains("FilterPushdown(Post)"), "{shown}");
+    }
+}
