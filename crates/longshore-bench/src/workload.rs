@@ -1,5 +1,6 @@
 //! The workloads, by name.
 
+mod churn;
 mod columns;
 mod decode;
 mod fill;
@@ -80,6 +81,9 @@ pub(crate) enum Workload {
     Tatp,
     /// Inserts, updates, deletes and scans with versions (millions a second)
     Versions,
+    /// Rows that come and go, alone and beside an old reader: whether the last round costs more than the first (thousands
+    /// of rounds a second)
+    Churn,
     /// Radix trees and hash tables: built, merged, filled and read (millions of rows a second)
     Index,
     /// Prepared statements by key through a session, one thread (thousands a second)
@@ -130,6 +134,7 @@ impl Workload {
             }
             Workload::Tatp => report("tatp", "TATP", &tatp::run(settings)?),
             Workload::Versions => versions::run(settings, report),
+            Workload::Churn => report("churn", "Rows that come and go", &churn::run(settings)?),
             Workload::Index => report("index", "Indexes", &index::run(settings)?),
             #[cfg(feature = "queries")]
             Workload::Prepared => report("prepared", "Prepared statements", &prepared::run(settings)?),
@@ -157,6 +162,7 @@ impl Workload {
                     Workload::TpccPrepared { warehouses: tpcc::PREPARED_WAREHOUSES },
                     Workload::Tatp,
                     Workload::Versions,
+                    Workload::Churn,
                     Workload::Index,
                     #[cfg(feature = "queries")]
                     Workload::Prepared,

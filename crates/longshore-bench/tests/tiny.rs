@@ -115,6 +115,12 @@ fn tatp() {
 }
 
 #[test]
+fn churn() {
+    let said = tiny("churn", &[]);
+    assert!(said.contains("delete and insert, beside an old reader") && said.contains("x the first"), "{said}");
+}
+
+#[test]
 fn versions() {
     let said = tiny("versions", &[]);
     assert!(said.contains("delete and insert, 1 a transaction") && said.contains("dirty, oldest"), "{said}");

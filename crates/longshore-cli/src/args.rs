@@ -174,6 +174,7 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
     let args = Args::from_arg_matches(matches)?;
     let mut config = Config {
         memory_limit: args.memory_limit,
+        heap_bytes: Some(crate::heap::bytes),
         kernel: kernel_from(std::env::var_os("LONGSHORE_KERNEL").as_deref()).map_err(|reason| invalid(&reason))?,
         ..Config::default()
     };

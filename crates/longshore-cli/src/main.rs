@@ -3,6 +3,7 @@
 mod args;
 mod demo;
 mod generate;
+mod heap;
 mod human;
 mod interrupt;
 mod output;
@@ -21,7 +22,7 @@ use longshore_engine::Progress;
 use run::{Failure, Reason, note};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: heap::Counted = heap::Counted;
 
 fn main() -> ExitCode {
     match perform(args::read()) {
@@ -37,6 +38,9 @@ fn main() -> ExitCode {
 
 fn perform(invocation: Invocation) -> Result<(), Failure> {
     let Invocation { config, action } = invocation;
+    if config.memory_limit.is_some() {
+        heap::keep_nothing();
+    }
     if let Action::Generate(tpch) = action {
         return generate_tpch(&tpch, config.threads);
     }

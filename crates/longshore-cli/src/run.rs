@@ -31,6 +31,8 @@ use streams::{InlineData, PipedOutput};
 const OUTPUT_BUFFER_BYTES: usize = 256 << 10;
 /// Width of a terminal that does not tell.
 const TERMINAL_WIDTH_DEFAULT: usize = 80;
+/// Files that are open within each other at most, so that one that includes itself ends.
+const OPEN_FILES_MAX: usize = 64;
 
 /// Runs what the command line asks for.
 ///
@@ -73,6 +75,8 @@ pub(crate) struct Runner {
     pub(crate) timing: bool,
     /// Standard input gives the statements, so `COPY FROM STDIN` reads what follows them.
     input_is_script: bool,
+    /// Files that are open within each other.
+    open_files: usize,
 }
 
 impl Runner {
@@ -94,6 +98,7 @@ impl Runner {
             expanded: Expanded::default(),
             timing: false,
             input_is_script: options.steps.is_empty(),
+            open_files: 0,
         })
     }
 
@@ -121,6 +126,20 @@ impl Runner {
     ///
     /// The first failure, or a file that cannot be read.
     pub(crate) async fn file(&mut self, path: &Path) -> Result<Flow, Failure> {
+        if self.open_files == OPEN_FILES_MAX {
+            return Err(Reason::Message(format!(
+                "{}: files include each other more than {OPEN_FILES_MAX} deep; one of them seems to include itself",
+                path.display()
+            ))
+            .into());
+        }
+        self.open_files += 1;
+        let flow = self.statements_of(path).await;
+        self.open_files -= 1;
+        flow
+    }
+
+    async fn statements_of(&mut self, path: &Path) -> Result<Flow, Failure> {
         let text = std::fs::read_to_string(path).map_err(|error| Reason::file(path, error))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let mut script = Script::default();
@@ -233,6 +252,10 @@ impl Runner {
                 Ok(Done { tag, report })
             }
             Outcome::Rows(rows) => {
+                if let Some(notice) = rows.notice() {
+                    display.stop();
+                    note(notice);
+                }
                 let rows = self.print(rows, &mut display).await?;
                 let report = Report { rows, bytes_read: control.progress.bytes_done(), ..Report::default() };
                 Ok(Done { tag: String::new(), report })

@@ -63,6 +63,7 @@ const LATE_GIVEN: &str = "integers but for the last line, types given";
 fn request(tuning: &Tuning, memory: &Arc<Memory>, delimiter: Text) -> InferRequest {
     InferRequest {
         by_name: false,
+        repairs: true,
         given: longshore_format::sniff::Given::default(),
         types: Vec::new(),
         spelled: Vec::new(),
@@ -71,6 +72,7 @@ fn request(tuning: &Tuning, memory: &Arc<Memory>, delimiter: Text) -> InferReque
         options: TextOptions::new(dialect(delimiter)),
         tuning: tuning.clone(),
         memory: Arc::clone(memory),
+        found: Arc::default(),
     }
 }
 

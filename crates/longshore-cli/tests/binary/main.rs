@@ -1,7 +1,10 @@
 //! Tests of the built binary as its users run it.
 
 mod demo;
+mod files;
 mod generate;
+mod limit;
+mod process;
 mod recipes;
 mod remote;
 mod run;
