@@ -1,0 +1,43 @@
+//! Where answers differ from PostgreSQL's and are meant to, or are known to, each with its reason.
+
+use crate::rows::{Answer, Refusal};
+
+/// A difference that is no finding.
+#[derive(Clone, Copy, Debug)]
+pub struct Difference {
+    /// Whether a statement with these answers, ours and PostgreSQL's, shows it.
+    pub is: fn(&str, &Answer, &Answer) -> bool,
+    /// Why it is there.
+    pub reason: &'static str,
+}
+
+/// Whether the statement was refused before it ran.
+fn is_refused(answer: &Answer) -> bool {
+    let codes = ["0A", "42", "22023"];
+    let known = |refusal: &Refusal| refusal.sqlstate.starts_with("XX") && !refusal.is_internal();
+    let has_code = |refusal: &Refusal| codes.iter().any(|code| refusal.sqlstate.starts_with(code));
+    answer.as_ref().is_err_and(|refusal| has_code(refusal) || known(refusal))
+}
+
+fn is_constraint(answer: &Answer) -> bool {
+    answer.as_ref().is_err_and(|refusal| refusal.sqlstate.starts_with("23"))
+}
+
+/// All of them.
+pub const DIFFERENCES: &[Difference] = &[
+    Difference { is: |_, ours, theirs| is_refused(ours) && theirs.is_ok(), reason: "this version does not do it" },
+    Difference {
+        is: |_, ours, theirs| is_refused(ours) && is_refused(theirs),
+        reason: "what is wrong before a statement runs has less codes",
+    },
+    Difference {
+        is: |_, ours, theirs| is_constraint(ours) && is_constraint(theirs),
+        reason: "of several constraints that a statement breaks, PostgreSQL tells that of the first row that breaks one",
+    },
+];
+
+/// Why the answers differ, if they are known to.
+#[must_use]
+pub fn reason(sql: &str, ours: &Answer, theirs: &Answer) -> Option<&'static str> {
+    DIFFERENCES.iter().find(|difference| (difference.is)(sql, ours, theirs)).map(|difference| difference.reason)
+}
