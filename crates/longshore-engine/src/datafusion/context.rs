@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::config::Dialect;
+use datafusion::common::config::{ConfigNonZeroUsize, Dialect};
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -49,6 +49,9 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         // What a sort keeps for the merge by which it spills.
         let kept = (limit / config.threads / 32).min(session.options().execution.sort_spill_reservation_bytes);
         session.options_mut().execution.sort_spill_reservation_bytes = kept;
+        // A file for each batch that an exchange spills: where several tasks write to files of several batches, its
+        // reader may wait at one file for a batch that is in another (apache/datafusion#24883, mended behind 55.2).
+        session.options_mut().execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(1).expect("1 is not 0");
     }
     let parser = &mut session.options_mut().sql_parser;
     parser.dialect = Dialect::PostgreSQL;

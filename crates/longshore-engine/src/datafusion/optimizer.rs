@@ -3,6 +3,7 @@
 //! Tests can leave out all that a plan can be run without (`Config::optimizer`), and compare what queries answer then.
 
 mod filter_pushdown;
+mod groups;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 
 use filter_pushdown::FilterPushdown;
+use groups::PushDownByColumns;
 
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
 type Physical = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
@@ -33,7 +35,11 @@ const PHYSICAL_NEEDED: [&str; 5] =
 /// Rules for logical plans; only those that are needed unless `all`.
 pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
     let is_wanted = |rule: &Logical| all || LOGICAL_NEEDED.contains(&rule.name());
-    Optimizer::new().rules.into_iter().filter(is_wanted).collect()
+    let ours = |rule: Logical| -> Logical {
+        let pushdown = PushDownByColumns::default();
+        if pushdown.name() == rule.name() { Arc::new(pushdown) } else { rule }
+    };
+    Optimizer::new().rules.into_iter().filter(is_wanted).map(ours).collect()
 }
 
 /// Rules for physical plans; only those that are needed unless `all`.
@@ -60,6 +66,7 @@ mod tests {
         let physical = physical_rules(false);
         assert!(PHYSICAL_NEEDED.iter().all(|name| physical.iter().any(|rule| rule.name() == *name)), "{physical:?}");
         let shown = format!("{:?}", physical_rules(true));
+        assert!(format!("{:?}", logical_rules(true)).contains("PushDownByColumns"));
         assert!(shown.contains("FilterPushdown(Pre)") && shown.contains("FilterPushdown(Post)"), "{shown}");
     }
 }

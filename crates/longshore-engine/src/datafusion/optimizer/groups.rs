@@ -1,0 +1,52 @@
+//! Filters that name no column stay above groups.
+//!
+//! `DataFusion` moves a condition below an aggregate if all columns that it names are group keys. A condition that names
+//! none, such as one over a constant beside `count(*)`, passes as well; but an aggregate without keys, or with an empty
+//! grouping set, has a row where there are none below it. One that is another each time (`random() < 0.5`) would take
+//! rows from the groups. They cost nothing above: one that is constant is simplified in the same pass.
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::Transformed;
+use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
+use datafusion::logical_expr::{Filter, LogicalPlan};
+use datafusion::optimizer::push_down_filter::PushDownFilter;
+use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+
+/// `DataFusion`'s rule, without the conditions that must stay.
+#[derive(Debug, Default)]
+pub(super) struct PushDownByColumns(PushDownFilter);
+
+impl OptimizerRule for PushDownByColumns {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.0.apply_order()
+    }
+
+    fn supports_rewrite(&self) -> bool {
+        true
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Filter(filter) = plan else {
+            return self.0.rewrite(plan, config);
+        };
+        if !matches!(&*filter.input, LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Distinct(_)) {
+            return self.0.rewrite(LogicalPlan::Filter(filter), config);
+        }
+        let conditions = split_conjunction_owned(filter.predicate.clone());
+        let (without, with): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|expr| expr.column_refs().is_empty());
+        let Some(stays) = conjunction(without) else {
+            return self.0.rewrite(LogicalPlan::Filter(filter), config);
+        };
+        let Some(moves) = conjunction(with) else {
+            return Ok(Transformed::no(LogicalPlan::Filter(filter)));
+        };
+        let moved = Filter::try_new(moves, filter.input)?;
+        self.0
+            .rewrite(LogicalPlan::Filter(moved), config)?
+            .map_data(|plan| Filter::try_new(stays, plan.into()).map(LogicalPlan::Filter))
+    }
+}
