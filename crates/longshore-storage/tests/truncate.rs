@@ -4,9 +4,11 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
 use longshore_storage::{
-    Column, ColumnType, IndexKind, Isolation, Memory, ReferenceAction, ReferenceMatch, ReferenceRules, Relation,
-    Schema, TransactionError, Transactions, Uniqueness, key,
+    Column, ColumnType, Datum, IndexKind, Isolation, Memory, ReferenceAction, ReferenceMatch, ReferenceRules, Relation,
+    RowId, Schema, TransactionError, Transactions, Uniqueness, key,
 };
 
 fn table(transactions: &Arc<Transactions>, name: &str) -> Relation {
@@ -81,4 +83,41 @@ fn a_relation_that_is_being_altered_is_not_emptied() {
     drop(alteration);
     t.truncate().unwrap();
     assert_eq!(t.snapshot().rows(), 0);
+}
+
+/// Rows lie in their order, at places that were taken again in any.
+#[test]
+fn rows_are_found_behind_those_of_a_later_place() {
+    let transactions = Transactions::new();
+    let t = table(&transactions, "t");
+    insert(&t, 1);
+    let old = transactions.begin_read_only(Isolation::Snapshot);
+    t.truncate().unwrap();
+    let ids = 2..70_000;
+    let mut old = Some(old);
+    for id in ids.clone() {
+        // The first two have the same value.
+        transactions.retry(Isolation::Snapshot, |w| w.insert(&t, key![id, id.max(3)]).map(|_| ())).unwrap();
+        drop(old.take());
+    }
+    let snapshot = t.snapshot();
+    let slots: Vec<_> = snapshot.pieces().iter().map(|piece| piece.row_id(0).chunk()).collect();
+    assert!(!slots.is_sorted(), "{slots:?}");
+    for index in [IndexKind::Art, IndexKind::Hash] {
+        let index = t.create_index(&format!("{index:?}"), &[0], index, Uniqueness::Unique).unwrap();
+        for id in ids.clone().step_by(1000).chain([3, 69_999]) {
+            let [row] = index.find(&index.key(&[Datum::I32(id)]).unwrap()).iter().collect::<Vec<_>>()[..] else {
+                panic!("{id}")
+            };
+            let (piece, offset) = snapshot.find(row).unwrap();
+            let ids = snapshot.pieces()[piece].array(0, offset, 1);
+            assert_eq!(ids.as_primitive::<Int32Type>().value(0), id);
+        }
+    }
+    assert_eq!(snapshot.find(RowId::new(slots.len(), 0)), None);
+    assert_eq!(snapshot.find(RowId::new(slots[1], snapshot.pieces()[1].rows())), None);
+    for kind in [IndexKind::Art, IndexKind::Hash] {
+        let refused = t.create_index("values", &[1], kind, Uniqueness::Unique);
+        assert!(matches!(refused, Err(TransactionError::Duplicate { .. })), "{refused:?}");
+    }
 }

@@ -13,9 +13,7 @@
 use std::fmt::{self, Write as _};
 use std::ops::Bound;
 
-use longshore_storage::{
-    CHUNK_ROWS_MAX, ColumnType, Datum, Direction, Index, IndexKind, Key, RowId, Snapshot, Uniqueness, Value,
-};
+use longshore_storage::{ColumnType, Datum, Direction, Index, IndexKind, Key, RowId, Snapshot, Uniqueness, Value};
 
 use super::predicate::Predicate;
 use super::reads::Reads;
@@ -121,7 +119,7 @@ impl<'a> Way<'a> {
             self.find(combination, found_max, &mut found)?;
         }
         let count = found.len();
-        let runs = runs(snapshot, found);
+        let runs = runs(snapshot, &found);
         if runs.len() as u64 > all / PLACE_RATIO + FEW {
             return None;
         }
@@ -232,19 +230,13 @@ pub(crate) fn has_plain_order(column_type: ColumnType) -> bool {
     !matches!(column_type, ColumnType::Real | ColumnType::Double | ColumnType::Char(_) | ColumnType::Uuid)
 }
 
-/// Where rows lie in a snapshot, as far as it has them; what lies close together is one run.
-fn runs(snapshot: &Snapshot, mut rows: Vec<RowId>) -> Vec<Run> {
-    rows.sort_unstable();
-    let pieces = snapshot.pieces();
+/// Where rows lie in a snapshot, as far as it has them, in its order; what lies close together is one run. Rows that came
+/// after the snapshot was taken are not in it.
+fn runs(snapshot: &Snapshot, rows: &[RowId]) -> Vec<Run> {
+    let mut places: Vec<(usize, usize)> = rows.iter().filter_map(|row| snapshot.find(*row)).collect();
+    places.sort_unstable();
     let mut runs: Vec<Run> = Vec::new();
-    for row in rows {
-        let offset = (row.0 % CHUNK_ROWS_MAX as u64) as usize;
-        let first = row.0 - offset as u64;
-        let Ok(chunk) = pieces.binary_search_by_key(&first, |piece| piece.row_id(0).0) else { continue };
-        // Rows that came after the snapshot was taken are not in it.
-        if offset >= pieces[chunk].rows() {
-            continue;
-        }
+    for (chunk, offset) in places {
         match runs.last_mut() {
             Some(run) if run.chunk == chunk && offset < run.offset + run.rows + GAP_ROWS => {
                 run.rows = offset + 1 - run.offset;

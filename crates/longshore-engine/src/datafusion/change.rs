@@ -13,9 +13,7 @@ use datafusion::arrow::datatypes::{
     Schema as ArrowSchema, Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
 };
 use futures::TryStreamExt;
-use longshore_storage::{
-    CHUNK_ROWS_MAX, ColumnType, Datum, Physical, RowId, Schema, Snapshot, TransactionError, VisibleChunk,
-};
+use longshore_storage::{ColumnType, Datum, Physical, RowId, Schema, Snapshot, TransactionError, VisibleChunk};
 
 use super::errors::ours;
 use super::intake::convert;
@@ -238,22 +236,19 @@ pub(crate) fn stacked<'a>(batches: impl IntoIterator<Item = &'a RecordBatch>) ->
 
 /// The rows `wanted` of a snapshot, in the order in which they are given.
 pub(crate) fn images(snapshot: &Snapshot, wanted: &[RowId]) -> Result<RecordBatch, Error> {
-    let first_of = |row: RowId| row.0 - row.0 % CHUNK_ROWS_MAX as u64;
     let pieces = snapshot.pieces();
-    let places: HashMap<u64, usize> =
-        pieces.iter().enumerate().map(|(place, piece)| (piece.row_id(0).0, place)).collect();
     // Only chunks that have some of the rows.
     let mut used: Vec<&VisibleChunk> = Vec::new();
-    let mut numbers: HashMap<u64, usize> = HashMap::new();
+    let mut numbers: HashMap<usize, usize> = HashMap::new();
     let mut indices = Vec::with_capacity(wanted.len());
     for row in wanted {
-        let first = first_of(*row);
-        let place = places.get(&first).ok_or_else(|| Error::internal(format!("row {row} is not in the snapshot")))?;
-        let number = *numbers.entry(first).or_insert_with(|| {
-            used.push(&pieces[*place]);
+        let found = snapshot.find(*row);
+        let (place, offset) = found.ok_or_else(|| Error::internal(format!("row {row} is not in the snapshot")))?;
+        let number = *numbers.entry(place).or_insert_with(|| {
+            used.push(&pieces[place]);
             used.len() - 1
         });
-        indices.push((number, (row.0 - first) as usize));
+        indices.push((number, offset));
     }
     let schema = snapshot.schema().arrow();
     let columns = (0..schema.fields().len()).map(|column| {

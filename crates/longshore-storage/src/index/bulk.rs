@@ -21,7 +21,7 @@ use crate::sync::{RwLock, thread};
 // Of a block, only its last run waits for more keys, so that each run is seen as a whole once.
 const _: () = assert!(RUN_KEYS_MAX < BLOCK_KEYS);
 
-/// A chunk whose rows are to be indexed.
+/// A chunk whose rows are to be indexed. Several are given in the order of their numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// Its number in the relation.

@@ -129,6 +129,8 @@ impl Table {
             ghosts.extend(slot.ghosts().map(|row| RowId::new(at, row)));
             sources.push((at, slot.chunk(), alive));
         }
+        // Slots that were taken again may have rows behind those of later ones.
+        sources.sort_unstable_by_key(|(at, ..)| *at);
         self.insert_chunks(index, &sources, view, is_cancelled)?;
         // Rows that were deleted, and that somebody may still see; they are in nobody's way.
         for row in ghosts {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::chunk::{Chunk, VisibleChunk};
+use crate::datum::RowId;
 use crate::statistics::ColumnStatistics;
 use crate::types::Schema;
 
@@ -14,6 +15,8 @@ pub struct Snapshot {
     pieces: Vec<VisibleChunk>,
     rows: u64,
     settled: OnceLock<Vec<Arc<Chunk>>>,
+    /// The slot and the number of each piece, by slot: pieces lie in the order of rows, slots are taken again in any.
+    slots: OnceLock<Vec<(usize, usize)>>,
 }
 
 impl fmt::Debug for Snapshot {
@@ -25,7 +28,7 @@ impl fmt::Debug for Snapshot {
 impl Snapshot {
     pub(super) fn new(schema: Arc<Schema>, pieces: Vec<VisibleChunk>) -> Snapshot {
         let rows = pieces.iter().map(|piece| piece.visible_rows() as u64).sum();
-        Snapshot { schema, pieces, rows, settled: OnceLock::new() }
+        Snapshot { schema, pieces, rows, settled: OnceLock::new(), slots: OnceLock::new() }
     }
 
     /// The schema.
@@ -38,6 +41,20 @@ impl Snapshot {
     #[must_use]
     pub fn pieces(&self) -> &[VisibleChunk] {
         &self.pieces
+    }
+
+    /// Where a row lies: the number of the piece and the offset there; `None` if no piece has it. It may be one that is
+    /// not seen.
+    #[must_use]
+    pub fn find(&self, row: RowId) -> Option<(usize, usize)> {
+        let slots = self.slots.get_or_init(|| {
+            let mut slots: Vec<_> = self.pieces.iter().map(|piece| piece.row_id(0).chunk()).zip(0..).collect();
+            slots.sort_unstable();
+            slots
+        });
+        let at = slots.binary_search_by_key(&row.chunk(), |(slot, _)| *slot).ok()?;
+        let (_, piece) = slots[at];
+        (row.row() < self.pieces[piece].rows()).then_some((piece, row.row()))
     }
 
     /// Chunks of just the rows that are seen, in row order; none is empty. Those in which rows were changed or deleted

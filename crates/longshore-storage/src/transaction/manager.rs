@@ -299,7 +299,7 @@ impl State {
         let pruning = self.recent.next_pruning(active, || {
             let active = self.seats.iter().filter(|taken| taken.start != NOBODY);
             let writer = active.clone().filter(|taken| taken.writes).map(|taken| taken.start).min();
-            Horizon::new(active.map(|taken| taken.start).collect(), writer.unwrap_or(NOBODY))
+            Horizon::new(active.map(|taken| taken.start).collect(), writer.unwrap_or(NOBODY), now)
         });
         (seen, pruning)
     }

@@ -29,18 +29,23 @@ pub(super) struct Horizon {
     starts: Vec<u64>,
     /// The first of those of transactions that may write, and so must validate.
     writer: u64,
+    /// When that was. Somebody who is not known here may begin between this and a later commit.
+    now: Time,
 }
 
 impl Horizon {
-    pub(super) fn new(mut starts: Vec<u64>, writer: u64) -> Horizon {
+    pub(super) fn new(mut starts: Vec<u64>, writer: u64, now: Time) -> Horizon {
         starts.sort_unstable();
         starts.dedup();
-        Horizon { starts, writer }
+        Horizon { starts, writer, now }
     }
 }
 
 impl Needs for Horizon {
     fn needs(&self, from: Time, until: Time) -> bool {
+        if until > self.now {
+            return true;
+        }
         let at = self.starts.partition_point(|&start| start < from.0);
         self.starts.get(at).is_some_and(|&start| start < until.0)
     }
@@ -168,10 +173,11 @@ mod tests {
 
     #[test]
     fn a_state_is_needed_by_who_sees_it() {
-        let horizon = Horizon::new(vec![9, 4, 4], 9);
+        let horizon = Horizon::new(vec![9, 4, 4], 9, Time(100));
         let needs = |from, until| horizon.needs(Time(from), Time(until));
         assert_eq!([needs(0, 4), needs(0, 5), needs(4, 5), needs(5, 9)], [false, true, true, false]);
         assert_eq!([needs(5, 10), needs(10, 99), needs(9, 9)], [true, false, false]);
-        assert!(!Horizon::new(Vec::new(), u64::MAX).needs(Time(0), Time(9)));
+        assert_eq!([needs(10, 100), needs(10, 101)], [false, true], "who began since may see it");
+        assert!(!Horizon::new(Vec::new(), u64::MAX, Time(9)).needs(Time(0), Time(9)));
     }
 }
