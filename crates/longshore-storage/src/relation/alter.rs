@@ -129,7 +129,7 @@ impl Succession {
 /// Where a column of an altered relation comes from.
 #[derive(Clone, Copy, Debug)]
 pub enum NewColumn<'a> {
-    /// It is the column of this number, whose values are stored alike ([`ColumnType::is_stored_as`]), and suit its type.
+    /// It is the column of this number, whose values are stored alike ([`crate::ColumnType::is_stored_as`]), and suit its type.
     Kept(usize),
     /// Every row has this value.
     Filled(Datum<'a>),
