@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use harness::Machine;
 use harness::infer::{file, on_request, request};
+use harness::share;
 use longshore_load::{Kernel, Mode, Tuning};
 use truth::{Before, Hazard, Random, Special, Style, Table};
 
@@ -187,7 +188,9 @@ fn is_grave(case: &Case, outcome: &Result<(String, String), String>, problem: &s
 
 #[test]
 fn no_dialect_makes_rows_up() {
-    let seeds: u64 = if is_long() { 6_000 } else { 400 };
+    // Under AddressSanitizer each takes ten times as long.
+    let is_slow = std::env::var_os("ASAN_OPTIONS").is_some();
+    let seeds: u64 = if is_long() { 6_000 } else { share(if is_slow { 100 } else { 400 }) as u64 };
     let first: u64 = std::env::var("LONGSHORE_DETECT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     let (mut refused, mut grave) = (Vec::new(), Vec::new());
     let mut kinds: BTreeMap<String, (usize, usize)> = BTreeMap::new();

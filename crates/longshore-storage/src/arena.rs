@@ -20,6 +20,11 @@ use crate::memory::{Mapping, Memory};
 /// The size of an arena's blocks unless the caller knows better.
 pub const ARENA_BLOCK_BYTES: usize = 32 << 20;
 
+/// Where memory is limited, a block takes no more than one part in so many of the limit, lest what a few workers have begun
+/// to fill leave nothing to the others; and not less than [`BLOCK_BYTES_MIN`].
+const LIMIT_BLOCKS: usize = 32;
+const BLOCK_BYTES_MIN: usize = 64 << 10;
+
 /// Regions begin at multiples of this: a cache line, and the widest vector.
 const REGION_ALIGN: usize = 64;
 
@@ -36,10 +41,11 @@ pub struct Arena {
 
 impl Arena {
     /// An arena that takes blocks of `block_bytes` ([`ARENA_BLOCK_BYTES`] for loads, 1 to 2 MiB for batches that are
-    /// soon let go of).
+    /// soon let go of), and of less where memory is limited.
     #[must_use]
     pub fn new(memory: Arc<Memory>, block_bytes: usize) -> Arena {
-        Arena { memory, block_bytes, open: Vec::new() }
+        let share = memory.limit().map_or(usize::MAX, |limit| (limit / LIMIT_BLOCKS).max(BLOCK_BYTES_MIN));
+        Arena { memory, block_bytes: block_bytes.min(share), open: Vec::new() }
     }
 
     /// The accounting that the arena's blocks belong to.

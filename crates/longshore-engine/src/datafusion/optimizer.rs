@@ -2,8 +2,10 @@
 //!
 //! Tests can leave out all that a plan can be run without (`Config::optimizer`), and compare what queries answer then.
 
+mod correlated;
 mod filter_pushdown;
 mod groups;
+mod values;
 
 use std::sync::Arc;
 
@@ -12,8 +14,10 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 
+use correlated::UniqueCorrelatedColumns;
 use filter_pushdown::FilterPushdown;
 use groups::PushDownByColumns;
+use values::SubqueriesInValues;
 
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
 type Physical = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
@@ -39,7 +43,10 @@ pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
         let pushdown = PushDownByColumns::default();
         if pushdown.name() == rule.name() { Arc::new(pushdown) } else { rule }
     };
-    Optimizer::new().rules.into_iter().filter(is_wanted).map(ours).collect()
+    let theirs = Optimizer::new().rules.into_iter().filter(is_wanted).map(ours);
+    // Before subqueries become joins.
+    let first: [Logical; 2] = [Arc::new(SubqueriesInValues), Arc::new(UniqueCorrelatedColumns)];
+    first.into_iter().chain(theirs).collect()
 }
 
 /// Rules for physical plans; only those that are needed unless `all`.
@@ -62,7 +69,7 @@ mod tests {
     #[test]
     fn rules_that_are_named_are_there() {
         let logical = logical_rules(false);
-        assert_eq!(logical.len(), LOGICAL_NEEDED.len(), "{logical:?}");
+        assert_eq!(logical.len(), 2 + LOGICAL_NEEDED.len(), "{logical:?}");
         let physical = physical_rules(false);
         assert!(PHYSICAL_NEEDED.iter().all(|name| physical.iter().any(|rule| rule.name() == *name)), "{physical:?}");
         let shown = format!("{:?}", physical_rules(true));

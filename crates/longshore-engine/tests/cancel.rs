@@ -1,0 +1,98 @@
+//! Statements of all kinds that are cancelled while they run: they end soon, and leave the tables as they were. Not
+//! here: the actions of foreign keys and their checks behind a change, which go on to their end.
+
+#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
+
+mod query_support;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use longshore_engine::{Config, Database, ErrorKind, Session};
+use query_support::{open, run};
+
+/// How long a statement may go on. It is a tenth of that on a machine that does nothing else, and in a release build.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+const ROWS: usize = 1_000_000;
+
+async fn database() -> Arc<Database> {
+    let database = open(Config { threads: 2, ..Config::default() });
+    let mut session = database.session();
+    for sql in [
+        "CREATE TABLE t (k int PRIMARY KEY, v int, s text)".to_owned(),
+        format!("INSERT INTO t SELECT i, i % 1000, 'a text of row ' || i FROM generate_series(1, {ROWS}) AS g (i)"),
+        "CREATE TABLE loose AS SELECT k FROM t".to_owned(),
+    ] {
+        run(&mut session, &sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    database
+}
+
+async fn state(session: &mut Session) -> Vec<String> {
+    let mut state = Vec::new();
+    for sql in ["SELECT count(*), sum(k), sum(v), sum(length(s)) FROM t", "SELECT count(*), sum(k) FROM loose"] {
+        state.extend(run(session, sql).await.unwrap());
+    }
+    state
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_runs_ends_soon() {
+    let database = database().await;
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().display();
+    let mut session = database.session();
+    let before = state(&mut session).await;
+    let mut slow = Vec::new();
+    for sql in [
+        "SELECT count(*) FROM t AS a, t AS b WHERE a.k + b.k = -1".to_owned(),
+        "SELECT count(*) FROM t AS a JOIN t AS b ON a.v = b.v WHERE a.s || b.s = ''".to_owned(),
+        "SELECT count(*) FROM t AS a LEFT JOIN t AS b ON a.k < b.v WHERE b.k IS NULL".to_owned(),
+        "SELECT k FROM t WHERE NOT EXISTS (SELECT 1 FROM t AS b WHERE b.k > t.k AND b.s = t.s)".to_owned(),
+        "SELECT s, count(*), max(k) FROM t GROUP BY s ORDER BY 1 LIMIT 1".to_owned(),
+        "SELECT count(*) FROM (SELECT sum(v) OVER (ORDER BY s ROWS BETWEEN 5000 PRECEDING AND CURRENT ROW) FROM t)".to_owned(),
+        "SELECT count(*) FROM t WHERE regexp_replace(s || s || s, '([a-z ]+)*r([a-z ]+)*', '\\1x', 'g') = 'x'".to_owned(),
+        "WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r".to_owned(),
+        "SELECT count(*) FROM generate_series(1, 100000000000) AS g (i) WHERE i % 7 = 8".to_owned(),
+        "UPDATE t SET v = v + 1".to_owned(),
+        "UPDATE t SET k = k + 1000000".to_owned(),
+        "UPDATE t SET v = b.n FROM (SELECT v, count(*) AS n FROM t GROUP BY v) AS b WHERE b.v = t.v".to_owned(),
+        "DELETE FROM t WHERE s LIKE '%a%text%'".to_owned(),
+        "DELETE FROM t WHERE v IN (SELECT a.v FROM t AS a, t AS b WHERE a.k = b.v + 1)".to_owned(),
+        "INSERT INTO t SELECT k + 1000000, v, s FROM t".to_owned(),
+        "INSERT INTO t SELECT k, v, s FROM t ON CONFLICT (k) DO UPDATE SET v = excluded.v + 1".to_owned(),
+        "MERGE INTO t USING (SELECT k + 500000 AS k, v, s FROM t) AS n ON t.k = n.k WHEN MATCHED THEN UPDATE SET v = 0 \
+         WHEN NOT MATCHED THEN INSERT VALUES (n.k, n.v, n.s)"
+            .to_owned(),
+        "COPY t FROM (SELECT k + 1000000, v, s FROM t)".to_owned(),
+        format!("COPY (SELECT a.* FROM t AS a, generate_series(1, 100) AS g (i)) TO '{root}/out.csv'"),
+        "CREATE TABLE u AS SELECT a.* FROM t AS a, generate_series(1, 20) AS g (i)".to_owned(),
+        "CREATE INDEX t_s ON t (s, v)".to_owned(),
+        "CREATE UNIQUE INDEX t_sk ON t USING hash (s, k)".to_owned(),
+        "ALTER TABLE loose ADD FOREIGN KEY (k) REFERENCES t".to_owned(),
+        "ALTER TABLE t ADD CHECK (length(s) > v % 7)".to_owned(),
+        "ALTER TABLE t ALTER COLUMN v TYPE text".to_owned(),
+        "ALTER TABLE t ADD COLUMN w text DEFAULT 'x', ADD UNIQUE (s)".to_owned(),
+    ] {
+        let control = session.control();
+        let cancelled = tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(60)).await;
+            control.cancel();
+            Instant::now()
+        });
+        let outcome = run(&mut session, &sql).await;
+        let ended = Instant::now();
+        let took = ended.saturating_duration_since(cancelled.await.unwrap());
+        match outcome {
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Cancelled, "{sql}: {error}"),
+            Ok(_) => panic!("{sql}: was done {took:?} later"),
+        }
+        eprintln!("{took:>12.1?}  {sql:.100}");
+        if took > PATIENCE {
+            slow.push(format!("{sql}: goes on for {took:?}"));
+        }
+        assert_eq!(state(&mut session).await, before, "{sql}");
+    }
+    assert!(slow.is_empty(), "{}", slow.join("\n"));
+}
