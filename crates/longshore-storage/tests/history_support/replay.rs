@@ -13,6 +13,13 @@ use super::{History, Object, Op, Record, Table, Value};
 struct States {
     keys: i32,
     versions: BTreeMap<Object, Vec<(u64, Value)>>,
+    passed_over: bool,
+}
+
+/// Whether a transaction wrote what others had made and removed again since it began. It is as if they had not, but a
+/// graph of who wrote before whom shows a cycle.
+pub(crate) fn has_passed_over(history: &History) -> bool {
+    States::new(history, &mut Vec::new()).passed_over
 }
 
 /// What is wrong with a history; nothing if it is as good as `serializable` says, or a snapshot at least.
@@ -47,6 +54,7 @@ impl States {
             }
         }
         let mut versions: BTreeMap<Object, Vec<(u64, Value)>> = BTreeMap::new();
+        let mut passed_over = false;
         for (commit, at) in writers {
             let record = &history.records[at];
             let mut values: HashMap<Object, Value> = HashMap::new();
@@ -61,21 +69,28 @@ impl States {
             for (object, value) in values {
                 let versions = versions.entry(object).or_default();
                 let before = versions.last();
+                let was_there = before.is_some_and(|(_, before)| !before.is_absent());
                 // What was not there, and came and went, was not written.
-                if value.is_absent() && before.is_none_or(|(_, before)| before.is_absent()) {
+                if value.is_absent() && !was_there {
                     continue;
                 }
-                if let Some((time, _)) = before
-                    && *time > record.start
-                {
-                    let start = record.start;
-                    faults
-                        .push(format!("transaction {at} wrote {object:?} from {start} to {commit}, another at {time}"));
+                // Nor does it matter to who begins before and ends behind: he neither sees it nor misses it.
+                let began_with = versions.partition_point(|(time, _)| *time <= record.start).checked_sub(1);
+                let began_without = began_with.is_none_or(|at| versions[at].1.is_absent());
+                if let Some((time, _)) = before.filter(|(time, _)| *time > record.start) {
+                    if was_there || !began_without {
+                        let start = record.start;
+                        faults.push(format!(
+                            "transaction {at} wrote {object:?} from {start} to {commit}, another at {time}"
+                        ));
+                    } else {
+                        passed_over = true;
+                    }
                 }
                 versions.push((commit, value));
             }
         }
-        States { keys: history.keys, versions }
+        States { keys: history.keys, versions, passed_over }
     }
 
     fn at(&self, object: Object, time: u64) -> Value {

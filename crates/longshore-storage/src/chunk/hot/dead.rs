@@ -62,6 +62,12 @@ impl DeadRows {
         self.free.len()
     }
 
+    /// The row that is taken next.
+    #[inline]
+    pub(super) fn next_free(&self) -> Option<usize> {
+        self.free.last().copied().map(usize::from)
+    }
+
     /// A row that may be taken, still dead.
     pub(super) fn take_free(&mut self) -> Option<usize> {
         self.free.pop().map(usize::from)

@@ -132,7 +132,10 @@ impl HotChunk {
                 made => made?,
             }
         }
-        let free = self.dead.take_free();
+        // A row that came to be with others, and has gone: whoever does not see these would not see what takes its place,
+        // not even if he has put it there himself.
+        let is_usable = |row| self.is_born(row, writer.view, writer.stamps);
+        let free = if self.dead.next_free().is_some_and(is_usable) { self.dead.take_free() } else { None };
         let row = match free {
             Some(row) => row,
             None if self.rows == CHUNK_ROWS_MAX => return Ok(None),
