@@ -327,7 +327,7 @@ impl Run<'_> {
             };
             let found = added.map_err(|error| match error {
                 BulkError::Duplicate { first, second, .. } => (first, second),
-                BulkError::OutOfMemory(error) => panic!("{error}"),
+                error @ (BulkError::OutOfMemory(_) | BulkError::Cancelled) => panic!("{error}"),
             });
             assert_eq!(found, expected, "{:?}: {rows:?}", index.kind());
         }

@@ -71,12 +71,13 @@ impl<'a> FromItems<'a> {
             if with.recursive
                 && let Some(open) = with.cte_tables.get(*ended)
             {
-                // What it reads of itself has the columns of its first part.
+                // What it reads of itself has the columns of its first part, which does not read itself; nor does a
+                // query of one part, which must not be looked up here: that would look up its own FROM, and so on.
                 let mut open = open.clone();
                 if let SetExpr::SetOperation { op: SetOperator::Union, left, .. } = *open.query.body {
                     open.query.body = left;
+                    visible.cte_tables.push(open);
                 }
-                visible.cte_tables.push(open);
             }
             if let Some(outer) = all {
                 let is_hidden = |name: &Ident| visible.cte_tables.iter().any(|inner| inner.alias.name == *name);
