@@ -1,8 +1,8 @@
 //! Integer arithmetic that fails where `DataFusion`'s would wrap around silently.
 //!
 //! `+`, `-`, `*` and negation of integers are replaced by functions that compute the same but report an overflow, as
-//! PostgreSQL does. This is done before types are coerced; names of columns stay as they were. Left as they are:
-//! division, which is checked already, and other types. `sum` is checked likewise (`sum`).
+//! PostgreSQL does; so is the difference of two dates. This is done before types are coerced; names of columns stay as
+//! they were. Left as they are: division, which is checked already, and other types. `sum` is checked likewise (`sum`).
 
 mod sum;
 
@@ -17,7 +17,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, ExprSchemable, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
+    BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
     ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::physical_expr_common::datum::apply;
@@ -59,7 +59,15 @@ impl FunctionRewrite for CheckedArithmetic {
 
     fn rewrite(&self, expr: Expr, schema: &DFSchema, _config: &ConfigOptions) -> Result<Transformed<Expr>> {
         let integer = |expr: &Expr| expr.get_type(schema).is_ok_and(|data_type| data_type.is_integer());
+        let date = |expr: &Expr| expr.get_type(schema).is_ok_and(|data_type| data_type == DataType::Date32);
         match expr {
+            // Days. `DataFusion` takes it for seconds where it estimates how many rows a condition keeps, and gives up.
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Minus, right }) if date(&left) && date(&right) => {
+                let days = |date: Box<Expr>| {
+                    Expr::Cast(Cast::new(Box::new(Expr::Cast(Cast::new(date, DataType::Int32))), DataType::Int64))
+                };
+                Ok(Transformed::yes(call(Arc::clone(&self.subtract), days(left), days(right))))
+            }
             Expr::BinaryExpr(BinaryExpr { left, op, right })
                 if integer(&left) && integer(&right) && self.function(op).is_some() =>
             {
