@@ -74,14 +74,18 @@ fn create_index_beside_deletes() {
             }
         }),
         ("builds", &|progress| {
+            // Whoever builds beside a deletion that is not committed yet is told so, however often. At the latest when all
+            // rows are deleted nobody is in the way.
             let mut built = 0;
-            for round in 0..30 {
+            for round in 0.. {
                 let index = t.create_index(&format!("i{round}"), &[0], IndexKind::Art, Uniqueness::Unique);
                 built += usize::from(index.is_ok());
                 progress.step();
+                if round >= 30 && built > 0 {
+                    break;
+                }
             }
             is_done.store(true, Ordering::Relaxed);
-            assert!(built > 0, "some commit of the others is always complete");
         }),
     ]);
     for index in t.indexes() {
