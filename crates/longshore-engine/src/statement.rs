@@ -90,7 +90,7 @@ pub(crate) async fn execute(parts: Parts<'_>, sql: &str) -> Result<Outcome, Erro
             if !transaction::ends_block(statement) {
                 parts.block.refuse_if_failed()?;
             }
-            if let Some(outcome) = transaction::control(parts.block, statement) {
+            if let Some(outcome) = transaction::control(parts.block, parts.control, statement) {
                 return outcome.inspect_err(|_| parts.block.fail());
             }
             if let Some(outcome) = prepare::manage(parts.database, parts.prepared, statement) {
@@ -110,7 +110,7 @@ pub(crate) async fn execute(parts: Parts<'_>, sql: &str) -> Result<Outcome, Erro
     let Parts { database, block, streams, control, .. } = parts;
     let nature = nature(&parsed, &database.catalog);
     block
-        .run(nature, async |work| {
+        .run(nature, control, async |work| {
             let context = Context { database, control, work, parameters: None, with: None };
             let outcome = execute_in(&context, streams, parsed).await?;
             if nature == Nature::Writes {
@@ -143,7 +143,7 @@ pub(crate) async fn execute_prepared(
     let values = values.and_then(|values| prepared.in_declared_types(values));
     let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
     let outcome = block
-        .run(nature, async |work| {
+        .run(nature, control, async |work| {
             let context = Context { database, control, work, parameters: None, with: None };
             let known = prepared.fast.as_ref().filter(|fast| fast.is_current(&database.catalog, work));
             // Its table was altered, or made anew.

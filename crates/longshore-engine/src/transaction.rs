@@ -11,8 +11,9 @@ mod rows;
 mod savepoints;
 mod with;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use longshore_load::Control;
 use longshore_storage::{ColumnRange, Isolation, Relation, Snapshot, Time, Transaction, Transactions};
 use restarts::Restarts;
 use savepoints::Open;
@@ -100,11 +101,11 @@ impl Work {
         }
     }
 
-    fn commit(&self) -> Result<(), Error> {
+    fn commit(&self, control: &Control) -> Result<(), Error> {
         // Taken out first, so that nobody waits for the validation.
         let transaction = self.lock().take();
         let committed = match transaction {
-            Some(transaction) => transaction.commit().map(|_| ()).map_err(Error::from),
+            Some(transaction) => transaction.commit_unless(&|| control.is_cancelled()).map(|_| ()).map_err(Error::from),
             None => Err(Error::internal("the transaction has ended")),
         };
         match committed {
@@ -123,6 +124,24 @@ impl Work {
     fn lock(&self) -> MutexGuard<'_, Option<Transaction>> {
         // A panic in a statement leaves the transaction to be rolled back, which it always can.
         self.transaction.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The transaction of one statement, which is undone at once where the statement does not come to its end: parts of a query
+/// that is given up may hold it for a while, and the next statement must not meet it.
+struct Single<'w>(&'w Work);
+
+impl Drop for Single<'_> {
+    fn drop(&mut self) {
+        // Who works on it has yet to see that it was given up, and undoes it then; waited for is nobody, since he may need
+        // the thread that this is.
+        let transaction = match self.0.transaction.try_lock() {
+            Ok(mut transaction) => transaction.take(),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().take(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        drop(transaction);
+        self.0.restarts.undo(0);
     }
 }
 
@@ -190,6 +209,7 @@ impl Block {
     pub(crate) async fn run(
         &mut self,
         nature: Nature,
+        control: &Control,
         statement: impl AsyncFnOnce(&Arc<Work>) -> Result<Outcome, Error>,
     ) -> Result<Outcome, Error> {
         self.notice_failed_rows();
@@ -200,9 +220,14 @@ impl Block {
                 let read_only = nature != Nature::Writes;
                 let modes = Modes { read_only, ..self.defaults };
                 let work = Work::begin(&self.transactions, modes, &self.numbers, self.defaults.read_only);
-                let done = statement(&work).await?;
-                work.commit()?;
-                return Ok(done);
+                let single = Single(&work);
+                let done = statement(&work).await;
+                match &done {
+                    Ok(_) => work.commit(control)?,
+                    Err(_) => work.rollback(),
+                }
+                drop(single);
+                return done;
             }
             State::Failed(open) => {
                 self.state = State::Failed(open);
@@ -302,7 +327,7 @@ impl Block {
     ///
     /// # Errors
     /// A conflict with another transaction; then the block is ended all the same, and nothing was kept.
-    pub(crate) fn commit(&mut self, chain: bool) -> Result<Ended, Error> {
+    pub(crate) fn commit(&mut self, chain: bool, control: &Control) -> Result<Ended, Error> {
         self.notice_failed_rows();
         let (open, ended) = match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => return Ok(Ended::NoBlock),
@@ -311,7 +336,7 @@ impl Block {
         };
         if let Some(work) = open.begun() {
             match ended {
-                Ended::Committed => work.commit()?,
+                Ended::Committed => work.commit(control)?,
                 _ => work.rollback(),
             }
         }

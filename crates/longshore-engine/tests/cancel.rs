@@ -1,5 +1,4 @@
-//! Statements of all kinds that are cancelled while they run: they end soon, and leave the tables as they were. Not
-//! here: the actions of foreign keys and their checks behind a change, which go on to their end.
+//! Statements of all kinds that are cancelled while they run: they end soon, and leave the tables as they were.
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
@@ -8,8 +7,8 @@ mod query_support;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use longshore_engine::{Config, Database, ErrorKind, Session};
-use query_support::{open, run};
+use longshore_engine::{Config, Database, Error, ErrorKind, Session};
+use query_support::{ok, open, run};
 
 /// How long a statement may go on. It is a tenth of that on a machine that does nothing else, and in a release build.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -26,6 +25,21 @@ async fn database() -> Arc<Database> {
         run(&mut session, &sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
     database
+}
+
+/// Runs a statement that is cancelled soon; how it ended, and how long after that.
+async fn cancelled(session: &mut Session, sql: &str) -> (Result<Vec<String>, Error>, Duration) {
+    let control = session.control();
+    let cancelled = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        control.cancel();
+        Instant::now()
+    });
+    let outcome = run(session, sql).await;
+    let ended = Instant::now();
+    let took = ended.saturating_duration_since(cancelled.await.unwrap());
+    eprintln!("{took:>12.1?}  {sql:.100}");
+    (outcome, took)
 }
 
 async fn state(session: &mut Session) -> Vec<String> {
@@ -68,16 +82,7 @@ async fn whatever_runs_ends_soon() {
         "ALTER TABLE t ALTER COLUMN v TYPE text".to_owned(),
         "ALTER TABLE t ADD COLUMN w text DEFAULT 'x', ADD UNIQUE (s)".to_owned(),
     ] {
-        let control = session.control();
-        let cancelled = tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(60)).await;
-            control.cancel();
-            Instant::now()
-        });
-        let outcome = run(&mut session, &sql).await;
-        let ended = Instant::now();
-        let took = ended.saturating_duration_since(cancelled.await.unwrap());
-        eprintln!("{took:>12.1?}  {sql:.100}");
+        let (outcome, took) = cancelled(&mut session, &sql).await;
         if took > PATIENCE {
             slow.push(format!("{sql}: goes on for {took:?}"));
         }
@@ -94,4 +99,52 @@ async fn whatever_runs_ends_soon() {
     }
     assert!(cancelled_count * 4 > count * 3, "{cancelled_count} of {count} statements were cancelled");
     assert!(slow.is_empty(), "{}", slow.join("\n"));
+}
+
+/// Actions of foreign keys, and their checks, behind what a statement has changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn foreign_keys_are_seen_to_no_longer() {
+    const EACH: &str = "SELECT (SELECT count(*) FROM parent), (SELECT sum(id) FROM parent), (SELECT count(*) FROM child), \
+         (SELECT sum(parent) FROM child)";
+    let mut session = open(Config { threads: 2, ..Config::default() }).session();
+    for sql in [
+        "CREATE TABLE parent (id int PRIMARY KEY)",
+        "CREATE TABLE child (id int PRIMARY KEY, parent int REFERENCES parent ON DELETE CASCADE ON UPDATE CASCADE)",
+        "CREATE TABLE stranger (id int PRIMARY KEY, parent int)",
+        "INSERT INTO parent SELECT i FROM generate_series(1, 400000) AS g (i)",
+        "INSERT INTO child SELECT id, id FROM parent",
+        "INSERT INTO stranger SELECT i, 1 + i % 400000 FROM generate_series(1, 4000000) AS g (i)",
+    ] {
+        ok(&mut session, sql).await;
+    }
+    let before = ok(&mut session, EACH).await;
+    for sql in [
+        "DELETE FROM parent",
+        "UPDATE parent SET id = id + 1000000",
+        "INSERT INTO child SELECT id + 1000000, parent FROM stranger",
+        "ALTER TABLE stranger ADD FOREIGN KEY (parent) REFERENCES parent",
+    ] {
+        let (outcome, took) = cancelled(&mut session, sql).await;
+        assert!(took < PATIENCE, "{sql}: goes on for {took:?}");
+        let error = outcome.expect_err(sql);
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{sql}: {error}");
+        assert_eq!(ok(&mut session, EACH).await, before, "{sql}");
+    }
+}
+
+/// A commit holds what others have committed against what it read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_is_cancelled_is_none() {
+    let database = database().await;
+    let (mut session, mut other) = (database.session(), database.session());
+    let before = state(&mut session).await;
+    ok(&mut session, "BEGIN").await;
+    ok(&mut session, "INSERT INTO t SELECT -1, count(*), 'read' FROM t WHERE v < -1").await;
+    ok(&mut other, "UPDATE t SET v = v + 1").await;
+    ok(&mut other, "UPDATE t SET v = v - 1").await;
+    let control = session.control();
+    control.cancel();
+    let error = run(&mut session, "COMMIT").await.expect_err("it was cancelled before");
+    assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+    assert_eq!(state(&mut session).await, before);
 }

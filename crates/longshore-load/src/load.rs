@@ -63,14 +63,11 @@ pub fn copy_from(
 ) -> Result<LoadReport, LoadError> {
     let loaded = load_into(inputs, relation, options, tuning, control)?;
     let mut transaction = relation.transactions().begin(Isolation::Snapshot);
+    let is_cancelled = || control.is_cancelled();
+    let settle = |transaction: &mut Transaction| transaction.settle_unless(&is_cancelled).map(drop);
     let report = loaded.commit_in(&mut transaction, settle)?;
-    transaction.commit().map_err(TransactionError::from)?;
+    transaction.commit_unless(&is_cancelled).map_err(TransactionError::from)?;
     Ok(report)
-}
-
-/// Sees to the foreign keys, of which nobody wants to know more.
-fn settle(transaction: &mut Transaction) -> Result<(), TransactionError> {
-    transaction.settle().map(drop)
 }
 
 /// Rows of files that were read and decoded, and that [`Loaded::commit_in`] makes part of their relation.

@@ -209,13 +209,14 @@ pub(crate) enum Default {
 }
 
 /// Lets the relation of a table obey a foreign key that is among its rules, or is going to be. Its columns are known
-/// ([`resolve`]). Unless `is_trusted`, all rows are checked, on all threads.
+/// ([`resolve`]). Unless `is_trusted`, all rows are checked, on all threads, unless `is_cancelled`.
 pub(crate) fn bind(
     table: &Table,
     reference: &Reference,
     parent: &Table,
     defaults: ColumnDefaults,
     is_trusted: bool,
+    is_cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Arc<ForeignKey>, Error> {
     let positions = positions(reference, parent.relation.schema().columns())?;
     let rules = parent.rules();
@@ -245,7 +246,7 @@ pub(crate) fn bind(
             })
         }),
     };
-    Ok(table.relation.add_foreign_key(rules, &parent.relation, &index, is_trusted)?)
+    Ok(table.relation.add_foreign_key_unless(rules, &parent.relation, &index, is_trusted, is_cancelled)?)
 }
 
 /// Lets the relation of a table no longer obey the foreign key of a name.
@@ -265,10 +266,10 @@ pub(crate) fn bind_all(
     let rules = table.rules();
     for (at, reference) in rules.references.iter().enumerate() {
         let bound = if reference.table == table.name {
-            bind(table, reference, table, defaults.clone(), true)
+            bind(table, reference, table, defaults.clone(), true, &|| false)
         } else {
             match entries.get(&reference.table) {
-                Some(Entry::Table(parent)) => bind(table, reference, parent, defaults.clone(), true),
+                Some(Entry::Table(parent)) => bind(table, reference, parent, defaults.clone(), true, &|| false),
                 _ => Err(no_table(&reference.table)),
             }
         };

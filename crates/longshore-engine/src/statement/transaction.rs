@@ -1,5 +1,6 @@
 //! BEGIN, COMMIT, ROLLBACK, savepoints and SET TRANSACTION. Not here: what a block is (`transaction`).
 
+use longshore_load::Control;
 use longshore_storage::Isolation;
 use sqlparser::ast::{
     Expr, ObjectName, Set, Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode, Value,
@@ -11,10 +12,10 @@ use crate::transaction::{Block, Ended, Modes};
 use crate::{Error, Outcome, Report};
 
 /// Executes `statement` if it is about the session's transactions.
-pub(crate) fn control(block: &mut Block, statement: &Statement) -> Option<Result<Outcome, Error>> {
+pub(crate) fn control(block: &mut Block, control: &Control, statement: &Statement) -> Option<Result<Outcome, Error>> {
     Some(match statement {
         Statement::StartTransaction { .. } => begin(block, statement),
-        Statement::Commit { chain, modifier: None, .. } => commit(block, *chain),
+        Statement::Commit { chain, modifier: None, .. } => commit(block, *chain, control),
         Statement::Rollback { chain, savepoint: None } => Ok(ended(block.rollback(*chain), "ROLLBACK")),
         Statement::Rollback { savepoint: Some(name), .. } => {
             names::identifier(name).and_then(|name| block.rollback_to(&name)).map(|()| Outcome::done("ROLLBACK"))
@@ -66,8 +67,8 @@ fn begin(block: &mut Block, statement: &Statement) -> Result<Outcome, Error> {
     })
 }
 
-fn commit(block: &mut Block, chain: bool) -> Result<Outcome, Error> {
-    Ok(ended(block.commit(chain)?, "COMMIT"))
+fn commit(block: &mut Block, chain: bool, control: &Control) -> Result<Outcome, Error> {
+    Ok(ended(block.commit(chain, control)?, "COMMIT"))
 }
 
 fn ended(ended: Ended, tag: &str) -> Outcome {

@@ -243,6 +243,26 @@ impl Relation {
         index: &Arc<Index>,
         is_trusted: bool,
     ) -> Result<Arc<ForeignKey>, TransactionError> {
+        self.add_foreign_key_unless(rules, parent, index, is_trusted, &|| false)
+    }
+
+    /// As [`Relation::add_foreign_key`], unless `is_cancelled`, which is asked now and then.
+    ///
+    /// # Errors
+    ///
+    /// As [`Relation::add_foreign_key`], and [`TransactionError::Cancelled`]; then the foreign key is not added.
+    ///
+    /// # Panics
+    ///
+    /// As [`Relation::add_foreign_key`].
+    pub fn add_foreign_key_unless(
+        &self,
+        rules: ReferenceRules,
+        parent: &Relation,
+        index: &Arc<Index>,
+        is_trusted: bool,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Arc<ForeignKey>, TransactionError> {
         assert_eq!(index.uniqueness(), Uniqueness::Unique, "only what is unique can be referred to");
         assert_eq!(index.columns().len(), rules.columns.len(), "as many columns as the index has");
         let of = |&wanted: &usize| {
@@ -268,7 +288,7 @@ impl Relation {
                 table.references_since.fetch_max(time.0, Ordering::AcqRel);
             }
         });
-        if !is_trusted && let Err(error) = self.transactions().verify(&key) {
+        if !is_trusted && let Err(error) = self.transactions().verify(&key, is_cancelled) {
             self.drop_foreign_key(&key);
             return Err(error);
         }

@@ -11,6 +11,7 @@ use super::time::Time;
 use super::validate::Validation;
 use super::write_set::{Committed, Write};
 use super::{CommitError, ConflictKind, Transaction, TransactionError};
+use crate::index::IsCancelled;
 use crate::relation::Table;
 
 impl Transaction {
@@ -21,8 +22,17 @@ impl Transaction {
     ///
     /// When it is serializable and another transaction has changed what it read, or a foreign key does not hold, or would
     /// not beside what others have committed; then it has been rolled back.
-    pub fn commit(mut self) -> Result<Time, CommitError> {
-        self.settle().map_err(|error| CommitError::Failed(Box::new(error)))?;
+    pub fn commit(self) -> Result<Time, CommitError> {
+        self.commit_unless(&|| false)
+    }
+
+    /// As [`Transaction::commit`], unless `is_cancelled`, which is asked now and then until it is decided that it commits.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transaction::commit`], and [`TransactionError::Cancelled`]; then it has been rolled back.
+    pub fn commit_unless(mut self, is_cancelled: IsCancelled<'_>) -> Result<Time, CommitError> {
+        self.settle_unless(is_cancelled).map_err(|error| CommitError::Failed(Box::new(error)))?;
         let Some(stamp) = self.stamp.filter(|_| self.has_written()) else {
             let start = self.view.start;
             self.end();
@@ -30,7 +40,8 @@ impl Transaction {
         };
         // When it fails, the transaction is dropped, and so rolled back.
         let manager = Arc::clone(&self.manager);
-        let mut state = validated(&manager, self.log.as_deref(), self.guards.as_deref_mut(), self.view.start)?;
+        let (log, guards) = (self.log.as_deref(), self.guards.as_deref_mut());
+        let mut state = validated(&manager, log, guards, self.view.start, is_cancelled)?;
         self.check_rules().map_err(|error| CommitError::Failed(Box::new(error)))?;
         self.ended = true;
         let mut set = std::mem::take(&mut self.set);
@@ -82,19 +93,21 @@ fn validated<'a>(
     log: Option<&PredicateLog>,
     mut guards: Option<&mut Guards>,
     start: Time,
+    is_cancelled: IsCancelled<'_>,
 ) -> Result<StateGuard<'a>, CommitError> {
     let log = log.filter(|log| !log.is_empty());
     if log.is_none() && guards.is_none() {
         return Ok(manager.lock());
     }
-    let mut validation = log.map(|log| Validation::new(log, manager));
+    let mut validation = log.map(|log| Validation::new(log, manager, is_cancelled));
     let mut check = |committed: &Committed| {
         if let Some(validation) = &mut validation {
             validation.check(committed)?;
         }
         match &mut guards {
             Some(guards) => {
-                guards.check(committed, manager.stamps()).map_err(|error| CommitError::Failed(Box::new(error)))
+                let checked = guards.check(committed, manager.stamps(), is_cancelled);
+                checked.map_err(|error| CommitError::Failed(Box::new(error)))
             }
             None => Ok(()),
         }

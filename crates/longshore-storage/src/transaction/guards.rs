@@ -14,7 +14,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::references::CheckedAppend;
+use super::references::{CheckedAppend, heed};
 use super::stamp::Stamps;
 use super::time::{Time, View};
 use super::write_set::{Committed, Write, WriteKind};
@@ -22,7 +22,7 @@ use super::{ConflictKind, TransactionError};
 use crate::chunk::CHUNK_ROWS_MAX;
 use crate::chunk::hot::input_of;
 use crate::datum::{Datum, RowId};
-use crate::index::Referred;
+use crate::index::{IsCancelled, Referred};
 use crate::relation::{ForeignKey, Table};
 use crate::typed::Input;
 
@@ -148,7 +148,12 @@ impl Guards {
     }
 
     /// Holds what a transaction that committed meanwhile has written against it.
-    pub(super) fn check(&mut self, committed: &Committed, stamps: &Stamps) -> Result<(), TransactionError> {
+    pub(super) fn check(
+        &mut self,
+        committed: &Committed,
+        stamps: &Stamps,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<(), TransactionError> {
         let set = committed.set();
         for (at, table) in set.tables.iter().enumerate() {
             let id = table.id();
@@ -158,6 +163,7 @@ impl Guards {
                 continue;
             }
             for write in set.writes.iter().filter(|write| write.table as usize == at) {
+                heed(is_cancelled)?;
                 match write.kind {
                     WriteKind::Delete | WriteKind::Replace | WriteKind::Truncate if is_kept => {
                         self.check_kept(table, write, committed.time(), stamps)?;

@@ -19,7 +19,7 @@ use super::guards::Guards;
 use super::{Transaction, TransactionError, Write, WriteKind};
 use crate::chunk::hot::input_of;
 use crate::datum::{Datum, RowId};
-use crate::index::Key;
+use crate::index::{IsCancelled, Key};
 use crate::relation::{ForeignKey, ReferenceAction, Relation, Table};
 use crate::typed::Input;
 
@@ -64,6 +64,15 @@ impl Transaction {
     ///
     /// When a foreign key does not hold, or an action fails; then the changes stand, to be undone.
     pub fn settle(&mut self) -> Result<Vec<ActedOn>, TransactionError> {
+        self.settle_unless(&|| false)
+    }
+
+    /// As [`Transaction::settle`], unless `is_cancelled`, which is asked now and then.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transaction::settle`], and [`TransactionError::Cancelled`]; then the changes stand, to be undone.
+    pub fn settle_unless(&mut self, is_cancelled: IsCancelled<'_>) -> Result<Vec<ActedOn>, TransactionError> {
         let from = self.settled.min(self.set.writes.len());
         let is_referencing = |write: &Write| self.set.tables[write.table as usize].references().is_some();
         let concerns = self.set.tables.iter().any(|table| table.references().is_some());
@@ -74,24 +83,32 @@ impl Transaction {
         // Who cannot commit need not go on.
         self.check_rules()?;
         let mut acted_on = Vec::new();
-        if let Err(error) = self.settle_from(from, &mut acted_on) {
-            self.log_referring(from)?;
+        if let Err(error) = self.settle_from(from, &mut acted_on, is_cancelled) {
+            // Who has given up learns nothing of what was read.
+            if !matches!(error, TransactionError::Cancelled) {
+                self.log_referring(from)?;
+            }
             return Err(error);
         }
         self.settled = self.set.writes.len();
         Ok(acted_on)
     }
 
-    fn settle_from(&mut self, from: usize, acted_on: &mut Vec<ActedOn>) -> Result<(), TransactionError> {
+    fn settle_from(
+        &mut self,
+        from: usize,
+        acted_on: &mut Vec<ActedOn>,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<(), TransactionError> {
         let mut done = from;
         while done < self.set.writes.len() {
             let until = self.set.writes.len();
-            self.act(done..until, acted_on)?;
+            self.act(done..until, acted_on, is_cancelled)?;
             done = until;
         }
         let all = from..self.set.writes.len();
-        self.check_gone(all.clone())?;
-        self.check_new(all)
+        self.check_gone(all.clone(), is_cancelled)?;
+        self.check_new(all, is_cancelled)
     }
 
     fn guards(&mut self) -> &mut Guards {
@@ -105,7 +122,12 @@ impl Transaction {
     }
 
     /// Takes the actions that some changes call for.
-    fn act(&mut self, range: Range<usize>, acted_on: &mut Vec<ActedOn>) -> Result<(), TransactionError> {
+    fn act(
+        &mut self,
+        range: Range<usize>,
+        acted_on: &mut Vec<ActedOn>,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<(), TransactionError> {
         for (at, table) in self.referencing_tables() {
             let Some(references) = table.references() else { continue };
             for key in &references.incoming {
@@ -114,12 +136,12 @@ impl Transaction {
                     if action == ReferenceAction::NoAction {
                         continue;
                     }
-                    let mut gone = self.gone_keys(key, &table, at, range.clone(), Some(is_update))?;
+                    let mut gone = self.gone_keys(key, &table, at, range.clone(), Some(is_update), is_cancelled)?;
                     if !is_update && action != ReferenceAction::Restrict {
                         self.forget_back(key, &table, &mut gone);
                     }
                     if !gone.by_bytes.is_empty() {
-                        self.act_on(key, &table, action, &gone, acted_on)?;
+                        self.act_on(key, &table, action, &gone, acted_on, is_cancelled)?;
                     }
                 }
             }
@@ -134,9 +156,10 @@ impl Transaction {
         action: ReferenceAction,
         gone: &GoneKeys,
         acted_on: &mut Vec<ActedOn>,
+        is_cancelled: IsCancelled<'_>,
     ) -> Result<(), TransactionError> {
         let Some(child) = key.child() else { return Ok(()) };
-        let found = self.children(key, &child, gone, action == ReferenceAction::Restrict)?;
+        let found = self.children(key, &child, gone, action == ReferenceAction::Restrict, is_cancelled)?;
         if action == ReferenceAction::Restrict {
             return match found.first() {
                 Some(&(_, at)) => Err(still_referenced(key, parent, &child, &gone.rows[at])),
@@ -150,6 +173,7 @@ impl Transaction {
         let relation = Relation::of(&child);
         let mut rows = Vec::with_capacity(found.len());
         for (row, at) in found {
+            heed(is_cancelled)?;
             let successor = gone.rows[at].successor;
             match (action, successor) {
                 (ReferenceAction::Cascade, None) => self.delete(&relation, row)?,
@@ -194,6 +218,7 @@ impl Transaction {
         at: u32,
         range: Range<usize>,
         is_update: Option<bool>,
+        is_cancelled: IsCancelled<'_>,
     ) -> Result<GoneKeys, TransactionError> {
         let mut gone = GoneKeys { by_bytes: HashMap::new(), rows: Vec::new() };
         for number in range {
@@ -207,6 +232,7 @@ impl Transaction {
             if write.table != at || is_update.is_some_and(|is_update| is_update != successor.is_some()) {
                 continue;
             }
+            heed(is_cancelled)?;
             let found = table.key_of(key.index(), write.row)?;
             let keeps_key = match successor {
                 Some(successor) => table.key_of(key.index(), successor)? == found,
@@ -234,12 +260,12 @@ impl Transaction {
         at: u32,
         range: Range<usize>,
     ) -> Result<Vec<RowId>, TransactionError> {
-        let gone = self.gone_keys(key, table, at, range, None)?;
+        let gone = self.gone_keys(key, table, at, range, None, &|| false)?;
         Ok(gone.rows.iter().map(|gone| gone.row).collect())
     }
 
     /// Checks that nobody refers to keys that went, and sees to it that nobody will when this commits.
-    fn check_gone(&mut self, range: Range<usize>) -> Result<(), TransactionError> {
+    fn check_gone(&mut self, range: Range<usize>, is_cancelled: IsCancelled<'_>) -> Result<(), TransactionError> {
         for (at, table) in self.referencing_tables() {
             let Some(references) = table.references() else { continue };
             let truncated = self.set.writes[range.clone()]
@@ -248,16 +274,16 @@ impl Transaction {
             for key in &references.incoming {
                 let Some(child) = key.child() else { continue };
                 if truncated {
-                    self.check_all(key, &child, &table)?;
+                    self.check_all(key, &child, &table, is_cancelled)?;
                     self.guards().forbid_all(key);
                     continue;
                 }
-                let mut gone = self.gone_keys(key, &table, at, range.clone(), None)?;
+                let mut gone = self.gone_keys(key, &table, at, range.clone(), None, is_cancelled)?;
                 self.forget_back(key, &table, &mut gone);
                 if gone.by_bytes.is_empty() {
                     continue;
                 }
-                if let Some(&(_, at)) = self.children(key, &child, &gone, true)?.first() {
+                if let Some(&(_, at)) = self.children(key, &child, &gone, true, is_cancelled)?.first() {
                     return Err(still_referenced(key, &table, &child, &gone.rows[at]));
                 }
                 self.guards().forbid(key, gone.by_bytes.into_keys());
@@ -274,8 +300,14 @@ impl Transaction {
     }
 
     /// Checks that all rows refer to some row, of a table that was emptied.
-    fn check_all(&self, key: &ForeignKey, child: &Table, parent: &Table) -> Result<(), TransactionError> {
-        match parents::first_violation(key, child, parent, self.view, self.manager.stamps()) {
+    fn check_all(
+        &self,
+        key: &ForeignKey,
+        child: &Table,
+        parent: &Table,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<(), TransactionError> {
+        match parents::first_violation(key, child, parent, self.view, self.manager.stamps(), is_cancelled)? {
             None => Ok(()),
             Some(missing) => {
                 let key_shown = missing.key_shown(key, parent);
@@ -289,6 +321,11 @@ impl Transaction {
             }
         }
     }
+}
+
+/// Ends what somebody has given up.
+pub(super) fn heed(is_cancelled: IsCancelled<'_>) -> Result<(), TransactionError> {
+    if is_cancelled() { Err(TransactionError::Cancelled) } else { Ok(()) }
 }
 
 /// The newest values of a row.

@@ -14,25 +14,32 @@ use super::manager::Transactions;
 use super::predicate::{
     Attribute, Change, ColumnSet, Comparand, Image, PredicateLog, PredicateTree, RelationLog, Span, describe,
 };
+use super::references::heed;
 use super::stamp::Stamps;
 use super::time::{Time, View};
 use super::write_set::{Committed, Write, WriteKind};
 use super::{CommitError, TransactionError};
 use crate::chunk::hot::{Cell, HotChunk};
 use crate::datum::RowId;
+use crate::index::IsCancelled;
 use crate::relation::Table;
 
 /// The validation of one transaction.
 pub(super) struct Validation<'a> {
     log: &'a PredicateLog,
     stamps: &'a Stamps,
+    is_cancelled: IsCancelled<'a>,
     /// The trees built so far, by the ids of their relations.
     trees: Vec<(u64, PredicateTree)>,
 }
 
 impl<'a> Validation<'a> {
-    pub(super) fn new(log: &'a PredicateLog, transactions: &'a Transactions) -> Validation<'a> {
-        Validation { log, stamps: transactions.stamps(), trees: Vec::new() }
+    pub(super) fn new(
+        log: &'a PredicateLog,
+        transactions: &'a Transactions,
+        is_cancelled: IsCancelled<'a>,
+    ) -> Validation<'a> {
+        Validation { log, stamps: transactions.stamps(), is_cancelled, trees: Vec::new() }
     }
 
     /// Holds what a transaction that committed meanwhile has written against the predicates.
@@ -58,6 +65,7 @@ impl<'a> Validation<'a> {
             if is_single && last_row.replace(write.row) == Some(write.row) {
                 continue;
             }
+            heed(self.is_cancelled).map_err(|error| CommitError::Failed(Box::new(error)))?;
             self.check_write(&set.tables[write.table as usize], log, write, committed.time())?;
         }
         Ok(())

@@ -230,10 +230,11 @@ pub(super) async fn bind(context: &Context<'_>, draft: &Draft, after: &Arc<Table
     if tasks.is_empty() {
         return Ok(Bound::default());
     }
-    blocking::run(context.control, move |_| {
+    blocking::run(context.control, move |control| {
         let mut bound = Bound::default();
+        let is_cancelled = || control.is_cancelled();
         for Task { table, reference, parent, defaults, is_trusted } in tasks {
-            let key = foreign::bind(&table, &reference, &parent, defaults, is_trusted)?;
+            let key = foreign::bind(&table, &reference, &parent, defaults, is_trusted, &is_cancelled)?;
             bound.keys.push((table, key));
         }
         Ok(bound)

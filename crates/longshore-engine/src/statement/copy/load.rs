@@ -98,7 +98,7 @@ async fn load_inputs(
             // The transaction is nobody else's while it lasts.
             Some(work) if interleaves => work.with_unless_cancelled(control, |transaction| {
                 let settle = |transaction: &mut Transaction| {
-                    acted_on.extend(transaction.settle()?);
+                    acted_on.extend(transaction.settle_unless(&|| control.is_cancelled())?);
                     Ok(())
                 };
                 load_interleaved(files, &into, transaction, &text, &tuning, control, settle).map_err(named)
@@ -122,7 +122,7 @@ async fn load_inputs(
                         if let Some(checks) = &checks {
                             transaction.note_checked(since, checks);
                         }
-                        acted_on.extend(transaction.settle()?);
+                        acted_on.extend(transaction.settle_unless(&|| control.is_cancelled())?);
                         Ok(())
                     };
                     loaded.commit_in(transaction, settle).map_err(named)

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use longshore_storage::{ActedOn, Transaction};
+use longshore_storage::ActedOn;
 
 use crate::Error;
 use crate::catalog::{Entry, Table};
@@ -12,7 +12,10 @@ use crate::statement::Context;
 
 /// Sees to the foreign keys of all tables that the statement has changed rows of.
 pub(crate) fn settle(context: &Context<'_>) -> Result<(), Error> {
-    check_acted_on(context, context.work.with(Transaction::settle)?)
+    check_acted_on(
+        context,
+        context.work.with(|transaction| transaction.settle_unless(&|| context.control.is_cancelled()))?,
+    )
 }
 
 /// Checks rows that actions of foreign keys have changed.

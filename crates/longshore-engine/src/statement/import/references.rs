@@ -69,8 +69,9 @@ pub(super) async fn bind(context: &Context<'_>, tables: &BTreeMap<String, Arc<Ta
             let parent = tables.get(&reference.table).ok_or_else(|| foreign::no_table(&reference.table))?;
             let (table, parent, defaults) = (Arc::clone(table), Arc::clone(parent), defaults.clone());
             let is_trusted = !reference.is_valid;
-            blocking::run(context.control, move |_| {
-                foreign::bind(&table, &reference, &parent, defaults, is_trusted).map(drop)
+            blocking::run(context.control, move |control| {
+                let is_cancelled = || control.is_cancelled();
+                foreign::bind(&table, &reference, &parent, defaults, is_trusted, &is_cancelled).map(drop)
             })
             .await?;
         }

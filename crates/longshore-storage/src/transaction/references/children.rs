@@ -4,10 +4,10 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use super::{GoneKeys, Transaction, stored};
+use super::{GoneKeys, Transaction, heed, stored};
 use crate::chunk::VisibleChunk;
 use crate::datum::{Datum, RowId};
-use crate::index::{Direction, Index, IndexKind, Referred};
+use crate::index::{Direction, Index, IndexKind, IsCancelled, Referred};
 use crate::relation::{ForeignKey, Table};
 use crate::transaction::TransactionError;
 
@@ -26,12 +26,13 @@ impl Transaction {
         child: &Table,
         gone: &GoneKeys,
         one_is_enough: bool,
+        is_cancelled: IsCancelled<'_>,
     ) -> Result<Vec<(RowId, usize)>, TransactionError> {
         let indexes = child.indexes().clone();
         let way = indexes.iter().find_map(|index| way_of(index, key));
         match way {
-            Some(way) => self.children_by_index(key, child, &way, gone, one_is_enough),
-            None => Ok(self.children_by_scan(key, child, gone, one_is_enough)),
+            Some(way) => self.children_by_index(key, child, &way, gone, one_is_enough, is_cancelled),
+            None => self.children_by_scan(key, child, gone, one_is_enough, is_cancelled),
         }
     }
 
@@ -42,6 +43,7 @@ impl Transaction {
         way: &Way<'_>,
         gone: &GoneKeys,
         one_is_enough: bool,
+        is_cancelled: IsCancelled<'_>,
     ) -> Result<Vec<(RowId, usize)>, TransactionError> {
         let Some(parent) = key.parent() else { return Ok(Vec::new()) };
         let types: Vec<_> =
@@ -50,6 +52,7 @@ impl Transaction {
         let mut numbers: Vec<usize> = gone.by_bytes.values().copied().collect();
         numbers.sort_unstable();
         for number in numbers {
+            heed(is_cancelled)?;
             let values = stored(&parent, gone.rows[number].row, key.index().columns())?;
             let datums: Vec<Datum<'_>> = way.places.iter().map(|&place| values[place].datum(types[place])).collect();
             let mut rows = Vec::new();
@@ -62,6 +65,7 @@ impl Transaction {
                 let mut range = way.index.range(ends.0, ends.1, Direction::Forward);
                 let mut before = usize::MAX;
                 while before != rows.len() {
+                    heed(is_cancelled)?;
                     before = rows.len();
                     way.index.next_batch(&mut range, &mut rows);
                 }
@@ -80,10 +84,12 @@ impl Transaction {
         child: &Table,
         gone: &GoneKeys,
         one_is_enough: bool,
-    ) -> Vec<(RowId, usize)> {
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<Vec<(RowId, usize)>, TransactionError> {
         let mut found = Vec::new();
         let snapshot = child.show(self.view);
         for piece in snapshot.pieces() {
+            heed(is_cancelled)?;
             let mut take = |row: usize, bytes: &[u8]| {
                 if let Some(&number) = gone.by_bytes.get(bytes) {
                     found.push((piece.row_id(row), number));
@@ -97,7 +103,7 @@ impl Transaction {
                 break;
             }
         }
-        found
+        Ok(found)
     }
 
     /// Gives what the rows that are seen of a piece refer to to a closure.

@@ -8,12 +8,12 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use super::pieces::in_order;
-use super::{Transaction, TransactionError, WriteKind};
+use super::pieces::{Found, in_order};
+use super::{Transaction, TransactionError, WriteKind, heed};
 use crate::chunk::hot::input_of;
 use crate::chunk::{Stored, VisibleChunk};
 use crate::datum::{Datum, RowId};
-use crate::index::{Recent, Referred, ReferredBytes};
+use crate::index::{IsCancelled, Recent, Referred, ReferredBytes};
 use crate::relation::{ForeignKey, ReferenceMatch, Table};
 use crate::transaction::foreign_error::{ForeignKeyError, ForeignKeyProblem};
 use crate::transaction::guards::RowSet;
@@ -144,7 +144,11 @@ impl Transaction {
     }
 
     /// Checks that what came since refers to rows that are there, and sees to it that they stay until this commits.
-    pub(super) fn check_new(&mut self, range: Range<usize>) -> Result<(), TransactionError> {
+    pub(super) fn check_new(
+        &mut self,
+        range: Range<usize>,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<(), TransactionError> {
         for (at, child) in self.referencing_tables() {
             let Some(references) = child.references() else { continue };
             let mut first: Option<((usize, RowId), ForeignKeyError)> = None;
@@ -152,7 +156,8 @@ impl Transaction {
                 let Some(parent) = key.parent() else { continue };
                 // Of several violations that of the first row is told, and of one row that of the first constraint.
                 let until = first.as_ref().map_or(range.end, |((number, _), _)| number + 1);
-                if let Some((number, missing)) = self.check_key(key, at, &child, &parent, range.start..until) {
+                let found = self.check_key(key, at, &child, &parent, range.start..until, is_cancelled)?;
+                if let Some((number, missing)) = found {
                     self.log_referred(key, &child, &parent, missing.row)?;
                     let place = (number, missing.row);
                     if first.as_ref().is_none_or(|(before, _)| place < *before) {
@@ -175,7 +180,8 @@ impl Transaction {
         child: &Table,
         parent: &Table,
         range: Range<usize>,
-    ) -> Option<(usize, Missing)> {
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<Option<(usize, Missing)>, TransactionError> {
         let mut kept = RowSet::default();
         let mut last: Option<Box<[u8]>> = None;
         let mut many: Vec<(usize, Piece)> = Vec::new();
@@ -191,6 +197,7 @@ impl Transaction {
             if write.table != at || write.kind == WriteKind::Append && self.is_checked(number, key) {
                 continue;
             }
+            heed(is_cancelled)?;
             let (slot, from) = (write.row.chunk(), write.row.row());
             if rows >= ROWS_MANY {
                 many.push((number, Piece { slot, rows: from..from + rows }));
@@ -223,12 +230,12 @@ impl Transaction {
         let until = first.as_ref().map_or(usize::MAX, |(number, _)| *number);
         many.retain(|(number, _)| *number < until);
         let pieces: Vec<&Piece> = many.iter().map(|(_, piece)| piece).collect();
-        let (found, sets) = self.check_pieces(key, child, parent, &pieces);
+        let (found, sets) = self.check_pieces(key, child, parent, &pieces, is_cancelled)?;
         let guards = self.guards();
         for set in sets.into_iter().chain([kept]) {
             guards.keep(key, set);
         }
-        found.map(|(piece, missing)| (many[piece].0, missing)).or(first)
+        Ok(found.map(|(piece, missing)| (many[piece].0, missing)).or(first))
     }
 
     /// The first row of pieces that refers to none, with the number of its piece; and what the others refer to.
@@ -238,10 +245,11 @@ impl Transaction {
         child: &Table,
         parent: &Table,
         pieces: &[&Piece],
-    ) -> (Option<(usize, Missing)>, Vec<RowSet>) {
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<Found, TransactionError> {
         let stamps = self.manager.stamps();
         let finder = Finder { key, parent, view: self.view, stamps };
-        in_order(pieces.len(), |number, kept| {
+        in_order(pieces.len(), is_cancelled, |number, kept| {
             let Piece { slot: at, rows } = pieces[number];
             let slot = child.slots.get(*at)?;
             let chunk = slot.write().chunk();
@@ -261,10 +269,10 @@ impl Transaction {
 
 impl Transactions {
     /// Checks that all rows obey a foreign key.
-    pub(crate) fn verify(&self, key: &ForeignKey) -> Result<(), TransactionError> {
+    pub(crate) fn verify(&self, key: &ForeignKey, is_cancelled: IsCancelled<'_>) -> Result<(), TransactionError> {
         let (Some(child), Some(parent)) = (key.child(), key.parent()) else { return Ok(()) };
         let reader = self.begin_reader();
-        match first_violation(key, &child, &parent, reader.view(), self.stamps()) {
+        match first_violation(key, &child, &parent, reader.view(), self.stamps(), is_cancelled)? {
             None => Ok(()),
             Some(missing) => Err(missing.error(key, &child, &parent).into()),
         }
@@ -278,11 +286,12 @@ pub(super) fn first_violation(
     parent: &Table,
     view: View,
     stamps: &Stamps,
-) -> Option<Missing> {
+    is_cancelled: IsCancelled<'_>,
+) -> Result<Option<Missing>, TransactionError> {
     let finder = Finder { key, parent, view, stamps };
     let snapshot = child.show(view);
     let pieces: &[VisibleChunk] = snapshot.pieces();
-    let (found, _) = in_order(pieces.len(), |number, kept| {
+    let (found, _) = in_order(pieces.len(), is_cancelled, |number, kept| {
         let piece = &pieces[number];
         let rows = piece.rows();
         let visible = piece.visible(0, rows);
@@ -306,6 +315,6 @@ pub(super) fn first_violation(
             ControlFlow::Break(())
         });
         first
-    });
-    found.map(|(_, missing)| missing)
+    })?;
+    Ok(found.map(|(_, missing)| missing))
 }

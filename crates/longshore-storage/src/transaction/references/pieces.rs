@@ -3,17 +3,23 @@
 
 use std::num::NonZero;
 
+use super::heed;
 use super::parents::Missing;
+use crate::index::IsCancelled;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::thread;
+use crate::transaction::TransactionError;
 use crate::transaction::guards::RowSet;
 
-/// Checks pieces on several threads; gives what was found of the first of them of which something was found, with its
-/// number, and the sets that were gathered.
+/// What was found of the first piece of which something was found, with its number; and the sets that were gathered.
+pub(super) type Found = (Option<(usize, Missing)>, Vec<RowSet>);
+
+/// Checks pieces on several threads, unless it is cancelled before the last of them.
 pub(super) fn in_order(
     count: usize,
+    is_cancelled: IsCancelled<'_>,
     check: impl Fn(usize, &mut RowSet) -> Option<Missing> + Sync,
-) -> (Option<(usize, Missing)>, Vec<RowSet>) {
+) -> Result<Found, TransactionError> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(count);
     let (next, least) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
     let work = || {
@@ -21,7 +27,7 @@ pub(super) fn in_order(
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             // Nothing behind what was found matters.
-            if number >= count || number > least.load(Ordering::Relaxed) {
+            if number >= count || is_cancelled() || number > least.load(Ordering::Relaxed) {
                 return (first, kept);
             }
             if let Some(missing) = check(number, &mut kept) {
@@ -31,16 +37,18 @@ pub(super) fn in_order(
             }
         }
     };
-    if threads <= 1 {
-        let (first, kept) = work();
-        return (first, vec![kept]);
-    }
-    let results: Vec<_> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let join =
-            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        join.collect()
-    });
+    let results: Vec<_> = if threads <= 1 {
+        vec![work()]
+    } else {
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let join = workers
+                .into_iter()
+                .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            join.collect()
+        })
+    };
+    heed(is_cancelled)?;
     let (found, sets): (Vec<_>, Vec<_>) = results.into_iter().unzip();
-    (found.into_iter().flatten().min_by_key(|(number, _): &(usize, Missing)| *number), sets)
+    Ok((found.into_iter().flatten().min_by_key(|(number, _): &(usize, Missing)| *number), sets))
 }
