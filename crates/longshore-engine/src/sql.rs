@@ -9,6 +9,7 @@ pub(crate) mod copy;
 mod create_as;
 mod depth;
 pub(crate) mod dialect;
+pub(crate) mod expressions;
 mod merge;
 pub(crate) mod names;
 pub(crate) mod numbers;

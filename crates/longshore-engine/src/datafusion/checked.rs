@@ -1,9 +1,11 @@
 //! Integer arithmetic that fails where `DataFusion`'s would wrap around silently.
 //!
 //! `+`, `-`, `*` and negation of integers are replaced by functions that compute the same but report an overflow, as
-//! PostgreSQL does; so is the difference of two dates. This is done before types are coerced; names of columns stay as
-//! they were. Left as they are: division, which is checked already, and other types. `sum` is checked likewise (`sum`).
+//! PostgreSQL does; so are the difference of two dates and a date so many days later or earlier. This is done before types
+//! are coerced; names of columns stay as they were. Left as they are: division, which is checked already, and other types.
+//! `sum` is checked likewise (`sum`).
 
+mod days;
 mod sum;
 
 use std::sync::Arc;
@@ -68,13 +70,15 @@ impl FunctionRewrite for CheckedArithmetic {
                 };
                 Ok(Transformed::yes(call(Arc::clone(&self.subtract), days(left), days(right))))
             }
-            Expr::BinaryExpr(BinaryExpr { left, op, right })
-                if integer(&left) && integer(&right) && self.function(op).is_some() =>
-            {
-                let function = self.function(op).map(Arc::clone);
-                let function = function.expect("the guard has found it");
-                Ok(Transformed::yes(call(function, *left, *right)))
-            }
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => match self.function(op) {
+                Some(function)
+                    if integer(&left) && integer(&right)
+                        || days::is_shift(&left.get_type(schema)?, op, &right.get_type(schema)?) =>
+                {
+                    Ok(Transformed::yes(call(Arc::clone(function), *left, *right)))
+                }
+                _ => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
+            },
             // A literal cannot be its type's least number, which alone has no opposite; and LIMIT -1 must stay as it is.
             Expr::Negative(inner) if integer(&inner) && !matches!(*inner, Expr::Literal(..)) => {
                 let zero = ScalarValue::new_zero(&inner.get_type(schema)?)?;
@@ -90,7 +94,7 @@ fn call(function: Arc<ScalarUDF>, left: Expr, right: Expr) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![left, right]))
 }
 
-/// An integer operator that reports overflows.
+/// An operator of integers, or of a date and an integer, that reports overflows.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Checked {
     operator: Operator,
@@ -127,12 +131,19 @@ impl ScalarUDFImpl for Checked {
         let [left, right] = arg_types else {
             return internal_err!("{} takes two arguments", self.name());
         };
+        if days::is_shift(left, self.operator, right) {
+            let wide = |data_type: &DataType| if data_type.is_integer() { DataType::Int64 } else { data_type.clone() };
+            return Ok(vec![wide(left), wide(right)]);
+        }
         let (left, right) = BinaryTypeCoercer::new(left, &self.operator, right).get_input_types()?;
         Ok(vec![left, right])
     }
 
     fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
         let types = self.coerce_types(arg_types)?;
+        if days::is_shift(&types[0], self.operator, &types[1]) {
+            return Ok(DataType::Date32);
+        }
         BinaryTypeCoercer::new(&types[0], &self.operator, &types[1]).get_result_type()
     }
 
@@ -150,6 +161,9 @@ impl ScalarUDFImpl for Checked {
         let [left, right] = args.args.as_slice() else {
             return internal_err!("{} takes two arguments", self.name());
         };
+        if days::is_shift(&left.data_type(), self.operator, &right.data_type()) {
+            return days::shifted(left, self.operator, right);
+        }
         match self.operator {
             Operator::Plus => apply(left, right, numeric::add),
             Operator::Minus => apply(left, right, numeric::sub),

@@ -1,7 +1,4 @@
 //! What stands in FROM: its columns, as `SELECT *` would give them, and which of it outer joins can leave out.
-
-use std::ops::ControlFlow;
-
 use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::TableReference;
 use datafusion::sql::parser::Statement as Parsed;
@@ -180,12 +177,4 @@ fn factors_of(item: &TableWithJoins) -> Vec<(&TableFactor, bool)> {
 /// The same name, whether it is quoted or not.
 pub(super) fn folded(name: &Ident) -> String {
     names::identifier(name).unwrap_or_else(|_| name.value.clone())
-}
-
-/// `Continue` for what is well.
-pub(super) fn flow(result: Result<(), Error>) -> ControlFlow<Error> {
-    match result {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => ControlFlow::Break(error),
-    }
 }

@@ -16,9 +16,10 @@ use sqlparser::ast::{
     Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::from_items::{FromColumn, FromItems, Side, constraint, flow, folded};
+use super::from_items::{FromColumn, FromItems, Side, constraint, folded};
 use super::plan::Planner;
 use crate::Error;
+use crate::sql::expressions::{each_own, flow};
 use crate::sql::names;
 use crate::statement::expression;
 
@@ -105,7 +106,7 @@ impl Resolver<'_> {
         for item in &mut select.from {
             columns.append(&mut self.join(item)?);
         }
-        let mut merged = Replacer::new(&columns);
+        let merged = Replacer::new(&columns);
         let mut projection = Vec::new();
         for mut item in std::mem::take(&mut select.projection) {
             match &mut item {
@@ -289,7 +290,6 @@ fn name_of(item: &SelectItem) -> Option<String> {
 /// Puts merged columns in the place of their names, but not in the queries within.
 struct Replacer {
     merged: Vec<(String, Expr)>,
-    depth: usize,
 }
 
 impl Replacer {
@@ -297,7 +297,7 @@ impl Replacer {
         let is_only = |column: &&FromColumn| columns.iter().filter(|other| other.name == column.name).count() == 1;
         let merged = columns.iter().filter(|column| column.is_merged).filter(is_only);
         let merged = merged.map(|column| (column.name.clone(), column.expr.clone()));
-        Self { merged: merged.collect(), depth: 0 }
+        Self { merged: merged.collect() }
     }
 
     fn knows(&self, name: &Ident) -> Option<&Expr> {
@@ -305,34 +305,14 @@ impl Replacer {
         self.merged.iter().find(|(other, _)| *other == name).map(|(_, expr)| expr)
     }
 
-    fn put_into(&mut self, node: &mut impl VisitMut) -> Result<(), Error> {
-        match node.visit(self) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(error) => Err(error),
-        }
-    }
-}
-
-impl VisitorMut for Replacer {
-    type Break = Error;
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        if let Expr::Identifier(name) = expr
-            && self.depth == 0
-            && let Some(merged) = self.knows(name)
-        {
-            *expr = merged.clone();
-        }
-        ControlFlow::Continue(())
+    fn put_into(&self, node: &mut impl VisitMut) -> Result<(), Error> {
+        each_own(node, |expr| {
+            if let Expr::Identifier(name) = expr
+                && let Some(merged) = self.knows(name)
+            {
+                *expr = merged.clone();
+            }
+            Ok(())
+        })
     }
 }

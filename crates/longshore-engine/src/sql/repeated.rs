@@ -1,23 +1,65 @@
 //! Columns that a query has twice: `SELECT *, filename FROM ...` gives `filename` and `filename_1`, and so do `SELECT
 //! filename, filename` and `SELECT count(*), count(*)` with their names.
 //!
-//! The planner refuses two columns of one name. Only where the list is the outermost: nothing else can refer to its names
-//! by mistake.
+//! The planner refuses two columns of one name. Names that somebody may refer to are numbered only where the list is the
+//! outermost: nothing else can refer to its names by mistake. The planner names what contains a query by a part of it, so
+//! that `(SELECT count(*) FROM a)` and `(SELECT count(*) FROM b)` meet; such columns get names in every list.
 
-use sqlparser::ast::{Expr, Ident, Query, SelectItem, SetExpr, WildcardAdditionalOptions};
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Expr, Ident, Query, Select, SelectItem, SetExpr, Statement, Visit, VisitMut, Visitor, VisitorMut,
+    WildcardAdditionalOptions,
+};
 
 /// Gives columns of `query` that stand beside `*`, or have the name of an earlier one, names of their own.
 pub(crate) fn name_apart(query: &mut Query) {
-    let SetExpr::Select(select) = query.body.as_mut() else { return };
-    let is_all = |item: &SelectItem| matches!(item, SelectItem::Wildcard(options) if takes_all(options));
-    let has_all = select.projection.iter().any(is_all);
+    if let SetExpr::Select(select) = query.body.as_mut() {
+        let has_all = select.projection.iter().any(is_all);
+        rename(select, |item| item.is_repeated || (has_all && item.name.is_column));
+    }
+}
+
+/// Gives columns of all queries in `statement` that contain queries names of their own, but for the first of a list.
+pub(crate) fn name_queries_apart(statement: &mut Statement) {
+    struct Lists;
+    impl VisitorMut for Lists {
+        type Break = Infallible;
+
+        fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
+            rename(select, |item| item.is_later_query);
+            ControlFlow::Continue(())
+        }
+    }
+    let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Lists);
+}
+
+/// An item of a list that may need another name.
+struct Candidate<'a> {
+    name: &'a Name,
+    /// Whether an earlier item has its name.
+    is_repeated: bool,
+    /// Whether it and an earlier one have queries in them, and it has no alias.
+    is_later_query: bool,
+}
+
+/// Gives items of a list names of their own where `needs` says so.
+fn rename(select: &mut Select, needs: impl Fn(&Candidate<'_>) -> bool) {
     let mut taken: Vec<Name> = select.projection.iter().filter_map(Name::given).collect();
     let mut before: Vec<Name> = Vec::new();
+    let mut queries = 0;
     for item in &mut select.projection {
         let Some(name) = Name::of(item) else { continue };
-        if before.iter().any(|other| other.meets(&name)) || (has_all && name.is_column) {
-            let free = |alias: &Name| !taken.iter().any(|other| other.meets(alias));
-            if let Some(alias) = (1..u32::MAX).map(|number| name.numbered(number)).find(free) {
+        let is_query = matches!(item, SelectItem::UnnamedExpr(expr) if has_query(expr));
+        let is_repeated = before.iter().any(|other| other.meets(&name));
+        let is_later_query = is_query && queries > 0;
+        queries += usize::from(is_query);
+        if needs(&Candidate { name: &name, is_repeated, is_later_query }) {
+            let free = |alias: &Name| !taken.iter().chain(&before).any(|other| other.meets(alias));
+            let own = Some(Name { qualifier: None, ident: name.ident.clone(), is_column: false });
+            let own = own.filter(|_| is_later_query && !is_repeated);
+            if let Some(alias) = own.into_iter().chain((1..u32::MAX).map(|number| name.numbered(number))).find(free) {
                 if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = &*item {
                     *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: alias.ident.clone() };
                 }
@@ -26,6 +68,22 @@ pub(crate) fn name_apart(query: &mut Query) {
         }
         before.push(name);
     }
+}
+
+fn has_query(expr: &Expr) -> bool {
+    struct Queries;
+    impl Visitor for Queries {
+        type Break = ();
+
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+    }
+    expr.visit(&mut Queries).is_break()
+}
+
+fn is_all(item: &SelectItem) -> bool {
+    matches!(item, SelectItem::Wildcard(options) if takes_all(options))
 }
 
 /// What a column of the result is called.
@@ -46,6 +104,11 @@ impl Name {
                 let (last, qualifiers) = parts.split_last()?;
                 let qualifier = qualifiers.iter().map(folded).collect::<Vec<_>>().join(".");
                 Some(Name { qualifier: Some(qualifier), is_column: true, ..named(last) })
+            }
+            SelectItem::UnnamedExpr(Expr::Subquery(query)) => {
+                let SetExpr::Select(select) = query.body.as_ref() else { return Some(named(&Ident::new("query"))) };
+                let name = select.projection.first().and_then(Name::of);
+                Some(name.map_or_else(|| named(&Ident::new("query")), |name| named(&name.ident)))
             }
             SelectItem::UnnamedExpr(other) => Some(named(&Ident::with_quote('"', other.to_string()))),
             SelectItem::ExprWithAlias { alias, .. } => Some(named(alias)),
@@ -88,7 +151,6 @@ fn takes_all(options: &WildcardAdditionalOptions) -> bool {
 mod tests {
     use super::*;
     use crate::sql::{Parsed, parse};
-    use sqlparser::ast::Statement;
 
     fn apart(sql: &str) -> String {
         let Ok(Parsed::Sql(statement)) = parse(sql) else { panic!("{sql}") };
@@ -111,6 +173,27 @@ mod tests {
             ("SELECT x FROM (SELECT *, a FROM t)", "SELECT x FROM (SELECT *, a FROM t)"),
         ] {
             assert_eq!(apart(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn queries_get_names_in_every_list() {
+        for (sql, expected) in [
+            ("SELECT (SELECT 1), 2", "SELECT (SELECT 1), 2"),
+            ("SELECT (SELECT a FROM t), (SELECT b FROM t)", "SELECT (SELECT a FROM t), (SELECT b FROM t) AS b"),
+            ("SELECT (SELECT a FROM t), (SELECT a FROM u)", "SELECT (SELECT a FROM t), (SELECT a FROM u) AS a_1"),
+            (
+                "SELECT x FROM (SELECT EXISTS (SELECT 1), EXISTS (SELECT 2), 3 AS x)",
+                "SELECT x FROM (SELECT EXISTS (SELECT 1), EXISTS (SELECT 2) AS \"EXISTS (SELECT 2)\", 3 AS x)",
+            ),
+            (
+                "SELECT (SELECT 1 UNION SELECT 1), (SELECT 2 UNION SELECT 2) UNION SELECT 1, 2",
+                "SELECT (SELECT 1 UNION SELECT 1), (SELECT 2 UNION SELECT 2) AS query_1 UNION SELECT 1, 2",
+            ),
+        ] {
+            let Ok(Parsed::Sql(mut statement)) = parse(sql) else { panic!("{sql}") };
+            name_queries_apart(&mut statement);
+            assert_eq!(statement.to_string(), expected, "{sql}");
         }
     }
 }

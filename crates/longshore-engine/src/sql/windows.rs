@@ -7,10 +7,11 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Distinct, Expr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Query, Select, SetExpr, Statement,
-    VisitMut, VisitorMut, WindowSpec, WindowType,
+    Distinct, Expr, Function, Ident, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Query, Select, SetExpr,
+    Statement, VisitMut, VisitorMut, WindowSpec, WindowType,
 };
 
+use crate::sql::expressions::{each_own, flow};
 use crate::sql::names;
 use crate::{Error, ErrorKind};
 
@@ -30,42 +31,35 @@ impl VisitorMut for Queries {
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         let Query { body, order_by, .. } = query;
         let SetExpr::Select(select) = body.as_mut() else { return ControlFlow::Continue(()) };
-        let mut windows = match Windows::of(select) {
-            Ok(windows) => windows,
-            Err(error) => return ControlFlow::Break(error),
+        let keys = order_by.as_mut().map(|order_by| &mut order_by.kind);
+        let written = match keys {
+            Some(OrderByKind::Expressions(keys)) => Windows::of(select).and_then(|windows| windows.write_out(keys)),
+            _ => Ok(()),
         };
-        if let Some(order_by) = order_by
-            && let OrderByKind::Expressions(keys) = &mut order_by.kind
-        {
-            keys.visit(&mut windows)?;
-        }
-        ControlFlow::Continue(())
+        flow(written)
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
-        let mut windows = match Windows::of(select) {
-            Ok(windows) => windows,
-            Err(error) => return ControlFlow::Break(error),
-        };
-        select.projection.visit(&mut windows)?;
-        select.qualify.visit(&mut windows)?;
-        if let Some(Distinct::On(exprs)) = &mut select.distinct {
-            exprs.visit(&mut windows)?;
-        }
-        ControlFlow::Continue(())
+        let written = Windows::of(select).and_then(|windows| {
+            windows.write_out(&mut select.projection)?;
+            windows.write_out(&mut select.qualify)?;
+            match &mut select.distinct {
+                Some(Distinct::On(exprs)) => windows.write_out(exprs),
+                _ => Ok(()),
+            }
+        });
+        flow(written)
     }
 }
 
 /// The windows that one SELECT names, each written out.
 struct Windows {
     named: Vec<(String, WindowSpec)>,
-    /// Queries that the visitor is within: they do not know these windows.
-    depth: usize,
 }
 
 impl Windows {
     fn of(select: &Select) -> Result<Self, Error> {
-        let mut windows = Self { named: Vec::new(), depth: 0 };
+        let mut windows = Self { named: Vec::new() };
         for NamedWindowDefinition(name, definition) in &select.named_window {
             let spec = match definition {
                 NamedWindowExpr::NamedWindow(base) => windows.get(base)?.clone(),
@@ -78,6 +72,20 @@ impl Windows {
             windows.named.push((name, spec));
         }
         Ok(windows)
+    }
+
+    /// Writes out the windows of `node`, but not of queries within it, which do not know these.
+    fn write_out(&self, node: &mut impl VisitMut) -> Result<(), Error> {
+        each_own(node, |expr| {
+            let Expr::Function(Function { over: Some(over), .. }) = expr else { return Ok(()) };
+            let spec = match over {
+                WindowType::NamedWindow(name) => self.get(name)?.clone(),
+                WindowType::WindowSpec(spec) if spec.window_name.is_some() => self.resolved(spec)?,
+                WindowType::WindowSpec(_) => return Ok(()),
+            };
+            *over = WindowType::WindowSpec(spec);
+            Ok(())
+        })
     }
 
     fn get(&self, name: &Ident) -> Result<&WindowSpec, Error> {
@@ -112,37 +120,6 @@ impl Windows {
             order_by: order_by.clone(),
             window_frame: spec.window_frame.clone(),
         })
-    }
-}
-
-impl VisitorMut for Windows {
-    type Break = Error;
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
-        let Some(over) = function.over.as_mut().filter(|_| self.depth == 0) else { return ControlFlow::Continue(()) };
-        let spec = match over {
-            WindowType::NamedWindow(name) => self.get(name).cloned(),
-            WindowType::WindowSpec(spec) if spec.window_name.is_some() => self.resolved(spec),
-            WindowType::WindowSpec(_) => return ControlFlow::Continue(()),
-        };
-        match spec {
-            Ok(spec) => {
-                *over = WindowType::WindowSpec(spec);
-                ControlFlow::Continue(())
-            }
-            Err(error) => ControlFlow::Break(error),
-        }
     }
 }
 

@@ -3,48 +3,37 @@
 //! The planner takes it for `count(*)`, which also counts the rows of an outer join that have none of t. Where there can
 //! be such rows, a column of t that is NOT NULL otherwise tells them.
 
-use std::ops::ControlFlow;
-
 use sqlparser::ast::{
-    DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OrderBy, OrderByKind, Query,
-    Select, SelectItem, TableFactor, VisitMut, VisitorMut,
+    DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OrderBy, OrderByKind, Select,
+    SelectItem, TableFactor, VisitMut,
 };
 
-use super::super::from_items::{FromItems, factors, flow, folded};
+use super::super::from_items::{FromItems, factors, folded};
 use crate::Error;
+use crate::sql::expressions::each_own;
 use crate::statement::name_of;
 
 /// Puts what counts the rows of t in the place of `count(t.*)`.
-pub(super) fn resolve(
-    select: &mut Select,
-    mut order_by: Option<&mut OrderBy>,
-    items: &FromItems<'_>,
-) -> Result<(), Error> {
+pub(super) fn resolve(select: &mut Select, order_by: Option<&mut OrderBy>, items: &FromItems<'_>) -> Result<(), Error> {
     let factors = factors(&select.from).into_iter();
     let factors =
         factors.filter_map(|(factor, is_missing)| Some((folded(&name_of(factor)?), factor.clone(), is_missing)));
-    let mut counts = Counts { items, factors: factors.collect(), depth: 0 };
-    let mut visit = || {
-        for item in &mut select.projection {
-            let shown = item.to_string();
-            item.visit(&mut counts)?;
-            // The column keeps its name.
-            if let SelectItem::UnnamedExpr(expr) = item
-                && expr.to_string() != shown
-            {
-                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', shown) };
-            }
+    let counts = Counts { items, factors: factors.collect() };
+    for item in &mut select.projection {
+        let shown = item.to_string();
+        counts.put_into(item)?;
+        // The column keeps its name.
+        if let SelectItem::UnnamedExpr(expr) = item
+            && expr.to_string() != shown
+        {
+            *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', shown) };
         }
-        select.having.visit(&mut counts)?;
-        select.qualify.visit(&mut counts)?;
-        match order_by.as_deref_mut() {
-            Some(OrderBy { kind: OrderByKind::Expressions(keys), .. }) => keys.visit(&mut counts),
-            _ => ControlFlow::Continue(()),
-        }
-    };
-    match visit() {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
+    }
+    counts.put_into(&mut select.having)?;
+    counts.put_into(&mut select.qualify)?;
+    match order_by {
+        Some(OrderBy { kind: OrderByKind::Expressions(keys), .. }) => counts.put_into(keys),
+        _ => Ok(()),
     }
 }
 
@@ -52,10 +41,13 @@ struct Counts<'a> {
     items: &'a FromItems<'a>,
     /// Name, what it is, and whether there can be rows without one of it.
     factors: Vec<(String, TableFactor, bool)>,
-    depth: usize,
 }
 
 impl Counts<'_> {
+    fn put_into(&self, node: &mut impl VisitMut) -> Result<(), Error> {
+        each_own(node, |expr| self.count(expr))
+    }
+
     fn count(&self, expr: &mut Expr) -> Result<(), Error> {
         let Expr::Function(call) = expr else { return Ok(()) };
         let FunctionArguments::List(list) = &mut call.args else { return Ok(()) };
@@ -83,23 +75,5 @@ impl Counts<'_> {
             FunctionArgExpr::Wildcard
         };
         Ok(())
-    }
-}
-
-impl VisitorMut for Counts<'_> {
-    type Break = Error;
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        if self.depth > 0 { ControlFlow::Continue(()) } else { flow(self.count(expr)) }
     }
 }

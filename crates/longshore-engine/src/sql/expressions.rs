@@ -1,0 +1,51 @@
+//! The expressions of a query itself, as opposed to those of queries within it, which have names of their own.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{Expr, Query, VisitMut, VisitorMut};
+
+/// Gives each expression of `node` to `act`, behind its parts, but none of the queries within.
+///
+/// # Errors
+/// The first of `act`, which ends it.
+pub(crate) fn each_own<E>(node: &mut impl VisitMut, act: impl FnMut(&mut Expr) -> Result<(), E>) -> Result<(), E> {
+    match node.visit(&mut Own { act, depth: 0 }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Own<F> {
+    act: F,
+    /// Queries that the visitor is within.
+    depth: usize,
+}
+
+impl<E, F: FnMut(&mut Expr) -> Result<(), E>> VisitorMut for Own<F> {
+    type Break = E;
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<E> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<E> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<E> {
+        if self.depth > 0 {
+            return ControlFlow::Continue(());
+        }
+        flow((self.act)(expr))
+    }
+}
+
+/// `Continue` for what is well.
+pub(crate) fn flow<E>(result: Result<(), E>) -> ControlFlow<E> {
+    match result {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    }
+}
