@@ -20,8 +20,20 @@ pub enum ErrorKind {
     Syntax,
     /// The statement is understood, but this version cannot do it.
     Unsupported,
-    /// A table, view, column or file does not exist.
+    /// A table, view, sequence or file does not exist.
     NotFound,
+    /// A column does not exist.
+    NoColumn,
+    /// A constraint, an index, a window or a setting does not exist.
+    NoObject,
+    /// A function does not exist.
+    NoFunction,
+    /// A name means more than one column.
+    Ambiguous,
+    /// A column stands beside aggregates, and the rows are not grouped by it.
+    Grouping,
+    /// No unique constraint is about the columns of ON CONFLICT.
+    ConflictTarget,
     /// The name is taken, or the directory is not empty.
     Exists,
     /// Other objects depend on the one to drop.
@@ -100,6 +112,12 @@ impl ErrorKind {
             Self::Syntax => "42601",
             Self::Unsupported => "0A000",
             Self::NotFound => "42P01",
+            Self::NoColumn => "42703",
+            Self::NoObject => "42704",
+            Self::NoFunction => "42883",
+            Self::Ambiguous => "42702",
+            Self::Grouping => "42803",
+            Self::ConflictTarget => "42P10",
             Self::Exists => "42P07",
             Self::Dependent => "2BP01",
             Self::Invalid => "22023",
@@ -153,6 +171,14 @@ impl Error {
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, message)
+    }
+
+    pub(crate) fn no_column(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NoColumn, message)
+    }
+
+    pub(crate) fn no_object(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NoObject, message)
     }
 
     pub(crate) fn exists(message: impl Into<String>) -> Self {
@@ -266,9 +292,9 @@ impl From<TransactionError> for Error {
             | TransactionError::Invalid { .. }
             | TransactionError::TooMuchText { .. } => ErrorKind::Data,
             TransactionError::IndexName { exists: true, .. } => ErrorKind::Exists,
-            TransactionError::IndexName { exists: false, .. }
-            | TransactionError::NoSuchRow { .. }
-            | TransactionError::NoSuchColumn { .. } => ErrorKind::NotFound,
+            TransactionError::IndexName { exists: false, .. } => ErrorKind::NoObject,
+            TransactionError::NoSuchRow { .. } => ErrorKind::NotFound,
+            TransactionError::NoSuchColumn { .. } => ErrorKind::NoColumn,
             TransactionError::ReadOnly => ErrorKind::ReadOnly,
             TransactionError::OutOfMemory(_) => ErrorKind::Memory,
             TransactionError::Altered { retry: false, .. }

@@ -36,8 +36,9 @@ pub(crate) fn caught<R>(work: impl FnOnce() -> Result<R, Error>) -> Result<R, Er
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(error(panic.as_ref())))
 }
 
-/// What `work` gives; a panic in it is an error.
-pub(crate) async fn caught_in<R>(work: impl Future<Output = Result<R, Error>>) -> Result<R, Error> {
+/// What `work` gives; a panic in it is an error. It is pinned where it lies, since moving all that a statement may need
+/// takes longer than a prepared one does.
+pub(crate) async fn caught_in<R>(work: impl Future<Output = Result<R, Error>> + Unpin) -> Result<R, Error> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(error(panic.as_ref())))
 }
 
@@ -51,7 +52,7 @@ mod tests {
         let number = 7;
         for error in [
             caught::<()>(|| panic!("no {number}")).expect_err("it panics"),
-            caught_in::<()>(async { panic!("no {number}") }).await.expect_err("it panics"),
+            caught_in::<()>(std::pin::pin!(async { panic!("no {number}") })).await.expect_err("it panics"),
         ] {
             assert_eq!(error.kind(), ErrorKind::Internal);
             assert!(error.to_string().contains("no 7; nothing else is harmed; please report"), "{error}");

@@ -4,6 +4,7 @@ mod last_numbers;
 
 use std::fmt;
 use std::io::{Read, Write};
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 
 use longshore_load::Control;
@@ -74,7 +75,7 @@ impl Session {
     /// changed nothing.
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome, Error> {
         let control = std::mem::take(&mut self.control);
-        let outcome = Box::pin(panics::caught_in(statement::execute(self.parts(&control), sql))).await;
+        let outcome = panics::caught_in(Box::pin(statement::execute(self.parts(&control), sql))).await;
         without(outcome, secrets::values(sql)).map(|outcome| outcome.with_notices(control.take_notices()))
     }
 
@@ -94,8 +95,9 @@ impl Session {
     pub async fn execute_prepared(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
         let control = std::mem::take(&mut self.control);
         let arguments = Arguments::Values(values);
-        let outcome = panics::caught_in(statement::execute_prepared(self.parts(&control), prepared, arguments)).await?;
-        Ok(outcome.with_notices(control.take_notices()))
+        let execution = pin!(statement::execute_prepared(self.parts(&control), prepared, arguments));
+        let outcome = panics::caught_in(execution).await?;
+        Ok(if control.has_notices() { outcome.with_notices(control.take_notices()) } else { outcome })
     }
 
     fn parts<'a>(&'a mut self, control: &'a Arc<Control>) -> Parts<'a> {

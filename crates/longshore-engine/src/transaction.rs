@@ -129,19 +129,25 @@ impl Work {
 
 /// The transaction of one statement, which is undone at once where the statement does not come to its end: parts of a query
 /// that is given up may hold it for a while, and the next statement must not meet it.
-struct Single<'w>(&'w Work);
+struct Single<'w> {
+    work: &'w Work,
+    has_ended: bool,
+}
 
 impl Drop for Single<'_> {
     fn drop(&mut self) {
+        if self.has_ended {
+            return;
+        }
         // Who works on it has yet to see that it was given up, and undoes it then; waited for is nobody, since he may need
         // the thread that this is.
-        let transaction = match self.0.transaction.try_lock() {
+        let transaction = match self.work.transaction.try_lock() {
             Ok(mut transaction) => transaction.take(),
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().take(),
             Err(TryLockError::WouldBlock) => return,
         };
         drop(transaction);
-        self.0.restarts.undo(0);
+        self.work.restarts.undo(0);
     }
 }
 
@@ -220,13 +226,13 @@ impl Block {
                 let read_only = nature != Nature::Writes;
                 let modes = Modes { read_only, ..self.defaults };
                 let work = Work::begin(&self.transactions, modes, &self.numbers, self.defaults.read_only);
-                let single = Single(&work);
+                let mut single = Single { work: &work, has_ended: false };
                 let done = statement(&work).await;
+                single.has_ended = true;
                 match &done {
                     Ok(_) => work.commit(control)?,
                     Err(_) => work.rollback(),
                 }
-                drop(single);
                 return done;
             }
             State::Failed(open) => {

@@ -259,9 +259,29 @@ async fn errors_speak_of_what_the_user_wrote() {
     ok(&mut session, "CREATE TABLE e (a INTEGER)").await;
     for (sql, kind, part) in [
         ("SELECT * FROM missing", ErrorKind::NotFound, "table missing does not exist"),
-        ("SELECT z FROM e", ErrorKind::NotFound, "z"),
+        ("SELECT z FROM e", ErrorKind::NoColumn, "z"),
         ("SELECT CAST('x' AS INTEGER)", ErrorKind::InvalidText, "invalid input syntax for type INTEGER: 'x'"),
-        ("SELECT nofunction(1)", ErrorKind::Invalid, "nofunction"),
+        ("SELECT nofunction(1)", ErrorKind::NoFunction, "nofunction"),
+        ("SELECT a FROM e, e AS f", ErrorKind::Ambiguous, "a"),
+        ("SELECT a, count(*) FROM e", ErrorKind::Grouping, "GROUP BY"),
+        (
+            "SELECT (SELECT max(f.a) FROM e AS f WHERE f.a > e.a) FROM e",
+            ErrorKind::Unsupported,
+            "join its tables in FROM",
+        ),
+        ("SELECT a FROM e ORDER BY (SELECT 1 FROM e AS f WHERE f.a = e.a)", ErrorKind::Unsupported, "in ORDER BY"),
+        ("SELECT * FROM e JOIN e AS f USING (z)", ErrorKind::NoColumn, "z"),
+        ("INSERT INTO e (z) VALUES (1)", ErrorKind::NoColumn, "z"),
+        ("INSERT INTO e VALUES (1) ON CONFLICT (a) DO NOTHING", ErrorKind::ConflictTarget, "just these columns"),
+        ("INSERT INTO e VALUES (1) ON CONFLICT (z) DO NOTHING", ErrorKind::NoColumn, "z"),
+        ("UPDATE e SET z = 1", ErrorKind::NoColumn, "z"),
+        ("UPDATE missing SET z = 1", ErrorKind::NotFound, "missing"),
+        ("DELETE FROM e WHERE z = 1", ErrorKind::NoColumn, "z"),
+        ("ALTER TABLE e DROP COLUMN z", ErrorKind::NoColumn, "z"),
+        ("ALTER TABLE e DROP CONSTRAINT z", ErrorKind::NoObject, "z"),
+        ("CREATE INDEX i ON e (z)", ErrorKind::NoColumn, "z"),
+        ("DROP INDEX z", ErrorKind::NoObject, "z"),
+        ("COPY e (z) FROM 'x.csv'", ErrorKind::NoColumn, "z"),
     ] {
         let error = run(&mut session, sql).await.expect_err(sql);
         assert!(error.kind() == kind && error.to_string().contains(part), "{sql}: {:?}: {error}", error.kind());

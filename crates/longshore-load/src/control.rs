@@ -13,6 +13,7 @@ pub struct Control {
     pub progress: Progress,
     cancelled: AtomicBool,
     notices: Mutex<Vec<String>>,
+    has_notices: AtomicBool,
 }
 
 impl Control {
@@ -39,6 +40,13 @@ impl Control {
         if !notices.contains(&text) {
             notices.push(text);
         }
+        self.has_notices.store(true, Ordering::Release);
+    }
+
+    /// Whether something was said since the last [`Control::reset`].
+    #[must_use]
+    pub fn has_notices(&self) -> bool {
+        self.has_notices.load(Ordering::Acquire)
     }
 
     /// What was said since this was last asked for.
@@ -50,6 +58,7 @@ impl Control {
     /// Makes the control ready for the next statement.
     pub fn reset(&self) {
         drop(self.take_notices());
+        self.has_notices.store(false, Ordering::Release);
         self.cancelled.store(false, Ordering::Relaxed);
         self.progress.start(0);
     }

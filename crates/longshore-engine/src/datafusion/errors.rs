@@ -50,11 +50,24 @@ pub(super) fn ours(error: DataFusionError) -> Error {
         return panics::of_text(&panic.to_string());
     }
     let message = message(root);
+    if is_of_subquery(&message) {
+        return Error::unsupported(
+            "a subquery that depends on the query around it by more than equality of columns, limits its rows, or stands in \
+             ORDER BY or an aggregate, is not supported; join its tables in FROM instead, and group by the rows around it",
+        );
+    }
     let kind = match root {
         DataFusionError::SQL(..) => ErrorKind::Syntax,
         DataFusionError::NotImplemented(_) => ErrorKind::Unsupported,
         DataFusionError::SchemaError(error, _) if matches!(**error, SchemaError::FieldNotFound { .. }) => {
-            ErrorKind::NotFound
+            ErrorKind::NoColumn
+        }
+        DataFusionError::SchemaError(error, _) if matches!(**error, SchemaError::AmbiguousReference { .. }) => {
+            ErrorKind::Ambiguous
+        }
+        DataFusionError::Plan(_) if message.starts_with("Invalid function ") => ErrorKind::NoFunction,
+        DataFusionError::Plan(_) if message.contains("must be in GROUP BY or an aggregate function") => {
+            ErrorKind::Grouping
         }
         DataFusionError::Plan(_) if message.ends_with("does not exist") => ErrorKind::NotFound,
         DataFusionError::Plan(_) | DataFusionError::SchemaError(..) | DataFusionError::Configuration(_) => {
@@ -74,6 +87,14 @@ pub(super) fn ours(error: DataFusionError) -> Error {
         _ => ErrorKind::Internal,
     };
     Error::new(kind, message)
+}
+
+/// Whether the planner found no join to put in the place of a subquery.
+fn is_of_subquery(message: &str) -> bool {
+    let of_expression = message.strip_prefix("Physical plan does not support logical expression ");
+    of_expression
+        .is_some_and(|rest| ["ScalarSubquery", "InSubquery", "Exists"].iter().any(|kind| rest.starts_with(kind)))
+        || message.starts_with("Correlated scalar subquery ")
 }
 
 /// What Arrow says of a cast that failed, with the type's name in SQL.

@@ -18,10 +18,10 @@ use sqlparser::ast::{
 
 use super::from_items::{FromColumn, FromItems, Side, constraint, folded};
 use super::plan::Planner;
-use crate::Error;
 use crate::sql::expressions::{each_own, flow};
 use crate::sql::names;
 use crate::statement::expression;
+use crate::{Error, ErrorKind};
 
 /// Writes the joins of `statement` with ON, and what depends on them.
 pub(super) fn resolve(planner: &Planner, statement: &mut Statement) -> Result<(), Error> {
@@ -241,13 +241,13 @@ fn the_one<'a>(columns: &'a [FromColumn], name: &str, side: &str) -> Result<&'a 
     let mut found = columns.iter().filter(|column| column.name == *name);
     match (found.next(), found.next()) {
         (Some(one), None) => Ok(one),
-        (None, _) => Err(Error::new(
-            crate::ErrorKind::NotFound,
-            format!("column \"{name}\" specified in USING clause does not exist in {side} table"),
+        (None, _) => {
+            Err(Error::no_column(format!("column \"{name}\" specified in USING clause does not exist in {side} table")))
+        }
+        _ => Err(Error::new(
+            ErrorKind::Ambiguous,
+            format!("common column name \"{name}\" appears more than once in {side} table; write ON"),
         )),
-        _ => Err(Error::invalid(format!(
-            "common column name \"{name}\" appears more than once in {side} table; write ON"
-        ))),
     }
 }
 

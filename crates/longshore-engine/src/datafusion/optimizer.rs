@@ -5,6 +5,7 @@
 mod correlated;
 mod filter_pushdown;
 mod groups;
+mod null_padded;
 mod values;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 use correlated::UniqueCorrelatedColumns;
 use filter_pushdown::FilterPushdown;
 use groups::PushDownByColumns;
+use null_padded::NoConstantsOfPaddedSides;
 use values::SubqueriesInValues;
 
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
@@ -35,6 +37,9 @@ const LOGICAL_NEEDED: [&str; 6] = [
 /// Physical rules without which some plans cannot be run, or give rows in another order than is asked for.
 const PHYSICAL_NEEDED: [&str; 5] =
     ["OutputRequirements", "join_selection", "EnsureRequirements", "EnsureCooperative", "SanityCheckPlan"];
+
+/// The rule that leaves out sorts whose order is there already.
+const REMOVES_SORTS: &str = "EnsureRequirements";
 
 /// Rules for logical plans; only those that are needed unless `all`.
 pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
@@ -59,7 +64,10 @@ pub(super) fn physical_rules(all: bool) -> Vec<Physical> {
             None => rule,
         }
     };
-    PhysicalOptimizer::new().rules.into_iter().filter(is_wanted).map(ours).collect()
+    let with_ours_before = |rule: Physical| -> Vec<Physical> {
+        if rule.name() == REMOVES_SORTS { vec![Arc::new(NoConstantsOfPaddedSides), rule] } else { vec![rule] }
+    };
+    PhysicalOptimizer::new().rules.into_iter().filter(is_wanted).map(ours).flat_map(with_ours_before).collect()
 }
 
 #[cfg(test)]
@@ -72,6 +80,9 @@ mod tests {
         assert_eq!(logical.len(), 2 + LOGICAL_NEEDED.len(), "{logical:?}");
         let physical = physical_rules(false);
         assert!(PHYSICAL_NEEDED.iter().all(|name| physical.iter().any(|rule| rule.name() == *name)), "{physical:?}");
+        let ours = physical.iter().position(|rule| rule.name() == NoConstantsOfPaddedSides.name());
+        let theirs = physical.iter().position(|rule| rule.name() == REMOVES_SORTS);
+        assert!(ours.is_some() && ours.map(|at| at + 1) == theirs, "{physical:?}");
         let shown = format!("{:?}", physical_rules(true));
         assert!(format!("{:?}", logical_rules(true)).contains("PushDownByColumns"));
         assert!(shown.contains("FilterPushdown(Pre)") && shown.contains("FilterPushdown(Post)"), "{shown}");

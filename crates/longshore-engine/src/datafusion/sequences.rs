@@ -159,7 +159,7 @@ impl Function {
             return Err(Error::not_found(format!("table {name} does not exist")));
         };
         if found.relation.schema().index_of(column).is_none() {
-            return Err(Error::not_found(format!("column {column} of table {name} does not exist")));
+            return Err(Error::no_column(format!("column {column} of table {name} does not exist")));
         }
         let of_column = self.catalog.sequences_of(&name, Some(column));
         Ok(of_column.first().map(|sequence| format!("public.{}", names::quoted(&sequence.name))))

@@ -21,14 +21,15 @@ pub(crate) fn name_apart(query: &mut Query) {
     }
 }
 
-/// Gives columns of all queries in `statement` that contain queries names of their own, but for the first of a list.
+/// Gives columns of all queries in `statement` that contain queries names of their own, but for the first of a list. What
+/// compares with ANY or ALL gets one in any case: the planner writes it as something else, under another name.
 pub(crate) fn name_queries_apart(statement: &mut Statement) {
     struct Lists;
     impl VisitorMut for Lists {
         type Break = Infallible;
 
         fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
-            rename(select, |item| item.is_later_query);
+            rename(select, |item| item.is_later_query || item.has_quantifier);
             ControlFlow::Continue(())
         }
     }
@@ -42,6 +43,8 @@ struct Candidate<'a> {
     is_repeated: bool,
     /// Whether it and an earlier one have queries in them, and it has no alias.
     is_later_query: bool,
+    /// Whether it compares with ANY or ALL of a query, and has no alias.
+    has_quantifier: bool,
 }
 
 /// Gives items of a list names of their own where `needs` says so.
@@ -54,11 +57,12 @@ fn rename(select: &mut Select, needs: impl Fn(&Candidate<'_>) -> bool) {
         let is_query = matches!(item, SelectItem::UnnamedExpr(expr) if has_query(expr));
         let is_repeated = before.iter().any(|other| other.meets(&name));
         let is_later_query = is_query && queries > 0;
+        let has_quantifier = is_query && matches!(item, SelectItem::UnnamedExpr(expr) if has_quantifier(expr));
         queries += usize::from(is_query);
-        if needs(&Candidate { name: &name, is_repeated, is_later_query }) {
+        if needs(&Candidate { name: &name, is_repeated, is_later_query, has_quantifier }) {
             let free = |alias: &Name| !taken.iter().chain(&before).any(|other| other.meets(alias));
             let own = Some(Name { qualifier: None, ident: name.ident.clone(), is_column: false });
-            let own = own.filter(|_| is_later_query && !is_repeated);
+            let own = own.filter(|_| (is_later_query || has_quantifier) && !is_repeated);
             if let Some(alias) = own.into_iter().chain((1..u32::MAX).map(|number| name.numbered(number))).find(free) {
                 if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = &*item {
                     *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: alias.ident.clone() };
@@ -80,6 +84,19 @@ fn has_query(expr: &Expr) -> bool {
         }
     }
     expr.visit(&mut Queries).is_break()
+}
+
+fn has_quantifier(expr: &Expr) -> bool {
+    struct Quantifiers;
+    impl Visitor for Quantifiers {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            let is_one = matches!(expr, Expr::AnyOp { .. } | Expr::AllOp { .. });
+            if is_one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    expr.visit(&mut Quantifiers).is_break()
 }
 
 fn is_all(item: &SelectItem) -> bool {
@@ -181,6 +198,10 @@ mod tests {
         for (sql, expected) in [
             ("SELECT (SELECT 1), 2", "SELECT (SELECT 1), 2"),
             ("SELECT (SELECT a FROM t), (SELECT b FROM t)", "SELECT (SELECT a FROM t), (SELECT b FROM t) AS b"),
+            (
+                "SELECT a > ALL (SELECT a FROM u) FROM t",
+                "SELECT a > ALL(SELECT a FROM u) AS \"a > ALL(SELECT a FROM u)\" FROM t",
+            ),
             ("SELECT (SELECT a FROM t), (SELECT a FROM u)", "SELECT (SELECT a FROM t), (SELECT a FROM u) AS a_1"),
             (
                 "SELECT x FROM (SELECT EXISTS (SELECT 1), EXISTS (SELECT 2), 3 AS x)",

@@ -91,7 +91,7 @@ impl Windows {
     fn get(&self, name: &Ident) -> Result<&WindowSpec, Error> {
         let name = names::identifier(name)?;
         let found = self.named.iter().find(|(other, _)| *other == name);
-        found.map(|(_, spec)| spec).ok_or_else(|| Error::not_found(format!("window \"{name}\" does not exist")))
+        found.map(|(_, spec)| spec).ok_or_else(|| Error::no_object(format!("window \"{name}\" does not exist")))
     }
 
     /// `spec` with what it takes over.

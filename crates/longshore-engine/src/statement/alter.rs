@@ -62,7 +62,7 @@ pub(crate) async fn alter_index(
     let (name, to) = (names::relation(name)?, names::relation(index_name)?);
     let _alone = context.database.catalog.lock_shapes().await;
     let Some(table) = owner(&context.database.catalog, &name) else {
-        return Err(Error::not_found(format!("index {name} does not exist")));
+        return Err(Error::no_object(format!("index {name} does not exist")));
     };
     let mut draft = Draft::new(context, table);
     draft.rename_key(context, &name, &to)?;

@@ -296,7 +296,7 @@ impl Target {
                 (Some(exact), _) => exact,
                 (None, [only]) => only,
                 _ => {
-                    return Err(Error::not_found(format!(
+                    return Err(Error::no_column(format!(
                         "{} has no column {name}; its columns are {}: name the columns to load, as in COPY {} (a, b) FROM",
                         files.shown(),
                         found.join(", "),

@@ -84,7 +84,7 @@ pub(crate) fn reference_of(
     for ident in own {
         let name = names::identifier(ident)?;
         let position = columns.iter().position(|column| column.name == name).ok_or_else(|| {
-            Error::not_found(format!("column {name} of table {table} does not exist, but is named in a foreign key"))
+            Error::no_column(format!("column {name} of table {table} does not exist, but is named in a foreign key"))
         })?;
         if positions.contains(&position) {
             return Err(invalid(format!("column {name} stands twice in a foreign key of table {table}; name it once")));
@@ -174,7 +174,7 @@ fn positions(reference: &Reference, parent: &[Column]) -> Result<Vec<usize>, Err
     let mut positions = Vec::with_capacity(reference.referenced.len());
     for name in &reference.referenced {
         let position = parent.iter().position(|column| column.name == *name).ok_or_else(|| {
-            Error::not_found(format!(
+            Error::no_column(format!(
                 "column \"{name}\" referenced in foreign key constraint does not exist in table {}",
                 reference.table
             ))

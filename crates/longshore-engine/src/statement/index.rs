@@ -56,7 +56,7 @@ pub(crate) async fn drop_indexes(
             Some(table) => found.push((table, name)),
             None if if_exists => {}
             None => {
-                return Err(Error::not_found(format!(
+                return Err(Error::no_object(format!(
                     "index {name} does not exist; DROP INDEX IF EXISTS ignores that"
                 )));
             }

@@ -74,7 +74,7 @@ fn owner_of(catalog: &Catalog, (table, column): &(String, String)) -> Result<Own
         return Err(Error::not_found(format!("table {table} does not exist")));
     };
     if found.relation.schema().index_of(column).is_none() {
-        return Err(Error::not_found(format!("column {column} of table {table} does not exist")));
+        return Err(Error::no_column(format!("column {column} of table {table} does not exist")));
     }
     Ok(Owner { table: table.clone(), column: column.clone() })
 }

@@ -117,7 +117,7 @@ pub(crate) fn show_setting(database: &Database, block: &Block, variable: &[Ident
     let shown: Vec<_> = settings.iter().filter(|(name, _)| wanted == "all" || wanted == *name).collect();
     if shown.is_empty() {
         let known: Vec<&str> = settings.iter().map(|(name, _)| *name).collect();
-        return Err(Error::not_found(format!(
+        return Err(Error::no_object(format!(
             "setting {wanted} does not exist; there are TABLES, ALL, {}",
             known.join(", ")
         )));

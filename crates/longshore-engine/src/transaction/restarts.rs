@@ -3,6 +3,7 @@
 //! Sequences are no part of transactions, and others may take their numbers at once. But a table that is not emptied after
 //! all still holds the numbers that were taken before.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Work;
@@ -10,7 +11,11 @@ use crate::catalog::Sequence;
 
 /// Sequences that began anew, in the order in which they did.
 #[derive(Default)]
-pub(super) struct Restarts(Mutex<Vec<Restart>>);
+pub(super) struct Restarts {
+    list: Mutex<Vec<Restart>>,
+    /// Whether there may be any: of most transactions this is all that is looked at.
+    is_used: AtomicBool,
+}
 
 struct Restart {
     sequence: Arc<Sequence>,
@@ -20,7 +25,7 @@ struct Restart {
 
 impl Restarts {
     fn with<R>(&self, act: impl FnOnce(&mut Vec<Restart>) -> R) -> R {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.list.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// How many there are.
@@ -30,11 +35,16 @@ impl Restarts {
 
     /// They stay.
     pub(super) fn keep(&self) {
-        self.with(Vec::clear);
+        if self.is_used.load(Ordering::Relaxed) {
+            self.with(Vec::clear);
+        }
     }
 
     /// Undoes all but the first ones.
     pub(super) fn undo(&self, first: usize) {
+        if !self.is_used.load(Ordering::Relaxed) {
+            return;
+        }
         let undone = self.with(|restarts| restarts.split_off(first.min(restarts.len())));
         undone.into_iter().rev().for_each(|Restart { sequence, before }| sequence.undo_restart(before));
     }
@@ -50,6 +60,7 @@ impl Work {
     /// Lets a sequence begin anew.
     pub(crate) fn restart(&self, sequence: &Arc<Sequence>) {
         let restart = Restart { sequence: Arc::clone(sequence), before: sequence.restart() };
+        self.restarts.is_used.store(true, Ordering::Relaxed);
         self.restarts.with(|restarts| restarts.push(restart));
     }
 }

@@ -70,7 +70,7 @@ impl Table {
         for &name in names {
             let position = self.schema().index_of(name);
             positions
-                .push(position.ok_or_else(|| Error::not_found(format!("table {} has no column {name}", self.name())))?);
+                .push(position.ok_or_else(|| Error::no_column(format!("table {} has no column {name}", self.name())))?);
         }
         let columns: Vec<_> = positions.iter().map(|&position| &self.schema().columns()[position]).collect();
         R::check(self.name(), &columns)?;
@@ -83,7 +83,7 @@ impl Table {
     /// When there is none.
     pub fn index(&self, name: &str) -> Result<Index, Error> {
         let index = self.relation().indexes().into_iter().find(|index| index.name() == name);
-        let index = index.ok_or_else(|| Error::not_found(format!("table {} has no index {name}", self.name())))?;
+        let index = index.ok_or_else(|| Error::no_object(format!("table {} has no index {name}", self.name())))?;
         Ok(Index { table: self.clone(), index })
     }
 
@@ -93,7 +93,7 @@ impl Table {
     /// When the table has none.
     pub fn primary_key(&self) -> Result<Index, Error> {
         let primary = self.entry.rules().keys.iter().find(|key| key.role == Role::Primary).cloned();
-        let primary = primary.ok_or_else(|| Error::not_found(format!("table {} has no primary key", self.name())))?;
+        let primary = primary.ok_or_else(|| Error::no_object(format!("table {} has no primary key", self.name())))?;
         self.index(&primary.name)
     }
 

@@ -152,8 +152,9 @@ async fn what_the_table_does_not_take_is_refused() {
         accounts.database.table("nothing").unwrap_err(),
     ]
     .map(|error| error.kind());
-    let (invalid, missing) = (ErrorKind::Invalid, ErrorKind::NotFound);
-    assert_eq!(kinds, [invalid, missing, invalid, invalid, invalid, missing, missing, missing]);
+    let (invalid, column) = (ErrorKind::Invalid, ErrorKind::NoColumn);
+    let missing = [column, ErrorKind::NoObject, ErrorKind::NotFound];
+    assert_eq!(kinds, [invalid, column, invalid, invalid, invalid, missing[0], missing[1], missing[2]]);
     let mut t = accounts.database.begin(Isolation::Serializable);
     let first = accounts.row(&mut t, 1);
     for (error, kind) in [
@@ -213,8 +214,8 @@ async fn what_is_gone_is_refused() {
     first_of(&accounts).unwrap();
     accounts.sql("DROP INDEX by_owner").await.unwrap();
     let error = first_of(&accounts).unwrap_err();
-    assert_eq!((error.kind(), error.to_string().contains("by_owner")), (ErrorKind::NotFound, true), "{error}");
-    assert_eq!(accounts.table.index("by_owner").unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!((error.kind(), error.to_string().contains("by_owner")), (ErrorKind::NoObject, true), "{error}");
+    assert_eq!(accounts.table.index("by_owner").unwrap_err().kind(), ErrorKind::NoObject);
 
     accounts.sql("DROP TABLE accounts").await.unwrap();
     accounts.sql("CREATE TABLE accounts (id int PRIMARY KEY)").await.unwrap();

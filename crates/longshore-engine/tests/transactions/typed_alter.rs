@@ -201,7 +201,7 @@ async fn the_new_table_has_the_new_rules() {
 
     sql(&database, &["ALTER TABLE t DROP CONSTRAINT positive", "ALTER TABLE t DROP CONSTRAINT t_pkey"]).await;
     let table = database.table("t").unwrap();
-    assert_eq!(table.primary_key().unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(table.primary_key().unwrap_err().kind(), ErrorKind::NoObject);
     let mut t = database.begin(Isolation::Serializable);
     t.insert(&table, key![1, 1_i64, "again", 1]).unwrap();
     t.commit().unwrap();

@@ -1,8 +1,8 @@
 //! Whether texts that were decoded from memory which others may write are texts where they lie now.
 //!
 //! A file that is mapped can be written by another process between the check of a text and its copy. So what was checked
-//! before the copy is checked again where it was copied to, which nobody else can reach. Most columns are ASCII, or short,
-//! and take one pass over bytes that are still in the cache.
+//! before the copy is checked again where it was copied to, which nobody else can reach. Most texts are ASCII, and take one
+//! pass over bytes that are still in the cache.
 
 use super::PartitionBuffer;
 use crate::chunk::{Stored, Values};
@@ -15,8 +15,8 @@ const INLINE_HIGH: u128 = 0x8080_8080_8080_8080_8080_8080 << 32;
 const _: () = assert!(INLINE_HIGH.count_ones() as usize == INLINE_BYTES_MAX && INLINE_HIGH.leading_zeros() == 0);
 
 impl PartitionBuffer {
-    /// Whether the texts of the rows from one on are UTF-8, and their views begin with their first bytes. What they have of
-    /// the heap lies behind its first `heap_from` bytes.
+    /// Whether the texts of the rows from one on are UTF-8. What they have of the heap lies behind its first `heap_from`
+    /// bytes. The first bytes that a view repeats of a longer text are not looked at: they decide about order only.
     #[must_use]
     pub fn are_texts(&self, from: usize, heap_from: usize) -> bool {
         let heap = self.heap();
@@ -32,12 +32,7 @@ impl PartitionBuffer {
 
 /// The same of the views of one column.
 fn are_texts(views: &[u128], heap: &[u8], is_ascii: bool) -> bool {
-    let (mut longest, mut all) = (0, 0);
-    for &view in views {
-        longest = longest.max(view as u32);
-        all |= view;
-    }
-    if longest as usize <= INLINE_BYTES_MAX && all & INLINE_HIGH == 0 {
+    if is_ascii && !any_high(views) {
         return true;
     }
     views.iter().all(|&view| {
@@ -46,9 +41,45 @@ fn are_texts(views: &[u128], heap: &[u8], is_ascii: bool) -> bool {
             return view & INLINE_HIGH == 0 || simdutf8::basic::from_utf8(&view.to_le_bytes()[4..4 + length]).is_ok();
         }
         let at = view::offset(view);
-        let Some(text) = at.checked_add(length).and_then(|end| heap.get(at..end)) else { return false };
-        text[..4] == view.to_le_bytes()[4..8] && (is_ascii || simdutf8::basic::from_utf8(text).is_ok())
+        let text = at.checked_add(length).and_then(|end| heap.get(at..end));
+        text.is_some_and(|text| is_ascii || simdutf8::basic::from_utf8(text).is_ok())
     })
+}
+
+/// Whether a text that its view holds has a byte of 0x80 or above.
+fn any_high(views: &[u128]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the feature it needs is there.
+        return unsafe { any_high_avx2(views) };
+    }
+    any_high_portable(views)
+}
+
+fn any_high_portable(views: &[u128]) -> bool {
+    views.iter().any(|&view| view::length(view) <= INLINE_BYTES_MAX && view & INLINE_HIGH != 0)
+}
+
+/// The same, two views at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[expect(clippy::cast_ptr_alignment, reason = "the load is an unaligned one")]
+fn any_high_avx2(views: &[u128]) -> bool {
+    use std::arch::x86_64::{
+        __m256i, _mm256_and_si256, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_or_si256, _mm256_set_epi64x,
+        _mm256_set1_epi32, _mm256_setzero_si256, _mm256_shuffle_epi32, _mm256_testz_si256,
+    };
+    let long = _mm256_set1_epi32(INLINE_BYTES_MAX as i32 + 1);
+    let mut all = _mm256_setzero_si256();
+    let (pairs, rest) = views.as_chunks::<2>();
+    for pair in pairs {
+        // SAFETY: two views are 32 bytes.
+        let pair = unsafe { _mm256_loadu_si256(pair.as_ptr().cast::<__m256i>()) };
+        let lengths = _mm256_shuffle_epi32::<0>(pair);
+        all = _mm256_or_si256(all, _mm256_and_si256(pair, _mm256_cmpgt_epi32(long, lengths)));
+    }
+    let [low, high] = [INLINE_HIGH as i64, (INLINE_HIGH >> 64) as i64];
+    _mm256_testz_si256(all, _mm256_set_epi64x(high, low, high, low)) == 0 || any_high_portable(rest)
 }
 
 #[cfg(test)]
@@ -68,9 +99,19 @@ mod tests {
         let short = |text: &[u8]| make_view(text, 0, 0);
         let is_text = |view| are_texts(&[short(b"a"), view, short(b"")], &heap, heap.is_ascii());
         assert!([ascii, other, short(b"twelve bytes"), short("\u{e4}".as_bytes())].into_iter().all(is_text));
-        let other_prefix = ascii ^ 1 << 40;
-        for wrong in [broken, other_prefix, short(b"\xC3"), short(b"12345678901\xFF"), long(0, 20) + 100] {
+        for wrong in [broken, short(b"\xC3"), short(b"12345678901\xFF"), long(0, 20) + 100] {
             assert!(!is_text(wrong), "{wrong:x}");
+        }
+        // The twin, with each byte of each of several views made high.
+        for count in 0..5 {
+            let views: Vec<u128> =
+                (0..count).map(|at| if at % 2 == 0 { ascii } else { short(b"twelve bytes") }).collect();
+            for bit in 0..count as u32 * 128 {
+                let mut views = views.clone();
+                views[bit as usize / 128] ^= 1 << (bit % 128);
+                assert_eq!(any_high(&views), any_high_portable(&views), "{count} views, bit {bit}");
+            }
+            assert_eq!(any_high(&views), any_high_portable(&views), "{count} views");
         }
     }
 }

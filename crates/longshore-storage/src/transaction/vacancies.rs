@@ -42,12 +42,17 @@ impl Vacancies {
     }
 
     /// Lets places wait for those who are at work now.
-    pub(super) fn put(&mut self, places: impl IntoIterator<Item = Vacated>) {
+    #[inline]
+    pub(super) fn put(&mut self, places: Vec<Vacated>) {
+        if places.is_empty() {
+            return;
+        }
         let next = Ticket(self.next);
         self.waiting.extend(places.into_iter().map(|place| (next, place)));
     }
 
     /// The places that need not wait any longer.
+    #[inline]
     pub(super) fn ready(&mut self) -> Vec<Vacated> {
         if self.waiting.is_empty() {
             return Vec::new();
@@ -59,7 +64,14 @@ impl Vacancies {
 }
 
 /// Gives places to whoever needs some next.
-pub(super) fn vacate(mut vacated: Vec<Vacated>) {
+#[inline]
+pub(super) fn vacate(vacated: Vec<Vacated>) {
+    if !vacated.is_empty() {
+        vacate_some(vacated);
+    }
+}
+
+fn vacate_some(mut vacated: Vec<Vacated>) {
     vacated.sort_unstable_by_key(|Vacated { table, place }| (table.id(), *place));
     for of_table in vacated.chunk_by(|one, other| one.table.id() == other.table.id()) {
         let places: Vec<usize> = of_table.iter().map(|vacated| vacated.place).collect();
@@ -80,13 +92,13 @@ mod tests {
         let place = |place| Vacated { table: Arc::clone(relation.table()), place };
         let mut vacancies = Vacancies::default();
         let ready = |vacancies: &mut Vacancies| vacancies.ready().iter().map(|of| of.place).collect::<Vec<_>>();
-        vacancies.put([place(0)]);
+        vacancies.put(vec![place(0)]);
         assert_eq!(ready(&mut vacancies), [0]);
         let (first, second) = (vacancies.begin(), vacancies.begin());
-        vacancies.put([place(1)]);
+        vacancies.put(vec![place(1)]);
         let third = vacancies.begin();
         vacancies.end(second);
-        vacancies.put([place(2)]);
+        vacancies.put(vec![place(2)]);
         assert!(ready(&mut vacancies).is_empty());
         vacancies.end(first);
         assert_eq!(ready(&mut vacancies), [1]);

@@ -119,7 +119,7 @@ impl ReadCsv {
         let unknown =
             self.options.named_columns().chain(defaults).find(|(_, column)| schema.index_of(column).is_none());
         match unknown {
-            Some((option, column)) => Err(Error::not_found(format!(
+            Some((option, column)) => Err(Error::no_column(format!(
                 "read_csv: {option} names the column {column}, which {} does not have",
                 self.name()
             ))),

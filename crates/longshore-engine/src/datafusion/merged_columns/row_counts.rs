@@ -31,8 +31,8 @@ pub(super) fn resolve(select: &mut Select, order_by: Option<&mut OrderBy>, items
     }
     counts.put_into(&mut select.having)?;
     counts.put_into(&mut select.qualify)?;
-    match order_by {
-        Some(OrderBy { kind: OrderByKind::Expressions(keys), .. }) => counts.put_into(keys),
+    match order_by.map(|order_by| &mut order_by.kind) {
+        Some(OrderByKind::Expressions(keys)) => counts.put_into(keys),
         _ => Ok(()),
     }
 }

@@ -321,7 +321,7 @@ impl Language {
         let format = Pattern::of(given, self.lines()).map_err(|error| Error::invalid(error.to_string()))?;
         let groups: Vec<String> = format.columns().map(str::to_owned).collect();
         if let Some(missing) = columns.iter().find(|column| !groups.iter().any(|group| group == *column)) {
-            return Err(Error::not_found(format!(
+            return Err(Error::no_column(format!(
                 "the pattern has no group named {missing}; its groups are {}: name columns after groups, or list the \
                  columns to load",
                 groups.join(", ")

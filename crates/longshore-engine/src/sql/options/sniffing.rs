@@ -99,7 +99,7 @@ impl Options {
         let defaults = self.defaults().map(|(column, _)| ("DEFAULTS", column));
         match self.named_columns().chain(defaults).find(|(_, column)| !found.contains(column)) {
             None => Ok(()),
-            Some((option, column)) => Err(Error::not_found(format!(
+            Some((option, column)) => Err(Error::no_column(format!(
                 "option {option}: column {column} is not in {file}; its columns are {}",
                 found.join(", ")
             ))),

@@ -60,7 +60,7 @@ impl Draft {
                 ),
             ));
         }
-        Err(Error::not_found(format!("constraint {name} of table {} does not exist", self.name)))
+        Err(Error::no_object(format!("constraint {name} of table {} does not exist", self.name)))
     }
 
     /// Takes in the constraints of rules, of columns of the same numbers. Of their names some are `given`, and must be
@@ -150,7 +150,7 @@ impl Draft {
         if if_exists {
             return Ok(());
         }
-        Err(Error::not_found(format!(
+        Err(Error::no_object(format!(
             "constraint {name} of table {} does not exist; DROP CONSTRAINT IF EXISTS ignores that",
             self.name
         )))

@@ -98,7 +98,7 @@ impl Draft {
         match self.position(&name) {
             Some(at) => Ok((at, name)),
             None => {
-                Err(Error::new(ErrorKind::NotFound, format!("column {name} of table {} does not exist", self.name)))
+                Err(Error::new(ErrorKind::NoColumn, format!("column {name} of table {} does not exist", self.name)))
             }
         }
     }

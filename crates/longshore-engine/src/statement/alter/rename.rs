@@ -75,7 +75,7 @@ impl Draft {
             *name = to;
             return Ok(());
         }
-        Err(Error::not_found(format!("constraint {from} of table {} does not exist", self.name)))
+        Err(Error::no_object(format!("constraint {from} of table {} does not exist", self.name)))
     }
 
     /// Refuses to rename what sequences know by its name.

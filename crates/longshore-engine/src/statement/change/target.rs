@@ -57,7 +57,7 @@ impl Target {
             .relation
             .schema()
             .index_of(&column)
-            .ok_or_else(|| Error::not_found(format!("column {column} of table {} does not exist", self.table.name)))
+            .ok_or_else(|| Error::no_column(format!("column {column} of table {} does not exist", self.table.name)))
     }
 
     /// Finds the rows that `search` is about, with the values that their columns get. A row that is joined to several

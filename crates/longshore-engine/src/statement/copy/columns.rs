@@ -27,7 +27,7 @@ pub(crate) fn positions(table: &str, schema: &Schema, columns: &[String]) -> Res
 pub(super) fn position(table: &str, schema: &Schema, column: &str) -> Result<usize, Error> {
     schema.index_of(column).ok_or_else(|| {
         let known: Vec<&str> = schema.columns().iter().map(|column| column.name.as_str()).collect();
-        Error::not_found(format!("table {table} has no column {column}; its columns are {}", known.join(", ")))
+        Error::no_column(format!("table {table} has no column {column}; its columns are {}", known.join(", ")))
     })
 }
 
@@ -56,7 +56,7 @@ pub(super) fn check_fields(
 pub(crate) fn check_named(options: &Options, copied: &[&str]) -> Result<(), Error> {
     for (option, column) in options.named_columns() {
         if !copied.contains(&column) {
-            return Err(Error::not_found(format!(
+            return Err(Error::no_column(format!(
                 "option {option}: column {column} is not among the columns to copy, {}",
                 copied.join(", ")
             )));

@@ -20,7 +20,7 @@ pub(crate) fn conflicts(
     if let Some(key) = &options.key
         && !unique.contains(&key.as_str())
     {
-        return Err(Error::not_found(match unique.as_slice() {
+        return Err(Error::no_object(match unique.as_slice() {
             [] => format!("option ON_CONFLICT_KEY: table {table} has no PRIMARY KEY or UNIQUE constraint"),
             keys => format!(
                 "option ON_CONFLICT_KEY: {key} is no PRIMARY KEY, UNIQUE constraint or unique index of table {table}; there \

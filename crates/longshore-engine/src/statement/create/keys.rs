@@ -202,7 +202,7 @@ fn positions(table: &str, columns: &[Column], key: &[IndexColumn]) -> Result<Vec
         }
         let name = names::identifier(ident)?;
         let position = columns.iter().position(|column| column.name == name).ok_or_else(|| {
-            Error::not_found(format!("column {name} of table {table} does not exist, but is named in a key"))
+            Error::no_column(format!("column {name} of table {table} does not exist, but is named in a key"))
         })?;
         if positions.contains(&position) {
             return Err(Error::invalid(format!("column {name} stands twice in a key of table {table}; name it once")));

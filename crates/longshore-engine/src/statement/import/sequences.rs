@@ -25,7 +25,7 @@ pub(super) fn run(
     if let Some((table, column)) = owner.iter().flatten().next() {
         let definition = tables.get(table);
         if definition.and_then(|definition| definition.schema.index_of(column)).is_none() {
-            return Err(Error::not_found(format!(
+            return Err(Error::no_column(format!(
                 "sequence {name} is owned by {table}.{column}, which does not exist"
             )));
         }
@@ -133,7 +133,7 @@ impl Set {
                 let found = sequences.values().find(|sequence| sequence.owner().is_some_and(is_its));
                 found
                     .map(AsRef::as_ref)
-                    .ok_or_else(|| Error::not_found(format!("column {column} of table {table} has no sequence")))?
+                    .ok_or_else(|| Error::no_object(format!("column {column} of table {table} has no sequence")))?
             }
         };
         sequence.set(self.value, self.is_called)

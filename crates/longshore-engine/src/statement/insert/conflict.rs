@@ -75,7 +75,7 @@ fn index_of(target: &Target, conflict: &ConflictTarget) -> Result<String, Error>
             let name = names::relation(name)?;
             let found = unique.find(|key| key.name == name).map(|key| key.name.clone());
             found
-                .ok_or_else(|| Error::not_found(format!("table {} has no unique constraint {name}", target.table.name)))
+                .ok_or_else(|| Error::no_object(format!("table {} has no unique constraint {name}", target.table.name)))
         }
         ConflictTarget::Columns(columns) => {
             let mut wanted = Vec::with_capacity(columns.len());
@@ -90,11 +90,12 @@ fn index_of(target: &Target, conflict: &ConflictTarget) -> Result<String, Error>
             };
             unique.find(|key| is_wanted(&key.columns)).map(|key| key.name.clone()).ok_or_else(|| {
                 let shown: Vec<String> = columns.iter().map(ToString::to_string).collect();
-                Error::invalid(format!(
+                let message = format!(
                     "ON CONFLICT ({0}): table {1} has no PRIMARY KEY or UNIQUE of just these columns",
                     shown.join(", "),
                     target.table.name
-                ))
+                );
+                Error::new(ErrorKind::ConflictTarget, message)
             })
         }
     }
