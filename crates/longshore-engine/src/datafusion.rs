@@ -41,6 +41,7 @@ mod prune;
 mod pushdown;
 mod reads;
 mod retry;
+mod rounding;
 mod rules;
 mod samples;
 mod scan;

@@ -19,6 +19,7 @@ use super::literals::Literals;
 use super::memory::SharedPool;
 use super::operators::PostgresOperators;
 use super::optimizer::{logical_rules, physical_rules};
+use super::rounding::Round;
 use super::shared::Physical;
 use super::sizes;
 use super::spill::NamelessFiles;
@@ -67,7 +68,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         .with_physical_optimizer_rules(physical_rules(config.optimizer))
         .with_query_planner(Arc::new(Physical))
         .build();
-    let functions = [ScalarUDF::new_from_impl(ToChar::new())];
+    let functions = [ScalarUDF::new_from_impl(ToChar::new()), ScalarUDF::new_from_impl(Round::new())];
     let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 3] =
         [Arc::new(PostgresOperators), Arc::new(CheckedArithmetic::new()), Arc::new(PostgresCasts::new())];
     let checked: Result<()> = state

@@ -40,6 +40,17 @@ pub(super) fn next(parser: &Parser) -> Option<u8> {
 
 /// An operator in front of its operand.
 pub(super) fn prefix(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    if parser.parse_keyword(Keyword::NOT) {
+        if !parser.peek_keyword(Keyword::EXISTS) {
+            parser.prev_token();
+            return None;
+        }
+        // What follows the query belongs to EXISTS: `NOT EXISTS (...) IS NULL` denies that it is NULL.
+        return Some(parser.parse_subexpr(of(Precedence::UnaryNot)).map(|expr| match expr {
+            Expr::Exists { subquery, negated: false } => Expr::Exists { subquery, negated: true },
+            expr => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(expr) },
+        }));
+    }
     let (op, precedence) = match &parser.peek_token_ref().token {
         Token::Plus => (UnaryOperator::Plus, SIGN),
         Token::Minus => (UnaryOperator::Minus, SIGN),

@@ -122,6 +122,10 @@ impl Name {
                 let qualifier = qualifiers.iter().map(folded).collect::<Vec<_>>().join(".");
                 Some(Name { qualifier: Some(qualifier), is_column: true, ..named(last) })
             }
+            // Both are called as what is in them.
+            SelectItem::UnnamedExpr(Expr::Cast { expr, .. } | Expr::Nested(expr)) => {
+                Name::of(&SelectItem::UnnamedExpr(expr.as_ref().clone())).map(|name| Name { is_column: false, ..name })
+            }
             SelectItem::UnnamedExpr(Expr::Subquery(query)) => {
                 let SetExpr::Select(select) = query.body.as_ref() else { return Some(named(&Ident::new("query"))) };
                 let name = select.projection.first().and_then(Name::of);
@@ -186,6 +190,7 @@ mod tests {
             ("SELECT a, a, 1 AS a_1 FROM t", "SELECT a, a AS a_2, 1 AS a_1 FROM t"),
             ("SELECT t.a, u.a FROM t, u", "SELECT t.a, u.a FROM t, u"),
             ("SELECT \"A\", a FROM t", "SELECT \"A\", a FROM t"),
+            ("SELECT a, a::text, (a), b::int FROM t", "SELECT a, a::TEXT AS a_1, (a) AS a_2, b::INT FROM t"),
             ("SELECT 1, 1, count(*), count(*)", "SELECT 1, 1 AS \"1_1\", count(*), count(*) AS \"count(*)_1\""),
             ("SELECT x FROM (SELECT *, a FROM t)", "SELECT x FROM (SELECT *, a FROM t)"),
         ] {
