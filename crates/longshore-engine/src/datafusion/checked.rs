@@ -61,24 +61,26 @@ impl FunctionRewrite for CheckedArithmetic {
 
     fn rewrite(&self, expr: Expr, schema: &DFSchema, _config: &ConfigOptions) -> Result<Transformed<Expr>> {
         let integer = |expr: &Expr| expr.get_type(schema).is_ok_and(|data_type| data_type.is_integer());
-        let date = |expr: &Expr| expr.get_type(schema).is_ok_and(|data_type| data_type == DataType::Date32);
         match expr {
-            // Days. `DataFusion` takes it for seconds where it estimates how many rows a condition keeps, and gives up.
-            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Minus, right }) if date(&left) && date(&right) => {
-                let days = |date: Box<Expr>| {
-                    Expr::Cast(Cast::new(Box::new(Expr::Cast(Cast::new(date, DataType::Int32))), DataType::Int64))
-                };
-                Ok(Transformed::yes(call(Arc::clone(&self.subtract), days(left), days(right))))
-            }
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) => match self.function(op) {
-                Some(function)
-                    if integer(&left) && integer(&right)
-                        || days::is_shift(&left.get_type(schema)?, op, &right.get_type(schema)?) =>
-                {
-                    Ok(Transformed::yes(call(Arc::clone(function), *left, *right)))
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+                let types = left.get_type(schema).ok().zip(right.get_type(schema).ok());
+                match (self.function(op), types) {
+                    // Days. `DataFusion` takes it for seconds where it estimates how many rows a condition keeps, and gives up.
+                    (_, Some((DataType::Date32, DataType::Date32))) if op == Operator::Minus => {
+                        let days = |date: Box<Expr>| {
+                            let number = Expr::Cast(Cast::new(date, DataType::Int32));
+                            Expr::Cast(Cast::new(Box::new(number), DataType::Int64))
+                        };
+                        Ok(Transformed::yes(call(Arc::clone(&self.subtract), days(left), days(right))))
+                    }
+                    (Some(function), Some((one, other)))
+                        if one.is_integer() && other.is_integer() || days::is_shift(&one, op, &other) =>
+                    {
+                        Ok(Transformed::yes(call(Arc::clone(function), *left, *right)))
+                    }
+                    _ => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
                 }
-                _ => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
-            },
+            }
             // A literal cannot be its type's least number, which alone has no opposite; and LIMIT -1 must stay as it is.
             Expr::Negative(inner) if integer(&inner) && !matches!(*inner, Expr::Literal(..)) => {
                 let zero = ScalarValue::new_zero(&inner.get_type(schema)?)?;

@@ -1,4 +1,5 @@
 //! What stands in FROM: its columns, as `SELECT *` would give them, and which of it outer joins can leave out.
+
 use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::TableReference;
 use datafusion::sql::parser::Statement as Parsed;

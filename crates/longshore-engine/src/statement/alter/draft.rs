@@ -9,10 +9,10 @@ use longshore_storage::{Column, ForeignKey, Schema};
 use sqlparser::ast::{Expr, Ident};
 
 use super::references::{DraftReference, Referring};
+use crate::Error;
 use crate::catalog::{Check, ColumnRule, Reference, Rules, Table};
 use crate::sql::names;
 use crate::statement::{Context, Key};
-use crate::{Error, ErrorKind};
 
 /// A table to come.
 pub(super) struct Draft {
@@ -97,9 +97,7 @@ impl Draft {
         let name = names::identifier(ident)?;
         match self.position(&name) {
             Some(at) => Ok((at, name)),
-            None => {
-                Err(Error::new(ErrorKind::NoColumn, format!("column {name} of table {} does not exist", self.name)))
-            }
+            None => Err(Error::no_column(format!("column {name} of table {} does not exist", self.name))),
         }
     }
 
