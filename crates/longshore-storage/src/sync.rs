@@ -5,7 +5,8 @@
 //! With the feature `interleave`, `shuttle` runs the threads of a test one at a time and decides at each of these which
 //! one goes on, so that a seed gives one interleaving (`tests/interleave.rs`). What is reached while one of these locks
 //! is held must be one of these too, or `shuttle` could not see who waits for whom. Others, which are held for a moment
-//! and call nothing, are [`brief`]: those of memory and arenas; cells that are filled once are the standard library's.
+//! and call nothing, are [`brief`]: those of memory and arenas, and of the lists in [`order`]; cells that are filled
+//! once are the standard library's.
 //!
 //! With the feature `sanitize-threads`, all locks are those of `parking_lot`, which are compiled with the test, so that
 //! `ThreadSanitizer` sees what they put in order (`seen`).

@@ -103,9 +103,10 @@ mod imp {
 mod imp {
     use std::fmt;
     use std::panic::Location;
-    use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+    use std::sync::{Arc, PoisonError, Weak};
 
     use super::Rank;
+    use crate::sync::brief::{Mutex, MutexGuard};
 
     /// What a thread holds and waits for.
     type Locks = Mutex<Vec<Entry>>;
