@@ -16,6 +16,7 @@ pub(crate) mod numbers;
 mod option_list;
 pub(crate) mod options;
 pub(crate) mod overriding;
+pub(crate) mod positions;
 mod precedence;
 pub(crate) mod references;
 pub(crate) mod repeated;

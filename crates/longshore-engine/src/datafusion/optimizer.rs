@@ -5,7 +5,9 @@
 mod correlated;
 mod filter_pushdown;
 mod groups;
+mod growing_windows;
 mod null_padded;
+mod restated;
 mod values;
 
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 use correlated::UniqueCorrelatedColumns;
 use filter_pushdown::FilterPushdown;
 use groups::PushDownByColumns;
+use growing_windows::NoOrderOfGrowingWindows;
 use null_padded::NoConstantsOfPaddedSides;
 use values::SubqueriesInValues;
 
@@ -65,7 +68,11 @@ pub(super) fn physical_rules(all: bool) -> Vec<Physical> {
         }
     };
     let with_ours_before = |rule: Physical| -> Vec<Physical> {
-        if rule.name() == REMOVES_SORTS { vec![Arc::new(NoConstantsOfPaddedSides), rule] } else { vec![rule] }
+        if rule.name() == REMOVES_SORTS {
+            vec![Arc::new(NoConstantsOfPaddedSides), Arc::new(NoOrderOfGrowingWindows), rule]
+        } else {
+            vec![rule]
+        }
     };
     PhysicalOptimizer::new().rules.into_iter().filter(is_wanted).map(ours).flat_map(with_ours_before).collect()
 }
@@ -80,9 +87,9 @@ mod tests {
         assert_eq!(logical.len(), 2 + LOGICAL_NEEDED.len(), "{logical:?}");
         let physical = physical_rules(false);
         assert!(PHYSICAL_NEEDED.iter().all(|name| physical.iter().any(|rule| rule.name() == *name)), "{physical:?}");
-        let ours = physical.iter().position(|rule| rule.name() == NoConstantsOfPaddedSides.name());
-        let theirs = physical.iter().position(|rule| rule.name() == REMOVES_SORTS);
-        assert!(ours.is_some() && ours.map(|at| at + 1) == theirs, "{physical:?}");
+        let names: Vec<&str> = physical.iter().map(|rule| rule.name()).collect();
+        let in_turn = [NoConstantsOfPaddedSides.name(), NoOrderOfGrowingWindows.name(), REMOVES_SORTS];
+        assert!(names.windows(in_turn.len()).any(|names| names == in_turn), "{names:?}");
         let shown = format!("{:?}", physical_rules(true));
         assert!(format!("{:?}", logical_rules(true)).contains("PushDownByColumns"));
         assert!(shown.contains("FilterPushdown(Pre)") && shown.contains("FilterPushdown(Post)"), "{shown}");

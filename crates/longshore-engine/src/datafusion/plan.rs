@@ -42,7 +42,7 @@ use super::values::ValuesInFrom;
 use super::windows::by_groups;
 use super::{NamedSource, common_types, insert, merged_columns, rules, sequences};
 use crate::catalog::{Catalog, Entry, Rules, Table, View};
-use crate::sql::{self, names, numbers, repeated, windows};
+use crate::sql::{self, names, numbers, positions, repeated, windows};
 use crate::transaction::Work;
 use crate::{Error, ErrorKind};
 
@@ -273,9 +273,10 @@ impl Planner {
     ) -> BoxFuture<'a, Result<LogicalPlan, Error>> {
         Box::pin(async move {
             let mut statement = statement;
+            repeated::name_queries_apart(&mut statement);
+            positions::name_ordered(&mut statement);
             numbers::mark_statement(&mut statement);
             windows::written_out(&mut statement)?;
-            repeated::name_queries_apart(&mut statement);
             let statement = Parsed::Statement(Box::new(statement));
             let references = self.state.resolve_table_references(&statement).map_err(ours)?;
             for name in self.names_to_expand(&references) {

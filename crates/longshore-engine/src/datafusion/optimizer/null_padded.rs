@@ -4,23 +4,21 @@
 //! whatever its type, so that `ORDER BY h` above `(SELECT 1 AS h ...) FULL JOIN ...` was left out. So an input that is filled
 //! up, and knows of constants, says nothing of them: an operator above it passes its rows on, and only their order.
 
-use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{JoinType, Result, Statistics, internal_err};
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{JoinType, Result};
+use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::execution_plan::{
-    CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions, replace_children_if_necessary,
-};
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-type Plan = Arc<dyn ExecutionPlan>;
+use super::restated::{Plan, RestatedExec, Truth};
+
+/// Of a side that is filled up, only the order is known.
+const PADDED: Truth = Truth { name: "NullPaddedExec", of: orderings, passes_order_down: true };
 
 /// The rule; it must come before sorts that seem not to be needed are left out.
 #[derive(Debug)]
@@ -39,10 +37,11 @@ impl PhysicalOptimizerRule for NoConstantsOfPaddedSides {
             if !inputs.iter().zip(is_padded).any(|(input, is_padded)| is_padded && has_constants(input)) {
                 return Ok(Transformed::no(node));
             }
-            let inputs = inputs.into_iter().zip(is_padded).map(|(input, is_padded)| -> Plan {
-                if is_padded && has_constants(&input) { Arc::new(NullPaddedExec::new(input)) } else { input }
+            let inputs = inputs.into_iter().zip(is_padded).map(|(input, is_padded)| -> Result<Plan> {
+                let is_told = is_padded && has_constants(&input);
+                Ok(if is_told { Arc::new(RestatedExec::new(input, PADDED)?) } else { input })
             });
-            Ok(Transformed::yes(replace_children_if_necessary(node, inputs.collect())?))
+            Ok(Transformed::yes(replace_children_if_necessary(node, inputs.collect::<Result<_>>()?)?))
         })
         .map(|transformed| transformed.data)
     }
@@ -66,81 +65,8 @@ fn join_type(node: &dyn ExecutionPlan) -> Option<JoinType> {
     node.downcast_ref::<SortMergeJoinExec>().map(SortMergeJoinExec::join_type)
 }
 
-/// The rows of its input, of which nothing is known but their order.
-#[derive(Debug)]
-struct NullPaddedExec {
-    input: Plan,
-    properties: Arc<PlanProperties>,
-}
-
-impl NullPaddedExec {
-    fn new(input: Plan) -> Self {
-        let known = input.equivalence_properties();
-        let mut properties = EquivalenceProperties::new(input.schema());
-        properties.add_orderings(known.oeq_class().iter().cloned());
-        let properties = PlanProperties::clone(input.properties()).with_eq_properties(properties);
-        Self { input, properties: Arc::new(properties) }
-    }
-}
-
-impl DisplayAs for NullPaddedExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NullPaddedExec")
-    }
-}
-
-impl ExecutionPlan for NullPaddedExec {
-    fn name(&self) -> &'static str {
-        "NullPaddedExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn children(&self) -> Vec<&Plan> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(self: Arc<Self>, children: Vec<Plan>, _: ReplaceChildrenOptions) -> Result<Plan> {
-        let Ok([input]) = <[_; 1]>::try_from(children) else {
-            return internal_err!("NullPaddedExec has one input");
-        };
-        Ok(Arc::new(Self::new(input)))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Plan>) -> Result<Plan> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        self.input.execute(partition, context)
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
-        Ok(Arc::clone(&inputs[0]))
-    }
-
-    fn cardinality_effect(&self) -> CardinalityEffect {
-        CardinalityEffect::Equal
-    }
+fn orderings(input: &Plan) -> Result<EquivalenceProperties> {
+    let mut known = EquivalenceProperties::new(input.schema());
+    known.add_orderings(input.equivalence_properties().oeq_class().iter().cloned());
+    Ok(known)
 }

@@ -1,0 +1,68 @@
+//! Keeps windows from claiming that `max`, `min` or `sum` over a growing frame come in an order.
+//!
+//! Over `ORDER BY id` the values of `max(e)` ascend, but NULL, which `max` gives until it meets a value, comes before them.
+//! In 55.2 a window claims the order with NULL at either end, so that `ORDER BY 1` behind it was left out. So an operator
+//! above such a window passes its rows on, and claims only the order that the window's input has.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_expr::window::{PlainAggregateWindowExpr, SlidingAggregateWindowExpr, WindowExpr};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+
+use super::restated::{Plan, RestatedExec, Truth};
+
+/// Of such a window, what is known of its input.
+const GROWING: Truth = Truth { name: "GrowingWindowExec", of: known_of_input, passes_order_down: false };
+
+/// The rule; it must come before sorts that seem not to be needed are left out.
+#[derive(Debug)]
+pub(super) struct NoOrderOfGrowingWindows;
+
+impl PhysicalOptimizerRule for NoOrderOfGrowingWindows {
+    fn optimize(&self, plan: Plan, _config: &ConfigOptions) -> Result<Plan> {
+        plan.transform_up(|node| {
+            let of_aggregates =
+                window(node.as_ref()).is_some_and(|(expressions, _)| expressions.iter().any(is_aggregate));
+            if !of_aggregates {
+                return Ok(Transformed::no(node));
+            }
+            Ok(Transformed::yes(Arc::new(RestatedExec::new(node, GROWING)?) as Plan))
+        })
+        .map(|transformed| transformed.data)
+    }
+
+    fn name(&self) -> &'static str {
+        "no_order_of_growing_windows"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The expressions of a window, and its input.
+fn window(node: &dyn ExecutionPlan) -> Option<(&[Arc<dyn WindowExpr>], &Plan)> {
+    if let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() {
+        return Some((window.window_expr(), window.input()));
+    }
+    node.downcast_ref::<WindowAggExec>().map(|window| (window.window_expr(), window.input()))
+}
+
+fn is_aggregate(expression: &Arc<dyn WindowExpr>) -> bool {
+    expression.as_any().is::<PlainAggregateWindowExpr>() || expression.as_any().is::<SlidingAggregateWindowExpr>()
+}
+
+fn known_of_input(node: &Plan) -> Result<EquivalenceProperties> {
+    let known = EquivalenceProperties::new(node.schema());
+    match window(node.as_ref()) {
+        // The columns of the input are the first ones of the window.
+        Some((_, input)) => known.extend(input.equivalence_properties().clone()),
+        None => Ok(known),
+    }
+}

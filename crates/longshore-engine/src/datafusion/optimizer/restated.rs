@@ -1,0 +1,103 @@
+//! An operator that hands on the rows of its input, and says of them only what is true.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, Statistics, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+
+pub(super) type Plan = Arc<dyn ExecutionPlan>;
+
+/// What is true of the rows of an operator that claims more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Truth {
+    /// The name in plans.
+    pub(super) name: &'static str,
+    /// What is known of the rows of this input.
+    pub(super) of: fn(&Plan) -> Result<EquivalenceProperties>,
+    /// Whether an order that is asked for above may be asked of the input instead. Not where the input would claim that
+    /// its rows come in that order.
+    pub(super) passes_order_down: bool,
+}
+
+/// The rows of its input.
+#[derive(Debug)]
+pub(super) struct RestatedExec {
+    input: Plan,
+    truth: Truth,
+    properties: Arc<PlanProperties>,
+}
+
+impl RestatedExec {
+    pub(super) fn new(input: Plan, truth: Truth) -> Result<Self> {
+        let properties = PlanProperties::clone(input.properties()).with_eq_properties((truth.of)(&input)?);
+        Ok(Self { input, truth, properties: Arc::new(properties) })
+    }
+}
+
+impl DisplayAs for RestatedExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.truth.name)
+    }
+}
+
+impl ExecutionPlan for RestatedExec {
+    fn name(&self) -> &'static str {
+        self.truth.name
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![self.truth.passes_order_down]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn children(&self) -> Vec<&Plan> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(self: Arc<Self>, children: Vec<Plan>, _: ReplaceChildrenOptions) -> Result<Plan> {
+        let Ok([input]) = <[_; 1]>::try_from(children) else {
+            return internal_err!("{} has one input", self.truth.name);
+        };
+        Ok(Arc::new(Self::new(input, self.truth)?))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Plan>) -> Result<Plan> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.input.execute(partition, context)
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(partition)]
+    }
+
+    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        Ok(Arc::clone(&inputs[0]))
+    }
+
+    fn cardinality_effect(&self) -> CardinalityEffect {
+        CardinalityEffect::Equal
+    }
+}
