@@ -74,6 +74,8 @@ pub enum ErrorKind {
     State,
     /// A constraint of the name is there already.
     DuplicateObject,
+    /// Two columns of a relation have one name.
+    DuplicateColumn,
     /// A value is not of the type that is wanted.
     TypeMismatch,
     /// The name is that of something else, such as a view instead of a table.
@@ -138,6 +140,7 @@ impl ErrorKind {
             Self::SequenceLimit => "2200H",
             Self::State => "55000",
             Self::DuplicateObject => "42710",
+            Self::DuplicateColumn => "42701",
             Self::TypeMismatch => "42804",
             Self::WrongObject => "42809",
             Self::Cardinality => "21000",
@@ -183,6 +186,14 @@ impl Error {
 
     pub(crate) fn exists(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Exists, message)
+    }
+
+    /// Two columns of `relation`, such as `table t`, have the name `name`.
+    pub(crate) fn duplicate_column(relation: &str, name: &str) -> Self {
+        Self::new(
+            ErrorKind::DuplicateColumn,
+            format!("{relation}: two columns have the name {name}; name them apart, in a query with AS"),
+        )
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {

@@ -65,6 +65,8 @@ pub(super) fn ours(error: DataFusionError) -> Error {
         DataFusionError::SchemaError(error, _) if matches!(**error, SchemaError::AmbiguousReference { .. }) => {
             ErrorKind::Ambiguous
         }
+        DataFusionError::SchemaError(error, _) if is_of_repeated_column(error) => ErrorKind::DuplicateColumn,
+        DataFusionError::Plan(_) if message.starts_with("Projections require unique") => ErrorKind::DuplicateColumn,
         DataFusionError::Plan(_) if message.starts_with("Invalid function ") => ErrorKind::NoFunction,
         DataFusionError::Plan(_) if message.contains("must be in GROUP BY or an aggregate function") => {
             ErrorKind::Grouping
@@ -87,6 +89,11 @@ pub(super) fn ours(error: DataFusionError) -> Error {
         _ => ErrorKind::Internal,
     };
     Error::new(kind, message)
+}
+
+/// Whether two columns have one name.
+fn is_of_repeated_column(error: &SchemaError) -> bool {
+    matches!(error, SchemaError::DuplicateQualifiedField { .. } | SchemaError::DuplicateUnqualifiedField { .. })
 }
 
 /// Whether the planner found no join to put in the place of a subquery.

@@ -273,7 +273,7 @@ impl Planner {
     ) -> BoxFuture<'a, Result<LogicalPlan, Error>> {
         Box::pin(async move {
             let mut statement = statement;
-            repeated::name_queries_apart(&mut statement);
+            repeated::name_repeated(&mut statement);
             positions::name_ordered(&mut statement);
             numbers::mark_statement(&mut statement);
             windows::written_out(&mut statement)?;

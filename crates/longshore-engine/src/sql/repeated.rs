@@ -1,9 +1,10 @@
 //! Columns that a query has twice: `SELECT *, filename FROM ...` gives `filename` and `filename_1`, and so do `SELECT
 //! filename, filename` and `SELECT count(*), count(*)` with their names.
 //!
-//! The planner refuses two columns of one name. Names that somebody may refer to are numbered only where the list is the
-//! outermost: nothing else can refer to its names by mistake. The planner names what contains a query by a part of it, so
-//! that `(SELECT count(*) FROM a)` and `(SELECT count(*) FROM b)` meet; such columns get names in every list.
+//! The planner refuses two columns of one name. What is the same twice is numbered in every list. Different values that
+//! somebody may refer to by one name are numbered only where the list is the outermost: nothing else can refer to its names
+//! by mistake. The planner names what contains a query by a part of it, so that `(SELECT count(*) FROM a)` and `(SELECT
+//! count(*) FROM b)` meet; such columns get names in every list.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -13,6 +14,8 @@ use sqlparser::ast::{
     WildcardAdditionalOptions,
 };
 
+use crate::Error;
+
 /// Gives columns of `query` that stand beside `*`, or have the name of an earlier one, names of their own.
 pub(crate) fn name_apart(query: &mut Query) {
     if let SetExpr::Select(select) = query.body.as_mut() {
@@ -21,19 +24,46 @@ pub(crate) fn name_apart(query: &mut Query) {
     }
 }
 
-/// Gives columns of all queries in `statement` that contain queries names of their own, but for the first of a list. What
-/// compares with ANY or ALL gets one in any case: the planner writes it as something else, under another name.
-pub(crate) fn name_queries_apart(statement: &mut Statement) {
+/// Gives columns of all queries in `statement` that contain queries, or have an equal one before them, names of their own.
+/// What compares with ANY or ALL gets one in any case: the planner writes it as something else, under another name.
+pub(crate) fn name_repeated(statement: &mut Statement) {
     struct Lists;
     impl VisitorMut for Lists {
         type Break = Infallible;
 
         fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
-            rename(select, |item| item.is_later_query || item.has_quantifier);
+            rename(select, |item| item.is_same || item.is_later_query || item.has_quantifier);
             ControlFlow::Continue(())
         }
     }
     let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Lists);
+}
+
+/// Refuses a list in which two columns have one name that somebody may refer to, for the columns of `relation`, such as
+/// `table t`. What is computed, and has no alias, gets another name where it must.
+pub(crate) fn refuse(query: &Query, relation: &str) -> Result<(), Error> {
+    let Some(select) = first_select(&query.body) else { return Ok(()) };
+    let mut names: Vec<String> = Vec::new();
+    for item in &select.projection {
+        let is_given = matches!(item, SelectItem::ExprWithAlias { .. });
+        let Some(name) = Name::of(item).filter(|name| name.is_column || is_given) else { continue };
+        let name = folded(&name.ident);
+        if names.contains(&name) {
+            return Err(Error::duplicate_column(relation, &name));
+        }
+        names.push(name);
+    }
+    Ok(())
+}
+
+/// The list that gives a query the names of its columns.
+fn first_select(body: &SetExpr) -> Option<&Select> {
+    match body {
+        SetExpr::Select(select) => Some(select),
+        SetExpr::SetOperation { left, .. } => first_select(left),
+        SetExpr::Query(query) => first_select(&query.body),
+        _ => None,
+    }
 }
 
 /// An item of a list that may need another name.
@@ -41,6 +71,8 @@ struct Candidate<'a> {
     name: &'a Name,
     /// Whether an earlier item has its name.
     is_repeated: bool,
+    /// Whether an earlier item is the same, and neither has an alias.
+    is_same: bool,
     /// Whether it and an earlier one have queries in them, and it has no alias.
     is_later_query: bool,
     /// Whether it compares with ANY or ALL of a query, and has no alias.
@@ -52,14 +84,18 @@ fn rename(select: &mut Select, needs: impl Fn(&Candidate<'_>) -> bool) {
     let mut taken: Vec<Name> = select.projection.iter().filter_map(Name::given).collect();
     let mut before: Vec<Name> = Vec::new();
     let mut queries = 0;
-    for item in &mut select.projection {
+    for at in 0..select.projection.len() {
+        let (earlier, rest) = select.projection.split_at_mut(at);
+        let item = &mut rest[0];
         let Some(name) = Name::of(item) else { continue };
-        let is_query = matches!(item, SelectItem::UnnamedExpr(expr) if has_query(expr));
+        let unnamed = if let SelectItem::UnnamedExpr(expr) = &*item { Some(expr) } else { None };
+        let is_query = unnamed.is_some_and(has_query);
         let is_repeated = before.iter().any(|other| other.meets(&name));
         let is_later_query = is_query && queries > 0;
-        let has_quantifier = is_query && matches!(item, SelectItem::UnnamedExpr(expr) if has_quantifier(expr));
+        let has_quantifier = is_query && unnamed.is_some_and(has_quantifier);
+        let is_same = is_repeated && unnamed.is_some() && earlier.contains(item);
         queries += usize::from(is_query);
-        if needs(&Candidate { name: &name, is_repeated, is_later_query, has_quantifier }) {
+        if needs(&Candidate { name: &name, is_repeated, is_same, is_later_query, has_quantifier }) {
             let free = |alias: &Name| !taken.iter().chain(&before).any(|other| other.meets(alias));
             let own = Some(Name { qualifier: None, ident: name.ident.clone(), is_column: false });
             let own = own.filter(|_| (is_later_query || has_quantifier) && !is_repeated);
@@ -199,9 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn queries_get_names_in_every_list() {
+    fn what_is_the_same_and_queries_get_names_in_every_list() {
         for (sql, expected) in [
             ("SELECT (SELECT 1), 2", "SELECT (SELECT 1), 2"),
+            (
+                "SELECT x FROM (SELECT a, a, t.a FROM t) AS s (x)",
+                "SELECT x FROM (SELECT a, a AS a_1, t.a FROM t) AS s (x)",
+            ),
+            ("SELECT EXISTS (SELECT 1, 1, 2)", "SELECT EXISTS (SELECT 1, 1 AS \"1_1\", 2)"),
             ("SELECT (SELECT a FROM t), (SELECT b FROM t)", "SELECT (SELECT a FROM t), (SELECT b FROM t) AS b"),
             (
                 "SELECT a > ALL (SELECT a FROM u) FROM t",
@@ -218,7 +259,7 @@ mod tests {
             ),
         ] {
             let Ok(Parsed::Sql(mut statement)) = parse(sql) else { panic!("{sql}") };
-            name_queries_apart(&mut statement);
+            name_repeated(&mut statement);
             assert_eq!(statement.to_string(), expected, "{sql}");
         }
     }

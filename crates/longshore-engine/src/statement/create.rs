@@ -20,7 +20,7 @@ use keys::Keys;
 pub(crate) use keys::{Key, Role, kind_name, of_index, unused_name};
 
 use crate::catalog::{Catalog, Entry, Rules, Sequence, Table};
-use crate::sql::names;
+use crate::sql::{names, repeated};
 use crate::statement::foreign::{self, ColumnDefaults, dependents};
 use crate::statement::{Context, expression, refuse};
 use crate::{Error, Outcome, Report};
@@ -72,6 +72,9 @@ async fn create_as(
         return Err(Error::unsupported(format!(
             "CREATE TABLE ... AS takes no constraints, such as {constraint}; make the table first, then INSERT the query"
         )));
+    }
+    if create.columns.is_empty() {
+        repeated::refuse(query, &format!("table {name}"))?;
     }
     let started = std::time::Instant::now();
     let queries = &context.database.queries;
@@ -266,10 +269,7 @@ fn schema_of_query(table: &str, schema: &SchemaRef, given: Vec<String>) -> Resul
 fn check_names(table: &str, columns: &[Column]) -> Result<(), Error> {
     for (index, column) in columns.iter().enumerate() {
         if columns[..index].iter().any(|earlier| earlier.name == column.name) {
-            return Err(Error::invalid(format!(
-                "table {table}: two columns have the name {}; name them apart",
-                column.name
-            )));
+            return Err(Error::duplicate_column(&format!("table {table}"), &column.name));
         }
     }
     Ok(())

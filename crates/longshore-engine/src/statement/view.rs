@@ -7,7 +7,7 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use sqlparser::ast::{CreateTableOptions, CreateView, Query, Statement};
 
 use crate::catalog::{Entry, View};
-use crate::sql::{self, Parsed, names, references, secrets};
+use crate::sql::{self, Parsed, names, references, repeated, secrets};
 use crate::statement::create::is_sequence;
 use crate::statement::{Context, refuse};
 use crate::{Error, Outcome};
@@ -28,6 +28,9 @@ pub(crate) async fn create_view(context: &Context<'_>, create: CreateView) -> Re
         _ => None,
     })?;
     refuse::unless_reads_only(&create.query)?;
+    if view.columns.is_empty() {
+        repeated::refuse(&create.query, &format!("view {}", view.name))?;
+    }
     schema(context, &view).await?;
     catalog.change(|entries| {
         if let Some(existing) = entries.get(&view.name) {
@@ -95,11 +98,7 @@ pub(crate) async fn schema(context: &Context<'_>, view: &View) -> Result<SchemaR
     let mut seen = BTreeSet::new();
     for field in schema.fields() {
         if !seen.insert(field.name()) {
-            return Err(Error::invalid(format!(
-                "view {}: two columns have the name {}; name them apart with AS",
-                view.name,
-                field.name()
-            )));
+            return Err(Error::duplicate_column(&format!("view {}", view.name), field.name()));
         }
     }
     Ok(Arc::new(schema))
