@@ -8,6 +8,7 @@ mod groups;
 mod growing_windows;
 mod null_padded;
 mod restated;
+mod unions;
 mod values;
 
 use std::sync::Arc;
@@ -21,8 +22,9 @@ use correlated::UniqueCorrelatedColumns;
 use filter_pushdown::FilterPushdown;
 use groups::PushDownByColumns;
 use growing_windows::NoOrderOfGrowingWindows;
-use null_padded::NoConstantsOfPaddedSides;
-use values::SubqueriesInValues;
+use null_padded::NoConstantsOfPadded;
+use unions::FirstInputNamesUnion;
+use values::ValuesOfTheirColumns;
 
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
 type Physical = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
@@ -53,8 +55,9 @@ pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
     };
     let theirs = Optimizer::new().rules.into_iter().filter(is_wanted).map(ours);
     // Before subqueries become joins.
-    let first: [Logical; 2] = [Arc::new(SubqueriesInValues), Arc::new(UniqueCorrelatedColumns)];
-    first.into_iter().chain(theirs).collect()
+    let first: [Logical; 2] = [Arc::new(ValuesOfTheirColumns), Arc::new(UniqueCorrelatedColumns)];
+    let last: [Logical; 1] = [Arc::new(FirstInputNamesUnion)];
+    first.into_iter().chain(theirs).chain(last).collect()
 }
 
 /// Rules for physical plans; only those that are needed unless `all`.
@@ -69,7 +72,7 @@ pub(super) fn physical_rules(all: bool) -> Vec<Physical> {
     };
     let with_ours_before = |rule: Physical| -> Vec<Physical> {
         if rule.name() == REMOVES_SORTS {
-            vec![Arc::new(NoConstantsOfPaddedSides), Arc::new(NoOrderOfGrowingWindows), rule]
+            vec![Arc::new(NoConstantsOfPadded), Arc::new(NoOrderOfGrowingWindows), rule]
         } else {
             vec![rule]
         }
@@ -84,11 +87,11 @@ mod tests {
     #[test]
     fn rules_that_are_named_are_there() {
         let logical = logical_rules(false);
-        assert_eq!(logical.len(), 2 + LOGICAL_NEEDED.len(), "{logical:?}");
+        assert_eq!(logical.len(), 3 + LOGICAL_NEEDED.len(), "{logical:?}");
         let physical = physical_rules(false);
         assert!(PHYSICAL_NEEDED.iter().all(|name| physical.iter().any(|rule| rule.name() == *name)), "{physical:?}");
         let names: Vec<&str> = physical.iter().map(|rule| rule.name()).collect();
-        let in_turn = [NoConstantsOfPaddedSides.name(), NoOrderOfGrowingWindows.name(), REMOVES_SORTS];
+        let in_turn = [NoConstantsOfPadded.name(), NoOrderOfGrowingWindows.name(), REMOVES_SORTS];
         assert!(names.windows(in_turn.len()).any(|names| names == in_turn), "{names:?}");
         let shown = format!("{:?}", physical_rules(true));
         assert!(format!("{:?}", logical_rules(true)).contains("PushDownByColumns"));

@@ -32,7 +32,7 @@ fn name(query: &mut Query) {
     for place in keys.iter().filter_map(|key| place(&key.expr)) {
         let Some(item) = select.projection[..known].get_mut(place) else { continue };
         if let SelectItem::UnnamedExpr(expr) = item
-            && !matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_))
+            && !matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
         {
             let alias = Ident::with_quote('"', expr.to_string());
             *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
@@ -57,7 +57,7 @@ mod tests {
         for (sql, expected) in [
             (
                 "SELECT e, count(*) + 1, 5, -e FROM t GROUP BY e ORDER BY 2, 1, 3, 9, 0",
-                "SELECT e, count(*) + 1 AS \"count(*) + 1\", 5, -e FROM t GROUP BY e ORDER BY 2, 1, 3, 9, 0",
+                "SELECT e, count(*) + 1 AS \"count(*) + 1\", 5 AS \"5\", -e FROM t GROUP BY e ORDER BY 2, 1, 3, 9, 0",
             ),
             ("SELECT t.e, -e AS m FROM t ORDER BY 1, 2", "SELECT t.e, -e AS m FROM t ORDER BY 1, 2"),
             ("SELECT -e, *, -e FROM t ORDER BY 1, 3", "SELECT -e AS \"-e\", *, -e FROM t ORDER BY 1, 3"),

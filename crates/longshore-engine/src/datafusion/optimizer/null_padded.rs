@@ -1,8 +1,9 @@
-//! Keeps what is constant on one side of an outer join from counting as constant above the join.
+//! Keeps what is constant below an operator that fills up rows with NULL from counting as constant above it.
 //!
-//! Rows that find no partner are filled up with NULL. In 55.2 a join passes on all that its inputs know to be constant,
-//! whatever its type, so that `ORDER BY h` above `(SELECT 1 AS h ...) FULL JOIN ...` was left out. So an input that is filled
-//! up, and knows of constants, says nothing of them: an operator above it passes its rows on, and only their order.
+//! Outer joins fill up rows that find no partner, and grouping sets the columns that a set has not. In 55.2 both pass on all
+//! that their inputs know to be constant, so that `ORDER BY h` above `(SELECT 1 AS h ...) FULL JOIN ...` or `GROUP BY ROLLUP
+//! (h)` was left out. So an input that is filled up, and knows of constants, says nothing of them: an operator above it
+//! passes its rows on, and of them only their order, or nothing where they are grouped.
 
 use std::sync::Arc;
 
@@ -11,48 +12,60 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{JoinType, Result};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::restated::{Plan, RestatedExec, Truth};
 
-/// Of a side that is filled up, only the order is known.
-const PADDED: Truth = Truth { name: "NullPaddedExec", of: orderings, passes_order_down: true };
+/// Of a side of a join that is filled up, only the order is known.
+const SIDE: Truth = Truth { name: "NullPaddedExec", of: orderings, passes_order_down: true };
+/// Of rows for grouping sets, nothing is known.
+const GROUPED: Truth = Truth { name: "NullPaddedExec", of: nothing, passes_order_down: true };
 
 /// The rule; it must come before sorts that seem not to be needed are left out.
 #[derive(Debug)]
-pub(super) struct NoConstantsOfPaddedSides;
+pub(super) struct NoConstantsOfPadded;
 
-impl PhysicalOptimizerRule for NoConstantsOfPaddedSides {
+impl PhysicalOptimizerRule for NoConstantsOfPadded {
     fn optimize(&self, plan: Plan, _config: &ConfigOptions) -> Result<Plan> {
         plan.transform_up(|node| {
-            let Some(join_type) = join_type(node.as_ref()) else { return Ok(Transformed::no(node)) };
-            let is_padded = [
-                matches!(join_type, JoinType::Right | JoinType::Full),
-                matches!(join_type, JoinType::Left | JoinType::Full),
-            ];
-            let has_constants = |input: &Plan| !input.equivalence_properties().constants().is_empty();
-            let inputs: Vec<Plan> = node.children().into_iter().cloned().collect();
-            if !inputs.iter().zip(is_padded).any(|(input, is_padded)| is_padded && has_constants(input)) {
+            let truths = filled_up(node.as_ref());
+            if truths.iter().all(Option::is_none) {
                 return Ok(Transformed::no(node));
             }
-            let inputs = inputs.into_iter().zip(is_padded).map(|(input, is_padded)| -> Result<Plan> {
-                let is_told = is_padded && has_constants(&input);
-                Ok(if is_told { Arc::new(RestatedExec::new(input, PADDED)?) } else { input })
+            let inputs = node.children().into_iter().zip(truths).map(|(input, truth)| -> Result<Plan> {
+                let input = Arc::clone(input);
+                Ok(if let Some(truth) = truth { Arc::new(RestatedExec::new(input, truth)?) } else { input })
             });
-            Ok(Transformed::yes(replace_children_if_necessary(node, inputs.collect::<Result<_>>()?)?))
+            let inputs = inputs.collect::<Result<_>>()?;
+            Ok(Transformed::yes(replace_children_if_necessary(node, inputs)?))
         })
         .map(|transformed| transformed.data)
     }
 
     fn name(&self) -> &'static str {
-        "no_constants_of_padded_sides"
+        "no_constants_of_padded"
     }
 
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// What is true of those inputs that the operator fills up, and that claim more.
+fn filled_up(node: &dyn ExecutionPlan) -> [Option<Truth>; 2] {
+    if let Some(aggregate) = node.downcast_ref::<AggregateExec>() {
+        let known = aggregate.input().equivalence_properties();
+        let is_nothing = known.eq_group().is_empty() && known.oeq_class().is_empty();
+        return [(aggregate.group_expr().has_grouping_set() && !is_nothing).then_some(GROUPED), None];
+    }
+    let Some(join_type) = join_type(node) else { return [None, None] };
+    let is_filled_up =
+        [matches!(join_type, JoinType::Right | JoinType::Full), matches!(join_type, JoinType::Left | JoinType::Full)];
+    let has_constants = |side: usize| !node.children()[side].equivalence_properties().constants().is_empty();
+    [0, 1].map(|side| (is_filled_up[side] && has_constants(side)).then_some(SIDE))
 }
 
 fn join_type(node: &dyn ExecutionPlan) -> Option<JoinType> {
@@ -69,4 +82,9 @@ fn orderings(input: &Plan) -> Result<EquivalenceProperties> {
     let mut known = EquivalenceProperties::new(input.schema());
     known.add_orderings(input.equivalence_properties().oeq_class().iter().cloned());
     Ok(known)
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "as what is known of other operators")]
+fn nothing(input: &Plan) -> Result<EquivalenceProperties> {
+    Ok(EquivalenceProperties::new(input.schema()))
 }

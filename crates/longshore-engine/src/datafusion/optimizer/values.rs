@@ -1,15 +1,17 @@
-//! Subqueries within VALUES.
+//! The values of VALUES.
 //!
 //! `DataFusion` evaluates the rows of VALUES while it plans them, which it cannot do with a subquery. Here such a value
-//! becomes NULL, and a projection above puts the subquery in its place, by the number of the row.
+//! becomes NULL, and a projection above puts the subquery in its place, by the number of the row. It also types the columns
+//! before the values are coerced, so that a CASE can become another type of text than its column is; here it is cast.
 
 use std::collections::HashMap;
+use std::mem;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::{Case, Expr, LogicalPlan, Projection, Values, lit};
+use datafusion::logical_expr::{Case, Cast, Expr, ExprSchemable, LogicalPlan, Projection, Values, lit};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
 /// The name of the column of row numbers.
@@ -17,11 +19,11 @@ const ROW: &str = "__row";
 
 /// The rule.
 #[derive(Debug)]
-pub(super) struct SubqueriesInValues;
+pub(super) struct ValuesOfTheirColumns;
 
-impl OptimizerRule for SubqueriesInValues {
+impl OptimizerRule for ValuesOfTheirColumns {
     fn name(&self) -> &'static str {
-        "subqueries_in_values"
+        "values_of_their_columns"
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {
@@ -33,13 +35,28 @@ impl OptimizerRule for SubqueriesInValues {
     }
 
     fn rewrite(&self, plan: LogicalPlan, _config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        match plan {
-            LogicalPlan::Values(values) if values.values.iter().flatten().any(has_subquery) => {
-                above(values).map(Transformed::yes)
+        let LogicalPlan::Values(values) = plan else { return Ok(Transformed::no(plan)) };
+        let Transformed { data: values, transformed, .. } = cast(values)?;
+        if values.values.iter().flatten().any(has_subquery) {
+            return above(values).map(Transformed::yes);
+        }
+        Ok(Transformed::new_transformed(LogicalPlan::Values(values), transformed))
+    }
+}
+
+/// The values, each of the type of its column.
+fn cast(mut values: Values) -> Result<Transformed<Values>> {
+    let no_columns = DFSchema::empty();
+    let mut is_changed = false;
+    for row in &mut values.values {
+        for (value, column) in row.iter_mut().zip(values.schema.fields()) {
+            if value.get_type(&no_columns)? != *column.data_type() {
+                *value = Expr::Cast(Cast::new(Box::new(mem::take(value)), column.data_type().clone()));
+                is_changed = true;
             }
-            other => Ok(Transformed::no(other)),
         }
     }
+    Ok(Transformed::new_transformed(values, is_changed))
 }
 
 fn has_subquery(expr: &Expr) -> bool {
@@ -54,7 +71,7 @@ fn above(Values { schema, mut values }: Values) -> Result<LogicalPlan> {
         for ((value, cases), field) in row.iter_mut().zip(&mut cases).zip(schema.fields()) {
             if has_subquery(value) {
                 let null = Expr::Literal(ScalarValue::try_from(field.data_type())?, None);
-                cases.push((Box::new(lit(number)), Box::new(std::mem::replace(value, null))));
+                cases.push((Box::new(lit(number)), Box::new(mem::replace(value, null))));
             }
         }
         row.push(lit(number));
