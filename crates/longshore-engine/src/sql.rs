@@ -16,7 +16,6 @@ pub(crate) mod numbers;
 mod option_list;
 pub(crate) mod options;
 pub(crate) mod overriding;
-pub(crate) mod positions;
 mod precedence;
 pub(crate) mod references;
 pub(crate) mod repeated;
@@ -25,6 +24,7 @@ pub(crate) mod sequence;
 pub(crate) mod split;
 mod table;
 pub(crate) mod types;
+pub(crate) mod unnamed;
 pub(crate) mod windows;
 
 use sqlparser::ast;

@@ -3,6 +3,7 @@
 //! Tests can leave out all that a plan can be run without (`Config::optimizer`), and compare what queries answer then.
 
 mod correlated;
+mod equal_columns;
 mod filter_pushdown;
 mod groups;
 mod growing_windows;
@@ -21,8 +22,7 @@ use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 use correlated::UniqueCorrelatedColumns;
 use filter_pushdown::FilterPushdown;
 use groups::PushDownByColumns;
-use growing_windows::NoOrderOfGrowingWindows;
-use null_padded::NoConstantsOfPadded;
+use restated::ClaimWhatIsTrue;
 use unions::FirstInputNamesUnion;
 use values::ValuesOfTheirColumns;
 
@@ -71,11 +71,7 @@ pub(super) fn physical_rules(all: bool) -> Vec<Physical> {
         }
     };
     let with_ours_before = |rule: Physical| -> Vec<Physical> {
-        if rule.name() == REMOVES_SORTS {
-            vec![Arc::new(NoConstantsOfPadded), Arc::new(NoOrderOfGrowingWindows), rule]
-        } else {
-            vec![rule]
-        }
+        if rule.name() == REMOVES_SORTS { vec![Arc::new(ClaimWhatIsTrue), rule] } else { vec![rule] }
     };
     PhysicalOptimizer::new().rules.into_iter().filter(is_wanted).map(ours).flat_map(with_ours_before).collect()
 }
@@ -91,7 +87,7 @@ mod tests {
         let physical = physical_rules(false);
         assert!(PHYSICAL_NEEDED.iter().all(|name| physical.iter().any(|rule| rule.name() == *name)), "{physical:?}");
         let names: Vec<&str> = physical.iter().map(|rule| rule.name()).collect();
-        let in_turn = [NoConstantsOfPadded.name(), NoOrderOfGrowingWindows.name(), REMOVES_SORTS];
+        let in_turn = [ClaimWhatIsTrue.name(), REMOVES_SORTS];
         assert!(names.windows(in_turn.len()).any(|names| names == in_turn), "{names:?}");
         let shown = format!("{:?}", physical_rules(true));
         assert!(format!("{:?}", logical_rules(true)).contains("PushDownByColumns"));

@@ -42,7 +42,7 @@ use super::values::ValuesInFrom;
 use super::windows::by_groups;
 use super::{NamedSource, common_types, insert, merged_columns, rules, sequences};
 use crate::catalog::{Catalog, Entry, Rules, Table, View};
-use crate::sql::{self, names, numbers, positions, repeated, windows};
+use crate::sql::{self, names, numbers, repeated, unnamed, windows};
 use crate::transaction::Work;
 use crate::{Error, ErrorKind};
 
@@ -274,7 +274,7 @@ impl Planner {
         Box::pin(async move {
             let mut statement = statement;
             repeated::name_repeated(&mut statement);
-            positions::name_ordered(&mut statement);
+            unnamed::name(&mut statement);
             numbers::mark_statement(&mut statement);
             windows::written_out(&mut statement)?;
             let statement = Parsed::Statement(Box::new(statement));

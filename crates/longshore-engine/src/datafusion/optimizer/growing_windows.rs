@@ -7,11 +7,9 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_expr::window::{PlainAggregateWindowExpr, SlidingAggregateWindowExpr, WindowExpr};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
@@ -20,30 +18,12 @@ use super::restated::{Plan, RestatedExec, Truth};
 /// Of such a window, what is known of its input.
 const GROWING: Truth = Truth { name: "GrowingWindowExec", of: known_of_input, passes_order_down: false };
 
-/// The rule; it must come before sorts that seem not to be needed are left out.
-#[derive(Debug)]
-pub(super) struct NoOrderOfGrowingWindows;
-
-impl PhysicalOptimizerRule for NoOrderOfGrowingWindows {
-    fn optimize(&self, plan: Plan, _config: &ConfigOptions) -> Result<Plan> {
-        plan.transform_up(|node| {
-            let of_aggregates =
-                window(node.as_ref()).is_some_and(|(expressions, _)| expressions.iter().any(is_aggregate));
-            if !of_aggregates {
-                return Ok(Transformed::no(node));
-            }
-            Ok(Transformed::yes(Arc::new(RestatedExec::new(node, GROWING)?) as Plan))
-        })
-        .map(|transformed| transformed.data)
+/// The operator, below one that claims less where it is such a window.
+pub(super) fn told(node: Plan) -> Result<Transformed<Plan>> {
+    if !window(node.as_ref()).is_some_and(|(expressions, _)| expressions.iter().any(is_aggregate)) {
+        return Ok(Transformed::no(node));
     }
-
-    fn name(&self) -> &'static str {
-        "no_order_of_growing_windows"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+    Ok(Transformed::yes(Arc::new(RestatedExec::new(node, GROWING)?) as Plan))
 }
 
 /// The expressions of a window, and its input.

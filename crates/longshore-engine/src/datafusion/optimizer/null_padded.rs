@@ -5,53 +5,27 @@
 //! (h)` was left out. So an input that is filled up, and knows of constants, says nothing of them: an operator above it
 //! passes its rows on, and of them only their order, or nothing where they are grouped.
 
-use std::sync::Arc;
-
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{JoinType, Result};
 use datafusion::physical_expr::EquivalenceProperties;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-use super::restated::{Plan, RestatedExec, Truth};
+use super::restated::{Plan, Truth, above, order_only};
 
 /// Of a side of a join that is filled up, only the order is known.
-const SIDE: Truth = Truth { name: "NullPaddedExec", of: orderings, passes_order_down: true };
+const SIDE: Truth = Truth { name: "NullPaddedExec", of: order_only, passes_order_down: true };
 /// Of rows for grouping sets, nothing is known.
 const GROUPED: Truth = Truth { name: "NullPaddedExec", of: nothing, passes_order_down: true };
 
-/// The rule; it must come before sorts that seem not to be needed are left out.
-#[derive(Debug)]
-pub(super) struct NoConstantsOfPadded;
-
-impl PhysicalOptimizerRule for NoConstantsOfPadded {
-    fn optimize(&self, plan: Plan, _config: &ConfigOptions) -> Result<Plan> {
-        plan.transform_up(|node| {
-            let truths = filled_up(node.as_ref());
-            if truths.iter().all(Option::is_none) {
-                return Ok(Transformed::no(node));
-            }
-            let inputs = node.children().into_iter().zip(truths).map(|(input, truth)| -> Result<Plan> {
-                let input = Arc::clone(input);
-                Ok(if let Some(truth) = truth { Arc::new(RestatedExec::new(input, truth)?) } else { input })
-            });
-            let inputs = inputs.collect::<Result<_>>()?;
-            Ok(Transformed::yes(replace_children_if_necessary(node, inputs)?))
-        })
-        .map(|transformed| transformed.data)
+/// The operator, above inputs that say no more than what is true behind it.
+pub(super) fn told(node: Plan) -> Result<Transformed<Plan>> {
+    let truths = filled_up(node.as_ref());
+    if truths.iter().all(Option::is_none) {
+        return Ok(Transformed::no(node));
     }
-
-    fn name(&self) -> &'static str {
-        "no_constants_of_padded"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+    above(node, truths)
 }
 
 /// What is true of those inputs that the operator fills up, and that claim more.
@@ -76,12 +50,6 @@ fn join_type(node: &dyn ExecutionPlan) -> Option<JoinType> {
         return Some(*join.join_type());
     }
     node.downcast_ref::<SortMergeJoinExec>().map(SortMergeJoinExec::join_type)
-}
-
-fn orderings(input: &Plan) -> Result<EquivalenceProperties> {
-    let mut known = EquivalenceProperties::new(input.schema());
-    known.add_orderings(input.equivalence_properties().oeq_class().iter().cloned());
-    Ok(known)
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "as what is known of other operators")]

@@ -1,17 +1,66 @@
-//! An operator that hands on the rows of its input, and says of them only what is true.
+//! What operators claim of the order of their rows, where it is not true: `DataFusion` leaves out sorts for it.
+//!
+//! The rule puts an operator in between that hands on the rows, and says of them only what is true. Which operators claim
+//! what they should not, [`null_padded`], [`growing_windows`] and [`equal_columns`] say.
 
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::{
+    CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions, replace_children_if_necessary,
+};
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+
+use super::{equal_columns, growing_windows, null_padded};
 
 pub(super) type Plan = Arc<dyn ExecutionPlan>;
+
+/// The rule; it must come before sorts that seem not to be needed are left out.
+#[derive(Debug)]
+pub(super) struct ClaimWhatIsTrue;
+
+impl PhysicalOptimizerRule for ClaimWhatIsTrue {
+    fn optimize(&self, plan: Plan, _config: &ConfigOptions) -> Result<Plan> {
+        let told = |node: Plan| {
+            let told = null_padded::told(node)?.transform_data(equal_columns::told)?;
+            told.transform_data(growing_windows::told)
+        };
+        plan.transform_up(told).map(|transformed| transformed.data)
+    }
+
+    fn name(&self) -> &'static str {
+        "claim_what_is_true"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The operator `node`, above what says the truth of those of its inputs for which there is one.
+pub(super) fn above(node: Plan, truths: impl IntoIterator<Item = Option<Truth>>) -> Result<Transformed<Plan>> {
+    let inputs = node.children().into_iter().zip(truths).map(|(input, truth)| -> Result<Plan> {
+        let input = Arc::clone(input);
+        Ok(if let Some(truth) = truth { Arc::new(RestatedExec::new(input, truth)?) } else { input })
+    });
+    let inputs = inputs.collect::<Result<_>>()?;
+    Ok(Transformed::yes(replace_children_if_necessary(node, inputs)?))
+}
+
+/// The order of the rows, and nothing else that is known of them.
+#[allow(clippy::unnecessary_wraps, reason = "as what is known of other operators")]
+pub(super) fn order_only(input: &Plan) -> Result<EquivalenceProperties> {
+    let mut known = EquivalenceProperties::new(input.schema());
+    known.add_orderings(input.equivalence_properties().oeq_class().iter().cloned());
+    Ok(known)
+}
 
 /// What is true of the rows of an operator that claims more.
 #[derive(Clone, Copy, Debug)]
