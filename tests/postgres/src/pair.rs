@@ -80,6 +80,7 @@ impl Pair {
                 Err(refusal) => format!("same error {}", refusal.sqlstate),
             }
         } else if let Some(reason) = reason(sql, &ours, &theirs) {
+            show(sql, &ours);
             match &ours {
                 Err(refusal) => format!("known: {reason}: {}", beginning(&refusal.message)),
                 Ok(_) => format!("known: {reason}"),
@@ -95,6 +96,15 @@ impl Pair {
         };
         *counts.entry(what).or_default() += 1;
         Ok(())
+    }
+}
+
+/// Prints a statement that is refused with a message which contains `LONGSHORE_WITNESS_SHOW`.
+fn show(sql: &str, ours: &Answer) {
+    if let (Ok(wanted), Err(refusal)) = (std::env::var("LONGSHORE_WITNESS_SHOW"), ours)
+        && refusal.message.contains(&wanted)
+    {
+        eprintln!("{sql}\n  {}", refusal.message);
     }
 }
 

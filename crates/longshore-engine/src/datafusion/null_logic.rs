@@ -23,9 +23,11 @@ use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison, SetQuant
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Subquery, lit, not,
+    BinaryExpr, Distinct, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Sort, Subquery,
+    lit, not,
 };
 
+use super::one_row;
 use super::shared::stable;
 
 /// The name of the query that values are looked for in.
@@ -47,6 +49,7 @@ pub(super) fn with_null_logic(plan: LogicalPlan) -> Result<LogicalPlan> {
         let names = NamePreserver::new(&node);
         node.map_expressions(|expr| {
             let name = names.save(&expr);
+            let expr = without_columns(one_row::compared(expr)?)?;
             let expr = if is_condition { condition(expr, &outer)? } else { value(expr, &outer)? };
             let expr = if is_condition || is_join { expr } else { counted(expr)? };
             Ok(Transformed::yes(name.restore(expr)))
@@ -108,6 +111,26 @@ fn value(expr: Expr, outer: &DFSchema) -> Result<Expr> {
             Some(unknown) => list.has_equal()?.or(unknown.and(Expr::Literal(ScalarValue::Boolean(None), None))),
         };
         Ok(Transformed::yes(if negated { not(found) } else { found }))
+    })?;
+    Ok(expr.data)
+}
+
+/// The expression in which what EXISTS looks for has no columns and no order: nobody looks at them, the planner finds no
+/// joins for some orders, and in 55.2 the optimizer panics over some columns.
+fn without_columns(expr: Expr) -> Result<Expr> {
+    let expr = expr.transform_up(|part| {
+        let Expr::Exists(Exists { subquery, negated }) = part else { return Ok(Transformed::no(part)) };
+        let mut rows = &subquery.subquery;
+        while let LogicalPlan::Projection(Projection { input, .. })
+        | LogicalPlan::Sort(Sort { input, fetch: None, .. })
+        | LogicalPlan::Distinct(Distinct::All(input)) = rows.as_ref()
+        {
+            rows = input;
+        }
+        let plan = LogicalPlanBuilder::from(Arc::clone(rows)).project([lit(1_i64)])?.build()?;
+        let outer_ref_columns = plan.all_out_ref_exprs();
+        let subquery = Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: subquery.spans };
+        Ok(Transformed::yes(Expr::Exists(Exists { subquery, negated })))
     })?;
     Ok(expr.data)
 }

@@ -4,7 +4,7 @@
 //! would be errors. In PostgreSQL a float makes all of it floats: operators take DOUBLE PRECISION where two types meet of which
 //! one is a float; CASE, COALESCE and other lists take REAL if no other float is among them. This is done before
 //! `DataFusion` coerces types, which then finds nothing left to do. Not here: the types of columns that meet in a set
-//! operation, in VALUES or in USING (`common_types`).
+//! operation, in VALUES or in USING (`common_types`); comparisons that are not written as such (`equality`).
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlanBuilder, Operator};
 
 use super::casts::cast_number;
+use super::equality;
 
 /// Functions whose arguments have one type.
 const OF_ONE_TYPE: [&str; 5] = ["coalesce", "nullif", "nvl", "greatest", "least"];
@@ -51,6 +52,11 @@ impl FunctionRewrite for PostgresOperators {
             Expr::ScalarFunction(call) if OF_ONE_TYPE.contains(&call.func.name()) => {
                 let ScalarFunction { func, args } = call;
                 let (args, changed) = united(args, of_list, schema)?;
+                if let ("nullif", [value, other]) = (func.name(), &args[..])
+                    && let Some(case) = equality::nullif(value, other, schema)?
+                {
+                    return Ok(Transformed::yes(case));
+                }
                 let call = Expr::ScalarFunction(ScalarFunction { func, args });
                 Ok(if changed { Transformed::yes(call) } else { Transformed::no(call) })
             }
@@ -133,8 +139,8 @@ fn in_list(list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     exprs.extend(list);
     let (mut exprs, changed) = united(exprs, common, schema)?;
     let expr = Box::new(exprs.remove(0));
-    let list = Expr::InList(InList { expr, list: exprs, negated });
-    Ok(if changed { Transformed::yes(list) } else { Transformed::no(list) })
+    let (list, is_other) = equality::in_list(InList { expr, list: exprs, negated }, schema);
+    Ok(Transformed::new_transformed(list, changed || is_other))
 }
 
 fn in_subquery(subquery: InSubquery, schema: &DFSchema) -> Result<Transformed<Expr>> {
@@ -179,6 +185,6 @@ fn case(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let (mut results, results_changed) = united(results, of_list, schema)?;
     let else_expr = if has_else { results.pop().map(Box::new) } else { None };
     let when_then_expr = whens.into_iter().zip(results).map(|(when, then)| (Box::new(when), Box::new(then))).collect();
-    let case = Expr::Case(Case { expr, when_then_expr, else_expr });
-    Ok(if changed || results_changed { Transformed::yes(case) } else { Transformed::no(case) })
+    let (case, is_other) = equality::searched(Case { expr, when_then_expr, else_expr }, schema);
+    Ok(Transformed::new_transformed(Expr::Case(case), changed || results_changed || is_other))
 }

@@ -32,7 +32,7 @@ pub(crate) fn name_repeated(statement: &mut Statement) {
         type Break = Infallible;
 
         fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
-            rename(select, |item| item.is_same || item.is_later_query || item.has_quantifier);
+            rename(select, |item| item.needs_alias);
             ControlFlow::Continue(())
         }
     }
@@ -71,12 +71,8 @@ struct Candidate<'a> {
     name: &'a Name,
     /// Whether an earlier item has its name.
     is_repeated: bool,
-    /// Whether an earlier item is the same, and neither has an alias.
-    is_same: bool,
-    /// Whether it and an earlier one have queries in them, and it has no alias.
-    is_later_query: bool,
-    /// Whether it compares with ANY or ALL of a query, and has no alias.
-    has_quantifier: bool,
+    /// Whether it has no alias, and is the same as an earlier one, or contains a query so that the planner needs one.
+    needs_alias: bool,
 }
 
 /// Gives items of a list names of their own where `needs` says so.
@@ -95,7 +91,8 @@ fn rename(select: &mut Select, needs: impl Fn(&Candidate<'_>) -> bool) {
         let has_quantifier = is_query && unnamed.is_some_and(has_quantifier);
         let is_same = is_repeated && unnamed.is_some() && earlier.contains(item);
         queries += usize::from(is_query);
-        if needs(&Candidate { name: &name, is_repeated, is_same, is_later_query, has_quantifier }) {
+        let needs_alias = is_same || is_later_query || has_quantifier;
+        if needs(&Candidate { name: &name, is_repeated, needs_alias }) {
             let free = |alias: &Name| !taken.iter().chain(&before).any(|other| other.meets(alias));
             let own = Some(Name { qualifier: None, ident: name.ident.clone(), is_column: false });
             let own = own.filter(|_| (is_later_query || has_quantifier) && !is_repeated);

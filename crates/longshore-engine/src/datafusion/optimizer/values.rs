@@ -1,7 +1,7 @@
 //! The values of VALUES.
 //!
-//! `DataFusion` evaluates the rows of VALUES while it plans them, which it cannot do with a subquery. Here such a value
-//! becomes NULL, and a projection above puts the subquery in its place, by the number of the row. It also types the columns
+//! `DataFusion` evaluates the rows of VALUES while it plans them, which it cannot do with a subquery. Here another value
+//! stands for it, and a projection above puts the subquery in its place, by the number of the row. It also types the columns
 //! before the values are coerced, so that a CASE can become another type of text than its column is; here it is cast.
 
 use std::collections::HashMap;
@@ -70,8 +70,12 @@ fn above(Values { schema, mut values }: Values) -> Result<LogicalPlan> {
     for (number, row) in (0_i64..).zip(&mut values) {
         for ((value, cases), field) in row.iter_mut().zip(&mut cases).zip(schema.fields()) {
             if has_subquery(value) {
-                let null = Expr::Literal(ScalarValue::try_from(field.data_type())?, None);
-                cases.push((Box::new(lit(number)), Box::new(mem::replace(value, null))));
+                let any = if field.is_nullable() {
+                    ScalarValue::try_from(field.data_type())?
+                } else {
+                    ScalarValue::new_default(field.data_type())?
+                };
+                cases.push((Box::new(lit(number)), Box::new(mem::replace(value, Expr::Literal(any, None)))));
             }
         }
         row.push(lit(number));
