@@ -17,6 +17,7 @@ mod option_list;
 pub(crate) mod options;
 pub(crate) mod overriding;
 mod precedence;
+pub(crate) mod recursive;
 pub(crate) mod references;
 pub(crate) mod repeated;
 pub(crate) mod secrets;

@@ -66,8 +66,11 @@ impl Value {
 
     fn order(&self, other: &Self) -> Ordering {
         let rounded = |value: f64| format!("{value:.7e}").parse::<f64>().unwrap_or(value) + 0.0;
-        match (self.double(), other.double()) {
-            (Some(one), Some(other)) => rounded(one).total_cmp(&rounded(other)),
+        match (self, other, self.double(), other.double()) {
+            (Self::Number(exact), Self::Number(others), Some(one), Some(other)) => {
+                one.total_cmp(&other).then_with(|| exact.cmp(others))
+            }
+            (_, _, Some(one), Some(other)) => rounded(one).total_cmp(&rounded(other)),
             _ => self.to_string().cmp(&other.to_string()),
         }
     }

@@ -16,7 +16,7 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison, SetQuantifier};
 use datafusion::logical_expr::{
-    Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Subquery, binary_expr, lit, not,
+    Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Sort, Subquery, binary_expr, lit, not,
 };
 
 /// The expression in which such queries are compared as values.
@@ -92,9 +92,11 @@ impl OneRow {
 fn is_one_row(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
-        LogicalPlan::Projection(_) | LogicalPlan::Filter(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Sort(_) => {
-            plan.inputs().into_iter().all(is_one_row)
-        }
+        LogicalPlan::Projection(_)
+        | LogicalPlan::Filter(_)
+        | LogicalPlan::SubqueryAlias(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Distinct(Distinct::All(_)) => plan.inputs().into_iter().all(is_one_row),
         _ => false,
     }
 }
@@ -104,7 +106,11 @@ fn unfiltered(plan: &LogicalPlan) -> Result<LogicalPlan> {
     if matches!(plan, LogicalPlan::Aggregate(_)) {
         return Ok(plan.clone());
     }
-    if let LogicalPlan::Filter(Filter { input, .. }) = plan {
+    // One row is in order and distinct.
+    if let LogicalPlan::Filter(Filter { input, .. })
+    | LogicalPlan::Sort(Sort { input, .. })
+    | LogicalPlan::Distinct(Distinct::All(input)) = plan
+    {
         return unfiltered(input);
     }
     let inputs = plan.inputs().into_iter().map(unfiltered).collect::<Result<Vec<_>>>()?;

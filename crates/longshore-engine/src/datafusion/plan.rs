@@ -42,7 +42,7 @@ use super::values::ValuesInFrom;
 use super::windows::by_groups;
 use super::{NamedSource, common_types, insert, merged_columns, rules, sequences};
 use crate::catalog::{Catalog, Entry, Rules, Table, View};
-use crate::sql::{self, names, numbers, repeated, unnamed, windows};
+use crate::sql::{self, names, numbers, recursive, repeated, unnamed, windows};
 use crate::transaction::Work;
 use crate::{Error, ErrorKind};
 
@@ -273,6 +273,7 @@ impl Planner {
     ) -> BoxFuture<'a, Result<LogicalPlan, Error>> {
         Box::pin(async move {
             let mut statement = statement;
+            recursive::told_apart(&mut statement)?;
             repeated::name_repeated(&mut statement);
             unnamed::name(&mut statement);
             numbers::mark_statement(&mut statement);

@@ -120,6 +120,7 @@ impl Generator<'_> {
     /// EXISTS, IN, ANY and ALL.
     fn subquery_predicate(&mut self, outer: &Scope) -> Expr {
         let (from, mut scope) = self.from(0);
+        let own = scope.clone();
         self.look_out(&mut scope, outer);
         let correlation = if self.random.chance(60) { self.correlation(&scope, outer) } else { None };
         let more = self.random.chance(50).then(|| self.predicate(Leaves::Rows(&scope), 1));
@@ -130,14 +131,20 @@ impl Generator<'_> {
         let columns: Vec<_> =
             scope.relations.iter().flat_map(|relation| &relation.columns).map(|column| column.1).collect();
         let data_type = self.random.pick(&columns);
-        let value = self.leaf(data_type, Leaves::Rows(&scope));
+        // An aggregate without GROUP BY, of columns of its own: one row, unless HAVING has another mind.
+        let aggregate = if self.random.chance(20) { self.call_of_aggregate(data_type, &own) } else { None };
+        let having = aggregate.as_ref().filter(|_| self.random.chance(30)).map(|_| {
+            let template = self.random.pick(&["(count(*) < 2)", "(count(*) = 0)", "(count(*) > 0)"]);
+            Expr::call(Type::Boolean, template, Vec::new())
+        });
+        let value = aggregate.unwrap_or_else(|| self.leaf(data_type, Leaves::Rows(&scope)));
         let select = Select {
             distinct: self.random.chance(10),
             items: vec![Item { expr: value, alias: None }],
             from: Some(from),
             filter,
             group: Group::No,
-            having: None,
+            having,
             windows: Vec::new(),
         };
         let query = Part::Query(Box::new(Query::of(Body::Select(Box::new(select)))));
