@@ -2,6 +2,7 @@
 //!
 //! Tests can leave out all that a plan can be run without (`Config::optimizer`), and compare what queries answer then.
 
+mod aggregate_statistics;
 mod correlated;
 mod equal_columns;
 mod filter_pushdown;
@@ -19,6 +20,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 
+use aggregate_statistics::AggregateStatistics;
 use correlated::UniqueCorrelatedColumns;
 use filter_pushdown::FilterPushdown;
 use groups::PushDownByColumns;
@@ -67,6 +69,7 @@ pub(super) fn physical_rules(all: bool) -> Vec<Physical> {
         let pushdown = [FilterPushdownPhase::Pre, FilterPushdownPhase::Post].map(FilterPushdown);
         match pushdown.into_iter().find(|pushdown| pushdown.name() == rule.name()) {
             Some(pushdown) => Arc::new(pushdown),
+            None if rule.name() == AggregateStatistics.name() => Arc::new(AggregateStatistics),
             None => rule,
         }
     };
@@ -90,6 +93,7 @@ mod tests {
         let in_turn = [ClaimWhatIsTrue.name(), REMOVES_SORTS];
         assert!(names.windows(in_turn.len()).any(|names| names == in_turn), "{names:?}");
         let shown = format!("{:?}", physical_rules(true));
+        assert_eq!(shown.matches("AggregateStatistics").count(), 1, "{shown}");
         assert!(format!("{:?}", logical_rules(true)).contains("PushDownByColumns"));
         assert!(shown.contains("FilterPushdown(Pre)") && shown.contains("FilterPushdown(Post)"), "{shown}");
     }
