@@ -4,6 +4,7 @@
 
 mod aggregate_statistics;
 mod correlated;
+mod dependencies;
 mod equal_columns;
 mod filter_pushdown;
 mod groups;
@@ -22,10 +23,11 @@ use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 
 use aggregate_statistics::AggregateStatistics;
 use correlated::UniqueCorrelatedColumns;
+use dependencies::{ASK_FOR_KEYS, NoKeysOfJoins};
 use filter_pushdown::FilterPushdown;
 use groups::PushDownByColumns;
 use restated::ClaimWhatIsTrue;
-use unions::FirstInputNamesUnion;
+use unions::PropagateEmptyRelation;
 use values::ValuesOfTheirColumns;
 
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
@@ -52,14 +54,16 @@ const REMOVES_SORTS: &str = "EnsureRequirements";
 pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
     let is_wanted = |rule: &Logical| all || LOGICAL_NEEDED.contains(&rule.name());
     let ours = |rule: Logical| -> Logical {
-        let pushdown = PushDownByColumns::default();
-        if pushdown.name() == rule.name() { Arc::new(pushdown) } else { rule }
+        let ours: [Logical; 2] = [Arc::new(PushDownByColumns::default()), Arc::new(PropagateEmptyRelation::default())];
+        ours.into_iter().find(|ours| ours.name() == rule.name()).unwrap_or(rule)
     };
-    let theirs = Optimizer::new().rules.into_iter().filter(is_wanted).map(ours);
+    let with_ours_before = |rule: Logical| -> Vec<Logical> {
+        if ASK_FOR_KEYS.contains(&rule.name()) { vec![Arc::new(NoKeysOfJoins), rule] } else { vec![rule] }
+    };
+    let theirs = Optimizer::new().rules.into_iter().filter(is_wanted).map(ours).flat_map(with_ours_before);
     // Before subqueries become joins.
     let first: [Logical; 2] = [Arc::new(ValuesOfTheirColumns), Arc::new(UniqueCorrelatedColumns)];
-    let last: [Logical; 1] = [Arc::new(FirstInputNamesUnion)];
-    first.into_iter().chain(theirs).chain(last).collect()
+    first.into_iter().chain(theirs).collect()
 }
 
 /// Rules for physical plans; only those that are needed unless `all`.
@@ -86,7 +90,7 @@ mod tests {
     #[test]
     fn rules_that_are_named_are_there() {
         let logical = logical_rules(false);
-        assert_eq!(logical.len(), 3 + LOGICAL_NEEDED.len(), "{logical:?}");
+        assert_eq!(logical.len(), 2 + LOGICAL_NEEDED.len(), "{logical:?}");
         let physical = physical_rules(false);
         assert!(PHYSICAL_NEEDED.iter().all(|name| physical.iter().any(|rule| rule.name() == *name)), "{physical:?}");
         let names: Vec<&str> = physical.iter().map(|rule| rule.name()).collect();
@@ -94,7 +98,15 @@ mod tests {
         assert!(names.windows(in_turn.len()).any(|names| names == in_turn), "{names:?}");
         let shown = format!("{:?}", physical_rules(true));
         assert_eq!(shown.matches("AggregateStatistics").count(), 1, "{shown}");
-        assert!(format!("{:?}", logical_rules(true)).contains("PushDownByColumns"));
+        let logical: Vec<String> = logical_rules(true).iter().map(|rule| rule.name().to_owned()).collect();
+        for name in ASK_FOR_KEYS {
+            assert!(logical.windows(2).any(|names| names == [NoKeysOfJoins.name(), name]), "{logical:?}");
+        }
+        let logical = format!("{:?}", logical_rules(true));
+        assert!(
+            logical.contains("PushDownByColumns") && logical.contains("PropagateEmptyRelation(Propagate"),
+            "{logical}"
+        );
         assert!(shown.contains("FilterPushdown(Pre)") && shown.contains("FilterPushdown(Post)"), "{shown}");
     }
 }

@@ -1,8 +1,9 @@
-//! Gives the first input of a union the names of the union's columns.
+//! Leaves out what has no rows, and keeps the columns of unions in their places.
 //!
-//! A union is called as its first input. In 55.2 the optimizer leaves out inputs without rows, and the union keeps its
-//! names; a group above it then finds other names in the plan that runs than in the one that was optimized, and refuses
-//! the query.
+//! In 55.2, where one input of a union is left, its columns are taken by the names of the union's, and not by their places:
+//! `SELECT a, b FROM t WHERE false UNION ALL SELECT DISTINCT b, a FROM t` gave `a` first. Where several are left, the union keeps the
+//! names of the input that is gone, and a group above it finds other names in the plan that runs. So the inputs of such a
+//! union have its names before one is left out.
 
 use std::sync::Arc;
 
@@ -10,38 +11,54 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Union};
 use datafusion::optimizer::optimizer::ApplyOrder;
+use datafusion::optimizer::propagate_empty_relation;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-/// The rule; it must come behind the one that leaves out inputs without rows.
-#[derive(Debug)]
-pub(super) struct FirstInputNamesUnion;
+/// The rule, in the place of `DataFusion`'s.
+#[derive(Debug, Default)]
+pub(super) struct PropagateEmptyRelation(propagate_empty_relation::PropagateEmptyRelation);
 
-impl OptimizerRule for FirstInputNamesUnion {
-    fn name(&self) -> &'static str {
-        "first_input_names_union"
+impl OptimizerRule for PropagateEmptyRelation {
+    fn name(&self) -> &str {
+        self.0.name()
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {
-        Some(ApplyOrder::BottomUp)
+        self.0.apply_order()
     }
 
-    fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Union(union) = plan else { return Ok(Transformed::no(plan)) };
-        let is_called_so = union.inputs.first().is_none_or(|first| {
-            let mut names = first.schema().fields().iter().zip(union.schema.fields());
-            names.all(|(own, wanted)| own.name() == wanted.name())
-        });
-        if is_called_so {
-            return Ok(Transformed::no(LogicalPlan::Union(union)));
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let plan = match plan {
+            LogicalPlan::Union(union) if union.inputs.iter().any(|input| is_empty(input)) => named(union)?,
+            other => other,
+        };
+        self.0.rewrite(plan, config)
+    }
+}
+
+fn is_empty(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::EmptyRelation(empty) if !empty.produce_one_row)
+}
+
+/// The union of inputs that call their columns as the union does.
+fn named(Union { inputs, schema }: Union) -> Result<LogicalPlan> {
+    let inputs = inputs.into_iter().map(|input| {
+        let is_called_so = || {
+            input
+                .schema()
+                .iter()
+                .zip(schema.iter())
+                .all(|(own, (relation, wanted))| own.0 == relation && own.1.name() == wanted.name())
+        };
+        if is_empty(&input) || is_called_so() {
+            return Ok(input);
         }
-        let Union { mut inputs, schema } = union;
-        let first = Arc::clone(&inputs[0]);
-        let columns = first
+        let columns = input
             .schema()
             .iter()
             .zip(schema.iter())
             .map(|(own, (relation, wanted))| Expr::from(own).alias_qualified(relation.cloned(), wanted.name()));
-        inputs[0] = Arc::new(LogicalPlan::Projection(Projection::try_new(columns.collect(), first)?));
-        Ok(Transformed::yes(LogicalPlan::Union(Union { inputs, schema })))
-    }
+        Ok(Arc::new(LogicalPlan::Projection(Projection::try_new(columns.collect(), input)?)))
+    });
+    Ok(LogicalPlan::Union(Union { inputs: inputs.collect::<Result<_>>()?, schema }))
 }
