@@ -5,13 +5,13 @@
 mod aggregate_statistics;
 mod correlated;
 mod dependencies;
-mod equal_columns;
+mod empty_relations;
 mod filter_pushdown;
 mod groups;
 mod growing_windows;
 mod null_padded;
 mod restated;
-mod unions;
+mod unions_in_order;
 mod values;
 
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 use aggregate_statistics::AggregateStatistics;
 use correlated::UniqueCorrelatedColumns;
 use dependencies::{ASK_FOR_KEYS, NoKeysOfJoins};
+use empty_relations::PropagateEmptyRelation;
 use filter_pushdown::FilterPushdown;
 use groups::PushDownByColumns;
 use restated::ClaimWhatIsTrue;
-use unions::PropagateEmptyRelation;
 use values::ValuesOfTheirColumns;
 
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;

@@ -1,7 +1,7 @@
 //! What operators claim of the order of their rows, where it is not true: `DataFusion` leaves out sorts for it.
 //!
 //! The rule puts an operator in between that hands on the rows, and says of them only what is true. Which operators claim
-//! what they should not, [`null_padded`], [`growing_windows`] and [`equal_columns`] say.
+//! what they should not, [`null_padded`], [`growing_windows`] and [`unions_in_order`] say.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use datafusion::physical_plan::execution_plan::{
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 
-use super::{equal_columns, growing_windows, null_padded};
+use super::{growing_windows, null_padded, unions_in_order};
 
 pub(super) type Plan = Arc<dyn ExecutionPlan>;
 
@@ -29,7 +29,7 @@ pub(super) struct ClaimWhatIsTrue;
 impl PhysicalOptimizerRule for ClaimWhatIsTrue {
     fn optimize(&self, plan: Plan, _config: &ConfigOptions) -> Result<Plan> {
         let told = |node: Plan| {
-            let told = null_padded::told(node)?.transform_data(equal_columns::told)?;
+            let told = null_padded::told(node)?.transform_data(unions_in_order::told)?;
             told.transform_data(growing_windows::told)
         };
         plan.transform_up(told).map(|transformed| transformed.data)
