@@ -34,13 +34,14 @@ type Logical = Arc<dyn OptimizerRule + Send + Sync>;
 type Physical = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// Logical rules without which there is no physical plan of some queries.
-const LOGICAL_NEEDED: [&str; 6] = [
+const LOGICAL_NEEDED: [&str; 7] = [
     "rewrite_set_comparison",
     "simplify_expressions",
     "replace_distinct_aggregate",
     "decorrelate_predicate_subquery",
     "scalar_subquery_to_join",
     "decorrelate_lateral_join",
+    "propagate_empty_relation",
 ];
 
 /// Physical rules without which some plans cannot be run, or give rows in another order than is asked for.
