@@ -5,6 +5,7 @@
 //! so have sequences ([`sequence`]), whose options come in any order.
 //! Not here: what a statement means (`statement`).
 
+pub(crate) mod cast_names;
 pub(crate) mod copy;
 mod create_as;
 mod depth;

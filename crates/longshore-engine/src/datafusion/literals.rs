@@ -4,22 +4,23 @@
 //! decimal of as many digits behind the point as it has once the exponent is worked in: `1e3` is 1000 and `1.50` keeps
 //! its zero. Decimals have 38 digits here, and up to 76 while a statement computes; a literal that needs more (`1e300`)
 //! is a DOUBLE PRECISION, which PostgreSQL makes of it only where one is wanted.
-//! Not here: which numbers are literals (`sql::numbers`).
+//! Not here: which numbers are literals (`sql::numbers`), and which casts get a name, which is done here, too
+//! (`sql::cast_names`).
 
 use datafusion::arrow::datatypes::i256;
-use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 
 use super::errors::external;
-use crate::sql::numbers;
+use crate::sql::{cast_names, numbers};
 use crate::{Error, ErrorKind};
 
 /// Digits of a decimal that is stored, and of one that is computed with.
 const DIGITS_MAX: usize = 38;
 const WIDE_DIGITS_MAX: usize = 76;
 
-/// Makes literals of marked numbers.
+/// Makes literals of marked numbers, and gives marked casts their names.
 #[derive(Debug)]
 pub(super) struct Literals;
 
@@ -30,6 +31,10 @@ impl ExprPlanner for Literals {
                 let value = literal(text).map_err(external)?;
                 Ok(PlannerResult::Planned(Expr::Literal(value, None)))
             }
+            _ if cast_names::is_mark(&expr.op) => match expr.right {
+                Expr::Literal(ScalarValue::Utf8(Some(name)), _) => Ok(PlannerResult::Planned(expr.left.alias(name))),
+                _ => internal_err!("a cast without a name"),
+            },
             _ => Ok(PlannerResult::Original(expr)),
         }
     }

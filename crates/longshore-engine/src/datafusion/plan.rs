@@ -42,7 +42,7 @@ use super::values::ValuesInFrom;
 use super::windows::by_groups;
 use super::{NamedSource, common_types, insert, merged_columns, rules, sequences};
 use crate::catalog::{Catalog, Entry, Rules, Table, View};
-use crate::sql::{self, names, numbers, recursive, repeated, unnamed, windows};
+use crate::sql::{self, cast_names, names, numbers, recursive, repeated, unnamed, windows};
 use crate::transaction::Work;
 use crate::{Error, ErrorKind};
 
@@ -276,6 +276,7 @@ impl Planner {
             recursive::told_apart(&mut statement)?;
             repeated::name_repeated(&mut statement);
             unnamed::name(&mut statement);
+            cast_names::mark_statement(&mut statement);
             numbers::mark_statement(&mut statement);
             windows::written_out(&mut statement)?;
             let statement = Parsed::Statement(Box::new(statement));
