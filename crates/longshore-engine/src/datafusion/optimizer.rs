@@ -11,6 +11,7 @@ mod groups;
 mod growing_windows;
 mod null_padded;
 mod restated;
+mod skipped_rows;
 mod unions_in_order;
 mod values;
 

@@ -1,7 +1,8 @@
 //! What operators claim of the order of their rows, where it is not true: `DataFusion` leaves out sorts for it.
 //!
 //! The rule puts an operator in between that hands on the rows, and says of them only what is true. Which operators claim
-//! what they should not, [`null_padded`], [`growing_windows`] and [`unions_in_order`] say.
+//! what they should not, [`null_padded`], [`growing_windows`] and [`unions_in_order`] say; [`skipped_rows`], where an order must
+//! not be asked of what is below.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use datafusion::physical_plan::execution_plan::{
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 
-use super::{growing_windows, null_padded, unions_in_order};
+use super::{growing_windows, null_padded, skipped_rows, unions_in_order};
 
 pub(super) type Plan = Arc<dyn ExecutionPlan>;
 
@@ -30,7 +31,7 @@ impl PhysicalOptimizerRule for ClaimWhatIsTrue {
     fn optimize(&self, plan: Plan, _config: &ConfigOptions) -> Result<Plan> {
         let told = |node: Plan| {
             let told = null_padded::told(node)?.transform_data(unions_in_order::told)?;
-            told.transform_data(growing_windows::told)
+            told.transform_data(growing_windows::told)?.transform_data(skipped_rows::told)
         };
         plan.transform_up(told).map(|transformed| transformed.data)
     }

@@ -1,0 +1,27 @@
+//! Keeps an order that is asked for above OFFSET from counting the rows that are skipped.
+//!
+//! In 55.2 a sort that moves below a limit takes the number of rows that come out of it along, and not of those that go in:
+//! `SELECT * FROM (SELECT u FROM t ORDER BY u LIMIT 1 OFFSET 1) AS s ORDER BY u` looked for one row, skipped it, and had none. So an
+//! operator above a limit that skips rows lets no order through. It claims what the limit does, which is enough where the
+//! order is there.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::Transformed;
+use datafusion::physical_plan::ExecutionPlanProperties;
+use datafusion::physical_plan::limit::GlobalLimitExec;
+
+use super::restated::{Plan, RestatedExec, Truth};
+
+/// Of such a limit, what is known of it.
+const SKIPPING: Truth =
+    Truth { name: "SkippedRowsExec", of: |limit| Ok(limit.equivalence_properties().clone()), passes_order_down: false };
+
+/// The operator, below one that lets no order through where it skips rows.
+pub(super) fn told(node: Plan) -> Result<Transformed<Plan>> {
+    if !node.downcast_ref::<GlobalLimitExec>().is_some_and(|limit| limit.skip() > 0) {
+        return Ok(Transformed::no(node));
+    }
+    Ok(Transformed::yes(Arc::new(RestatedExec::new(node, SKIPPING)?) as Plan))
+}
