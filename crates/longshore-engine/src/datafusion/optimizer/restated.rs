@@ -16,6 +16,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{
     CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions, replace_children_if_necessary,
 };
+use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 
@@ -29,9 +30,11 @@ pub(super) struct ClaimWhatIsTrue;
 
 impl PhysicalOptimizerRule for ClaimWhatIsTrue {
     fn optimize(&self, plan: Plan, _config: &ConfigOptions) -> Result<Plan> {
+        let asks_for_order = plan.exists(|node| Ok(asks_for_order(node)))?;
         let told = |node: Plan| {
             let told = null_padded::told(node)?.transform_data(unions_in_order::told)?;
-            told.transform_data(growing_windows::told)?.transform_data(skipped_rows::told)
+            let told = told.transform_data(growing_windows::told)?;
+            if asks_for_order { told.transform_data(skipped_rows::told) } else { Ok(told) }
         };
         plan.transform_up(told).map(|transformed| transformed.data)
     }
@@ -43,6 +46,11 @@ impl PhysicalOptimizerRule for ClaimWhatIsTrue {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// Whether the operator sorts, or needs rows in an order.
+fn asks_for_order(node: &Plan) -> bool {
+    node.is::<SortExec>() || node.required_input_ordering().iter().any(Option::is_some)
 }
 
 /// The operator `node`, above what says the truth of those of its inputs for which there is one.

@@ -2,8 +2,8 @@
 //!
 //! In 55.2 a sort that moves below a limit takes the number of rows that come out of it along, and not of those that go in:
 //! `SELECT * FROM (SELECT u FROM t ORDER BY u LIMIT 1 OFFSET 1) AS s ORDER BY u` looked for one row, skipped it, and had none. So an
-//! operator above a limit that skips rows lets no order through. It claims what the limit does, which is enough where the
-//! order is there.
+//! operator above a limit that skips rows lets no order through, in plans that ask for one anywhere. It claims what the
+//! limit does, which is enough where the order is there.
 
 use std::sync::Arc;
 
