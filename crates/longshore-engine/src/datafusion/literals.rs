@@ -31,10 +31,12 @@ impl ExprPlanner for Literals {
                 let value = literal(text).map_err(external)?;
                 Ok(PlannerResult::Planned(Expr::Literal(value, None)))
             }
-            _ if cast_names::is_mark(&expr.op) => match expr.right {
-                Expr::Literal(ScalarValue::Utf8(Some(name)), _) => Ok(PlannerResult::Planned(expr.left.alias(name))),
-                _ => internal_err!("a cast without a name"),
-            },
+            _ if cast_names::is_mark(&expr.op) => {
+                let Expr::Literal(ScalarValue::Utf8(Some(name)), _) = expr.right else {
+                    return internal_err!("a cast without a name");
+                };
+                Ok(PlannerResult::Planned(expr.left.alias(name)))
+            }
             _ => Ok(PlannerResult::Original(expr)),
         }
     }

@@ -91,7 +91,9 @@ fn mark_select(select: &mut Select, keys: Vec<&mut Expr>) {
         texts.insert(bare, whole.clone()).is_some_and(|other| other != whole)
     });
     if meet {
-        all.into_iter().for_each(|(expr, _)| mark(expr));
+        for (expr, _) in all {
+            mark(expr);
+        }
         if has_places {
             write_out_places(select);
         }

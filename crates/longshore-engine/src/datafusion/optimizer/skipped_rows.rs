@@ -20,7 +20,8 @@ const SKIPPING: Truth =
 
 /// The operator, below one that lets no order through where it skips rows.
 pub(super) fn told(node: Plan) -> Result<Transformed<Plan>> {
-    if !node.downcast_ref::<GlobalLimitExec>().is_some_and(|limit| limit.skip() > 0) {
+    let skips = node.downcast_ref::<GlobalLimitExec>().is_some_and(|limit| limit.skip() > 0);
+    if !skips {
         return Ok(Transformed::no(node));
     }
     Ok(Transformed::yes(Arc::new(RestatedExec::new(node, SKIPPING)?) as Plan))
