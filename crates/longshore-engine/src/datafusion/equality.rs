@@ -23,18 +23,12 @@ pub(super) fn nullif(value: &Expr, other: &Expr, schema: &DFSchema) -> Result<Op
 
 /// `CASE value WHEN ...` as `CASE WHEN value = ...`, where floats are compared.
 pub(super) fn searched(case: Case, schema: &DFSchema) -> (Case, bool) {
-    let has_operand = |value: &Expr| {
-        let mut compared = std::iter::once(value).chain(case.when_then_expr.iter().map(|(when, _)| when.as_ref()));
-        compared.any(|expr| is_float(expr, schema)) && !value.is_volatile()
-    };
-    if !case.expr.as_deref().is_some_and(has_operand) {
-        return (case, false);
+    let Case { expr: Some(value), when_then_expr, else_expr } = case else { return (case, false) };
+    let mut compared = std::iter::once(&value).chain(when_then_expr.iter().map(|(when, _)| when));
+    if value.is_volatile() || !compared.any(|expr| is_float(expr, schema)) {
+        return (Case { expr: Some(value), when_then_expr, else_expr }, false);
     }
-    let Case { expr, when_then_expr, else_expr } = case;
-    let branches = when_then_expr.into_iter().map(|(when, then)| {
-        let when = expr.iter().fold(*when, |when, value| value.as_ref().clone().eq(when));
-        (Box::new(when), then)
-    });
+    let branches = when_then_expr.into_iter().map(|(when, then)| (Box::new(value.as_ref().clone().eq(*when)), then));
     (Case { expr: None, when_then_expr: branches.collect(), else_expr }, true)
 }
 

@@ -4,13 +4,13 @@
 
 mod aggregate_statistics;
 mod correlated;
-mod dependencies;
 mod empty_relations;
 mod filter_pushdown;
+mod functional_dependencies;
 mod groups;
 mod growing_windows;
 mod null_padded;
-mod restated;
+mod order_properties;
 mod skipped_rows;
 mod unions_in_order;
 mod values;
@@ -24,11 +24,11 @@ use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 
 use aggregate_statistics::AggregateStatistics;
 use correlated::UniqueCorrelatedColumns;
-use dependencies::{ASK_FOR_KEYS, NoKeysOfJoins};
 use empty_relations::PropagateEmptyRelation;
 use filter_pushdown::FilterPushdown;
+use functional_dependencies::{NoDependenciesOfJoins, USE_DEPENDENCIES};
 use groups::PushDownByColumns;
-use restated::ClaimWhatIsTrue;
+use order_properties::CorrectOrderProperties;
 use values::ValuesOfTheirColumns;
 
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
@@ -60,7 +60,7 @@ pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
         ours.into_iter().find(|ours| ours.name() == rule.name()).unwrap_or(rule)
     };
     let with_ours_before = |rule: Logical| -> Vec<Logical> {
-        if ASK_FOR_KEYS.contains(&rule.name()) { vec![Arc::new(NoKeysOfJoins), rule] } else { vec![rule] }
+        if USE_DEPENDENCIES.contains(&rule.name()) { vec![Arc::new(NoDependenciesOfJoins), rule] } else { vec![rule] }
     };
     let theirs = Optimizer::new().rules.into_iter().filter(is_wanted).map(ours).flat_map(with_ours_before);
     // Before subqueries become joins.
@@ -80,7 +80,7 @@ pub(super) fn physical_rules(all: bool) -> Vec<Physical> {
         }
     };
     let with_ours_before = |rule: Physical| -> Vec<Physical> {
-        if rule.name() == REMOVES_SORTS { vec![Arc::new(ClaimWhatIsTrue), rule] } else { vec![rule] }
+        if rule.name() == REMOVES_SORTS { vec![Arc::new(CorrectOrderProperties), rule] } else { vec![rule] }
     };
     PhysicalOptimizer::new().rules.into_iter().filter(is_wanted).map(ours).flat_map(with_ours_before).collect()
 }
@@ -96,13 +96,13 @@ mod tests {
         let physical = physical_rules(false);
         assert!(PHYSICAL_NEEDED.iter().all(|name| physical.iter().any(|rule| rule.name() == *name)), "{physical:?}");
         let names: Vec<&str> = physical.iter().map(|rule| rule.name()).collect();
-        let in_turn = [ClaimWhatIsTrue.name(), REMOVES_SORTS];
+        let in_turn = [CorrectOrderProperties.name(), REMOVES_SORTS];
         assert!(names.windows(in_turn.len()).any(|names| names == in_turn), "{names:?}");
         let shown = format!("{:?}", physical_rules(true));
         assert_eq!(shown.matches("AggregateStatistics").count(), 1, "{shown}");
         let logical: Vec<String> = logical_rules(true).iter().map(|rule| rule.name().to_owned()).collect();
-        for name in ASK_FOR_KEYS {
-            assert!(logical.windows(2).any(|names| names == [NoKeysOfJoins.name(), name]), "{logical:?}");
+        for name in USE_DEPENDENCIES {
+            assert!(logical.windows(2).any(|names| names == [NoDependenciesOfJoins.name(), name]), "{logical:?}");
         }
         let logical = format!("{:?}", logical_rules(true));
         assert!(

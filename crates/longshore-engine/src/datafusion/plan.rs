@@ -42,6 +42,7 @@ use super::values::ValuesInFrom;
 use super::windows::by_groups;
 use super::{NamedSource, common_types, insert, merged_columns, rules, sequences};
 use crate::catalog::{Catalog, Entry, Rules, Table, View};
+use crate::sql::expressions::each_query;
 use crate::sql::{self, cast_names, names, numbers, recursive, repeated, unnamed, windows};
 use crate::transaction::Work;
 use crate::{Error, ErrorKind};
@@ -273,10 +274,13 @@ impl Planner {
     ) -> BoxFuture<'a, Result<LogicalPlan, Error>> {
         Box::pin(async move {
             let mut statement = statement;
-            recursive::told_apart(&mut statement)?;
             repeated::name_repeated(&mut statement);
-            unnamed::name(&mut statement);
-            cast_names::mark_statement(&mut statement);
+            each_query(&mut statement, |query| {
+                recursive::keep_clauses(query)?;
+                unnamed::name(query);
+                cast_names::mark(query);
+                Ok::<_, Error>(())
+            })?;
             numbers::mark_statement(&mut statement);
             windows::written_out(&mut statement)?;
             let statement = Parsed::Statement(Box::new(statement));

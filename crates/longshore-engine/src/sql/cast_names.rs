@@ -5,32 +5,19 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::ops::ControlFlow;
 
-use sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, Value, VisitMut,
-    VisitorMut,
-};
+use sqlparser::ast::{BinaryOperator, Expr, GroupByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Value};
 
 use crate::sql::expressions::each_own;
 use crate::sql::unnamed::place;
 
-/// Marks such casts of all queries in `statement`.
-pub(crate) fn mark_statement(statement: &mut Statement) {
-    struct Queries;
-    impl VisitorMut for Queries {
-        type Break = Infallible;
-
-        fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
-            let keys = match query.order_by.as_mut().map(|order_by| &mut order_by.kind) {
-                Some(OrderByKind::Expressions(keys)) => keys.iter_mut().map(|key| &mut key.expr).collect(),
-                _ => Vec::new(),
-            };
-            mark_body(&mut query.body, keys);
-            ControlFlow::Continue(())
-        }
-    }
-    let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Queries);
+/// Marks such casts of `query`, but not of queries within its expressions.
+pub(crate) fn mark(query: &mut Query) {
+    let keys = match query.order_by.as_mut().map(|order_by| &mut order_by.kind) {
+        Some(OrderByKind::Expressions(keys)) => keys.iter_mut().map(|key| &mut key.expr).collect(),
+        _ => Vec::new(),
+    };
+    mark_body(&mut query.body, keys);
 }
 
 /// Whether it marks a cast, to the left, whose name is to the right; no text is read as it.
@@ -92,7 +79,7 @@ fn mark_select(select: &mut Select, keys: Vec<&mut Expr>) {
     });
     if meet {
         for (expr, _) in all {
-            mark(expr);
+            mark_casts(expr);
         }
         if has_places {
             write_out_places(select);
@@ -115,7 +102,7 @@ fn write_out_places(select: &mut Select) {
 }
 
 /// Marks the casts within `expr`.
-fn mark(expr: &mut Expr) {
+fn mark_casts(expr: &mut Expr) {
     each(expr, |part| {
         if cast_value(part).is_some() {
             let name = Expr::Value(Value::SingleQuotedString(part.to_string()).into());

@@ -1,4 +1,5 @@
-//! The expressions of a query itself, as opposed to those of queries within it, which have names of their own.
+//! The expressions of a query itself, as opposed to those of queries within it, which have names of their own; and all
+//! queries of a statement.
 
 use std::ops::ControlFlow;
 
@@ -12,6 +13,27 @@ pub(crate) fn each_own<E>(node: &mut impl VisitMut, act: impl FnMut(&mut Expr) -
     match node.visit(&mut Own { act, depth: 0 }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// Gives each query of `node`, those within others too, to `act`, before its parts.
+///
+/// # Errors
+/// The first of `act`, which ends it.
+pub(crate) fn each_query<E>(node: &mut impl VisitMut, act: impl FnMut(&mut Query) -> Result<(), E>) -> Result<(), E> {
+    match node.visit(&mut Queries(act)) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Queries<F>(F);
+
+impl<E, F: FnMut(&mut Query) -> Result<(), E>> VisitorMut for Queries<F> {
+    type Break = E;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<E> {
+        flow((self.0)(query))
     }
 }
 

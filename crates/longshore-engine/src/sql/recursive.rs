@@ -3,35 +3,22 @@
 //! The planner takes each UNION there for a recursion, and drops what stands around it: ORDER BY, LIMIT, a WITH of its own.
 //! So one that does not read itself is put in parentheses, and one that does may have none of these, as in PostgreSQL.
 
-use std::ops::ControlFlow;
-
-use sqlparser::ast::{Cte, Query, SetExpr, Statement, VisitMut, VisitorMut};
+use sqlparser::ast::{Cte, Query, SetExpr};
 
 use crate::Error;
-use crate::sql::expressions::flow;
 use crate::sql::names;
 use crate::sql::references::relations_read;
 
-/// Tells the definitions that read themselves from the others in `statement`.
-pub(crate) fn told_apart(statement: &mut Statement) -> Result<(), Error> {
-    match VisitMut::visit(statement, &mut Queries) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
-    }
+/// Puts the definitions of `query` that do not read themselves in parentheses where they must be.
+///
+/// # Errors
+/// A definition that reads itself has a clause that the planner would drop.
+pub(crate) fn keep_clauses(query: &mut Query) -> Result<(), Error> {
+    let Some(with) = query.with.as_mut().filter(|with| with.recursive) else { return Ok(()) };
+    with.cte_tables.iter_mut().try_for_each(keep_clauses_of)
 }
 
-struct Queries;
-
-impl VisitorMut for Queries {
-    type Break = Error;
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        let Some(with) = query.with.as_mut().filter(|with| with.recursive) else { return ControlFlow::Continue(()) };
-        flow(with.cte_tables.iter_mut().try_for_each(tell_apart))
-    }
-}
-
-fn tell_apart(table: &mut Cte) -> Result<(), Error> {
+fn keep_clauses_of(table: &mut Cte) -> Result<(), Error> {
     let Query { with, body, order_by, limit_clause, fetch, .. } = table.query.as_ref();
     let clauses = [
         ("WITH", with.is_some()),

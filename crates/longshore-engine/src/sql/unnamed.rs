@@ -8,24 +8,12 @@
 //! Behind UNION, INTERSECT and EXCEPT it calls what is computed as the column of the first query that it meets, where a
 //! column may be called so: `SELECT id, e FROM t UNION SELECT e + 1, id FROM t` was refused, for two columns `id`.
 
-use std::convert::Infallible;
-use std::ops::ControlFlow;
+use sqlparser::ast::{Expr, Ident, OrderByKind, Query, SelectItem, SetExpr, Value};
 
-use sqlparser::ast::{Expr, Ident, OrderByKind, Query, SelectItem, SetExpr, Statement, Value, VisitMut, VisitorMut};
-
-/// Gives names to such columns of the queries in `statement`.
-pub(crate) fn name(statement: &mut Statement) {
-    struct Queries;
-    impl VisitorMut for Queries {
-        type Break = Infallible;
-
-        fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
-            name_ordered(query);
-            name_behind(&mut query.body, false);
-            ControlFlow::Continue(())
-        }
-    }
-    let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Queries);
+/// Gives names to such columns of `query`, but not of queries within its expressions.
+pub(crate) fn name(query: &mut Query) {
+    name_ordered(query);
+    name_behind(&mut query.body, false);
 }
 
 /// Names what `query` orders by its place.
@@ -74,7 +62,10 @@ pub(super) fn place(key: &Expr) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
+    use crate::sql::expressions::each_query;
     use crate::sql::{Parsed, parse};
 
     #[test]
@@ -98,7 +89,10 @@ mod tests {
             ),
         ] {
             let Ok(Parsed::Sql(mut statement)) = parse(sql) else { panic!("{sql}") };
-            name(&mut statement);
+            let Ok(()) = each_query::<Infallible>(&mut statement, |query| {
+                name(query);
+                Ok(())
+            });
             assert_eq!(statement.to_string(), expected, "{sql}");
         }
     }

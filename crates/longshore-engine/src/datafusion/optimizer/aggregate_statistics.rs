@@ -18,7 +18,7 @@ use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 
-use super::restated::Plan;
+use super::order_properties::Plan;
 
 /// The rule.
 #[derive(Debug, Default)]

@@ -13,17 +13,18 @@ use datafusion::physical_expr::window::{PlainAggregateWindowExpr, SlidingAggrega
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-use super::restated::{Plan, RestatedExec, Truth};
+use super::order_properties::{Correction, Plan, correct_output};
 
 /// Of such a window, what is known of its input.
-const GROWING: Truth = Truth { name: "GrowingWindowExec", of: known_of_input, passes_order_down: false };
+const GROWING: Correction =
+    Correction { name: "GrowingWindowExec", properties: known_of_input, passes_order_down: false };
 
 /// The operator, below one that claims less where it is such a window.
-pub(super) fn told(node: Plan) -> Result<Transformed<Plan>> {
+pub(super) fn corrected(node: Plan) -> Result<Transformed<Plan>> {
     if !window(node.as_ref()).is_some_and(|(expressions, _)| expressions.iter().any(is_aggregate)) {
         return Ok(Transformed::no(node));
     }
-    Ok(Transformed::yes(Arc::new(RestatedExec::new(node, GROWING)?) as Plan))
+    correct_output(&node, GROWING)
 }
 
 /// The expressions of a window, and its input.

@@ -12,24 +12,21 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-use super::restated::{Plan, Truth, above, order_only};
+use super::order_properties::{Correction, Plan, correct_inputs, order_only};
 
 /// Of a side of a join that is filled up, only the order is known.
-const SIDE: Truth = Truth { name: "NullPaddedExec", of: order_only, passes_order_down: true };
+const SIDE: Correction = Correction { name: "NullPaddedExec", properties: order_only, passes_order_down: true };
 /// Of rows for grouping sets, nothing is known.
-const GROUPED: Truth = Truth { name: "NullPaddedExec", of: nothing, passes_order_down: true };
+const GROUPED: Correction = Correction { name: "NullPaddedExec", properties: nothing, passes_order_down: true };
 
-/// The operator, above inputs that say no more than what is true behind it.
-pub(super) fn told(node: Plan) -> Result<Transformed<Plan>> {
-    let truths = filled_up(node.as_ref());
-    if truths.iter().all(Option::is_none) {
-        return Ok(Transformed::no(node));
-    }
-    above(node, truths)
+/// The operator, above inputs that claim no more than what holds behind it.
+pub(super) fn corrected(node: Plan) -> Result<Transformed<Plan>> {
+    let corrections = filled_up(node.as_ref());
+    correct_inputs(node, &corrections)
 }
 
-/// What is true of those inputs that the operator fills up, and that claim more.
-fn filled_up(node: &dyn ExecutionPlan) -> [Option<Truth>; 2] {
+/// The corrections of those inputs that the operator fills up, and that claim more than what holds behind it.
+fn filled_up(node: &dyn ExecutionPlan) -> [Option<Correction>; 2] {
     if let Some(aggregate) = node.downcast_ref::<AggregateExec>() {
         let known = aggregate.input().equivalence_properties();
         let is_nothing = known.eq_group().is_empty() && known.oeq_class().is_empty();
@@ -52,7 +49,7 @@ fn join_type(node: &dyn ExecutionPlan) -> Option<JoinType> {
     node.downcast_ref::<SortMergeJoinExec>().map(SortMergeJoinExec::join_type)
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "as what is known of other operators")]
+#[allow(clippy::unnecessary_wraps, reason = "one of the functions that Correction has")]
 fn nothing(input: &Plan) -> Result<EquivalenceProperties> {
     Ok(EquivalenceProperties::new(input.schema()))
 }

@@ -5,24 +5,25 @@
 //! operator above a limit that skips rows lets no order through, in plans that ask for one anywhere. It claims what the
 //! limit does, which is enough where the order is there.
 
-use std::sync::Arc;
-
 use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::physical_plan::limit::GlobalLimitExec;
 
-use super::restated::{Plan, RestatedExec, Truth};
+use super::order_properties::{Correction, Plan, correct_output};
 
 /// Of such a limit, what is known of it.
-const SKIPPING: Truth =
-    Truth { name: "SkippedRowsExec", of: |limit| Ok(limit.equivalence_properties().clone()), passes_order_down: false };
+const SKIPPING: Correction = Correction {
+    name: "SkippedRowsExec",
+    properties: |limit| Ok(limit.equivalence_properties().clone()),
+    passes_order_down: false,
+};
 
 /// The operator, below one that lets no order through where it skips rows.
-pub(super) fn told(node: Plan) -> Result<Transformed<Plan>> {
+pub(super) fn corrected(node: Plan) -> Result<Transformed<Plan>> {
     let skips = node.downcast_ref::<GlobalLimitExec>().is_some_and(|limit| limit.skip() > 0);
     if !skips {
         return Ok(Transformed::no(node));
     }
-    Ok(Transformed::yes(Arc::new(RestatedExec::new(node, SKIPPING)?) as Plan))
+    correct_output(&node, SKIPPING)
 }

@@ -8,32 +8,30 @@
 //! a DESC, b LIMIT 1`, is no key of the sorts of the partitions. These tell each other the least row that they still look for,
 //! though, without that key, and so leave out rows that come first. So what is constant by partition is no constant above.
 
-use std::sync::Arc;
-
 use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::physical_expr::AcrossPartitions;
 use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::physical_plan::union::UnionExec;
 
-use super::restated::{Plan, RestatedExec, Truth, above, order_only};
+use super::order_properties::{Correction, Plan, correct_inputs, correct_output, order_only};
 
 /// Of such an input, only the order is known, and no other one is asked of what is below.
-const INPUT: Truth = Truth { name: "UnionInputExec", of: order_only, passes_order_down: false };
+const INPUT: Correction = Correction { name: "UnionInputExec", properties: order_only, passes_order_down: false };
 /// The same of such a union.
-const OUTPUT: Truth = Truth { name: "UnionOutputExec", of: order_only, passes_order_down: false };
+const OUTPUT: Correction = Correction { name: "UnionOutputExec", properties: order_only, passes_order_down: false };
 
 /// The union, between operators that claim less.
-pub(super) fn told(node: Plan) -> Result<Transformed<Plan>> {
+pub(super) fn corrected(node: Plan) -> Result<Transformed<Plan>> {
     if !node.is::<UnionExec>() {
         return Ok(Transformed::no(node));
     }
     let has_equal = |input: &&Plan| input.equivalence_properties().eq_group().iter().any(|class| class.len() > 1);
-    let truths: Vec<Option<Truth>> = node.children().iter().map(|input| has_equal(input).then_some(INPUT)).collect();
-    let union = if truths.iter().any(Option::is_some) { above(node, truths)? } else { Transformed::no(node) };
+    let corrections: Vec<_> = node.children().iter().map(|input| has_equal(input).then_some(INPUT)).collect();
+    let union = correct_inputs(node, &corrections)?;
     let constants = union.data.equivalence_properties().constants();
     if constants.iter().any(|constant| constant.across_partitions == AcrossPartitions::Heterogeneous) {
-        return Ok(Transformed::yes(Arc::new(RestatedExec::new(union.data, OUTPUT)?)));
+        return correct_output(&union.data, OUTPUT);
     }
     Ok(union)
 }

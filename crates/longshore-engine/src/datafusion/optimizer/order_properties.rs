@@ -1,8 +1,8 @@
-//! What operators claim of the order of their rows, where it is not true: `DataFusion` leaves out sorts for it.
+//! Corrects what operators claim of the order of their rows where it is not true: `DataFusion` leaves out sorts for it.
 //!
-//! The rule puts an operator in between that hands on the rows, and says of them only what is true. Which operators claim
-//! what they should not, [`null_padded`], [`growing_windows`] and [`unions_in_order`] say; [`skipped_rows`], where an order must
-//! not be asked of what is below.
+//! The rule puts an operator in between that hands on the rows, and has only those order properties that hold. Which
+//! operators claim more, [`null_padded`], [`growing_windows`] and [`unions_in_order`] say; [`skipped_rows`], where an order
+//! must not be asked of what is below.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,21 +26,21 @@ pub(super) type Plan = Arc<dyn ExecutionPlan>;
 
 /// The rule; it must come before sorts that seem not to be needed are left out.
 #[derive(Debug)]
-pub(super) struct ClaimWhatIsTrue;
+pub(super) struct CorrectOrderProperties;
 
-impl PhysicalOptimizerRule for ClaimWhatIsTrue {
+impl PhysicalOptimizerRule for CorrectOrderProperties {
     fn optimize(&self, plan: Plan, _config: &ConfigOptions) -> Result<Plan> {
         let asks_for_order = plan.exists(|node| Ok(asks_for_order(node)))?;
-        let told = |node: Plan| {
-            let told = null_padded::told(node)?.transform_data(unions_in_order::told)?;
-            let told = told.transform_data(growing_windows::told)?;
-            if asks_for_order { told.transform_data(skipped_rows::told) } else { Ok(told) }
+        let corrected = |node: Plan| {
+            let corrected = null_padded::corrected(node)?.transform_data(unions_in_order::corrected)?;
+            let corrected = corrected.transform_data(growing_windows::corrected)?;
+            if asks_for_order { corrected.transform_data(skipped_rows::corrected) } else { Ok(corrected) }
         };
-        plan.transform_up(told).map(|transformed| transformed.data)
+        plan.transform_up(corrected).map(|transformed| transformed.data)
     }
 
     fn name(&self) -> &'static str {
-        "claim_what_is_true"
+        "correct_order_properties"
     }
 
     fn schema_check(&self) -> bool {
@@ -53,60 +53,67 @@ fn asks_for_order(node: &Plan) -> bool {
     node.is::<SortExec>() || node.required_input_ordering().iter().any(Option::is_some)
 }
 
-/// The operator `node`, above what says the truth of those of its inputs for which there is one.
-pub(super) fn above(node: Plan, truths: impl IntoIterator<Item = Option<Truth>>) -> Result<Transformed<Plan>> {
-    let inputs = node.children().into_iter().zip(truths).map(|(input, truth)| -> Result<Plan> {
-        let input = Arc::clone(input);
-        Ok(if let Some(truth) = truth { Arc::new(RestatedExec::new(input, truth)?) } else { input })
+/// The operator `node`, with those of its inputs corrected for which there is a correction.
+pub(super) fn correct_inputs(node: Plan, corrections: &[Option<Correction>]) -> Result<Transformed<Plan>> {
+    if corrections.iter().all(Option::is_none) {
+        return Ok(Transformed::no(node));
+    }
+    let inputs = node.children().into_iter().zip(corrections).map(|(input, correction)| {
+        correction.map_or_else(|| Ok(Arc::clone(input)), |correction| CorrectedExec::above(input, correction))
     });
     let inputs = inputs.collect::<Result<_>>()?;
     Ok(Transformed::yes(replace_children_if_necessary(node, inputs)?))
 }
 
+/// The operator `node`, with its own properties corrected.
+pub(super) fn correct_output(node: &Plan, correction: Correction) -> Result<Transformed<Plan>> {
+    CorrectedExec::above(node, correction).map(Transformed::yes)
+}
+
 /// The order of the rows, and nothing else that is known of them.
-#[allow(clippy::unnecessary_wraps, reason = "as what is known of other operators")]
+#[allow(clippy::unnecessary_wraps, reason = "one of the functions that Correction has")]
 pub(super) fn order_only(input: &Plan) -> Result<EquivalenceProperties> {
     let mut known = EquivalenceProperties::new(input.schema());
     known.add_orderings(input.equivalence_properties().oeq_class().iter().cloned());
     Ok(known)
 }
 
-/// What is true of the rows of an operator that claims more.
+/// How the properties of an operator are corrected that claims more than what holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Truth {
-    /// The name in plans.
+pub(super) struct Correction {
+    /// The name of the corrected operator in plans.
     pub(super) name: &'static str,
-    /// What is known of the rows of this input.
-    pub(super) of: fn(&Plan) -> Result<EquivalenceProperties>,
+    /// The properties that hold for the rows of this input.
+    pub(super) properties: fn(&Plan) -> Result<EquivalenceProperties>,
     /// Whether an order that is asked for above may be asked of the input instead. Not where the input would claim that
     /// its rows come in that order.
     pub(super) passes_order_down: bool,
 }
 
-/// The rows of its input.
+/// The rows of its input, with corrected properties.
 #[derive(Debug)]
-pub(super) struct RestatedExec {
+struct CorrectedExec {
     input: Plan,
-    truth: Truth,
+    correction: Correction,
     properties: Arc<PlanProperties>,
 }
 
-impl RestatedExec {
-    pub(super) fn new(input: Plan, truth: Truth) -> Result<Self> {
-        let properties = PlanProperties::clone(input.properties()).with_eq_properties((truth.of)(&input)?);
-        Ok(Self { input, truth, properties: Arc::new(properties) })
+impl CorrectedExec {
+    fn above(input: &Plan, correction: Correction) -> Result<Plan> {
+        let properties = PlanProperties::clone(input.properties()).with_eq_properties((correction.properties)(input)?);
+        Ok(Arc::new(Self { input: Arc::clone(input), correction, properties: Arc::new(properties) }))
     }
 }
 
-impl DisplayAs for RestatedExec {
+impl DisplayAs for CorrectedExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.truth.name)
+        f.write_str(self.correction.name)
     }
 }
 
-impl ExecutionPlan for RestatedExec {
+impl ExecutionPlan for CorrectedExec {
     fn name(&self) -> &'static str {
-        self.truth.name
+        self.correction.name
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
@@ -114,7 +121,7 @@ impl ExecutionPlan for RestatedExec {
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![self.truth.passes_order_down]
+        vec![self.correction.passes_order_down]
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
@@ -134,9 +141,9 @@ impl ExecutionPlan for RestatedExec {
 
     fn replace_children(self: Arc<Self>, children: Vec<Plan>, _: ReplaceChildrenOptions) -> Result<Plan> {
         let Ok([input]) = <[_; 1]>::try_from(children) else {
-            return internal_err!("{} has one input", self.truth.name);
+            return internal_err!("{} has one input", self.correction.name);
         };
-        Ok(Arc::new(Self::new(input, self.truth)?))
+        Self::above(&input, self.correction)
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Plan>) -> Result<Plan> {
