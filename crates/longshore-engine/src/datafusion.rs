@@ -12,7 +12,9 @@ mod checked;
 mod columnar;
 mod common_types;
 mod compact;
+mod complexity;
 mod context;
+mod context_provider;
 mod equality;
 mod errors;
 mod explained;
@@ -84,6 +86,7 @@ use crate::{Config, Error, Report, RowStream, panics};
 pub(crate) use access::has_plain_order;
 pub(crate) use change::{END_COLUMN, FoundRows, ROW_COLUMN, TARGET, datum, images, picked, rows_with_numbers, stacked};
 pub(crate) use columnar::{Columnar, FileKind};
+use context_provider::Functions;
 use errors::ours;
 use in_situ::Files;
 pub(crate) use in_situ::{
@@ -101,6 +104,7 @@ use workers::Pool;
 /// Plans and runs queries over the tables, views and files that a database knows.
 pub(crate) struct Queries {
     state: SessionState,
+    functions: Arc<Functions>,
     files: Files,
     pool: Pool,
 }
@@ -163,19 +167,19 @@ impl Queries {
     /// # Errors
     /// When the system does not give the threads.
     pub(crate) fn new(config: &Config, catalog: Arc<Catalog>, memory: Arc<Memory>) -> Result<Self, Error> {
-        let state = context::state(config, &memory);
+        let (state, functions) = Functions::out_of(context::state(config, &memory));
         let files =
             Files { catalog, memory, tuning: config.tuning(), control: Arc::new(Control::new()), rejects: None };
-        Ok(Self { state, files, pool: Pool::start(config.threads)? })
+        Ok(Self { state, functions: Arc::new(functions), files, pool: Pool::start(config.threads)? })
     }
 
     fn planner(&self, work: &Arc<Work>, control: &Arc<Control>) -> Planner {
-        Planner::new(&self.state, self.files.clone(), work, control)
+        Planner::new(&self.state, &self.functions, self.files.clone(), work, control)
     }
 
     /// A planner of statements whose files reject as `rejects` says.
     fn planner_rejecting(&self, rejects: Option<FileRejects>, work: &Arc<Work>, control: &Arc<Control>) -> Planner {
-        Planner::new(&self.state, Files { rejects, ..self.files.clone() }, work, control)
+        Planner::new(&self.state, &self.functions, Files { rejects, ..self.files.clone() }, work, control)
     }
 
     /// Starts a query, EXPLAIN or SHOW; the rows are made while they are read.
@@ -334,7 +338,7 @@ impl Queries {
         let mut planner = self.planner_rejecting(rejects, work, control);
         let threads = threads.unwrap_or(self.files.tuning.threads);
         let (relation, rules) = (&table.relation, table.rules());
-        let checks = Checks::new(&planner.state, &table.name, relation.schema(), rules.checks.iter())?;
+        let checks = Checks::new(&planner, &table.name, relation.schema(), rules.checks.iter())?;
         if let Some((name, source)) = source {
             planner.define(&name, source, threads);
         }
@@ -357,7 +361,7 @@ impl Queries {
             };
             return Ok(Appended::new(merged, RejectSummary::default()));
         };
-        let (context, runtime, shared) = (planner.state.task_ctx(), Handle::current(), Arc::clone(control));
+        let (context, runtime, shared) = (planner.task_context(&physical), Handle::current(), Arc::clone(control));
         let (work, relation) = (Arc::clone(work), Arc::clone(relation));
         blocking::run(control, move |_| {
             let checks = checks.as_ref();
@@ -388,7 +392,7 @@ impl Queries {
     ) -> Result<SchemaRef, Error> {
         let statement = Statement::Query(Box::new(query.clone()));
         let (planner, plan) = Box::pin(logical(self.planner(work, control), statement, control)).await?;
-        let plan = planner.state.optimize(&plan).map_err(ours)?;
+        let plan = complexity::optimized(&planner.state, &plan).map_err(ours)?;
         Ok(Arc::clone(plan.schema().inner()))
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod copy;
 mod create_as;
 mod depth;
 pub(crate) mod dialect;
+pub(crate) mod expansion;
 pub(crate) mod expressions;
 mod merge;
 pub(crate) mod names;

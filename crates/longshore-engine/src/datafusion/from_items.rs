@@ -3,7 +3,6 @@
 use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::TableReference;
 use datafusion::sql::parser::Statement as Parsed;
-use futures::FutureExt;
 use sqlparser::ast::{
     Expr, Ident, Join, JoinConstraint, JoinOperator, Query, SetExpr, SetOperator, Statement, TableFactor,
     TableWithJoins, With,
@@ -105,9 +104,7 @@ impl Planner {
     fn columns_of(&self, mut statement: Statement) -> Result<Vec<FromColumn>, Error> {
         merged_columns::resolve(self, &mut statement)?;
         let statement = Parsed::Statement(Box::new(statement));
-        // Names are looked up in memory: nothing is waited for.
-        let plan = self.state.statement_to_plan(statement).now_or_never();
-        let plan = plan.ok_or_else(|| Error::internal("a name was waited for"))?.map_err(ours)?;
+        let plan = self.plan_statement(statement).map_err(ours)?;
         let column = |(qualifier, field): (Option<&TableReference>, &FieldRef)| {
             let name = Ident::with_quote('"', field.name());
             let expr = match qualifier {

@@ -25,9 +25,9 @@ use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{ParamValues, Result, ScalarValue, internal_err};
+use datafusion::common::{ParamValues, Result, ScalarValue, internal_datafusion_err, internal_err};
 use datafusion::datasource::{MemTable, TableType, provider_as_source, source_as_provider};
-use datafusion::execution::{FunctionRegistry, SessionState};
+use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, Volatility};
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_storage::{Datum, Relation};
@@ -39,7 +39,7 @@ use super::blanks::BLIND;
 use super::names::Names;
 use super::plan::{Optimized, Planner, optimized_insert};
 use super::table::RelationTable;
-use super::{Queries, sequences};
+use super::{Queries, complexity, sequences};
 use crate::catalog::Rules;
 use crate::{Error, prepared};
 
@@ -202,7 +202,7 @@ impl Plan {
         let Optimized { tree, projects_last } = if is_insert {
             optimized_insert(state, plan)?
         } else {
-            Optimized { tree: state.optimize(plan)?, projects_last: false }
+            Optimized { tree: complexity::optimized(state, plan)?, projects_last: false }
         };
         let mut parameters = HashMap::new();
         for (name, data_type) in tree.get_parameter_types()? {
@@ -216,8 +216,8 @@ impl Plan {
         }))
     }
 
-    /// The plan over the tables that `names` stand for, with the functions of `state` and with these values.
-    pub(super) fn bound(&self, names: &Names, state: &SessionState, values: &[Datum<'_>]) -> Result<Bound> {
+    /// The plan over the tables that `names` stand for, with the functions of its statement and with these values.
+    pub(super) fn bound(&self, names: &Names, planner: &Planner, values: &[Datum<'_>]) -> Result<Bound> {
         let mut given = HashMap::with_capacity(self.parameters.len());
         for (name, data_type) in &self.parameters {
             let name = name.trim_start_matches('$');
@@ -243,7 +243,7 @@ impl Plan {
         if stale {
             return Ok(Bound::Stale);
         }
-        let tree = if self.has_own_functions { with_functions_of(state, tree.data)? } else { tree.data };
+        let tree = if self.has_own_functions { with_functions_of(planner, tree.data)? } else { tree.data };
         let tree = tree.with_param_values(ParamValues::Map(given))?;
         Ok(Bound::Plan(Box::new(Optimized { tree, projects_last: self.optimized.projects_last })))
     }
@@ -327,13 +327,14 @@ fn functions(plan: &LogicalPlan) -> Result<(bool, bool)> {
     Ok((timeless, own))
 }
 
-/// `plan` with the functions of `state` in the place of those that belong to another statement.
-fn with_functions_of(state: &SessionState, plan: LogicalPlan) -> Result<LogicalPlan> {
+/// `plan` with the functions of the statement of `planner` in the place of those that belong to another statement.
+fn with_functions_of(planner: &Planner, plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = plan.transform_up_with_subqueries(|node| {
         node.map_expressions(|expr| {
             expr.transform_up(|part| match part {
                 Expr::ScalarFunction(mut call) if sequences::is_one(&call.func) => {
-                    call.func = state.udf(call.func.name())?;
+                    let name = call.func.name();
+                    call.func = planner.function(name).ok_or_else(|| internal_datafusion_err!("no function {name}"))?;
                     Ok(Transformed::yes(Expr::ScalarFunction(call)))
                 }
                 other => Ok(Transformed::no(other)),

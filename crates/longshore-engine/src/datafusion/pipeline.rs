@@ -37,6 +37,9 @@ use super::rules::Checks;
 use crate::transaction::Work;
 use crate::{Error, panics};
 
+/// Stages of a pipeline, at most: the threads that run it have stacks of the usual size.
+const STAGES_MAX: usize = 100;
+
 /// A plan that makes each row of one record.
 pub(super) struct Pipeline {
     /// Filters and projections, from the last one to the first one.
@@ -77,7 +80,7 @@ impl Pipeline {
                 let is_file = source.is::<TextSource>() || source.is::<FileScanConfig>();
                 return is_file.then_some(Self { stages, files: node });
             }
-            if is_stage(node.as_ref()) {
+            if is_stage(node.as_ref()) && stages.len() < STAGES_MAX {
                 stages.push(Arc::clone(&node));
             } else if !is_passage(node.as_ref()) {
                 return None;

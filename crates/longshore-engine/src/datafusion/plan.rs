@@ -25,6 +25,7 @@ use sqlparser::ast::{Ident, ObjectNamePart, Statement, TableFactor, Visit, Visit
 use super::blanks::without_blanks;
 use super::change::TARGET;
 use super::compact::compact;
+use super::context_provider::Functions;
 use super::errors::ours;
 use super::in_situ::Files;
 use super::interruptible::interruptible;
@@ -40,10 +41,10 @@ use super::sizes::Planning;
 use super::table::RelationTable;
 use super::values::ValuesInFrom;
 use super::windows::by_groups;
-use super::{NamedSource, common_types, insert, merged_columns, rules, sequences};
+use super::{NamedSource, common_types, complexity, insert, merged_columns, rules};
 use crate::catalog::{Catalog, Entry, Rules, Table, View};
 use crate::sql::expressions::each_query;
-use crate::sql::{self, cast_names, names, numbers, recursive, repeated, unnamed, windows};
+use crate::sql::{self, cast_names, expansion, names, numbers, recursive, repeated, unnamed, windows};
 use crate::transaction::Work;
 use crate::{Error, ErrorKind};
 
@@ -66,7 +67,8 @@ pub(super) struct Optimized {
 /// What one statement is planned and run with.
 pub(super) struct Planner {
     pub(super) state: Box<SessionState>,
-    catalog: Arc<Catalog>,
+    pub(super) functions: Arc<Functions>,
+    pub(super) catalog: Arc<Catalog>,
     pub(super) names: Arc<Names>,
     pub(super) work: Arc<Work>,
     /// Whether joins shall sort both sides rather than keep one of them.
@@ -75,20 +77,26 @@ pub(super) struct Planner {
 
 impl Planner {
     /// A planner for one statement over what `files` knows; `base` holds the settings.
-    pub(super) fn new(base: &SessionState, mut files: Files, work: &Arc<Work>, control: &Arc<Control>) -> Self {
+    pub(super) fn new(
+        base: &SessionState,
+        functions: &Arc<Functions>,
+        mut files: Files,
+        work: &Arc<Work>,
+        control: &Arc<Control>,
+    ) -> Self {
         files.control = Arc::clone(control);
         let catalog = Arc::clone(&files.catalog);
         let names = Arc::new(Names::new(Arc::clone(&catalog), Arc::clone(work)));
         let mut state = base.clone();
         state.register_catalog_list(Arc::new(OneSchema(Arc::clone(&names))) as Arc<dyn CatalogProviderList>);
         state.config_mut().set_extension(Arc::clone(control));
-        sequences::register(&mut state, &catalog, work);
         let relations: [Arc<dyn RelationPlanner>; 3] = [Arc::new(files), Arc::new(ValuesInFrom), Arc::new(Samples)];
         for planner in relations {
             state.register_relation_planner(planner).expect("the state of a session takes planners of relations");
         }
         state.mark_start_execution();
-        Self { state: Box::new(state), catalog, names, work: Arc::clone(work), merges: false }
+        let (functions, work) = (Arc::clone(functions), Arc::clone(work));
+        Self { state: Box::new(state), functions, catalog, names, work, merges: false }
     }
 
     /// The same planner for plans whose joins spill.
@@ -162,14 +170,14 @@ impl Planner {
 
     /// A plan that was kept, over the rows that its tables have now and with these `values`.
     pub(super) fn bound(&self, kept: &Plan, values: &[Datum<'_>]) -> Result<Bound, Error> {
-        kept.bound(&self.names, &self.state, values).map_err(ours)
+        kept.bound(&self.names, self, values).map_err(ours)
     }
 
     /// How an optimized plan is to be run.
     pub(super) async fn physical_of_optimized(&self, plan: &Optimized) -> Result<Arc<dyn ExecutionPlan>, Error> {
         let physical = async |tree: &LogicalPlan| {
             let physical = self.state.query_planner().create_physical_plan(tree, self.state.as_ref());
-            Planning(physical).await.and_then(|plan| self.finished(plan)).map_err(ours)
+            Planning::new(tree, physical).await.and_then(|plan| self.finished(plan)).map_err(ours)
         };
         match &plan.tree {
             LogicalPlan::Projection(Projection { expr, input, .. }) if plan.projects_last => {
@@ -219,7 +227,7 @@ impl Planner {
     pub(super) fn insert_into(&self, table: &Table, rules: &Rules) -> Result<(), Error> {
         let mut defaults = HashMap::new();
         for (column, rule) in table.relation.schema().columns().iter().zip(&rules.columns) {
-            if let Some(default) = rules::default(&self.state, &rule.origin)? {
+            if let Some(default) = rules::default(self, &rule.origin)? {
                 defaults.insert(column.name.clone(), default);
             }
         }
@@ -257,13 +265,13 @@ impl Planner {
 
     /// How `plan` is to be run.
     pub(super) async fn physical(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
-        let physical = Planning(Box::pin(self.state.create_physical_plan(plan)));
+        let physical = Planning::new(plan, Box::pin(self.state.create_physical_plan(plan)));
         physical.await.and_then(|plan| self.finished(plan)).map_err(ours)
     }
 
     /// The optimized plan of the rows of an INSERT.
     pub(super) async fn optimized_insert(&self, plan: &LogicalPlan) -> Result<Optimized, Error> {
-        Planning(Box::pin(async { optimized_insert(&self.state, plan) })).await.map_err(ours)
+        Planning::new(plan, Box::pin(async { optimized_insert(&self.state, plan) })).await.map_err(ours)
     }
 
     /// Plans `statement`; `open` names the views that it is part of.
@@ -275,12 +283,17 @@ impl Planner {
         Box::pin(async move {
             let mut statement = statement;
             repeated::name_repeated(&mut statement);
+            let mut queries = 0;
             each_query(&mut statement, |query| {
+                queries += 1;
                 recursive::keep_clauses(query)?;
                 unnamed::name(query);
                 cast_names::mark(query);
                 Ok::<_, Error>(())
             })?;
+            if queries > 1 {
+                expansion::check(&statement)?;
+            }
             numbers::mark_statement(&mut statement);
             windows::written_out(&mut statement)?;
             let statement = Parsed::Statement(Box::new(statement));
@@ -296,7 +309,7 @@ impl Planner {
                 return Err(Error::internal("a statement expected"));
             };
             merged_columns::resolve(self, &mut statement)?;
-            let plan = self.state.statement_to_plan(Parsed::Statement(statement)).await.map_err(ours)?;
+            let plan = complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(ours)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.
             with_shared_rows(plan).and_then(common_types::united).map_err(ours)
         })
@@ -348,7 +361,7 @@ impl Planner {
 pub(super) fn optimized_insert(state: &SessionState, plan: &LogicalPlan) -> datafusion::common::Result<Optimized> {
     match plan {
         LogicalPlan::Projection(Projection { expr, input, .. }) if is_sorted(input) => {
-            let query = state.optimize(input)?;
+            let query = complexity::optimized(state, input)?;
             let exprs = expr.iter().map(|expr| {
                 let name = expr.schema_name().to_string();
                 Ok(rules::simplified(state, expr.clone().unalias(), query.schema())?.alias(name))
@@ -357,7 +370,7 @@ pub(super) fn optimized_insert(state: &SessionState, plan: &LogicalPlan) -> data
             let tree = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(query))?);
             Ok(Optimized { tree, projects_last: true })
         }
-        _ => Ok(Optimized { tree: state.optimize(plan)?, projects_last: false }),
+        _ => Ok(Optimized { tree: complexity::optimized(state, plan)?, projects_last: false }),
     }
 }
 

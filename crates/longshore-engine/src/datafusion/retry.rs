@@ -55,7 +55,7 @@ impl Queries {
         let files = columnar::files_of(&plan);
         let workers = self.pool.workers()?;
         let may_help = may_help(&planner, &plan);
-        let context = planner.state.task_ctx();
+        let context = planner.task_context(&plan);
         let rows = match Ordered::new(&plan) {
             Some(ordered) => ordered.run(&workers, context, control)?,
             None => workers.run(plan, context, control)?,
@@ -120,7 +120,8 @@ impl Again {
             Source::Plan(plan) => Box::pin(planner.physical(plan)).await?,
             Source::Optimized(plan) => Box::pin(planner.physical_of_optimized(plan)).await?,
         };
-        self.workers.run(plan, planner.state.task_ctx(), &self.control)
+        let context = planner.task_context(&plan);
+        self.workers.run(plan, context, &self.control)
     }
 }
 

@@ -26,6 +26,7 @@ use sqlparser::ast::{self, Visit, Visitor};
 use super::Queries;
 use super::blanks::{blind, trimmed};
 use super::errors::ours;
+use super::plan::Planner;
 use crate::catalog::{Check, Origin, Rules, Table};
 use crate::sql::numbers;
 use crate::transaction::Work;
@@ -72,7 +73,7 @@ impl Queries {
             return Ok(None);
         }
         let planner = self.planner(work, control);
-        Checks::new(&planner.state, &table.name, table.relation.schema(), checks)
+        Checks::new(&planner, &table.name, table.relation.schema(), checks)
     }
 
     /// Refuses rules that a table of this name and schema cannot follow.
@@ -84,7 +85,7 @@ impl Queries {
         work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<(), Error> {
-        check(&self.planner(work, control).state, table, schema, rules)
+        check(&self.planner(work, control), table, schema, rules)
     }
 
     /// The value that `column` takes where none is given, in the only row of an array; `None` if it is another one in
@@ -96,7 +97,7 @@ impl Queries {
         work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<Option<ArrayRef>, Error> {
-        default_value(&self.planner(work, control).state, column, origin)
+        default_value(&self.planner(work, control), column, origin)
     }
 
     /// What `column` takes that no value is given for.
@@ -107,14 +108,14 @@ impl Queries {
         work: &Arc<Work>,
         control: &Arc<Control>,
     ) -> Result<Value, Error> {
-        value(&self.planner(work, control).state, column, origin)
+        value(&self.planner(work, control), column, origin)
     }
 }
 
 impl Checks {
     /// Those of the table's `checks` that are given, compiled; `None` if there is none.
     pub(super) fn new<'a>(
-        state: &SessionState,
+        planner: &Planner,
         table: &str,
         schema: &Schema,
         checks: impl Iterator<Item = &'a Check> + Clone,
@@ -126,7 +127,7 @@ impl Checks {
         let is_char = |at: usize| matches!(schema.columns()[at].column_type, ColumnType::Char(_));
         let chars = (0..columns.len()).filter(|at| is_char(columns[*at])).collect();
         let compile = |check: &Check| {
-            let expr = logical(state, &check.condition, &over)?;
+            let expr = logical(planner, &check.condition, &over)?;
             let expr = blind(expr, &|column| schema.index_of(&column.name).is_some_and(is_char)).map_err(ours)?.data;
             if expr.get_type(&over).map_err(ours)? != DataType::Boolean {
                 return Err(Error::new(
@@ -134,7 +135,7 @@ impl Checks {
                     format!("CHECK ({}) must be true or false; write a comparison", check.condition),
                 ));
             }
-            let expr = state.create_physical_expr(expr, &over).map_err(ours)?;
+            let expr = planner.state.create_physical_expr(expr, &over).map_err(ours)?;
             Ok(Compiled { name: check.name.clone(), condition: check.condition.to_string(), expr })
         };
         let compiled = checks.map(compile).collect::<Result<Vec<_>, Error>>()?;
@@ -231,12 +232,12 @@ fn over_columns(table: &str, schema: &Schema, columns: &[usize]) -> Result<DFSch
 }
 
 /// An expression of SQL over the columns of `schema`, as simple as it can be made.
-fn logical(state: &SessionState, expr: &ast::Expr, schema: &DFSchema) -> Result<Expr, Error> {
+fn logical(planner: &Planner, expr: &ast::Expr, schema: &DFSchema) -> Result<Expr, Error> {
     let mut named = ast::ExprWithAlias { expr: expr.clone(), alias: None };
     numbers::mark_expression(&mut named.expr);
-    let expr = state.create_logical_expr_from_sql_expr(named, schema).map_err(ours)?;
+    let expr = planner.plan_expression(named, schema).map_err(ours)?;
     refuse_aggregates(&expr)?;
-    simplified(state, expr, schema).map_err(ours)
+    simplified(&planner.state, expr, schema).map_err(ours)
 }
 
 fn refuse_aggregates(expr: &Expr) -> Result<(), Error> {
@@ -274,18 +275,18 @@ pub(crate) enum Value {
 }
 
 /// The expression by which a value is made that is not given, of the type of `column`; `None` for NULL.
-pub(super) fn default(state: &SessionState, origin: &Origin) -> Result<Option<Expr>, Error> {
+pub(super) fn default(planner: &Planner, origin: &Origin) -> Result<Option<Expr>, Error> {
     let Some(expr) = origin.expression()? else { return Ok(None) };
     let mut named = ast::ExprWithAlias { expr, alias: None };
     numbers::mark_expression(&mut named.expr);
-    let expr = state.create_logical_expr_from_sql_expr(named, &DFSchema::empty()).map_err(ours)?;
+    let expr = planner.plan_expression(named, &DFSchema::empty()).map_err(ours)?;
     refuse_aggregates(&expr)?;
     Ok(Some(expr))
 }
 
 /// What `column` takes that no value is given for.
-pub(super) fn value(state: &SessionState, column: &Column, origin: &Origin) -> Result<Value, Error> {
-    Ok(match default_value(state, column, origin)? {
+pub(super) fn value(planner: &Planner, column: &Column, origin: &Origin) -> Result<Value, Error> {
+    Ok(match default_value(planner, column, origin)? {
         None => Value::Volatile,
         Some(array) if array.is_null(0) => Value::Null,
         Some(array) => Value::Constant(shown(&array, 0).unwrap_or_default()),
@@ -294,13 +295,14 @@ pub(super) fn value(state: &SessionState, column: &Column, origin: &Origin) -> R
 
 /// The value that `column` takes where none is given, in the only row of an array; `None` if it is another one in every
 /// row.
-pub(super) fn default_value(state: &SessionState, column: &Column, origin: &Origin) -> Result<Option<ArrayRef>, Error> {
+pub(super) fn default_value(planner: &Planner, column: &Column, origin: &Origin) -> Result<Option<ArrayRef>, Error> {
     let data_type = column.column_type.arrow();
-    let Some(expr) = default(state, origin)? else { return Ok(Some(new_null_array(&data_type, 1))) };
+    let Some(expr) = default(planner, origin)? else { return Ok(Some(new_null_array(&data_type, 1))) };
     let nothing = DFSchema::empty();
-    let cast = expr.cast_to(&data_type, &nothing).and_then(|expr| simplified(state, expr, &nothing)).map_err(ours)?;
+    let cast =
+        expr.cast_to(&data_type, &nothing).and_then(|expr| simplified(&planner.state, expr, &nothing)).map_err(ours)?;
     let is_volatile = cast.is_volatile();
-    let physical = state.create_physical_expr(cast, &nothing).map_err(ours)?;
+    let physical = planner.state.create_physical_expr(cast, &nothing).map_err(ours)?;
     if is_volatile {
         return Ok(None);
     }
@@ -311,19 +313,19 @@ pub(super) fn default_value(state: &SessionState, column: &Column, origin: &Orig
 }
 
 /// Refuses rules that cannot be followed: expressions of other types than they should have, or over other things.
-pub(super) fn check(state: &SessionState, table: &str, schema: &Schema, rules: &Rules) -> Result<(), Error> {
+pub(super) fn check(planner: &Planner, table: &str, schema: &Schema, rules: &Rules) -> Result<(), Error> {
     for (column, rule) in schema.columns().iter().zip(&rules.columns) {
         let Origin::Default(expr) = &rule.origin else { continue };
         let named = |error: Error| {
             let message = format!("column {}, DEFAULT {expr}: {error}", column.name);
             Error::new(error.kind(), message)
         };
-        refuse_parts(expr, Place::Default).and_then(|()| value(state, column, &rule.origin)).map_err(named)?;
+        refuse_parts(expr, Place::Default).and_then(|()| value(planner, column, &rule.origin)).map_err(named)?;
     }
     for check in &rules.checks {
         refuse_parts(&check.condition, Place::Check)?;
     }
-    Checks::new(state, table, schema, rules.checks.iter()).map(|_| ())
+    Checks::new(planner, table, schema, rules.checks.iter()).map(|_| ())
 }
 
 /// Where an expression stands.

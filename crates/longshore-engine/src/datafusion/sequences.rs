@@ -10,7 +10,6 @@ use datafusion::arrow::array::{Array, AsArray, BooleanArray, Int64Array, StringA
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::Result;
-use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
@@ -21,18 +20,17 @@ use crate::sql::names;
 use crate::transaction::Work;
 use crate::{Error, ErrorKind};
 
-/// Makes the functions known to a statement that works in `work`.
-pub(super) fn register(state: &mut SessionState, catalog: &Arc<Catalog>, work: &Arc<Work>) {
-    for kind in [Kind::Next, Kind::Current, Kind::Last, Kind::Set, Kind::Owned] {
-        let function = Function {
-            kind,
-            catalog: Arc::clone(catalog),
-            work: Arc::clone(work),
-            signature: Signature::new(kind.arguments(), Volatility::Volatile),
-        };
-        let registered = state.register_udf(Arc::new(ScalarUDF::new_from_impl(function)));
-        registered.expect("the state of a statement takes functions");
-    }
+/// The function of this name, for a statement that works in `work`.
+pub(super) fn function(name: &str, catalog: &Arc<Catalog>, work: &Arc<Work>) -> Option<Arc<ScalarUDF>> {
+    let kind = KINDS.into_iter().find(|kind| kind.name() == name)?;
+    let (catalog, work) = (Arc::clone(catalog), Arc::clone(work));
+    let signature = Signature::new(kind.arguments(), Volatility::Volatile);
+    Some(Arc::new(ScalarUDF::new_from_impl(Function { kind, catalog, work, signature })))
+}
+
+/// The names of the functions.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    KINDS.into_iter().map(Kind::name)
 }
 
 /// Whether a function is one of these.
@@ -50,7 +48,19 @@ enum Kind {
     Owned,
 }
 
+const KINDS: [Kind; 5] = [Kind::Next, Kind::Current, Kind::Last, Kind::Set, Kind::Owned];
+
 impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Next => "nextval",
+            Self::Current => "currval",
+            Self::Last => "lastval",
+            Self::Set => "setval",
+            Self::Owned => "pg_get_serial_sequence",
+        }
+    }
+
     fn arguments(self) -> TypeSignature {
         match self {
             Self::Next | Self::Current => TypeSignature::String(1),
@@ -208,13 +218,7 @@ impl Function {
 
 impl ScalarUDFImpl for Function {
     fn name(&self) -> &'static str {
-        match self.kind {
-            Kind::Next => "nextval",
-            Kind::Current => "currval",
-            Kind::Last => "lastval",
-            Kind::Set => "setval",
-            Kind::Owned => "pg_get_serial_sequence",
-        }
+        self.kind.name()
     }
 
     fn signature(&self) -> &Signature {

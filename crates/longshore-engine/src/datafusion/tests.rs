@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::execution::FunctionRegistry;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 use futures::TryStreamExt;
 
@@ -37,7 +36,7 @@ fn database() -> Arc<Database> {
     let mut database = Database::open(Config { threads: 2, ..Config::default() }).expect("a database opens");
     let queries = &mut Arc::get_mut(&mut database).expect("nobody else has it").queries;
     let boom = ScalarUDF::new_from_impl(Boom(Signature::any(1, Volatility::Immutable)));
-    queries.state.register_udf(Arc::new(boom)).expect("the state takes functions");
+    Arc::get_mut(&mut queries.functions).expect("no statement runs").add(boom);
     database
 }
 
@@ -147,4 +146,30 @@ async fn streams_that_panic_end_their_statement_and_nothing_else() {
         assert_eq!(ok(&mut session, "SELECT id FROM t").await, 100_000, "{sql}");
         ok(&mut session, "UPDATE t SET a = a + 1 WHERE id = 5").await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deep_plans_are_run_and_what_is_too_large_is_refused() {
+    let mut session = database().session();
+    ok(&mut session, "CREATE TABLE t (a INT)").await;
+    ok(&mut session, "INSERT INTO t VALUES (1), (2)").await;
+    let tables: Vec<String> = (1..400)
+        .map(|number| format!("c{number} AS (SELECT sum(a) OVER (ORDER BY a) AS a FROM c{})", number - 1))
+        .collect();
+    let deep = format!("WITH c0 AS (SELECT a FROM t LIMIT 1), {} SELECT a FROM c399", tables.join(", "));
+    assert_eq!(ok(&mut session, &deep).await, 1);
+    assert_eq!(ok(&mut session, &format!("EXPLAIN {deep}")).await, 2);
+    ok(&mut session, "CREATE VIEW v0 AS SELECT a FROM t").await;
+    let mut refused = None;
+    for number in 1..20 {
+        let view =
+            format!("CREATE VIEW v{number} AS SELECT x.a FROM v{0} AS x JOIN v{0} AS y ON x.a = y.a", number - 1);
+        if let Err(error) = run(&mut session, &view).await {
+            refused = Some((number, error));
+            break;
+        }
+    }
+    let (number, error) = refused.expect("no plan has any size");
+    assert_eq!((number, error.kind()), (12, crate::ErrorKind::TooComplex));
+    assert!(error.to_string().contains("its plan has more than 20000 operators"), "{error}");
 }

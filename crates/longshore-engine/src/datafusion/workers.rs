@@ -23,6 +23,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Sleep, sleep};
 
+use super::complexity;
 use super::errors::ours;
 use crate::{Error, RowStream, panics};
 
@@ -54,6 +55,9 @@ impl Pool {
     }
 }
 
+/// The stack of a thread: the operators of a plan, which may have thousands of levels, call each other for rows.
+const STACK_BYTES: usize = 32 << 20;
+
 /// The threads on which queries run. They end when neither the database nor a stream of rows needs them.
 pub(super) struct Workers {
     /// Gone only while this is dropped.
@@ -65,8 +69,10 @@ pub(super) struct Workers {
 impl Workers {
     /// Starts `threads` threads.
     fn start(threads: usize) -> Result<Arc<Self>, Error> {
-        let runtime = Builder::new_multi_thread().worker_threads(threads).thread_name("query").enable_all().build();
+        let mut runtime = Builder::new_multi_thread();
+        runtime.worker_threads(threads).thread_name("query").thread_stack_size(STACK_BYTES).enable_all();
         let runtime = runtime
+            .build()
             .map_err(|error| Error::invalid(format!("cannot start {threads} threads: {error}; set fewer threads")))?;
         Ok(Arc::new(Self { runtime: Some(runtime), left_busy: AtomicBool::new(false) }))
     }
@@ -85,7 +91,7 @@ impl Workers {
         let mut batches = {
             // Operators start tasks when they are opened.
             let _on_workers = self.runtime().enter();
-            execute_stream(plan, context).map_err(ours)?
+            complexity::with_stack(complexity::levels_to_run(&plan), || execute_stream(plan, context)).map_err(ours)?
         };
         let schema = batches.schema();
         Ok(self.stream(schema, control, |sender| async move {
