@@ -21,7 +21,10 @@ use crate::{Database, Error, Outcome, panics, statement};
 /// Executes statements, one after the other.
 pub struct Session {
     database: Arc<Database>,
+    /// Of the next statement.
     control: Arc<Control>,
+    /// Of one that has ended, to serve again.
+    spare_control: Option<Arc<Control>>,
     streams: Streams,
     block: Block,
     prepared: prepare::Named,
@@ -38,7 +41,7 @@ impl Session {
     pub(crate) fn new(database: Arc<Database>) -> Self {
         let block = Block::new(Arc::clone(&database.transactions));
         let (streams, prepared) = (Streams::default(), prepare::Named::new());
-        Self { database, control: Arc::new(Control::new()), streams, block, prepared }
+        Self { database, control: Arc::default(), spare_control: None, streams, block, prepared }
     }
 
     /// The database that the session works on.
@@ -74,7 +77,7 @@ impl Session {
     /// Whatever keeps the statement from being done, as one message with a remedy. A statement that fails has
     /// changed nothing.
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome, Error> {
-        let control = std::mem::take(&mut self.control);
+        let control = self.take_control();
         let outcome = panics::caught_in(Box::pin(statement::execute(self.parts(&control), sql))).await;
         without(outcome, secrets::values(sql)).map(|outcome| outcome.with_notices(control.take_notices()))
     }
@@ -93,11 +96,29 @@ impl Session {
     /// # Errors
     /// As [`Session::execute`], and when there are not as many values as parameters.
     pub async fn execute_prepared(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
-        let control = std::mem::take(&mut self.control);
+        let control = self.take_control();
         let arguments = Arguments::Values(values);
-        let execution = pin!(statement::execute_prepared(self.parts(&control), prepared, arguments));
-        let outcome = panics::caught_in(execution).await?;
-        Ok(if control.has_notices() { outcome.with_notices(control.take_notices()) } else { outcome })
+        let outcome = {
+            let execution = pin!(statement::execute_prepared(self.parts(&control), prepared, arguments));
+            panics::caught_in(execution).await?
+        };
+        let notices = if control.has_notices() { control.take_notices() } else { Vec::new() };
+        self.keep_control(control);
+        Ok(outcome.with_notices(notices))
+    }
+
+    /// The control of a statement that begins; the next one gets another.
+    fn take_control(&mut self) -> Arc<Control> {
+        let next = self.spare_control.take().unwrap_or_default();
+        std::mem::replace(&mut self.control, next)
+    }
+
+    /// Keeps the control of a statement that has ended, where nobody else has it.
+    fn keep_control(&mut self, mut control: Arc<Control>) {
+        if let Some(own) = Arc::get_mut(&mut control) {
+            *own = Control::new();
+            self.spare_control = Some(control);
+        }
     }
 
     fn parts<'a>(&'a mut self, control: &'a Arc<Control>) -> Parts<'a> {

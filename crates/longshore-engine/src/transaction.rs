@@ -58,9 +58,14 @@ impl Work {
         } else {
             transactions.begin(modes.isolation)
         };
-        let (start, numbers) = (transaction.view().start(), Arc::clone(numbers));
-        let (transaction, restarts) = (Mutex::new(Some(transaction)), Restarts::default());
-        Arc::new(Self { transaction, start, instead: None, numbers, restarts, forbids_changes })
+        Arc::new(Self {
+            start: transaction.view().start(),
+            transaction: Mutex::new(Some(transaction)),
+            instead: None,
+            numbers: Arc::clone(numbers),
+            restarts: Restarts::default(),
+            forbids_changes,
+        })
     }
 
     /// What sequences gave its session, to be changed: refused where nothing shall be.
@@ -104,15 +109,17 @@ impl Work {
     fn commit(&self, control: &Control) -> Result<(), Error> {
         // Taken out first, so that nobody waits for the validation.
         let transaction = self.lock().take();
-        let committed = match transaction {
-            Some(transaction) => transaction.commit_unless(&|| control.is_cancelled()).map(|_| ()).map_err(Error::from),
-            None => Err(Error::internal("the transaction has ended")),
-        };
-        match committed {
-            Ok(()) => self.restarts.keep(),
-            Err(_) => self.restarts.undo(0),
+        let Some(transaction) = transaction else { return Err(Error::internal("the transaction has ended")) };
+        match transaction.commit_unless(&|| control.is_cancelled()) {
+            Ok(_) => {
+                self.restarts.keep();
+                Ok(())
+            }
+            Err(error) => {
+                self.restarts.undo(0);
+                Err(Error::from(error))
+            }
         }
-        committed
     }
 
     fn rollback(&self) {

@@ -41,22 +41,19 @@ impl Vacancies {
         self.at_work.retain(|&at_work| at_work != ticket);
     }
 
+    /// Whether no place waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Lets places wait for those who are at work now.
-    #[inline]
     pub(super) fn put(&mut self, places: Vec<Vacated>) {
-        if places.is_empty() {
-            return;
-        }
         let next = Ticket(self.next);
         self.waiting.extend(places.into_iter().map(|place| (next, place)));
     }
 
     /// The places that need not wait any longer.
-    #[inline]
     pub(super) fn ready(&mut self) -> Vec<Vacated> {
-        if self.waiting.is_empty() {
-            return Vec::new();
-        }
         let first = self.at_work.iter().min().copied();
         let count = self.waiting.partition_point(|(until, _)| first.is_none_or(|first| *until <= first));
         self.waiting.drain(..count).map(|(_, place)| place).collect()
@@ -64,14 +61,7 @@ impl Vacancies {
 }
 
 /// Gives places to whoever needs some next.
-#[inline]
-pub(super) fn vacate(vacated: Vec<Vacated>) {
-    if !vacated.is_empty() {
-        vacate_some(vacated);
-    }
-}
-
-fn vacate_some(mut vacated: Vec<Vacated>) {
+pub(super) fn vacate(mut vacated: Vec<Vacated>) {
     vacated.sort_unstable_by_key(|Vacated { table, place }| (table.id(), *place));
     for of_table in vacated.chunk_by(|one, other| one.table.id() == other.table.id()) {
         let places: Vec<usize> = of_table.iter().map(|vacated| vacated.place).collect();
