@@ -63,6 +63,7 @@ mod to_char;
 mod values;
 mod windows;
 mod workers;
+mod zeros;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -5,10 +5,10 @@
 //! those who come later. Not here: what cannot unwind, such as memory that the system does not give.
 
 use std::any::Any;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use futures::FutureExt;
+use std::pin::Pin;
+use std::task::Poll;
 
 use crate::Error;
 
@@ -38,8 +38,12 @@ pub(crate) fn caught<R>(work: impl FnOnce() -> Result<R, Error>) -> Result<R, Er
 
 /// What `work` gives; a panic in it is an error. It is pinned where it lies, since moving all that a statement may need
 /// takes longer than a prepared one does.
-pub(crate) async fn caught_in<R>(work: impl Future<Output = Result<R, Error>> + Unpin) -> Result<R, Error> {
-    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(error(panic.as_ref())))
+pub(crate) async fn caught_in<R>(mut work: impl Future<Output = Result<R, Error>> + Unpin) -> Result<R, Error> {
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut work).poll(context)));
+        polled.unwrap_or_else(|panic| Poll::Ready(Err(error(panic.as_ref()))))
+    })
+    .await
 }
 
 #[cfg(test)]

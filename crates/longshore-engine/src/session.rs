@@ -98,13 +98,15 @@ impl Session {
     pub async fn execute_prepared(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
         let control = self.take_control();
         let arguments = Arguments::Values(values);
-        let outcome = {
+        let mut outcome = {
             let execution = pin!(statement::execute_prepared(self.parts(&control), prepared, arguments));
-            panics::caught_in(execution).await?
+            panics::caught_in(execution).await
         };
-        let notices = if control.has_notices() { control.take_notices() } else { Vec::new() };
+        if control.has_notices() {
+            outcome = outcome.map(|outcome| outcome.with_notices(control.take_notices()));
+        }
         self.keep_control(control);
-        Ok(outcome.with_notices(notices))
+        outcome
     }
 
     /// The control of a statement that begins; the next one gets another.

@@ -155,7 +155,7 @@ pub(crate) async fn execute_prepared(
                     Done::Changed(verb, rows) => {
                         foreign::settle(&context)?;
                         let report = Report { rows, ..Report::default() };
-                        return Ok(Outcome::Done { tag: format!("{verb} {rows}"), report, notice: None });
+                        return Ok(Outcome::Done { tag: [verb, &rows.to_string()].join(" "), report, notice: None });
                     }
                     Done::Planner => {}
                 }
@@ -180,7 +180,7 @@ pub(crate) async fn execute_prepared(
             Ok(outcome)
         })
         .await;
-    session::without(outcome, prepared.secrets.clone())
+    if prepared.secrets.is_empty() { outcome } else { session::without(outcome, prepared.secrets.clone()) }
 }
 
 /// What a statement does to a transaction block.

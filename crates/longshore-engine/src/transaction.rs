@@ -53,15 +53,21 @@ impl Work {
         numbers: &Arc<LastNumbers>,
         forbids_changes: bool,
     ) -> Arc<Self> {
-        let transaction = if modes.read_only {
-            transactions.begin_read_only(modes.isolation)
-        } else {
-            transactions.begin(modes.isolation)
-        };
+        let begin = if modes.read_only { Transactions::begin_read_only } else { Transactions::begin };
+        Self::of(begin(transactions, modes.isolation), None, numbers, forbids_changes)
+    }
+
+    /// What works in `transaction`; with `instead` in the place of the table of its name.
+    fn of(
+        transaction: Transaction,
+        instead: Option<Arc<Table>>,
+        numbers: &Arc<LastNumbers>,
+        forbids_changes: bool,
+    ) -> Arc<Self> {
         Arc::new(Self {
             start: transaction.view().start(),
             transaction: Mutex::new(Some(transaction)),
-            instead: None,
+            instead,
             numbers: Arc::clone(numbers),
             restarts: Restarts::default(),
             forbids_changes,

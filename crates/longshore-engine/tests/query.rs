@@ -306,6 +306,23 @@ async fn a_cancelled_query_ends_soon_and_the_session_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_join_that_sorts_takes_zeros_for_equal() {
+    // A hash table of one side does not fit, so that both are sorted and merged.
+    let database = open(Config { threads: 2, memory_limit: Some(100 << 20), ..Config::default() });
+    let side = |zero: &str, other: &str, every: u8, letter: &str| {
+        format!(
+            "(SELECT CASE WHEN i % {every} = 0 THEN '{zero}'::float8 ELSE '{other}'::float8 END AS f, i, repeat('{letter}', \
+             100) AS t FROM generate_series(1, 1000000) AS g(i))"
+        )
+    };
+    let (left, right) = (side("-0", "0", 2, "x"), side("0", "-0", 3, "y"));
+    let sql = format!(
+        "SELECT count(*), max(length(a.t || b.t)) FROM {left} AS a JOIN {right} AS b ON a.f = b.f AND a.i = b.i"
+    );
+    assert_eq!(ok(&mut database.session(), &sql).await, ["1000000|200"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn queries_heed_the_memory_limit() {
     let database = open(Config { threads: 1, memory_limit: Some(64 << 20), ..Config::default() });
     let mut session = database.session();

@@ -1,6 +1,6 @@
 //! Where answers differ from PostgreSQL's and are meant to, or are known to, each with its reason.
 
-use crate::rows::{Answer, Refusal, Value, are_same, sorted};
+use crate::rows::{Answer, Refusal};
 
 /// A difference that is no finding.
 #[derive(Clone, Copy, Debug)]
@@ -28,13 +28,6 @@ fn is_of_unknown(refusal: &Refusal) -> bool {
     refusal.sqlstate == "42804" && refusal.message.contains("polymorphic type")
 }
 
-/// Whether the rows are the same in another order, and one of them has a -0.
-fn is_order_of_zeros(ours: &Answer, theirs: &Answer) -> bool {
-    let (Ok(ours), Ok(theirs)) = (ours, theirs) else { return false };
-    let is_zero = |value: &Value| matches!(value, Value::Double(value) if *value == 0.0 && value.is_sign_negative());
-    ours.iter().flatten().any(is_zero) && are_same(&sorted(ours.clone()), &sorted(theirs.clone()))
-}
-
 /// All of them.
 pub const DIFFERENCES: &[Difference] = &[
     Difference { is: |_, ours, theirs| is_refused(ours) && theirs.is_ok(), reason: "this version does not do it" },
@@ -46,7 +39,6 @@ pub const DIFFERENCES: &[Difference] = &[
         is: |_, ours, theirs| ours.is_ok() && theirs.as_ref().is_err_and(is_of_unknown),
         reason: "a literal without a type is a text, wherever any type will do",
     },
-    Difference { is: |_, ours, theirs| is_order_of_zeros(ours, theirs), reason: "-0 sorts before 0, not beside it" },
     Difference {
         is: |_, _, theirs| theirs.as_ref().is_err_and(|refusal| refusal.sqlstate == "57014"),
         reason: "PostgreSQL ran into its time limit",

@@ -76,7 +76,7 @@ impl Type {
             Self::Integer => &["0", "1", "2", "3", "4", "-1", "-7", "100"],
             Self::BigInt => &["0", "1", "2", "3", "-1", "5000000000"],
             Self::Decimal => &["0", "0.50", "1.00", "1.25", "2.50", "-1.50", "3", "99.99"],
-            Self::Double => &["0", "0.5", "1", "1.5", "2", "-0.25", "3", "1e3", "0.1"],
+            Self::Double => &["0", "0.5", "1", "1.5", "2", "-0.25", "3", "1e3", "0.1", "'-0'"],
             Self::Text => &["''", "'a'", "'A'", "'ab'", "'b'", "'1'", "'B c'", "'%'", "'é'"],
             Self::Date => &["'2020-02-28'", "'2020-02-29'", "'1999-12-31'", "'2024-01-01'"],
             Self::Timestamp => {
@@ -109,7 +109,7 @@ impl Type {
             }
             Self::Timestamp => random.pick(&[format!("TIMESTAMP {value}"), format!("{value}::timestamp")]),
             _ if random.chance(30) => format!("CAST({value} AS {})", self.sql()),
-            _ => format!("'{value}'::{}", self.sql().to_lowercase()),
+            _ => format!("'{}'::{}", value.trim_matches('\''), self.sql().to_lowercase()),
         }
     }
 }

@@ -41,6 +41,7 @@ use super::sizes::Planning;
 use super::table::RelationTable;
 use super::values::ValuesInFrom;
 use super::windows::by_groups;
+use super::zeros::with_equal_zeros;
 use super::{NamedSource, common_types, complexity, insert, merged_columns, rules};
 use crate::catalog::{Catalog, Entry, Rules, Table, View};
 use crate::sql::expressions::each_query;
@@ -121,7 +122,8 @@ impl Planner {
     pub(super) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
         let plan = self.plan(statement, &mut Vec::new()).await?;
         let plan = without_blanks(plan);
-        plan.and_then(with_null_logic).and_then(with_multisets).and_then(with_order).map_err(ours)
+        let plan = plan.and_then(with_null_logic).and_then(with_multisets).and_then(with_order);
+        plan.and_then(with_equal_zeros).map_err(ours)
     }
 
     /// The plan of `statement` to be kept, of an INSERT that of its rows.

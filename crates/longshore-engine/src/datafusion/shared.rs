@@ -28,6 +28,8 @@ use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, Phy
 
 use exec::{Rows, SharedExec};
 
+use super::zeros::with_equal_zeros_in_joins;
+
 /// A query whose rows are computed once, however often it stands in a plan.
 #[derive(Clone)]
 struct Shared {
@@ -152,6 +154,11 @@ pub(super) struct Physical;
 impl QueryPlanner for Physical {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(SharedPlanner)]);
+        // Joins merge rows that are sorted, instead.
+        if !session.config_options().optimizer.prefer_hash_join {
+            let plan = with_equal_zeros_in_joins(plan.clone())?;
+            return planner.create_physical_plan(&plan, session).await;
+        }
         planner.create_physical_plan(plan, session).await
     }
 }

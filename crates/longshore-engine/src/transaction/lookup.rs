@@ -1,11 +1,10 @@
 //! What names stand for to a transaction: a table that was altered since it began is what it was before.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use longshore_storage::{Isolation, Transactions};
 
 use super::Work;
-use super::restarts::Restarts;
 use crate::catalog::{Catalog, Entry, Table};
 
 impl Work {
@@ -13,10 +12,7 @@ impl Work {
     /// of this name.
     pub(crate) fn beside(&self, transactions: &Arc<Transactions>, instead: Option<Arc<Table>>) -> Arc<Self> {
         let transaction = transactions.begin_read_only(Isolation::Snapshot);
-        let start = transaction.view().start();
-        let (transaction, numbers) = (Mutex::new(Some(transaction)), Arc::clone(&self.numbers));
-        let (restarts, forbids_changes) = (Restarts::default(), self.forbids_changes);
-        Arc::new(Self { transaction, start, instead, numbers, restarts, forbids_changes })
+        Self::of(transaction, instead, &self.numbers, self.forbids_changes)
     }
 
     /// What `name` stands for in `catalog`; a table that was altered since it began is what it was before.

@@ -79,7 +79,8 @@ fn push(
     let mut pushed_children = Vec::with_capacity(children.len());
     for (place, child) in children.into_iter().enumerate() {
         let own = &of_node[place];
-        let moving: Vec<usize> = (0..own.len()).filter(|number| may_move(&own[*number])).collect();
+        let may_tell = !joins_floats(node.as_ref());
+        let moving: Vec<usize> = (0..own.len()).filter(|number| may_tell && may_move(&own[*number])).collect();
         let mut down: Vec<Filter> = moving.iter().map(|number| Arc::clone(&own[*number])).collect();
         let mut passed = Vec::new();
         let origins = origins(node.as_ref(), place, child);
@@ -125,6 +126,13 @@ fn push(
 /// Whether a filter says the same wherever it is evaluated.
 fn may_move(filter: &Filter) -> bool {
     !is_volatile(filter)
+}
+
+/// Whether it joins by floating-point numbers. What it tells the other side of its values tells -0 from 0.
+fn joins_floats(node: &dyn ExecutionPlan) -> bool {
+    let Some(join) = node.downcast_ref::<HashJoinExec>() else { return false };
+    let schema = join.left().schema();
+    join.on().iter().any(|(key, _)| key.data_type(&schema).is_ok_and(|data_type| data_type.is_floating()))
 }
 
 /// Whether filters from above must not get to know the operator: a filter would take them in, and either look their
