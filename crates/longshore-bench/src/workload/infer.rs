@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use longshore_load::{
-    Control, InferRequest, Inferred, InputFile, LoadError, Source, TextOptions, Tuning, copy_from, infer, load_inferred,
+    Control, InferRequest, Inferred, InputFile, Source, TextOptions, Tuning, copy_from, infer, load_inferred,
 };
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 
@@ -76,15 +76,16 @@ fn request(tuning: &Tuning, memory: &Arc<Memory>, delimiter: Text) -> InferReque
     }
 }
 
-fn input(path: &Path) -> Result<InputFile, LoadError> {
-    Ok(InputFile::opened(Source::open(path)?, &[]))
+fn input(path: &Path) -> InputFile {
+    let path = path.to_owned();
+    InputFile::new(&path.display().to_string(), move || Source::open(&path), &[])
 }
 
 /// Loads lineitem by the types that are found.
 fn loaded(file: &Lineitem, tuning: &Tuning, blocks: &Blocks) -> Result<Duration, Failure> {
     let request = request(tuning, &blocks.memory(), Text::Plain);
     let started = Instant::now();
-    let (relation, ..) = load_inferred(vec![input(&file.path)?], &request, &Control::new())?;
+    let (relation, ..) = load_inferred(vec![input(&file.path)], &request, &Control::new())?;
     let time = started.elapsed();
     let found = Facts::of_snapshot(&relation.snapshot())?.times(QUANTITY, 100);
     file.facts.check(&found)?;
@@ -95,7 +96,7 @@ fn loaded(file: &Lineitem, tuning: &Tuning, blocks: &Blocks) -> Result<Duration,
 fn found(file: &Lineitem, tuning: &Tuning) -> Result<Duration, Failure> {
     let request = request(tuning, &Memory::new(None), Text::Plain);
     let started = Instant::now();
-    let inferred = infer(vec![input(&file.path)?], &request, &Control::new())?;
+    let inferred = infer(vec![input(&file.path)], &request, &Control::new())?;
     let time = started.elapsed();
     let kinds = kinds(&inferred);
     if kinds == "IIIIIDDDTTYYYTTT" && inferred.rows == file.facts.rows() {
@@ -157,7 +158,7 @@ impl Late {
         let started = Instant::now();
         let relation = if finds {
             let request = request(tuning, &blocks.memory(), Text::Quoted);
-            load_inferred(vec![input(&self.path)?], &request, &Control::new())?.0
+            load_inferred(vec![input(&self.path)], &request, &Control::new())?.0
         } else {
             let relation = Relation::new(Arc::clone(&schema), blocks.memory());
             let fields: Vec<usize> = (0..LATE_COLUMNS).collect();
