@@ -88,7 +88,10 @@ impl Session {
     /// # Errors
     /// When it is not one of these statements.
     pub fn prepare(&self, sql: &str) -> Result<Prepared, Error> {
-        panics::caught(|| Prepared::parse(sql, &self.database.catalog))
+        panics::caught(|| {
+            self.database.queries.check_values(sql)?;
+            Prepared::parse(sql, &self.database.catalog)
+        })
     }
 
     /// Executes a prepared statement with these values of its parameters, as [`Session::execute`] does.

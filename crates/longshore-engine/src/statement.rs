@@ -83,7 +83,8 @@ pub(crate) struct Parts<'a> {
 
 /// Executes one statement, in the session's transaction block or in a transaction of its own.
 pub(crate) async fn execute(parts: Parts<'_>, sql: &str) -> Result<Outcome, Error> {
-    let parsed = sql::parse(sql).inspect_err(|_| parts.block.fail())?;
+    let parsed = parts.database.queries.check_values(sql).and_then(|()| sql::parse(sql));
+    let parsed = parsed.inspect_err(|_| parts.block.fail())?;
     match &parsed {
         Parsed::Empty => return Ok(Outcome::done("")),
         Parsed::Sql(statement) => {

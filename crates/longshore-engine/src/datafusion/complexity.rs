@@ -1,4 +1,4 @@
-//! How large and how deep a plan is. A plan that the planner could not finish, or has no stack for, is refused.
+//! How large and how deep a plan is. A plan that the planner could not finish, or has no memory or stack for, is refused.
 //!
 //! A definition in WITH that is read twice is in the plan twice, and so is a view. So a statement of a few lines may have a
 //! plan of billions of operators, or of thousands of levels. `DataFusion` 55.2 checks a subquery of an expression for itself
@@ -11,10 +11,13 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::SessionState;
+use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 
+use super::Queries;
 use super::errors::ours;
+use super::memory::machine_bytes_left;
 use crate::{Error, ErrorKind};
 
 /// Levels of a plan, at most.
@@ -23,12 +26,66 @@ const LEVELS_MAX: usize = 2000;
 /// seconds, and some 300 MB, to plan.
 const OPERATORS_MAX: usize = 20_000;
 
+/// Values in the text of a statement from which on it is asked whether there is memory to plan them.
+const VALUES_MIN: usize = 50_000;
+/// Memory that the planner takes for a value: 1.2 KB were seen in IN, and 1.4 KB in VALUES.
+const BYTES_PER_VALUE: usize = 1400;
+
 /// Stack that the planner needs for a level of a plan: 5 KiB were seen, in builds without optimization more.
 const STACK_BYTES_PER_LEVEL: usize = 32 << 10;
 /// Stack that it needs in any case.
 const STACK_BYTES_MIN: usize = 256 << 10;
 /// Stack that is needed to free a level.
 const STACK_BYTES_PER_LEVEL_FREED: usize = 4 << 10;
+
+impl Queries {
+    /// Refuses a statement of more values than there is memory to plan.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub(crate) fn check_values(&self, sql: &str) -> Result<(), Error> {
+        // Each takes two bytes at least.
+        if sql.len() < 2 * VALUES_MIN {
+            return Ok(());
+        }
+        let values = values(sql);
+        let wanted = values.saturating_mul(BYTES_PER_VALUE);
+        let pool = &self.state.runtime_env().memory_pool;
+        let (left, whose) = match pool.memory_limit() {
+            MemoryLimit::Finite(limit) => {
+                (limit.saturating_sub(self.files.memory.used() + pool.reserved()), "within --memory-limit")
+            }
+            _ => (machine_bytes_left().unwrap_or(usize::MAX), "on this machine"),
+        };
+        if values < VALUES_MIN || wanted <= left {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Memory,
+            format!(
+                "a statement of {values} values takes some {} MB to plan, and {} MB are left {whose}; load the values with \
+                 COPY, or give fewer in a statement",
+                wanted >> 20,
+                left >> 20
+            ),
+        ))
+    }
+}
+
+/// How many values `sql` lists, about: what commas part outside of quotes.
+fn values(sql: &str) -> usize {
+    let mut quote = None;
+    let mut commas = 0;
+    for byte in sql.bytes() {
+        match (quote, byte) {
+            (None, b',') => commas += 1,
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (Some(open), close) if open == close => quote = None,
+            _ => {}
+        }
+    }
+    commas
+}
 
 /// `plan`, if it is neither too large nor too deep.
 ///

@@ -4,13 +4,18 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
-use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::common::{Column, DataFusionError, SchemaError};
 use longshore_load::LoadError;
 use longshore_storage::{ColumnType, OutOfMemory};
 use tokio::task::JoinError;
 
 use super::context::{CATALOG, SCHEMA};
 use crate::{Error, ErrorKind, panics};
+
+/// What the columns follow that are there, where one is not.
+const COLUMNS: &str = "\nValid fields are ";
+/// Columns that an error shows, at most.
+const COLUMNS_SHOWN_MAX: usize = 20;
 
 /// An error of ours on its way through `DataFusion`; [`ours`] takes it out again.
 pub(super) fn external(error: impl Into<Error>) -> DataFusionError {
@@ -91,6 +96,23 @@ pub(super) fn ours(error: DataFusionError) -> Error {
     Error::new(kind, message)
 }
 
+/// `text`, which says that a column is not there, with the columns that are: each once, and not too many of them.
+fn no_column(text: &str, columns: &[Column]) -> String {
+    let Some((text, _)) = text.split_once(COLUMNS) else { return text.to_owned() };
+    let mut distinct: Vec<&Column> = Vec::new();
+    for column in columns {
+        if !distinct.contains(&column) {
+            distinct.push(column);
+        }
+    }
+    let shown: Vec<String> = distinct.iter().take(COLUMNS_SHOWN_MAX).map(|column| column.quoted_flat_name()).collect();
+    let more = match distinct.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{text}{COLUMNS}{}{more}.", shown.join(", "))
+}
+
 /// Whether two columns have one name.
 fn is_of_repeated_column(error: &SchemaError) -> bool {
     matches!(error, SchemaError::DuplicateQualifiedField { .. } | SchemaError::DuplicateUnqualifiedField { .. })
@@ -169,6 +191,11 @@ fn message(error: &DataFusionError) -> String {
             ArrowError::DivideByZero => "division by zero".to_owned(),
             other => other.to_string(),
         },
+        DataFusionError::SchemaError(error, _)
+            if let SchemaError::FieldNotFound { valid_fields, .. } = error.as_ref() =>
+        {
+            no_column(&error.to_string(), valid_fields)
+        }
         other => {
             let text = other.strip_backtrace();
             let prefixes = [

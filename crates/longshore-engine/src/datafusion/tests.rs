@@ -173,3 +173,17 @@ async fn deep_plans_are_run_and_what_is_too_large_is_refused() {
     assert_eq!((number, error.kind()), (12, crate::ErrorKind::TooComplex));
     assert!(error.to_string().contains("its plan has more than 20000 operators"), "{error}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_values_than_there_is_memory_to_plan_are_refused() {
+    let config = Config { threads: 1, memory_limit: Some(64 << 20), ..Config::default() };
+    let mut session = Database::open(config).expect("a database opens").session();
+    let list = |count: usize| vec!["1"; count].join(",");
+    let many = format!("SELECT 1 IN ({})", list(60_000));
+    for error in [run(&mut session, &many).await.expect_err("84 MB"), session.prepare(&many).expect_err("84 MB")] {
+        assert_eq!(error.kind(), crate::ErrorKind::Memory);
+        assert!(error.to_string().contains("a statement of 59999 values takes some 80 MB to plan"), "{error}");
+    }
+    assert_eq!(ok(&mut session, &format!("SELECT 1 IN ({})", list(2000))).await, 1);
+    assert_eq!(ok(&mut session, &format!("SELECT length('{}')", list(200_000))).await, 1);
+}
