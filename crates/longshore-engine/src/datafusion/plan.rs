@@ -290,6 +290,7 @@ impl Planner {
                 queries += 1;
                 recursive::keep_clauses(query)?;
                 unnamed::name(query);
+                repeated::name_compared(query);
                 cast_names::mark(query);
                 Ok::<_, Error>(())
             })?;

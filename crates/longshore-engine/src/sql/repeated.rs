@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, Query, Select, SelectItem, SetExpr, Statement, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, Ident, Query, Select, SelectItem, SetExpr, SetOperator, Statement, Visit, VisitMut, Visitor, VisitorMut,
     WildcardAdditionalOptions,
 };
 
@@ -37,6 +37,24 @@ pub(crate) fn name_repeated(statement: &mut Statement) {
         }
     }
     let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Lists);
+}
+
+/// Gives columns of one name that INTERSECT or EXCEPT compares, in `query` itself, names of their own: the planner looks
+/// for them by their names alone, and would refuse the query, or compare others.
+pub(crate) fn name_compared(query: &mut Query) {
+    name_compared_in(&mut query.body);
+}
+
+fn name_compared_in(body: &mut SetExpr) {
+    let SetExpr::SetOperation { op, left, right, .. } = body else { return };
+    for side in [left, right] {
+        if *op != SetOperator::Union
+            && let Some(select) = first_select_mut(side)
+        {
+            rename(select, |item| item.has_name_of_other);
+        }
+        name_compared_in(side);
+    }
 }
 
 /// Refuses a list in which two columns have one name that somebody may refer to, for the columns of `relation`, such as
@@ -66,11 +84,22 @@ fn first_select(body: &SetExpr) -> Option<&Select> {
     }
 }
 
+fn first_select_mut(body: &mut SetExpr) -> Option<&mut Select> {
+    match body {
+        SetExpr::Select(select) => Some(select),
+        SetExpr::SetOperation { left, .. } => first_select_mut(left),
+        SetExpr::Query(query) => first_select_mut(&mut query.body),
+        _ => None,
+    }
+}
+
 /// An item of a list that may need another name.
 struct Candidate<'a> {
     name: &'a Name,
     /// Whether an earlier item has its name.
     is_repeated: bool,
+    /// Whether an earlier item has its name, be it of another relation.
+    has_name_of_other: bool,
     /// Whether it has no alias, and is the same as an earlier one, or contains a query so that the planner needs one.
     needs_alias: bool,
 }
@@ -92,7 +121,8 @@ fn rename(select: &mut Select, needs: impl Fn(&Candidate<'_>) -> bool) {
         let is_same = is_repeated && unnamed.is_some() && earlier.contains(item);
         queries += usize::from(is_query);
         let needs_alias = is_same || is_later_query || has_quantifier;
-        if needs(&Candidate { name: &name, is_repeated, needs_alias }) {
+        let has_name_of_other = before.iter().any(|other| folded(&other.ident) == folded(&name.ident));
+        if needs(&Candidate { name: &name, is_repeated, has_name_of_other, needs_alias }) {
             let free = |alias: &Name| !taken.iter().chain(&before).any(|other| other.meets(alias));
             let own = Some(Name { qualifier: None, ident: name.ident.clone(), is_column: false });
             let own = own.filter(|_| (is_later_query || has_quantifier) && !is_repeated);
