@@ -37,13 +37,8 @@ pub enum Shape {
 pub const KNOWN_WRONG: &[(Shape, &str)] = &[];
 
 /// Parts of internal errors that are known, each with when it comes: a refusal where there should be rows.
-pub const KNOWN_ERRORS: &[(&str, &str)] = &[
-    (
-        "field nullability at index",
-        "the planner takes a column for one that has no NULL in one step and not in the next",
-    ),
-    ("Selectivity is out of limit", "the estimate of a comparison of a cast column"),
-];
+pub const KNOWN_ERRORS: &[(&str, &str)] =
+    &[("Selectivity is out of limit", "the estimate of a comparison of a cast column")];
 
 /// Whether queries have this shape. `LONGSHORE_WITNESS_ALL=1` makes all shapes.
 #[must_use]

@@ -14,6 +14,8 @@ use crate::{Error, ErrorKind, panics};
 
 /// What the columns follow that are there, where one is not.
 const COLUMNS: &str = "\nValid fields are ";
+/// How the end of an internal error begins.
+const REPORT_TO_DATAFUSION: &str = "\nThis issue was likely caused by a bug in DataFusion's code";
 /// Columns that an error shows, at most.
 const COLUMNS_SHOWN_MAX: usize = 20;
 
@@ -209,6 +211,11 @@ fn message(error: &DataFusionError) -> String {
             let cut = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix));
             cut.map_or_else(|| text.clone(), str::to_owned)
         }
+    };
+    // Whose bug it is nobody knows yet.
+    let text = match text.split_once(REPORT_TO_DATAFUSION) {
+        Some((text, _)) => format!("{text}; please report this message and the statement"),
+        None => text,
     };
     let text = text.replace(&format!("{CATALOG}.{SCHEMA}."), "");
     match text.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found")) {
