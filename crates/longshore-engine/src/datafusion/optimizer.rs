@@ -5,6 +5,7 @@
 mod aggregate_statistics;
 mod correlated;
 mod empty_relations;
+mod filter_projections;
 mod filter_pushdown;
 mod functional_dependencies;
 mod groups;
@@ -25,6 +26,7 @@ use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 use aggregate_statistics::AggregateStatistics;
 use correlated::UniqueCorrelatedColumns;
 use empty_relations::PropagateEmptyRelation;
+use filter_projections::{MOVES_PROJECTIONS, TakeProjectionsOutOfFilters};
 use filter_pushdown::FilterPushdown;
 use functional_dependencies::{NoDependenciesOfJoins, USE_DEPENDENCIES};
 use groups::PushDownByColumns;
@@ -80,7 +82,11 @@ pub(super) fn physical_rules(all: bool) -> Vec<Physical> {
         }
     };
     let with_ours_before = |rule: Physical| -> Vec<Physical> {
-        if rule.name() == REMOVES_SORTS { vec![Arc::new(CorrectOrderProperties), rule] } else { vec![rule] }
+        match rule.name() {
+            REMOVES_SORTS => vec![Arc::new(CorrectOrderProperties), rule],
+            MOVES_PROJECTIONS => vec![Arc::new(TakeProjectionsOutOfFilters), rule],
+            _ => vec![rule],
+        }
     };
     PhysicalOptimizer::new().rules.into_iter().filter(is_wanted).map(ours).flat_map(with_ours_before).collect()
 }
@@ -98,7 +104,12 @@ mod tests {
         let names: Vec<&str> = physical.iter().map(|rule| rule.name()).collect();
         let in_turn = [CorrectOrderProperties.name(), REMOVES_SORTS];
         assert!(names.windows(in_turn.len()).any(|names| names == in_turn), "{names:?}");
-        let shown = format!("{:?}", physical_rules(true));
+        let all = physical_rules(true);
+        let moves = |at: &usize| all[*at].name() == MOVES_PROJECTIONS;
+        let places: Vec<usize> = (0..all.len()).filter(moves).collect();
+        let ours = TakeProjectionsOutOfFilters;
+        assert!(places.len() == 2 && places.iter().all(|place| all[place - 1].name() == ours.name()), "{all:?}");
+        let shown = format!("{all:?}");
         assert_eq!(shown.matches("AggregateStatistics").count(), 1, "{shown}");
         let logical: Vec<String> = logical_rules(true).iter().map(|rule| rule.name().to_owned()).collect();
         for name in USE_DEPENDENCIES {
