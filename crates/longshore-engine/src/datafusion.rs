@@ -15,6 +15,7 @@ mod compact;
 mod complexity;
 mod context;
 mod context_provider;
+mod element_wise;
 mod equality;
 mod errors;
 mod explained;

@@ -21,6 +21,8 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
+use super::element_wise::map_values;
+
 /// Puts functions before casts that need them, or in their place.
 #[derive(Debug)]
 pub(super) struct PostgresCasts {
@@ -126,14 +128,8 @@ impl ScalarUDFImpl for NumberCast {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match args.args.as_slice() {
-            [ColumnarValue::Array(array)] => Ok(ColumnarValue::Array(numeric::convert(array, &self.to)?)),
-            [ColumnarValue::Scalar(value)] => {
-                let array = numeric::convert(&value.to_array()?, &self.to)?;
-                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
-            }
-            _ => internal_err!("{} takes one argument", self.name),
-        }
+        let [value] = args.args.as_slice() else { return internal_err!("{} takes one argument", self.name) };
+        map_values(value, |array| numeric::convert(array, &self.to))
     }
 }
 
@@ -197,14 +193,8 @@ impl ScalarUDFImpl for ByteText {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match args.args.as_slice() {
-            [ColumnarValue::Array(array)] => Ok(ColumnarValue::Array(self.convert(array)?)),
-            [ColumnarValue::Scalar(value)] => {
-                let array = self.convert(&value.to_array()?)?;
-                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
-            }
-            _ => internal_err!("{} takes one argument", self.name()),
-        }
+        let [value] = args.args.as_slice() else { return internal_err!("{} takes one argument", self.name()) };
+        map_values(value, |array| self.convert(array))
     }
 }
 

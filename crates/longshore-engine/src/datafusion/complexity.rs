@@ -49,6 +49,9 @@ impl Queries {
             return Ok(());
         }
         let values = values(sql);
+        if values < VALUES_MIN {
+            return Ok(());
+        }
         let wanted = values.saturating_mul(BYTES_PER_VALUE);
         let pool = &self.state.runtime_env().memory_pool;
         let (left, whose) = match pool.memory_limit() {
@@ -57,7 +60,7 @@ impl Queries {
             }
             _ => (machine_bytes_left().unwrap_or(usize::MAX), "on this machine"),
         };
-        if values < VALUES_MIN || wanted <= left {
+        if wanted <= left {
             return Ok(());
         }
         Err(Error::new(
@@ -107,8 +110,7 @@ pub(super) fn checked(plan: LogicalPlan) -> Result<LogicalPlan, Error> {
     } else {
         return Ok(plan);
     };
-    let bytes = STACK_BYTES_MIN + size.levels.saturating_mul(STACK_BYTES_PER_LEVEL_FREED);
-    stacker::maybe_grow(bytes, bytes, || drop(plan));
+    with_stack_per_level(STACK_BYTES_PER_LEVEL_FREED, size.levels, || drop(plan));
     refused
 }
 
@@ -119,7 +121,11 @@ pub(super) fn optimized(state: &SessionState, plan: &LogicalPlan) -> Result<Logi
 
 /// Runs `work` on a plan of so many levels with a stack that is large enough for it.
 pub(super) fn with_stack<R>(levels: usize, work: impl FnOnce() -> R) -> R {
-    let bytes = STACK_BYTES_MIN + levels * STACK_BYTES_PER_LEVEL;
+    with_stack_per_level(STACK_BYTES_PER_LEVEL, levels, work)
+}
+
+fn with_stack_per_level<R>(bytes: usize, levels: usize, work: impl FnOnce() -> R) -> R {
+    let bytes = STACK_BYTES_MIN.saturating_add(levels.saturating_mul(bytes));
     stacker::maybe_grow(bytes, bytes, work)
 }
 

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, AsArray};
+use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::{DataType, FieldRef, Float32Type, Float64Type};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::functions::math;
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
+
+use super::element_wise::map_values;
 
 /// The function; what it is not about is left to `DataFusion`'s.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -46,19 +48,14 @@ impl ScalarUDFImpl for Round {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [value] = args.args.as_slice() else { return self.theirs.invoke_with_args(args) };
-        let array = value.to_array(if matches!(value, ColumnarValue::Scalar(_)) { 1 } else { args.number_rows })?;
-        let rounded: ArrayRef = match array.data_type() {
-            DataType::Float64 => {
-                Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(f64::round_ties_even))
-            }
-            DataType::Float32 => {
-                Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(f32::round_ties_even))
-            }
-            _ => return self.theirs.invoke_with_args(args),
-        };
-        Ok(match value {
-            ColumnarValue::Array(_) => ColumnarValue::Array(rounded),
-            ColumnarValue::Scalar(_) => ColumnarValue::Scalar(ScalarValue::try_from_array(&rounded, 0)?),
-        })
+        match value.data_type() {
+            DataType::Float64 => map_values(value, |array| {
+                Ok(Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(f64::round_ties_even)))
+            }),
+            DataType::Float32 => map_values(value, |array| {
+                Ok(Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(f32::round_ties_even)))
+            }),
+            _ => self.theirs.invoke_with_args(args),
+        }
     }
 }

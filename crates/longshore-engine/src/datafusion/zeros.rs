@@ -20,6 +20,8 @@ use datafusion::logical_expr::{
     ScalarUDFImpl, Signature, SortExpr, Volatility,
 };
 
+use super::element_wise::map_values;
+
 static POSITIVE_ZERO: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     let signature = Signature::any(1, Volatility::Immutable);
     Arc::new(ScalarUDF::new_from_impl(PositiveZero { signature }))
@@ -135,12 +137,7 @@ impl ScalarUDFImpl for PositiveZero {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match &args.args[0] {
-            ColumnarValue::Array(array) => Ok(ColumnarValue::Array(of(array))),
-            ColumnarValue::Scalar(value) => {
-                ScalarValue::try_from_array(&of(&value.to_array()?), 0).map(ColumnarValue::Scalar)
-            }
-        }
+        map_values(&args.args[0], |array| Ok(of(array)))
     }
 }
 

@@ -7,9 +7,11 @@ use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::compute::kernels::numeric;
 use datafusion::arrow::datatypes::{DataType, Date32Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, Operator};
 use datafusion::physical_expr_common::datum::apply;
+
+use crate::datafusion::element_wise::map_values;
 
 /// Whether an operator adds days to a date, or takes them off.
 pub(super) fn is_shift(left: &DataType, operator: Operator, right: &DataType) -> bool {
@@ -31,12 +33,7 @@ pub(super) fn shifted(left: &ColumnarValue, operator: Operator, right: &Columnar
     };
     let (left, right) = (wide(left)?, wide(right)?);
     let kernel = if operator == Operator::Plus { numeric::add } else { numeric::sub };
-    match apply(&left, &right, kernel)? {
-        ColumnarValue::Array(days) => Ok(ColumnarValue::Array(dates(&days)?)),
-        ColumnarValue::Scalar(days) => {
-            Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&dates(&days.to_array()?)?, 0)?))
-        }
-    }
+    map_values(&apply(&left, &right, kernel)?, |days| Ok(dates(days)?))
 }
 
 /// Dates of their numbers of days since 1970.

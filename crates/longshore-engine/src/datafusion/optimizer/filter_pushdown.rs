@@ -77,10 +77,10 @@ fn push(
     let mut answers = vec![vec![PushedDown::No; children.len()]; parents.len()];
     let mut own_answers = Vec::with_capacity(children.len());
     let mut pushed_children = Vec::with_capacity(children.len());
+    let own_may_move = !joins_floats(node.as_ref());
     for (place, child) in children.into_iter().enumerate() {
         let own = &of_node[place];
-        let may_tell = !joins_floats(node.as_ref());
-        let moving: Vec<usize> = (0..own.len()).filter(|number| may_tell && may_move(&own[*number])).collect();
+        let moving: Vec<usize> = (0..own.len()).filter(|number| own_may_move && may_move(&own[*number])).collect();
         let mut down: Vec<Filter> = moving.iter().map(|number| Arc::clone(&own[*number])).collect();
         let mut passed = Vec::new();
         let origins = origins(node.as_ref(), place, child);
