@@ -8,7 +8,7 @@ use futures::StreamExt;
 use longshore_engine::{Database, Datum, Error, ErrorKind, Outcome, Prepared, RowStream, Session};
 
 use super::super::{Random, shown};
-use super::steps::{PREPARED, Step};
+use super::steps::{PREPARED, Step, TABLES};
 use super::typed::OpenTyped;
 use super::{Answer, World};
 
@@ -76,6 +76,7 @@ impl Answerer {
                 let values: Vec<Datum<'_>> = values.iter().map(|value| Datum::I32(*value)).collect();
                 self.session.execute_prepared(&self.prepared[*number], &values).await?
             }
+            Step::Export => return self.exported().await.map(Ok),
             Step::Typed(_) => unreachable!("it is none of a session"),
         };
         Ok(Ok(match (step, outcome) {
@@ -97,6 +98,23 @@ impl Answerer {
             }
             (_, outcome) => sorted(shown(outcome).await?.split(", ")),
         }))
+    }
+
+    /// What EXPORT DATABASE writes of the tables; of those to which columns are added beside, how many rows.
+    async fn exported(&mut self) -> Result<Vec<String>, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let export = format!("EXPORT DATABASE '{}' (FORMAT csv)", folder.path().display());
+        shown(self.session.execute(&export).await?).await?;
+        let mut answer = Vec::new();
+        for (table, _) in TABLES {
+            let text = std::fs::read_to_string(folder.path().join(format!("{table}.csv"))).unwrap();
+            if matches!(table, "log" | "par") {
+                answer.push(format!("{table}: {}", text.lines().count()));
+            } else {
+                answer.extend(sorted(text.lines()).into_iter().map(|row| format!("{table}: {row}")));
+            }
+        }
+        Ok(answer)
     }
 }
 
@@ -199,7 +217,10 @@ impl<'w> Actor<'w> {
     async fn begin(&mut self, random: &mut Random) -> Option<Record> {
         let mut record = Record::new(self.at);
         match random.below(12) {
-            0 | 1 => return Some(self.by_itself(record, Step::any(random, true)).await),
+            0 | 1 => {
+                let step = if random.below(6) == 0 { Step::Export } else { Step::any(random, true) };
+                return Some(self.by_itself(record, step).await);
+            }
             2 | 3 => {
                 let clock = self.world.clock.read().await;
                 self.open =

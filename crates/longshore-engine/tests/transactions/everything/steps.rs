@@ -64,6 +64,8 @@ pub(super) enum Step {
     Load(String, String),
     /// COPY TO STDOUT.
     Unload(String),
+    /// EXPORT DATABASE, to a folder of its own; never in a block.
+    Export,
     /// One of [`PREPARED`], with values.
     Prepared(usize, Vec<i32>),
     /// A query whose rows are read before the end of the transaction, or behind it.
@@ -78,7 +80,7 @@ impl Step {
     pub(super) fn only_reads(&self) -> bool {
         let reads = |sql: &str| ["SELECT", "WITH", "SHOW", "DESCRIBE"].iter().any(|verb| sql.starts_with(verb));
         match self {
-            Self::Unseen(_) | Self::Unload(_) | Self::Late(_) | Self::Savepoint(_) => true,
+            Self::Unseen(_) | Self::Unload(_) | Self::Export | Self::Late(_) | Self::Savepoint(_) => true,
             Self::Load(..) => false,
             Self::Sql(sql) => reads(sql),
             Self::Prepared(number, _) => reads(PREPARED[*number]),
@@ -90,6 +92,7 @@ impl Step {
         match self {
             Self::Sql(sql) | Self::Unseen(sql) | Self::Unload(sql) | Self::Savepoint(sql) => sql.clone(),
             Self::Load(sql, text) => format!("{sql} of {text:?}"),
+            Self::Export => "EXPORT DATABASE".to_owned(),
             Self::Late(sql) => format!("{sql} (read late)"),
             Self::Prepared(number, values) => format!("{} with {values:?}", PREPARED[*number]),
             Self::Typed(step) => format!("{step:?}"),
