@@ -5,6 +5,7 @@
 mod aggregate_statistics;
 mod correlated;
 mod empty_relations;
+mod equal_columns;
 mod filter_projections;
 mod filter_pushdown;
 mod functional_dependencies;
