@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, Result, not_impl_err};
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Union, Values};
 
 use super::casts::cast_number;
@@ -15,12 +15,15 @@ use super::operators::of_list;
 /// The plan with such columns in their common types.
 pub(super) fn united(plan: LogicalPlan) -> Result<LogicalPlan> {
     let mut changed = false;
+    let of_insert = values_of_insert(&plan).map(|values| Arc::clone(&values.schema));
     let plan = plan.transform_up_with_subqueries(|node| {
         // Once a type has changed, so may those of everything above.
         let node = if changed { node.recompute_schema()? } else { node };
         let united = match node {
             LogicalPlan::Union(union) => of_union(union)?,
-            LogicalPlan::Values(values) => of_values(values)?,
+            LogicalPlan::Values(values) if !of_insert.as_ref().is_some_and(|own| Arc::ptr_eq(own, &values.schema)) => {
+                of_values(values)?
+            }
             LogicalPlan::Join(join) => of_join(join)?,
             other => Transformed::no(other),
         };
@@ -57,9 +60,31 @@ fn of_union(union: Union) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(LogicalPlan::Union(union)))
 }
 
+/// The values that an INSERT itself has: they are of the types of its columns.
+fn values_of_insert(plan: &LogicalPlan) -> Option<&Values> {
+    let LogicalPlan::Dml(insert) = plan else { return None };
+    let input = match insert.input.as_ref() {
+        LogicalPlan::Projection(projection) => projection.input.as_ref(),
+        input => input,
+    };
+    if let LogicalPlan::Values(values) = input { Some(values) } else { None }
+}
+
 /// Rows of values, of which the planner has cast some to decimals already.
+///
+/// It takes a CASE for one of the type of its first result, and rounded the others to that:
+/// `VALUES (CASE WHEN false THEN 0.5 ELSE 0.255 END)` was 0.3. A CASE of several types is refused, as it does not show whether
+/// a cast around it is the planner's.
 fn of_values(values: Values) -> Result<Transformed<LogicalPlan>> {
     let nothing = DFSchema::empty();
+    for value in values.values.iter().flatten() {
+        if value.exists(|part| is_case_of_several_types(part, &nothing))? {
+            return not_impl_err!(
+                "a CASE in VALUES has results of several types; cast its first result to the type that is wanted, \
+                 or write SELECT ... UNION ALL in place of VALUES"
+            );
+        }
+    }
     let own = |expr: &Expr| match expr {
         Expr::Cast(Cast { expr, .. }) => expr.get_type(&nothing),
         expr => expr.get_type(&nothing),
@@ -86,6 +111,15 @@ fn of_values(values: Values) -> Result<Transformed<LogicalPlan>> {
         row.collect::<Result<Vec<_>>>()
     });
     Ok(Transformed::yes(LogicalPlanBuilder::values(rows.collect::<Result<_>>()?)?.build()?))
+}
+
+fn is_case_of_several_types(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    let Expr::Case(case) = expr else { return Ok(false) };
+    let results = case.when_then_expr.iter().map(|(_, result)| result).chain(&case.else_expr);
+    let types = results.map(|result| result.get_type(schema)).collect::<Result<Vec<DataType>>>()?;
+    let mut known = types.into_iter().filter(|data_type| !data_type.is_null());
+    let Some(first) = known.next() else { return Ok(false) };
+    Ok(known.any(|other| other != first && !(first.is_string() && other.is_string())))
 }
 
 /// A join by equal columns.

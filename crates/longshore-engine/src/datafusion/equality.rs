@@ -1,10 +1,13 @@
 //! `IN`, `CASE x WHEN` and `nullif`, which compare as `=` does.
 //!
 //! `DataFusion` compares floats there by their bits, so that -0 is not 0, and lets `nullif` meet decimals of two scales, which
-//! it cannot compare. So they become comparisons by `=`; an `IN` of constants only gets the other zero, since scans and
-//! indexes know it. What changes from one look to the next is looked at once, and left as it is.
+//! it cannot compare. And it takes a list for one of constants whose values are scalars over no rows, as those of a CASE are
+//! (55.2): `2 NOT IN (CASE WHEN k = 0 THEN NULL ELSE k END, 0)` was NULL. So they become comparisons by `=`; an `IN` of
+//! constants only gets the other zero, since scans and indexes know it. What changes from one look to the next is looked at
+//! once, and left as it is.
 
 use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Case, Cast, Expr, ExprSchemable, not};
@@ -32,10 +35,10 @@ pub(super) fn searched(case: Case, schema: &DFSchema) -> (Case, bool) {
     (Case { expr: None, when_then_expr: branches.collect(), else_expr }, true)
 }
 
-/// `IN` a list, where floats are compared: other constants, or comparisons.
+/// `IN` a list: comparisons where it has other values for other rows, and other constants where floats are compared.
 pub(super) fn in_list(list: InList, schema: &DFSchema) -> (Expr, bool) {
-    let mut values = std::iter::once(list.expr.as_ref()).chain(&list.list);
-    if !values.any(|value| is_float(value, schema)) || list.expr.is_volatile() {
+    let has_floats = std::iter::once(list.expr.as_ref()).chain(&list.list).any(|value| is_float(value, schema));
+    if !(has_floats || list.list.iter().any(varies)) || list.expr.is_volatile() {
         return (Expr::InList(list), false);
     }
     let constants: Option<Vec<ScalarValue>> = list.list.iter().map(constant).collect();
@@ -48,6 +51,15 @@ pub(super) fn in_list(list: InList, schema: &DFSchema) -> (Expr, bool) {
     let zeros = constants.iter().filter_map(other_zero).map(|zero| Expr::Literal(zero, None)).collect::<Vec<_>>();
     let changed = !zeros.is_empty();
     (Expr::InList(InList { expr, list: list.into_iter().chain(zeros).collect(), negated }), changed)
+}
+
+/// Whether `expr` may have another value for another row.
+fn varies(expr: &Expr) -> bool {
+    let is_other = |part: &Expr| {
+        matches!(part, Expr::Column(_) | Expr::OuterReferenceColumn(..) | Expr::ScalarSubquery(_))
+            || part.is_volatile_node()
+    };
+    expr.exists(|part| Ok(is_other(part))).is_ok_and(|found| found)
 }
 
 fn is_float(expr: &Expr, schema: &DFSchema) -> bool {
@@ -73,7 +85,7 @@ fn other_zero(value: &ScalarValue) -> Option<ScalarValue> {
 }
 
 /// Whether one of the conditions holds; no deeper than their number needs.
-fn any_of(mut conditions: Vec<Expr>) -> Expr {
+pub(super) fn any_of(mut conditions: Vec<Expr>) -> Expr {
     while conditions.len() > 1 {
         let mut rest = conditions.into_iter();
         let mut pairs = Vec::new();

@@ -11,8 +11,10 @@ mod filter_pushdown;
 mod functional_dependencies;
 mod groups;
 mod growing_windows;
+pub(super) mod in_lists;
 mod null_padded;
 mod order_properties;
+mod single_distinct;
 mod skipped_rows;
 mod unions_in_order;
 mod values;
@@ -31,7 +33,9 @@ use filter_projections::{MOVES_PROJECTIONS, TakeProjectionsOutOfFilters};
 use filter_pushdown::FilterPushdown;
 use functional_dependencies::{NoDependenciesOfJoins, USE_DEPENDENCIES};
 use groups::PushDownByColumns;
+use in_lists::SimplifyBesideLists;
 use order_properties::CorrectOrderProperties;
+use single_distinct::SingleDistinctOfTheirTypes;
 use values::ValuesOfTheirColumns;
 
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
@@ -59,7 +63,12 @@ const REMOVES_SORTS: &str = "EnsureRequirements";
 pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
     let is_wanted = |rule: &Logical| all || LOGICAL_NEEDED.contains(&rule.name());
     let ours = |rule: Logical| -> Logical {
-        let ours: [Logical; 2] = [Arc::new(PushDownByColumns::default()), Arc::new(PropagateEmptyRelation::default())];
+        let ours: [Logical; 4] = [
+            Arc::new(PushDownByColumns::default()),
+            Arc::new(PropagateEmptyRelation::default()),
+            Arc::new(SimplifyBesideLists::default()),
+            Arc::new(SingleDistinctOfTheirTypes::default()),
+        ];
         ours.into_iter().find(|ours| ours.name() == rule.name()).unwrap_or(rule)
     };
     let with_ours_before = |rule: Logical| -> Vec<Logical> {
@@ -118,7 +127,14 @@ mod tests {
         }
         let logical = format!("{:?}", logical_rules(true));
         assert!(
-            logical.contains("PushDownByColumns") && logical.contains("PropagateEmptyRelation(Propagate"),
+            [
+                "PushDownByColumns",
+                "PropagateEmptyRelation(Propagate",
+                "SimplifyBesideLists",
+                "SingleDistinctOfTheirTypes"
+            ]
+            .iter()
+            .all(|ours| logical.contains(ours)),
             "{logical}"
         );
         assert!(shown.contains("FilterPushdown(Pre)") && shown.contains("FilterPushdown(Post)"), "{shown}");

@@ -26,6 +26,7 @@ use sqlparser::ast::{self, Visit, Visitor};
 use super::Queries;
 use super::blanks::{blind, trimmed};
 use super::errors::ours;
+use super::optimizer::in_lists;
 use super::plan::Planner;
 use crate::catalog::{Check, Origin, Rules, Table};
 use crate::sql::numbers;
@@ -261,7 +262,8 @@ pub(super) fn simplified(state: &SessionState, expr: Expr, schema: &DFSchema) ->
     for rewrite in state.analyzer().function_rewrites() {
         expr = expr.transform_up(|expr| rewrite.rewrite(expr, schema, config))?.data;
     }
-    simplifier.simplify(simplifier.coerce(expr, schema)?)
+    let hidden = in_lists::hide(simplifier.coerce(expr, schema)?)?.data;
+    Ok(in_lists::show(simplifier.simplify(hidden)?)?.data)
 }
 
 /// What a column takes that no value is given for.

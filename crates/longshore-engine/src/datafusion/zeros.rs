@@ -1,8 +1,9 @@
 //! -0 and 0 are equal, also where rows are sorted.
 //!
 //! `DataFusion` sorts floating-point numbers by their bits, -0 before 0. So `ORDER BY f, id` put the rows of both apart,
-//! `rank()` told them apart, `PARTITION BY f` made two partitions of them, and a merge join found no partner. So 0 takes
-//! the place of -0 in what is sorted by, as long as it is sorted; the rows keep what they have. Not here: `=` and the other
+//! `rank()` told them apart, `PARTITION BY f` made two partitions of them, and a merge join found no partner; an aggregate of
+//! DISTINCT values beside another one counted both. So 0 takes the place of -0 in what is sorted by, as long as it is
+//! sorted, and in what must be DISTINCT; the rows keep what they have. Not here: `=` and the other
 //! comparisons, which compare numbers, and those that are not written as such (`equality`); filters that a join makes of
 //! its rows (`optimizer::filter_pushdown`).
 
@@ -82,12 +83,21 @@ fn in_functions(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
                 Expr::WindowFunction(call) => {
                     let WindowFunction { params, .. } = call.as_mut();
                     let mut changed = replace_in(&mut params.order_by, &schema);
-                    for expr in &mut params.partition_by {
+                    let distinct = if params.distinct { params.args.as_mut_slice() } else { &mut [] };
+                    for expr in params.partition_by.iter_mut().chain(distinct) {
                         changed |= replace(expr, &schema);
                     }
                     changed
                 }
-                Expr::AggregateFunction(AggregateFunction { params, .. }) => replace_in(&mut params.order_by, &schema),
+                Expr::AggregateFunction(AggregateFunction { params, .. }) => {
+                    let mut changed = replace_in(&mut params.order_by, &schema);
+                    if params.distinct {
+                        for expr in &mut params.args {
+                            changed |= replace(expr, &schema);
+                        }
+                    }
+                    changed
+                }
                 _ => false,
             };
             Ok(if changed { Transformed::yes(part) } else { Transformed::no(part) })

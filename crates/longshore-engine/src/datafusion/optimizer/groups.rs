@@ -5,10 +5,12 @@
 //! grouping set, has a row where there are none below it. One that is another each time (`random() < 0.5`) would take
 //! rows from the groups. They cost nothing above: one that is constant is simplified in the same pass.
 
+use std::sync::Arc;
+
 use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
-use datafusion::logical_expr::{Filter, LogicalPlan};
+use datafusion::logical_expr::{Expr, Filter, LogicalPlan};
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
@@ -33,10 +35,10 @@ impl OptimizerRule for PushDownByColumns {
         let LogicalPlan::Filter(filter) = plan else {
             return self.0.rewrite(plan, config);
         };
-        if !matches!(&*filter.input, LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Distinct(_)) {
+        let (conditions, input) = chain(&filter);
+        if !matches!(&**input, LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Distinct(_)) {
             return self.0.rewrite(LogicalPlan::Filter(filter), config);
         }
-        let conditions = split_conjunction_owned(filter.predicate.clone());
         let (without, with): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|expr| expr.column_refs().is_empty());
         let Some(stays) = conjunction(without) else {
             return self.0.rewrite(LogicalPlan::Filter(filter), config);
@@ -44,9 +46,20 @@ impl OptimizerRule for PushDownByColumns {
         let Some(moves) = conjunction(with) else {
             return Ok(Transformed::no(LogicalPlan::Filter(filter)));
         };
-        let moved = Filter::try_new(moves, filter.input)?;
+        let moved = Filter::try_new(moves, Arc::clone(input))?;
         self.0
             .rewrite(LogicalPlan::Filter(moved), config)?
             .map_data(|plan| Filter::try_new(stays, plan.into()).map(LogicalPlan::Filter))
     }
+}
+
+/// The conditions of a filter and of those right below it, which `DataFusion` makes one of, and what is below them.
+fn chain(filter: &Filter) -> (Vec<Expr>, &Arc<LogicalPlan>) {
+    let mut conditions = split_conjunction_owned(filter.predicate.clone());
+    let mut input = &filter.input;
+    while let LogicalPlan::Filter(below) = &**input {
+        conditions.splice(0..0, split_conjunction_owned(below.predicate.clone()));
+        input = &below.input;
+    }
+    (conditions, input)
 }
