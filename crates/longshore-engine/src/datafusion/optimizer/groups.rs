@@ -12,6 +12,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, Filter, LogicalPlan};
 use datafusion::optimizer::push_down_filter::PushDownFilter;
+use datafusion::optimizer::simplify_expressions::simplify_predicates;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
 /// `DataFusion`'s rule, without the conditions that must stay.
@@ -39,12 +40,14 @@ impl OptimizerRule for PushDownByColumns {
         if !matches!(&**input, LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Distinct(_)) {
             return self.0.rewrite(LogicalPlan::Filter(filter), config);
         }
+        // `count(*) = 0 AND count(*) = 3` becomes a condition that names none, which the rule would move at once.
+        let conditions = simplify_predicates(conditions)?;
         let (without, with): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|expr| expr.column_refs().is_empty());
         let Some(stays) = conjunction(without) else {
             return self.0.rewrite(LogicalPlan::Filter(filter), config);
         };
         let Some(moves) = conjunction(with) else {
-            return Ok(Transformed::no(LogicalPlan::Filter(filter)));
+            return Filter::try_new(stays, Arc::clone(input)).map(LogicalPlan::Filter).map(Transformed::yes);
         };
         let moved = Filter::try_new(moves, Arc::clone(input))?;
         self.0
