@@ -322,9 +322,10 @@ async fn run_query(context: &Context<'_>, mut query: Box<Query>) -> Result<Outco
 }
 
 async fn explain(context: &Context<'_>, explain: Statement) -> Result<Outcome, Error> {
-    let Statement::Explain { statement, .. } = &explain else {
+    let Statement::Explain { statement, options, .. } = &explain else {
         return Err(Error::internal("EXPLAIN expected"));
     };
+    refuse::unless_plain(options.as_deref())?;
     match statement.as_ref() {
         Statement::Query(query) => refuse::unless_reads_only(query)?,
         other => {

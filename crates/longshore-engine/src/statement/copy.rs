@@ -393,7 +393,7 @@ impl Target {
         let inserted = inserted.map_err(|error| self.with_column_count(error))?;
         rejects.keep(context)?;
         let Appended { rows, updated, left_out, rejects } = inserted;
-        let notice = rejects::told(&rejects, &options.rejects, rows);
+        let notice = rejects::told(&rejects, &options.rejects, rows, Some(&self.table.relation));
         let notice = conflict::told(Merged { inserted: rows, updated, left_out }, &options.conflict, notice);
         let rows = if dry_run { 0 } else { rows + updated };
         Ok((Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() }, notice))

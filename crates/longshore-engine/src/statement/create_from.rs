@@ -125,7 +125,7 @@ async fn make(
         )?;
         report.rows = loaded.rows;
     }
-    let notice = rejects::told(&loaded.rejects, &told, loaded.rows);
+    let notice = rejects::told(&loaded.rejects, &told, loaded.rows, None);
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice })
 }
 

@@ -2,9 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Query, Select, SetExpr, Statement, Visit, Visitor};
+use sqlparser::ast::{
+    Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, Statement, TableFactor, UtilityOption, Visit, Visitor,
+};
 
 use crate::Error;
+use crate::sql::expressions::flow;
 
 /// The error for a statement that is understood but not supported.
 pub(crate) fn statement(statement: &Statement) -> Error {
@@ -42,38 +45,80 @@ pub(crate) fn name(statement: &Statement) -> String {
 pub(crate) fn unless_reads_only(query: &Query) -> Result<(), Error> {
     match query.visit(&mut ReadsOnly) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(problem) => Err(Error::unsupported(problem)),
+        ControlFlow::Break(problem) => Err(problem),
     }
 }
 
 struct ReadsOnly;
 
 impl Visitor for ReadsOnly {
-    type Break = String;
+    type Break = Error;
 
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<String> {
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Error> {
         if !query.locks.is_empty() {
-            return ControlFlow::Break(
+            return ControlFlow::Break(Error::unsupported(
                 "FOR UPDATE and FOR SHARE are not supported: nothing is locked, a transaction whose reads were changed by \
-                 another one fails when it commits"
-                    .to_owned(),
-            );
+                 another one fails when it commits",
+            ));
         }
         match query.body.as_ref() {
             SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) | SetExpr::Merge(inner) => {
-                ControlFlow::Break(format!("{} inside a query is not supported", name(inner)))
+                ControlFlow::Break(Error::unsupported(format!("{} inside a query is not supported", name(inner))))
             }
             _ => ControlFlow::Continue(()),
         }
     }
 
-    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<String> {
-        match &select.into {
-            Some(into) => ControlFlow::Break(format!(
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Error> {
+        if let Some(into) = &select.into {
+            return ControlFlow::Break(Error::unsupported(format!(
                 "SELECT INTO is not supported; write CREATE TABLE {} AS SELECT ...",
                 into.name
-            )),
-            None => ControlFlow::Continue(()),
+            )));
         }
+        flow(select.from.iter().try_for_each(|from| unless_conditional(&from.joins)))
     }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<Error> {
+        let numbers_rows = match factor {
+            TableFactor::Table { with_ordinality, .. }
+            | TableFactor::Function { with_ordinality, .. }
+            | TableFactor::UNNEST { with_ordinality, .. } => *with_ordinality,
+            TableFactor::NestedJoin { table_with_joins, .. } => {
+                return flow(unless_conditional(&table_with_joins.joins));
+            }
+            _ => false,
+        };
+        if numbers_rows {
+            return ControlFlow::Break(Error::unsupported(
+                "WITH ORDINALITY is not supported; write row_number() OVER () in the list of a SELECT from the function",
+            ));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Refuses a JOIN that says nothing of the rows that belong together: it would give all pairs.
+fn unless_conditional(joins: &[Join]) -> Result<(), Error> {
+    let is_forgotten = |join: &Join| {
+        matches!(
+            join.join_operator,
+            JoinOperator::Join(JoinConstraint::None) | JoinOperator::Inner(JoinConstraint::None)
+        )
+    };
+    match joins.iter().find(|join| is_forgotten(join)) {
+        Some(join) => Err(Error::syntax(format!(
+            "JOIN {} needs ON or USING; for all pairs of rows write CROSS JOIN",
+            join.relation
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses an EXPLAIN with options in parentheses, which the planner would not heed.
+pub(crate) fn unless_plain(options: Option<&[UtilityOption]>) -> Result<(), Error> {
+    let Some(option) = options.and_then(<[_]>::first) else { return Ok(()) };
+    Err(Error::unsupported(format!(
+        "EXPLAIN ({option}) is not supported; write EXPLAIN, EXPLAIN ANALYZE or EXPLAIN VERBOSE"
+    )))
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use longshore_load::{OnError, RejectFile, RejectSummary, RejectTable, reject_schema};
 use longshore_source::FoundFile;
+use longshore_storage::{Relation, Uniqueness};
 
 use crate::Error;
 use crate::catalog::{Entry, Rules, Table};
@@ -119,15 +120,23 @@ fn check_table(context: &Context<'_>, name: &str) -> Result<(), Error> {
     }
 }
 
-/// What is to be said of a load that has, or would have, loaded `rows` rows.
-pub(crate) fn told(summary: &RejectSummary, options: &RejectOptions, rows: u64) -> Option<String> {
+/// What is to be said of a load that has, or would have, loaded `rows` rows into `relation`.
+pub(crate) fn told(
+    summary: &RejectSummary,
+    options: &RejectOptions,
+    rows: u64,
+    relation: Option<&Relation>,
+) -> Option<String> {
     let notice = notice(summary, &options.on_error);
     if !options.dry_run {
         return notice;
     }
     let good = if rows == 1 { "1 row is good".to_owned() } else { format!("{rows} rows are good") };
     let left_out = notice.map_or_else(String::new, |notice| format!("; {notice}"));
-    Some(format!("nothing was loaded (DRY_RUN): {good}{left_out}"))
+    let has_keys = relation
+        .is_some_and(|relation| relation.indexes().iter().any(|index| index.uniqueness() == Uniqueness::Unique));
+    let keys = if has_keys { " (keys were not compared)" } else { "" };
+    Some(format!("nothing was loaded (DRY_RUN): {good}{keys}{left_out}"))
 }
 
 /// What is to be said of rejects, if there are any.

@@ -137,7 +137,7 @@ fn sessions_that_are_threads() {
                     }
                 });
             });
-            let records: Vec<_> = others.into_iter().map(|other| other.join()).collect();
+            let records: Vec<_> = others.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
             // Before a session that panicked is noticed, or the chores would never end.
             is_over.store(true, Ordering::Relaxed);
             chores.join().unwrap();

@@ -2,12 +2,14 @@
 //!
 //! In 55.2 the rule looks below an aggregate with FILTER for one without, as far down as it takes, and puts the inner one in
 //! the place of the outer one: `SELECT count(d) FILTER (WHERE d > 100) FROM (SELECT max(m) AS d FROM a)` gave the maximum. So
-//! this one looks at an aggregate and at the first step of the same, nowhere else.
+//! this one looks at an aggregate and at the first step of the same, nowhere else. It also takes a constant for a value that
+//! is there, though there may be no row, and NULL for one that `count(DISTINCT ...)` counts; neither is asked for here.
 
 use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::StatisticsArgs as ValueArgs;
 use datafusion::physical_expr::expressions::lit;
@@ -47,13 +49,17 @@ impl PhysicalOptimizerRule for AggregateStatistics {
 fn known(node: &Plan) -> Result<Option<Plan>> {
     let Some(first) = first_step(node) else { return Ok(None) };
     let statistics = StatisticsContext::new().compute(first.input().as_ref(), &StatisticsArgs::new())?;
+    let is_distinct = first.aggr_expr().iter().any(|function| function.is_distinct());
+    if is_distinct || statistics.num_rows == Precision::Exact(0) {
+        return Ok(None);
+    }
     let values = first.aggr_expr().iter().map(|function| {
         let exprs = function.expressions();
         let field = function.field();
         let value = function.fun().value_from_stats(&ValueArgs {
             statistics: &statistics,
             return_type: field.data_type(),
-            is_distinct: function.is_distinct(),
+            is_distinct: false,
             exprs: &exprs,
         })?;
         Some(ProjectionExpr { expr: lit(value), alias: function.name().to_owned() })

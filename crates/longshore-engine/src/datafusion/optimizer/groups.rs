@@ -1,16 +1,19 @@
-//! Filters that name no column stay above groups.
+//! Filters move down, but for those that name no column: they stay above groups.
 //!
 //! `DataFusion` moves a condition below an aggregate if all columns that it names are group keys. A condition that names
 //! none, such as one over a constant beside `count(*)`, passes as well; but an aggregate without keys, or with an empty
 //! grouping set, has a row where there are none below it. One that is another each time (`random() < 0.5`) would take
 //! rows from the groups. They cost nothing above: one that is constant is simplified in the same pass.
+//!
+//! The rule takes `a = 2 AND 2 = a` for a contradiction (55.2), and conditions of a join are not brought into one form before:
+//! `t LEFT JOIN u ON u.a = t.a AND 2 = t.a` found no partner. So columns come first.
 
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
-use datafusion::logical_expr::{Expr, Filter, LogicalPlan};
+use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator};
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::simplify_expressions::simplify_predicates;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
@@ -33,6 +36,15 @@ impl OptimizerRule for PushDownByColumns {
     }
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let Transformed { data: plan, transformed: is_turned, .. } = columns_first(plan)?;
+        let mut rewritten = self.push(plan, config)?;
+        rewritten.transformed |= is_turned;
+        Ok(rewritten)
+    }
+}
+
+impl PushDownByColumns {
+    fn push(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let LogicalPlan::Filter(filter) = plan else {
             return self.0.rewrite(plan, config);
         };
@@ -54,6 +66,23 @@ impl OptimizerRule for PushDownByColumns {
             .rewrite(LogicalPlan::Filter(moved), config)?
             .map_data(|plan| Filter::try_new(stays, plan.into()).map(LogicalPlan::Filter))
     }
+}
+
+/// The filter or join with `column = constant` for `constant = column`.
+fn columns_first(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    if !matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Join(_)) {
+        return Ok(Transformed::no(plan));
+    }
+    plan.map_expressions(|expr| {
+        expr.transform_up(|part| match part {
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right })
+                if matches!((&*left, &*right), (Expr::Literal(..), Expr::Column(_))) =>
+            {
+                Ok(Transformed::yes(Expr::BinaryExpr(BinaryExpr { left: right, op: Operator::Eq, right: left })))
+            }
+            part => Ok(Transformed::no(part)),
+        })
+    })
 }
 
 /// The conditions of a filter and of those right below it, which `DataFusion` makes one of, and what is below them.

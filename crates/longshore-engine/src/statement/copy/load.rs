@@ -142,7 +142,7 @@ async fn load_inputs(
     }
     foreign::check_acted_on(context, acted_on)?;
     rejects.keep(context)?;
-    let notice = rejects::told(&loaded.rejects, &options.rejects, loaded.rows);
+    let notice = rejects::told(&loaded.rejects, &options.rejects, loaded.rows, Some(relation));
     let notice = conflict::told(conflict::merged(&loaded), &options.conflict, notice);
     let rows = if dry_run { 0 } else { loaded.rows + loaded.updated };
     let report = Report { rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
