@@ -1,4 +1,4 @@
-//! Every statement of `docs/recipes.md` does what it says, with a file that is as the recipe has it.
+//! Every statement of `docs/src/guide/recipes.md` does what it says, with a file that is as the recipe has it.
 //!
 //! What stands in backticks in the second column of the recipes is either a statement, which is run as it is, or the
 //! options of `COPY t FROM 'file.csv'`. [`PROOFS`] has an entry for each, or [`NOT_HERE`] says where it is proved; a
@@ -9,7 +9,7 @@ use std::fs;
 
 use crate::run::longshore_in;
 
-const RECIPES: &str = include_str!("../../../../docs/recipes.md");
+const RECIPES: &str = include_str!("../../../../docs/src/guide/recipes.md");
 
 /// A recipe with a file that needs it.
 struct Proof {
@@ -280,7 +280,7 @@ fn every_recipe_does_what_it_says() {
     let mut wrong = Vec::new();
     for Proof { recipe, before, files, rows } in PROOFS {
         if !unproved.remove(*recipe) {
-            wrong.push(format!("{recipe}\n  is not in docs/recipes.md"));
+            wrong.push(format!("{recipe}\n  is not in docs/src/guide/recipes.md"));
         }
         let directory = tempfile::tempdir().expect("a directory");
         for (name, text) in *files {
@@ -302,7 +302,7 @@ fn every_recipe_does_what_it_says() {
         }
     }
     for (recipe, _) in NOT_HERE {
-        assert!(unproved.remove(recipe), "{recipe} is not in docs/recipes.md");
+        assert!(unproved.remove(recipe), "{recipe} is not in docs/src/guide/recipes.md");
     }
     wrong.extend(unproved.iter().map(|recipe| format!("{recipe}\n  is not proved here; add it to PROOFS")));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

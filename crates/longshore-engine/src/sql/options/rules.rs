@@ -335,7 +335,7 @@ pub const OPTIONS: &[OptionRule] = &[
         READING,
         "`true`, `false`",
         "`false` where the dialect is found out",
-        "records that are not whole are errors, and are not repaired: see [files](docs/files.md)",
+        "records that are not whole are errors, and are not repaired: see [files](docs/src/guide/files.md)",
     )
     .one_of(&["true", "false"]),
     rule(
