@@ -6,7 +6,7 @@
 mod decoding;
 
 use decoding::seeds::seeds;
-use decoding::{Field, Random, check, dialects, mutate, nulls};
+use decoding::{Field, Random, check, dialects, mutate, nulls, parts, share};
 use longshore_csv::{Dialect, FieldRule, ValueType};
 
 /// A few ways in which NULL may be written.
@@ -28,7 +28,7 @@ fn rules(value_type: ValueType) -> Vec<FieldRule> {
 
 #[test]
 fn every_byte_at_every_place() {
-    let dialect = Dialect::default();
+    let (dialect, parts) = (Dialect::default(), parts());
     // Of the decimals, which have most fields, one of each width.
     let one_of_its_kind = |value_type: &ValueType| match *value_type {
         ValueType::Decimal64 { precision, scale } => (precision, scale) == (15, 2),
@@ -44,7 +44,9 @@ fn every_byte_at_every_place() {
             quoted.push(Field::quoted(seed, &dialect));
             for at in 0..seed.len() {
                 // Of the bytes that are part of no value, a few will do in long fields.
-                for byte in (0..=u8::MAX).filter(|byte| at < 12 || byte.is_ascii() || byte % 16 == at as u8 % 16) {
+                let is_due = |byte: &u8| at < 12 || byte.is_ascii() || byte % 16 == at as u8 % 16;
+                let in_share = |byte: &u8| (usize::from(*byte) + at).is_multiple_of(parts);
+                for byte in (0..=u8::MAX).filter(|byte| in_share(byte) && is_due(byte)) {
                     let mut content = seed.to_vec();
                     content[at] = byte;
                     plain.extend(Field::from_raw(&content, &dialect).filter(|field| !field.quoted));
@@ -65,7 +67,7 @@ fn mutated_fields() {
             for rule in rules(value_type) {
                 let null_text = rule.null_texts[0].clone();
                 let (mut plain, mut mixed) = (Vec::new(), Vec::new());
-                for _ in 0..200 {
+                for _ in 0..share(200) {
                     let seed = random.pick(&seeds).as_bytes();
                     let content = if random.below(4) == 0 { seed.to_vec() } else { mutate(seed, &mut random) };
                     let raw = if random.below(20) == 0 { null_text.to_vec() } else { content.clone() };
@@ -92,7 +94,7 @@ fn digits_of_every_length() {
     let dialect = Dialect::default();
     for (value_type, _) in seeds() {
         let mut fields = Vec::new();
-        for _ in 0..60 {
+        for _ in 0..share(60) {
             for len in 0..=40 {
                 let mut content: Vec<u8> = (0..len).map(|_| b'0' + random.below(10) as u8).collect();
                 if len > 0 && random.below(2) == 0 {
@@ -118,7 +120,7 @@ fn text_of_every_length() {
         for quoted in [false, true] {
             for mix in [14, 40, 100, 300] {
                 let mut fields = Vec::new();
-                for _ in 0..2000 {
+                for _ in 0..share(2000) {
                     let len = random.below(mix);
                     let mut content: Vec<u8> = (0..len).map(|_| b'a' + random.below(26) as u8).collect();
                     if non_ascii && len > 3 && random.below(3) == 0 {

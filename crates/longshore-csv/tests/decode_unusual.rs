@@ -6,14 +6,14 @@
 mod decoding;
 
 use decoding::seeds::seeds;
-use decoding::{Field, Random, check, dialects, mutate, nulls};
+use decoding::{Field, Random, check, dialects, mutate, nulls, share};
 use longshore_csv::{BooleanWords, Dialect, FieldRule, MomentFormat, ValueType};
 
 /// Checks fields made of `seeds`: as they are, mutated, quoted, with blanks around. Returns how many are values.
 fn check_around(rule: &FieldRule, dialect: &Dialect, seeds: &[Vec<u8>], random: &mut Random) -> usize {
     const BLANKS: [&[u8]; 4] = [b"", b" ", b"\t ", b"  "];
     let (mut plain, mut mixed) = (Vec::new(), Vec::new());
-    for _ in 0..100 {
+    for _ in 0..share(100) {
         let seed = if random.below(10) == 0 && !rule.null_texts.is_empty() {
             random.pick(&rule.null_texts).to_vec()
         } else {

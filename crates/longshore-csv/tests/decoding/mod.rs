@@ -25,6 +25,16 @@ pub(crate) enum Cell {
     Bytes(Vec<u8>),
 }
 
+/// One part of the work in so many as `LONGSHORE_TEST_SHARE` says: all of it, but where each instruction takes long.
+pub(crate) fn share(work: usize) -> usize {
+    work.div_ceil(parts())
+}
+
+/// In how many parts the work is cut of which one is done.
+pub(crate) fn parts() -> usize {
+    std::env::var("LONGSHORE_TEST_SHARE").map_or(1, |parts| parts.parse().expect("LONGSHORE_TEST_SHARE is a number"))
+}
+
 /// A small generator of numbers that look random (splitmix64).
 pub(crate) struct Random(pub(crate) u64);
 
