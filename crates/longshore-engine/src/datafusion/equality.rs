@@ -67,7 +67,7 @@ fn is_float(expr: &Expr, schema: &DFSchema) -> bool {
 }
 
 /// The value of a literal, which may be cast.
-fn constant(expr: &Expr) -> Option<ScalarValue> {
+pub(super) fn constant(expr: &Expr) -> Option<ScalarValue> {
     match expr {
         Expr::Literal(value, _) => Some(value.clone()),
         Expr::Cast(Cast { expr, field }) => constant(expr)?.cast_to(field.data_type()).ok(),

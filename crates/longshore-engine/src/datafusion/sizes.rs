@@ -26,6 +26,7 @@ use datafusion::logical_expr::{
     StructFieldMapping,
 };
 
+use super::equality::constant;
 use super::errors::external;
 use super::memory::machine_bytes_left;
 use crate::{Error, ErrorKind};
@@ -118,6 +119,14 @@ impl Bounded {
             ),
         ))
     }
+}
+
+/// Whether `expr` calls a function whose result is too large to be computed while a statement is planned, or may be.
+pub(super) fn is_computed_later(expr: &Expr) -> bool {
+    let Expr::ScalarFunction(call) = expr else { return false };
+    let Some(bounded) = call.func.inner().downcast_ref::<Bounded>() else { return false };
+    let args: Option<Vec<_>> = call.args.iter().map(|arg| constant(arg).map(ColumnarValue::Scalar)).collect();
+    args.is_none_or(|args| (bounded.estimate)(&args, 1).is_ok_and(|sizes| sizes.total > PLANNED_BYTES_MAX))
 }
 
 impl ScalarUDFImpl for Bounded {
