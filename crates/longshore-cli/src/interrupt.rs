@@ -67,19 +67,27 @@ impl Interrupts {
         Ok(Self { shared })
     }
 
-    /// Cancels `control` on Ctrl-C until the result is dropped; forgets what came before.
+    /// Cancels `control` on Ctrl-C until the result is dropped, at once if Ctrl-C came already.
     pub(crate) fn watch(&self, control: Arc<Control>) -> Watch<'_> {
-        self.shared.seen.store(false, Ordering::Relaxed);
-        *self.running() = Some(control);
+        let mut running = self.running();
+        if self.seen() {
+            control.cancel();
+        }
+        *running = Some(control);
         Watch { interrupts: self }
     }
 
-    /// Set from the first Ctrl-C on, until the next [`Interrupts::watch`].
+    /// Forgets a Ctrl-C that came while no statement ran.
+    pub(crate) fn forget(&self) {
+        self.shared.seen.store(false, Ordering::Relaxed);
+    }
+
+    /// Set from the first Ctrl-C on, until the next [`Interrupts::forget`].
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.shared.seen
     }
 
-    /// Whether Ctrl-C came since the last [`Interrupts::watch`].
+    /// Whether Ctrl-C came since the last [`Interrupts::forget`].
     pub(crate) fn seen(&self) -> bool {
         self.shared.seen.load(Ordering::Relaxed)
     }

@@ -107,6 +107,11 @@ impl Runner {
         self.session.database()
     }
 
+    /// Forgets a Ctrl-C that came while no statement ran, as at a prompt.
+    pub(crate) fn forget_interrupts(&self) {
+        self.interrupts.forget();
+    }
+
     /// Runs the statements of `-c`.
     async fn text(&mut self, sql: &str) -> Result<(), Failure> {
         let mut script = Script::default();

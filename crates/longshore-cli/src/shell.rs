@@ -71,6 +71,7 @@ async fn entry_is_done(runner: &mut Runner, entry: &str) -> Result<Flow, Failure
         items.extend(script.line(line));
     }
     items.extend(script.end());
+    runner.forget_interrupts();
     for item in items {
         match runner.item(item).await {
             Ok(Flow::Stay) => {}

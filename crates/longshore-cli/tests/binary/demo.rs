@@ -65,7 +65,7 @@ fn an_interruption_leaves_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut child = command(directory.path())
         .env("TMPDIR", directory.path())
-        .args(["demo", "--scale", "1"])
+        .args(["demo", "--scale", "0.1"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -78,8 +78,8 @@ fn an_interruption_leaves_nothing() {
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(killed.success());
     let output = child.wait_with_output().expect("the binary ends");
-    assert_eq!(output.status.code(), Some(130));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "error: interrupted\n");
+    assert_eq!(output.status.code(), Some(130));
     let left: Vec<_> = fs::read_dir(directory.path()).expect("the directory").collect();
     assert!(left.is_empty(), "{left:?}");
 }
