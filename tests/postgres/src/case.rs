@@ -37,7 +37,7 @@ impl Case {
     /// The case as a person reads it.
     #[must_use]
     pub fn told(&self, seed: u64, finding: &Finding) -> String {
-        let tables: Vec<_> = self.schema.statements(false).iter().map(|sql| format!("  {sql};")).collect();
+        let tables: Vec<_> = self.schema.statements(true).iter().map(|sql| format!("  {sql};")).collect();
         format!("seed {seed}: {}\n{}\n{}", finding.kind, tables.join("\n"), finding.text)
     }
 }

@@ -19,6 +19,7 @@ use super::literals::Literals;
 use super::memory::SharedPool;
 use super::operators::PostgresOperators;
 use super::optimizer::{logical_rules, physical_rules};
+use super::ranks;
 use super::rounding::Round;
 use super::shared::Physical;
 use super::sizes;
@@ -80,6 +81,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
             functions.into_iter().try_for_each(|function| state.register_udf(Arc::new(function)).map(|_| ()))
         })
         .and_then(|()| state.register_udaf(Arc::new(AggregateUDF::new_from_impl(CheckedSum::new()))).map(|_| ()));
+    let checked = checked.and_then(|()| ranks::register(&mut state));
     checked.and_then(|()| sizes::bound(&mut state)).expect("the state of a session takes functions");
     state
 }

@@ -2,6 +2,7 @@
 //!
 //! Tests can leave out all that a plan can be run without (`Config::optimizer`), and compare what queries answer then.
 
+mod aggregate_orders;
 mod aggregate_statistics;
 mod correlated;
 mod empty_relations;
@@ -12,12 +13,14 @@ mod functional_dependencies;
 mod groups;
 mod growing_windows;
 pub(super) mod in_lists;
+mod join_keys;
 mod null_padded;
 mod order_properties;
 mod single_distinct;
 mod skipped_rows;
 mod unions_in_order;
 mod values;
+mod windows_over_keys;
 
 use std::sync::Arc;
 
@@ -26,6 +29,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 
+use aggregate_orders::OrdersBelowAggregates;
 use aggregate_statistics::AggregateStatistics;
 use correlated::UniqueCorrelatedColumns;
 use empty_relations::PropagateEmptyRelation;
@@ -34,6 +38,7 @@ use filter_pushdown::FilterPushdown;
 use functional_dependencies::{NoDependenciesOfJoins, USE_DEPENDENCIES};
 use groups::PushDownByColumns;
 use in_lists::SimplifyBesideLists;
+use join_keys::{EliminateCrossJoins, KeysOfOneKind};
 use order_properties::CorrectOrderProperties;
 use single_distinct::SingleDistinctOfTheirTypes;
 use values::ValuesOfTheirColumns;
@@ -63,7 +68,9 @@ const REMOVES_SORTS: &str = "EnsureRequirements";
 pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
     let is_wanted = |rule: &Logical| all || LOGICAL_NEEDED.contains(&rule.name());
     let ours = |rule: Logical| -> Logical {
-        let ours: [Logical; 4] = [
+        let ours: [Logical; 6] = [
+            Arc::new(KeysOfOneKind::default()),
+            Arc::new(EliminateCrossJoins::default()),
             Arc::new(PushDownByColumns::default()),
             Arc::new(PropagateEmptyRelation::default()),
             Arc::new(SimplifyBesideLists::default()),
@@ -76,8 +83,11 @@ pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
     };
     let theirs = Optimizer::new().rules.into_iter().filter(is_wanted).map(ours).flat_map(with_ours_before);
     // Before subqueries become joins.
-    let first: [Logical; 2] = [Arc::new(ValuesOfTheirColumns), Arc::new(UniqueCorrelatedColumns)];
-    first.into_iter().chain(theirs).collect()
+    let first: [Logical; 3] =
+        [Arc::new(ValuesOfTheirColumns), Arc::new(OrdersBelowAggregates), Arc::new(UniqueCorrelatedColumns)];
+    // Where conditions have arrived at their joins.
+    let last: Option<Logical> = all.then(|| Arc::new(KeysOfOneKind::default()) as Logical);
+    first.into_iter().chain(theirs).chain(last).collect()
 }
 
 /// Rules for physical plans; only those that are needed unless `all`.
@@ -108,7 +118,7 @@ mod tests {
     #[test]
     fn rules_that_are_named_are_there() {
         let logical = logical_rules(false);
-        assert_eq!(logical.len(), 2 + LOGICAL_NEEDED.len(), "{logical:?}");
+        assert_eq!(logical.len(), 3 + LOGICAL_NEEDED.len(), "{logical:?}");
         let physical = physical_rules(false);
         assert!(PHYSICAL_NEEDED.iter().all(|name| physical.iter().any(|rule| rule.name() == *name)), "{physical:?}");
         let names: Vec<&str> = physical.iter().map(|rule| rule.name()).collect();
@@ -131,7 +141,9 @@ mod tests {
                 "PushDownByColumns",
                 "PropagateEmptyRelation(Propagate",
                 "SimplifyBesideLists",
-                "SingleDistinctOfTheirTypes"
+                "SingleDistinctOfTheirTypes",
+                "KeysOfOneKind",
+                "EliminateCrossJoins"
             ]
             .iter()
             .all(|ours| logical.contains(ours)),

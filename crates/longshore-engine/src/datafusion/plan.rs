@@ -34,6 +34,7 @@ use super::multisets::with_multisets;
 use super::names::{Names, OneSchema};
 use super::null_logic::with_null_logic;
 use super::order::with_order;
+use super::outer_types;
 use super::retry::without_cross_joins;
 use super::samples::Samples;
 use super::shared::with_shared_rows;
@@ -314,7 +315,8 @@ impl Planner {
             merged_columns::resolve(self, &mut statement)?;
             let plan = complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(ours)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.
-            with_shared_rows(plan).and_then(common_types::united).map_err(ours)
+            let plan = with_shared_rows(plan).and_then(common_types::united).map_err(ours)?;
+            if queries > 1 { outer_types::settled(plan, &self.state).map_err(ours) } else { Ok(plan) }
         })
     }
 

@@ -28,7 +28,7 @@ pub(super) fn corrected(node: Plan) -> Result<Transformed<Plan>> {
 }
 
 /// The expressions of a window, and its input.
-fn window(node: &dyn ExecutionPlan) -> Option<(&[Arc<dyn WindowExpr>], &Plan)> {
+pub(super) fn window(node: &dyn ExecutionPlan) -> Option<(&[Arc<dyn WindowExpr>], &Plan)> {
     if let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() {
         return Some((window.window_expr(), window.input()));
     }

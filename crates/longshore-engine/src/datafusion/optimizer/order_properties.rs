@@ -2,7 +2,8 @@
 //!
 //! The rule puts an operator in between that hands on the rows, and has only those order properties that hold. Which
 //! operators claim more, [`null_padded`], [`growing_windows`] and [`unions_in_order`] say; [`skipped_rows`], where an order
-//! must not be asked of what is below; [`equal_columns`], of which filters an order would not be known.
+//! must not be asked of what is below; [`equal_columns`], of which filters an order would not be known;
+//! [`windows_over_keys`], where an order must not follow from a key.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 
-use super::{equal_columns, growing_windows, null_padded, skipped_rows, unions_in_order};
+use super::{equal_columns, growing_windows, null_padded, skipped_rows, unions_in_order, windows_over_keys};
 
 pub(super) type Plan = Arc<dyn ExecutionPlan>;
 
@@ -33,6 +34,7 @@ impl PhysicalOptimizerRule for CorrectOrderProperties {
         let asks_for_order = plan.exists(|node| Ok(asks_for_order(node)))?;
         let corrected = |node: Plan| {
             let corrected = null_padded::corrected(node)?.transform_data(unions_in_order::corrected)?;
+            let corrected = corrected.transform_data(windows_over_keys::corrected)?;
             let corrected = corrected.transform_data(growing_windows::corrected)?;
             let corrected = corrected.transform_data(equal_columns::corrected)?;
             if asks_for_order { corrected.transform_data(skipped_rows::corrected) } else { Ok(corrected) }

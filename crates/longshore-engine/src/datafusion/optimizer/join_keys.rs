@@ -1,0 +1,86 @@
+//! Keys of joins of which some are equal when both are NULL, and some are not.
+//!
+//! A join has one answer for all of its keys. In 55.2, `a IS NOT DISTINCT FROM b` becomes a key of a join whose keys are equal
+//! when both are NULL. Then the rule that takes inner joins apart, and puts them together again with a cross join between,
+//! gives all of them the answer of the first: `t JOIN u ON a IS NOT DISTINCT FROM b CROSS JOIN v` lost the rows of NULL, and
+//! what stands in WHERE found rows where it is NULL. And an equality that arrives at the join later becomes one more key. So
+//! such keys are conditions again before either rule looks at them, and become keys at the end.
+
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::common::{JoinType, NullEquality, Result};
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, Join, LogicalPlan, Operator, binary_expr};
+use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
+use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
+use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+
+/// Takes keys out of conditions, those of one kind only.
+#[derive(Debug, Default)]
+pub(super) struct KeysOfOneKind(ExtractEquijoinPredicate);
+
+impl OptimizerRule for KeysOfOneKind {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.0.apply_order()
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        match plan {
+            LogicalPlan::Join(join) if equates_nulls(&join) && join.filter.is_some() => {
+                let unchanged = join.clone();
+                let rewritten = self.0.rewrite(LogicalPlan::Join(by_conditions(join)), config)?.data;
+                let changed = rewritten != LogicalPlan::Join(unchanged);
+                Ok(if changed { Transformed::yes(rewritten) } else { Transformed::no(rewritten) })
+            }
+            plan => self.0.rewrite(plan, config),
+        }
+    }
+}
+
+/// Puts inner joins together again so that each has its keys, with conditions where NULL equals NULL.
+#[derive(Debug, Default)]
+pub(super) struct EliminateCrossJoins(EliminateCrossJoin);
+
+impl OptimizerRule for EliminateCrossJoins {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.0.apply_order()
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let is_found = |join: &Join| join.join_type == JoinType::Inner && equates_nulls(join);
+        let mut found = false;
+        plan.apply_with_subqueries(|node| {
+            found |= matches!(node, LogicalPlan::Join(join) if is_found(join));
+            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+        if !found {
+            return self.0.rewrite(plan, config);
+        }
+        let plan = plan.transform_up_with_subqueries(|node| {
+            Ok(match node {
+                LogicalPlan::Join(join) if is_found(&join) => Transformed::yes(LogicalPlan::Join(by_conditions(join))),
+                other => Transformed::no(other),
+            })
+        })?;
+        self.0.rewrite(plan.data, config).map(|rewritten| Transformed::yes(rewritten.data))
+    }
+}
+
+/// Whether the join has keys, and finds NULL equal to NULL.
+fn equates_nulls(join: &Join) -> bool {
+    join.null_equality == NullEquality::NullEqualsNull && !join.on.is_empty() && !join.null_aware
+}
+
+/// The join with conditions in the place of keys.
+fn by_conditions(join: Join) -> Join {
+    let equal = |(left, right): (Expr, Expr)| binary_expr(left, Operator::IsNotDistinctFrom, right);
+    let filter = conjunction(join.on.into_iter().map(equal).chain(join.filter));
+    Join { on: Vec::new(), filter, null_equality: NullEquality::NullEqualsNothing, ..join }
+}
