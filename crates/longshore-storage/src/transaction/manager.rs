@@ -11,7 +11,7 @@ use super::predicate::PredicateLog;
 use super::prune::{Horizon, Pruning};
 use super::stamp::{StampId, Stamps};
 use super::time::{Isolation, TRANSACTION_ID_MIN, Time, View};
-use super::vacancies::{Vacancies, Vacated, vacate};
+use super::vacancies::{Vacancies, VacatedPlaces, vacate};
 use super::write_set::{Committed, WriteSet};
 use super::{Transaction, TransactionError};
 use crate::relation::Table;
@@ -234,15 +234,18 @@ impl Transactions {
     /// Gives up what is left of commits that every active transaction sees, and of all to come, and what no active one
     /// needs of others; and lets others have places of slots that are gone.
     #[inline]
-    pub(super) fn clean_up<'a>(&'a self, state: StateGuard<'a>, vacated: Vec<Vacated>) {
+    pub(super) fn clean_up<'a>(&'a self, state: StateGuard<'a>, vacated: VacatedPlaces) {
         // The common end of transactions that follow each other.
         let is_clean = vacated.is_empty() && state.recent.is_idle() && state.vacancies.is_empty();
-        if !is_clean {
+        if is_clean {
+            // Nothing, which is not worth a call.
+            std::mem::forget(vacated);
+        } else {
             self.clean_up_all(state, vacated);
         }
     }
 
-    fn clean_up_all<'a>(&'a self, mut state: StateGuard<'a>, vacated: Vec<Vacated>) {
+    fn clean_up_all<'a>(&'a self, mut state: StateGuard<'a>, vacated: VacatedPlaces) {
         state.vacancies.put(vacated);
         loop {
             let (seen, pruning) = state.left_behind(self.now());
@@ -255,7 +258,7 @@ impl Transactions {
             let ticket = state.vacancies.begin();
             drop(state);
             vacate(ready);
-            let mut vacated = Vec::new();
+            let mut vacated = VacatedPlaces::default();
             for committed in &seen {
                 committed.reclaim(&mut vacated);
             }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use super::stamp::{StampId, Stamps};
 use super::time::Time;
-use super::vacancies::Vacated;
+use super::vacancies::{Vacated, VacatedPlaces};
 use super::write_set::{Committed, Write, WriteKind, WriteSet};
 use crate::chunk::hot::Needs;
 
@@ -66,7 +66,7 @@ pub(super) struct Pruned {
 }
 
 impl Pruning {
-    pub(super) fn run(&self, stamps: &Stamps, vacated: &mut Vec<Vacated>) -> Pruned {
+    pub(super) fn run(&self, stamps: &Stamps, vacated: &mut VacatedPlaces) -> Pruned {
         let mut pruned = Pruned { left: Vec::with_capacity(self.commits.len()), free_stamps: Vec::new() };
         for committed in &self.commits {
             // Who has read the relation that was altered has to know.
@@ -87,7 +87,7 @@ impl Pruning {
     }
 
     /// What has to be remembered of a commit.
-    fn prune(&self, committed: &Committed, stamps: &Stamps, vacated: &mut Vec<Vacated>) -> Vec<Write> {
+    fn prune(&self, committed: &Committed, stamps: &Stamps, vacated: &mut VacatedPlaces) -> Vec<Write> {
         let (set, stamp) = (committed.set(), committed.stamp());
         let mut is_left = |write: &&Write| match write.kind {
             WriteKind::Insert => {
@@ -118,7 +118,7 @@ impl Pruning {
         write: &Write,
         stamp: StampId,
         stamps: &Stamps,
-        vacated: &mut Vec<Vacated>,
+        vacated: &mut VacatedPlaces,
     ) -> bool {
         let (table, row) = (&set.tables[write.table as usize], write.row);
         let Some(slot) = table.slots.get(row.chunk()) else { return false };
@@ -145,7 +145,7 @@ impl Pruning {
         write: &Write,
         stamp: StampId,
         stamps: &Stamps,
-        vacated: &mut Vec<Vacated>,
+        vacated: &mut VacatedPlaces,
     ) -> bool {
         let (table, place) = (&set.tables[write.table as usize], write.row.chunk());
         let Some(slot) = table.slots.get(place) else { return false };

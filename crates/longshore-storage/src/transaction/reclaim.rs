@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::stamp::StampId;
-use super::vacancies::Vacated;
+use super::vacancies::{Vacated, VacatedPlaces};
 use super::write_set::{Write, WriteKind, WriteSet};
 use crate::chunk::hot::SlotWrite;
 use crate::relation::Table;
@@ -19,7 +19,7 @@ const NO_SLOT: (u32, usize) = (u32::MAX, usize::MAX);
 
 impl WriteSet {
     /// Gives up the versions of a commit that everybody sees, and the rows that were deleted.
-    pub(super) fn reclaim(&self, stamp: StampId, vacated: &mut Vec<Vacated>) {
+    pub(super) fn reclaim(&self, stamp: StampId, vacated: &mut VacatedPlaces) {
         let mut writes = self.writes.iter().peekable();
         let mut emptied = [NO_SLOT; EMPTIED_MAX];
         let mut emptied_next = 0;
@@ -112,7 +112,7 @@ impl WriteSet {
 
 impl Table {
     /// Takes note that rows of a slot may be taken again, or gives it up if it has no others.
-    pub(super) fn have_gone(self: &Arc<Table>, place: usize, mut slot: SlotWrite<'_>, vacated: &mut Vec<Vacated>) {
+    pub(super) fn have_gone(self: &Arc<Table>, place: usize, mut slot: SlotWrite<'_>, vacated: &mut VacatedPlaces) {
         if slot.clear_if_free() {
             vacated.push(Vacated { table: Arc::clone(self), place });
             return;

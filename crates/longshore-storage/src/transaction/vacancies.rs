@@ -16,6 +16,23 @@ pub(crate) struct Vacated {
     pub(crate) place: usize,
 }
 
+/// Places whose slots are gone. Most transactions have none, so that it is one word of each.
+#[derive(Default)]
+#[expect(clippy::box_collection, reason = "the size of what is moved with every transaction")]
+pub(crate) struct VacatedPlaces(Option<Box<Vec<Vacated>>>);
+
+impl VacatedPlaces {
+    #[cold]
+    pub(super) fn push(&mut self, place: Vacated) {
+        self.0.get_or_insert_default().push(place);
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
 /// Who reclaims something, from when it is decided to when it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket(u64);
@@ -47,9 +64,9 @@ impl Vacancies {
     }
 
     /// Lets places wait for those who are at work now.
-    pub(super) fn put(&mut self, places: Vec<Vacated>) {
+    pub(super) fn put(&mut self, VacatedPlaces(places): VacatedPlaces) {
         let next = Ticket(self.next);
-        self.waiting.extend(places.into_iter().map(|place| (next, place)));
+        self.waiting.extend(places.into_iter().flat_map(|places| *places).map(|place| (next, place)));
     }
 
     /// The places that need not wait any longer.
@@ -79,16 +96,20 @@ mod tests {
     #[test]
     fn a_place_waits_for_those_who_were_at_work_and_no_longer() {
         let relation = Relation::new(Arc::new(Schema::new(Vec::new())), Memory::new(None));
-        let place = |place| Vacated { table: Arc::clone(relation.table()), place };
+        let places = |place| {
+            let mut places = VacatedPlaces::default();
+            places.push(Vacated { table: Arc::clone(relation.table()), place });
+            places
+        };
         let mut vacancies = Vacancies::default();
         let ready = |vacancies: &mut Vacancies| vacancies.ready().iter().map(|of| of.place).collect::<Vec<_>>();
-        vacancies.put(vec![place(0)]);
+        vacancies.put(places(0));
         assert_eq!(ready(&mut vacancies), [0]);
         let (first, second) = (vacancies.begin(), vacancies.begin());
-        vacancies.put(vec![place(1)]);
+        vacancies.put(places(1));
         let third = vacancies.begin();
         vacancies.end(second);
-        vacancies.put(vec![place(2)]);
+        vacancies.put(places(2));
         assert!(ready(&mut vacancies).is_empty());
         vacancies.end(first);
         assert_eq!(ready(&mut vacancies), [1]);

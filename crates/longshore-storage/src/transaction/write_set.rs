@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::stamp::StampId;
 use super::time::Time;
-use super::vacancies::Vacated;
+use super::vacancies::VacatedPlaces;
 use crate::datum::RowId;
 use crate::relation::{Succession, Table};
 
@@ -41,7 +41,7 @@ pub(crate) struct WriteSet {
     /// The alteration that it commits.
     pub(crate) succession: Option<Box<Succession>>,
     /// Slots that are gone since what was appended to them was undone.
-    pub(super) vacated: Vec<Vacated>,
+    pub(super) vacated: VacatedPlaces,
 }
 
 /// Changes that a set has room for which is kept for the next transaction: one of more gives its memory back.
@@ -106,7 +106,7 @@ impl Committed {
     }
 
     /// Gives up the versions, which everybody sees.
-    pub(super) fn reclaim(&self, vacated: &mut Vec<Vacated>) {
+    pub(super) fn reclaim(&self, vacated: &mut VacatedPlaces) {
         self.set.reclaim(self.stamp, vacated);
     }
 }
