@@ -17,6 +17,7 @@ mod fit;
 mod format;
 mod guess;
 mod look;
+mod open_quote;
 mod pass;
 mod read;
 mod sample;

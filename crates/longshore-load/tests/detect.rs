@@ -186,6 +186,17 @@ fn is_grave(case: &Case, outcome: &Result<(String, String), String>, problem: &s
     outcome.is_ok() || problem.starts_with("no line") || case.expected == Expected::Refusal
 }
 
+/// Tells the seed when something panics.
+struct Seed(u64);
+
+impl Drop for Seed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("seed {}", self.0);
+        }
+    }
+}
+
 #[test]
 fn no_dialect_makes_rows_up() {
     // Under AddressSanitizer each takes ten times as long.
@@ -196,6 +207,11 @@ fn no_dialect_makes_rows_up() {
     let mut kinds: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for seed in first..first + seeds {
         let case = case(seed);
+        let dump = std::env::var_os("LONGSHORE_DETECT_DUMP");
+        if let Some(path) = &dump {
+            std::fs::write(path, &case.text).expect("written");
+        }
+        let _seed = Seed(seed);
         let file = file(case.text.as_bytes());
         let mut random = Random::new(seed ^ 0xABCD);
         let count = if case.table.rows.len() > 3_000 { 1 } else { 3 };
@@ -207,8 +223,7 @@ fn no_dialect_makes_rows_up() {
             assert_eq!(outcome, other, "seed {seed}, {machine:?}");
         }
         let name = format!("{:?}", case.hazard);
-        if let Some(path) = std::env::var_os("LONGSHORE_DETECT_DUMP") {
-            std::fs::write(path, &case.text).expect("written");
+        if dump.is_some() {
             println!("seed {seed}: {:.1000?}", outcome.as_ref().map(|(columns, _)| columns));
             return;
         }

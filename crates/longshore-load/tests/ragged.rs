@@ -163,6 +163,38 @@ fn a_footer_is_left_out_and_told() {
 }
 
 #[test]
+fn a_line_of_a_text_in_quotes_is_no_footer_and_no_short_record() {
+    let quoted = |at: usize, text: &str| {
+        let line = |index| if index == at { format!("{text}\n") } else { format!("{index};name {index}\n") };
+        format!("id;name\n{}", (0..20_000).map(line).collect::<String>())
+    };
+    for (text, lines) in [
+        (quoted(19_999, "19999;'a\nb'"), 20_002..=20_002),
+        (quoted(19_999, "19999;'a\n\nb, and\nc'"), 20_003..=20_004),
+        (quoted(15_000, "15000;'a\nb'"), 15_003..=15_003),
+        (quoted(15_000, "'a\nb';15000"), 15_002..=15_003),
+        (quoted(15_000, "15000;'it''s a\nb'"), 15_003..=15_003),
+    ] {
+        let file = file(text.as_bytes());
+        // Spans of a few bytes take long for so many records.
+        for machine in machines().into_iter().filter(|machine| machine.tuning.span_bytes.is_none()).step_by(6) {
+            match on_request(&machine, file.path(), &request(&machine.tuning)) {
+                // What stands behind it may tell of the quotes.
+                Ok((_, rows)) => assert!(rows.contains("a\nb\""), "{machine:?}, {lines:?}"),
+                Err(error) => {
+                    let has_line = lines.clone().any(|line| error.contains(&format!("line {line}, ")));
+                    assert!(has_line && error.contains("set QUOTE"), "{machine:?}, {lines:?}: {error}");
+                }
+            }
+        }
+    }
+    // Apostrophes are no quotes.
+    let text = quoted(19_999, "19999;O'Brien\nRows: 20000, as of today's count");
+    let found = inferred(&text, |_| {}).expect("it is read");
+    assert_eq!((found.rows, found.footers.len()), (20_000, 1));
+}
+
+#[test]
 fn empty_lines_behind_the_sample_are_no_records() {
     let text = lines(20_000, &[(15_000, "")]);
     for repairs in [true, false] {

@@ -4,7 +4,7 @@
 //! A record of too few or too many fields may have lost a delimiter in its middle, and then its values stand in wrong
 //! columns; or it may be a footer. Its values therefore have no say in the types: the whole records are read alone first,
 //! and a repaired one whose values do not fit is refused. Short records at the very end of a file that do not fit are
-//! its footer, which is cut off. Not here: how records are repaired (`longshore-format`).
+//! its footer, which is cut off. What may be a line of a text in quotes (`open_quote`) is refused in any case. Not here: how records are repaired (`longshore-format`).
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,6 +13,7 @@ use longshore_csv::{Defect, DefectKind, RepairKind};
 use longshore_format::sniff::types::{Nulls, Reading, TypeSet, classify_column};
 
 use super::guess::column_type;
+use super::open_quote::rows_between_quotes;
 use super::read::{Done, Plan};
 use crate::files::Work;
 use crate::position::bad_record;
@@ -119,7 +120,19 @@ impl Fit {
         left.clear();
         let mut violations = Vec::new();
         let mut marks = Vec::new();
+        let between_quotes = rows_between_quotes(work, piece);
         for &(row, kind) in piece.repairs() {
+            if between_quotes.binary_search(&row).is_ok() {
+                left.push(row);
+                violations.push(RowViolation {
+                    row,
+                    kind: DefectKind::MissingFields,
+                    reason: "has too few fields, and may be a line of a text that a quote in a line before it opens".to_owned(),
+                    remedy: "set QUOTE to that character if it is, or ON_ERROR ignore, which leaves such records out and \
+                             tells of them",
+                });
+                continue;
+            }
             // A quote within a field puts nothing into another one.
             let (kind, what) = match kind {
                 RepairKind::Short => (DefectKind::MissingFields, "too few"),
