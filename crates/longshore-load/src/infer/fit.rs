@@ -4,7 +4,8 @@
 //! A record of too few or too many fields may have lost a delimiter in its middle, and then its values stand in wrong
 //! columns; or it may be a footer. Its values therefore have no say in the types: the whole records are read alone first,
 //! and a repaired one whose values do not fit is refused. Short records at the very end of a file that do not fit are
-//! its footer, which is cut off. What may be a line of a text in quotes (`open_quote`) is refused in any case. Not here: how records are repaired (`longshore-format`).
+//! its footer, which is cut off. Not here: how records are repaired (`longshore-format`), which of them may be lines of a
+//! text in quotes, and are refused for it (`open_quote`).
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -28,15 +28,13 @@ impl OptimizerRule for KeysOfOneKind {
     }
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        match plan {
+        let plan = match plan {
             LogicalPlan::Join(join) if equates_nulls(&join) && join.filter.is_some() => {
-                let unchanged = join.clone();
-                let rewritten = self.0.rewrite(LogicalPlan::Join(by_conditions(join)), config)?.data;
-                let changed = rewritten != LogicalPlan::Join(unchanged);
-                Ok(if changed { Transformed::yes(rewritten) } else { Transformed::no(rewritten) })
+                LogicalPlan::Join(by_conditions(join))
             }
-            plan => self.0.rewrite(plan, config),
-        }
+            plan => plan,
+        };
+        self.0.rewrite(plan, config)
     }
 }
 
