@@ -5,6 +5,7 @@
 //! Not here: what the checks check; each test lives in its crate.
 
 mod ci;
+mod imports;
 mod shell;
 mod tidy;
 
@@ -20,6 +21,9 @@ usage: cargo xtask <command>
       STEP...      only these steps
       --list       name the steps and stop
 
+  imports [CRATE...]
+      Checks that imports within a crate point down.
+
   tidy [--write]
       Checks the house rules of CONTRIBUTING.md.
       --write      lowers the entries of xtask/ratchet.txt to what the files now are
@@ -31,6 +35,7 @@ fn main() -> ExitCode {
     let result = match words.split_first() {
         Some((&"ci", rest)) => ci::main(rest),
         Some((&"tidy", rest)) => tidy::main(rest),
+        Some((&"imports", rest)) => imports::main(rest),
         Some((&"help" | &"--help" | &"-h", _)) => {
             print!("{USAGE}");
             Ok(())
