@@ -14,8 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_buffer::Buffer;
 
-use crate::error::OutOfMemory;
-use crate::memory::{Mapping, Memory};
+use crate::memory::{Mapping, Memory, OutOfMemory};
 
 /// The size of an arena's blocks unless the caller knows better.
 pub const ARENA_BLOCK_BYTES: usize = 32 << 20;

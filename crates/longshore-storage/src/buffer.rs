@@ -5,28 +5,28 @@
 //! ones in advance, so that only NULLs cost anything. The heap of long texts lies behind the columns, at the end of what
 //! is allocated, and gives its unused rest back when the buffer is sealed.
 //!
-//! Not here: Arrow batches as a source (`buffer/batch.rs`), merging (`relation`).
+//! Not here: Arrow batches as a source (`buffer/batch.rs`), merging (`append`).
 
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use crate::arena::{Arena, Region};
-use crate::chunk::{CHUNK_ROWS_MAX, Chunk, ChunkColumn, Stored, Values};
-use crate::error::OutOfMemory;
+use crate::chunk::{Chunk, ChunkColumn, Stored};
+use crate::memory::OutOfMemory;
+use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::ColumnStatistics;
 use crate::statistics::bounds::Bounds;
 use crate::types::{Physical, Schema};
+use crate::values::Values;
+use crate::view::HEAP_BYTES_MAX;
 
 mod batch;
+mod error;
 mod reject;
 mod texts;
-mod uuid;
 
-pub(crate) use uuid::{UUID_BYTES, canonical as canonical_uuid};
-
-/// The most bytes that a heap of long texts may have, because views hold their offsets in 31 bits.
-pub const HEAP_BYTES_MAX: usize = i32::MAX as usize;
+pub use error::AppendError;
 
 /// Bytes behind the last value of a column.
 pub(crate) const COLUMN_SLACK_BYTES: usize = 64;

@@ -15,10 +15,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
-use crate::chunk::{Chunk, Values};
+use crate::chunk::Chunk;
 use crate::native::value_bytes;
-use crate::relation::Snapshot;
+use crate::table::Snapshot;
 use crate::types::{Physical, Schema};
+use crate::values::Values;
 use crate::view::INLINE_BYTES_MAX;
 
 /// Rows that are brought into canonical form at a time; with 16 columns they stay in L1.

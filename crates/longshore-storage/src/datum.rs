@@ -1,14 +1,13 @@
-//! Decides what a single value and a single row are called: where rows are worked on one by one, not column by column.
+//! Decides what a single value is called: where rows are worked on one by one, not column by column.
 //!
 //! A [`Datum`] has the physical representation of its column: a DATE is `I32`, a TIMESTAMP `I64`, a DECIMAL of up to 18
-//! digits `I64` without the point. A [`RowId`] is the place of a row: chunks of a relation are numbered once and for all,
-//! and so are the rows of a chunk.
+//! digits `I64` without the point.
 //!
-//! Not here: values of a column (`chunk::Values`), values of statistics (`statistics::Value`).
+//! Not here: values of a column (`values`), values of statistics (`statistics::Value`), what a column takes (`typed`).
 
 use std::fmt;
 
-use crate::chunk::CHUNK_ROWS_MAX;
+use crate::types::Physical;
 
 /// A value, or NULL, in the representation that its column is stored in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,6 +73,19 @@ impl fmt::Display for Datum<'_> {
     }
 }
 
+/// The value of stored bits, which are not those of a text.
+pub(crate) fn datum_of_bits(physical: Physical, bits: u128) -> Datum<'static> {
+    match physical {
+        Physical::U8 => Datum::Bool(bits as u8 != 0),
+        Physical::I16 => Datum::I16(bits as i16),
+        Physical::I32 => Datum::I32(bits as i32),
+        Physical::I64 => Datum::I64(bits as i64),
+        Physical::I128 | Physical::View => Datum::I128(bits as i128),
+        Physical::F32 => Datum::F32(f32::from_bits(bits as u32)),
+        Physical::F64 => Datum::F64(f64::from_bits(bits as u64)),
+    }
+}
+
 macro_rules! datum_from {
     ($($variant:ident: $type:ty),*) => {$(
         impl<'a> From<$type> for Datum<'a> {
@@ -105,58 +117,9 @@ macro_rules! key {
     };
 }
 
-/// Bits of a [`RowId`] that count the rows of a chunk.
-const ROW_BITS: u32 = 16;
-const _: () = assert!(CHUNK_ROWS_MAX == 1 << ROW_BITS);
-
-/// The place of a row in its relation, from its insertion until nobody can see it any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RowId(pub u64);
-
-impl RowId {
-    /// Row `row` of chunk `chunk`.
-    ///
-    /// # Panics
-    ///
-    /// When the chunk cannot have as many rows, or there cannot be as many chunks.
-    #[must_use]
-    pub fn new(chunk: usize, row: usize) -> RowId {
-        assert!(row < CHUNK_ROWS_MAX && u32::try_from(chunk).is_ok(), "row {row} of chunk {chunk}");
-        RowId((chunk as u64) << ROW_BITS | row as u64)
-    }
-
-    /// The number of its chunk.
-    #[must_use]
-    pub fn chunk(self) -> usize {
-        (self.0 >> ROW_BITS) as usize
-    }
-
-    /// Its number in the chunk.
-    #[must_use]
-    pub fn row(self) -> usize {
-        self.0 as usize % CHUNK_ROWS_MAX
-    }
-}
-
-/// Chunk and row.
-impl fmt::Display for RowId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.chunk(), self.row())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn row_ids_hold_chunk_and_row() {
-        for (chunk, row) in [(0, 0), (1, CHUNK_ROWS_MAX - 1), (u32::MAX as usize, 7)] {
-            let id = RowId::new(chunk, row);
-            assert_eq!((id.chunk(), id.row()), (chunk, row));
-            assert!(id.0 < 1 << 48);
-        }
-    }
 
     #[test]
     fn values_become_datums() {

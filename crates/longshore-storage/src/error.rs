@@ -1,133 +1,334 @@
-//! The ways in which an operation of this crate fails, apart from those of the native format (`native`).
+//! The ways in which an operation on relations fails, by a transaction or beside all.
+//!
+//! Not here: how a commit fails (`transaction/error.rs`), an append from Arrow batches (`buffer/error.rs`), a key
+//! (`index/key.rs`), the native format (`native/error.rs`); what the memory limit refuses (`memory/error.rs`).
 
 use std::error::Error;
 use std::fmt;
 
+use crate::index::{IsCancelled, KeyError};
+use crate::memory::OutOfMemory;
+use crate::row_id::RowId;
 use crate::types::ColumnType;
+use crate::view::HEAP_BYTES_MAX;
+use crate::visibility::ConflictKind;
 
-/// The memory limit does not allow an allocation, or the operating system refused it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutOfMemory {
-    /// Bytes asked for.
-    pub wanted: usize,
-    /// Bytes in use at that moment.
-    pub used: usize,
-    /// The limit in bytes; `None` when the operating system refused the memory.
-    pub limit: Option<usize>,
+mod foreign_key;
+
+pub use foreign_key::{ForeignKeyError, ForeignKeyProblem};
+
+/// A row that has a key which a row of an append was to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Holder {
+    /// It was in the relation before.
+    Relation(RowId),
+    /// It is of the same append: its number among all rows of it, in their order, from 0.
+    Append(u64),
 }
 
-impl fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OutOfMemory { wanted, used, limit } = *self;
-        match limit {
-            Some(limit) => write!(
-                f,
-                "out of memory: {wanted} bytes more are needed, {used} of the allowed {limit} are in use; drop tables or \
-                 raise --memory-limit"
-            ),
-            None => write!(
-                f,
-                "out of memory: the operating system refused {wanted} bytes beyond the {used} in use; drop tables, free \
-                 memory, or set --memory-limit below what the machine has"
-            ),
-        }
-    }
+/// A row of an append that has the key of another one: the first such row in the order of the append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AppendedPair {
+    /// Who has the key.
+    pub first: Holder,
+    /// Who must not have it, too: its number among all rows of the append, in their order, from 0.
+    pub second: u64,
 }
 
-impl Error for OutOfMemory {}
-
-/// A batch cannot be appended. Rows are counted from 0 within the batch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AppendError {
-    /// Memory ran out.
-    OutOfMemory(OutOfMemory),
-    /// The batch does not have the columns of the relation.
-    ColumnCount {
-        /// Columns of the relation.
-        expected: usize,
-        /// Columns of the batch.
-        found: usize,
+/// An operation of a transaction has failed. After a [`TransactionError::Conflict`] or when memory has run out the
+/// transaction can only be rolled back; after any other error what the operation had done is undone.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TransactionError {
+    /// Another transaction is in the way; the same transaction may succeed when it is tried again.
+    Conflict {
+        /// The relation.
+        relation: String,
+        /// The row that both are about.
+        row: RowId,
+        /// In what way.
+        kind: ConflictKind,
     },
-    /// A column of the batch does not have the Arrow type of the relation's column.
+    /// The relation is being altered, or was: what the transaction knows of it is out of date.
+    Altered {
+        /// The relation.
+        relation: String,
+        /// Whether the same transaction may succeed when it is tried again, and asks anew what the name stands for. If
+        /// not, it began after the alteration and works on what the relation was before.
+        retry: bool,
+    },
+    /// Rows are being appended to a relation that is to be altered.
+    Appending {
+        /// The relation.
+        relation: String,
+    },
+    /// A row is NULL in a column that is to be NOT NULL.
+    HasNull {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+        /// The first such row.
+        row: RowId,
+        /// Its values, for instance `(1, 'two', NULL)`.
+        values: String,
+    },
+    /// A key that there can only be one of is there already.
+    Duplicate {
+        /// The relation.
+        relation: String,
+        /// The index.
+        index: String,
+        /// The key, as text.
+        key: String,
+        /// The row that has it.
+        row: RowId,
+        /// Which rows of an append these are, if it is one that was to add the key.
+        appended: Option<Box<AppendedPair>>,
+    },
+    /// The transaction sees no such row.
+    NoSuchRow {
+        /// The relation.
+        relation: String,
+        /// The row.
+        row: RowId,
+    },
+    /// There is no such column.
+    NoSuchColumn {
+        /// The relation.
+        relation: String,
+        /// The name that was asked for.
+        column: String,
+    },
+    /// A value has another type than the column it is for.
     Type {
-        /// The column.
-        column: String,
-        /// The type the relation asks for.
-        expected: String,
-        /// The type of the batch.
-        found: String,
-    },
-    /// NULL for a column that is NOT NULL.
-    Null {
-        /// The column.
-        column: String,
-        /// Row of the batch.
-        row: usize,
-    },
-    /// A text of more characters than the column may hold.
-    TooLong {
+        /// The relation.
+        relation: String,
         /// The column.
         column: String,
         /// Its type.
         column_type: ColumnType,
-        /// Row of the batch.
-        row: usize,
-        /// The value, shortened for display.
+        /// The type of the value.
+        found: &'static str,
+    },
+    /// A row with another number of values than the relation has columns.
+    ColumnCount {
+        /// The relation.
+        relation: String,
+        /// Its columns.
+        expected: usize,
+        /// Values.
+        found: usize,
+    },
+    /// A foreign key does not hold.
+    ForeignKey(Box<ForeignKeyError>),
+    /// A column has no default that a row could get which refers to another one.
+    Default {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+        /// Why not.
+        reason: String,
+    },
+    /// NULL for a column that is NOT NULL.
+    NotNull {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+    },
+    /// The value is NULL, but was read as one that is not.
+    IsNull {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+        /// The row.
+        row: RowId,
+    },
+    /// A text of more characters than the column may hold.
+    TooLong {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+        /// Its type.
+        column_type: ColumnType,
+        /// The text, shortened for display.
         value: String,
         /// Its characters.
         length: usize,
     },
     /// A value that the column's type cannot represent.
     Invalid {
+        /// The relation.
+        relation: String,
         /// The column.
         column: String,
         /// Its type.
         column_type: ColumnType,
-        /// Row of the batch.
-        row: usize,
         /// The value, shortened for display.
         value: String,
     },
-    /// A single row with more bytes of text than a chunk can hold (2 GiB).
-    RowTooLarge {
-        /// Row of the batch.
-        row: usize,
-        /// Bytes of its texts.
+    /// More bytes of text in a row, or by and by in the rows of a chunk, than a chunk can hold (2 GiB).
+    TooMuchText {
+        /// The relation.
+        relation: String,
+        /// Bytes of the text that does not fit.
         bytes: usize,
     },
+    /// A column of an index cannot be set in place: the row must be deleted and inserted again.
+    Indexed {
+        /// The relation.
+        relation: String,
+        /// The column.
+        column: String,
+    },
+    /// Values that are no key of an index.
+    Key {
+        /// The relation.
+        relation: String,
+        /// The index.
+        index: String,
+        /// What is wrong with them.
+        error: KeyError,
+    },
+    /// The relation has an index of that name already, or none where one is meant.
+    IndexName {
+        /// The relation.
+        relation: String,
+        /// The name.
+        index: String,
+        /// Whether there is one.
+        exists: bool,
+    },
+    /// The transaction was begun as one that only reads.
+    ReadOnly,
+    /// The transaction was given up by who ran it.
+    Abandoned,
+    /// The caller wants what it asked for no more.
+    Cancelled,
+    /// Memory ran out.
+    OutOfMemory(OutOfMemory),
 }
 
-impl fmt::Display for AppendError {
+impl TransactionError {
+    /// Whether the same transaction may succeed when it is tried again.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        matches!(
+            self,
+            TransactionError::Conflict { .. }
+                | TransactionError::Altered { retry: true, .. }
+                | TransactionError::Appending { .. }
+        )
+    }
+}
+
+impl fmt::Display for TransactionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AppendError::OutOfMemory(error) => error.fmt(f),
-            AppendError::ColumnCount { expected, found } => {
-                write!(f, "a row has {found} values, but the table has {expected} columns")
+            TransactionError::Conflict { relation, row, kind } => {
+                write!(f, "could not serialize access to row {row} of {relation}: {kind}; try the transaction again")
             }
-            AppendError::Type { column, expected, found } => {
-                write!(f, "column {column}: found a value of type {found} where {expected} is due; cast it")
-            }
-            AppendError::Null { column, .. } => {
-                write!(f, "column {column}: the value is NULL but the column is NOT NULL")
-            }
-            AppendError::TooLong { column, column_type, value, length, .. } => write!(
+            TransactionError::Altered { relation, retry: true } => write!(
                 f,
-                "column {column} {column_type}: \"{value}\" is too long ({length} characters); shorten it or widen the column"
+                "could not serialize access to {relation}: it is being altered, or was since this transaction began; try \
+                 the transaction again"
             ),
-            AppendError::Invalid { column, column_type, value, .. } => {
-                write!(f, "column {column} {column_type}: \"{value}\" is not a valid value or out of range")
+            TransactionError::Altered { relation, retry: false } => {
+                write!(f, "{relation} was altered, and this is what it was before; look it up by its name again")
             }
-            AppendError::RowTooLarge { bytes, .. } => {
-                write!(f, "a row has {bytes} bytes of text; at most {} fit", crate::buffer::HEAP_BYTES_MAX)
+            TransactionError::Appending { relation } => {
+                write!(f, "rows are being loaded into {relation}; alter it when that is done")
             }
+            TransactionError::HasNull { relation, column, row, values } => write!(
+                f,
+                "column {column} of {relation} cannot be NOT NULL: it is NULL in row {row}, {values}; update that first"
+            ),
+            TransactionError::Duplicate { relation, index, key, appended, .. } => {
+                write!(f, "duplicate key {key} in {relation}: {index} allows it once, and ")?;
+                match appended.as_deref() {
+                    None => f.write_str("another row has it"),
+                    Some(AppendedPair { first: Holder::Append(first), second }) => {
+                        write!(f, "rows {} and {} of those that were to be added have it", first + 1, second + 1)
+                    }
+                    Some(AppendedPair { first: Holder::Relation(_), second }) => write!(
+                        f,
+                        "row {} of those that were to be added has it, which is in the table already",
+                        second + 1
+                    ),
+                }
+            }
+            TransactionError::NoSuchRow { relation, row } => {
+                write!(f, "row {row} of {relation} does not exist for this transaction")
+            }
+            TransactionError::NoSuchColumn { relation, column } => {
+                write!(f, "{relation} has no column {column}")
+            }
+            TransactionError::Type { relation, column, column_type, found } => {
+                write!(f, "column {column} of {relation} is {column_type}, but the value is {found}; convert it")
+            }
+            TransactionError::ColumnCount { relation, expected, found } => {
+                write!(f, "a row has {found} values, but {relation} has {expected} columns")
+            }
+            TransactionError::ForeignKey(error) => error.fmt(f),
+            TransactionError::Default { relation, column, reason } => {
+                write!(f, "column {column} of {relation} has no default to refer to: {reason}")
+            }
+            TransactionError::NotNull { relation, column } => {
+                write!(f, "column {column} of {relation}: the value is NULL but the column is NOT NULL")
+            }
+            TransactionError::IsNull { relation, column, row } => {
+                write!(f, "column {column} of row {row} of {relation} is NULL; read it as a value that may be missing")
+            }
+            TransactionError::TooLong { relation, column, column_type, value, length } => write!(
+                f,
+                "column {column} {column_type} of {relation}: \"{value}\" is too long ({length} characters); shorten it or widen the \
+                 column"
+            ),
+            TransactionError::Invalid { relation, column, column_type, value } => write!(
+                f,
+                "column {column} {column_type} of {relation}: \"{value}\" is not a valid value or out of range"
+            ),
+            TransactionError::TooMuchText { relation, bytes } => write!(
+                f,
+                "a text of {bytes} bytes does not fit into its chunk of {relation}, which holds at most {HEAP_BYTES_MAX}"
+            ),
+            TransactionError::Indexed { relation, column } => write!(
+                f,
+                "column {column} of {relation} is part of an index and cannot be set in place; replace the whole row"
+            ),
+            TransactionError::Key { relation, index, error } => write!(f, "index {index} of {relation}: {error}"),
+            TransactionError::IndexName { relation, index, exists: true } => {
+                write!(f, "{relation} has an index {index} already; choose another name")
+            }
+            TransactionError::IndexName { relation, index, exists: false } => {
+                write!(f, "{relation} has no index {index}")
+            }
+            TransactionError::ReadOnly => f.write_str("a read-only transaction cannot change rows"),
+            TransactionError::Abandoned => f.write_str("the transaction was given up"),
+            TransactionError::Cancelled => f.write_str("the statement was cancelled"),
+            TransactionError::OutOfMemory(error) => error.fmt(f),
         }
     }
 }
 
-impl Error for AppendError {}
+impl Error for TransactionError {}
 
-impl From<OutOfMemory> for AppendError {
-    fn from(error: OutOfMemory) -> AppendError {
-        AppendError::OutOfMemory(error)
+impl From<ForeignKeyError> for TransactionError {
+    fn from(error: ForeignKeyError) -> TransactionError {
+        TransactionError::ForeignKey(Box::new(error))
     }
+}
+
+impl From<OutOfMemory> for TransactionError {
+    fn from(error: OutOfMemory) -> TransactionError {
+        TransactionError::OutOfMemory(error)
+    }
+}
+
+/// Ends what somebody has given up.
+pub(crate) fn heed(is_cancelled: IsCancelled<'_>) -> Result<(), TransactionError> {
+    if is_cancelled() { Err(TransactionError::Cancelled) } else { Ok(()) }
 }

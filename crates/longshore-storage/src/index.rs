@@ -15,9 +15,9 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError};
 
-use crate::OutOfMemory;
-use crate::datum::{Datum, RowId};
-use crate::memory::Memory;
+use crate::datum::Datum;
+use crate::memory::{Memory, OutOfMemory};
+use crate::row_id::RowId;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Rank, Ranked, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::types::Schema;

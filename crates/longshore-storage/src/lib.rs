@@ -8,7 +8,41 @@
 //! from all others (`transaction.rs`).
 //!
 //! Not here: SQL, CSV, async. Who parses text and who plans queries is up to the crates above.
+//!
+//! # Modules
+//!
+//! Lowest first; a module imports only from those before it (`cargo xtask imports` checks it).
+//!
+//! - `sync`: locks and atomics, and the order in which locks are taken
+//! - `prefetch`: asks for memory before it is needed
+//! - `show`: values of times and decimals as text
+//! - `memory`: the blocks of a database and their limit
+//! - `arena`: blocks cut into regions
+//! - `view`: the views that stand for texts
+//! - `row_id`: what a row is called
+//! - `types`: the types of columns, schemas
+//! - `datum`: a single value
+//! - `values`: the values of a column
+//! - `statistics`: counts and bounds of columns
+//! - `typed`: columns as Rust types; which values a column takes
+//! - `visibility`: times, stamps and views: what a transaction sees
+//! - `version`: the versions of rows
+//! - `chunk`: the rows of a relation, immutable or where they may change
+//! - `buffer`: rows before they are part of a relation
+//! - `index`: hash tables and adaptive radix trees
+//! - `error`: how operations on relations fail
+//! - `table`: the slots, indexes and foreign keys of a relation
+//! - `predicate`: what a transaction has read
+//! - `manager`: the order of transactions, and what commits leave
+//! - `relation`: a table and the manager of its database
+//! - `transaction`: what a transaction does with the rows of relations
+//! - `append`: many rows at a time, all or nothing
+//! - `alteration`: changes of a relation's columns
+//! - `native`: the native file format
+//! - `checksum`: a checksum of all rows
 
+mod alteration;
+mod append;
 mod arena;
 mod buffer;
 pub mod checksum;
@@ -16,35 +50,43 @@ mod chunk;
 mod datum;
 mod error;
 mod index;
+mod manager;
 mod memory;
 pub mod native;
+mod predicate;
 mod prefetch;
 mod relation;
+mod row_id;
 mod show;
 mod statistics;
 mod sync;
+mod table;
 mod transaction;
 mod typed;
 mod types;
+mod values;
 mod version;
 mod view;
+mod visibility;
 
+pub use alteration::{Alteration, KeptIndex, NewColumn};
+pub use append::{Append, Clash, Clashes, ConflictAction, MergeKind, Merged, OnConflict};
 pub use arena::{ARENA_BLOCK_BYTES, Arena, Region};
-pub use buffer::{HEAP_BYTES_MAX, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues};
-pub use chunk::{CHUNK_ROWS_MAX, Chunk, Stretch, Values, VisibleChunk};
-pub use datum::{Datum, RowId};
-pub use error::{AppendError, OutOfMemory};
+pub use buffer::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues};
+pub use chunk::{Chunk, Stretch, VisibleChunk};
+pub use datum::Datum;
+pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, TransactionError};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
-pub use memory::{Memory, Reservation};
-pub use relation::{
-    Alteration, Append, Clash, Clashes, ConflictAction, Defaults, ForeignKey, KeptIndex, MergeKind, Merged, NewColumn,
-    OnConflict, ReferenceAction, ReferenceMatch, ReferenceRules, Relation, Snapshot,
-};
+pub use manager::Transactions;
+pub use memory::{Memory, OutOfMemory, Reservation};
+pub use relation::Relation;
+pub use row_id::{CHUNK_ROWS_MAX, RowId};
 pub use statistics::{ColumnStatistics, Value};
 pub use sync::locks_held;
-pub use transaction::{
-    ActedOn, AppendedPair, CommitError, ConflictKind, ForeignKeyError, ForeignKeyProblem, Holder, Isolation,
-    ReferenceChecks, RowEdit, RowRead, Savepoint, Time, Transaction, TransactionError, Transactions, View,
-};
+pub use table::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, Snapshot};
+pub use transaction::{ActedOn, CommitError, Isolation, ReferenceChecks, RowEdit, RowRead, Savepoint, Transaction};
 pub use typed::{ColumnRange, Field, FieldType, Scalar};
 pub use types::{Column, ColumnType, Physical, Schema};
+pub use values::Values;
+pub use view::HEAP_BYTES_MAX;
+pub use visibility::{ConflictKind, Time, View};

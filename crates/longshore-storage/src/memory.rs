@@ -12,13 +12,14 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
-use crate::error::OutOfMemory;
 use crate::sync::brief::{Mutex, MutexGuard};
 
+mod error;
 mod free;
 mod mapping;
 mod reservation;
 
+pub use error::OutOfMemory;
 use free::FreeList;
 #[cfg(all(test, not(feature = "exact-blocks")))]
 pub(crate) use mapping::HUGE_PAGE_BYTES;

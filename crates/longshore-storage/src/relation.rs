@@ -1,65 +1,36 @@
-//! Decides how a table's rows are kept, read and added to.
+//! Decides what is public of a table's rows: a relation is a table and the transactions that may work on it.
 //!
-//! A relation is a list of slots (`chunk/hot.rs`), chunks whose rows may change. Readers take a [`Snapshot`] of it and
-//! keep it as long as they like; nothing they can reach is ever written. Rows are added many at a time by an
-//! [`Append`], all or nothing: what it merges is out of sight until its commit. Single rows are inserted, changed and
-//! deleted by a [`crate::Transaction`].
+//! Readers take a [`Snapshot`] of it and keep it as long as they like; nothing they can reach is ever written. Rows are
+//! added many at a time by a [`crate::Append`], all or nothing: what it merges is out of sight until its commit. Single
+//! rows are inserted, changed and deleted by a [`crate::Transaction`].
 //!
-//! Not here: the versions of rows (`version`), what transactions see (`transaction`).
+//! Not here: how rows are kept (`table`), what works on a relation (`transaction`, `append`, `alteration`).
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::chunk::hot::HotChunk;
-use crate::datum::RowId;
+use crate::error::TransactionError;
 use crate::index::{Index, IndexKind, Uniqueness};
+use crate::manager::Transactions;
 use crate::memory::Memory;
-use crate::transaction::{Time, Transaction, TransactionError, Transactions, View};
+use crate::row_id::RowId;
+use crate::table::{Snapshot, Table};
 use crate::typed::{Field, FieldType};
 use crate::types::Schema;
+use crate::visibility::{Time, View};
 
-mod alter;
-mod append;
-mod beside;
-mod conflict;
-mod copy;
-mod destination;
-mod gather;
-mod indexes;
-mod interleave;
 mod references;
-mod resolve;
-mod slots;
-mod snapshot;
-mod table;
+mod row_set;
+mod violations;
 
-pub(crate) use alter::Succession;
-pub use alter::{Alteration, KeptIndex, NewColumn};
-pub use append::Append;
-pub(crate) use beside::Beside;
-pub use conflict::{Clash, ConflictAction, Merged, OnConflict};
-pub(crate) use indexes::{IndexList, threads};
-pub use references::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules};
-pub use resolve::Clashes;
-pub use snapshot::Snapshot;
-pub(crate) use table::Table;
-
-/// How partition buffers become part of a relation (*Instant Loading*, 3.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MergeKind {
-    /// Row by row, one thread at a time: the simplest, bounded by the cost of a single insert.
-    Insert,
-    /// Column by column by `memcpy`, in parallel: fills chunks to the brim and frees the buffers.
-    Copy,
-    /// A buffer becomes a chunk, nothing is copied. An append of few rows altogether is copied after all, and so are
-    /// neighbours of few rows, lest many small loads, or files, leave many small chunks.
-    Chunk,
-}
+pub(crate) use row_set::RowSet;
+pub(crate) use violations::{Finder, Found, Missing, first_violation, in_order};
 
 /// A table's rows.
 pub struct Relation {
     table: Arc<Table>,
+    transactions: Arc<Transactions>,
 }
 
 impl fmt::Debug for Relation {
@@ -81,7 +52,7 @@ impl Relation {
     /// An empty relation of a database.
     #[must_use]
     pub fn in_database(schema: Arc<Schema>, memory: Arc<Memory>, transactions: &Arc<Transactions>) -> Relation {
-        Relation { table: Arc::new(Table::new(schema, memory, Arc::clone(transactions))) }
+        Relation::of(&Arc::new(Table::new(schema, memory)), transactions)
     }
 
     /// A relation that was made by itself as one of a database, to all of whose transactions its rows were always there.
@@ -126,7 +97,7 @@ impl Relation {
     /// The transactions that may work on it.
     #[must_use]
     pub fn transactions(&self) -> &Arc<Transactions> {
-        self.table.transactions()
+        &self.transactions
     }
 
     /// The newest values of a row, whoever wrote them, as messages show them, for instance `(1, 'two', NULL)`.
@@ -158,38 +129,19 @@ impl Relation {
     /// The rows committed so far.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.table.committed()
+        if let Some(snapshot) = self.table.cached() {
+            return snapshot;
+        }
+        let reader = self.transactions.begin_reader();
+        let snapshot = Arc::new(self.table.show(reader.view(), self.transactions.stamps()));
+        self.table.cache(reader.view().start(), &snapshot);
+        snapshot
     }
 
     /// The rows that a view sees; the transaction that it is of must be active.
     #[must_use]
     pub fn snapshot_at(&self, view: View) -> Arc<Snapshot> {
-        Arc::new(self.table.show(view))
-    }
-
-    /// Begins an append. Several may be under way; their rows come in the order of their commits.
-    #[must_use]
-    pub fn begin_append(&self, kind: MergeKind) -> Append<'_> {
-        Append::new(&self.table, kind)
-    }
-
-    /// Begins an append by chunk that is part of a transaction from its first chunk on: each becomes a slot and enters the
-    /// indexes when it comes, out of sight of others until the transaction commits. [`Append::finish`] ends it; dropped
-    /// before, it is undone. The transaction's merge thus lasts as long as the load, but has little left to do in the end.
-    #[must_use]
-    pub fn begin_append_in<'r>(&'r self, transaction: &'r mut Transaction) -> Append<'r> {
-        Append::interleaved(&self.table, transaction)
-    }
-
-    /// Removes all rows, whoever works on them: transactions under way lose what they have written to it, too.
-    /// Snapshots already taken keep theirs. [`crate::Transaction::truncate`] does it with regard to others.
-    ///
-    /// # Errors
-    ///
-    /// When rows of other relations refer to its own, or it is being altered; then it has all its rows.
-    pub fn truncate(&self) -> Result<(), TransactionError> {
-        self.table.forget_cached();
-        self.transactions().truncate(&self.table)
+        Arc::new(self.table.show(view, self.transactions.stamps()))
     }
 
     /// Builds an index over columns, in their order, and keeps it from now on. No row is inserted meanwhile.
@@ -209,7 +161,7 @@ impl Relation {
         kind: IndexKind,
         uniqueness: Uniqueness,
     ) -> Result<Arc<Index>, TransactionError> {
-        self.table.create_index(name, columns, kind, uniqueness, &|| false)
+        self.create_index_unless(name, columns, kind, uniqueness, &|| false)
     }
 
     /// As [`Relation::create_index`], unless `is_cancelled`, which is asked now and then.
@@ -229,7 +181,8 @@ impl Relation {
         uniqueness: Uniqueness,
         is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Arc<Index>, TransactionError> {
-        self.table.create_index(name, columns, kind, uniqueness, is_cancelled)
+        let _reader = self.transactions.begin_reader();
+        self.table.create_index(name, columns, kind, uniqueness, self.transactions.clock(), is_cancelled)
     }
 
     /// Gives an index up.
@@ -248,18 +201,8 @@ impl Relation {
     }
 
     /// The relation of a table.
-    pub(crate) fn of(table: &Arc<Table>) -> Relation {
-        Relation { table: Arc::clone(table) }
-    }
-
-    /// Begins to alter it: until that is ended, nobody else writes to it. Who has written to it and not committed yet is
-    /// waited for, but not longer than `patience`.
-    ///
-    /// # Errors
-    ///
-    /// When somebody else alters it, or has not ended what he writes.
-    pub fn begin_alteration(&self, patience: Duration) -> Result<Alteration, TransactionError> {
-        Alteration::begin(&self.table, patience)
+    pub(crate) fn of(table: &Arc<Table>, transactions: &Arc<Transactions>) -> Relation {
+        Relation { table: Arc::clone(table), transactions: Arc::clone(transactions) }
     }
 
     /// Whether it is what its name stands for to who sees what was committed up to a time: what an alteration has made

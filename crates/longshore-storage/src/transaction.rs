@@ -6,55 +6,56 @@
 //!
 //! A transaction is used by one thread at a time. Threads that read in parallel take its [`View`].
 //!
-//! Not here: slots and the changes of rows (`chunk/hot.rs`), indexes (`index.rs`).
+//! Not here: slots and the changes of rows (`chunk/hot.rs`), indexes (`table/indexes.rs`), the order of transactions and
+//! what becomes of what they have changed (`manager`).
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::chunk::hot::{Sight, Writer};
-use crate::datum::RowId;
-use crate::relation::{Relation, Snapshot, Table};
+use crate::error::TransactionError;
+use crate::manager::{Seat, Transactions, WriteSet};
+use crate::predicate::PredicateLog;
+use crate::relation::Relation;
+use crate::row_id::RowId;
+use crate::table::{Snapshot, Table};
+use crate::visibility::{StampId, View};
 
-mod backlog;
+mod begin;
 mod bulk;
 mod commit;
 mod error;
-mod foreign_error;
 mod guards;
 mod keys;
-mod manager;
-mod predicate;
-mod prune;
 mod reads;
-mod reclaim;
 mod references;
 mod row_edit;
 mod row_read;
 mod rows;
 mod savepoint;
-mod stamp;
-mod time;
 mod tried;
-mod vacancies;
 mod validate;
-mod write_set;
 
 pub(crate) use bulk::Failure;
-pub use error::{AppendedPair, CommitError, ConflictKind, Holder, TransactionError};
-pub use foreign_error::{ForeignKeyError, ForeignKeyProblem};
-pub use manager::Transactions;
+pub use error::CommitError;
 pub use references::{ActedOn, ReferenceChecks};
 pub use row_edit::RowEdit;
 pub use row_read::RowRead;
 pub use savepoint::Savepoint;
-pub(crate) use stamp::{StampId, Stamps};
-pub use time::{Isolation, Time, View};
 pub(crate) use tried::KEYS_LOGGED_MAX;
-pub(crate) use write_set::{Write, WriteKind, WriteSet};
 
 use guards::Guards;
-use manager::Seat;
-use predicate::PredicateLog;
+
+/// What a transaction is guarded against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Isolation {
+    /// Against everything: what commits is equivalent to the same transactions one after the other.
+    #[default]
+    Serializable,
+    /// Against all but write skew: each transaction reads the state at its start, and two that run at the same time do
+    /// not change the same row.
+    Snapshot,
+}
 
 /// A transaction. Dropped without a commit, it is rolled back.
 ///
@@ -144,7 +145,7 @@ impl Transaction {
     /// The rows of a relation as it sees them now. What it changes afterwards does not show.
     #[must_use]
     pub fn snapshot(&self, relation: &Relation) -> Arc<Snapshot> {
-        self.assert_mine(relation.table());
+        self.assert_mine(relation);
         relation.snapshot_at(self.view)
     }
 
@@ -174,15 +175,17 @@ impl Transaction {
 
     /// What slots need to know of it.
     fn writer<'a>(&'a self, table: &'a Table) -> Result<Writer<'a>, TransactionError> {
-        self.assert_mine(table);
         let stamp = self.stamp.ok_or(TransactionError::ReadOnly)?;
         let Transaction { view, keeps_all, .. } = *self;
-        Ok(Writer { view, stamp, stamps: self.manager.stamps(), memory: table.memory(), keeps_all })
+        Ok(Writer { view, stamp, clock: self.manager.clock(), memory: table.memory(), keeps_all })
     }
 
     #[inline]
-    fn assert_mine(&self, table: &Table) {
-        assert!(Arc::ptr_eq(&self.manager, table.transactions()), "a transaction works on relations of its database");
+    fn assert_mine(&self, relation: &Relation) {
+        assert!(
+            Arc::ptr_eq(&self.manager, relation.transactions()),
+            "a transaction works on relations of its database"
+        );
     }
 }
 

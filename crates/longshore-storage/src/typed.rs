@@ -8,7 +8,9 @@
 mod domain;
 mod field;
 mod range;
+mod uuid;
 
-pub(crate) use domain::{Input, Stored, StoredValue, input, is_plain};
+pub(crate) use domain::{Input, Stored, StoredValue, ValueError, input, is_plain};
 pub use field::{Field, FieldType, Scalar};
 pub use range::ColumnRange;
+pub(crate) use uuid::{UUID_BYTES, canonical as canonical_uuid};

@@ -11,10 +11,13 @@
 //! 2. Undoing the versions from the newest one on, up to the first that a view sees, gives the row as the view sees it.
 //! 3. The positions of a range (1,024 rows) cover every row that has a chain; a range without chains has no array of heads.
 //!
-//! Not here: stamps (`transaction`), what becomes of rows when versions go (`chunk/hot`).
+//! Not here: stamps (`visibility`), what becomes of rows when versions go (`chunk/hot`).
 
 mod chain;
 mod heads;
 mod positions;
 
-pub(crate) use chain::{Change, Image, NONE, Version, Versions};
+pub(crate) use chain::{Change, Image, Version, Versions};
+
+/// No version.
+pub(crate) const NONE: u32 = u32::MAX;

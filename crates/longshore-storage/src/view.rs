@@ -6,6 +6,9 @@
 /// Texts of up to this many bytes need no heap.
 pub(crate) const INLINE_BYTES_MAX: usize = 12;
 
+/// The most bytes that a heap of long texts may have, because views hold their offsets in 31 bits.
+pub const HEAP_BYTES_MAX: usize = i32::MAX as usize;
+
 /// The length of a view's text.
 pub(crate) fn length(view: u128) -> usize {
     view as u32 as usize

@@ -18,12 +18,12 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::NullBuffer;
 
-use super::{HEAP_BYTES_MAX, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues, uuid};
+use super::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues};
 use crate::arena::Arena;
-use crate::chunk::CHUNK_ROWS_MAX;
-use crate::error::AppendError;
+use crate::row_id::CHUNK_ROWS_MAX;
+use crate::typed::canonical_uuid;
 use crate::types::{Column, ColumnType, Schema};
-use crate::view::{self, INLINE_BYTES_MAX};
+use crate::view::{self, HEAP_BYTES_MAX, INLINE_BYTES_MAX};
 
 /// Characters of a value that an error shows.
 const SHOWN_CHARACTERS_MAX: usize = 40;
@@ -200,7 +200,7 @@ impl Source<'_> {
                 let values = self.array.as_string_view();
                 self.fill(slots, |row| {
                     let text = values.value(row);
-                    let stored = uuid::canonical(text.as_bytes()).ok_or_else(|| self.invalid(row, text))?;
+                    let stored = canonical_uuid(text.as_bytes()).ok_or_else(|| self.invalid(row, text))?;
                     Ok(push(heap, &stored))
                 })?;
             }

@@ -5,8 +5,9 @@
 //! pass over bytes that are still in the cache.
 
 use super::PartitionBuffer;
-use crate::chunk::{Stored, Values};
+use crate::chunk::Stored;
 use crate::types::ColumnType;
+use crate::values::Values;
 use crate::view::{self, INLINE_BYTES_MAX};
 
 /// The highest bits of the bytes of a text that a view holds itself.

@@ -11,22 +11,22 @@
 //!
 //! Invariant. Births are ranges apart from each other, in ascending order: rows come behind those that there are.
 //!
-//! Not here: which slot takes an insert (`relation/rows.rs`), who may write (`transaction`).
+//! Not here: which slot takes an insert (`table.rs`), who may write (`transaction`).
 
 use std::sync::{Arc, PoisonError};
 
 use arrow_buffer::Buffer;
 
+use super::{Chunk, VisibleChunk};
 use crate::arena::Arena;
 use crate::chunk::visible::Overlay;
-use crate::chunk::{CHUNK_ROWS_MAX, Chunk, VisibleChunk};
-use crate::error::OutOfMemory;
-use crate::memory::Memory;
+use crate::memory::{Memory, OutOfMemory};
+use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::bounds::Bounds;
 use crate::sync::{Rank, Ranked, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use crate::transaction::{StampId, Stamps, Time, View};
 use crate::types::Schema;
 use crate::version::Versions;
+use crate::visibility::{StampId, Stamps, Time, View};
 
 mod append;
 mod column;
@@ -43,7 +43,7 @@ pub(crate) use column::HotColumn;
 use dead::DeadRows;
 use heap::Heap;
 pub(crate) use prune::Needs;
-pub(crate) use read::{Cell, Sight, Standing, datum_of_bits, input_of};
+pub(crate) use read::{Cell, Sight, Standing, input_of};
 pub(crate) use reshape::Source;
 pub(crate) use write::{WriteError, Writer};
 

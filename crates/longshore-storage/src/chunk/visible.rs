@@ -14,7 +14,7 @@ use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer};
 
 use super::Chunk;
-use crate::datum::RowId;
+use crate::row_id::RowId;
 use crate::statistics::ColumnStatistics;
 use crate::types::Physical;
 

@@ -6,8 +6,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, PoisonError};
 
 use crate::arena::{Arena, Plain, Region};
-use crate::error::OutOfMemory;
-use crate::memory::Memory;
+use crate::memory::{Memory, OutOfMemory};
 use crate::sync::brief::Mutex;
 
 /// The least and the greatest size of the blocks that arrays are cut from; they grow with what is cut from them.

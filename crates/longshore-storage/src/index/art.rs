@@ -20,9 +20,8 @@ use super::duplicates::Duplicates;
 use super::found::Found;
 use super::key::{AnyBytes, KeyBytes};
 use super::range::Direction;
-use crate::datum::RowId;
-use crate::error::OutOfMemory;
-use crate::memory::Memory;
+use crate::memory::{Memory, OutOfMemory};
+use crate::row_id::RowId;
 
 mod build;
 mod children;

@@ -14,8 +14,8 @@ use super::key::bulk::{BLOCK_KEYS, KeySink};
 use super::key::{AnyBytes, ShortBytes, WholeKey};
 use super::{Index, Rows, Uniqueness, read, write};
 use crate::chunk::Chunk;
-use crate::datum::RowId;
-use crate::error::OutOfMemory;
+use crate::memory::OutOfMemory;
+use crate::row_id::RowId;
 use crate::sync::{RwLock, thread};
 
 // Of a block, only its last run waits for more keys, so that each run is seen as a whole once.

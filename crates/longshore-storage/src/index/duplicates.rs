@@ -4,7 +4,7 @@
 //! it. Whatever sets of rows meet in whatever order, the two least rows of a key meet some time, and no meeting names a
 //! lesser pair; so the answer is the same for any number of threads.
 
-use crate::datum::RowId;
+use crate::row_id::RowId;
 
 /// What is known of rows beside their keys.
 pub(super) trait Rules: Sync {

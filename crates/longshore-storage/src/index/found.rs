@@ -1,6 +1,6 @@
 //! The rows of a key, copied out of an index.
 
-use crate::datum::RowId;
+use crate::row_id::RowId;
 
 /// Rows of a key. One row, the usual number, takes no allocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -16,9 +16,8 @@ use super::duplicates::Duplicates;
 use super::found::Found;
 use super::key::{AnyBytes, Key, LongBytes, ShortBytes};
 use super::{IndexRead, IndexWrite};
-use crate::datum::RowId;
-use crate::error::OutOfMemory;
-use crate::memory::Memory;
+use crate::memory::{Memory, OutOfMemory};
+use crate::row_id::RowId;
 use crate::sync::RwLock;
 
 mod build;

@@ -6,7 +6,7 @@
 //! load: where the numbers were not, duplicates are looked for again. There are as many parts as threads were at work at once, not one per chunk: a thread goes on with a
 //! part that is idle, so that in the end few are to be merged.
 //!
-//! Not here: when chunks are ready, and what becomes of them (`relation/append.rs`).
+//! Not here: when chunks are ready, and what becomes of them (`append.rs`).
 
 use std::sync::{Arc, PoisonError};
 
@@ -16,8 +16,8 @@ use super::duplicates::Rules;
 use super::hash::Gathered;
 use super::{Index, Rows, read};
 use crate::chunk::Chunk;
-use crate::datum::RowId;
-use crate::error::OutOfMemory;
+use crate::memory::OutOfMemory;
+use crate::row_id::RowId;
 use crate::sync::{Mutex, MutexGuard};
 
 /// The rows of a load that are to be added to an index.

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use super::Key;
 use super::key::KeyBytes;
-use crate::datum::RowId;
+use crate::row_id::RowId;
 
 /// Rows of the first batch: who looks for the least key of a range takes no more, and most ranges by key have no more. To
 /// go on behind a batch costs about as much as so many rows.

@@ -3,7 +3,7 @@
 //! the other, so that equal keys stand together. What is found is the same for any number of threads.
 //!
 //! It is asked for only when an append has met a key twice: others pay nothing for it. Not here: what becomes of the rows
-//! (`relation/conflict.rs`).
+//! (`append/conflict.rs`).
 
 use std::sync::Arc;
 
@@ -13,9 +13,8 @@ use super::key::bulk::KeySink;
 use super::key::{AnyBytes, Key, WholeKey};
 use super::{Found, Index, Rows, read};
 use crate::chunk::Chunk;
-use crate::datum::RowId;
-use crate::error::OutOfMemory;
-use crate::memory::Reservation;
+use crate::memory::{OutOfMemory, Reservation};
+use crate::row_id::RowId;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
 const PART_BITS: u32 = 6;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Memory;
-use crate::error::OutOfMemory;
+use super::OutOfMemory;
 
 /// Bytes that count as used: grown by whoever has them, counted out when dropped.
 #[derive(Debug)]

@@ -56,8 +56,8 @@ fn prefix(bytes: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chunk::Values;
     use crate::types::ColumnType;
+    use crate::values::Values;
     use arrow_array::builder::make_view;
 
     fn found(physical: Physical, values: Values<'_>) -> Bounds {

@@ -3,9 +3,9 @@
 //! It is trusted in two steps: its checksum says that its bytes are those that were written, and [`Unverified::verify`]
 //! that they describe a relation and a file that can exist. Only then is memory allocated by what it says.
 
-use crate::buffer::HEAP_BYTES_MAX;
-use crate::chunk::CHUNK_ROWS_MAX;
+use crate::row_id::CHUNK_ROWS_MAX;
 use crate::types::{Column, ColumnType, Schema};
+use crate::view::HEAP_BYTES_MAX;
 
 use super::block::Block;
 use super::error::Place;

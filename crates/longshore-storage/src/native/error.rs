@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::OutOfMemory;
+use crate::memory::OutOfMemory;
 
 use super::wire::Malformed;
 

@@ -11,12 +11,12 @@ use std::time::Instant;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::append::{Append, MergeKind};
 use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::buffer::PartitionBuffer;
-use crate::error::OutOfMemory;
-use crate::memory::Memory;
-use crate::relation::{Append, MergeKind, Relation};
-use crate::transaction::TransactionError;
+use crate::error::TransactionError;
+use crate::memory::{Memory, OutOfMemory};
+use crate::relation::Relation;
 use crate::types::Schema;
 
 use super::block::Block;

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::relation::Snapshot;
+use crate::table::Snapshot;
 
 use super::directory::{ChunkEntry, Directory};
 use super::section::SectionWriter;

@@ -4,8 +4,8 @@
 
 use super::extremes::{Extremes, extremes};
 use super::{ColumnStatistics, Value};
-use crate::chunk::Values;
 use crate::types::{ColumnType, Physical};
+use crate::values::Values;
 
 /// Running bounds of a column. Empty when `min > max`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,11 +6,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{AppendedPair, Holder, Transaction, TransactionError, Write, WriteKind};
+use super::{Isolation, Transaction};
 use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, WriteError, Writer};
-use crate::datum::RowId;
-use crate::relation::{Beside, Relation, Succession, Table, threads};
+use crate::error::{AppendedPair, Holder, TransactionError};
+use crate::manager::{Write, WriteKind};
+use crate::relation::Relation;
+use crate::row_id::RowId;
+use crate::table::{Beside, Succession, Table, threads};
 
 /// What becomes of the failure of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,7 @@ impl Transaction {
     ///
     /// When another transaction has changed rows that it does not see, or when it only reads.
     pub fn truncate(&mut self, relation: &Relation) -> Result<(), TransactionError> {
+        self.assert_mine(relation);
         let table = relation.table();
         self.log_scan(relation, &[], &[]);
         let savepoint = self.set.writes.len();
@@ -37,11 +41,6 @@ impl Transaction {
             self.set.undo(savepoint, stamp);
         }
         truncated
-    }
-
-    /// Removes all rows, whoever works on them.
-    pub(super) fn truncate_regardless(&mut self, table: &Arc<Table>) -> Result<(), TransactionError> {
-        self.truncate_slots(table, HotChunk::check_regardless)
     }
 
     /// Lets a relation take the place of another one when it commits.
@@ -75,17 +74,17 @@ impl Transaction {
     /// that they had there.
     pub(crate) fn append_slots(
         &mut self,
-        table: &Arc<Table>,
+        relation: &Relation,
         slots: Vec<HotChunk>,
         beside: Option<(Beside, Vec<u32>)>,
         failure: Failure,
     ) -> Result<(), TransactionError> {
-        let before = self.writes();
+        let (table, before) = (relation.table(), self.writes());
         // Held from before the rows are there: an index that is built meanwhile would find them, too.
         let indexes = table.indexes();
         let likely = beside.as_ref().map(|(beside, _)| beside.base());
-        let slots = self.push_slots(table, slots, likely)?;
-        let indexed = table.index_slots(&indexes, slots, self.view, beside, threads());
+        let slots = self.push_slots(relation, slots, likely)?;
+        let indexed = table.index_slots(&indexes, slots, self.view, self.manager.stamps(), beside, threads());
         if indexed.is_err() {
             if failure == Failure::IsTold {
                 self.log_tried_of(table, &indexes, before);
@@ -98,15 +97,17 @@ impl Transaction {
     /// Adds slots of rows that nobody knows yet, and that are in no index; says where they are.
     pub(crate) fn push_slots(
         &mut self,
-        table: &Arc<Table>,
+        relation: &Relation,
         slots: Vec<HotChunk>,
         likely: Option<usize>,
     ) -> Result<Range<usize>, TransactionError> {
+        self.assert_mine(relation);
+        let table = relation.table();
         let stamp = self.writer(table)?.stamp;
         let at = self.set.table(table);
         let rows: Vec<usize> = slots.iter().map(HotChunk::len).collect();
         let slots = slots.into_iter().map(|slot| slot.born(stamp)).collect();
-        let places = table.push(slots, self.view.start, likely)?;
+        let places = table.push(slots, &self.writer(table)?, likely)?;
         let written = places.clone().zip(rows).map(|(slot, rows)| Write {
             table: at,
             kind: WriteKind::Append,
@@ -127,10 +128,12 @@ impl Transaction {
     /// Puts the rows of chunks behind those that there are, all or none.
     pub(crate) fn append_rows(
         &mut self,
-        table: &Arc<Table>,
+        relation: &Relation,
         chunks: &[Arc<Chunk>],
         failure: Failure,
     ) -> Result<(), TransactionError> {
+        self.assert_mine(relation);
+        let table = relation.table();
         let (stamp, before) = (self.writer(table)?.stamp, self.set.writes.len());
         let at = self.set.table(table);
         table.forget_cached();
@@ -139,11 +142,14 @@ impl Transaction {
             let mut from = 0;
             while from < chunk.rows() {
                 let indexes = table.indexes();
-                let appended = table.append(chunk, from, stamp, self.view.start).map_err(|error| (0, error));
+                let appended = self
+                    .writer(table)
+                    .and_then(|writer| table.append(chunk, from, &writer))
+                    .map_err(|error| (0, error));
                 let indexed = appended.and_then(|(row, count)| {
                     self.set.writes.push(Write { table: at, kind: WriteKind::Append, row, version: count as u32 });
                     from += count;
-                    table.index_rows(&indexes, row, count, self.view)?;
+                    table.index_rows(&indexes, row, count, self.view, self.manager.stamps())?;
                     rows += count;
                     Ok(())
                 });
@@ -177,6 +183,21 @@ impl Transaction {
     /// The number of a row among those that were appended since some place in the write set.
     fn appended(&self, from: usize, row: RowId) -> Option<u64> {
         number_in(self.set.writes[from..].iter(), row)
+    }
+}
+
+impl Relation {
+    /// Removes all rows, whoever works on them: transactions under way lose what they have written to it, too.
+    /// Snapshots already taken keep theirs. [`Transaction::truncate`] does it with regard to others.
+    ///
+    /// # Errors
+    ///
+    /// When rows of other relations refer to its own, or it is being altered; then it has all its rows.
+    pub fn truncate(&self) -> Result<(), TransactionError> {
+        self.table().forget_cached();
+        let mut transaction = self.transactions().begin(Isolation::Snapshot);
+        transaction.truncate_slots(self.table(), HotChunk::check_regardless)?;
+        Ok(transaction.commit().map(|_| ())?)
     }
 }
 

@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use super::guards::Guards;
-use super::manager::{StateGuard, Transactions};
-use super::predicate::PredicateLog;
-use super::time::Time;
 use super::validate::Validation;
-use super::write_set::{Committed, Write};
-use super::{CommitError, ConflictKind, Transaction, TransactionError};
+use super::{CommitError, Transaction};
+use crate::error::TransactionError;
 use crate::index::IsCancelled;
-use crate::relation::Table;
+use crate::manager::{Committed, StateGuard, Transactions, Write};
+use crate::predicate::PredicateLog;
+use crate::table::Table;
+use crate::visibility::{ConflictKind, Time};
 
 impl Transaction {
     /// Makes what it did visible to all that begin later, and says since when. One that has changed nothing cannot fail:

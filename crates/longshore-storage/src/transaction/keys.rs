@@ -3,17 +3,21 @@
 //! Source: the thesis, 2.2.5. An index knows of every row that anybody may see; which of them this transaction sees, the
 //! rows tell. What was looked for is logged as a predicate, a range only as far as it was followed.
 //!
-//! Not here: how rows enter and leave indexes (`relation/indexes.rs`).
+//! Not here: how rows enter and leave indexes (`table/indexes.rs`).
 
 use std::collections::HashSet;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
-use super::{Transaction, TransactionError, WriteKind};
+use super::Transaction;
 use crate::chunk::hot::{HotChunk, Sight, input_of};
-use crate::datum::{Datum, RowId};
+use crate::datum::Datum;
+use crate::error::TransactionError;
 use crate::index::{Direction, Found, Index, Key, Range};
-use crate::relation::{Relation, Table};
+use crate::manager::WriteKind;
+use crate::relation::Relation;
+use crate::row_id::RowId;
+use crate::table::Table;
 use crate::typed::Input;
 
 impl Transaction {
@@ -97,7 +101,7 @@ impl Transaction {
 
     fn prefetch_by(&self, relation: &Relation, rows: impl Iterator<Item = RowId>, prefetch: impl Fn(&HotChunk, usize)) {
         let table = relation.table();
-        self.assert_mine(table);
+        self.assert_mine(relation);
         for row in rows {
             if let Some(slot) = table.slots.get(row.chunk()) {
                 prefetch(&slot.read(), row.row());

@@ -6,12 +6,14 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use super::predicate::{Attribute, Comparand, RelationLog, Restriction, Span, between, integer};
-use super::{Transaction, TransactionError};
-use crate::buffer::{UUID_BYTES, canonical_uuid};
-use crate::datum::{Datum, RowId};
-use crate::relation::{Relation, Table};
-use crate::typed::ColumnRange;
+use super::Transaction;
+use crate::datum::Datum;
+use crate::error::TransactionError;
+use crate::predicate::{Attribute, Comparand, RelationLog, Restriction, Span, between, integer};
+use crate::relation::Relation;
+use crate::row_id::RowId;
+use crate::table::Table;
+use crate::typed::{ColumnRange, UUID_BYTES, canonical_uuid};
 use crate::types::{Column, ColumnType, Physical};
 
 /// Columns of a key that is logged without further ado, if all are integers.

@@ -14,21 +14,21 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::foreign_error::{ForeignKeyError, ForeignKeyProblem};
+use super::Transaction;
 use super::guards::Guards;
-use super::{Transaction, TransactionError, Write, WriteKind};
-use crate::chunk::hot::input_of;
-use crate::datum::{Datum, RowId};
+use crate::datum::Datum;
+use crate::error::{ForeignKeyError, ForeignKeyProblem, TransactionError, heed};
 use crate::index::{IsCancelled, Key};
-use crate::relation::{ForeignKey, ReferenceAction, Relation, Table};
+use crate::manager::{Write, WriteKind};
+use crate::relation::{Relation, first_violation};
+use crate::row_id::RowId;
+use crate::table::{ForeignKey, ReferenceAction, Table};
 use crate::typed::Input;
 
 mod children;
 mod on_the_way;
 mod parents;
-mod pieces;
 
-pub(super) use on_the_way::CheckedAppend;
 pub use on_the_way::ReferenceChecks;
 
 /// Rows that a foreign key's action has changed.
@@ -170,7 +170,7 @@ impl Transaction {
             // Nobody writes to what may yet be given up.
             return Err(child.altered(self.view.start));
         }
-        let relation = Relation::of(&child);
+        let relation = Relation::of(&child, &self.manager);
         let mut rows = Vec::with_capacity(found.len());
         for (row, at) in found {
             heed(is_cancelled)?;
@@ -178,7 +178,7 @@ impl Transaction {
             match (action, successor) {
                 (ReferenceAction::Cascade, None) => self.delete(&relation, row)?,
                 (ReferenceAction::Cascade, Some(successor)) => {
-                    let values = stored(parent, successor, key.index().columns())?;
+                    let values = parent.stored(successor, key.index().columns())?;
                     rows.push(self.refer_to(key, &relation, row, &values)?);
                 }
                 (ReferenceAction::SetDefault, _) => {
@@ -307,7 +307,7 @@ impl Transaction {
         parent: &Table,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<(), TransactionError> {
-        match parents::first_violation(key, child, parent, self.view, self.manager.stamps(), is_cancelled)? {
+        match first_violation(key, child, parent, self.view, self.manager.stamps(), is_cancelled)? {
             None => Ok(()),
             Some(missing) => {
                 let key_shown = missing.key_shown(key, parent);
@@ -323,23 +323,12 @@ impl Transaction {
     }
 }
 
-/// Ends what somebody has given up.
-pub(super) fn heed(is_cancelled: IsCancelled<'_>) -> Result<(), TransactionError> {
-    if is_cancelled() { Err(TransactionError::Cancelled) } else { Ok(()) }
-}
-
-/// The newest values of a row.
-pub(super) fn stored(table: &Table, row: RowId, columns: &[usize]) -> Result<Vec<Input<'static>>, TransactionError> {
-    let slot = table.slot(row)?.read();
-    Ok(columns.iter().map(|&column| input_of(slot.cell(row.row(), column))).collect())
-}
-
 /// The defaults of the columns that refer.
 fn defaults(key: &ForeignKey, child: &Table) -> Result<Vec<Input<'static>>, TransactionError> {
     let Some(defaults) = &key.rules().defaults else { return Ok(vec![Input::Null; key.columns().len()]) };
     let of = |&column: &usize| {
         let mut taken = Ok(Input::Null);
-        let mut take = |value: Datum<'_>| taken = crate::typed::input(child, column, value).map(Input::into_owned);
+        let mut take = |value: Datum<'_>| taken = child.input(column, value).map(Input::into_owned);
         let found = defaults(column, &mut take);
         found.map_err(|reason| TransactionError::Default {
             relation: child.name(),

@@ -3,14 +3,17 @@
 //! Not here: single values (`transaction/rows.rs`), how a value is changed in place (`chunk/hot/write.rs`).
 
 use std::fmt;
-use std::sync::Arc;
 
-use super::predicate::RelationLog;
-use super::{Transaction, TransactionError, Write, WriteKind};
+use super::Transaction;
 use crate::chunk::hot::{Sight, SlotWrite, Writer};
-use crate::datum::{Datum, RowId};
+use crate::datum::Datum;
+use crate::error::TransactionError;
 use crate::index::Index;
-use crate::relation::{Relation, Table};
+use crate::manager::{Write, WriteKind};
+use crate::predicate::RelationLog;
+use crate::relation::Relation;
+use crate::row_id::RowId;
+use crate::table::Table;
 use crate::typed::{self, Field, FieldType, Scalar, StoredValue};
 use crate::types::ColumnType;
 
@@ -45,8 +48,7 @@ impl Transaction {
     ///
     /// When another transaction has changed the row, when it does not see it, or when it only reads.
     pub fn edit<'t>(&'t mut self, relation: &'t Relation, row: RowId) -> Result<RowEdit<'t>, TransactionError> {
-        let table = relation.table();
-        self.edit_first(table, std::iter::once(row))?.ok_or_else(|| table.no_such_row(row))
+        self.edit_first(relation, std::iter::once(row))?.ok_or_else(|| relation.table().no_such_row(row))
     }
 
     /// The row with a key, as [`Transaction::find`] finds it, for changing several of its values in place.
@@ -61,22 +63,24 @@ impl Transaction {
         key: &[Datum<'_>],
     ) -> Result<Option<RowEdit<'t>>, TransactionError> {
         let found = self.look_up(relation.table(), index, key)?;
-        self.edit_first(relation.table(), found.iter())
+        self.edit_first(relation, found.iter())
     }
 
     /// The first of some rows that it sees.
     #[inline]
     fn edit_first<'t>(
         &'t mut self,
-        table: &'t Arc<Table>,
+        relation: &'t Relation,
         rows: impl Iterator<Item = RowId>,
     ) -> Result<Option<RowEdit<'t>>, TransactionError> {
-        self.assert_mine(table);
+        self.assert_mine(relation);
+        let table = relation.table();
         let stamp = self.stamp.ok_or(TransactionError::ReadOnly)?;
         let table_at = self.set.table(table);
         let Transaction { manager, log, view, keeps_all, set, .. } = self;
-        let (view, keeps_all, stamps) = (*view, *keeps_all, manager.stamps());
-        let writer = Writer { view, stamp, stamps, memory: table.memory(), keeps_all };
+        let (view, keeps_all, clock) = (*view, *keeps_all, manager.clock());
+        let stamps = clock.stamps();
+        let writer = Writer { view, stamp, clock, memory: table.memory(), keeps_all };
         table.forget_cached();
         for row in rows {
             let Some(slot) = table.slots.get(row.chunk()) else { continue };
@@ -167,7 +171,7 @@ impl RowEdit<'_> {
         if typed::is_plain(&table.schema().columns()[column], value) {
             return self.store(column, &value);
         }
-        let input = typed::input(table, column, value)?;
+        let input = table.input(column, value)?;
         self.store(column, &input)
     }
 

@@ -4,17 +4,19 @@
 
 use std::fmt;
 
-use super::predicate::RelationLog;
-use super::stamp::Stamps;
-use super::time::View;
-use super::{Transaction, TransactionError};
+use super::Transaction;
 use crate::chunk::hot::{Cell, Sight, SlotRead};
-use crate::datum::{Datum, RowId};
+use crate::datum::Datum;
+use crate::error::TransactionError;
 use crate::index::Index;
-use crate::relation::{Relation, Table};
+use crate::predicate::RelationLog;
+use crate::relation::Relation;
+use crate::row_id::RowId;
+use crate::table::Table;
 use crate::typed::{Field, Scalar};
 use crate::types::ColumnType;
 use crate::view;
+use crate::visibility::{Stamps, View};
 
 /// A row that is being read. As long as it lives, those who write to the same chunk of the relation wait, so it is to be
 /// given up before anything else is done: a thread that writes there itself would wait for ever.
@@ -42,8 +44,7 @@ impl Transaction {
     ///
     /// When it does not see the row.
     pub fn read<'t>(&'t mut self, relation: &'t Relation, row: RowId) -> Result<RowRead<'t>, TransactionError> {
-        let table = relation.table();
-        self.read_first(table, std::iter::once(row)).ok_or_else(|| table.no_such_row(row))
+        self.read_first(relation, std::iter::once(row)).ok_or_else(|| relation.table().no_such_row(row))
     }
 
     /// The row with a key, as [`Transaction::find`] finds it, for reading several of its values.
@@ -58,13 +59,18 @@ impl Transaction {
         key: &[Datum<'_>],
     ) -> Result<Option<RowRead<'t>>, TransactionError> {
         let found = self.look_up(relation.table(), index, key)?;
-        Ok(self.read_first(relation.table(), found.iter()))
+        Ok(self.read_first(relation, found.iter()))
     }
 
     /// The first of some rows that it sees.
     #[inline]
-    fn read_first<'t>(&'t mut self, table: &'t Table, mut rows: impl Iterator<Item = RowId>) -> Option<RowRead<'t>> {
-        self.assert_mine(table);
+    fn read_first<'t>(
+        &'t mut self,
+        relation: &'t Relation,
+        mut rows: impl Iterator<Item = RowId>,
+    ) -> Option<RowRead<'t>> {
+        self.assert_mine(relation);
+        let table: &Table = relation.table();
         let Transaction { manager, log, view, .. } = self;
         let (view, stamps) = (*view, manager.stamps());
         rows.find_map(|row| {

@@ -4,10 +4,14 @@
 
 use std::sync::Arc;
 
-use super::{Transaction, TransactionError, Write, WriteKind};
+use super::Transaction;
 use crate::chunk::hot::{Cell, input_of};
-use crate::datum::{Datum, RowId};
-use crate::relation::{Relation, Table};
+use crate::datum::Datum;
+use crate::error::TransactionError;
+use crate::manager::{Write, WriteKind};
+use crate::relation::Relation;
+use crate::row_id::RowId;
+use crate::table::Table;
 use crate::typed::{self, Field, FieldType, Input, Scalar, StoredValue};
 
 impl Transaction {
@@ -95,7 +99,7 @@ impl Transaction {
         read: impl FnOnce(Cell<'_>) -> R,
     ) -> Result<R, TransactionError> {
         let table = relation.table();
-        self.assert_mine(table);
+        self.assert_mine(relation);
         if let Some(log) = self.log_of(table) {
             log.read(column);
         }
@@ -147,6 +151,7 @@ impl Transaction {
     ///
     /// When a column does not take its value, a key is there already, memory runs out, or the transaction only reads.
     pub fn insert(&mut self, relation: &Relation, values: &[Datum<'_>]) -> Result<RowId, TransactionError> {
+        self.assert_mine(relation);
         let table = relation.table();
         let expected = table.schema().columns().len();
         if values.len() != expected {
@@ -156,7 +161,7 @@ impl Transaction {
         if each.all(|(column, &value)| typed::is_plain(column, value)) {
             return self.insert_stored(table, values);
         }
-        let inputs = values.iter().enumerate().map(|(column, &value)| typed::input(table, column, value));
+        let inputs = values.iter().enumerate().map(|(column, &value)| table.input(column, value));
         let inputs: Vec<Input<'_>> = inputs.collect::<Result<_, _>>()?;
         self.insert_stored(table, &inputs)
     }
@@ -168,7 +173,7 @@ impl Transaction {
         let indexes = table.indexes();
         let (row, version) = table.insert(values, &self.writer(table)?)?;
         self.set.writes.push(Write { table: at, kind: WriteKind::Insert, row, version });
-        if let Err(error) = table.index_row(&indexes, row, values, self.view) {
+        if let Err(error) = table.index_row(&indexes, row, values, self.view, self.manager.stamps()) {
             // To learn that a key is there, or is not, is to read it.
             self.log_tried_row(table, &indexes, values, &error);
             drop(indexes);
@@ -199,7 +204,7 @@ impl Transaction {
             // None is changed if one of them is not taken.
             if values.len() > 1 {
                 for &(column, value) in values {
-                    typed::input(table, column, value)?;
+                    table.input(column, value)?;
                 }
             }
             let mut edit = self.edit(relation, row)?;
@@ -211,7 +216,7 @@ impl Transaction {
         let mut inputs = Vec::with_capacity(table.schema().columns().len());
         for column in 0..table.schema().columns().len() {
             inputs.push(match values.iter().rev().find(|(changed, _)| *changed == column) {
-                Some(&(_, value)) => typed::input(table, column, value)?,
+                Some(&(_, value)) => table.input(column, value)?,
                 None => self.with_cell(relation, row, column, input_of)?,
             });
         }

@@ -3,17 +3,19 @@
 //! An insert tells whether its key was free, whether it is done or not; a foreign key that does not hold tells which rows
 //! refer to which. As long as the rows are part of the transaction, two that tried the same meet at the rows. When they are
 //! undone, by the operation that failed or by going back to a savepoint, a serializable transaction logs the keys, as if it
-//! had looked for them. What a foreign key relied on when it held stays guarded (`guards.rs`).
+//! had looked for them. What a foreign key relied on when it held stays guarded (`transaction/guards.rs`).
 //!
 //! Not here: the log (`predicate`).
 
 use std::sync::Arc;
 
-use super::references::stored;
-use super::{Transaction, TransactionError, WriteKind};
-use crate::datum::{Datum, RowId};
+use super::Transaction;
+use crate::datum::Datum;
+use crate::error::TransactionError;
 use crate::index::{Index, Uniqueness};
-use crate::relation::{ForeignKey, IndexList, Table};
+use crate::manager::WriteKind;
+use crate::row_id::RowId;
+use crate::table::{ForeignKey, IndexList, Table};
 use crate::typed::StoredValue;
 
 /// Keys that are logged one by one, at most; of more, all keys of the relation count as read.
@@ -111,7 +113,7 @@ impl Transaction {
         if self.log.is_none() {
             return Ok(());
         }
-        let values = stored(child, row, key.columns())?;
+        let values = child.stored(row, key.columns())?;
         let each = key.index().columns().iter().zip(&values);
         let datums = each.map(|(&column, value)| value.datum(parent.schema().columns()[column].column_type));
         self.log_key(parent, key.index().columns(), &datums.collect::<Vec<_>>());
@@ -137,7 +139,7 @@ impl Transaction {
                     continue;
                 }
                 for row in gone {
-                    let values = stored(&table, row, key.index().columns())?;
+                    let values = table.stored(row, key.index().columns())?;
                     let each = key.columns().iter().zip(&values);
                     let datums = each.map(|(&column, value)| value.datum(child.schema().columns()[column].column_type));
                     self.log_key(&child, key.columns(), &datums.collect::<Vec<_>>());

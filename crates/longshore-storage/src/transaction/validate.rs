@@ -10,19 +10,17 @@
 //!
 //! Not here: the log and the tree (`predicate`), the order of commits (`commit.rs`).
 
-use super::manager::Transactions;
-use super::predicate::{
+use super::CommitError;
+use crate::chunk::hot::{Cell, HotChunk};
+use crate::error::{TransactionError, heed};
+use crate::index::IsCancelled;
+use crate::manager::{Committed, Transactions, Write, WriteKind};
+use crate::predicate::{
     Attribute, Change, ColumnSet, Comparand, Image, PredicateLog, PredicateTree, RelationLog, Span, describe,
 };
-use super::references::heed;
-use super::stamp::Stamps;
-use super::time::{Time, View};
-use super::write_set::{Committed, Write, WriteKind};
-use super::{CommitError, TransactionError};
-use crate::chunk::hot::{Cell, HotChunk};
-use crate::datum::RowId;
-use crate::index::IsCancelled;
-use crate::relation::Table;
+use crate::row_id::RowId;
+use crate::table::Table;
+use crate::visibility::{Stamps, Time, View};
 
 /// The validation of one transaction.
 pub(super) struct Validation<'a> {

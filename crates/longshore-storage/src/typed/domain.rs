@@ -1,12 +1,11 @@
 //! Which values a column takes, and how it stores them: the rules of `buffer/batch.rs`, for one value at a time.
+//!
+//! Not here: whose column it is, in the words of errors (`table`).
 
 use std::borrow::Cow;
 
-use crate::buffer::canonical_uuid;
-use crate::chunk::hot::datum_of_bits;
-use crate::datum::Datum;
-use crate::relation::Table;
-use crate::transaction::TransactionError;
+use super::canonical_uuid;
+use crate::datum::{Datum, datum_of_bits};
 use crate::types::{Column, ColumnType, Physical};
 
 /// Characters of a value that an error shows.
@@ -128,11 +127,32 @@ pub(crate) fn is_plain(column: &Column, datum: Datum<'_>) -> bool {
     }
 }
 
-/// A value as a column of a relation stores it, if it may.
+/// A column does not take a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ValueError {
+    /// NULL for a column that is NOT NULL.
+    NotNull,
+    /// A value of another type, which is named.
+    Type { found: &'static str },
+    /// A text of more characters than the column may hold.
+    TooLong {
+        /// The text, shortened for display.
+        value: String,
+        /// Its characters.
+        length: usize,
+    },
+    /// A value that the column's type cannot represent.
+    Invalid {
+        /// The value, shortened for display.
+        value: String,
+    },
+}
+
+/// A value as a column stores it, if it may.
 #[inline]
-pub(crate) fn input<'a>(table: &Table, column: usize, datum: Datum<'a>) -> Result<Input<'a>, TransactionError> {
-    if !is_plain(&table.schema().columns()[column], datum) {
-        return any_input(table, column, datum);
+pub(crate) fn input<'a>(column: &Column, datum: Datum<'a>) -> Result<Input<'a>, ValueError> {
+    if !is_plain(column, datum) {
+        return any_input(column, datum);
     }
     Ok(match datum {
         Datum::Text(text) => Input::Text(text.as_bytes().into()),
@@ -143,60 +163,53 @@ pub(crate) fn input<'a>(table: &Table, column: usize, datum: Datum<'a>) -> Resul
     })
 }
 
-fn any_input<'a>(table: &Table, column: usize, datum: Datum<'a>) -> Result<Input<'a>, TransactionError> {
-    let described = &table.schema().columns()[column];
-    let column_type = described.column_type;
+fn any_input<'a>(column: &Column, datum: Datum<'a>) -> Result<Input<'a>, ValueError> {
+    let column_type = column.column_type;
     let physical = column_type.physical();
     #[allow(clippy::match_same_arms, reason = "the values have different types")]
     Ok(match (physical, datum) {
-        (_, Datum::Null) if described.nullable => Input::Null,
+        (_, Datum::Null) if column.nullable => Input::Null,
         (_, Datum::Null) => {
-            return Err(TransactionError::NotNull { relation: table.name(), column: described.name.clone() });
+            return Err(ValueError::NotNull);
         }
         (Physical::U8, Datum::Bool(value)) => Input::Bits(value.into()),
         (Physical::I16, Datum::I16(value)) => Input::Bits(value as u128),
         (Physical::I32, Datum::I32(value)) => Input::Bits(value as u128),
         (Physical::I32, Datum::I16(value)) => Input::Bits(value as u128),
-        (Physical::I64, Datum::I64(value)) => Input::Bits(decimal(table, column, value.into())?),
-        (Physical::I64, Datum::I32(value)) => Input::Bits(decimal(table, column, value.into())?),
-        (Physical::I64, Datum::I16(value)) => Input::Bits(decimal(table, column, value.into())?),
-        (Physical::I128, Datum::I128(value)) => Input::Bits(decimal(table, column, value)?),
-        (Physical::I128, Datum::I64(value)) => Input::Bits(decimal(table, column, value.into())?),
+        (Physical::I64, Datum::I64(value)) => Input::Bits(decimal(column, value.into())?),
+        (Physical::I64, Datum::I32(value)) => Input::Bits(decimal(column, value.into())?),
+        (Physical::I64, Datum::I16(value)) => Input::Bits(decimal(column, value.into())?),
+        (Physical::I128, Datum::I128(value)) => Input::Bits(decimal(column, value)?),
+        (Physical::I128, Datum::I64(value)) => Input::Bits(decimal(column, value.into())?),
         (Physical::F32, Datum::F32(value)) => Input::Bits(value.to_bits().into()),
         (Physical::F64, Datum::F64(value)) => Input::Bits(value.to_bits().into()),
         (Physical::F64, Datum::F32(value)) => Input::Bits(f64::from(value).to_bits().into()),
         (Physical::View, Datum::Bytes(value)) if column_type == ColumnType::Bytea => Input::Text(value.into()),
-        (Physical::View, Datum::Text(value)) if column_type != ColumnType::Bytea => text(table, column, value)?,
+        (Physical::View, Datum::Text(value)) if column_type != ColumnType::Bytea => text(column, value)?,
         (_, datum) => {
-            return Err(TransactionError::Type {
-                relation: table.name(),
-                column: described.name.clone(),
-                column_type,
-                found: datum.kind(),
-            });
+            return Err(ValueError::Type { found: datum.kind() });
         }
     })
 }
 
 /// The bits of an integer, which must have no more digits than a decimal column may hold.
-fn decimal(table: &Table, column: usize, value: i128) -> Result<u128, TransactionError> {
-    if let ColumnType::Decimal { precision, .. } = table.schema().columns()[column].column_type
+fn decimal(column: &Column, value: i128) -> Result<u128, ValueError> {
+    if let ColumnType::Decimal { precision, .. } = column.column_type
         && value.unsigned_abs() >= POWERS_OF_TEN[usize::from(precision)]
     {
-        return Err(invalid(table, column, &value.to_string()));
+        return Err(invalid(&value.to_string()));
     }
     Ok(value as u128)
 }
 
 /// A text as its column stores it: CHAR without trailing blanks, VARCHAR without those that are too many, UUID in its
 /// canonical form.
-fn text<'a>(table: &Table, column: usize, text: &'a str) -> Result<Input<'a>, TransactionError> {
-    let described = &table.schema().columns()[column];
-    let (stored, characters_max) = match described.column_type {
+fn text<'a>(column: &Column, text: &'a str) -> Result<Input<'a>, ValueError> {
+    let (stored, characters_max) = match column.column_type {
         ColumnType::Char(length) => (text.trim_end_matches(' '), length as usize),
         ColumnType::Varchar(length) => (text, length as usize),
         ColumnType::Uuid => {
-            let stored = canonical_uuid(text.as_bytes()).ok_or_else(|| invalid(table, column, text))?;
+            let stored = canonical_uuid(text.as_bytes()).ok_or_else(|| invalid(text))?;
             return Ok(Input::Text(Cow::Owned(stored.to_vec())));
         }
         _ => return Ok(Input::Text(text.as_bytes().into())),
@@ -211,13 +224,7 @@ fn text<'a>(table: &Table, column: usize, text: &'a str) -> Result<Input<'a>, Tr
     if stored[end..].bytes().all(|byte| byte == b' ') {
         return Ok(Input::Text(stored.as_bytes()[..end].into()));
     }
-    Err(TransactionError::TooLong {
-        relation: table.name(),
-        column: described.name.clone(),
-        column_type: described.column_type,
-        value: shown(text),
-        length: text.chars().count(),
-    })
+    Err(ValueError::TooLong { value: shown(text), length: text.chars().count() })
 }
 
 /// A value, shortened for display.
@@ -228,24 +235,13 @@ fn shown(value: &str) -> String {
     }
 }
 
-fn invalid(table: &Table, column: usize, value: &str) -> TransactionError {
-    let described = &table.schema().columns()[column];
-    TransactionError::Invalid {
-        relation: table.name(),
-        column: described.name.clone(),
-        column_type: described.column_type,
-        value: shown(value),
-    }
+fn invalid(value: &str) -> ValueError {
+    ValueError::Invalid { value: shown(value) }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::memory::Memory;
-    use crate::relation::Relation;
-    use crate::types::Schema;
 
     #[test]
     fn what_is_plain_is_stored_as_it_would_be_otherwise() {
@@ -287,18 +283,12 @@ mod tests {
         ];
         let mut plain = 0;
         for nullable in [false, true] {
-            let columns: Vec<Column> = types
-                .iter()
-                .enumerate()
-                .map(|(at, &column_type)| Column::new(format!("c{at}"), column_type, nullable))
-                .collect();
-            let relation = Relation::new(Arc::new(Schema::new(columns)), Memory::new(None));
-            let table = relation.table();
-            for (at, column) in table.schema().columns().iter().enumerate() {
-                for value in values.iter().filter(|&&value| is_plain(column, value)) {
+            for (at, &column_type) in types.iter().enumerate() {
+                let column = Column::new(format!("c{at}"), column_type, nullable);
+                for value in values.iter().filter(|&&value| is_plain(&column, value)) {
                     plain += 1;
-                    let stored = any_input(table, at, *value);
-                    assert_eq!(stored, input(table, at, *value), "{value:?} as {}", column.column_type);
+                    let stored = any_input(&column, *value);
+                    assert_eq!(stored, input(&column, *value), "{value:?} as {column_type}");
                     let stored = stored.expect("it is taken");
                     assert_eq!(stored.stored(), value.stored());
                 }

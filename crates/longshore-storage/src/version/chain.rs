@@ -1,13 +1,11 @@
 //! The chains of a slot's rows, and the slab that their versions lie in.
 
+use super::NONE;
 use super::heads::{Array, Heads};
 use super::positions::RANGE_ROWS;
-use crate::chunk::CHUNK_ROWS_MAX;
 use crate::prefetch::prefetch;
-use crate::transaction::StampId;
-
-/// No version.
-pub(crate) const NONE: u32 = u32::MAX;
+use crate::row_id::CHUNK_ROWS_MAX;
+use crate::visibility::StampId;
 
 const RANGES: usize = CHUNK_ROWS_MAX / RANGE_ROWS;
 const _: () = assert!(CHUNK_ROWS_MAX.is_multiple_of(RANGE_ROWS));

@@ -3,7 +3,7 @@
 //! Most ranges with versions have them for few rows, which then lie in one cache line. Only a range with more of them
 //! has an array with a place for every row.
 
-use super::chain::NONE;
+use super::NONE;
 use super::positions::{RANGE_ROWS, Span};
 
 /// Rows that are listed; with more, there is an array.

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::{Birth, HotChunk};
-use crate::buffer::HEAP_BYTES_MAX;
-use crate::chunk::{CHUNK_ROWS_MAX, Chunk, Values};
-use crate::error::OutOfMemory;
-use crate::memory::Memory;
+use crate::chunk::Chunk;
+use crate::memory::{Memory, OutOfMemory};
+use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::bounds::Bounds;
-use crate::transaction::StampId;
+use crate::values::Values;
 use crate::view;
+use crate::view::HEAP_BYTES_MAX;
+use crate::visibility::StampId;
 
 use super::write::WriteError;
 

@@ -17,8 +17,7 @@ use arrow_buffer::{Buffer, MutableBuffer};
 
 use crate::arena::Arena;
 use crate::chunk::ChunkColumn;
-use crate::error::OutOfMemory;
-use crate::memory::Memory;
+use crate::memory::{Memory, OutOfMemory};
 use crate::prefetch::prefetch;
 use crate::statistics::bounds::Bounds;
 use crate::typed::Scalar;

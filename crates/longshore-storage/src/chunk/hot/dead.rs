@@ -1,6 +1,6 @@
 //! Which rows of a slot are dead, and which of these may be taken again.
 
-use crate::chunk::CHUNK_ROWS_MAX;
+use crate::row_id::CHUNK_ROWS_MAX;
 
 const WORDS: usize = CHUNK_ROWS_MAX / 64;
 

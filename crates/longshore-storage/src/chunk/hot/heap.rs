@@ -11,12 +11,11 @@ use arrow_buffer::Buffer;
 use super::column::own_buffer;
 use super::write::WriteError;
 use super::{HotChunk, HotColumn};
-use crate::buffer::HEAP_BYTES_MAX;
 use crate::memory::Memory;
 use crate::prefetch::prefetch;
 use crate::typed::{Stored, StoredValue};
 use crate::version::Image;
-use crate::view::{self, INLINE_BYTES_MAX};
+use crate::view::{self, HEAP_BYTES_MAX, INLINE_BYTES_MAX};
 
 /// The least room that a heap with texts has.
 const HEAP_BYTES_MIN: usize = 16 << 10;

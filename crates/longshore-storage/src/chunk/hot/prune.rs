@@ -9,11 +9,11 @@
 //! read what is there then, not what came and went meanwhile. Of a row that he can see, or that is there now, the first
 //! change behind his start stays.
 //!
-//! Not here: whose versions are looked at, and when (`transaction/prune.rs`).
+//! Not here: whose versions are looked at, and when (`manager/prune.rs`).
 
 use super::HotChunk;
-use crate::transaction::{StampId, Stamps, Time};
 use crate::version::Change;
+use crate::visibility::{StampId, Stamps, Time};
 
 /// Whether some view sees a state that was there from one time until before another one.
 pub(crate) trait Needs {

@@ -1,12 +1,12 @@
 //! What a view sees of a row (the thesis, 2.2.2: `retrieveVersion`).
 
 use super::HotChunk;
-use crate::datum::Datum;
-use crate::transaction::{ConflictKind, Stamps, View};
+use crate::datum::{Datum, datum_of_bits};
 use crate::typed::{Input, Scalar};
-use crate::types::{ColumnType, Physical};
+use crate::types::ColumnType;
 use crate::version::Change;
 use crate::view;
+use crate::visibility::{ConflictKind, Stamps, View};
 
 /// A value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,19 +41,6 @@ pub(crate) fn input_of(cell: Cell<'_>) -> Input<'static> {
             cell.bytes(|bytes| text.extend_from_slice(bytes));
             Input::Text(text.into())
         }
-    }
-}
-
-/// The value of stored bits, which are not those of a text.
-pub(crate) fn datum_of_bits(physical: Physical, bits: u128) -> Datum<'static> {
-    match physical {
-        Physical::U8 => Datum::Bool(bits as u8 != 0),
-        Physical::I16 => Datum::I16(bits as i16),
-        Physical::I32 => Datum::I32(bits as i32),
-        Physical::I64 => Datum::I64(bits as i64),
-        Physical::I128 | Physical::View => Datum::I128(bits as i128),
-        Physical::F32 => Datum::F32(f32::from_bits(bits as u32)),
-        Physical::F64 => Datum::F64(f64::from_bits(bits as u64)),
     }
 }
 

@@ -14,12 +14,12 @@ use super::HotChunk;
 use super::column::HotColumn;
 use super::heap::Heap;
 use super::write::WriteError;
-use crate::chunk::CHUNK_ROWS_MAX;
 use crate::memory::Memory;
-use crate::transaction::{StampId, Stamps};
+use crate::row_id::CHUNK_ROWS_MAX;
 use crate::typed::Input;
 use crate::types::{Column, Schema};
 use crate::view::INLINE_BYTES_MAX;
+use crate::visibility::{StampId, Stamps};
 
 /// Where a column comes from.
 pub(crate) struct Source<'a> {

@@ -8,8 +8,8 @@ use arrow_buffer::BooleanBuffer;
 use super::HotChunk;
 use crate::chunk::visible::Overlay;
 use crate::chunk::{Chunk, VisibleChunk};
-use crate::transaction::{Stamps, Time, View};
 use crate::version::{Change, Image, Version};
+use crate::visibility::{Stamps, Time, View};
 
 impl HotChunk {
     /// As [`super::Slot::show`].

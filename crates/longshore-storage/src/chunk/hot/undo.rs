@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use super::{Birth, HotChunk};
-use crate::chunk::CHUNK_ROWS_MAX;
 use crate::memory::Memory;
-use crate::transaction::StampId;
+use crate::row_id::CHUNK_ROWS_MAX;
 use crate::version::Change;
+use crate::visibility::StampId;
 
 /// Rows of a slot that is given up when none is left.
 const ROWS_WORTH_GIVING_UP: usize = CHUNK_ROWS_MAX / 8;

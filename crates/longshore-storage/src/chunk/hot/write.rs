@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use super::{GROWTH, HotChunk};
 use crate::arena::Arena;
-use crate::chunk::CHUNK_ROWS_MAX;
-use crate::error::OutOfMemory;
-use crate::memory::Memory;
-use crate::transaction::{ConflictKind, StampId, Stamps, Time, View};
+use crate::memory::{Memory, OutOfMemory};
+use crate::row_id::CHUNK_ROWS_MAX;
 use crate::typed::{Stored, StoredValue};
 use crate::version::{Change, Image, NONE, Versions};
 use crate::view::INLINE_BYTES_MAX;
+use crate::visibility::{Clock, ConflictKind, StampId, Stamps, Time, View};
 
 /// Why a row cannot be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +40,7 @@ fn conflict(stamp: u64) -> WriteError {
 pub(crate) struct Writer<'a> {
     pub(crate) view: View,
     pub(crate) stamp: StampId,
-    pub(crate) stamps: &'a Stamps,
+    pub(crate) clock: &'a Clock,
     pub(crate) memory: &'a Arc<Memory>,
     /// Every change leaves a version, even one that nobody else could miss: a savepoint may want it.
     pub(crate) keeps_all: bool,
@@ -59,7 +58,7 @@ fn heap_bytes(value: &impl StoredValue) -> usize {
 impl HotChunk {
     /// Whether the writer may change a row: he sees it, and nobody has changed it whom he does not see.
     pub(crate) fn check(&self, row: usize, writer: &Writer<'_>) -> Result<(), WriteError> {
-        let Writer { view, stamps, .. } = *writer;
+        let (view, stamps) = (writer.view, writer.clock.stamps());
         if self.closed {
             return Err(WriteError::Closed(view.start()));
         }
@@ -83,7 +82,7 @@ impl HotChunk {
     /// Whether the writer may remove all rows: there are some that he sees, and nobody has changed any whom he does not
     /// see.
     pub(crate) fn check_all(&self, writer: &Writer<'_>) -> Result<(), WriteError> {
-        let Writer { view, stamps, .. } = *writer;
+        let (view, stamps) = (writer.view, writer.clock.stamps());
         if self.closed {
             return Err(WriteError::Closed(view.start()));
         }
@@ -109,7 +108,7 @@ impl HotChunk {
         if self.closed {
             return Err(WriteError::Closed(writer.view.start()));
         }
-        let is_dead = |death| Stamps::is_committed(writer.stamps.get(death));
+        let is_dead = |death| Stamps::is_committed(writer.clock.stamps().get(death));
         if self.gone || self.death.is_some_and(is_dead) { Err(WriteError::NoSuchRow) } else { Ok(()) }
     }
 
@@ -134,7 +133,7 @@ impl HotChunk {
         }
         // A row that came to be with others, and has gone: whoever does not see these would not see what takes its place,
         // not even if he has put it there himself.
-        let is_usable = |row| self.is_born(row, writer.view, writer.stamps);
+        let is_usable = |row| self.is_born(row, writer.view, writer.clock.stamps());
         let free = if self.dead.next_free().is_some_and(is_usable) { self.dead.take_free() } else { None };
         let row = match free {
             Some(row) => row,

@@ -9,11 +9,11 @@ use super::insert::{Place, Slot, common, insertion_words};
 use super::node::{Kind, Ref};
 use super::run::Run;
 use super::words::Words;
-use crate::datum::RowId;
-use crate::error::OutOfMemory;
 use crate::index::duplicates::Duplicates;
 use crate::index::key::{KeyBytes, LongBytes, SHORT_BYTES, ShortBytes};
 use crate::index::range::Direction;
+use crate::memory::OutOfMemory;
+use crate::row_id::RowId;
 
 /// Appends rows to a tree.
 pub(in crate::index) struct Builder<'d> {

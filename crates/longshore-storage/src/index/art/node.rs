@@ -21,8 +21,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::words::{Position, Words};
-use crate::datum::RowId;
 use crate::index::key::{KeyBytes, ShortBytes};
+use crate::row_id::RowId;
 
 /// Bytes that a prefix can have.
 pub(super) const PREFIX_BYTES_MAX: usize = 8;

@@ -4,8 +4,8 @@ use super::Tree;
 use super::insert::Slot;
 use super::node::{Kind, Ref, leaf_words};
 use super::words::{Position, Words};
-use crate::datum::RowId;
 use crate::index::key::{AnyBytes, KeyBytes, LongBytes, SHORT_BYTES, ShortBytes};
+use crate::row_id::RowId;
 
 impl Tree {
     /// Removes a row of a key, if it is there.

@@ -6,9 +6,9 @@
 use super::insert::insertion_words;
 use super::node::{Kind, ROW_BYTES, Ref, row_byte};
 use super::words::Words;
-use crate::datum::RowId;
 use crate::index::duplicates::Duplicates;
 use crate::index::range::Direction;
+use crate::row_id::RowId;
 
 /// The bytes of a row's number before byte `at`, the others 0.
 fn number_before(row: u64, at: usize) -> u64 {

@@ -9,9 +9,9 @@ use std::cell::Cell;
 use super::insert::{Below, Place};
 use super::node::{Header, Kind, Ref, load, store};
 use super::words::{Position, Words};
-use crate::datum::RowId;
 use crate::index::duplicates::Duplicates;
 use crate::index::key::{KeyBytes, ShortBytes};
+use crate::row_id::RowId;
 
 /// The most keys of a run.
 pub(in crate::index) const RUN_KEYS_MAX: usize = 256;

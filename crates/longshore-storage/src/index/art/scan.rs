@@ -11,9 +11,9 @@ use super::children::Children;
 use super::insert::common;
 use super::node::{Ref, Suffix};
 use super::words::{Position, Words};
-use crate::datum::RowId;
 use crate::index::key::KeyBytes;
 use crate::index::range::{Direction, EndKey, Range};
+use crate::row_id::RowId;
 
 /// An end of a range.
 #[derive(Clone, Copy)]

@@ -15,8 +15,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::segment::Segment;
 use crate::arena::Arena;
-use crate::error::OutOfMemory;
-use crate::memory::Memory;
+use crate::memory::{Memory, OutOfMemory};
 use crate::prefetch::prefetch;
 
 /// Words of a segment, unless the tree is small: two huge pages.

@@ -9,12 +9,11 @@ use std::sync::Arc;
 use super::shard::Shard;
 use super::{Hashed, SHARDS};
 use crate::arena::Plain;
-use crate::datum::RowId;
-use crate::error::OutOfMemory;
 use crate::index::array::{Array, Pool};
 use crate::index::duplicates::Duplicates;
 use crate::index::key::{AnyBytes, LongBytes, ShortBytes};
-use crate::memory::Memory;
+use crate::memory::{Memory, OutOfMemory};
+use crate::row_id::RowId;
 
 /// Entries that are gathered in one piece of memory.
 const PIECE_ENTRIES: usize = 1024;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::datum::RowId;
+use crate::row_id::RowId;
 
 /// Rows that a vector may hold.
 const FEW_MAX: usize = 64;

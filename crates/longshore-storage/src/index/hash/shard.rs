@@ -7,15 +7,14 @@ use std::sync::Arc;
 
 use super::Hashed;
 use super::row_list::RowList;
-use crate::OutOfMemory;
 use crate::arena::Plain;
-use crate::datum::RowId;
 use crate::index::array::{Array, Pool};
 use crate::index::duplicates::Duplicates;
 use crate::index::found::Found;
 use crate::index::key::{AnyBytes, KeyBytes, LongBytes, SHORT_BYTES, ShortBytes};
-use crate::memory::{Memory, Reservation};
+use crate::memory::{Memory, OutOfMemory, Reservation};
 use crate::prefetch::prefetch;
+use crate::row_id::RowId;
 
 /// Ends a chain.
 const NONE: u32 = u32::MAX;

@@ -9,7 +9,8 @@ use super::{
     ABSENT, AnyBytes, Key, KeyLayout, PRESENT, Part, SHORT_BYTES, ShortBytes, WholeKey, order_f32, order_f64,
     order_i16, order_i32, order_i64, order_i128,
 };
-use crate::chunk::{Stored, Values};
+use crate::chunk::Stored;
+use crate::values::Values;
 use crate::view::{self, INLINE_BYTES_MAX};
 
 /// Rows whose keys are made at a time: their keys stay in the first-level cache.

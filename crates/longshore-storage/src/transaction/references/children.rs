@@ -4,12 +4,14 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use super::{GoneKeys, Transaction, heed, stored};
+use super::GoneKeys;
 use crate::chunk::VisibleChunk;
-use crate::datum::{Datum, RowId};
+use crate::datum::Datum;
+use crate::error::{TransactionError, heed};
 use crate::index::{Direction, Index, IndexKind, IsCancelled, Referred};
-use crate::relation::{ForeignKey, Table};
-use crate::transaction::TransactionError;
+use crate::row_id::RowId;
+use crate::table::{ForeignKey, Table};
+use crate::transaction::Transaction;
 
 /// An index by which rows that refer are found.
 struct Way<'i> {
@@ -53,7 +55,7 @@ impl Transaction {
         numbers.sort_unstable();
         for number in numbers {
             heed(is_cancelled)?;
-            let values = stored(&parent, gone.rows[number].row, key.index().columns())?;
+            let values = parent.stored(gone.rows[number].row, key.index().columns())?;
             let datums: Vec<Datum<'_>> = way.places.iter().map(|&place| values[place].datum(types[place])).collect();
             let mut rows = Vec::new();
             if way.places.len() == way.index.columns().len() {
@@ -87,7 +89,7 @@ impl Transaction {
         is_cancelled: IsCancelled<'_>,
     ) -> Result<Vec<(RowId, usize)>, TransactionError> {
         let mut found = Vec::new();
-        let snapshot = child.show(self.view);
+        let snapshot = child.show(self.view, self.manager.stamps());
         for piece in snapshot.pieces() {
             heed(is_cancelled)?;
             let mut take = |row: usize, bytes: &[u8]| {

@@ -7,16 +7,18 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, PoisonError};
 
-use super::parents::{Finder, Missing};
-use super::{ForeignKeyError, Transaction};
 use crate::buffer::PartitionBuffer;
 use crate::chunk::stored_value;
-use crate::datum::RowId;
-use crate::relation::{ForeignKey, Relation, Table};
+use crate::error::ForeignKeyError;
+use crate::manager::Transactions;
+use crate::relation::{Finder, Missing, Relation, RowSet};
+use crate::row_id::RowId;
 use crate::sync::Mutex;
-use crate::transaction::guards::RowSet;
-use crate::transaction::{KEYS_LOGGED_MAX, Transactions, View};
+use crate::table::{ForeignKey, Table};
+use crate::transaction::guards::CheckedAppend;
+use crate::transaction::{KEYS_LOGGED_MAX, Transaction};
 use crate::typed::Input;
+use crate::visibility::View;
 
 impl Transaction {
     /// Whether an append was checked as it went on.
@@ -72,19 +74,6 @@ impl Transaction {
                 self.log_key(parent, columns, &each.collect::<Vec<_>>());
             }
         }
-    }
-}
-
-/// Writes whose rows were checked before they were part of the relation.
-pub(in crate::transaction) struct CheckedAppend {
-    writes: Range<usize>,
-    keys: Vec<Arc<ForeignKey>>,
-}
-
-impl CheckedAppend {
-    /// The number of the first write behind them.
-    pub(in crate::transaction) fn end(&self) -> usize {
-        self.writes.end
     }
 }
 

@@ -1,119 +1,32 @@
 //! Checks that the rows which came refer to rows that are there.
 //!
-//! Single rows are looked up one by one. Rows that came many at a time, of a load or of a foreign key that is added, are
-//! checked chunk by chunk, on several threads; the violation that is told is the first in the order of the rows, for any
-//! number of threads. A load may do that itself while it goes on (`references/on_the_way.rs`), or leave it to the end of the
-//! statement (*post*).
+//! Single rows are looked up one by one. Rows of a load, which came many at a time, are checked chunk by chunk, on several
+//! threads. A load may do that itself while it goes on (`references/on_the_way.rs`), or leave it to the end of the statement
+//! (*post*).
+//!
+//! Not here: the search for rows that refer to none (`relation/violations.rs`).
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use super::pieces::{Found, in_order};
-use super::{Transaction, TransactionError, WriteKind, heed};
+use super::Transaction;
 use crate::chunk::hot::input_of;
-use crate::chunk::{Stored, VisibleChunk};
-use crate::datum::{Datum, RowId};
-use crate::index::{IsCancelled, Recent, Referred, ReferredBytes};
-use crate::relation::{ForeignKey, ReferenceMatch, Table};
-use crate::transaction::foreign_error::{ForeignKeyError, ForeignKeyProblem};
-use crate::transaction::guards::RowSet;
-use crate::transaction::{Stamps, Transactions, View};
+use crate::datum::Datum;
+use crate::error::{ForeignKeyError, TransactionError, heed};
+use crate::index::{IsCancelled, Referred, ReferredBytes};
+use crate::manager::WriteKind;
+use crate::relation::{Finder, Found, Missing, RowSet, in_order};
+use crate::row_id::RowId;
+use crate::table::{ForeignKey, ReferenceMatch, Table};
 use crate::typed::Input;
 
 /// Rows that came together from which on they are checked as a chunk.
 const ROWS_MANY: usize = 256;
 
-/// A row that refers to none.
-#[derive(Clone, Debug)]
-pub(super) struct Missing {
-    /// The row: its number among those that were asked for, or its id.
-    pub(super) row: RowId,
-    /// What it refers to; `None` if it mixes NULL and values.
-    pub(super) key: Option<String>,
-}
-
 /// Chunks of a write set, by what is to be checked of them.
 struct Piece {
     slot: usize,
     rows: Range<usize>,
-}
-
-/// Looks for the rows that others refer to, on behalf of a view.
-pub(super) struct Finder<'a> {
-    pub(super) key: &'a ForeignKey,
-    pub(super) parent: &'a Table,
-    pub(super) view: View,
-    pub(super) stamps: &'a Stamps,
-}
-
-impl Missing {
-    /// The columns of the parent and their values.
-    pub(super) fn key_shown(&self, key: &ForeignKey, parent: &Table) -> String {
-        let names = ForeignKey::names(parent, key.index().columns());
-        format!("({names})={}", self.key.as_deref().unwrap_or("NULL"))
-    }
-
-    pub(super) fn error(&self, key: &ForeignKey, child: &Table, parent: &Table) -> ForeignKeyError {
-        let problem = match &self.key {
-            None => ForeignKeyProblem::Mixed,
-            Some(values) => ForeignKeyProblem::NotPresent {
-                key: format!("({})={values}", ForeignKey::names(child, key.columns())),
-                referenced: parent.name(),
-            },
-        };
-        ForeignKeyError { constraint: key.name().to_owned(), relation: child.name(), row: self.row, problem }
-    }
-}
-
-impl Finder<'_> {
-    fn find(&self, bytes: ReferredBytes<'_>) -> Option<RowId> {
-        let sees = |row: &RowId| {
-            let slot = self.parent.slots.get(row.chunk());
-            slot.is_some_and(|slot| slot.read().is_visible(row.row(), self.view, self.stamps))
-        };
-        self.key.index().find_referred(bytes).iter().find(sees)
-    }
-
-    /// Gives the rows of a range that refer to no row to a closure, in their order, until it says `Break`; what the
-    /// others refer to goes to `kept`.
-    pub(super) fn each_missing(
-        &self,
-        rows: &impl Stored,
-        range: Range<usize>,
-        kept: &mut RowSet,
-        mut missing: impl FnMut(usize, Option<String>) -> ControlFlow<()>,
-    ) {
-        let mut recent = Recent::default();
-        let is_full = self.key.rules().matching == ReferenceMatch::Full;
-        let mut mixed = if is_full { self.key.layout().first_mixed(rows, range.clone()) } else { None };
-        let mut has_stopped = false;
-        self.key.layout().each(rows, range.clone(), |row, bytes| {
-            while let Some(at) = mixed.filter(|&at| at < row) {
-                if missing(at, None).is_break() {
-                    has_stopped = true;
-                    return ControlFlow::Break(());
-                }
-                mixed = self.key.layout().first_mixed(rows, at + 1..range.end);
-            }
-            if recent.knows(bytes) {
-                return ControlFlow::Continue(());
-            }
-            if let Some(found) = self.find(bytes) {
-                kept.insert(found);
-                recent.learn(bytes);
-                return ControlFlow::Continue(());
-            }
-            let flow = missing(row, Some(self.key.index().describe_referred(bytes)));
-            has_stopped = flow.is_break();
-            flow
-        });
-        while let Some(at) = mixed.filter(|_| !has_stopped) {
-            if missing(at, None).is_break() {
-                return;
-            }
-            mixed = self.key.layout().first_mixed(rows, at + 1..range.end);
-        }
-    }
 }
 
 impl Transaction {
@@ -265,56 +178,4 @@ impl Transaction {
             first
         })
     }
-}
-
-impl Transactions {
-    /// Checks that all rows obey a foreign key.
-    pub(crate) fn verify(&self, key: &ForeignKey, is_cancelled: IsCancelled<'_>) -> Result<(), TransactionError> {
-        let (Some(child), Some(parent)) = (key.child(), key.parent()) else { return Ok(()) };
-        let reader = self.begin_reader();
-        match first_violation(key, &child, &parent, reader.view(), self.stamps(), is_cancelled)? {
-            None => Ok(()),
-            Some(missing) => Err(missing.error(key, &child, &parent).into()),
-        }
-    }
-}
-
-/// The first row of a relation that refers to none, as a view sees both.
-pub(super) fn first_violation(
-    key: &ForeignKey,
-    child: &Table,
-    parent: &Table,
-    view: View,
-    stamps: &Stamps,
-    is_cancelled: IsCancelled<'_>,
-) -> Result<Option<Missing>, TransactionError> {
-    let finder = Finder { key, parent, view, stamps };
-    let snapshot = child.show(view);
-    let pieces: &[VisibleChunk] = snapshot.pieces();
-    let (found, _) = in_order(pieces.len(), is_cancelled, |number, kept| {
-        let piece = &pieces[number];
-        let rows = piece.rows();
-        let visible = piece.visible(0, rows);
-        let is_seen = |row: usize| visible.as_ref().is_none_or(|visible| visible.value(row));
-        let mut first = None;
-        if key.columns().iter().all(|&column| piece.is_stored(column, 0, rows)) {
-            finder.each_missing(&**piece.chunk(), 0..rows, kept, |row, shown| {
-                if !is_seen(row) {
-                    return ControlFlow::Continue(());
-                }
-                first = Some(Missing { row: piece.row_id(row), key: shown });
-                ControlFlow::Break(())
-            });
-            return first;
-        }
-        // Rows have other values for the view than they hold now: a copy of what it sees.
-        let (settled, seen) = (piece.settled(), (0..rows).filter(|&row| is_seen(row)));
-        let seen: Vec<usize> = seen.collect();
-        finder.each_missing(&*settled, 0..settled.rows(), kept, |row, shown| {
-            first = Some(Missing { row: piece.row_id(seen[row]), key: shown });
-            ControlFlow::Break(())
-        });
-        first
-    })?;
-    Ok(found.map(|(_, missing)| missing))
 }

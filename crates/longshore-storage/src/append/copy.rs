@@ -1,0 +1,128 @@
+//! Copies rows of a chunk to the range of a destination that was reserved for them: column by column (the copy-based
+//! merge) or row by row (the insert-based one).
+//!
+//! Long texts move to the destination's heap one by one, in the order of the views: a range of rows is seldom a whole
+//! source, and what its texts occupy in the source's heap is not contiguous.
+
+use std::sync::Arc;
+
+use arrow_buffer::bit_chunk_iterator::UnalignedBitChunk;
+
+use super::space::Space;
+use crate::arena::{Plain, Region};
+use crate::chunk::Chunk;
+use crate::statistics::bounds::Bounds;
+use crate::values::Values;
+use crate::view::{self, INLINE_BYTES_MAX};
+
+/// Rows of a chunk to be copied to a range reserved for them.
+pub(super) struct Task {
+    pub(super) source: Arc<Chunk>,
+    pub(super) from: usize,
+    pub(super) count: usize,
+    pub(super) space: Space,
+    pub(super) to: usize,
+    pub(super) heap_at: usize,
+    pub(super) heap_bytes: usize,
+}
+
+/// What a copier has found out about its rows, per column.
+pub(super) struct Copied {
+    pub(super) nulls: usize,
+    pub(super) bounds: Bounds,
+}
+
+impl Task {
+    /// Copies the rows column by column.
+    pub(super) fn copy(&self) -> Vec<Copied> {
+        let mut heap_at = self.heap_at;
+        for (column, region) in self.space.values.iter().enumerate() {
+            match self.values(column) {
+                Values::U8(values) => self.copy_values(region, values),
+                Values::I16(values) => self.copy_values(region, values),
+                Values::I32(values) => self.copy_values(region, values),
+                Values::I64(values) => self.copy_values(region, values),
+                Values::I128(values) => self.copy_values(region, values),
+                Values::F32(values) => self.copy_values(region, values),
+                Values::F64(values) => self.copy_values(region, values),
+                Values::Views(views) => self.copy_views(region, 0, views, &mut heap_at),
+            }
+        }
+        self.summary(heap_at)
+    }
+
+    /// Copies the rows one by one.
+    pub(super) fn insert(&self) -> Vec<Copied> {
+        let columns = self.space.values.iter().enumerate();
+        let columns: Vec<(&Region, Values<'_>)> =
+            columns.map(|(column, region)| (region, self.values(column))).collect();
+        let mut heap_at = self.heap_at;
+        for row in 0..self.count {
+            for &(region, values) in &columns {
+                match values {
+                    Values::U8(values) => self.insert_value(region, row, values[row]),
+                    Values::I16(values) => self.insert_value(region, row, values[row]),
+                    Values::I32(values) => self.insert_value(region, row, values[row]),
+                    Values::I64(values) => self.insert_value(region, row, values[row]),
+                    Values::I128(values) => self.insert_value(region, row, values[row]),
+                    Values::F32(values) => self.insert_value(region, row, values[row]),
+                    Values::F64(values) => self.insert_value(region, row, values[row]),
+                    Values::Views(views) => self.copy_views(region, row, &views[row..=row], &mut heap_at),
+                }
+            }
+        }
+        self.summary(heap_at)
+    }
+
+    fn values(&self, column: usize) -> Values<'_> {
+        self.source.values(column).slice(self.from, self.count)
+    }
+
+    fn copy_values<T: Plain>(&self, region: &Region, values: &[T]) {
+        // SAFETY: the range was reserved for this task alone.
+        let slots = unsafe { region.reserved::<T>(self.to, self.count) };
+        slots.write_copy_of_slice(values);
+    }
+
+    fn insert_value<T: Plain>(&self, region: &Region, row: usize, value: T) {
+        // SAFETY: the row is of the range that was reserved for this task alone.
+        let slot = unsafe { region.reserved::<T>(self.to + row, 1) };
+        slot[0].write(value);
+    }
+
+    /// Copies views to the slots from row `row` of the range on, and their texts to the heap.
+    fn copy_views(&self, region: &Region, row: usize, views: &[u128], heap_at: &mut usize) {
+        assert!(row + views.len() <= self.count, "within the range");
+        // SAFETY: the ranges of rows and of heap bytes were reserved for this task alone.
+        let (slots, heap) = unsafe {
+            let slots = region.reserved::<u128>(self.to + row, views.len());
+            (slots, self.space.heap.reserved::<u8>(self.heap_at, self.heap_bytes))
+        };
+        let texts = self.source.heap();
+        for (slot, &view) in slots.iter_mut().zip(views) {
+            let length = view::length(view);
+            if length <= INLINE_BYTES_MAX {
+                slot.write(view);
+                continue;
+            }
+            let (from, to) = (view::offset(view), *heap_at - self.heap_at);
+            heap[to..to + length].write_copy_of_slice(&texts[from..from + length]);
+            slot.write(view::moved(view, *heap_at));
+            *heap_at += length;
+        }
+    }
+
+    /// Counts and bounds of the rows.
+    fn summary(&self, heap_end: usize) -> Vec<Copied> {
+        assert_eq!(heap_end, self.heap_at + self.heap_bytes, "the texts take what was reserved for them");
+        let columns = self.source.schema().columns().iter().enumerate();
+        let copied = columns.map(|(column, described)| {
+            let validity = self.source.validity(column).map(|bits| (bits, self.from));
+            let count_valid = |(bits, from)| UnalignedBitChunk::new(bits, from, self.count).count_ones();
+            let mut bounds = Bounds::new(described.column_type.physical());
+            bounds.add(self.values(column), validity);
+            Copied { nulls: self.count - validity.map_or(self.count, count_valid), bounds }
+        });
+        copied.collect()
+    }
+}

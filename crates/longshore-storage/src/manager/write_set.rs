@@ -1,0 +1,126 @@
+//! What a transaction has changed: the rows, not the values, which lie with the rows.
+
+use std::sync::Arc;
+
+use super::vacancies::VacatedPlaces;
+use crate::row_id::RowId;
+use crate::table::{Succession, Table};
+use crate::visibility::{StampId, Time};
+
+/// A kind of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteKind {
+    Insert,
+    /// Of a value of this column.
+    Update(u16),
+    Delete,
+    /// It went, and the row of the next write took its place: an insert.
+    Replace,
+    /// Rows that came many at a time: as many as the version says, from the row on.
+    Append,
+    /// All rows of the row's slot went.
+    Truncate,
+}
+
+/// A change of a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Write {
+    /// The table, by its place in the write set.
+    pub(crate) table: u32,
+    pub(crate) kind: WriteKind,
+    pub(crate) row: RowId,
+    /// The number of the version, within the slot.
+    pub(crate) version: u32,
+}
+
+#[derive(Default)]
+pub(crate) struct WriteSet {
+    pub(crate) tables: Vec<Arc<Table>>,
+    pub(crate) writes: Vec<Write>,
+    /// The alteration that it commits.
+    pub(crate) succession: Option<Box<Succession>>,
+    /// Slots that are gone since what was appended to them was undone.
+    pub(crate) vacated: VacatedPlaces,
+}
+
+/// Changes that a set has room for which is kept for the next transaction: one of more gives its memory back.
+const SPARE_WRITES_MAX: usize = 1 << 10;
+
+/// The same of tables.
+const SPARE_TABLES_MAX: usize = 1 << 6;
+
+impl WriteSet {
+    pub(crate) fn clear(&mut self) {
+        self.tables.clear();
+        self.writes.clear();
+        self.tables.shrink_to(SPARE_TABLES_MAX);
+        self.writes.shrink_to(SPARE_WRITES_MAX);
+        self.succession = None;
+    }
+
+    /// The place of a table, which is entered if it is new.
+    #[inline]
+    pub(crate) fn table(&mut self, table: &Arc<Table>) -> u32 {
+        // Transactions know few tables.
+        if let Some(at) = self.tables.iter().position(|known| Arc::ptr_eq(known, table)) {
+            return at as u32;
+        }
+        self.tables.push(Arc::clone(table));
+        self.tables.len() as u32 - 1
+    }
+}
+
+/// What a committed transaction has changed, as long as somebody may need it.
+pub(crate) struct Committed {
+    time: Time,
+    stamp: StampId,
+    set: WriteSet,
+}
+
+impl Committed {
+    pub(crate) fn new(time: Time, stamp: StampId, set: WriteSet) -> Committed {
+        Committed { time, stamp, set }
+    }
+
+    pub(crate) fn time(&self) -> Time {
+        self.time
+    }
+
+    pub(super) fn stamp(&self) -> StampId {
+        self.stamp
+    }
+
+    pub(crate) fn set(&self) -> &WriteSet {
+        &self.set
+    }
+
+    /// The same commit, of which only some changes matter.
+    pub(super) fn with_writes(&self, writes: &[Write]) -> Committed {
+        let mut set = WriteSet { writes: Vec::with_capacity(writes.len()), ..WriteSet::default() };
+        for write in writes {
+            let table = set.table(&self.set.tables[write.table as usize]);
+            set.writes.push(Write { table, ..*write });
+        }
+        Committed { set, ..*self }
+    }
+
+    /// Gives up the versions, which everybody sees.
+    pub(super) fn reclaim(&self, vacated: &mut VacatedPlaces) {
+        self.set.reclaim(self.stamp, vacated);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_that_had_many_writes_gives_their_memory_back() {
+        let write = Write { table: 0, kind: WriteKind::Insert, row: RowId(1), version: 2 };
+        for writes in [10, SPARE_WRITES_MAX, 100_000] {
+            let mut set = WriteSet { writes: vec![write; writes], ..WriteSet::default() };
+            set.clear();
+            assert!(set.writes.is_empty() && set.writes.capacity() == writes.min(SPARE_WRITES_MAX));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! When a relation stands: from the commit that put it in its place to the one that puts another one there.
+//!
+//! Not here: how the other one is made (`alteration`).
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::Table;
+use crate::memory::Memory;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::types::Schema;
+use crate::visibility::Time;
+
+/// When a relation stands.
+pub(crate) struct Tenure {
+    since: AtomicU64,
+    /// [`OPEN`], [`CLOSED`], or the time of the commit that put another one in its place.
+    until: AtomicU64,
+}
+
+/// The commit has not come.
+const PENDING: u64 = u64::MAX;
+/// Nobody alters it.
+const OPEN: u64 = u64::MAX;
+/// It is being altered.
+const CLOSED: u64 = u64::MAX - 1;
+
+impl Default for Tenure {
+    fn default() -> Tenure {
+        Tenure { since: AtomicU64::new(0), until: AtomicU64::new(OPEN) }
+    }
+}
+
+impl Tenure {
+    fn pending() -> Tenure {
+        Tenure { since: AtomicU64::new(PENDING), ..Tenure::default() }
+    }
+
+    /// Whether it stands for who sees what was committed up to a time.
+    pub(crate) fn stands_at(&self, time: Time) -> bool {
+        self.since.load(Ordering::Acquire) <= time.0 && self.lasts_at(time)
+    }
+
+    /// Whether no other one stands by then.
+    pub(crate) fn lasts_at(&self, time: Time) -> bool {
+        time.0 < self.until.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.until.load(Ordering::Acquire) != OPEN
+    }
+
+    /// Says whether nobody else has closed it.
+    pub(crate) fn close(&self) -> bool {
+        self.until.compare_exchange(OPEN, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    pub(crate) fn reopen(&self) {
+        self.until.store(OPEN, Ordering::Release);
+    }
+}
+
+/// An append that has begun and may yet be committed.
+pub(crate) struct UnderWay<'r>(&'r Table);
+
+impl<'r> UnderWay<'r> {
+    pub(crate) fn new(table: &'r Table) -> UnderWay<'r> {
+        table.appends.fetch_add(1, Ordering::AcqRel);
+        UnderWay(table)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.appends.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A relation takes the place of another one.
+pub(crate) struct Succession {
+    before: Arc<Table>,
+    after: Arc<Table>,
+    /// Kept until nobody reads the one before.
+    _keep: Arc<dyn Any + Send + Sync>,
+}
+
+impl Succession {
+    /// `keep` is kept as long as somebody may read what was before.
+    pub(crate) fn new(before: Arc<Table>, after: Arc<Table>, keep: Arc<dyn Any + Send + Sync>) -> Succession {
+        Succession { before, after, _keep: keep }
+    }
+
+    pub(crate) fn before(&self) -> &Table {
+        &self.before
+    }
+
+    /// With the commit of this time, which nobody sees yet.
+    pub(crate) fn take_place(&self, time: Time) {
+        self.after.tenure.since.store(time.0, Ordering::Release);
+        self.before.tenure.until.store(time.0, Ordering::Release);
+        self.before.end_references(time);
+    }
+}
+
+impl Table {
+    /// A table that is to take the place of another one.
+    pub(crate) fn pending(schema: Arc<Schema>, memory: Arc<Memory>) -> Table {
+        Table { tenure: Tenure::pending(), ..Table::new(schema, memory) }
+    }
+
+    /// Whether it has not taken the place yet of the one that it was made of.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.tenure.since.load(Ordering::Acquire) == PENDING
+    }
+
+    /// Whether appends are under way.
+    pub(crate) fn has_appends(&self) -> bool {
+        self.appends.load(Ordering::Acquire) > 0
+    }
+}
