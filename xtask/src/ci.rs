@@ -15,7 +15,7 @@ mod threads;
 use std::time::{Duration, Instant};
 
 use crate::shell::{cargo, run};
-use crate::tidy;
+use crate::{imports, tidy};
 
 /// What became of a step that did not fail.
 pub(crate) enum Outcome {
@@ -46,6 +46,7 @@ const STEPS: &[Step] = &[
     step("tidy", "house rules", true, tidy_step),
     step("fmt", "rustfmt", true, fmt),
     step("absence", "promises of absence, crate by crate", true, absence::step),
+    step("imports", "imports within each crate point down", true, imports_step),
     step("clippy", "lints, warnings denied", true, clippy),
     step("test", "all tests of the workspace", true, test),
     step("doc", "documentation, warnings denied", false, doc),
@@ -132,6 +133,10 @@ fn seconds(time: Duration) -> String {
 
 fn tidy_step() -> Result<Outcome, String> {
     tidy::main(&[]).map(|()| Outcome::Passed)
+}
+
+fn imports_step() -> Result<Outcome, String> {
+    imports::main(&[]).map(|()| Outcome::Passed)
 }
 
 fn fmt() -> Result<Outcome, String> {

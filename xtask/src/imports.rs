@@ -104,7 +104,8 @@ fn crates() -> Result<Vec<Crate>, String> {
             _ => inner.split('/').map(str::to_owned).collect(),
         };
         if !module.iter().any(|part| part == "tests") {
-            let text = fs::read_to_string(root().join(&path)).map_err(|error| format!("cannot read {path}: {error}"))?;
+            let text =
+                fs::read_to_string(root().join(&path)).map_err(|error| format!("cannot read {path}: {error}"))?;
             sources.entry(name.to_owned()).or_default().push((module, text));
         }
     }
@@ -162,7 +163,10 @@ mod tests {
         ];
         // `b` needs `a`; what `a` passes on does not make it need `b`.
         assert!(check(&graph(&sources), &order_of(&["a", "b"])).is_empty());
-        assert_eq!(check(&graph(&sources), &order_of(&["b", "a"])), ["`b` is below `a` but imports from it: b -> a::inner"]);
+        assert_eq!(
+            check(&graph(&sources), &order_of(&["b", "a"])),
+            ["`b` is below `a` but imports from it: b -> a::inner"]
+        );
     }
 
     #[test]

@@ -5,6 +5,17 @@
 //! `bench/rivals/run.py`. Each workload also runs tiny under `cargo test`.
 //!
 //! Built with `--no-default-features`, it lacks the queries and needs no DataFusion: a minute instead of ten.
+//!
+//! # Modules
+//!
+//! Lowest first; a module imports only from those before it (`cargo xtask imports` checks it).
+//!
+//! - `facts`: what a load of lineitem must find
+//! - `text`: the text that workloads read
+//! - `lineitem`: lineitem as a relation
+//! - `measure`: how times are taken and shown
+//! - `record`: dated records of measurements
+//! - `workload`: the workloads, by name
 
 mod facts;
 mod lineitem;

@@ -1,4 +1,21 @@
 //! The `longshore` binary: a shell and a runner of SQL statements, a generator of test data, and a demonstration.
+//!
+//! # Modules
+//!
+//! Lowest first; a module imports only from those before it (`cargo xtask imports` checks it).
+//!
+//! - `human`: quantities as people read and write them
+//! - `heap`: the allocator, with a count of what it has handed out
+//! - `interrupt`: Ctrl-C
+//! - `script`: where statements begin and end
+//! - `stats`: the cost of each statement, in a file
+//! - `output`: rows in the formats of results
+//! - `progress`: how far a statement is
+//! - `generate`: the text of TPC-H
+//! - `args`: the command line
+//! - `run`: statements and meta-commands, one after the other
+//! - `shell`: the prompt
+//! - `demo`: generate, load, work, unload, reload
 
 mod args;
 mod demo;
@@ -17,9 +34,9 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use args::{Action, Invocation, TpchArgs};
-use longshore_engine::Progress;
-use run::{Failure, Reason, note};
+use args::{Action, Invocation, RunOptions, TpchArgs};
+use longshore_engine::{Config, Progress};
+use run::{Failure, Reason, Runner, note};
 
 #[global_allocator]
 static ALLOCATOR: heap::Counted = heap::Counted;
@@ -50,13 +67,20 @@ fn perform(invocation: Invocation) -> Result<(), Failure> {
         .build()
         .map_err(Reason::Signals)?;
     let result = match action {
-        Action::Run(options) => runtime.block_on(run::run(config, options)),
+        Action::Run(options) => runtime.block_on(run_statements(config, options)),
         Action::Demo(options) => runtime.block_on(demo::run(config, &options)),
         Action::Generate(_) => Ok(()),
     };
     // A cancelled statement may still hold a worker for a moment; nothing of it is wanted.
     runtime.shutdown_background();
     result
+}
+
+/// Runs what the command line asks for, or a shell if it asks for nothing and a person may type.
+async fn run_statements(config: Config, options: RunOptions) -> Result<(), Failure> {
+    let interactive = options.steps.is_empty() && std::io::stdin().is_terminal();
+    let mut runner = Runner::new(config, &options, interactive)?;
+    if interactive { shell::run(&mut runner).await } else { runner.steps(options.steps).await }
 }
 
 fn generate_tpch(args: &TpchArgs, threads: usize) -> Result<(), Failure> {

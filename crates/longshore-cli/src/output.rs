@@ -8,6 +8,7 @@
 mod aligned;
 mod csv;
 mod json;
+mod style;
 mod text;
 mod vertical;
 
@@ -64,11 +65,11 @@ impl Printer {
     pub(crate) fn new(format: Format, expanded: Expanded, terminal_width: usize, schema: SchemaRef) -> Self {
         match (format, expanded) {
             (Format::Table, Expanded::On) | (Format::Vertical, _) => Self::Vertical(vertical::Vertical::new(schema)),
-            (Format::Table, Expanded::Off) => Self::Aligned(aligned::Aligned::new(aligned::Style::Table, None, schema)),
+            (Format::Table, Expanded::Off) => Self::Aligned(aligned::Aligned::new(style::Style::Table, None, schema)),
             (Format::Table, Expanded::Auto) => {
-                Self::Aligned(aligned::Aligned::new(aligned::Style::Table, Some(terminal_width), schema))
+                Self::Aligned(aligned::Aligned::new(style::Style::Table, Some(terminal_width), schema))
             }
-            (Format::Markdown, _) => Self::Aligned(aligned::Aligned::new(aligned::Style::Markdown, None, schema)),
+            (Format::Markdown, _) => Self::Aligned(aligned::Aligned::new(style::Style::Markdown, None, schema)),
             (Format::Csv, _) => Self::Csv(csv::Csv::new(schema)),
             (Format::Json, _) => Self::Json(json::Json::new(schema)),
         }

@@ -4,6 +4,7 @@
 //! how rows look (`output`), the prompt (`shell`).
 
 mod failure;
+pub(crate) mod meta;
 mod streams;
 
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
@@ -20,11 +21,10 @@ use crate::interrupt::Interrupts;
 use crate::output::{Expanded, Format, Printer};
 use crate::progress::Display;
 use crate::script::{Item, Script, first_word};
-use crate::shell;
-use crate::shell::meta::{self, Flow};
 use crate::stats::{self, Stats};
 
 pub(crate) use failure::{Failure, Reason};
+use meta::Flow;
 use streams::{InlineData, PipedOutput};
 
 /// Bytes of results that are gathered before they are written.
@@ -33,34 +33,6 @@ const OUTPUT_BUFFER_BYTES: usize = 256 << 10;
 const TERMINAL_WIDTH_DEFAULT: usize = 80;
 /// Files that are open within each other at most, so that one that includes itself ends.
 const OPEN_FILES_MAX: usize = 64;
-
-/// Runs what the command line asks for.
-///
-/// # Errors
-///
-/// The first failure of a statement, a file or the output.
-pub(crate) async fn run(config: Config, options: RunOptions) -> Result<(), Failure> {
-    let interactive = options.steps.is_empty() && io::stdin().is_terminal();
-    let mut runner = Runner::new(config, &options, interactive)?;
-    if interactive {
-        return shell::run(&mut runner).await;
-    }
-    if options.steps.is_empty() {
-        return runner.standard_input().await;
-    }
-    for step in options.steps {
-        match step {
-            Step::Sql(sql) => runner.text(&sql).await?,
-            Step::File(path) if path.as_os_str() == "-" => runner.standard_input().await?,
-            Step::File(path) => {
-                if runner.file(&path).await? == Flow::Leave {
-                    return Ok(());
-                }
-            }
-        }
-    }
-    Ok(())
-}
 
 /// A session with its settings, its output and its costs.
 pub(crate) struct Runner {
@@ -80,7 +52,12 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    fn new(config: Config, options: &RunOptions, interactive: bool) -> Result<Self, Failure> {
+    /// A session of a database of its own; `interactive` says that a shell will run its statements.
+    ///
+    /// # Errors
+    ///
+    /// A file of `--stats`, signals or a database that cannot be opened.
+    pub(crate) fn new(config: Config, options: &RunOptions, interactive: bool) -> Result<Self, Failure> {
         let stats = match &options.stats {
             None => None,
             Some(path) => Some(Stats::open(path).map_err(|error| Reason::file(path, error))?),
@@ -100,6 +77,29 @@ impl Runner {
             input_is_script: options.steps.is_empty(),
             open_files: 0,
         })
+    }
+
+    /// Runs the steps of the command line, or standard input if there are none.
+    ///
+    /// # Errors
+    ///
+    /// The first failure of a statement, a file or the output.
+    pub(crate) async fn steps(&mut self, steps: Vec<Step>) -> Result<(), Failure> {
+        if steps.is_empty() {
+            return self.standard_input().await;
+        }
+        for step in steps {
+            match step {
+                Step::Sql(sql) => self.text(&sql).await?,
+                Step::File(path) if path.as_os_str() == "-" => self.standard_input().await?,
+                Step::File(path) => {
+                    if self.file(&path).await? == Flow::Leave {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The database that statements work on.

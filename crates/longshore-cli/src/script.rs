@@ -3,7 +3,7 @@
 //! A line that starts with a backslash, where no statement is open, is a meta-command; everything else is SQL up to
 //! a semicolon. Lines are counted, so that an error can name the line of its statement.
 //!
-//! Not here: what a meta-command does (`shell::meta`), running statements (`run`).
+//! Not here: what a meta-command does (`run::meta`), running statements (`run`).
 
 use longshore_engine::split;
 

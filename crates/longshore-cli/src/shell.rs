@@ -4,7 +4,6 @@
 //! during a statement it cancels the statement; Ctrl-D on an empty entry leaves.
 
 mod complete;
-pub(crate) mod meta;
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -17,10 +16,10 @@ use rustyline::{Behavior, CompletionType, Config, Editor};
 use rustyline::{Completer, Helper, Highlighter, Hinter, Validator};
 
 use crate::human;
+use crate::run::meta::Flow;
 use crate::run::{Failure, Reason, Runner, note};
 use crate::script::Script;
 use complete::Names;
-use meta::Flow;
 
 const PROMPT: &str = "longshore> ";
 const HISTORY_ENTRIES_MAX: usize = 10_000;

@@ -14,11 +14,14 @@ mod block;
 mod boolean;
 mod bytea;
 mod column;
+mod conversion;
 mod date;
 mod decimal;
 pub mod exact;
 mod float;
 mod integer;
+mod iso;
+mod loops;
 mod moment;
 mod quoted;
 mod reason;
@@ -58,16 +61,16 @@ pub enum ValueType {
     Float64,
     /// Decimal of up to 18 digits, stored as `i64` times 10 to the power of minus `scale`.
     Decimal64 {
-        /// Tier in all, 1 to 18.
+        /// Digits in all, 1 to 18.
         precision: u8,
-        /// Tier behind the point, at most `precision`.
+        /// Digits behind the point, at most `precision`.
         scale: u8,
     },
     /// Decimal of up to 38 digits, stored as `i128`.
     Decimal128 {
-        /// Tier in all, 1 to 38.
+        /// Digits in all, 1 to 38.
         precision: u8,
-        /// Tier behind the point, at most `precision`.
+        /// Digits behind the point, at most `precision`.
         scale: u8,
     },
     /// Days since 1970-01-01 as `i32`.

@@ -16,6 +16,22 @@
 //! compare every kernel with.
 //!
 //! What this crate never does: read or write files, start threads, or allocate per field.
+//!
+//! # Modules
+//!
+//! Lowest first; a module imports only from those before it (`cargo xtask imports` checks it).
+//!
+//! - `dialect`: which bytes delimit, quote and escape
+//! - `kernel`: the instruction sets that a scan is compiled for
+//! - `padded`: text with readable bytes behind it
+//! - `quote_state`: what a stretch of text holds, and how it changes the quote state
+//! - `scan`: the marks of a text, and the survey of a stretch, in blocks of 64 bytes
+//! - `prefix`: where a record may begin
+//! - `record`: marks as rows of equal length
+//! - `decode`: fields as values, a column at a time
+//! - `format`: records of other formats, rewritten as plain rows
+//! - `write`: values as text
+//! - `reference`: the slow and obvious parser of the same language
 
 #![allow(
     clippy::inline_always,
@@ -29,6 +45,7 @@ pub mod format;
 pub mod kernel;
 pub mod padded;
 pub mod prefix;
+pub mod quote_state;
 pub mod record;
 pub mod reference;
 pub mod scan;
@@ -42,6 +59,7 @@ pub use dialect::{Dialect, DialectError};
 pub use format::{Defect, DefectKind, FirstRecord, Missing, RECORD_BYTES_MAX, RecordFormat, RepairKind, RowText};
 pub use kernel::{Kernel, KernelError};
 pub use padded::{PADDING, Padded};
-pub use prefix::{QuoteState, Survey, TextTraits, record_start, record_start_fast, survey, unclosed_quote};
+pub use prefix::{record_start, record_start_fast, survey, unclosed_quote};
+pub use quote_state::{QuoteState, Survey, TextTraits};
 pub use record::{Records, Rows, Shape, ShapeError, ShapeErrorKind};
 pub use scan::{Marks, Scanner};

@@ -61,7 +61,7 @@ fn every_byte_at_every_place() {
 
 #[test]
 fn mutated_fields() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for (value_type, seeds) in seeds() {
         for dialect in &dialects() {
             for rule in rules(value_type) {
@@ -90,7 +90,7 @@ fn mutated_fields() {
 
 #[test]
 fn digits_of_every_length() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     let dialect = Dialect::default();
     for (value_type, _) in seeds() {
         let mut fields = Vec::new();
@@ -114,7 +114,7 @@ fn digits_of_every_length() {
 
 #[test]
 fn text_of_every_length() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let dialect = Dialect::default();
     for non_ascii in [false, true] {
         for quoted in [false, true] {

@@ -29,7 +29,7 @@ fn obvious(value: &[u8], dialect: &Dialect, null_text: &[u8], force_quote: bool)
 
 #[test]
 fn texts_are_read_back() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let dialects = [
         Dialect::default(),
         Dialect::new(b'|', Some(b'"'), None).unwrap(),
@@ -42,7 +42,7 @@ fn texts_are_read_back() {
                 let bytes = &b",|\t\"'\\xyz\n\r\\N. NULa\xC3\xA4"[..];
                 // Now and then none of the bytes is special.
                 let bytes = if round % 3 == 0 { &b"abcdefghi0123456789"[..] } else { bytes };
-                let value: Vec<u8> = (0..random.below(70)).map(|_| *random.pick(bytes)).collect();
+                let value: Vec<u8> = (0..random.below(70)).map(|_| random.pick(bytes)).collect();
                 let value = if round % 50 == 0 { null_text.to_vec() } else { value };
                 let mut text = Vec::new();
                 for end in [dialect.delimiter(), b'\n'] {

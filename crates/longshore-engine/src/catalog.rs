@@ -3,6 +3,8 @@
 //! Names are compared as they are; folding unquoted names to lower case is done where they are parsed
 //! (`sql::names`). Not here: what a table holds (`longshore-storage`).
 
+mod access_path;
+mod key;
 mod rules;
 mod sequence;
 
@@ -15,11 +17,12 @@ use longshore_load::Control;
 use longshore_storage::{Relation, Time, Uniqueness};
 use tokio::sync::{Mutex, MutexGuard};
 
+pub(crate) use access_path::AccessPath;
+pub(crate) use key::{Key, Role, kind_name};
 pub(crate) use rules::{Check, ColumnRule, Origin, Reference, Rules, columns_read, next_of};
 pub(crate) use sequence::{Definition as SequenceDefinition, Owner, Sequence};
 
 use crate::Error;
-use crate::statement::Key;
 
 /// A table: a name, a relation, and its rules.
 pub(crate) struct Table {

@@ -9,7 +9,7 @@ use longshore_storage::{Memory, Relation, Schema, Transactions};
 use crate::catalog::{Catalog, Check, Entry};
 use crate::datafusion::Queries;
 use crate::sql::names;
-use crate::{Config, Error, Session};
+use crate::{Config, Error};
 
 /// A main-memory database. It lives as long as someone holds it; nothing is written to disk unless a statement says so.
 pub struct Database {
@@ -41,12 +41,6 @@ impl Database {
         let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory))?;
         let transactions = Transactions::new();
         Ok(Arc::new(Self { config, catalog, memory, transactions, queries }))
-    }
-
-    /// A new session; sessions share the tables and nothing else.
-    #[must_use]
-    pub fn session(self: &Arc<Self>) -> Session {
-        Session::new(Arc::clone(self))
     }
 
     /// What the database may use of the machine.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use longshore_load::LoadError;
+use longshore_load::{LoadError, SourceError};
 use longshore_storage::native::NativeError;
 use longshore_storage::{CommitError, OutOfMemory, TransactionError};
 
@@ -214,7 +214,8 @@ impl Error {
 
     /// The same without `secrets`.
     pub(crate) fn without(self, secrets: &[String]) -> Self {
-        Self { message: crate::sql::secrets::removed_from(self.message, secrets), ..self }
+        let masked = secrets.iter().fold(self.message, |message, secret| message.replace(secret.as_str(), "***"));
+        Self { message: masked, ..self }
     }
 
     /// The same with the name of the file that was read, if it is about data and does not say so.
@@ -272,6 +273,12 @@ impl From<LoadError> for Error {
             LoadError::Cancelled => ErrorKind::Cancelled,
         };
         Self::new(kind, error.to_string())
+    }
+}
+
+impl From<SourceError> for Error {
+    fn from(error: SourceError) -> Self {
+        LoadError::from(error).into()
     }
 }
 

@@ -5,7 +5,25 @@
 //! planned and run by `DataFusion`, which is named only under `datafusion/`. Transactions are also written in Rust
 //! ([`typed`]). Not here: reading text (`longshore-load`), memory and chunks (`longshore-storage`), the shell
 //! (`longshore-cli`).
+//!
+//! # Modules
+//!
+//! Lowest first; a module imports only from those before it (`cargo xtask imports` checks it).
+//!
+//! - `config`, `error`, `panics`, `blocking`: settings, what can go wrong, work on threads that may block
+//! - `sql`: text to syntax trees, and trees that statements build themselves
+//! - `report`: what a statement gives back
+//! - `catalog`: tables, views, sequences, and the rules of their columns
+//! - `text`: which texts a statement reads, how, and what goes into which column
+//! - `transaction`: transaction blocks and what a statement's transaction sees
+//! - `datafusion`: queries, planned and run; nothing else names `DataFusion`
+//! - `database`: a catalog, its memory, and its way to run queries
+//! - `prepared`: prepared statements and the point queries that need no planner
+//! - `statement`: what each statement does
+//! - `session`: one connection's statements, one after the other
+//! - `typed`: transactions written in Rust
 
+mod blocking;
 mod catalog;
 mod config;
 mod database;
@@ -17,6 +35,7 @@ mod report;
 mod session;
 mod sql;
 mod statement;
+mod text;
 mod transaction;
 pub mod typed;
 

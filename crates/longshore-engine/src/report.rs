@@ -49,6 +49,17 @@ impl Outcome {
     }
 }
 
+/// What a statement gives back, without `secrets` in its errors.
+pub(crate) fn without(outcome: Result<Outcome, Error>, secrets: Vec<String>) -> Result<Outcome, Error> {
+    if secrets.is_empty() {
+        return outcome;
+    }
+    match outcome.map_err(|error| error.without(&secrets))? {
+        Outcome::Rows(rows) => Ok(Outcome::Rows(rows.with_errors(move |error| error.without(&secrets)))),
+        done @ Outcome::Done { .. } => Ok(done),
+    }
+}
+
 /// How much a statement did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {

@@ -1,20 +1,17 @@
 //! A session: one connection's way to execute statements, one after the other.
 
-mod last_numbers;
-
 use std::fmt;
 use std::io::{Read, Write};
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use longshore_load::Control;
 use longshore_storage::Datum;
 
-pub(crate) use last_numbers::LastNumbers;
-
 use crate::prepared::Prepared;
+use crate::report::without;
 use crate::sql::secrets;
-use crate::statement::{Arguments, Parts, prepare};
+use crate::statement::{Arguments, Parts, SharedWriter, Streams, prepare};
 use crate::transaction::Block;
 use crate::{Database, Error, Outcome, panics, statement};
 
@@ -30,15 +27,16 @@ pub struct Session {
     prepared: prepare::Named,
 }
 
-/// What COPY reads as STDIN and writes as STDOUT.
-#[derive(Default)]
-pub(crate) struct Streams {
-    pub(crate) input: Option<Box<dyn Read + Send>>,
-    pub(crate) output: Option<SharedWriter>,
+impl Database {
+    /// A new session; sessions share the tables and nothing else.
+    #[must_use]
+    pub fn session(self: &Arc<Self>) -> Session {
+        Session::new(Arc::clone(self))
+    }
 }
 
 impl Session {
-    pub(crate) fn new(database: Arc<Database>) -> Self {
+    fn new(database: Arc<Database>) -> Self {
         let block = Block::new(Arc::clone(&database.transactions));
         let (streams, prepared) = (Streams::default(), prepare::Named::new());
         Self { database, control: Arc::default(), spare_control: None, streams, block, prepared }
@@ -64,7 +62,7 @@ impl Session {
 
     /// Sets where `COPY ... TO STDOUT` writes. Without it, that statement is refused.
     pub fn set_output(&mut self, output: impl Write + Send + 'static) {
-        self.streams.output = Some(SharedWriter(Arc::new(Mutex::new(Box::new(output)))));
+        self.streams.output = Some(SharedWriter::new(output));
     }
 
     /// Executes one statement, with or without a semicolon at its end. Text without a statement does nothing.
@@ -143,40 +141,8 @@ impl Session {
     }
 }
 
-/// What a statement gives back, without `secrets` in its errors.
-pub(crate) fn without(outcome: Result<Outcome, Error>, secrets: Vec<String>) -> Result<Outcome, Error> {
-    if secrets.is_empty() {
-        return outcome;
-    }
-    match outcome.map_err(|error| error.without(&secrets))? {
-        Outcome::Rows(rows) => Ok(Outcome::Rows(rows.with_errors(move |error| error.without(&secrets)))),
-        done @ Outcome::Done { .. } => Ok(done),
-    }
-}
-
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session").field("database", &self.database).finish_non_exhaustive()
-    }
-}
-
-/// A writer that each `COPY ... TO STDOUT` borrows in turn.
-#[derive(Clone)]
-pub(crate) struct SharedWriter(Arc<Mutex<Box<dyn Write + Send>>>);
-
-impl SharedWriter {
-    fn with<R>(&self, act: impl FnOnce(&mut dyn Write) -> R) -> R {
-        let mut writer = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        act(&mut **writer)
-    }
-}
-
-impl Write for SharedWriter {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.with(|writer| writer.write(bytes))
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.with(|writer| writer.flush())
     }
 }

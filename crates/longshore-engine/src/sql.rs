@@ -5,6 +5,7 @@
 //! so have sequences ([`sequence`]), whose options come in any order.
 //! Not here: what a statement means (`statement`).
 
+pub(crate) mod build;
 pub(crate) mod cast_names;
 pub(crate) mod copy;
 mod create_as;
@@ -12,12 +13,14 @@ mod depth;
 pub(crate) mod dialect;
 pub(crate) mod expansion;
 pub(crate) mod expressions;
+pub(crate) mod in_text;
 mod merge;
 pub(crate) mod names;
 pub(crate) mod numbers;
 mod option_list;
 pub(crate) mod options;
 pub(crate) mod overriding;
+pub(crate) mod parameters;
 mod precedence;
 pub(crate) mod recursive;
 pub(crate) mod references;
@@ -64,6 +67,29 @@ pub(crate) enum Parsed {
 /// Parses exactly one statement, with or without a semicolon behind it.
 pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
     depth::with_stack(sql, || parse_tame(sql))
+}
+
+/// Parses exactly one query.
+pub(crate) fn parse_query(sql: &str) -> Result<Box<ast::Query>, Error> {
+    match parse(sql)? {
+        Parsed::Sql(statement) => match *statement {
+            ast::Statement::Query(query) => Ok(query),
+            other => Err(Error::internal(format!("a query expected, found {other}"))),
+        },
+        other => Err(Error::internal(format!("a query expected, found {other:?}"))),
+    }
+}
+
+/// Parses one expression as it stands in the list of a SELECT.
+pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr, Error> {
+    let query = parse_query(&format!("SELECT {text}"))?;
+    match *query.body {
+        ast::SetExpr::Select(mut select) => match (select.projection.pop(), select.projection.is_empty()) {
+            (Some(ast::SelectItem::UnnamedExpr(expr)), true) => Ok(expr),
+            _ => Err(Error::internal(format!("an expression expected, found {text}"))),
+        },
+        other => Err(Error::internal(format!("an expression expected, found {other}"))),
+    }
 }
 
 fn parse_tame(sql: &str) -> Result<Parsed, Error> {
@@ -151,6 +177,14 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
     } else {
         format!("the statement should end before {} at {}", names::shown(&next.token), next.span.start)
     }))
+}
+
+/// Whether a query is WITH before a statement that changes rows.
+pub(crate) fn is_change(query: &ast::Query) -> bool {
+    matches!(
+        *query.body,
+        ast::SetExpr::Insert(_) | ast::SetExpr::Update(_) | ast::SetExpr::Delete(_) | ast::SetExpr::Merge(_)
+    )
 }
 
 /// sqlparser's error as ours, without its prefix.

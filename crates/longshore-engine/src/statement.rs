@@ -5,7 +5,6 @@
 //! is refused by name, never ignored.
 
 mod alter;
-pub(crate) mod blocking;
 mod change;
 mod copy;
 mod create;
@@ -23,28 +22,29 @@ mod rejects;
 mod rows;
 mod sequence;
 mod show;
+mod streams;
 mod transaction;
 mod unload;
 mod view;
 
-pub(crate) use change::{expression, name_of, parsed, plain_select, select_of};
-pub(crate) use create::{Key, Role, kind_name};
+pub(crate) use streams::{SharedWriter, Streams};
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use longshore_load::Control;
 use longshore_storage::Datum;
-use sqlparser::ast::{Expr, ObjectType, Query, SetExpr, Statement, With};
+use sqlparser::ast::{Expr, ObjectType, Query, Select, SetExpr, Statement, With};
 
 use prepare::Execution;
 
 use crate::catalog::{Catalog, Entry};
-use crate::datafusion::Parameters;
-use crate::prepared::{Done, Prepared, bind, literal};
-use crate::session::{self, Streams};
+use crate::datafusion::{ExecutionContext, Parameters};
+use crate::prepared::{Done, Prepared};
+use crate::report::without;
+use crate::sql::parameters::{bind, literal};
 use crate::sql::sequence::{SequenceStatement, Verb};
-use crate::sql::{self, Parsed, repeated};
+use crate::sql::{self, Parsed, build, repeated};
 use crate::transaction::{Block, Nature, Work};
 use crate::{Database, Error, Outcome, Report, RowStream};
 
@@ -64,6 +64,19 @@ impl Context<'_> {
     /// What `name` stands for to the statement's transaction.
     pub(crate) fn entry(&self, name: &str) -> Option<Entry> {
         self.work.entry(&self.database.catalog, name)
+    }
+
+    /// What its queries run in.
+    pub(crate) fn execution(&self) -> ExecutionContext<'_> {
+        ExecutionContext { work: self.work, control: self.control, parameters: self.parameters }
+    }
+
+    /// A query of the statement's own, which sees the WITH before it and must change nothing.
+    pub(crate) fn reading(&self, select: Select) -> Result<Statement, Error> {
+        let mut query = build::query_of(select);
+        refuse::unless_reads_only(&query)?;
+        query.with = self.with.cloned();
+        Ok(Statement::Query(Box::new(query)))
     }
 
     /// All tables and views as the statement's transaction sees them, sorted by name.
@@ -181,7 +194,7 @@ pub(crate) async fn execute_prepared(
             Ok(outcome)
         })
         .await;
-    if prepared.secrets.is_empty() { outcome } else { session::without(outcome, prepared.secrets.clone()) }
+    if prepared.secrets.is_empty() { outcome } else { without(outcome, prepared.secrets.clone()) }
 }
 
 /// What a statement does to a transaction block.
@@ -211,7 +224,7 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             | Statement::Delete(_)
             | Statement::Merge(_)
             | Statement::Truncate(_) => Nature::Writes,
-            Statement::Query(query) if is_change(query) => Nature::Writes,
+            Statement::Query(query) if sql::is_change(query) => Nature::Writes,
             _ => Nature::Reads,
         },
     }
@@ -267,14 +280,9 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
     }
 }
 
-/// Whether a query is WITH before a statement that changes rows.
-pub(crate) fn is_change(query: &Query) -> bool {
-    matches!(*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
-}
-
 /// A statement that changes rows and the WITH before it; the query, if it is none.
 fn with_change(mut query: Box<Query>) -> Result<(With, Statement), Box<Query>> {
-    if !is_change(&query) {
+    if !sql::is_change(&query) {
         return Err(query);
     }
     match (query.with.take(), *query.body) {
@@ -317,7 +325,7 @@ async fn run_query(context: &Context<'_>, mut query: Box<Query>) -> Result<Outco
     refuse::unless_reads_only(&query)?;
     repeated::name_apart(&mut query);
     let statement = Statement::Query(query);
-    let rows = context.database.queries.query(statement, context.parameters, context.work, context.control).await?;
+    let rows = context.database.queries.query(statement, &context.execution()).await?;
     Ok(Outcome::Rows(rows))
 }
 
@@ -335,6 +343,6 @@ async fn explain(context: &Context<'_>, explain: Statement) -> Result<Outcome, E
             )));
         }
     }
-    let rows = context.database.queries.explain(explain, context.work, context.control).await?;
+    let rows = context.database.queries.explain(explain, &context.execution()).await?;
     Ok(Outcome::Rows(rows))
 }

@@ -5,6 +5,7 @@
 //! statement, so that SET TRANSACTION may come before. Weaker levels than snapshot isolation run as SNAPSHOT.
 //! Not here: the statements that open and end blocks (`statement/transaction.rs`), versions (`longshore-storage`).
 
+mod last_numbers;
 mod lookup;
 mod restarts;
 mod rows;
@@ -13,13 +14,13 @@ mod with;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+pub(crate) use last_numbers::LastNumbers;
 use longshore_load::Control;
 use longshore_storage::{ColumnRange, Isolation, Relation, Snapshot, Time, Transaction, Transactions};
 use restarts::Restarts;
 use savepoints::Open;
 
 use crate::catalog::Table;
-use crate::session::LastNumbers;
 use crate::{Error, ErrorKind, Outcome};
 
 /// How a transaction runs.

@@ -76,13 +76,16 @@ const WORDS: &[&str] = &[
     "STDIN",
 ];
 
-/// Numbers at random, the same in every run.
-struct Random(u64);
+/// Random numbers, the same for the same seed.
+struct Random(fastrand::Rng);
 
 impl Random {
+    fn new(seed: u64) -> Random {
+        Random(fastrand::Rng::with_seed(seed))
+    }
+
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
+        self.0.usize(..end)
     }
 
     fn word(&mut self) -> &'static str {
@@ -128,7 +131,7 @@ async fn random_words_never_panic() {
     let config = Config { threads: 2, memory_limit: Some(64 << 20), ..Config::default() };
     let mut session = Database::open(config).expect("a database opens").session();
     let rounds = std::env::var("SOUP_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3000);
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     let mut done = 0;
     for _ in 0..rounds {
         let sql = random.statement().replace("$DIR", &path);

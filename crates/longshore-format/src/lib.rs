@@ -2,6 +2,21 @@
 //!
 //! Each format is a [`longshore_csv::RecordFormat`]: it rewrites its records as plain rows, which the decoders of
 //! `longshore-csv` read. What this crate never does: read or write files, start threads.
+//!
+//! # Modules
+//!
+//! Lowest first; a module imports only from those before it (`cargo xtask imports` checks it).
+//!
+//! - `ahead`: special bytes of many records, found at once
+//! - `lines`: what ends a line, and which lines are records
+//! - `quote_check`: whether a field speaks against what quotes were taken for
+//! - `delimited`: CSV beyond what the SIMD scan reads
+//! - `fixed_width`: fields at fixed places of each line
+//! - `json`: objects and arrays, a record each
+//! - `logfmt`: lines of `key=value` pairs
+//! - `pattern`: lines that a regular expression takes apart
+//! - `postgres_text`: the text format of PostgreSQL
+//! - `sniff`: what a text is, from looking at it
 
 #![allow(clippy::inline_always, reason = "loops over a text must not call for each byte or field")]
 

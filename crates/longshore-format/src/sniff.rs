@@ -1,6 +1,6 @@
 //! Tells from a sample what a text is: its format, its dialect, whether it has a header, and what its columns may be.
 //!
-//! Six steps, a file each: `family` (JSON, PostgreSQL's text format, fixed width, or fields between delimiters),
+//! Six steps, a file each: `detect` (JSON, PostgreSQL's text format, fixed width, or fields between delimiters),
 //! `candidates` (the dialects worth a try), `score` (how consistent the records of each are: the measure of van den
 //! Burg, Nazábal and Sutton, "Wrangling messy CSV files by detecting row and type patterns", 2019, of row patterns times
 //! cell types, with clean cells for known types; `quoting` tells what quotes do), `refine` (what stands before the
@@ -13,6 +13,8 @@
 
 mod candidates;
 mod columns;
+mod comments;
+mod detect;
 mod family;
 mod given;
 mod header;
@@ -27,9 +29,10 @@ mod sniffed;
 mod stretches;
 pub mod types;
 
+pub use family::Family;
 pub use given::{Given, Place, QuoteChoice, RecordRules};
 pub use names::{normalized, unique};
-pub use sniffed::{Column, Family, Found, LineEnd, OptionText, Sniffed};
+pub use sniffed::{Column, Found, LineEnd, OptionText, Sniffed};
 
 use std::borrow::Cow;
 
@@ -86,7 +89,7 @@ pub fn sniff(sample: &[u8], at_end: bool, given: &Given) -> Sniffed {
     // What stands behind `sep=` is as good as given.
     let named = Given { delimiter: excel.map(|byte| vec![byte]), ..given.clone() };
     let given_here = if excel.is_some() { &named } else { given };
-    let (family, widths) = family::detect(&sample[skipped..], at_end, given_here, breaks);
+    let (family, widths) = detect::family(&sample[skipped..], at_end, given_here, breaks);
     let mut sniffed = Sniffed::new(family, breaks, given);
     match sniffed.family.value {
         Family::JsonLines | Family::JsonValues | Family::JsonArray => {
@@ -156,7 +159,7 @@ impl Sniffed {
         let fields = self.columns.len();
         let width = fields + usize::from(self.trailing_delimiter.value);
         let whole = parsed.records.into_iter().filter(|record| record.cells.len() == width);
-        let table: refine::Table = whole.map(|record| record.cells).collect();
+        let table: parse::Table = whole.map(|record| record.cells).collect();
         let mut sniffed = self.clone();
         columns::guess(&mut sniffed, &table, given);
         sniffed.columns.into_iter().map(|column| column.types).collect()

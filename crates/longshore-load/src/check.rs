@@ -4,47 +4,23 @@
 //! The columns are decoded twice, by which a violation has its record at hand, with its line and text, and a row that is
 //! left out leaves no gap. Who loads without a check pays nothing. Not here: what is checked (the engine).
 
-use std::fmt;
-
-use arrow_array::RecordBatch;
-use longshore_csv::{DefectKind, Rows};
-use longshore_storage::{Arena, Chunk};
 use std::sync::Arc;
 
-use crate::LoadError;
-use crate::fields::{BadValue, FieldPlan, Refusal};
-use crate::files::Output;
-use crate::worker::Piece;
+use longshore_csv::Rows;
+use longshore_storage::{Arena, Chunk};
+
+use crate::error::LoadError;
+use crate::fields::{BadValue, FieldPlan, Output, Refusal};
+use crate::options::{RowCheck, RowViolation};
+use crate::piece::Piece;
+
+/// Place of the columns that are checked among the outputs of a pass.
+pub(crate) const CHECKED: usize = 1;
 
 /// Rows that are checked at a time, at most.
 const BATCH_ROWS_MAX: usize = 8192;
 /// Bytes of the blocks that the checked columns lie in, which are recycled.
 pub(crate) const BLOCK_BYTES: usize = 2 << 20;
-
-/// A condition on rows, evaluated on some of their columns.
-pub trait RowCheck: fmt::Debug + Send + Sync {
-    /// The columns that it reads, as positions in the schema of the relation.
-    fn columns(&self) -> &[usize];
-
-    /// The rows that violate it, in their order, each once.
-    ///
-    /// # Errors
-    /// The message of an evaluation that failed.
-    fn violations(&self, rows: &RecordBatch) -> Result<Vec<RowViolation>, String>;
-}
-
-/// A row that violates a check.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RowViolation {
-    /// Its number among the rows that were checked.
-    pub row: usize,
-    /// What it violates, as a word.
-    pub kind: DefectKind,
-    /// What it violates, as a sentence.
-    pub reason: String,
-    /// What the user can do; empty where that is clear.
-    pub remedy: &'static str,
-}
 
 /// A check in the hands of a worker.
 pub(crate) struct Checker<'a> {

@@ -6,12 +6,14 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use longshore_source::Cancellation;
+
 /// Progress and cancellation of one statement, shared between its workers and its watchers.
 #[derive(Debug, Default)]
 pub struct Control {
     /// How far the work is.
     pub progress: Progress,
-    cancelled: AtomicBool,
+    cancellation: Cancellation,
     notices: Mutex<Vec<String>>,
     has_notices: AtomicBool,
 }
@@ -25,13 +27,19 @@ impl Control {
 
     /// Asks the workers to stop at the next piece, batch or block.
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.cancellation.cancel();
     }
 
     /// Whether [`Control::cancel`] was called since the last [`Control::reset`].
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.cancellation.is_cancelled()
+    }
+
+    /// What sources look at, which know nothing of the rest.
+    #[must_use]
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
     }
 
     /// Says something that is no error; the same is said once.
@@ -59,7 +67,7 @@ impl Control {
     pub fn reset(&self) {
         drop(self.take_notices());
         self.has_notices.store(false, Ordering::Release);
-        self.cancelled.store(false, Ordering::Relaxed);
+        self.cancellation.reset();
         self.progress.start(0);
     }
 }

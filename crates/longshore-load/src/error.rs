@@ -1,15 +1,29 @@
 //! Why a load stopped: always with the file, and with line, byte, column, value and remedy where a field is at fault.
+//!
+//! The folder holds what errors tell of: bad fields, rejected records, duplicate keys, references to nothing. Not here:
+//! from a position in a piece to a line (`position`), gathering rejects (`reject`).
 
 use std::fmt;
 use std::io;
 
-use longshore_csv::DialectError;
+use longshore_csv::{DialectError, RECORD_BYTES_MAX};
+use longshore_source::SourceError;
 use longshore_storage::{OutOfMemory, TransactionError};
 
-use crate::{DuplicateKey, MissingReference, TooManyRejects};
+mod duplicate;
+mod field;
+mod reference;
+mod reject;
 
-/// Characters of a bad value that a message shows.
-const VALUE_CHARS_MAX: usize = 60;
+pub(crate) use duplicate::REMEDY;
+pub use duplicate::{DuplicateKey, KeyHolder, RecordNumber, RecordPlace};
+pub use field::BadField;
+pub(crate) use field::{Excerpt, UNCLOSED_QUOTE};
+pub use reference::{MissingReference, ReferringRecord};
+pub use reject::{
+    REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, REJECTS_SHOWN_MAX, Reject, RejectLimit, RejectedColumn,
+    TooManyRejects,
+};
 
 /// Why a load, a scan or an unload stopped. `Display` is the whole message for the user.
 #[derive(Debug)]
@@ -80,71 +94,6 @@ pub enum LoadError {
     Query(String),
 }
 
-/// Where a bad field or record stands, and why it is bad.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadField {
-    /// The file.
-    pub file: String,
-    /// Line of the field's first byte, from 1; every line feed counts, also those inside quotes.
-    pub line: u64,
-    /// Offset of the field's first byte in the file, from 0.
-    pub byte: u64,
-    /// Name and type of the column; `None` where the record as a whole is misshapen.
-    pub column: Option<(String, String)>,
-    /// The raw text of the field or record, quotes included.
-    pub value: Vec<u8>,
-    /// Why it cannot be taken.
-    pub reason: String,
-    /// What the user can do.
-    pub remedy: String,
-}
-
-impl fmt::Display for BadField {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: line {}, byte {}", self.file, self.line, self.byte)?;
-        if let Some((name, column_type)) = &self.column {
-            let value = Excerpt(&self.value);
-            write!(f, ", column {name} {column_type}: {value} is not valid ({})", self.reason)?;
-        } else {
-            write!(f, ": {}: {}", Excerpt(&self.value), self.reason)?;
-        }
-        if !self.remedy.is_empty() {
-            write!(f, "; {}", self.remedy)?;
-        }
-        Ok(())
-    }
-}
-
-/// A raw value as a message shows it: quoted, escaped, and cut when long.
-pub(crate) struct Excerpt<'a>(pub(crate) &'a [u8]);
-
-impl fmt::Display for Excerpt<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"")?;
-        let mut shown = 0;
-        for chunk in self.0.utf8_chunks() {
-            for character in chunk.valid().chars() {
-                if shown == VALUE_CHARS_MAX {
-                    return write!(f, "...\" ({} bytes)", self.0.len());
-                }
-                shown += 1;
-                match character {
-                    '\n' => f.write_str("\\n")?,
-                    '\r' => f.write_str("\\r")?,
-                    '\t' => f.write_str("\\t")?,
-                    c if c.is_control() => write!(f, "\\u{{{:x}}}", u32::from(c))?,
-                    c => write!(f, "{c}")?,
-                }
-            }
-            for byte in chunk.invalid() {
-                write!(f, "\\x{byte:02x}")?;
-                shown += 1;
-            }
-        }
-        f.write_str("\"")
-    }
-}
-
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -182,6 +131,17 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 impl LoadError {
+    /// A record of the file `name` is longer than may be: more likely than data is a quote that was never closed.
+    pub(crate) fn record_too_long(name: &str) -> Self {
+        Self::Unfit {
+            file: name.to_owned(),
+            problem: format!(
+                "a record is longer than {RECORD_BYTES_MAX} bytes; a quote may never be closed: check QUOTE and ESCAPE, \
+                 or set QUOTE NONE"
+            ),
+        }
+    }
+
     /// The same of options that do not fit the file `name`.
     pub(crate) fn about(self, name: &str) -> Self {
         match self {
@@ -189,12 +149,21 @@ impl LoadError {
             error => error,
         }
     }
+}
 
-    /// Why the file `name` could not be read on; a reader says so when the memory limit is reached.
-    pub(crate) fn of_read(name: &str, error: io::Error) -> Self {
-        match error.get_ref().and_then(|inner| inner.downcast_ref::<OutOfMemory>()) {
-            Some(out_of_memory) => Self::OutOfMemory(out_of_memory.clone()),
-            None => Self::Io { file: name.to_owned(), action: "read it", error },
+impl From<SourceError> for LoadError {
+    /// A reader says so when the memory limit is reached.
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::Io { file, action, error } => {
+                match error.get_ref().and_then(|inner| inner.downcast_ref::<OutOfMemory>()) {
+                    Some(out_of_memory) => Self::OutOfMemory(out_of_memory.clone()),
+                    None => Self::Io { file, action, error },
+                }
+            }
+            SourceError::Unfit { file, problem } => Self::Unfit { file, problem },
+            SourceError::Unopened => Self::Options(error.to_string()),
+            SourceError::Cancelled => Self::Cancelled,
         }
     }
 }

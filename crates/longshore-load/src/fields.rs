@@ -1,24 +1,23 @@
 //! Which decoder fills which column: the plan of a load, made once, and its use on the rows of a piece.
 //!
-//! Joins the words of the two crates below: `longshore-storage` knows column types, `longshore-csv` value types.
+//! Not here: the rule that a column is read by (`options/values`), room for the rows (`fill`).
 
 use std::collections::HashMap;
-use std::mem::MaybeUninit;
-use std::sync::Arc;
 
-use longshore_csv::decode::{
-    Advice, Decoder, FieldError, FieldRule, Heap, Reason, Target, Validity, ValueType, Values,
-};
-use longshore_csv::{Dialect, Kernel, Missing, RowText, Rows};
-use longshore_storage::{Arena, Column, ColumnType, Memory, PartitionBuffer, Schema, SpareColumn, SpareValues};
+use longshore_csv::decode::{Advice, Decoder, FieldError, Heap, Reason, Target, Validity, Values};
+use longshore_csv::{Kernel, Rows};
+use longshore_storage::{Column, ColumnType, PartitionBuffer, SpareColumn, SpareValues};
 
-use crate::files::{Output, Work};
-use crate::position::bad_value;
-use crate::worker::Piece;
-use crate::{Fill, InputFile, LoadError, TextOptions};
+use crate::error::LoadError;
+use crate::input::{Fill, InputFile};
+use crate::options::TextOptions;
+use crate::piece::Piece;
 
-/// Bytes of the block that a constant is tried in.
-const CHECK_BLOCK_BYTES: usize = 64 << 10;
+mod filler;
+mod output;
+
+use filler::{Filler, constant};
+pub(crate) use output::Output;
 
 /// One field of the file and where its values go.
 pub(crate) struct Field {
@@ -37,19 +36,6 @@ pub(crate) struct FieldPlan {
     columns: usize,
 }
 
-/// What goes into a column that no field goes to.
-enum Filler {
-    Null,
-    RecordNumber,
-    /// Of the source of numbers at this place.
-    Number(usize),
-    Constant {
-        decoder: Box<Decoder>,
-        /// One row of one field: the text of the value.
-        text: RowText,
-    },
-}
-
 /// Why rows were not taken.
 pub(crate) enum Refusal {
     /// A field of them is bad.
@@ -58,17 +44,6 @@ pub(crate) enum Refusal {
     Changed,
     /// Something else stands in the way, such as memory.
     Other(LoadError),
-}
-
-impl Refusal {
-    /// The error for the user, where the rows are those of `piece`.
-    pub(crate) fn explain(self, work: &Work, piece: &Piece<'_>) -> LoadError {
-        match self {
-            Self::Value(bad) => bad_value(work, piece, &bad),
-            Self::Changed => LoadError::Changed { file: work.file.name.clone() },
-            Self::Other(error) => error,
-        }
-    }
 }
 
 /// A bad field of some rows.
@@ -267,112 +242,6 @@ fn target<'a, 'h>(column: &'a mut SpareColumn<'_>, count: usize, heap: &'a mut H
     Target { values, validity: Validity::new(column.validity, column.validity_offset), heap }
 }
 
-impl Filler {
-    /// Fills the next slots of a column, for `rows` of `piece`.
-    fn fill(&self, column: &mut SpareColumn<'_>, rows: &Rows<'_>, piece: &Piece<'_>, heap: &mut Heap<'_>) {
-        let count = rows.count();
-        if count == 0 {
-            return;
-        }
-        match self {
-            Self::Null => {
-                repeat_first(&mut column.values, count, true);
-                let mut validity = Validity::new(column.validity, column.validity_offset);
-                for row in 0..count {
-                    validity.clear(row);
-                }
-            }
-            Self::Constant { decoder, text } => {
-                let mut target = target(column, 1, heap);
-                decoder.decode(&text.rows(), 0, &mut target).expect("it was decoded when the load was planned");
-                repeat_first(&mut column.values, count, false);
-            }
-            Self::RecordNumber => {
-                let SpareValues::I64(slots) = &mut column.values else {
-                    unreachable!("the plan gives numbers to BIGINT columns only");
-                };
-                for (row, slot) in slots[..count].iter_mut().enumerate() {
-                    slot.write(piece.number(rows.record(row).0) as i64);
-                }
-            }
-            // Who gives the numbers keeps to the type of the column.
-            Self::Number(source) => {
-                let number = |row: usize| piece.number_of(*source, rows.record(row).0);
-                match &mut column.values {
-                    SpareValues::I16(slots) => {
-                        slots[..count].iter_mut().enumerate().for_each(|(row, slot)| {
-                            slot.write(number(row) as i16);
-                        });
-                    }
-                    SpareValues::I32(slots) => {
-                        slots[..count].iter_mut().enumerate().for_each(|(row, slot)| {
-                            slot.write(number(row) as i32);
-                        });
-                    }
-                    SpareValues::I64(slots) => {
-                        slots[..count].iter_mut().enumerate().for_each(|(row, slot)| {
-                            slot.write(number(row));
-                        });
-                    }
-                    _ => unreachable!("the plan gives numbers to columns of integers only"),
-                }
-            }
-        }
-    }
-}
-
-/// Sets the first `count` slots to what the first one holds, or to zero.
-fn repeat_first(values: &mut SpareValues<'_>, count: usize, zero: bool) {
-    fn repeat<T: Copy + Default>(slots: &mut [MaybeUninit<T>], zero: bool) {
-        if zero {
-            slots[0].write(T::default());
-        }
-        let first = slots[0];
-        slots.fill(first);
-    }
-    match values {
-        SpareValues::U8(slots) => repeat(&mut slots[..count], zero),
-        SpareValues::I16(slots) => repeat(&mut slots[..count], zero),
-        SpareValues::I32(slots) => repeat(&mut slots[..count], zero),
-        SpareValues::I64(slots) => repeat(&mut slots[..count], zero),
-        SpareValues::I128(slots) => repeat(&mut slots[..count], zero),
-        SpareValues::F32(slots) => repeat(&mut slots[..count], zero),
-        SpareValues::F64(slots) => repeat(&mut slots[..count], zero),
-        SpareValues::Views(slots) => repeat(&mut slots[..count], zero),
-    }
-}
-
-/// The filler for the value of `text`, which is never NULL.
-fn constant(file: &str, column: &Column, text: &str, kernel: Kernel) -> Result<Filler, LoadError> {
-    let dialect: &Dialect = RowText::dialect();
-    let rule = FieldRule { force_not_null: true, ..FieldRule::new(value_type(&column.column_type)) };
-    let decoder = Box::new(Decoder::with_kernel(rule, dialect, kernel));
-    let mut row = RowText::new(vec![Missing::default()], 0);
-    row.push_quoted(text.as_bytes(), 0);
-    row.end_record(0, 0);
-    row.seal();
-    let heap_bytes = row.rows().text_bytes() + longshore_csv::PADDING;
-    let schema = Arc::new(Schema::new(vec![column.clone()]));
-    let mut arena = Arena::new(Memory::new(None), CHECK_BLOCK_BYTES);
-    let mut trial = PartitionBuffer::with_capacity(&schema, 1, heap_bytes, &mut arena)?;
-    let mut spare = trial.spare(1);
-    let mut heap = Heap::new(spare.heap.bytes, spare.heap.used);
-    let mut target = target(&mut spare.columns[0], 1, &mut heap);
-    match decoder.decode(&row.rows(), 0, &mut target) {
-        Ok(()) => Ok(Filler::Constant { decoder, text: row }),
-        Err(error) => {
-            let Advice { reason, remedy } = decoder.advice(text.as_bytes(), error.reason);
-            Err(LoadError::Unfit {
-                file: file.to_owned(),
-                problem: format!(
-                    "column {} {}: the value {text:?} for the whole file is not valid ({reason}); {remedy}",
-                    column.name, column.column_type,
-                ),
-            })
-        }
-    }
-}
-
 fn unwritable_default(column: &Column, default: &str) -> LoadError {
     LoadError::Options(format!(
         "column {} {}: its default {default:?} means something else, or nothing, in the separators, words or formats of \
@@ -407,28 +276,5 @@ fn not_null(file: &str, column: &Column) -> LoadError {
              or drop the constraint",
             column.name
         ),
-    }
-}
-
-/// How the text of a column is read.
-pub(crate) fn value_type(column_type: &ColumnType) -> ValueType {
-    match *column_type {
-        ColumnType::Boolean => ValueType::Boolean,
-        ColumnType::SmallInt => ValueType::Int16,
-        ColumnType::Integer => ValueType::Int32,
-        ColumnType::BigInt => ValueType::Int64,
-        ColumnType::Real => ValueType::Float32,
-        ColumnType::Double => ValueType::Float64,
-        ColumnType::Decimal { precision, scale } if precision <= 18 => ValueType::Decimal64 { precision, scale },
-        ColumnType::Decimal { precision, scale } => ValueType::Decimal128 { precision, scale },
-        ColumnType::Char(length) => ValueType::Char(length),
-        ColumnType::Varchar(length) => ValueType::Varchar(length),
-        ColumnType::Text => ValueType::Text,
-        ColumnType::Date => ValueType::Date,
-        ColumnType::Time => ValueType::Time,
-        ColumnType::Timestamp => ValueType::Timestamp,
-        ColumnType::TimestampTz => ValueType::TimestampTz,
-        ColumnType::Uuid => ValueType::Uuid,
-        ColumnType::Bytea => ValueType::Bytea,
     }
 }

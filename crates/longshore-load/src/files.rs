@@ -1,29 +1,30 @@
 //! Goes through the files of a load or a scan: one sequence of spans over all of them, in their order.
 //!
-//! A file is opened when its turn comes; while one is read, another thread opens the next few, since opening may mean
-//! to wait for a server or to decompress. Not here: spans within a file (`span`).
+//! A file is opened when its turn comes, or a little before ([`queue`]). Not here: spans within a file (`span`).
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use longshore_csv::decode::{Advice, Reason};
-use longshore_csv::{Dialect, Kernel, Missing, RecordFormat, RowText, Shape};
+use longshore_csv::{Kernel, Missing, Shape};
 use longshore_format::QuoteCheck;
+use longshore_source::Source;
 use longshore_storage::{Column, Memory, Schema};
 
-use crate::fields::FieldPlan;
+use crate::control::Control;
+use crate::error::LoadError;
+use crate::fields::{FieldPlan, Output};
+use crate::input::{FieldTarget, Fill, InputFile};
 use crate::numbering::RecordCounts;
-use crate::options::PIECE_BYTES_DEFAULT;
-use crate::preamble::Fields;
-use crate::span::{Span, Spans, Surroundings};
-use crate::{
-    Control, Fill, InputFile, LoadError, Meter, Mode, NumberSource, Repair, RepairLog, Source, TextFormat, TextOptions,
-    Tuning,
-};
+use crate::options::{Mode, NumberSource, PIECE_BYTES_DEFAULT, Repair, RepairLog, TextFormat, TextOptions, Tuning};
+use crate::span::{Fields, Spans, Surroundings};
+use crate::stop::Stops;
 
-/// Files that are open before their turn, at most.
-const FILES_AHEAD_MAX: usize = 4;
+mod open_file;
+mod queue;
+mod work;
+
+pub(crate) use open_file::{Language, OpenFile};
+use queue::Queue;
+pub(crate) use work::Work;
 
 /// Records that a piece has at least, unless it would be larger than [`PIECE_BYTES_MAX`]: what a piece costs for each
 /// column, however few rows it has, is to be shared by some.
@@ -54,89 +55,11 @@ struct FilesPlan {
     memory: Arc<Memory>,
 }
 
-/// Columns that are decoded together.
-pub(crate) struct Output {
-    /// These columns alone.
-    pub(crate) schema: Arc<Schema>,
-    /// Their places in the whole schema.
-    pub(crate) columns: Vec<usize>,
-}
-
 struct State {
     queue: Queue,
     current: Option<Arc<OpenFile>>,
     /// Number of the current file's first span.
     sequence_base: u64,
-}
-
-/// Why workers shall no longer go on.
-#[derive(Default)]
-pub(crate) struct Stops {
-    stopped: AtomicBool,
-    abandoned: AtomicBool,
-}
-
-impl Stops {
-    /// Whether nothing more shall be claimed.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Acquire)
-    }
-
-    /// Whether nobody shall wait for another worker.
-    pub(crate) fn is_abandoned(&self) -> bool {
-        self.abandoned.load(Ordering::Acquire)
-    }
-}
-
-/// The files whose turn has not come.
-enum Queue {
-    /// The only one.
-    Single(Option<Box<InputFile>>, Arc<Memory>),
-    /// Several, opened by another thread.
-    Ahead(Receiver<(InputFile, Result<Source, LoadError>)>),
-}
-
-/// A file that is being read.
-pub(crate) struct OpenFile {
-    pub(crate) name: String,
-    pub(crate) spans: Spans,
-    pub(crate) language: Language,
-    /// A plan per output.
-    pub(crate) plans: Vec<FieldPlan>,
-    /// Bytes that are scanned and decoded at a time.
-    pub(crate) piece_bytes: usize,
-    /// Whether a column asks for the numbers of records.
-    pub(crate) is_numbered: bool,
-    /// Number of its first span among those of all files.
-    pub(crate) first_span: u64,
-    /// What each field is, for messages.
-    pub(crate) fields: Vec<Option<Column>>,
-    /// What was to be opened.
-    pub(crate) input: InputFile,
-    /// For text that is made from other bytes: how many of those were read.
-    meter: Option<Arc<Meter>>,
-}
-
-impl OpenFile {
-    /// What to tell about the field `raw`, quotes included, at `position` of a record, that was refused for `reason`.
-    pub(crate) fn advice(&self, position: usize, raw: &[u8], reason: Reason) -> Advice {
-        let advice = self.plans.iter().find_map(|plan| plan.advice(position, raw, reason));
-        advice.expect("a plan of the file read the field")
-    }
-}
-
-/// How the records of a file are read.
-pub(crate) enum Language {
-    Csv { dialect: Dialect, shape: Shape },
-    Other { format: Arc<dyn RecordFormat>, missing: Vec<Missing> },
-}
-
-/// A span that a worker claimed.
-pub(crate) struct Work {
-    pub(crate) file: Arc<OpenFile>,
-    pub(crate) span: Span,
-    /// Position in the order of all files, from 0 without gaps.
-    pub(crate) sequence: u64,
 }
 
 impl Files {
@@ -242,13 +165,12 @@ impl Files {
     /// Hands out nothing more; called when a worker fails. What was claimed before is still read: it may hold the
     /// error that comes first.
     pub(crate) fn stop(&self) {
-        self.stops.stopped.store(true, Ordering::Release);
+        self.stops.stop();
     }
 
     /// Also frees workers that wait for another one; called when that one panics.
     pub(crate) fn abandon(&self) {
-        self.stop();
-        self.stops.abandoned.store(true, Ordering::Release);
+        self.stops.abandon();
     }
 
     /// Whether workers shall stop, or no longer wait.
@@ -267,8 +189,8 @@ impl Files {
     }
 
     fn open_next(&self, state: &mut State, control: &Control) -> Result<(), LoadError> {
-        if let Some(meter) = state.current.take().and_then(|file| file.meter.clone()) {
-            control.progress.add(meter.take(), 0);
+        if let Some(counter) = state.current.take().and_then(|file| file.counter.clone()) {
+            control.progress.add(counter.take(), 0);
         }
         if let Some((input, source)) = state.queue.next() {
             let file = self.open(input, source?, state.sequence_base, control)?;
@@ -302,8 +224,8 @@ impl Files {
         control: &Control,
     ) -> Result<OpenFile, LoadError> {
         let FilesPlan { outputs, options, tuning, memory, .. } = &self.plan;
-        let name = source.name.clone();
-        let meter = source.meter().cloned();
+        let name = source.name().to_owned();
+        let counter = source.counter().cloned();
         let surroundings = Surroundings { options, tuning, files: self.count, stops: &self.stops, control, memory };
         let (plans, fields, spans, preamble) = if let Some(names) = input.names.clone() {
             let (spans, mut preamble) = Spans::new(source, Fields::ByName(&names), &surroundings)?;
@@ -344,7 +266,7 @@ impl Files {
             first_span,
             fields,
             input,
-            meter,
+            counter,
         })
     }
 
@@ -356,7 +278,7 @@ impl Files {
 
     /// The column of each field of `input`.
     fn columns_of(&self, input: &InputFile) -> Vec<Option<Column>> {
-        let column = |target: &crate::FieldTarget| self.plan.schema.columns()[target.column].clone();
+        let column = |target: &FieldTarget| self.plan.schema.columns()[target.column].clone();
         input.fields.iter().map(|target| target.as_ref().map(column)).collect()
     }
 
@@ -366,82 +288,8 @@ impl Files {
 }
 
 /// What a field is where a record lacks it, or has null.
-fn missing(target: Option<&crate::FieldTarget>, column: Option<&Column>, options: &TextOptions) -> Missing {
+fn missing(target: Option<&FieldTarget>, column: Option<&Column>, options: &TextOptions) -> Missing {
     let null = options.values.null_text(column.map_or("", |column| &column.name));
     let default = target.and_then(|target| target.default.as_ref());
     Missing { null: null.as_bytes().into(), default: default.map(|default| default.as_bytes().into()) }
-}
-
-impl Queue {
-    fn new(mut inputs: Vec<InputFile>, memory: &Arc<Memory>) -> Self {
-        let memory = Arc::clone(memory);
-        if inputs.len() <= 1 {
-            return Self::Single(inputs.pop().map(Box::new), memory);
-        }
-        let (sender, receiver) = sync_channel(FILES_AHEAD_MAX);
-        // Ends with its work, or when nobody receives any more.
-        std::thread::spawn(move || {
-            for input in inputs {
-                let source = input.open_counted(&memory);
-                let failed = source.is_err();
-                if sender.send((input, source)).is_err() || failed {
-                    return;
-                }
-            }
-        });
-        Self::Ahead(receiver)
-    }
-
-    fn next(&mut self) -> Option<(InputFile, Result<Source, LoadError>)> {
-        match self {
-            Self::Single(input, memory) => input.take().map(|input| {
-                let source = input.open_counted(memory);
-                (*input, source)
-            }),
-            Self::Ahead(receiver) => receiver.recv().ok(),
-        }
-    }
-}
-
-impl OpenFile {
-    /// What has been done when `text_bytes` more bytes of text are, in the bytes that progress is told in.
-    fn bytes_done(&self, text_bytes: u64) -> u64 {
-        self.meter.as_ref().map_or(text_bytes, |meter| meter.take())
-    }
-
-    /// The language in which the decoders get the rows.
-    pub(crate) fn row_text(&self) -> Option<RowText> {
-        match &self.language {
-            Language::Csv { .. } => None,
-            Language::Other { missing, .. } => Some(RowText::new(missing.clone(), self.piece_bytes)),
-        }
-    }
-}
-
-impl Work {
-    /// What has been done when `text_bytes` more bytes of text are, in the bytes that progress is told in.
-    pub(crate) fn bytes_done(&self, text_bytes: usize) -> u64 {
-        self.file.bytes_done(text_bytes as u64)
-    }
-
-    /// The text of the span.
-    pub(crate) fn text(&self) -> &[u8] {
-        self.file.spans.text(&self.span)
-    }
-
-    /// The text of the span and all that may be read behind it.
-    pub(crate) fn readable(&self) -> &[u8] {
-        self.file.spans.readable(&self.span)
-    }
-
-    /// Line feeds of the file before the span, where they do not follow from the span before.
-    pub(crate) fn lines_before(&self) -> Option<u64> {
-        (self.span.sequence == 0).then(|| self.file.spans.lines_before(&self.span, self.span.offset))
-    }
-
-    /// To be called when the rows were taken or the span failed: gives its memory back and checks that the file is
-    /// still whole.
-    pub(crate) fn finish(&self) -> Result<(), LoadError> {
-        self.file.spans.finish(&self.span)
-    }
 }

@@ -8,7 +8,7 @@ use longshore_csv::{PADDING, Rows};
 use longshore_storage::{Arena, CHUNK_ROWS_MAX, PartitionBuffer, Schema};
 
 use crate::fields::{BadValue, FieldPlan, Refusal};
-use crate::worker::Piece;
+use crate::piece::Piece;
 
 /// Room that a partition buffer gets beyond the estimate of its rows: one part in this many.
 const ESTIMATE_SLACK: usize = 64;

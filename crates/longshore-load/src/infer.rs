@@ -14,11 +14,13 @@
 mod again;
 mod encoding;
 mod fit;
+mod footer;
 mod format;
 mod guess;
 mod look;
 mod open_quote;
 mod pass;
+mod plan;
 mod read;
 mod sample;
 mod whole;
@@ -30,11 +32,13 @@ use longshore_format::sniff::types::TypeSet;
 use longshore_format::sniff::{Given, Sniffed};
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 
-use crate::reject::{RejectOrder, SpanRejects};
-use crate::{
-    Control, FieldNames, FieldTarget, Footer, Header, InputFile, LoadError, LoadReport, OtherFields, RejectSummary,
-    Repaired, TextOptions, Tuning,
-};
+use crate::control::Control;
+use crate::error::LoadError;
+use crate::input::{FieldNames, FieldTarget, InputFile, OtherFields};
+use crate::load::LoadReport;
+use crate::options::{Header, Repaired, TextOptions, Tuning};
+use crate::reject::{RejectOrder, RejectSummary, SpanRejects};
+pub use footer::Footer;
 pub use format::options as sniffed_options;
 use guess::Fixed;
 pub use guess::column_type;

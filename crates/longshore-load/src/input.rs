@@ -6,21 +6,18 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use longshore_csv::{Dialect, RecordFormat};
+use longshore_source::{KeptText, Source, SourceError};
 use longshore_storage::Memory;
 
-use crate::{FieldNames, KeptText, LoadError, Source};
+use crate::error::LoadError;
+use crate::memory::memory_pool;
 
-/// The language of a text.
-#[derive(Clone, Debug)]
-pub enum TextFormat {
-    /// Delimited, with single-byte delimiter, quote and escape: what the SIMD scan reads.
-    Csv(Dialect),
-    /// Anything else, record by record. Split serially, read in parallel.
-    Other(Arc<dyn RecordFormat>),
-}
+mod field_names;
 
-type Opener = Arc<dyn Fn() -> Result<Source, LoadError> + Send + Sync>;
+pub(crate) use field_names::match_names;
+pub use field_names::{FieldNames, OtherFields};
+
+type Opener = Arc<dyn Fn() -> Result<Source, SourceError> + Send + Sync>;
 
 /// One file of a load or a scan.
 pub struct InputFile {
@@ -88,7 +85,7 @@ impl InputFile {
     #[must_use]
     pub fn new(
         name: &str,
-        open: impl Fn() -> Result<Source, LoadError> + Send + Sync + 'static,
+        open: impl Fn() -> Result<Source, SourceError> + Send + Sync + 'static,
         fields: &[usize],
     ) -> Self {
         let fields = fields.iter().map(|&column| Some(FieldTarget::new(column))).collect();
@@ -112,12 +109,12 @@ impl InputFile {
     /// A source that is open already and can be read once; its i-th field goes to column `fields[i]`.
     #[must_use]
     pub fn opened(source: Source, fields: &[usize]) -> Self {
-        let name = source.name.clone();
+        let name = source.name().to_owned();
         let bytes = source.bytes_total();
         let problem = "it can be read only once; save it to a file first";
         let open = {
             let name = name.clone();
-            move || Err(LoadError::Unfit { file: name.clone(), problem: problem.to_owned() })
+            move || Err(SourceError::Unfit { file: name.clone(), problem: problem.to_owned() })
         };
         let file = Self { bytes, reads_once: true, ..Self::new(&name, open, fields) };
         file.already_opened(source)
@@ -197,9 +194,7 @@ impl InputFile {
     /// As [`InputFile::open`]; what the source takes for itself counts against `memory`.
     pub(crate) fn open_counted(&self, memory: &Arc<Memory>) -> Result<Source, LoadError> {
         let mut source = self.open()?;
-        if let Some(count) = source.count.take() {
-            count(memory);
-        }
+        source.count_against(&memory_pool(memory));
         Ok(source)
     }
 }

@@ -5,32 +5,30 @@
 mod commit;
 mod references;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use longshore_storage::{
     ARENA_BLOCK_BYTES, Append, Arena, Isolation, Memory, MergeKind, PartitionBuffer, ReferenceChecks, Relation, Schema,
     Transaction, TransactionError,
 };
-use std::sync::Arc;
 
-use crate::check::{BLOCK_BYTES, Checker};
-use crate::fields::BadValue;
-use crate::files::{Files, Output, Work};
+use crate::check::{BLOCK_BYTES, CHECKED, Checker};
+use crate::control::Control;
+use crate::error::LoadError;
+use crate::fields::{BadValue, Output};
+use crate::files::{Files, Work};
 use crate::fill::Target;
+use crate::input::InputFile;
+use crate::options::{Conflicts, RowCheck, RowViolation, TextOptions, Tuning};
 use crate::places::Places;
 use crate::position::{bad_record, violated};
-use crate::reject::{RejectOrder, SpanRejects};
+use crate::reject::{RejectOrder, RejectSummary, SpanRejects};
 use crate::repair::SpanRepairs;
+use crate::stop::{Failure, StopOnPanic};
 use crate::worker::{Cursor, Scratch};
-use crate::{Conflicts, Control, InputFile, LoadError, RejectSummary, RowCheck, RowViolation, TextOptions, Tuning};
-
-/// Place of the columns that are checked among the outputs of a pass.
-pub(crate) const CHECKED: usize = 1;
-
 use references::{Filled, first_missing, take_missing};
-pub use references::{MissingReference, ReferringRecord};
 
 /// What a load did, or would do.
 #[derive(Clone, Debug, Default)]
@@ -249,7 +247,7 @@ struct Load<'a, 'r> {
 impl Load<'_, '_> {
     /// Takes spans until there is none left or one before them failed.
     fn work(&self) {
-        let _stop_on_panic = StopOnPanic(self.files);
+        let _stop_on_panic = StopOnPanic(self.files.stops());
         let mut arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
         let mut scratch = Scratch::default();
         let mut checker = self.check.map(|check| {
@@ -263,8 +261,7 @@ impl Load<'_, '_> {
                 Err((sequence, error)) => return self.fail(sequence, error),
             };
             let sequence = work.sequence;
-            let mut told =
-                Told { rejects: self.rejects.map(|order| SpanRejects::new(order, &work)), ..Told::default() };
+            let mut told = Told { rejects: self.rejects.map(|order| order.span(&work)), ..Told::default() };
             let filled = self.fill(&work, &mut arena, &mut scratch, &mut told, checker.as_mut());
             let Told { rejects, repairs } = told;
             let sound = work.finish();
@@ -274,7 +271,7 @@ impl Load<'_, '_> {
                     order.deliver(sequence, rejects)?;
                 }
                 if let Some(log) = self.files.repair_log() {
-                    log.add(&work, repairs);
+                    repairs.note(&work, log);
                 }
                 self.keep(work, buffers, rejected).map_err(|error| (sequence, error))
             });
@@ -391,51 +388,6 @@ impl Load<'_, '_> {
                 taken
             };
             self.control.progress.add(work.bytes_done(piece.bytes), rows as u64);
-        }
-    }
-}
-
-/// The failure that counts: of the first span in the order of the file.
-#[derive(Default)]
-pub(crate) struct Failure {
-    first: Mutex<Option<(u64, LoadError)>>,
-    /// One more than the number of the span that failed; 0 while none did.
-    sequence: AtomicU64,
-}
-
-impl Failure {
-    pub(crate) fn record(&self, sequence: u64, error: LoadError) {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.as_ref().is_none_or(|(earlier, _)| sequence < *earlier) {
-            *first = Some((sequence, error));
-            self.sequence.store(sequence + 1, Ordering::Release);
-        }
-    }
-
-    /// Whether any span failed: then no further one needs to be claimed.
-    pub(crate) fn exists(&self) -> bool {
-        self.sequence.load(Ordering::Acquire) != 0
-    }
-
-    /// Whether a span before `sequence` failed: then this one does not count.
-    pub(crate) fn is_before(&self, sequence: u64) -> bool {
-        let failed = self.sequence.load(Ordering::Acquire);
-        failed != 0 && failed - 1 < sequence
-    }
-
-    pub(crate) fn take_first(&self) -> Option<LoadError> {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        first.take().map(|(_, error)| error)
-    }
-}
-
-/// Frees workers that wait for this one's span when it panics, so that the panic is seen.
-pub(crate) struct StopOnPanic<'a>(pub(crate) &'a Files);
-
-impl Drop for StopOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.abandon();
         }
     }
 }

@@ -4,29 +4,17 @@
 //! A worker cannot know how many records stand before its span. Where numbers are asked for, it counts those of its
 //! span before it parses them, and waits for the counts of the spans before. Nobody else pays for it. The numbers that a
 //! sequence gives are taken span by span in the same order, so that they follow the files for any number of workers, and
-//! no more are taken than there are records.
+//! no more are taken than there are records. Not here: counting the records of a span (`worker/count`).
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::LoadError;
-use crate::files::{Files, Stops, Work};
-use crate::worker::{Cursor, Piece, Scratch};
+use crate::options::NumberSource;
+use crate::stop::Stops;
 
 /// How often a waiting worker looks whether it still should.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// Gives out numbers, as the sequence of a column does. It is asked once for each span, in the order of the files.
-pub trait NumberSource: fmt::Debug + Send + Sync {
-    /// Takes `count` numbers, at least one, that follow each other: returns the first, and how far they lie apart. All
-    /// must be numbers of the type of the column.
-    ///
-    /// # Errors
-    /// Why there are not as many.
-    fn take(&self, count: u64) -> Result<(i64, i64), String>;
-}
 
 /// What the first record of a span has of each source, and how far numbers lie apart.
 type Numbers = Arc<[(i64, i64)]>;
@@ -59,6 +47,24 @@ pub(crate) struct First {
 }
 
 impl First {
+    /// Of a pass that panicked, of which nothing is kept.
+    pub(crate) fn of_nothing(sources: usize) -> Self {
+        Self { in_file: 1, in_span: 0, of_span: std::iter::repeat_n((0, 0), sources).collect() }
+    }
+
+    /// The number in its file of the record that stands so many behind it.
+    pub(crate) fn in_file(&self, behind: u64) -> u64 {
+        self.in_file + behind
+    }
+
+    /// What the record that stands so many behind it has of a source of numbers.
+    pub(crate) fn of_source(&self, source: usize, behind: u64) -> i64 {
+        let (number, step) = self.of_span[source];
+        let index = (self.in_span + behind) as i64;
+        // The source has promised that all are numbers of the column.
+        number.wrapping_add(step.wrapping_mul(index))
+    }
+
     /// Moves on by so many records.
     pub(crate) fn advance(&mut self, records: u64) {
         self.in_file += records;
@@ -69,7 +75,7 @@ impl First {
 impl RecordCounts {
     /// Tells how many records span `sequence` has; as soon as it is its turn, it takes as many numbers of each of
     /// `sources`.
-    fn tell(&self, sequence: u64, count: u64, sources: &[Arc<dyn NumberSource>]) {
+    pub(crate) fn tell(&self, sequence: u64, count: u64, sources: &[Arc<dyn NumberSource>]) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let Counts { before, numbers, ahead } = &mut *counts;
         if before.is_empty() {
@@ -87,7 +93,7 @@ impl RecordCounts {
 
     /// Numbers of the first record of span `sequence`, in a file whose first span is `first_span`; `None` if a worker
     /// before panicked.
-    fn wait(&self, sequence: u64, first_span: u64, stops: &Stops) -> Option<Result<First, String>> {
+    pub(crate) fn wait(&self, sequence: u64, first_span: u64, stops: &Stops) -> Option<Result<First, String>> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         while !stops.is_abandoned() {
             if let Some(numbers) = counts.numbers.get(sequence as usize) {
@@ -97,64 +103,5 @@ impl RecordCounts {
             counts = self.told.wait_timeout(counts, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
         }
         None
-    }
-}
-
-/// The numbers of the first record of a span. What is wrong with the span is left for the parse to find.
-///
-/// # Errors
-/// When a source has not as many numbers as the span has records.
-pub(crate) fn first_record(files: &Files, work: &Work, scratch: &mut Scratch) -> Result<First, LoadError> {
-    let mut cursor = Cursor::unnumbered(files, work, scratch);
-    let mut count = 0;
-    while let Ok(Some(piece)) = cursor.next(files, work, scratch) {
-        count += piece.records();
-    }
-    files.record_counts().tell(work.sequence, count, files.numbers());
-    if let Some(first) = files.record_counts().wait(work.sequence, work.file.first_span, files.stops()) {
-        return first.map_err(LoadError::NoNumbers);
-    }
-    // Of a pass that panicked nothing is kept.
-    let of_span = files.numbers().iter().map(|_| (0, 0)).collect();
-    Ok(First { in_file: 1, in_span: 0, of_span })
-}
-
-impl Piece<'_> {
-    /// Records of the piece, good or not.
-    pub(crate) fn records(&self) -> u64 {
-        (self.rows.count() + self.defects.len()) as u64
-    }
-
-    /// The number in the file of the row that begins at `start` in the rows' text.
-    pub(crate) fn number(&self, start: u32) -> u64 {
-        self.first().in_file + self.records_before(start)
-    }
-
-    /// What the row that begins at `start` in the rows' text has of a source of numbers.
-    pub(crate) fn number_of(&self, source: usize, start: u32) -> i64 {
-        let first = self.first();
-        let (number, step) = first.of_span[source];
-        let index = (first.in_span + self.records_before(start)) as i64;
-        // The source has promised that all are numbers of the column.
-        number.wrapping_add(step.wrapping_mul(index))
-    }
-
-    fn first(&self) -> &First {
-        self.first_record.as_ref().expect("the cursor counted, since a column asks for numbers")
-    }
-
-    /// Records of the piece, good or not, before the row that begins at `start` in the rows' text.
-    fn records_before(&self, start: u32) -> u64 {
-        let (mut low, mut high) = (0, self.rows.count());
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            if self.rows.record(middle).0 < start {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        let defects_before = self.defects.partition_point(|defect| defect.row <= low);
-        (low + defects_before) as u64
     }
 }

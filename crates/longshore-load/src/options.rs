@@ -1,20 +1,38 @@
 //! What the user says about a file, and how the machine shall be used for it.
 
+mod number_source;
+mod on_error;
+mod repair;
+mod row_check;
 mod values;
 
 use std::sync::Arc;
 
-use longshore_csv::{Dialect, Kernel, RowText};
+use longshore_csv::{Dialect, Kernel, RecordFormat, RowText};
 use longshore_format::QuoteCheck;
 use longshore_storage::{MergeKind, OnConflict, ReferenceChecks};
 
-use crate::{NumberSource, OnError, RejectLimit, Repair, RepairLog, RowCheck, TextFormat};
+use crate::error::RejectLimit;
 
+pub use number_source::NumberSource;
+pub use on_error::{OnError, RejectSink};
+pub use repair::{Repair, RepairLog, Repaired};
+pub use row_check::{RowCheck, RowViolation};
+pub(crate) use values::value_type;
 pub use values::{ColumnValues, ValueOptions};
 
 /// Bytes of a piece when nothing else is said: it stays in a core's second-level cache together with its marks
 /// and the column slices that it is decoded into (measured by `longshore-bench load`).
 pub const PIECE_BYTES_DEFAULT: usize = 128 << 10;
+
+/// The language of a text.
+#[derive(Clone, Debug)]
+pub enum TextFormat {
+    /// Delimited, with single-byte delimiter, quote and escape: what the SIMD scan reads.
+    Csv(Dialect),
+    /// Anything else, record by record. Split serially, read in parallel.
+    Other(Arc<dyn RecordFormat>),
+}
 
 /// How the text of a file is to be read. Every option has PostgreSQL's meaning unless it says otherwise.
 #[derive(Clone, Debug)]

@@ -9,7 +9,6 @@
 //! Not here: which rows have keys of others (`longshore-storage`), the reading itself (`places/again`).
 
 mod again;
-mod key;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,8 +19,6 @@ use longshore_storage::Memory;
 use crate::files::Work;
 
 pub(crate) use again::{Located, Reading};
-pub(crate) use key::REMEDY;
-pub use key::{DuplicateKey, KeyHolder, RecordNumber, RecordPlace};
 
 /// Bytes of streams' text that are kept, at most, if not all of it is.
 const TEXT_BYTES_MAX: usize = 64 << 20;

@@ -2,17 +2,28 @@
 //!
 //! Lines are counted when an error is reported, not before.
 
-use longshore_csv::reference::ReferenceError;
 use longshore_csv::unclosed_quote as position_of_unclosed_quote;
-use longshore_csv::{Defect, Dialect, Reason, ShapeErrorKind};
+use longshore_csv::{Defect, Dialect, Reason};
 
-use crate::fields::BadValue;
+use crate::error::{BadField, LoadError};
+use crate::fields::{BadValue, Refusal};
 use crate::files::Work;
-use crate::worker::Piece;
-use crate::{BadField, LoadError, RowViolation};
+use crate::options::RowViolation;
+use crate::piece::Piece;
+
+impl Refusal {
+    /// The error for the user, where the rows are those of `piece`.
+    pub(crate) fn explain(self, work: &Work, piece: &Piece<'_>) -> LoadError {
+        match self {
+            Self::Value(bad) => bad_value(work, piece, &bad),
+            Self::Changed => LoadError::Changed { file: work.file.name.clone() },
+            Self::Other(error) => error,
+        }
+    }
+}
 
 /// The error for a bad field of a piece.
-pub(crate) fn bad_value(work: &Work, piece: &Piece<'_>, bad: &BadValue) -> LoadError {
+fn bad_value(work: &Work, piece: &Piece<'_>, bad: &BadValue) -> LoadError {
     let BadValue { position, error } = bad;
     let column = work.file.fields[*position].as_ref().expect("only fields with a column are decoded");
     let value = &piece.rows.text().text()[error.start as usize..error.end as usize];
@@ -49,44 +60,8 @@ pub(crate) fn unclosed_quote(work: &Work, dialect: &Dialect, start: usize) -> Lo
     let text = &work.text()[start..];
     let quote = position_of_unclosed_quote(dialect, text).unwrap_or(0);
     let mut field = report(work, start + quote, &text[quote..]);
-    explain_unclosed_quote(&mut field);
+    field.explain_unclosed_quote();
     LoadError::Bad(Box::new(field))
-}
-
-/// The error for a header that begins at `start` of the head of the file `name` and cannot be taken apart.
-pub(crate) fn malformed(name: &str, head: &[u8], start: usize, error: ReferenceError) -> LoadError {
-    let at = start
-        + match error {
-            ReferenceError::UnterminatedQuote(at) | ReferenceError::StrayCarriageReturn(at) => at,
-        };
-    let mut field = BadField {
-        file: name.to_owned(),
-        line: memchr::memchr_iter(b'\n', &head[..at]).count() as u64 + 1,
-        byte: at as u64,
-        column: None,
-        value: head[at..].to_vec(),
-        reason: String::new(),
-        remedy: String::new(),
-    };
-    match error {
-        ReferenceError::UnterminatedQuote(_) => explain_unclosed_quote(&mut field),
-        ReferenceError::StrayCarriageReturn(_) => {
-            let kind = ShapeErrorKind::StrayCarriageReturn { at: at as u32 };
-            field.reason = kind.reason();
-            field.remedy = kind.remedy();
-        }
-    }
-    LoadError::Bad(Box::new(field))
-}
-
-/// Reason and remedy of a quote that is open at the end of the file.
-pub(crate) const UNCLOSED_QUOTE: (&str, &str) =
-    ("opens a quote that is never closed", "close it, or set QUOTE to another character or NONE");
-
-fn explain_unclosed_quote(field: &mut BadField) {
-    let (reason, remedy) = UNCLOSED_QUOTE;
-    reason.clone_into(&mut field.reason);
-    remedy.clone_into(&mut field.remedy);
 }
 
 /// An error about `value`, which begins at `start` in the span.

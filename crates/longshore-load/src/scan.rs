@@ -12,17 +12,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};
-use longshore_csv::{PADDING, Rows};
-use longshore_storage::{Arena, Memory, PartitionBuffer, Schema};
+use longshore_csv::Rows;
+use longshore_storage::{Arena, Memory, Schema};
 
-use crate::fields::{BadValue, FieldPlan, Refusal};
-use crate::files::{Files, Output, Work};
-use crate::load::Failure;
+use crate::control::Control;
+use crate::error::LoadError;
+use crate::fields::{BadValue, FieldPlan, Output, Refusal};
+use crate::files::{Files, Work};
+use crate::input::InputFile;
+use crate::options::{TextOptions, Tuning};
+use crate::piece::Piece;
 use crate::position::bad_record;
-use crate::reject::{RejectOrder, SpanRejects};
+use crate::reject::{RejectOrder, RejectSummary, SpanRejects};
 use crate::repair::SpanRepairs;
-use crate::worker::{Cursor, Piece, Scratch};
-use crate::{Control, InputFile, LoadError, RejectSummary, TextOptions, Tuning};
+use crate::stop::Failure;
+use crate::worker::{Cursor, Scratch};
 
 mod lenient;
 
@@ -85,11 +89,6 @@ const RETURNED: usize = 0;
 const FILTERED: usize = 1;
 
 impl Output {
-    pub(crate) fn of(schema: &Schema, columns: &[usize]) -> Self {
-        let selected = columns.iter().map(|&column| schema.columns()[column].clone()).collect();
-        Self { schema: Arc::new(Schema::new(selected)), columns: columns.to_vec() }
-    }
-
     fn decode(
         &self,
         plan: &FieldPlan,
@@ -106,19 +105,6 @@ impl Output {
         let mut buffer = self.buffer(plan, rows, arena)?;
         plan.decode(rows, piece, &mut buffer)?;
         Ok(buffer.seal().batch(&(0..self.columns.len()).collect::<Vec<_>>(), 0, count))
-    }
-
-    /// Room for `rows`.
-    pub(crate) fn buffer(
-        &self,
-        plan: &FieldPlan,
-        rows: Rows<'_>,
-        arena: &mut Arena,
-    ) -> Result<PartitionBuffer, Refusal> {
-        let heap_bytes = rows.text_bytes() + plan.constant_bytes() + PADDING;
-        PartitionBuffer::with_capacity(&self.schema, rows.count(), heap_bytes, arena)
-            .map(PartitionBuffer::without_bounds)
-            .map_err(|error| Refusal::Other(error.into()))
     }
 }
 
@@ -284,7 +270,7 @@ impl ScanWorker {
             Ok(None) => {
                 work.finish().map_err(|error| (work.sequence, error))?;
                 if let Some(log) = scan.files.repair_log() {
-                    log.add(&work, repairs);
+                    repairs.note(&work, log);
                 }
                 return match scan.rejects.as_ref().zip(rejects) {
                     Some((all, rejects)) => all.order.deliver(work.sequence, rejects),
@@ -330,7 +316,7 @@ impl ScanWorker {
             Some(work) => {
                 let cursor =
                     Cursor::new(&scan.files, &work, &mut self.scratch).map_err(|error| (work.sequence, error))?;
-                let rejects = scan.rejects.as_ref().map(|all| SpanRejects::new(&all.order, &work));
+                let rejects = scan.rejects.as_ref().map(|all| all.order.span(&work));
                 self.current = Some(Current { work, cursor, rejects, repairs: SpanRepairs::default() });
             }
             None => self.exhausted = true,

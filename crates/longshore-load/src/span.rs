@@ -11,26 +11,30 @@
 //!   since the span before then does not end where a record ends;
 //! * *safe* (the paper's): one worker at a time finds the end of the next span. Streams are split so as well.
 //!
-//! Not here: parsing (`worker`), the files themselves (`source`).
+//! Not here: parsing (`worker`), the files themselves (`longshore-source`).
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use longshore_csv::{PADDING, TextTraits};
+use longshore_source::{Input, Source};
 use longshore_storage::{CHUNK_ROWS_MAX, Memory};
 
-use crate::files::Stops;
-use crate::preamble::{Fields, Preamble};
-use crate::source::Input;
-use crate::{Control, LoadError, Source, TextOptions, Tuning};
+use crate::control::Control;
+use crate::error::LoadError;
+use crate::options::{TextOptions, Tuning};
+use crate::stop::Stops;
 
 mod buffer;
 mod mapped;
+mod preamble;
 mod splitter;
 mod stream;
 
 use buffer::TextBuffer;
 use mapped::MappedSpans;
+pub(crate) use preamble::Fields;
+use preamble::Preamble;
 use stream::StreamSpans;
 
 /// Rows that a span is meant to have: a little less than a chunk, so that the estimate may err.
@@ -106,15 +110,15 @@ impl Spans {
         fields: Fields<'_>,
         surroundings: &Surroundings<'_>,
     ) -> Result<(Self, Preamble), LoadError> {
-        let Source { name, input, .. } = source;
+        let (name, input) = source.into_parts();
         match input {
             Input::Mapped(mapping) => {
-                let preamble = crate::preamble::read(&name, mapping.bytes(), true, fields, surroundings)?
+                let preamble = preamble::read(&name, mapping.bytes(), true, fields, surroundings)?
                     .unwrap_or_else(|| unreachable!("the head is the whole file"));
                 Ok((Self::Mapped(MappedSpans::new(name, mapping, &preamble, surroundings)), preamble))
             }
             Input::Stream(reader) => {
-                let (spans, preamble) = StreamSpans::new(name, Source::unmarked(reader), fields, surroundings)?;
+                let (spans, preamble) = StreamSpans::new(name, reader, fields, surroundings)?;
                 Ok((Self::Stream(spans), preamble))
             }
         }

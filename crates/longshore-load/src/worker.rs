@@ -2,19 +2,20 @@
 //!
 //! Not here: what becomes of the rows (`load` puts them into partition buffers, `scan` makes batches of them).
 
+mod count;
 mod quotes;
 
 use longshore_csv::{
-    Defect, DefectKind, Dialect, Marks, PADDING, Padded, RepairKind, RowText, Rows, Scanner, TextTraits,
+    Defect, DefectKind, Dialect, Marks, PADDING, Padded, RECORD_BYTES_MAX, RowText, Rows, Scanner, TextTraits,
 };
 
+use crate::error::{LoadError, UNCLOSED_QUOTE};
 use crate::files::{Files, Language, Work};
-use crate::numbering::{First, first_record};
-use crate::position::{UNCLOSED_QUOTE, bad_record, unclosed_quote};
-use crate::{LoadError, Mode};
-
-/// A record longer than this is refused: it is more likely a quote that was never closed than data.
-pub(crate) const RECORD_BYTES_MAX: usize = 1 << 30;
+use crate::numbering::First;
+use crate::options::Mode;
+use crate::piece::Piece;
+use crate::position::{bad_record, unclosed_quote};
+use count::first_record;
 
 /// What a worker keeps from piece to piece, so that nothing is allocated per piece.
 #[derive(Default)]
@@ -37,59 +38,6 @@ pub(crate) struct Cursor {
 enum Reader {
     Csv { scanner: Scanner, traits: TextTraits },
     Other,
-}
-
-/// Complete records of a piece.
-pub(crate) struct Piece<'a> {
-    /// Where the piece begins in its span.
-    pub(crate) start: usize,
-    /// Bytes that the records take.
-    pub(crate) bytes: usize,
-    pub(crate) rows: Rows<'a>,
-    /// Records that are none, in their order. Of plain CSV at most one, and no rows behind it, unless the pass is
-    /// lenient.
-    pub(crate) defects: Vec<Defect>,
-    /// Numbers of the first record, if a column asks for them.
-    pub(crate) first_record: Option<First>,
-    /// The rows, if they were rewritten and do not stand in the piece itself.
-    rewritten: Option<&'a RowText>,
-    /// The text is that of a mapped file, which others may write while it is decoded.
-    pub(crate) may_change: bool,
-}
-
-impl<'a> Piece<'a> {
-    /// The rows before the first defect.
-    pub(crate) fn sound_rows(&self) -> Rows<'a> {
-        self.defects.first().map_or(self.rows, |defect| self.rows.truncated(defect.row))
-    }
-
-    /// Whether every line of the piece is a row or a defect, as far as is known without a look at the text. The last
-    /// line of a file may lack its line feed.
-    pub(crate) fn has_a_line_per_record(&self) -> bool {
-        self.rewritten.is_none() && !self.rows.traits().quotes
-    }
-
-    /// The rows whose records were repaired, in their order, and how.
-    pub(crate) fn repairs(&self) -> &[(usize, RepairKind)] {
-        self.rewritten.map_or(&[], |rows| rows.repairs())
-    }
-
-    /// Where the record that became row `row` begins and ends in the piece, line end excluded.
-    pub(crate) fn record(&self, row: usize) -> (usize, usize) {
-        let (start, end) = self.rewritten.map_or_else(|| self.rows.record(row), |rows| rows.record_origin(row));
-        (start as usize, end as usize)
-    }
-
-    /// Where the field that stands at `start` in the rows' text begins in the piece.
-    pub(crate) fn origin(&self, start: u32) -> usize {
-        match self.rewritten {
-            None => start as usize,
-            Some(rows) => {
-                let (row, column) = rows.locate(start);
-                rows.field_origin(row, column) as usize
-            }
-        }
-    }
 }
 
 impl Cursor {
@@ -251,7 +199,7 @@ fn scan(
         }
         length = length.saturating_mul(2).min(text.len() - start);
         if length > RECORD_BYTES_MAX {
-            return Err(record_too_long(&work.file.name));
+            return Err(LoadError::record_too_long(&work.file.name));
         }
     }
 }
@@ -310,15 +258,5 @@ fn unfinished(files: &Files, work: &Work, dialect: &Dialect, start: usize) -> Lo
         }
     } else {
         unclosed_quote(work, dialect, start)
-    }
-}
-
-pub(crate) fn record_too_long(name: &str) -> LoadError {
-    LoadError::Unfit {
-        file: name.to_owned(),
-        problem: format!(
-            "a record is longer than {RECORD_BYTES_MAX} bytes; a quote may never be closed: check QUOTE and ESCAPE, \
-             or set QUOTE NONE"
-        ),
     }
 }

@@ -173,7 +173,7 @@ fn check(machine: &Machine, values: &[(String, bool)]) {
 #[test]
 fn every_value_of_mixed_columns_reads_back() {
     let all: Vec<Machine> = machines();
-    let mut random = Random(41);
+    let mut random = Random::new(41);
     for turn in 0..share(1200) {
         let kinds: Vec<&[&str]> = (0..=random.below(3)).map(|_| KINDS[random.below(KINDS.len())]).collect();
         let count = 1 + random.below([3, 8, 40][turn % 3]);
@@ -196,7 +196,7 @@ fn each_kind_alone_and_each_pair_of_values() {
     for one in &all {
         check(machine, &[((*one).to_owned(), false)]);
     }
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     for _ in 0..share(2000) {
         let pair = [random.pick(&all), random.pick(&all)].map(|text| (text.to_owned(), random.below(4) == 0));
         check(machine, &pair);

@@ -171,7 +171,7 @@ fn load(
 #[test]
 fn every_machine_does_what_the_serial_model_does() {
     let all = machines();
-    let mut random = Random(31);
+    let mut random = Random::new(31);
     let actions =
         [ConflictAction::KeepFirst, ConflictAction::KeepLast, ConflictAction::Update(vec![0, 1]), ConflictAction::Stop];
     for turn in 0..share(36) {

@@ -101,7 +101,7 @@ fn some_machines(random: &mut Random, all: &[Machine]) -> Vec<Machine> {
 
 fn fuzz(seed: u64, texts: usize, schema: &Arc<Schema>, options: &TextOptions, make: impl Fn(&mut Random) -> Vec<u8>) {
     let all = machines();
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     for _ in 0..share(texts) {
         let mut text = make(&mut random);
         mutate(&mut random, &mut text);

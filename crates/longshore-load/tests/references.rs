@@ -196,7 +196,7 @@ fn load(machine: &Machine, files: &[NamedTempFile], case: Case) -> Result<LoadRe
 
 #[test]
 fn the_first_record_that_refers_to_nothing_is_told() {
-    let mut random = Random(0x5eed);
+    let mut random = Random::new(0x5eed);
     let plain = Case { is_reflexive: false, keeps_first: false, has_bad: false, when: When::Post };
     let shapes = [
         plain,

@@ -65,7 +65,7 @@ fn every_kind_on_every_machine() {
 #[test]
 fn generated_records_with_errors() {
     let all = machines();
-    let mut random = Random(21);
+    let mut random = Random::new(21);
     for turn in 0..share(160) {
         let (count, one_in) = ([3, 20, 200][turn % 3], [1, 2, 10, 40][turn % 4]);
         let mut text = random.records(count, one_in);
@@ -77,7 +77,7 @@ fn generated_records_with_errors() {
 #[test]
 fn generated_soup() {
     let all = machines();
-    let mut random = Random(22);
+    let mut random = Random::new(22);
     let types = [ColumnType::Integer, ColumnType::Text];
     for turn in 0..share(1200) {
         let text: Vec<u8> = (0..random.below(150)).map(|_| b"\",\n\r1a\"\n,1,1"[random.below(12)]).collect();
@@ -89,7 +89,7 @@ fn generated_soup() {
 #[test]
 fn generated_records_of_another_dialect() {
     let all = machines();
-    let mut random = Random(23);
+    let mut random = Random::new(23);
     let dialect = Dialect::new(b'|', Some(b'\''), Some(b'\\')).expect("a dialect");
     let options = TextOptions {
         values: ValueOptions {
@@ -182,7 +182,7 @@ impl longshore_load::RowFilter for Odd {
 
 #[test]
 fn what_a_scan_rejects_does_not_depend_on_the_query() {
-    let mut random = Random(24);
+    let mut random = Random::new(24);
     for turn in 0..share(40) {
         let text = random.records(300, [3, 30][turn % 2]);
         let expected = expected_rejects(&text, &number_and_text(), &comma()).expect("no header");
@@ -249,7 +249,7 @@ fn a_scan_has_a_limit_of_rejects() {
 #[test]
 fn types_are_found_out_beside_records_that_are_rejected() {
     let all = machines();
-    let mut random = Random(25);
+    let mut random = Random::new(25);
     let given = Given {
         delimiter: Some(b",".to_vec()),
         quote: Some(QuoteChoice::Byte(b'"')),
@@ -313,7 +313,7 @@ fn types_are_found_out_beside_records_that_are_rejected() {
 #[test]
 fn rejects_of_other_formats_stand_where_they_say() {
     let all = machines();
-    let mut random = Random(26);
+    let mut random = Random::new(26);
     let delimiter = ";;".to_owned();
     let format = DelimitedOptions { delimiter, comment: Some("#".to_owned()), ..DelimitedOptions::default() };
     let format: Arc<Delimited> = Arc::new(Delimited::new(format).expect("a format"));

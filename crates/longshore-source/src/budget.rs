@@ -5,8 +5,10 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use longshore_storage::{Memory, Reservation};
+#[cfg(feature = "remote")]
 use tokio::sync::Notify;
+
+use crate::memory::{MemoryPool, MemoryReservation};
 
 /// What the buffers of one file count against.
 #[derive(Clone, Default)]
@@ -14,39 +16,51 @@ pub(crate) struct Budget(Arc<State>);
 
 #[derive(Default)]
 struct State {
-    memory: OnceLock<Option<Arc<Memory>>>,
+    pool: OnceLock<Option<Arc<dyn MemoryPool>>>,
+    /// Wakes the requests that wait for it.
+    #[cfg(feature = "remote")]
     settled: Notify,
 }
 
 impl Budget {
-    /// Everything from now on counts against `memory`.
-    pub(crate) fn tell(&self, memory: &Arc<Memory>) {
+    /// Everything from now on counts against `pool`.
+    pub(crate) fn tell(&self, pool: &Arc<dyn MemoryPool>) {
         // Whoever reads without having told does not tell later.
-        let _ = self.0.memory.set(Some(Arc::clone(memory)));
-        self.0.settled.notify_one();
+        let _ = self.0.pool.set(Some(Arc::clone(pool)));
+        self.announce();
     }
 
     /// To be called at the first read: what was not told until now will not be.
     pub(crate) fn settle(&self) {
-        self.memory();
+        self.pool();
+        self.announce();
+    }
+
+    #[cfg(feature = "remote")]
+    fn announce(&self) {
         self.0.settled.notify_one();
     }
 
+    /// Nobody waits for it but requests.
+    #[cfg(not(feature = "remote"))]
+    #[expect(clippy::unused_self, reason = "with the feature `remote` it is used")]
+    fn announce(&self) {}
+
     /// Waits until it is told, or settled without.
+    #[cfg(feature = "remote")]
     pub(crate) async fn settled(&self) {
-        while self.0.memory.get().is_none() {
+        while self.0.pool.get().is_none() {
             self.0.settled.notified().await;
         }
     }
 
-    fn memory(&self) -> Option<&Arc<Memory>> {
-        self.0.memory.get_or_init(|| None).as_ref()
+    fn pool(&self) -> Option<&Arc<dyn MemoryPool>> {
+        self.0.pool.get_or_init(|| None).as_ref()
     }
 
     /// Bytes that are left of the limit, if there is one.
     pub(crate) fn room(&self) -> Option<usize> {
-        let memory = self.memory()?;
-        memory.limit().map(|limit| limit.saturating_sub(memory.used()))
+        self.pool()?.room()
     }
 
     /// The part of what is left that a buffer may take which would otherwise have up to `bytes_max`: one in `share`,
@@ -60,7 +74,7 @@ impl Budget {
     /// # Errors
     /// When the limit is reached.
     pub(crate) fn reserve(&self, bytes: usize) -> io::Result<Reserved> {
-        let mut reserved = Reserved(self.memory().map(Reservation::new));
+        let mut reserved = Reserved(self.pool().map(|pool| pool.reservation()));
         reserved.grow(bytes)?;
         Ok(reserved)
     }
@@ -68,7 +82,7 @@ impl Budget {
 
 /// Bytes that are counted as used.
 #[derive(Default)]
-pub(crate) struct Reserved(Option<Reservation>);
+pub(crate) struct Reserved(Option<Box<dyn MemoryReservation>>);
 
 impl Reserved {
     /// Counts in `bytes` more.

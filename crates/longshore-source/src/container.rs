@@ -5,9 +5,8 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use longshore_load::Meter;
-
 use crate::budget::Budget;
+use crate::byte_counter::ByteCounter;
 use crate::fault::Stop;
 use crate::feed::Feed;
 use crate::ordered::Ordered;
@@ -77,13 +76,13 @@ impl Container {
     pub(crate) fn decompress(
         self,
         input: Box<dyn Read + Send>,
-        meter: Arc<Meter>,
+        counter: Arc<ByteCounter>,
         budget: &Budget,
         threads: usize,
         named: bool,
     ) -> io::Result<Ordered> {
         Ordered::start(threads, budget, move |output| {
-            let mut feed = Feed::new(input, output, meter);
+            let mut feed = Feed::new(input, output, counter);
             match self {
                 Container::Gzip => gzip::cut(&mut feed, output, named),
                 Container::Zstd => zstd::cut(&mut feed, output),

@@ -9,12 +9,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use longshore_load::LoadError;
 use walkdir::{DirEntry, WalkDir};
 
+use crate::error::SourceError;
 use crate::location::Location;
 use crate::options::StoreOptions;
-use crate::remote::{self, Remote};
+use crate::remote;
 
 mod hive;
 
@@ -42,7 +42,7 @@ impl FoundFile {
 ///
 /// # Errors
 /// When a name stands for no file, or a folder cannot be read.
-pub fn expand(names: &[String], store: &StoreOptions) -> Result<Vec<FoundFile>, LoadError> {
+pub fn expand(names: &[String], store: &StoreOptions) -> Result<Vec<FoundFile>, SourceError> {
     let mut files = Vec::new();
     for name in names {
         match Location::parse(name) {
@@ -55,8 +55,8 @@ pub fn expand(names: &[String], store: &StoreOptions) -> Result<Vec<FoundFile>, 
 }
 
 /// Objects of a bucket by pattern or folder; anything else is one file, whose size is asked for.
-fn remote(url: &str, store: &StoreOptions, files: &mut Vec<FoundFile>) -> Result<(), LoadError> {
-    let failed = |error| LoadError::Io { file: url.to_owned(), action: "find it", error };
+fn remote(url: &str, store: &StoreOptions, files: &mut Vec<FoundFile>) -> Result<(), SourceError> {
+    let failed = |error| SourceError::Io { file: url.to_owned(), action: "find it", error };
     let found = |url: String, bytes| {
         let partitions = hive::partitions(&url);
         FoundFile { location: Location::Remote(url), partitions, bytes }
@@ -65,9 +65,9 @@ fn remote(url: &str, store: &StoreOptions, files: &mut Vec<FoundFile>) -> Result
     let Some((bucket, key)) = listing else {
         if url.contains('*') {
             let problem = String::from("HTTP servers do not list their files: name each, or use an s3:// address");
-            return Err(LoadError::Unfit { file: url.to_owned(), problem });
+            return Err(SourceError::Unfit { file: url.to_owned(), problem });
         }
-        let bytes = Remote::new(url, store).and_then(|remote| remote.bytes()).map_err(failed)?;
+        let bytes = remote::size(url, store).map_err(failed)?;
         files.push(found(url.to_owned(), bytes));
         return Ok(());
     };
@@ -76,7 +76,7 @@ fn remote(url: &str, store: &StoreOptions, files: &mut Vec<FoundFile>) -> Result
     let listed = remote::list(bucket, base, store).map_err(failed)?;
     let own = |listed: &remote::Listed| listed.url[format!("s3://{bucket}/").len()..].to_owned();
     if is_pattern(key) {
-        let glob = compile(key).map_err(|problem| LoadError::Unfit { file: url.to_owned(), problem })?;
+        let glob = compile(key).map_err(|problem| SourceError::Unfit { file: url.to_owned(), problem })?;
         let wanted = listed.into_iter().filter(|listed| glob.is_match(own(listed)));
         files.extend(wanted.map(|listed| found(listed.url, listed.bytes)));
     } else {
@@ -88,7 +88,7 @@ fn remote(url: &str, store: &StoreOptions, files: &mut Vec<FoundFile>) -> Result
     if files.len() == before { Err(no_match(url)) } else { Ok(()) }
 }
 
-fn local(name: &str, path: &Path, files: &mut Vec<FoundFile>) -> Result<(), LoadError> {
+fn local(name: &str, path: &Path, files: &mut Vec<FoundFile>) -> Result<(), SourceError> {
     match path.metadata() {
         Ok(metadata) if metadata.is_dir() => folder(name, path, files),
         Ok(metadata) => {
@@ -96,11 +96,11 @@ fn local(name: &str, path: &Path, files: &mut Vec<FoundFile>) -> Result<(), Load
             Ok(())
         }
         Err(_) if is_pattern(name) => pattern(name, files),
-        Err(error) => Err(LoadError::Io { file: name.to_owned(), action: "open it", error }),
+        Err(error) => Err(SourceError::Io { file: name.to_owned(), action: "open it", error }),
     }
 }
 
-fn folder(name: &str, path: &Path, files: &mut Vec<FoundFile>) -> Result<(), LoadError> {
+fn folder(name: &str, path: &Path, files: &mut Vec<FoundFile>) -> Result<(), SourceError> {
     let is_wanted = |entry: &DirEntry| {
         let first = entry.file_name().as_encoded_bytes().first();
         entry.depth() == 0 || !matches!(first, Some(b'.' | b'_'))
@@ -108,15 +108,15 @@ fn folder(name: &str, path: &Path, files: &mut Vec<FoundFile>) -> Result<(), Loa
     let found = walk(name, path, usize::MAX, is_wanted, |_| true)?;
     if found.is_empty() {
         let problem = String::from("the folder holds no file; those that begin with '.' or '_' are passed over");
-        return Err(LoadError::Unfit { file: name.to_owned(), problem });
+        return Err(SourceError::Unfit { file: name.to_owned(), problem });
     }
     files.extend(found);
     Ok(())
 }
 
-fn pattern(name: &str, files: &mut Vec<FoundFile>) -> Result<(), LoadError> {
+fn pattern(name: &str, files: &mut Vec<FoundFile>) -> Result<(), SourceError> {
     let base = base_of(name);
-    let glob = compile(name).map_err(|problem| LoadError::Unfit { file: name.to_owned(), problem })?;
+    let glob = compile(name).map_err(|problem| SourceError::Unfit { file: name.to_owned(), problem })?;
     let wants_hidden = name[base.len()..].split('/').any(|part| part.starts_with('.') && part != "." && part != "..");
     let is_wanted = |entry: &DirEntry| {
         entry.depth() == 0 || wants_hidden || entry.file_name().as_encoded_bytes().first() != Some(&b'.')
@@ -147,8 +147,8 @@ fn pattern(name: &str, files: &mut Vec<FoundFile>) -> Result<(), LoadError> {
 }
 
 /// The error of a pattern that no file fits.
-fn no_match(name: &str) -> LoadError {
-    LoadError::Unfit { file: name.to_owned(), problem: String::from("no file fits this pattern") }
+fn no_match(name: &str) -> SourceError {
+    SourceError::Unfit { file: name.to_owned(), problem: String::from("no file fits this pattern") }
 }
 
 /// How many folders deep files can lie that a pattern fits, of which `rest` stands behind its folder.
@@ -163,7 +163,7 @@ fn walk(
     depth: usize,
     is_wanted: impl FnMut(&DirEntry) -> bool,
     fits: impl Fn(&Path) -> bool,
-) -> Result<Vec<FoundFile>, LoadError> {
+) -> Result<Vec<FoundFile>, SourceError> {
     let mut found = Vec::new();
     for entry in WalkDir::new(root).follow_links(true).max_depth(depth).into_iter().filter_entry(is_wanted) {
         let entry = match entry {
@@ -179,7 +179,7 @@ fn walk(
                 let place = error.path().map_or_else(String::new, |path| format!("{}: ", path.display()));
                 let problem = error.io_error().map_or_else(|| error.to_string(), io::Error::to_string);
                 let error = io::Error::other(format!("{place}{problem}"));
-                return Err(LoadError::Io { file: name.to_owned(), action: "look through its folders", error });
+                return Err(SourceError::Io { file: name.to_owned(), action: "look through its folders", error });
             }
         };
         if !entry.file_type().is_dir() && fits(entry.path()) {

@@ -6,9 +6,8 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use longshore_load::Meter;
-
 use crate::budget::{Budget, Reserved};
+use crate::byte_counter::ByteCounter;
 use crate::ordered::Output;
 
 /// Bytes that are asked of the input at a time.
@@ -19,7 +18,7 @@ pub(crate) struct Feed {
     input: Option<Box<dyn Read + Send>>,
     /// Set when nobody needs the bytes any more.
     cancelled: Arc<AtomicBool>,
-    meter: Arc<Meter>,
+    counter: Arc<ByteCounter>,
     budget: Budget,
     /// For `buffer`.
     reserved: Reserved,
@@ -32,12 +31,12 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// A window over `input`; what is read counts on `meter`.
-    pub(crate) fn new(input: Box<dyn Read + Send>, output: &Output, meter: Arc<Meter>) -> Self {
+    /// A window over `input`; what is read counts on `counter`.
+    pub(crate) fn new(input: Box<dyn Read + Send>, output: &Output, counter: Arc<ByteCounter>) -> Self {
         Self {
             input: Some(input),
             cancelled: output.cancelled(),
-            meter,
+            counter,
             budget: output.budget(),
             reserved: Reserved::default(),
             buffer: Vec::new(),
@@ -52,7 +51,7 @@ impl Feed {
         Self {
             input: None,
             cancelled: Arc::default(),
-            meter: Arc::default(),
+            counter: Arc::default(),
             budget: Budget::default(),
             reserved: Reserved::default(),
             end: bytes.len(),
@@ -139,7 +138,7 @@ impl Feed {
             }
         };
         self.end += read;
-        self.meter.add(read as u64);
+        self.counter.add(read as u64);
         if read == 0 {
             self.input = None;
         }

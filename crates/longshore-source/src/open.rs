@@ -7,15 +7,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use longshore_load::{LoadError, Meter, Source};
-
 use crate::budget::Budget;
+use crate::byte_counter::ByteCounter;
 use crate::container::HEAD_BYTES;
 use crate::encoding::{Encoding, EncodingErrors};
+use crate::error::SourceError;
 use crate::location::Location;
 use crate::options::OpenOptions;
 use crate::pump;
-use crate::remote::{Remote, RemoteReader};
+use crate::remote;
+use crate::source::Source;
 use crate::stages::{self, Head};
 
 /// Opens `location`. May be called again for the same location, for a second pass, except for standard input; a named
@@ -25,30 +26,32 @@ use crate::stages::{self, Head};
 ///
 /// # Errors
 /// When it cannot be opened, or its first bytes show that it cannot be loaded.
-pub fn open(location: &Location, options: &OpenOptions) -> Result<Source, LoadError> {
+pub fn open(location: &Location, options: &OpenOptions) -> Result<Source, SourceError> {
     let name = location.to_string();
     match location {
         Location::File(path) => open_file(&name, path, options),
         Location::Remote(url) => {
             let budget = Budget::default();
-            let remote = Remote::new(url, &options.store);
-            let reader = remote.and_then(|remote| RemoteReader::new(remote, budget.clone()));
-            let reader = reader.map_err(|error| LoadError::Io { file: name.clone(), action: "open it", error })?;
-            Ok(stream(&name, Box::new(reader), None, options, budget))
+            let reader = remote::open(url, &options.store, budget.clone()).map_err(|error| SourceError::Io {
+                file: name.clone(),
+                action: "open it",
+                error,
+            })?;
+            Ok(stream(&name, reader, None, options, budget))
         }
         Location::Stdin => {
             static WAS_OPENED: AtomicBool = AtomicBool::new(false);
             if WAS_OPENED.swap(true, Ordering::Relaxed) {
                 let problem = String::from("it can be read only once; save it to a file first");
-                return Err(LoadError::Unfit { file: name, problem });
+                return Err(SourceError::Unfit { file: name, problem });
             }
             open_reader(&name, Box::new(io::stdin()), None, options)
         }
     }
 }
 
-fn open_file(name: &str, path: &Path, options: &OpenOptions) -> Result<Source, LoadError> {
-    let io_error = |error| LoadError::Io { file: name.to_owned(), action: "open it", error };
+fn open_file(name: &str, path: &Path, options: &OpenOptions) -> Result<Source, SourceError> {
+    let io_error = |error| SourceError::Io { file: name.to_owned(), action: "open it", error };
     let file = File::open(path).map_err(io_error)?;
     let metadata = file.metadata().map_err(io_error)?;
     if metadata.is_dir() {
@@ -94,7 +97,7 @@ pub fn open_reader(
     input: Box<dyn Read + Send>,
     bytes_total: Option<u64>,
     options: &OpenOptions,
-) -> Result<Source, LoadError> {
+) -> Result<Source, SourceError> {
     let budget = Budget::default();
     let input = pump::Ahead::new(input, budget.clone());
     Ok(stream(name, Box::new(input), bytes_total, options, budget))
@@ -107,8 +110,8 @@ fn stream(
     options: &OpenOptions,
     budget: Budget,
 ) -> Source {
-    let meter = Arc::new(Meter::default());
-    let text = stages::text(input, options, Arc::clone(&meter), budget.clone());
-    let source = Source::from_reader(name, text).measured(bytes_total, meter);
-    source.counted(move |memory| budget.tell(memory))
+    let counter = Arc::new(ByteCounter::default());
+    let text = stages::text(input, options, Arc::clone(&counter), budget.clone());
+    let source = Source::from_reader(name, text).measured(bytes_total, counter);
+    source.counted(move |pool| budget.tell(pool))
 }

@@ -6,19 +6,18 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use longshore_load::Meter;
-
 use crate::budget::Budget;
+use crate::byte_counter::ByteCounter;
 use crate::container::{self, Container, HEAD_BYTES};
 use crate::encoding::{self, Encoding, EncodingErrors};
 use crate::options::{Compression, OpenOptions};
 
 type Input = Box<dyn Read + Send>;
 
-/// `input`, decompressed and as UTF-8; the bytes read from it count on `meter`.
-pub(crate) fn text(input: Input, options: &OpenOptions, meter: Arc<Meter>, budget: Budget) -> Input {
+/// `input`, decompressed and as UTF-8; the bytes read from it count on `counter`.
+pub(crate) fn text(input: Input, options: &OpenOptions, counter: Arc<ByteCounter>, budget: Budget) -> Input {
     let (first, second, inner) = (options.clone(), options.clone(), budget.clone());
-    let plain = Staged::new(input, move |head, input| decompressed(&head, input, &first, meter, &inner));
+    let plain = Staged::new(input, move |head, input| decompressed(&head, input, &first, counter, &inner));
     Box::new(Staged::new(Box::new(plain), move |head, input| decoded(&head, input, &second, &budget)))
 }
 
@@ -51,14 +50,14 @@ fn decompressed(
     head: &Head,
     input: Input,
     options: &OpenOptions,
-    meter: Arc<Meter>,
+    counter: Arc<ByteCounter>,
     budget: &Budget,
 ) -> io::Result<Input> {
     let Some(container) = container_of(head, options.compression)? else {
-        return Ok(Box::new(Metered { input, meter }));
+        return Ok(Box::new(Counted { input, counter }));
     };
     let named = options.compression != Compression::Auto;
-    Ok(Box::new(container.decompress(input, meter, budget, options.threads, named)?))
+    Ok(Box::new(container.decompress(input, counter, budget, options.threads, named)?))
 }
 
 fn decoded(head: &Head, input: Input, options: &OpenOptions, budget: &Budget) -> io::Result<Input> {
@@ -132,15 +131,15 @@ impl Read for Staged {
 }
 
 /// Counts what is read.
-struct Metered {
+struct Counted {
     input: Input,
-    meter: Arc<Meter>,
+    counter: Arc<ByteCounter>,
 }
 
-impl Read for Metered {
+impl Read for Counted {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(into)?;
-        self.meter.add(read as u64);
+        self.counter.add(read as u64);
         Ok(read)
     }
 }

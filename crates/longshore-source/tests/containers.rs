@@ -87,7 +87,7 @@ fn a_bgzf_file_without_its_end_fails() {
 fn a_flipped_bit_is_an_error_or_does_not_matter() {
     let right = text(400);
     for (name, container, file) in files(&right) {
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         for byte in 0..file.len() {
             let mut damaged = file.clone();
             damaged[byte] ^= 1 << (random.next() % 8);
@@ -103,7 +103,7 @@ fn a_flipped_bit_is_an_error_or_does_not_matter() {
 #[test]
 fn damage_is_an_error_for_any_number_of_threads() {
     let right = text(400_000);
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for (name, container, file) in files(&right) {
         for _ in 0..40 {
             let mut damaged = file.clone();

@@ -50,7 +50,7 @@ fn encode(text: &str, name: &str) -> Vec<u8> {
 fn streams_decode_as_the_whole_does() {
     for name in NAMES {
         let mut inputs = vec![encode(TEXT, name), encode(&TEXT.repeat(3000), name)];
-        let mut random = Random(1);
+        let mut random = Random::new(1);
         for length in [1, 2, 3, 17, 300] {
             inputs.push((0..length).map(|_| random.next() as u8).collect());
             inputs.push((0..length).map(|_| b"a\xe9\x81\x40\0\n\xd8\x1b"[random.next() as usize % 8]).collect());

@@ -137,7 +137,7 @@ fn plain_files_are_mapped_and_pipes_are_read() {
     let folder = folder(&["a.csv"]);
     let file = &find(folder.path(), &["a.csv"]).unwrap()[0];
     let source = open(&file.location, &OpenOptions::default()).unwrap();
-    assert!(source.meter().is_none() && source.bytes_total() == Some(5));
+    assert!(source.counter().is_none() && source.bytes_total() == Some(5));
     let pipe = folder.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
@@ -148,4 +148,18 @@ fn plain_files_are_mapped_and_pipes_are_read() {
     let source = open(&Location::File(pipe), &OpenOptions::default()).unwrap();
     assert_eq!(std::io::read_to_string(source.into_reader()).unwrap(), "a,b\n1,2\n");
     writer.join().unwrap();
+}
+
+#[cfg(not(feature = "remote"))]
+#[test]
+fn addresses_are_refused_by_builds_that_read_no_remote_files() {
+    for address in ["http://host/a.csv", "HTTPS://host/a.csv", "s3://bucket/a.csv", "s3://bucket/*.csv"] {
+        let found = expand(&[address.to_owned()], &StoreOptions::default()).unwrap_err().to_string();
+        assert!(found.starts_with(&format!("{address}: cannot find it: this build reads no remote files")), "{found}");
+        let opened = open(&Location::parse(address), &OpenOptions::default()).map(drop).unwrap_err().to_string();
+        assert!(
+            opened.starts_with(&format!("{address}: cannot open it: this build reads no remote files")),
+            "{opened}"
+        );
+    }
 }

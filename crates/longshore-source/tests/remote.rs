@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use common::pool::{LimitReached, Limited};
 use common::server::{Manners, Server, serve};
 use common::{gzip, text, zstd_frame};
-use longshore_load::{Control, Dialect, InputFile, LoadError, TextFormat, TextOptions, Tuning, copy_from};
-use longshore_source::{FoundFile, Location, OpenOptions, StoreOptions, expand, open};
-use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_source::{
+    Cancellation, FoundFile, Location, MemoryPool, OpenOptions, SourceError, StoreOptions, expand, open,
+};
 
 fn read(url: &str, options: &OpenOptions) -> Result<Vec<u8>, String> {
     let source = open(&Location::parse(url), options).map_err(|error| error.to_string())?;
@@ -177,22 +178,18 @@ fn put(port: u16, path: &str, bytes: &[u8]) -> bool {
 #[test]
 fn a_slow_server_keeps_nobody_from_cancelling() {
     let Server { address, .. } = serve(&[("/a", text(100_000))], Manners::Slow);
-    let url = format!("{address}/a");
-    let control = Arc::new(Control::new());
+    let cancellation = Arc::new(Cancellation::default());
     let canceller = std::thread::spawn({
-        let control = Arc::clone(&control);
+        let cancellation = Arc::clone(&cancellation);
         move || {
             std::thread::sleep(Duration::from_millis(500));
-            control.cancel();
+            cancellation.cancel();
         }
     });
     let begin = Instant::now();
-    let input = InputFile::new(&url.clone(), move || open(&Location::parse(&url), &plain()), &[0]);
-    let schema = Schema::new(vec![Column::new("a".to_owned(), ColumnType::Text, true)]);
-    let relation = Relation::new(Arc::new(schema), Memory::new(None));
-    let options = TextOptions::of(TextFormat::Csv(Dialect::new(b',', Some(b'"'), None).unwrap()));
-    let result = copy_from(vec![input], &relation, &options, &Tuning::new(2), &control);
-    assert!(matches!(result, Err(LoadError::Cancelled)), "cancelled");
+    let source = open(&Location::parse(&format!("{address}/a")), &plain()).unwrap();
+    let result = source.with_head(1 << 20, &cancellation).map(drop);
+    assert!(matches!(result, Err(SourceError::Cancelled)), "{result:?}");
     assert!(begin.elapsed() < Duration::from_secs(10));
     canceller.join().unwrap();
 }
@@ -203,17 +200,51 @@ fn progress_is_told_in_the_bytes_that_are_fetched() {
     let file = gzip(&right);
     let Server { address, .. } = serve(&[("/a.csv.gz", file.clone())], Manners::Ranges);
     let found = expand(&[format!("{address}/a.csv.gz")], &StoreOptions::default()).unwrap().remove(0);
-    let url = found.location.to_string();
-    let mut input = InputFile::new(&url, move || open(&found.location, &plain()), &[0]);
-    input.bytes = found.bytes;
-    input.fields.extend([None, None, None]);
-    let schema = Schema::new(vec![Column::new("a".to_owned(), ColumnType::Integer, true)]);
-    let relation = Relation::new(Arc::new(schema), Memory::new(None));
-    let options = TextOptions::of(TextFormat::Csv(Dialect::new(b',', Some(b'"'), None).unwrap()));
-    let control = Control::new();
-    // The last row is cut off in its middle, by the size of the text.
-    let result = copy_from(vec![input], &relation, &options, &Tuning::new(2), &control);
-    assert!(result.is_ok() || result.unwrap_err().to_string().contains("line"));
-    assert_eq!(control.progress.bytes_total(), file.len() as u64);
-    assert!(control.progress.bytes_done() <= file.len() as u64 && control.progress.bytes_done() > 0);
+    assert_eq!(found.bytes, Some(file.len() as u64));
+    let source = open(&found.location, &plain()).unwrap();
+    let counter = Arc::clone(source.counter().unwrap());
+    let mut reader = source.into_reader();
+    let mut head = vec![0; right.len() / 2];
+    reader.read_exact(&mut head).unwrap();
+    let first = counter.take();
+    assert!(first > 0, "nothing was counted");
+    let mut rest = Vec::new();
+    reader.read_to_end(&mut rest).unwrap();
+    assert!([head, rest].concat() == right);
+    assert_eq!(first + counter.take(), file.len() as u64);
+}
+
+#[test]
+fn what_waits_to_be_read_counts_against_the_memory_limit() {
+    let right = text(6_000_000);
+    for manners in [Manners::Ranges, Manners::Whole] {
+        let Server { address, .. } = serve(&[("/a.csv", right.clone())], manners);
+        let location = Location::parse(&format!("{address}/a.csv"));
+        let (found, result, pool) = read_within(&location, usize::MAX);
+        result.unwrap();
+        assert!(found == right && pool.peak() > 0, "{manners:?}: {} bytes were counted", pool.peak());
+        all_given_back(&pool);
+        let (_, result, pool) = read_within(&location, 100_000);
+        assert!(result.unwrap_err().get_ref().unwrap().is::<LimitReached>());
+        all_given_back(&pool);
+    }
+}
+
+/// Reads a file whose buffers may take so many bytes.
+fn read_within(location: &Location, limit: usize) -> (Vec<u8>, std::io::Result<()>, Arc<Limited>) {
+    let pool = Arc::new(Limited::new(limit));
+    let mut source = open(location, &plain()).unwrap();
+    source.count_against(&(Arc::clone(&pool) as Arc<dyn MemoryPool>));
+    let mut found = Vec::new();
+    let result = source.into_reader().read_to_end(&mut found).map(drop);
+    (found, result, pool)
+}
+
+/// Requests that nobody waits for end soon.
+fn all_given_back(pool: &Limited) {
+    let patience = Instant::now() + Duration::from_secs(20);
+    while pool.used() > 0 {
+        assert!(Instant::now() < patience, "{} bytes are still counted", pool.used());
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }

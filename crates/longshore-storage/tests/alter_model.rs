@@ -70,7 +70,7 @@ impl World {
         let kind = [IndexKind::Hash, IndexKind::Art][seed as usize / 2 % 2];
         relation.create_index("pk", &[id], kind, Uniqueness::Unique).unwrap();
         World {
-            random: Random(seed),
+            random: Random::new(seed),
             shapes: vec![Arc::new(relation)],
             committed: Rows::new(),
             changed: BTreeMap::new(),
@@ -383,7 +383,7 @@ fn alterations_between_transactions_do_what_the_model_says() {
 
 #[test]
 fn a_column_of_every_type_is_added_with_every_value() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let schema = id_and_text();
     let types = all_types();
     let relation = relation(&schema);

@@ -250,7 +250,7 @@ fn rows_refer_to_rows_while_both_relations_are_altered() {
         thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
-                    let mut random = Random(seeds.fetch_add(1, Ordering::Relaxed) * 0x9e37);
+                    let mut random = Random::new(seeds.fetch_add(1, Ordering::Relaxed) * 0x9e37);
                     for _ in 0..150 {
                         let isolation =
                             if random.below(2) == 0 { Isolation::Snapshot } else { Isolation::Serializable };

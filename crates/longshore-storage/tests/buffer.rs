@@ -105,7 +105,7 @@ fn check(chunk: &Chunk, model: &[(Option<i32>, Option<String>)]) {
 fn rows_come_piece_by_piece() {
     let mut arena = Arena::new(Memory::new(None), 2 << 20);
     for seed in 0..40 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut buffer = PartitionBuffer::with_capacity(&schema(), 600, 60_000, &mut arena).expect("no limit");
         let mut model = Vec::new();
         while model.len() < 500 {
@@ -124,7 +124,7 @@ fn rows_come_piece_by_piece() {
 fn rejected_rows_leave_no_trace() {
     let mut arena = Arena::new(Memory::new(None), 2 << 20);
     for seed in 0..60 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut buffer = PartitionBuffer::with_capacity(&schema(), 700, 80_000, &mut arena).expect("no limit");
         let mut model = Vec::new();
         while model.len() < 500 {
@@ -179,7 +179,7 @@ fn bounds_can_be_done_without() {
 fn all_types_come_back_from_any_offset() {
     let schema = all_types();
     let mut arena = Arena::new(Memory::new(None), 2 << 20);
-    let rows = Random(11).rows(&schema, 0, 300);
+    let rows = Random::new(11).rows(&schema, 0, 300);
     let mut sealed: Vec<Chunk> = buffers(&schema, &rows, &mut arena).into_iter().map(PartitionBuffer::seal).collect();
     let chunk = sealed.remove(0);
     let projection: Vec<usize> = (0..schema.columns().len()).collect();

@@ -248,7 +248,7 @@ fn appends_do_what_one_row_after_the_other_would_do() {
         ConflictAction::KeepLast,
         ConflictAction::Update(vec![0, 2, 3]),
     ];
-    let mut random = Random(77);
+    let mut random = Random::new(77);
     let mut turn = 0;
     // Few rows are put behind others; many become chunks. Few ids are many duplicates; with as many names as rows, most
     // violate the second key only now and then.
@@ -295,7 +295,7 @@ fn appends_do_what_one_row_after_the_other_would_do() {
 #[test]
 fn both_rows_of_a_key_are_told() {
     let schema = schema();
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for (count, kind) in [(100, MergeKind::Chunk), (20_000, MergeKind::Chunk), (20_000, MergeKind::Copy)] {
         for threads in [1, 3] {
             let relation = support::relation(&schema);

@@ -33,7 +33,7 @@ fn statements_do_what_a_model_does() {
 }
 
 fn run_against_model(family: &Family, on_delete: ReferenceAction, on_update: ReferenceAction, seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let (mut parents, mut children) = (BTreeSet::<i64>::new(), BTreeMap::<i64, Option<i64>>::new());
     for _ in 0..60 {
         let isolation = if random.below(2) == 0 { Isolation::Snapshot } else { Isolation::Serializable };

@@ -208,7 +208,7 @@ fn stress(isolation: Isolation, action: ReferenceAction, seed: u64) {
         for thread in 0..2 {
             let (family, next, count, run, children) = (&family, &next, &count, &run, &children);
             scope.spawn(move || {
-                let mut random = Random(seed * 10 + thread);
+                let mut random = Random::new(seed * 10 + thread);
                 for _ in 0..150 {
                     let of = random.below(PARENTS as usize) as i64;
                     let id = next.fetch_add(1, Ordering::Relaxed);
@@ -223,7 +223,7 @@ fn stress(isolation: Isolation, action: ReferenceAction, seed: u64) {
         for thread in 0..2 {
             let (family, count, run, deleted) = (&family, &count, &run, &deleted);
             scope.spawn(move || {
-                let mut random = Random(seed * 10 + 5 + thread);
+                let mut random = Random::new(seed * 10 + 5 + thread);
                 for at in 0..150 {
                     // The foreign key comes while all are at work.
                     if at == 15 && thread == 0 {

@@ -51,7 +51,7 @@ struct Open {
 
 impl<'a> Session<'a> {
     fn new(database: &'a Database, number: usize, isolation: Isolation, seed: u64) -> Session<'a> {
-        let random = Random(seed << 8 | number as u64);
+        let random = Random::new(seed << 8 | number as u64);
         Session { database, number, isolation, random, open: None, records: Vec::new() }
     }
 
@@ -106,7 +106,7 @@ fn history(database: &Database, mut records: Vec<Record>) -> History {
 /// Sessions that take turns by chance, with a load now and then.
 fn interleaved(isolation: Isolation, indexed: bool, seed: u64, sessions: usize, transactions: usize) -> History {
     let database = Database::new(KEYS, isolation, indexed);
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut all: Vec<Session<'_>> =
         (0..sessions).map(|number| Session::new(&database, number, isolation, seed)).collect();
     let mut loads = Vec::new();
@@ -138,7 +138,7 @@ fn threaded(isolation: Isolation, indexed: bool, seed: u64, sessions: usize, tra
         session.records
     };
     let load = || {
-        let (mut records, mut random) = (Vec::new(), Random(seed));
+        let (mut records, mut random) = (Vec::new(), Random::new(seed));
         while !done.load(Ordering::Relaxed) {
             if records.len() < transactions / 200 {
                 records.push(database.load(sessions, 1 + random.below(4) as i32, KINDS[random.below(3)]));

@@ -95,7 +95,7 @@ fn rows_are_found_by_their_keys_whatever_came_and_went() {
     for (seed, layout) in layouts().iter().enumerate() {
         for kind in [IndexKind::Hash, IndexKind::Art] {
             let index = index(layout, kind, Uniqueness::Multiple);
-            let (mut model, mut random) = (Model::new(), Random(seed as u64));
+            let (mut model, mut random) = (Model::new(), Random::new(seed as u64));
             for step in 0..12_000 {
                 let key = index.key(&draw(layout, &mut random)).expect("a key");
                 let row = RowId(random.next() >> 61 << 30 | random.next() >> 58);
@@ -141,7 +141,7 @@ fn read_all(index: &Index, lower: Bound<&Key>, upper: Bound<&Key>, direction: Di
 fn ranges_are_read_in_order_from_both_ends() {
     for (seed, layout) in layouts().iter().enumerate() {
         let index = index(layout, IndexKind::Art, Uniqueness::Multiple);
-        let (mut model, mut random) = (Model::new(), Random(77 + seed as u64));
+        let (mut model, mut random) = (Model::new(), Random::new(77 + seed as u64));
         for row in 0..3_000 {
             let key = index.key(&draw(layout, &mut random)).expect("a key");
             index.insert(&key, RowId(row), |_| Err(Refused::Memory)).expect("nothing is in the way");

@@ -136,7 +136,7 @@ fn what_is_built_by_threads_is_what_is_built_row_by_row() {
     .into_iter()
     .enumerate()
     {
-        let mut random = Random(seed as u64);
+        let mut random = Random::new(seed as u64);
         let rows = rows(order, 45_000, &mut random);
         let chunks = chunks(&schema, &rows, &mut random);
         let all = sources(&chunks);
@@ -191,7 +191,7 @@ fn first_duplicate(
 fn the_first_duplicate_is_told_whatever_the_number_of_threads() {
     let schema = schema();
     for seed in 0..3 {
-        let mut random = Random(100 + seed);
+        let mut random = Random::new(100 + seed);
         let mut rows = rows(Ids::Shuffled, 40_000, &mut random);
         // A few duplicates; and of the numbers, which may be NULL, there are some anyway.
         for _ in 0..4 {
@@ -233,7 +233,7 @@ fn the_first_duplicate_is_told_whatever_the_number_of_threads() {
 
 #[test]
 fn only_the_rows_that_are_meant_are_indexed() {
-    let (schema, mut random) = (schema(), Random(9));
+    let (schema, mut random) = (schema(), Random::new(9));
     let rows = rows(Ids::Ascending, 3_000, &mut random);
     let mut arena = Arena::new(Memory::new(None), 1 << 20);
     let chunk = buffers(&schema, &rows, &mut arena).remove(0).seal();
@@ -256,7 +256,7 @@ fn only_the_rows_that_are_meant_are_indexed() {
 
 #[test]
 fn an_index_that_memory_does_not_suffice_for_stays_as_it_was() {
-    let (schema, mut random) = (schema(), Random(10));
+    let (schema, mut random) = (schema(), Random::new(10));
     let rows = rows(Ids::Sparse, 40_000, &mut random);
     let chunks = chunks(&schema, &rows, &mut random);
     for kind in [IndexKind::Hash, IndexKind::Art] {
@@ -291,7 +291,7 @@ fn parts_built_beside_a_load_are_the_index_of_its_rows() {
     .into_iter()
     .enumerate()
     {
-        let mut random = Random(300 + seed as u64);
+        let mut random = Random::new(300 + seed as u64);
         let rows = rows(order, 45_000, &mut random);
         let chunks = chunks(&schema, &rows, &mut random);
         let (sources, ids) = (sources(&chunks), ids(&chunks));
@@ -339,7 +339,7 @@ fn an_append_indexes_what_it_merges() {
         for merge in [MergeKind::Chunk, MergeKind::Copy] {
             let relation = relation(&schema);
             let index = relation.create_index("key", &[0], kind, Uniqueness::Unique).expect("an index");
-            let mut random = Random(400 + seed as u64);
+            let mut random = Random::new(400 + seed as u64);
             let mut rows = rows(Ids::Ascending, 30_000, &mut random);
             let load = |rows: &[Row], threads: usize| {
                 let append = relation.begin_append(merge);

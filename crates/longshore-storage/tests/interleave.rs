@@ -43,7 +43,7 @@ fn interleaved(times: usize, test: impl Fn(u64) + Send + Sync + 'static) {
 
 /// Runs a few transactions of a session, as `tests/history.rs` does.
 fn session(database: &Database, number: usize, isolation: Isolation, seed: u64) -> Vec<Record> {
-    let mut random = Random(seed << 8 | number as u64);
+    let mut random = Random::new(seed << 8 | number as u64);
     let mut records = Vec::new();
     for _ in 0..3 {
         let mut t = database.transactions.begin(isolation);

@@ -152,7 +152,7 @@ fn loads_enter_the_indexes_or_fail() {
             let relation = support::relation(&schema);
             let pk = relation.create_index("pk", &[0], IndexKind::Hash, Uniqueness::Unique).unwrap();
             let load = |from: i64, count: usize| {
-                let rows = support::Random(1).rows(&schema, from, count);
+                let rows = support::Random::new(1).rows(&schema, from, count);
                 let mut arena = longshore_storage::Arena::new(Arc::clone(relation.memory()), 1 << 20);
                 let append = relation.begin_append(merge);
                 append.merge(0, support::buffers(&schema, &rows, &mut arena)).unwrap();

@@ -38,7 +38,7 @@ fn tree(relation: &Relation) -> Arc<Index> {
 fn texts() -> Vec<String> {
     let mut texts: Vec<String> = (0..20).map(|at| format!("{}{}", "a".repeat(BYTES), char::from(b'c' + at))).collect();
     texts.extend((0..2_000).map(|at| format!("{}b", "a".repeat(at))));
-    Random(7).shuffle(&mut texts);
+    Random::new(7).shuffle(&mut texts);
     texts
 }
 

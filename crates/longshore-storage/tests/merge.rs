@@ -50,7 +50,7 @@ fn merge_shuffled(
 fn appends_of_every_kind_add_up_to_the_model() {
     let schema = all_types();
     for seed in 0..6 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let relation = relation(&schema);
         let mut model: Vec<Row> = Vec::new();
         for _ in 0..6 {
@@ -77,7 +77,7 @@ fn appends_of_every_kind_add_up_to_the_model() {
 /// More rows than a chunk has, in buffers that do not divide it.
 fn load(relation: &Relation, kind: MergeKind, threads: usize) -> Arc<Snapshot> {
     let schema = relation.schema();
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     let pieces: Vec<Vec<Row>> = (0..16).map(|at| random.rows(schema, at * 9_999, 9_999)).collect();
     let append = relation.begin_append(kind);
     merge_shuffled(&append, relation.memory(), &pieces, threads, &mut random, schema);
@@ -114,7 +114,7 @@ fn many_small_appends_make_few_chunks() {
     let chunk_and_more = CHUNK_ROWS_MAX as i64 + 1000;
     for (kind, count) in [(MergeKind::Copy, chunk_and_more), (MergeKind::Chunk, 5000), (MergeKind::Insert, 5000)] {
         let relation = relation(&schema);
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         let mut model = Vec::new();
         let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
         for id in 0..count {
@@ -136,7 +136,7 @@ fn many_small_appends_make_few_chunks() {
 fn small_buffers_of_one_append_make_few_chunks_between_large_ones() {
     let schema = all_types();
     for seed in 0..4 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let relation = relation(&schema);
         let mut pieces: Vec<Vec<Row>> = Vec::new();
         let mut next = 0;
@@ -167,7 +167,7 @@ fn sequences_may_leave_gaps_and_be_empty() {
     for kind in KINDS {
         let relation = relation(&schema);
         let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
-        let mut random = Random(1);
+        let mut random = Random::new(1);
         let append = relation.begin_append(kind);
         let mut merge = |sequence, first_id, count| {
             let rows = random.rows(&schema, first_id, count);
@@ -216,7 +216,7 @@ fn an_empty_projection_counts_rows() {
 fn a_batch_may_be_larger_than_a_chunk() {
     let schema = id_and_text();
     let relation = relation(&schema);
-    let rows = Random(3).rows(&schema, 0, CHUNK_ROWS_MAX + 5);
+    let rows = Random::new(3).rows(&schema, 0, CHUNK_ROWS_MAX + 5);
     let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
     let buffers = longshore_storage::PartitionBuffer::from_batch(&schema, &batch(&schema, &rows), &mut arena);
     let append = relation.begin_append(MergeKind::Chunk);

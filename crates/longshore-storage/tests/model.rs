@@ -82,7 +82,7 @@ impl World {
         let kind = [IndexKind::Hash, IndexKind::Art][seed as usize / 2 % 2];
         let pk = relation.create_index("pk", &[id], kind, Uniqueness::Unique).unwrap();
         World {
-            random: Random(seed),
+            random: Random::new(seed),
             schema,
             relation,
             pk,

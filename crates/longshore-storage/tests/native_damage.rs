@@ -193,7 +193,7 @@ fn forged_blocks_are_values_or_errors() {
     for sample in [Sample::small(), Sample::of(&texts(text))] {
         let blocks = sample.blocks();
         assert!(!blocks.is_empty());
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         let (mut read, mut refused) = (0, 0);
         for _ in 0..4000 {
             let (offset, len, checksum_at) = blocks[random.below(blocks.len() as u64) as usize];
@@ -221,7 +221,7 @@ fn forged_blocks_are_values_or_errors() {
 fn forged_directories_are_values_or_errors() {
     let sample = Sample::small();
     let (start, end) = (sample.directory_at(), sample.bytes.len() - 32);
-    let mut random = Random(8);
+    let mut random = Random::new(8);
     let mut changed = |at: usize, value: u8| {
         let mut bytes = sample.bytes.clone();
         bytes[at] = value;

@@ -125,7 +125,7 @@ fn empty_texts_alone() {
 
 #[test]
 fn long_texts() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     assert_comes_back(&texts((0..20).map(|i| random.text(i * i * 100))));
     assert_comes_back(&texts([&"abc".repeat(1 << 20), "short"]));
 }

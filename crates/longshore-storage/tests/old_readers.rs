@@ -207,7 +207,7 @@ impl Database {
 fn who_is_active_for_long_sees_what_was_there_at_his_start() {
     let times: usize = std::env::var("LONGSHORE_HISTORY").map_or(1, |times| times.parse().unwrap());
     for seed in 0..4 * times as u64 {
-        let (mut database, mut random) = (Database::new(), Random(seed));
+        let (mut database, mut random) = (Database::new(), Random::new(seed));
         let mut active: Vec<Old> = Vec::new();
         for step in 0..3_000 {
             database.change(&mut random);
@@ -255,7 +255,7 @@ fn what_came_and_went_leaves_nothing_beside_an_old_reader() {
         } else {
             transactions.begin_read_only(Isolation::Serializable)
         };
-        let mut random = Random(3);
+        let mut random = Random::new(3);
         for round in 0..1_500 {
             let mut w = transactions.begin(Isolation::Serializable);
             w.truncate(t).unwrap();

@@ -198,7 +198,7 @@ fn what_a_load_brings_is_held_against_predicates_too() {
             let range = ColumnRange::between(0, Bound::Included(Datum::I64(low)), Bound::Included(Datum::I64(high)));
             reader.scan(&loaded, &[range], |_, _| panic!("it is empty")).unwrap();
             reader.insert(&log, key![1_i64, None::<&str>]).unwrap();
-            let rows = support::Random(1).rows(&schema, 100, 10_000);
+            let rows = support::Random::new(1).rows(&schema, 100, 10_000);
             let mut arena = Arena::new(Arc::clone(loaded.memory()), 1 << 20);
             let buffers = PartitionBuffer::from_batch(&schema, &support::batch(&schema, &rows), &mut arena).unwrap();
             let append = loaded.begin_append(kind);

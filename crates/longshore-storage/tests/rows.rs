@@ -106,7 +106,7 @@ impl Bench {
 #[test]
 fn rows_read_as_a_whole_are_what_they_are_value_by_value() {
     let bench = Bench::new();
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut t = bench.transactions.begin(Isolation::Serializable);
     let rows: Vec<RowId> = (0..60).map(|id| bench.insert(&mut t, id)).collect();
     bench.check_all(&mut t, &rows);
@@ -289,7 +289,7 @@ fn stretches_have_the_values_of_arrays() {
     ]);
     let transactions = Transactions::new();
     let relation = Relation::in_database(Arc::new(schema), Memory::new(None), &transactions);
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut t = transactions.begin(Isolation::Snapshot);
     let rows: Vec<RowId> = (0..3000).map(|id| t.insert(&relation, key![id, i64::from(id)]).unwrap()).collect();
     t.commit().unwrap();

@@ -13,7 +13,7 @@ use support::{Random, all_types, buffers, id_and_text, ids_in, relation, rows_in
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
 
 fn append(relation: &Relation, kind: MergeKind, first_id: i64, count: usize) -> Result<(), OutOfMemory> {
-    let rows = Random(first_id as u64).rows(relation.schema(), first_id, count);
+    let rows = Random::new(first_id as u64).rows(relation.schema(), first_id, count);
     let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
     let append = relation.begin_append(kind);
     append.merge(0, buffers(relation.schema(), &rows, &mut arena))?;
@@ -75,7 +75,7 @@ fn readers_and_an_append_do_not_disturb_each_other() {
             if at % 7 == 0 {
                 // One that comes to nothing, on the rows that the next one will write.
                 let doomed = relation.begin_append(MergeKind::Copy);
-                let rows = Random(1).rows(&schema, -1000, 90);
+                let rows = Random::new(1).rows(&schema, -1000, 90);
                 let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
                 doomed.merge(0, buffers(&schema, &rows, &mut arena)).expect("memory is enough");
             }
@@ -97,7 +97,7 @@ fn a_dropped_append_returns_its_memory() {
                 append(&relation, MergeKind::Copy, 0, rows_before).expect("memory is enough");
             }
             let used = relation.memory().used();
-            let rows = Random(9).rows(&schema, 0, 12_000);
+            let rows = Random::new(9).rows(&schema, 0, 12_000);
             {
                 let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
                 let doomed = relation.begin_append(kind);
@@ -150,7 +150,7 @@ fn the_limit_stops_an_append_and_spares_the_relation() {
     append(&relation, MergeKind::Copy, 0, 1000).expect("memory is enough");
     let used = memory.used();
     for kind in KINDS {
-        let rows = Random(5).rows(&schema, 1000, 8_000);
+        let rows = Random::new(5).rows(&schema, 1000, 8_000);
         let doomed = relation.begin_append(kind);
         let mut arena = Arena::new(Arc::clone(&memory), 1 << 20);
         let failed = (0..200).find_map(|sequence| {

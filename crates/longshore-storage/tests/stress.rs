@@ -169,14 +169,14 @@ fn sums_hold_whoever_looks() {
         let done = &done;
         for seed in 0..2 {
             scope.spawn(move || {
-                let mut random = Random(seed);
+                let mut random = Random::new(seed);
                 while !done.load(Ordering::Relaxed) {
                     bank.transfer(&mut random);
                 }
             });
         }
         scope.spawn(move || {
-            let mut random = Random(7);
+            let mut random = Random::new(7);
             for round in 0.. {
                 if done.load(Ordering::Relaxed) {
                     break;

@@ -24,6 +24,12 @@ const DEPENDENCIES: &[(&str, &str, &str)] = &[
     ("longshore-format", "longshore-storage", "longshore-load"),
     ("longshore-source", "datafusion", "longshore-engine"),
     ("longshore-source", "sqlparser", "longshore-engine"),
+    // Without its feature `remote`.
+    ("longshore-source", "tokio", "longshore-engine"),
+    ("longshore-source", "longshore-load", "longshore-engine"),
+    ("longshore-source", "longshore-csv", "longshore-load"),
+    ("longshore-source", "longshore-format", "longshore-load"),
+    ("longshore-source", "longshore-storage", "longshore-load"),
     ("longshore-load", "datafusion", "longshore-engine"),
     ("longshore-load", "tokio", "longshore-engine"),
     ("longshore-load", "sqlparser", "longshore-engine"),

@@ -25,7 +25,8 @@ pub(super) struct Module {
 /// Reads the source of the module at `home`.
 pub(super) fn read(source: &str, home: &[String]) -> Module {
     let tokens = tokens(source);
-    let mut reader = Reader { tokens: &tokens, at: 0, scopes: vec![(home.to_vec(), 0)], depth: 0, module: Module::default() };
+    let mut reader =
+        Reader { tokens: &tokens, at: 0, scopes: vec![(home.to_vec(), 0)], depth: 0, module: Module::default() };
     let mut exported = BTreeSet::new();
     let mut used = BTreeSet::new();
     while let Some(&token) = reader.tokens.get(reader.at) {
@@ -44,7 +45,8 @@ pub(super) fn read(source: &str, home: &[String]) -> Module {
                 continue;
             }
             Token::Word(word) => {
-                let follows = reader.at > 0 && matches!(reader.tokens[reader.at - 1], Token::Colons | Token::Mark(b'.'));
+                let follows =
+                    reader.at > 0 && matches!(reader.tokens[reader.at - 1], Token::Colons | Token::Mark(b'.'));
                 if !follows {
                     used.insert(word.to_owned());
                     if reader.tokens.get(reader.at + 1) == Some(&Token::Colons) {
@@ -97,7 +99,9 @@ impl Reader<'_> {
     fn is_public(&self) -> bool {
         match self.at.checked_sub(1).map(|before| self.tokens[before]) {
             Some(Token::Word("pub")) => true,
-            Some(Token::Mark(b')')) => self.tokens[..self.at].iter().rev().take(6).any(|token| *token == Token::Word("pub")),
+            Some(Token::Mark(b')')) => {
+                self.tokens[..self.at].iter().rev().take(6).any(|token| *token == Token::Word("pub"))
+            }
             _ => false,
         }
     }

@@ -36,9 +36,11 @@ const RULES: &[Rule] = &[
 ];
 
 /// Crates that are libraries: they print nothing and read no environment.
-const LIBRARIES: [&str; 4] = [
+const LIBRARIES: [&str; 6] = [
     "crates/longshore-csv/src/",
     "crates/longshore-storage/src/",
+    "crates/longshore-format/src/",
+    "crates/longshore-source/src/",
     "crates/longshore-load/src/",
     "crates/longshore-engine/src/",
 ];

@@ -1,7 +1,6 @@
 //! Decides what generated workloads draw: the same numbers for the same seed, on every machine.
 //!
-//! The generator is xoshiro256++ (Blackman and Vigna, 2019), seeded by `SplitMix64`. Bounded numbers are the high half
-//! of a product, whose bias for bounds below 2^32 is far below what any workload could notice.
+//! The generator is that of `fastrand`, whose version `Cargo.lock` pins.
 //!
 //! Not here: the distributions of a workload (`tpcc/values.rs`, `tatp/input.rs`).
 
@@ -17,52 +16,37 @@ const _: () = assert!(LETTERS.len() == 1 << LETTER_BITS);
 
 /// A stream of numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Random {
-    state: [u64; 4],
-}
+pub(super) struct Random(fastrand::Rng);
 
 impl Random {
     /// The stream of a seed.
     pub(super) fn new(seed: u64) -> Random {
-        let mut at = seed;
-        let state = std::array::from_fn(|_| {
-            at = at.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mixed = (at ^ (at >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            mixed ^ (mixed >> 31)
-        });
-        Random { state }
+        Random(fastrand::Rng::with_seed(seed))
     }
 
     /// The next number, any of 64 bits.
     pub(super) fn number(&mut self) -> u64 {
-        let [a, b, c, d] = &mut self.state;
-        let number = a.wrapping_add(*d).rotate_left(23).wrapping_add(*a);
-        let shifted = *b << 17;
-        *c ^= *a;
-        *d ^= *b;
-        *b ^= *c;
-        *a ^= *d;
-        *c ^= shifted;
-        *d = d.rotate_left(45);
-        number
+        self.0.u64(..)
     }
 
     /// A number below `bound`.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.number()) * u128::from(bound)) >> 64) as u64
+        self.0.u64(..bound)
+    }
+
+    /// One of these.
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.0.usize(..from.len())]
     }
 
     /// A number of the range, each as likely.
     pub(super) fn within(&mut self, range: RangeInclusive<i64>) -> i64 {
-        let (first, last) = range.into_inner();
-        first + self.below((last - first + 1) as u64) as i64
+        self.0.i64(range)
     }
 
     /// The same for numbers of 32 bits.
     pub(super) fn id(&mut self, range: RangeInclusive<i32>) -> i32 {
-        let (first, last) = range.into_inner();
-        self.within(first.into()..=last.into()) as i32
+        self.0.i32(range)
     }
 
     /// True that often in a hundred.
@@ -92,9 +76,7 @@ impl Random {
 
     /// Puts the values in a random order.
     pub(super) fn shuffle<T>(&mut self, values: &mut [T]) {
-        for at in (1..values.len()).rev() {
-            values.swap(at, self.below(at as u64 + 1) as usize);
-        }
+        self.0.shuffle(values);
     }
 }
 

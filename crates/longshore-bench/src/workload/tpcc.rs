@@ -18,8 +18,8 @@ use super::Report;
 use super::fill::have_at_hand;
 use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::{Failure, Settings};
-use populate::Sizes;
 use schema::Database;
+use sizes::Sizes;
 use terminal::{Order, Tally};
 use values::LastNames;
 
@@ -31,6 +31,7 @@ mod populate;
 #[cfg(feature = "queries")]
 pub(super) mod prepared;
 mod schema;
+mod sizes;
 mod terminal;
 mod transactions;
 mod values;

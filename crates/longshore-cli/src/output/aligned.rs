@@ -9,6 +9,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use unicode_width::UnicodeWidthStr;
 
+use super::style::{Style, clean};
 use super::vertical::Vertical;
 use super::{
     footer, not_shown,
@@ -17,15 +18,6 @@ use super::{
 
 /// Rows that decide the widths of columns.
 const SAMPLE_ROWS: usize = 1000;
-
-/// For whom the columns are aligned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
-    /// For a terminal: a header over a line of dashes, and the number of rows below.
-    Table,
-    /// For a Markdown processor.
-    Markdown,
-}
 
 /// Writes aligned columns.
 pub(crate) struct Aligned {
@@ -223,28 +215,6 @@ fn cell(column: &Column<'_>, row: usize, style: Style) -> io::Result<String> {
     let mut value = String::new();
     column.write(row, &mut value).map_err(|error| not_shown(&error))?;
     Ok(clean(&value, style))
-}
-
-/// Makes control characters visible, so that a value can neither break the columns nor command the terminal.
-pub(super) fn clean(value: &str, style: Style) -> String {
-    let special = |c: char| c.is_control() || (c == '|' && style == Style::Markdown);
-    if !value.contains(special) {
-        return value.to_owned();
-    }
-    let mut shown = String::with_capacity(value.len() + 8);
-    for c in value.chars() {
-        match (c, style) {
-            ('\n', Style::Table) => shown.push('\n'),
-            ('\n', Style::Markdown) => shown.push_str("<br>"),
-            ('|', Style::Markdown) => shown.push_str("\\|"),
-            ('\t', Style::Table) => shown.push_str("    "),
-            ('\t', Style::Markdown) => shown.push(' '),
-            ('\r', _) => shown.push_str("\\r"),
-            (c, _) if c.is_control() => shown.extend(c.escape_unicode()),
-            (c, _) => shown.push(c),
-        }
-    }
-    shown
 }
 
 fn spaces(count: usize, text: &mut String) {

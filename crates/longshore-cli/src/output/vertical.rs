@@ -6,7 +6,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::aligned::{Style, clean};
+use super::style::{Style, clean};
 use super::{footer, not_shown, text::Column};
 
 /// Length of the line over a record, beyond the column names.

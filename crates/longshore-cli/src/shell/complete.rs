@@ -9,7 +9,7 @@ use longshore_engine::{Database, OPTIONS};
 use rustyline::Context;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 
-use super::meta::COMMANDS;
+use crate::run::meta::COMMANDS;
 
 const KEYWORDS: &str = "\
     ALL ANALYZE AND ANY AS ASC AVG BETWEEN BIGINT BOOLEAN BY BYTEA CASE CAST CHAR COALESCE COLUMNS COPY COUNT \

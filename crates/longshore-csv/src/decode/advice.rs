@@ -3,7 +3,6 @@
 //! A reason alone knows where the reading stopped. Here the field is also tried by the rules that the user could have
 //! set instead: one that would have read it is the remedy.
 
-use super::variants::is_value;
 use super::{Decoder, FieldRule, MomentFormat, Reason, ValueType, exact, quoted};
 
 /// Why a field was refused, and what to do.
@@ -118,7 +117,7 @@ fn number_remedy(rule: &FieldRule, content: &[u8]) -> Option<String> {
     }
     let reads = |(decimal, thousands): (u8, Option<char>)| {
         let separators = exact::Separators { decimal, thousands };
-        separators.plain(content).is_ok_and(|plain| is_value(&plain, rule.value_type))
+        separators.plain(content).is_ok_and(|plain| exact::is_value(&plain, rule.value_type))
     };
     let set = (rule.decimal_separator, rule.thousands_separator);
     let mut readers = SEPARATORS.into_iter().filter(|separators| *separators != set && reads(*separators));
@@ -152,7 +151,9 @@ fn moment_remedy(rule: &FieldRule, content: &[u8]) -> Option<String> {
         _ => "TIMESTAMP_FORMAT",
     };
     let by_default = FieldRule::new(rule.value_type);
-    if rule.moment_format.as_ref().is_some_and(|format| !format.is_iso()) && is_value(content, by_default.value_type) {
+    if rule.moment_format.as_ref().is_some_and(|format| !format.is_iso())
+        && exact::is_value(content, by_default.value_type)
+    {
         return Some(format!("add 'iso' to {option}"));
     }
     let other = rule.moment_format.as_ref().filter(|format| !format.is_iso()).map(|format| {

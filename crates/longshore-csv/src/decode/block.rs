@@ -10,9 +10,11 @@
 
 use std::mem::MaybeUninit;
 
-use super::column::BLOCK_ROWS;
-use super::date;
+use super::iso;
 use super::tier::is_eight_digits;
+
+/// Rows of a block: as many as a word has bits.
+pub(crate) const BLOCK_ROWS: usize = 64;
 
 /// A word per row.
 pub(crate) type Words = [u64; BLOCK_ROWS];
@@ -190,9 +192,9 @@ pub(crate) unsafe fn dates(
     }
     for row in 0..BLOCK_ROWS {
         // The year's digits in the lower half, month and hyphens in the upper one; the day in the upper quarter.
-        let head = heads[row] ^ date::YEAR_MONTH;
+        let head = heads[row] ^ iso::YEAR_MONTH;
         let tail = (tails[row] ^ ZEROS) >> 48;
-        let bad = (head.wrapping_add(date::YEAR_MONTH_CHECK) | head) & 0x8080_8080_8080_8080
+        let bad = (head.wrapping_add(iso::YEAR_MONTH_CHECK) | head) & 0x8080_8080_8080_8080
             | ((tail + 0x7676) | tail) & 0x8080;
         let pairs = times_ten(head).wrapping_add(head >> 8);
         let year = ((pairs & 0xFF) * 100 + (pairs >> 16 & 0xFF)) as u32;
@@ -202,7 +204,7 @@ pub(crate) unsafe fn dates(
         let days = 30 + ((month ^ month >> 3) & 1) - if month == 2 { 2 } else { 0 };
         let good = (bad == 0) & (month.wrapping_sub(1) < 12) & (day.wrapping_sub(1) < days) & (year != 0);
         refused[row] = u64::from(!good);
-        let number = date::days(year as i32, month as i32, day as i32);
+        let number = iso::days(year as i32, month as i32, day as i32);
         slots[row].write(number);
     }
     rows_of(refused) | other_lens

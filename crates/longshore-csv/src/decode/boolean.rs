@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::column::{Conversion, Exact};
+use super::conversion::{Conversion, Exact};
 use super::{Heap, Reason, ValueType, Values, exact};
 
 /// A word of up to five bytes as a number, with its length in the highest byte.

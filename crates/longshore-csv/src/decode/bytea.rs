@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::column::{Conversion, Exact};
+use super::conversion::{Conversion, Exact};
 use super::target::VIEW_INLINE_BYTES_MAX;
 use super::{Heap, Reason, ValueType, Values, exact};
 

@@ -11,64 +11,10 @@
 
 use std::mem::MaybeUninit;
 
-use super::block::Collected;
-use super::{Bad, FieldError, FieldRule, Heap, Reason, Target, Validity, ValueType, Values, quoted};
+use super::block::{BLOCK_ROWS, Collected};
+use super::conversion::{Conversion, Exact};
+use super::{Bad, FieldError, FieldRule, Heap, Reason, Target, Validity, Values, exact, quoted};
 use crate::{Dialect, Padded, Rows};
-
-/// How any field of a type is read.
-pub(crate) trait Exact: Copy {
-    /// What a slot holds; the default goes where the field is NULL.
-    type Value: Copy + Default;
-
-    /// The conversion to a type, which the caller has chosen to suit it.
-    fn new(value_type: ValueType) -> Self;
-
-    /// The slots of such values, or `None` if `values` is of another type.
-    fn slots<'t>(values: &'t mut Values<'_>) -> Option<&'t mut [MaybeUninit<Self::Value>]>;
-
-    /// The value of a field's content.
-    fn exact(self, content: &[u8], heap: &mut Heap<'_>) -> Result<Self::Value, Reason>;
-}
-
-/// How the usual field of a type is read.
-pub(crate) trait Conversion: Exact {
-    /// The value of the `len` bytes at `field` if they are in the usual form; `None` leaves them to `exact`,
-    /// and must do so wherever `exact` would give anything else.
-    ///
-    /// # Safety
-    ///
-    /// `len` plus [`crate::PADDING`] bytes can be read at `field`, and the CPU runs the conversion's
-    /// instructions.
-    unsafe fn fast(self, field: *const u8, len: usize, heap: &mut Heap<'_>) -> Option<Self::Value>;
-
-    /// Whether [`Conversion::block`] is worth trying, with or without instructions that shift each lane of a vector by
-    /// a count of its own.
-    #[inline(always)]
-    fn has_blocks(self, _lane_shifts: bool) -> bool {
-        false
-    }
-
-    /// [`Conversion::fast`] for [`BLOCK_ROWS`] fields at once, `content` giving address and length of each, and
-    /// `collected` being scratch.
-    /// Returns a bit for each row that it leaves to `fast`; their slots then hold anything.
-    ///
-    /// # Safety
-    ///
-    /// As [`Conversion::fast`], for each field.
-    #[inline(always)]
-    unsafe fn block(
-        self,
-        collected: &mut Collected,
-        content: impl Fn(usize) -> (*const u8, usize),
-        slots: &mut [MaybeUninit<Self::Value>; BLOCK_ROWS],
-    ) -> u64 {
-        let _ = (collected, content, slots);
-        u64::MAX
-    }
-}
-
-/// Rows of a block: as many as a word has bits.
-pub(crate) const BLOCK_ROWS: usize = 64;
 
 /// Blocks that are not tried after one of which most rows were refused.
 const BLOCKS_SKIPPED: usize = 15;
@@ -131,6 +77,20 @@ impl NullHead {
 }
 
 impl Settings {
+    /// What the columns of `rule` share in texts of `dialect`.
+    pub(crate) fn new(rule: FieldRule, dialect: &Dialect) -> Settings {
+        // The empty text is the most frequent one.
+        let first = rule.null_texts.iter().find(|text| text.is_empty()).or(rule.null_texts.first()).cloned();
+        let may_be_null = first.is_some() && !rule.force_not_null;
+        let null_first = first.as_ref().is_some_and(|text| exact::is_value(text, rule.value_type));
+        let null_text = first.as_deref().unwrap_or_default();
+        let null_is_plain =
+            may_be_null && rule.nullable && dialect.quote().is_none_or(|quote| !null_text.contains(&quote));
+        let null_heads = rule.null_texts.iter().map(|text| NullHead::new(text)).collect();
+        let null_text = null_text.into();
+        Settings { rule, dialect: *dialect, null_text, may_be_null, null_is_plain, null_first, null_heads }
+    }
+
     /// Whether the raw field is an allowed NULL, as far as a glance tells. What it misses, `slow` finds.
     #[inline(always)]
     pub(crate) fn is_plain_null(&self, raw: &[u8]) -> bool {

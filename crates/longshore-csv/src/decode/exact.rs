@@ -16,7 +16,26 @@ pub use number::{decimal64, decimal128, float32, float64, int16, int32, int64};
 pub use separators::Separators;
 pub use string::{boolean, bytea, character, text, uuid, varchar};
 
-use super::{Due, Reason};
+use super::{Due, Reason, ValueType};
+
+/// Whether a field of that text is a value of the type, were it not NULL.
+pub(crate) fn is_value(text: &[u8], value_type: ValueType) -> bool {
+    match value_type {
+        ValueType::Boolean => boolean(text).is_ok(),
+        ValueType::Int16 | ValueType::Int32 | ValueType::Int64 => int64(text).is_ok(),
+        ValueType::Float32 | ValueType::Float64 => float64(text).is_ok(),
+        ValueType::Decimal64 { precision, scale } | ValueType::Decimal128 { precision, scale } => {
+            decimal128(text, precision, scale).is_ok()
+        }
+        ValueType::Date => date(text).is_ok(),
+        ValueType::Time => time(text).is_ok(),
+        ValueType::Timestamp => timestamp(text).is_ok(),
+        ValueType::TimestampTz => timestamptz(text).is_ok(),
+        ValueType::Uuid => uuid(text).is_ok(),
+        ValueType::Bytea => bytea(text, &mut Vec::new()).is_ok(),
+        ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => true,
+    }
+}
 
 /// Cuts the white space that PostgreSQL's `isspace` knows off both ends.
 pub(crate) fn trim(bytes: &[u8]) -> &[u8] {

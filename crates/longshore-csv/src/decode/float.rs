@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::str::FromStr;
 
-use super::column::{Conversion, Exact};
+use super::conversion::{Conversion, Exact};
 use super::tier::{TEXT_BYTES_MAX, Tier};
 use super::{Heap, Reason, ValueType, Values, exact};
 

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::block::{self, Collected};
-use super::column::{BLOCK_ROWS, Conversion, Exact};
+use super::block::{self, BLOCK_ROWS, Collected};
+use super::conversion::{Conversion, Exact};
 use super::tier::{TEXT_BYTES_MAX, Tier, long_whole};
 use super::{Heap, Reason, ValueType, Values, exact};
 

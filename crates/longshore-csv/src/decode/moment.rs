@@ -8,6 +8,7 @@
 
 mod compile;
 mod fixed;
+mod item;
 mod presets;
 mod read;
 

@@ -7,11 +7,12 @@
 use std::mem::MaybeUninit;
 
 use super::block::word;
-use super::column::{Exact, Fields, NullHead, Settings, rest, slots_of};
+use super::column::{Fields, NullHead, Settings, rest, slots_of};
+use super::conversion::Exact;
 use super::rule::trim_blanks;
 use super::target::VIEW_INLINE_BYTES_MAX;
-use super::tier::{Loops, Tier};
-use super::{Bad, Column, FieldError, FieldRule, Heap, Reason, Target, Validity, ValueType, Values, exact};
+use super::tier::Tier;
+use super::{Bad, FieldError, Heap, Reason, Target, Validity, ValueType, Values, exact};
 use crate::{PADDING, Rows};
 
 /// Rows behind a long string that are treated as if they were long.
@@ -39,23 +40,6 @@ pub(crate) trait TextKind: Exact<Value = u128> {
 
     /// Whether trailing blanks have to be cut.
     const CUTS_BLANKS: bool;
-}
-
-/// The functions for text without and with quotes.
-pub(super) fn choose<T: Loops>(rule: &FieldRule) -> (Column, Column) {
-    match rule.value_type {
-        ValueType::Varchar(_) => of_kind::<T, Varchar>(rule),
-        ValueType::Char(_) => of_kind::<T, Char>(rule),
-        _ => of_kind::<T, Text>(rule),
-    }
-}
-
-fn of_kind<T: Loops, K: TextKind>(rule: &FieldRule) -> (Column, Column) {
-    if rule.trim || rule.null_texts.len() > 1 {
-        (T::text_column::<K, false, true>(), T::text_column::<K, true, true>())
-    } else {
-        (T::text_column::<K, false, false>(), T::text_column::<K, true, false>())
-    }
 }
 
 /// Reads one column. `UNUSUAL` is the variant for rules that trim or have several NULL texts.

@@ -1,6 +1,6 @@
-//! Decides which instructions the column loops are compiled for, and the arithmetic that depends on them.
+//! Decides which instructions the column loops can be compiled for, and the arithmetic that depends on them.
 //!
-//! Tier are moved to the right end of a register, so that zeros fill the left, checked all at once, and
+//! Digits are moved to the right end of a register, so that zeros fill the left, checked all at once, and
 //! summed in pairs: 16 digits, 8 numbers below 100, 4 below 10^4, 2 below 10^8. The paper (3.4) validates by
 //! `pcmpistrm` ranges and then sums digit by digit; checking and summing 8 or 16 at a time is shorter.
 
@@ -15,11 +15,6 @@ pub(crate) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
 pub(crate) use portable::{Portable, eight_digits, is_eight_digits};
-
-use super::column::{self, Conversion};
-use super::text::{self, TextKind};
-use super::{Bad, Column, FieldError, Settings, Target};
-use crate::Rows;
 
 /// Most digits that [`Tier::whole`] and its siblings take, as bytes of text.
 pub(crate) const TEXT_BYTES_MAX: usize = 16;
@@ -71,57 +66,6 @@ pub(crate) trait Tier: Copy {
     /// 16 bytes can be read at `content` and stored at `slot`; the CPU runs the instructions.
     unsafe fn store_view(slot: *mut u128, content: *const u8, mask: u128, low: u64, high: u64);
 }
-
-/// Column loops compiled for a tier.
-pub(crate) trait Loops: Tier {
-    /// The loop over a column of a type of fixed size; the caller makes sure that the CPU runs it.
-    fn column<C: Conversion, const GENERAL: bool>() -> Column;
-
-    /// The loop over a column of text.
-    fn text_column<K: TextKind, const QUOTES: bool, const UNUSUAL: bool>() -> Column;
-}
-
-macro_rules! loops {
-    ($tier:ty, lane_shifts: $lane_shifts:literal $(, $features:literal)?) => {
-        impl Loops for $tier {
-            fn column<C: Conversion, const GENERAL: bool>() -> Column {
-                $(#[target_feature(enable = $features)])?
-                unsafe fn run<C: Conversion, const GENERAL: bool>(
-                    settings: &Settings,
-                    rows: &Rows<'_>,
-                    column: usize,
-                    target: &mut Target<'_, '_>,
-                    bad: &mut Bad<'_>,
-                ) -> Result<(), FieldError> {
-                    // SAFETY: this function enables every instruction that is needed.
-                    unsafe { column::decode::<C, GENERAL, $lane_shifts>(settings, rows, column, target, bad) }
-                }
-                run::<C, GENERAL>
-            }
-
-            fn text_column<K: TextKind, const QUOTES: bool, const UNUSUAL: bool>() -> Column {
-                $(#[target_feature(enable = $features)])?
-                unsafe fn run<K: TextKind, const QUOTES: bool, const UNUSUAL: bool>(
-                    settings: &Settings,
-                    rows: &Rows<'_>,
-                    column: usize,
-                    target: &mut Target<'_, '_>,
-                    bad: &mut Bad<'_>,
-                ) -> Result<(), FieldError> {
-                    // SAFETY: this function enables every instruction that is needed.
-                    unsafe { text::decode::<$tier, K, QUOTES, UNUSUAL>(settings, rows, column, target, bad) }
-                }
-                run::<K, QUOTES, UNUSUAL>
-            }
-        }
-    };
-}
-
-loops!(Portable, lane_shifts: false);
-#[cfg(target_arch = "x86_64")]
-loops!(Avx2, lane_shifts: true, "avx2,bmi1,bmi2,lzcnt,popcnt");
-#[cfg(target_arch = "x86_64")]
-loops!(Avx512, lane_shifts: true, "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt");
 
 /// The number of up to 38 digits; `None` if there are none, more, or other bytes.
 ///

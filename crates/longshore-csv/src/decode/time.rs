@@ -2,49 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use super::column::{Conversion, Exact};
-use super::date::ten_bytes;
+use super::conversion::{Conversion, Exact};
 use super::exact::MICROSECONDS_PER_DAY;
-use super::tier::{eight_digits, is_eight_digits};
+use super::iso::{clock, ten_bytes};
 use super::{Heap, Reason, ValueType, Values, exact};
-
-const CLOCK: u64 = u64::from_le_bytes(*b"00:00:00");
-const CLOCK_CHECK: u64 = u64::from_le_bytes([0x76, 0x76, 0x7F, 0x76, 0x76, 0x7F, 0x76, 0x76]);
-const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
-
-/// Microseconds since midnight in the `len` bytes at `field`.
-///
-/// # Safety
-///
-/// `len` plus 16 bytes can be read at `field`.
-#[inline(always)]
-pub(crate) unsafe fn clock(field: *const u8, len: usize) -> Option<i64> {
-    if len < 8 {
-        return None;
-    }
-    // SAFETY: as the caller promises.
-    let word = u64::from_le(unsafe { field.cast::<u64>().read_unaligned() }) ^ CLOCK;
-    // Hours in byte 0, minutes in byte 3, seconds in byte 6.
-    let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
-    let (hours, minutes, seconds) = (pairs & 0xFF, pairs >> 24 & 0xFF, pairs >> 48 & 0xFF);
-    let no_digit = (word.wrapping_add(CLOCK_CHECK) | word) & 0x8080_8080_8080_8080;
-    if no_digit != 0 || hours > 23 || minutes > 59 || seconds > 59 {
-        return None;
-    }
-    let micros = ((hours * 60 + minutes) * 60 + seconds) as i64 * 1_000_000;
-    if len == 8 {
-        return Some(micros);
-    }
-    let digits = len - 9;
-    // SAFETY: as the caller promises.
-    let (point, word) = unsafe { (*field.add(8), field.add(9).cast::<u64>().read_unaligned()) };
-    if point != b'.' || digits == 0 || digits > 6 {
-        return None;
-    }
-    // The first digits stay in their places of eight; the rest become zeros.
-    let word = (u64::from_le(word) ^ ZEROS) & ((1 << (8 * digits)) - 1);
-    is_eight_digits(word).then(|| micros + eight_digits(word) as i64 / 100)
-}
 
 /// Microseconds since 1970-01-01 00:00:00 in the `len` bytes at `field`.
 ///

@@ -6,7 +6,8 @@
 
 use super::boolean::{Boolean, exact_word};
 use super::bytea::Bytea;
-use super::column::{Conversion, Exact, Fields, Settings, slots_of};
+use super::column::{Fields, Settings, slots_of};
+use super::conversion::{Conversion, Exact};
 use super::date::Date;
 use super::decimal::{Decimal64, Decimal128};
 use super::float::{Float32, Float64};
@@ -15,8 +16,7 @@ use super::rule::trim_blanks;
 use super::tier::Portable;
 use super::time::{Time, Timestamp, TimestampTz};
 use super::uuid::Uuid;
-use super::variants::is_value;
-use super::{Bad, Column, FieldError, FieldRule, Heap, Reason, Target, ValueType, quoted};
+use super::{Bad, Column, FieldError, FieldRule, Heap, Reason, Target, ValueType, exact, quoted};
 use crate::{Dialect, PADDING, Rows};
 
 use std::marker::PhantomData;
@@ -77,7 +77,8 @@ pub(super) fn choose(rule: &FieldRule) -> Option<Column> {
 
 /// Whether the loops of `column` find NULL: they look for a value first, unless the only NULL text is one.
 fn is_usual(rule: &FieldRule) -> bool {
-    !rule.trim && (rule.null_texts.len() < 2 || !rule.null_texts.iter().any(|text| is_value(text, rule.value_type)))
+    !rule.trim
+        && (rule.null_texts.len() < 2 || !rule.null_texts.iter().any(|text| exact::is_value(text, rule.value_type)))
 }
 
 /// Reads one column.

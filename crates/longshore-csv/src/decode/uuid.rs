@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::column::{Conversion, Exact};
+use super::conversion::{Conversion, Exact};
 use super::{Heap, Reason, ValueType, Values, exact};
 
 /// Characters of a UUID.

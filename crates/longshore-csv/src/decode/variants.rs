@@ -2,53 +2,22 @@
 
 use super::boolean::Boolean;
 use super::bytea::Bytea;
-use super::column::{self, Conversion, NullHead, Settings};
+use super::column;
+use super::conversion::Conversion;
 use super::date::Date;
 use super::decimal::{Decimal64, Decimal128};
 use super::float::{Float32, Float64};
 use super::integer::{Int16, Int32, Int64};
-use super::tier::{Loops, Portable};
+use super::loops::Loops;
+use super::text::{Char, Text, TextKind, Varchar};
+use super::tier::Portable;
 use super::time::{Time, Timestamp, TimestampTz};
 use super::uuid::Uuid;
-use super::{Column, FieldRule, ValueType, exact, text, unusual};
+use super::{Column, FieldRule, ValueType, exact, unusual};
 use crate::{Dialect, Kernel};
 
 #[cfg(target_arch = "x86_64")]
 use super::tier::{Avx2, Avx512};
-
-impl Settings {
-    pub(super) fn new(rule: FieldRule, dialect: &Dialect) -> Settings {
-        // The empty text is the most frequent one.
-        let first = rule.null_texts.iter().find(|text| text.is_empty()).or(rule.null_texts.first()).cloned();
-        let may_be_null = first.is_some() && !rule.force_not_null;
-        let null_first = first.as_ref().is_some_and(|text| is_value(text, rule.value_type));
-        let null_text = first.as_deref().unwrap_or_default();
-        let null_is_plain =
-            may_be_null && rule.nullable && dialect.quote().is_none_or(|quote| !null_text.contains(&quote));
-        let null_heads = rule.null_texts.iter().map(|text| NullHead::new(text)).collect();
-        let null_text = null_text.into();
-        Settings { rule, dialect: *dialect, null_text, may_be_null, null_is_plain, null_first, null_heads }
-    }
-}
-
-/// Whether a field of that text is a value of the type, were it not NULL.
-pub(super) fn is_value(text: &[u8], value_type: ValueType) -> bool {
-    match value_type {
-        ValueType::Boolean => exact::boolean(text).is_ok(),
-        ValueType::Int16 | ValueType::Int32 | ValueType::Int64 => exact::int64(text).is_ok(),
-        ValueType::Float32 | ValueType::Float64 => exact::float64(text).is_ok(),
-        ValueType::Decimal64 { precision, scale } | ValueType::Decimal128 { precision, scale } => {
-            exact::decimal128(text, precision, scale).is_ok()
-        }
-        ValueType::Date => exact::date(text).is_ok(),
-        ValueType::Time => exact::time(text).is_ok(),
-        ValueType::Timestamp => exact::timestamp(text).is_ok(),
-        ValueType::TimestampTz => exact::timestamptz(text).is_ok(),
-        ValueType::Uuid => exact::uuid(text).is_ok(),
-        ValueType::Bytea => exact::bytea(text, &mut Vec::new()).is_ok(),
-        ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => true,
-    }
-}
 
 /// The functions for text without and with quotes.
 pub(super) fn choose(rule: &FieldRule, dialect: &Dialect, kernel: Kernel) -> (Column, Column) {
@@ -80,13 +49,13 @@ fn of_type<T: Loops>(rule: &FieldRule, dialect: &Dialect) -> (Column, Column) {
         ValueType::TimestampTz => of_conversion::<T, TimestampTz>(rule, dialect),
         ValueType::Uuid => of_conversion::<T, Uuid>(rule, dialect),
         ValueType::Bytea => of_conversion::<T, Bytea>(rule, dialect),
-        ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => text::choose::<T>(rule),
+        ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => of_text::<T>(rule),
     }
 }
 
 fn of_conversion<T: Loops, C: Conversion>(rule: &FieldRule, dialect: &Dialect) -> (Column, Column) {
     let general = T::column::<C, true>();
-    let null_is_value = rule.null_texts.iter().any(|text| is_value(text, rule.value_type));
+    let null_is_value = rule.null_texts.iter().any(|text| exact::is_value(text, rule.value_type));
     let plain = if null_is_value { general } else { T::column::<C, false>() };
     // Behind a backslash, as escape, only a quote or a further backslash is special: neither is part of a value.
     let escape = dialect.escape().filter(|escape| *escape != b'\\');
@@ -96,6 +65,22 @@ fn of_conversion<T: Loops, C: Conversion>(rule: &FieldRule, dialect: &Dialect) -
         general
     };
     (plain, quoted)
+}
+
+fn of_text<T: Loops>(rule: &FieldRule) -> (Column, Column) {
+    match rule.value_type {
+        ValueType::Varchar(_) => of_text_kind::<T, Varchar>(rule),
+        ValueType::Char(_) => of_text_kind::<T, Char>(rule),
+        _ => of_text_kind::<T, Text>(rule),
+    }
+}
+
+fn of_text_kind<T: Loops, K: TextKind>(rule: &FieldRule) -> (Column, Column) {
+    if rule.trim || rule.null_texts.len() > 1 {
+        (T::text_column::<K, false, true>(), T::text_column::<K, true, true>())
+    } else {
+        (T::text_column::<K, false, false>(), T::text_column::<K, true, false>())
+    }
 }
 
 /// Whether the byte may stand in a value other than a string, so that a field has to be unquoted before

@@ -5,7 +5,8 @@ use std::arch::x86_64::{
     _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
 };
 
-use super::block::{Block, entry_points, flatten_by_trailing_zeros};
+use super::block::{Block, flatten_by_trailing_zeros};
+use super::driver::entry_points;
 
 /// Two registers of 32 bytes.
 #[derive(Clone, Copy)]

@@ -10,7 +10,8 @@ use std::arch::x86_64::{
     _mm512_set1_epi8, _mm512_set1_epi32, _mm512_storeu_si512,
 };
 
-use super::block::{BLOCK_BYTES, Block, entry_points};
+use super::block::{BLOCK_BYTES, Block};
+use super::driver::entry_points;
 
 /// One register of 64 bytes.
 #[derive(Clone, Copy)]

@@ -76,45 +76,6 @@ pub(crate) unsafe fn flatten_by_trailing_zeros(mut marks: u64, base: u32, mut ou
     }
 }
 
-/// The functions of a kernel: the driver's loops compiled with the features that the block type needs. The feature
-/// boundary goes around the loop, so that nothing within it is a call.
-macro_rules! entry_points {
-    ($block:ty, $($features:literal)?) => {
-        /// `driver::scan_blocks` for this kernel.
-        $(#[target_feature(enable = $features)])?
-        pub(crate) fn scan<Q: $crate::scan::quoting::Quoting, const CARRIAGE_RETURNS: bool>(
-            text: $crate::Padded<'_>,
-            dialect: &$crate::Dialect,
-            marks: &mut $crate::Marks,
-        ) {
-            // SAFETY: this function enables every feature that the block type needs.
-            unsafe { $crate::scan::driver::scan_blocks::<$block, Q, CARRIAGE_RETURNS>(text, dialect, marks) }
-        }
-
-        /// `driver::survey_blocks` for this kernel.
-        $(#[target_feature(enable = $features)])?
-        pub(crate) fn survey<T: $crate::scan::quoting::Transitions>(
-            dialect: &$crate::Dialect,
-            text: &[u8],
-        ) -> $crate::Survey {
-            // SAFETY: this function enables every feature that the block type needs.
-            unsafe { $crate::scan::driver::survey_blocks::<$block, T>(dialect, text) }
-        }
-
-        /// `driver::first_line_end` for this kernel.
-        $(#[target_feature(enable = $features)])?
-        pub(crate) fn first_line_end<Q: $crate::scan::quoting::Quoting>(
-            dialect: &$crate::Dialect,
-            text: &[u8],
-            state: $crate::QuoteState,
-        ) -> Option<usize> {
-            // SAFETY: this function enables every feature that the block type needs.
-            unsafe { $crate::scan::driver::first_line_end::<$block, Q>(dialect, text, state) }
-        }
-    };
-}
-pub(crate) use entry_points;
-
 /// What every kernel must answer, compared with one line of plain Rust.
 #[cfg(test)]
 pub(crate) mod tests {
@@ -124,13 +85,8 @@ pub(crate) mod tests {
 
     /// Runs all checks on a block type whose features the CPU has.
     pub(crate) unsafe fn check_block<B: Block>() {
-        let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
-        let mut next = || {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed
-        };
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut next = || random.u64(..);
         for round in 0..2_000 {
             let mut bytes = [0_u8; BLOCK_BYTES];
             for byte in &mut bytes {

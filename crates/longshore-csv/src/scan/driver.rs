@@ -1,6 +1,6 @@
-//! The loops over blocks, written once for all kernels.
+//! The loops over blocks, written once for all kernels, and the entry points that compile them for one.
 //!
-//! Everything here is inlined into the entry points of a kernel, whose features it then may use.
+//! The loops are inlined into the entry points of a kernel, whose features they then may use.
 
 use super::Marks;
 use super::block::{BLOCK_BYTES, Block};
@@ -162,3 +162,42 @@ pub(crate) unsafe fn first_line_end<B: Block, Q: Quoting>(
     let line_ends = block.eq(b'\n') & !quoting.inside(block, low_bits(rest.len()));
     (line_ends != 0).then(|| blocks.len() * BLOCK_BYTES + line_ends.trailing_zeros() as usize + 1)
 }
+
+/// The functions of a kernel: the driver's loops compiled with the features that the block type needs. The feature
+/// boundary goes around the loop, so that nothing within it is a call.
+macro_rules! entry_points {
+    ($block:ty, $($features:literal)?) => {
+        /// `driver::scan_blocks` for this kernel.
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn scan<Q: $crate::scan::quoting::Quoting, const CARRIAGE_RETURNS: bool>(
+            text: $crate::Padded<'_>,
+            dialect: &$crate::Dialect,
+            marks: &mut $crate::Marks,
+        ) {
+            // SAFETY: this function enables every feature that the block type needs.
+            unsafe { $crate::scan::driver::scan_blocks::<$block, Q, CARRIAGE_RETURNS>(text, dialect, marks) }
+        }
+
+        /// `driver::survey_blocks` for this kernel.
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn survey<T: $crate::scan::quoting::Transitions>(
+            dialect: &$crate::Dialect,
+            text: &[u8],
+        ) -> $crate::Survey {
+            // SAFETY: this function enables every feature that the block type needs.
+            unsafe { $crate::scan::driver::survey_blocks::<$block, T>(dialect, text) }
+        }
+
+        /// `driver::first_line_end` for this kernel.
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn first_line_end<Q: $crate::scan::quoting::Quoting>(
+            dialect: &$crate::Dialect,
+            text: &[u8],
+            state: $crate::QuoteState,
+        ) -> Option<usize> {
+            // SAFETY: this function enables every feature that the block type needs.
+            unsafe { $crate::scan::driver::first_line_end::<$block, Q>(dialect, text, state) }
+        }
+    };
+}
+pub(crate) use entry_points;

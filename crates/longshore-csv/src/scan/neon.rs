@@ -8,7 +8,8 @@ use std::arch::aarch64::{
     vreinterpretq_u64_u8,
 };
 
-use super::block::{Block, entry_points, flatten_by_trailing_zeros};
+use super::block::{Block, flatten_by_trailing_zeros};
+use super::driver::entry_points;
 
 /// Four registers of 16 bytes.
 #[derive(Clone, Copy)]

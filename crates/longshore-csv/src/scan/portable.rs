@@ -1,6 +1,7 @@
 //! The kernel for any CPU: eight bytes to a machine word.
 
-use super::block::{BLOCK_BYTES, Block, entry_points, flatten_by_trailing_zeros};
+use super::block::{BLOCK_BYTES, Block, flatten_by_trailing_zeros};
+use super::driver::entry_points;
 
 const HIGH: u64 = 0x8080_8080_8080_8080;
 const LOW: u64 = 0x0101_0101_0101_0101;

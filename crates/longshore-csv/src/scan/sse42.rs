@@ -12,7 +12,8 @@ use std::arch::x86_64::{
     _mm_or_si128, _mm_prefetch, _mm_set_epi64x, _mm_set1_epi8,
 };
 
-use super::block::{Block, entry_points, flatten_by_trailing_zeros};
+use super::block::{Block, flatten_by_trailing_zeros};
+use super::driver::entry_points;
 
 /// Four registers of 16 bytes.
 #[derive(Clone, Copy)]

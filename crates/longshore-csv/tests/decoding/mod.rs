@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "every test file uses a part of this")]
 
+#[path = "../common/random.rs"]
+mod random;
 pub(crate) mod seeds;
 
 use std::mem::MaybeUninit;
@@ -12,6 +14,8 @@ use longshore_csv::{
     Decoder, Dialect, FieldError, FieldRule, Heap, Kernel, Marks, PADDING, Padded, Reason, Rows, Scanner, Shape,
     Target, Validity, ValueType, Values, survey,
 };
+
+pub(crate) use random::Random;
 
 /// A decoded field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,33 +39,12 @@ pub(crate) fn parts() -> usize {
     std::env::var("LONGSHORE_TEST_SHARE").map_or(1, |parts| parts.parse().expect("LONGSHORE_TEST_SHARE is a number"))
 }
 
-/// A small generator of numbers that look random (splitmix64).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut number = self.0;
-        number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        number ^ number >> 31
-    }
-
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    pub(crate) fn pick<'t, T>(&mut self, items: &'t [T]) -> &'t T {
-        &items[self.below(items.len())]
-    }
-}
-
 /// Changes a few bytes of `content`.
 pub(crate) fn mutate(content: &[u8], random: &mut Random) -> Vec<u8> {
     const LIKELY: &[u8] = b"0123456789+-.:eE TZx,|\"'\\\t\n\r\0azAZ{}/\xA0";
     let mut bytes = content.to_vec();
     for _ in 0..=random.below(3) {
-        let byte = if random.below(4) == 0 { random.next() as u8 } else { *random.pick(LIKELY) };
+        let byte = if random.below(4) == 0 { random.byte() } else { random.pick(LIKELY) };
         let at = random.below(bytes.len() + 1);
         match random.below(4) {
             0 => bytes.insert(at, byte),

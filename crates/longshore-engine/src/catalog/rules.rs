@@ -2,7 +2,7 @@
 //!
 //! The rules of a table are one value that never changes: a statement takes them once ([`super::Table::rules`]) and
 //! follows them to its end; DDL puts others in their place. Not here: who keeps them (`statement/rows`,
-//! `datafusion/rules`), keys (`statement/create/keys`).
+//! `datafusion/planning/rules`), keys (`statement/create/keys`).
 
 use std::ops::ControlFlow;
 
@@ -12,10 +12,8 @@ use sqlparser::ast::{
     Visitor,
 };
 
-use super::{Catalog, SequenceDefinition};
-use crate::Error;
-use crate::sql::names;
-use crate::statement::{Key, expression};
+use super::{Catalog, Key, SequenceDefinition};
+use crate::sql::{build, in_text, names};
 
 /// The rules of a table.
 #[derive(Clone, Debug, Default)]
@@ -117,21 +115,17 @@ impl Rules {
 
 impl Origin {
     /// The expression of a value that is not given; `None` for NULL.
-    pub(crate) fn expression(&self) -> Result<Option<Expr>, Error> {
+    pub(crate) fn expression(&self) -> Option<Expr> {
         match self {
-            Self::Null => Ok(None),
-            Self::Default(expr) => Ok(Some(expr.as_ref().clone())),
-            Self::Identity { sequence, .. } => next_of(sequence).map(Some),
+            Self::Null => None,
+            Self::Default(expr) => Some(expr.as_ref().clone()),
+            Self::Identity { sequence, .. } => Some(next_of(sequence)),
         }
     }
 
     /// The same, NULL included, as a value of this type.
-    pub(crate) fn value(&self, column_type: ColumnType) -> Result<Expr, Error> {
-        let mut cast = expression(&format!("CAST(NULL AS {column_type})"))?;
-        if let (Expr::Cast { expr, .. }, Some(value)) = (&mut cast, self.expression()?) {
-            **expr = value;
-        }
-        Ok(cast)
+    pub(crate) fn value(&self, column_type: ColumnType) -> Expr {
+        build::cast(self.expression().unwrap_or_else(|| build::value(Value::Null)), column_type)
     }
 
     /// Whether a statement must not give a value.
@@ -192,8 +186,8 @@ fn identity(always: bool) -> &'static str {
 }
 
 /// `nextval` of a sequence.
-pub(crate) fn next_of(sequence: &str) -> Result<Expr, Error> {
-    expression(&format!("nextval({})", names::literal(&names::quoted(sequence))))
+pub(crate) fn next_of(sequence: &str) -> Expr {
+    build::call("nextval", vec![build::value(Value::SingleQuotedString(names::quoted(sequence)))])
 }
 
 impl Check {
@@ -231,7 +225,7 @@ fn sequence_called(function: &Function) -> Option<String> {
     }
     match argument {
         Expr::Value(value) if is_next => match &value.value {
-            Value::SingleQuotedString(text) => names::of_text(text).ok(),
+            Value::SingleQuotedString(text) => in_text::relation(text).ok(),
             _ => None,
         },
         _ => None,

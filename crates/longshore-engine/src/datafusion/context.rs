@@ -13,26 +13,21 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionConfig;
 use longshore_storage::Memory;
 
-use super::casts::PostgresCasts;
-use super::checked::{CheckedArithmetic, CheckedSum};
-use super::literals::Literals;
-use super::memory::SharedPool;
-use super::operators::PostgresOperators;
+use super::execution::memory::SharedPool;
+use super::execution::shared::Physical;
+use super::execution::sizes;
+use super::execution::spill::NamelessFiles;
+use super::functions::casts::PostgresCasts;
+use super::functions::checked::{CheckedArithmetic, CheckedSum};
+use super::functions::operators::PostgresOperators;
+use super::functions::ranks;
+use super::functions::rounding::Round;
+use super::functions::to_char::ToChar;
 use super::optimizer::{logical_rules, physical_rules};
-use super::ranks;
-use super::rounding::Round;
-use super::shared::Physical;
-use super::sizes;
-use super::spill::NamelessFiles;
-use super::to_char::ToChar;
+use super::planning::literals::Literals;
+use super::scan::morsels::BATCH_ROWS;
 use crate::Config;
-
-/// The one catalog that there is.
-pub(super) const CATALOG: &str = "longshore";
-/// The one schema that holds tables and views.
-pub(super) const SCHEMA: &str = "public";
-/// Rows of a batch that operators hand to each other.
-pub(super) const BATCH_ROWS: usize = 8192;
+use crate::sql::names::{CATALOG, SCHEMA};
 
 /// The least that they are where memory is limited.
 const BATCH_ROWS_MIN: usize = 1024;

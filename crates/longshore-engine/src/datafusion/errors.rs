@@ -9,7 +9,7 @@ use longshore_load::LoadError;
 use longshore_storage::{ColumnType, OutOfMemory};
 use tokio::task::JoinError;
 
-use super::context::{CATALOG, SCHEMA};
+use crate::sql::names::{CATALOG, SCHEMA};
 use crate::{Error, ErrorKind, panics};
 
 /// What the columns follow that are there, where one is not.

@@ -4,6 +4,7 @@
 
 mod aggregate_orders;
 mod aggregate_statistics;
+mod correct_order;
 mod correlated;
 mod empty_relations;
 mod equal_columns;
@@ -31,6 +32,7 @@ use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 
 use aggregate_orders::OrdersBelowAggregates;
 use aggregate_statistics::AggregateStatistics;
+use correct_order::CorrectOrderProperties;
 use correlated::UniqueCorrelatedColumns;
 use empty_relations::PropagateEmptyRelation;
 use filter_projections::{MOVES_PROJECTIONS, TakeProjectionsOutOfFilters};
@@ -39,7 +41,6 @@ use functional_dependencies::{NoDependenciesOfJoins, USE_DEPENDENCIES};
 use groups::PushDownByColumns;
 use in_lists::SimplifyBesideLists;
 use join_keys::{EliminateCrossJoins, KeysOfOneKind};
-use order_properties::CorrectOrderProperties;
 use single_distinct::SingleDistinctOfTheirTypes;
 use values::ValuesOfTheirColumns;
 

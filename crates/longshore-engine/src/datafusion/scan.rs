@@ -7,6 +7,17 @@
 //! Where an index tells where the rows lie, only these places are morsels.
 //! Not here: the predicate itself (`predicate`), the bounds (`prune`), indexes (`access`).
 
+pub(super) mod access;
+pub(super) mod column_constraints;
+pub(super) mod morsels;
+pub(super) mod predicate;
+pub(super) mod prune;
+pub(super) mod pushdown;
+pub(super) mod reads;
+pub(super) mod statistics;
+pub(super) mod stream;
+pub(super) mod table;
+
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -26,14 +37,13 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSe
 use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
 use longshore_storage::{Snapshot, VisibleChunk};
 
-use super::access::Access;
-use super::memory::LimitCheck;
-use super::morsels::{MORSEL_ROWS, Morsels};
-use super::predicate::Predicate;
-use super::pushdown::{Offer, Projection};
-use super::reads::Reads;
-use super::scan_stream::ScanStream;
-use super::statistics;
+use super::execution::memory::LimitCheck;
+use access::Access;
+use morsels::{MORSEL_ROWS, Morsels};
+use predicate::Predicate;
+use pushdown::{Offer, Projection};
+use reads::Reads;
+use stream::ScanStream;
 
 /// A scan of one snapshot of a relation.
 #[derive(Clone)]

@@ -9,6 +9,7 @@
 //! plainly take, goes through the planner. Not here: how statements are recognised (`recognise`, `select`).
 
 mod aggregate;
+mod named;
 mod recognise;
 mod rows;
 mod select;
@@ -23,8 +24,8 @@ use arrow_schema::SchemaRef;
 use longshore_storage::{Datum, Direction, Relation, RowId, Transaction, TransactionError};
 use sqlparser::ast::{Expr, UnaryOperator, Value};
 
-use super::number_of;
 use crate::catalog::{Catalog, Rules, Table};
+use crate::sql::parameters::number_of;
 use crate::transaction::Work;
 use aggregate::Aggregate;
 use way::{Key, Range, Way, given};

@@ -1,15 +1,14 @@
 //! Names as PostgreSQL understands them: unquoted ones fold to lower case, quoted ones stay as they are.
 
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
-use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use crate::Error;
-use crate::sql::dialect::LongshoreDialect;
-use crate::sql::syntax;
 
+/// The only catalog there is.
+pub(crate) const CATALOG: &str = "longshore";
 /// The only schema there is.
-const SCHEMA: &str = "public";
+pub(crate) const SCHEMA: &str = "public";
 
 /// Characters of a name, at most; PostgreSQL cuts at 63 bytes, we refuse.
 const NAME_BYTES_MAX: usize = 255;
@@ -41,14 +40,10 @@ pub(crate) fn identifier(ident: &Ident) -> Result<String, Error> {
     Ok(name)
 }
 
-/// The table, view or sequence that a text names, as in `nextval('s')`.
-pub(crate) fn of_text(text: &str) -> Result<String, Error> {
-    let mut parser = Parser::new(&LongshoreDialect).try_with_sql(text).map_err(syntax)?;
-    let name = parser.parse_object_name(false).map_err(syntax)?;
-    if parser.peek_token_ref().token != Token::EOF {
-        return Err(Error::syntax(format!("{text:?} is not a name")));
-    }
-    relation(&name)
+/// `name`, or with the least number behind it that makes it one that is not taken.
+pub(crate) fn unused(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (1_u32..).map(|number| format!("{name}{number}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_taken(name)).expect("numbers do not run out")
 }
 
 /// The table or view that `name` stands for; `public.t` is `t`.

@@ -8,7 +8,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Location, Token};
 
 use crate::Error;
-use crate::sql::options::{OptionItem, OptionValue};
+use crate::sql::options::{OptionItem, OptionValue, shown_place};
 use crate::sql::{names, syntax};
 
 /// Whether `(` or `WITH (` comes.
@@ -245,11 +245,6 @@ pub(super) fn text(parser: &mut Parser) -> Option<String> {
 
 fn here(parser: &Parser) -> Location {
     parser.peek_token_ref().span.start
-}
-
-/// "line 1, column 14".
-pub(crate) fn shown_place(at: Location) -> String {
-    format!("line {}, column {}", at.line, at.column)
 }
 
 pub(super) fn expected(parser: &Parser, what: &str) -> Error {

@@ -57,6 +57,11 @@ pub(crate) enum MergeMode {
     Interleaved,
 }
 
+/// "line 1, column 14".
+pub(crate) fn shown_place(at: Location) -> String {
+    format!("line {}, column {}", at.line, at.column)
+}
+
 /// An option as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OptionItem {

@@ -17,7 +17,7 @@ use sqlparser::ast::{
 };
 
 pub(crate) use returning::{Returned, returning};
-pub(crate) use target::{Search, Target, expression, from_item, is_default, name_of, parsed, plain_select, select_of};
+pub(crate) use target::{Search, Target, is_default, rows_of_target};
 
 use target::names_of;
 

@@ -8,6 +8,7 @@ mod columns;
 mod keys;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use arrow_schema::SchemaRef;
 use longshore_storage::{Column, ColumnType, Schema};
@@ -17,13 +18,13 @@ use sqlparser::ast::{ColumnDef, CreateTable, DataType, Query, Statement, TableCo
 use columns::Defined;
 pub(crate) use columns::check_of;
 use keys::Keys;
-pub(crate) use keys::{Key, Role, kind_name, of_index, unused_name};
+pub(crate) use keys::of_index;
 
 use crate::catalog::{Catalog, Entry, Rules, Sequence, Table};
-use crate::sql::{names, repeated};
+use crate::sql::{self, names, repeated};
 use crate::statement::foreign::{self, ColumnDefaults, dependents};
-use crate::statement::{Context, expression, refuse};
-use crate::{Error, Outcome, Report};
+use crate::statement::{Context, refuse};
+use crate::{Error, Outcome, Report, RowStream};
 
 pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> Result<Outcome, Error> {
     refuse_clauses(&create)?;
@@ -76,19 +77,29 @@ async fn create_as(
     if create.columns.is_empty() {
         repeated::refuse(query, &format!("table {name}"))?;
     }
-    let started = std::time::Instant::now();
-    let queries = &context.database.queries;
-    let rows = queries.query(Statement::Query(Box::new(query.clone())), None, context.work, context.control).await?;
     let given = create.columns.iter().map(|column| names::identifier(&column.name)).collect::<Result<Vec<_>, _>>()?;
+    let query = Statement::Query(Box::new(query.clone()));
+    let execution = context.execution();
+    let rows = Box::pin(context.database.queries.query(query, &execution));
+    let report = Box::pin(create_of(context, name, given, replace, rows)).await?;
+    Ok(Outcome::Done { tag: format!("SELECT {}", report.rows), report, notice: None })
+}
+
+/// Makes the table `name` of `rows`, whose first columns are called as `given`.
+pub(crate) async fn create_of(
+    context: &Context<'_>,
+    name: &str,
+    given: Vec<String>,
+    replace: Replace,
+    rows: impl Future<Output = Result<RowStream, Error>>,
+) -> Result<Report, Error> {
+    let started = Instant::now();
+    let rows = rows.await?;
     let schema = schema_of_query(name, rows.schema(), given)?;
     let relation = Arc::new(context.database.relation(name, schema));
-    let rows = queries.append(rows, &relation, context.control).await?;
+    let rows = context.database.queries.append(rows, &relation, context.control).await?;
     replace.insert(&context.database.catalog, Table::new(name, relation, Rules::default())?, Vec::new(), &None)?;
-    Ok(Outcome::Done {
-        tag: format!("SELECT {rows}"),
-        report: Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() },
-        notice: None,
-    })
+    Ok(Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() })
 }
 
 /// What to do when the name is taken.
@@ -228,14 +239,14 @@ impl Definition {
         }
         for expr in self.rules.expressions() {
             // EXPORT DATABASE writes its text.
-            if expression(&expr.to_string()).ok().as_ref() != Some(expr) {
+            if sql::parse_expression(&expr.to_string()).ok().as_ref() != Some(expr) {
                 return Err(Error::unsupported(format!(
                     "the expression {expr} cannot be kept: its text would read back differently; write it in another way"
                 )));
             }
         }
         let queries = &context.database.queries;
-        queries.check_rules(table, &self.schema, &self.rules, context.work, context.control)
+        queries.check_rules(table, &self.schema, &self.rules, &context.execution())
     }
 }
 

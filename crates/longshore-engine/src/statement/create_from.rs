@@ -1,25 +1,25 @@
 //! Tables made of files: `CREATE TABLE t AS FROM 'file'` and `COPY t FROM 'file' (AUTO)`.
 //!
 //! What is read to find the columns out is kept, so that a file of text is read once. Not here: finding out
-//! (`datafusion::in_situ::infer`, `longshore-load`).
+//! (`text::infer`, `longshore-load`).
 
 use std::sync::Arc;
 
 use longshore_load::{LoadReport, dry_run_inferred, load_inferred};
 use longshore_source::FoundFile;
 use longshore_storage::Relation;
+use sqlparser::ast::{SelectItem, Statement, WildcardAdditionalOptions};
 
 use crate::catalog::{Rules, Table};
-use crate::datafusion::{FileKind, Finder, TextInput, Texts, find_files, kind_of, tell_found};
-use crate::session::Streams;
+use crate::datafusion::{Columnar, NamedSource};
 use crate::sql::copy::{CopyFrom, CopySource, CreateFrom};
-use crate::sql::names;
 use crate::sql::options::{ConflictChoice, ErrorChoice, Options, Use};
-use crate::sql::{self, Parsed};
-use crate::statement::create::Replace;
+use crate::sql::{build, names};
+use crate::statement::create::{self, Replace};
 use crate::statement::rejects::{self, Rejects};
-use crate::statement::{Context, blocking, copy, execute_tree};
-use crate::{Error, Outcome, Report};
+use crate::statement::{Context, Streams};
+use crate::text::{FileKind, Finder, TextInput, Texts, find_files, kind_of, tell_found};
+use crate::{Error, Outcome, Report, blocking};
 
 /// `CREATE TABLE t AS FROM ...`
 pub(crate) async fn create_from(context: &Context<'_>, create: CreateFrom) -> Result<Outcome, Error> {
@@ -92,7 +92,7 @@ async fn make(
         rejects::check_file(&options, files)?;
         for file in files {
             let kind = kind_of(file, options.format)?;
-            copy::check_format(&options, kind, &file.location.to_string())?;
+            kind.check(options.format, &file.location.to_string())?;
             if kind != FileKind::Text {
                 options.check_columnar()?;
                 if options.rejects.dry_run {
@@ -107,8 +107,8 @@ async fn make(
     }
     let memory = Arc::clone(context.database.memory());
     let tuning = options.tuned(context.database.config.tuning());
-    let rejects = Rejects::new(context, &options)?;
-    let (told, of_file) = (options.rejects.clone(), rejects.of_file(&options));
+    let rejects = Rejects::new(context, &options.rejects)?;
+    let (told, of_file) = (options.rejects.clone(), rejects.of_file(&options.rejects));
     let (relation, loaded) = blocking::run(context.control, move |control| {
         let (types, rejects) = (&options.types, of_file.as_ref());
         load(&Finder { options: &options, types, tuning, memory: &memory, control, rejects }, texts)
@@ -160,25 +160,18 @@ async fn from_columnar(
     options: &Options,
     replace: Replace,
 ) -> Result<Outcome, Error> {
-    let paths: Vec<String> = files.iter().map(|file| names::literal(&file.location.to_string())).collect();
-    let or_replace = if replace.or_replace { "OR REPLACE " } else { "" };
     let in_file = |error: Error| match files {
         [only] => error.of_file(&only.location.to_string()),
         _ => error,
     };
-    let sql = format!(
-        "CREATE {or_replace}TABLE {} AS SELECT * FROM read_parquet([{}]{})",
-        names::quoted(name),
-        paths.join(", "),
-        options.source.arguments()
-    );
-    match sql::parse(&sql)? {
-        Parsed::Sql(statement) => match Box::pin(execute_tree(context, *statement)).await.map_err(in_file)? {
-            Outcome::Done { report, .. } => {
-                Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
-            }
-            rows @ Outcome::Rows(_) => Ok(rows),
-        },
-        other => Err(Error::internal(format!("a statement expected, found {other:?}"))),
-    }
+    let source = "the files (hidden)";
+    let read = Columnar::open(files, &options.source.open.store, context.database.memory()).map_err(in_file)?;
+    let everything = SelectItem::Wildcard(WildcardAdditionalOptions::default());
+    let select = build::select(vec![everything], vec![build::alone(build::table(source, None))]);
+    let query = Statement::Query(Box::new(build::query_of(select)));
+    let read = (source.to_owned(), NamedSource::Columnar(read));
+    let execution = context.execution();
+    let rows = context.database.queries.query_source(query, read, &execution);
+    let report = Box::pin(create::create_of(context, name, Vec::new(), replace, rows)).await.map_err(in_file)?;
+    Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
 }

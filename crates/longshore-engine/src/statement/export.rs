@@ -20,13 +20,13 @@ use std::time::Instant;
 use longshore_load::Target;
 use longshore_storage::{Snapshot, native};
 
-use crate::catalog::{Catalog, Check, ColumnRule, Entry, Origin, Owner, Sequence, Table, View};
+use crate::catalog::{Catalog, Check, ColumnRule, Entry, Origin, Owner, Role, Sequence, Table, View, kind_name};
 use crate::sql::copy::ExportStatement;
 use crate::sql::names;
 use crate::sql::options::{Format, Options, Use};
+use crate::statement::Context;
 use crate::statement::unload::{self, TableBatches};
-use crate::statement::{Context, Role, blocking, kind_name};
-use crate::{Error, Outcome, Report};
+use crate::{Error, Outcome, Report, blocking};
 
 /// The file that makes tables and views.
 pub(crate) const SCHEMA_FILE: &str = "schema.sql";

@@ -22,10 +22,10 @@ use sqlparser::ast::{
 
 pub(crate) use settle::{check_acted_on, settle};
 
-use crate::catalog::{Entry, Reference, Rules, Table};
+use crate::catalog::{Entry, Key, Reference, Role, Rules, Table};
+use crate::datafusion::datum;
 use crate::sql::names;
-use crate::statement::create::unused_name;
-use crate::statement::{Context, Key};
+use crate::statement::Context;
 use crate::{Error, ErrorKind};
 
 /// The foreign keys that column definitions and constraints of the table `table` describe; `rules` are its others. Which
@@ -103,7 +103,7 @@ pub(crate) fn reference_of(
         name
     } else {
         let of_columns: Vec<&str> = positions.iter().map(|column| columns[*column].name.as_str()).collect();
-        unused_name(&format!("{table}_{}_fkey", of_columns.join("_")), is_taken)
+        names::unused(&format!("{table}_{}_fkey", of_columns.join("_")), is_taken)
     };
     Ok(Reference {
         name,
@@ -128,7 +128,7 @@ pub(crate) fn resolve(
 ) -> Result<(), Error> {
     let to = &reference.table;
     if reference.referenced.is_empty() {
-        let primary = keys.iter().find(|key| key.role == crate::statement::Role::Primary);
+        let primary = keys.iter().find(|key| key.role == Role::Primary);
         let Some(primary) = primary else {
             return Err(invalid(format!(
                 "there is no primary key for referenced table \"{to}\"; name the columns of a UNIQUE constraint, as in \
@@ -233,7 +233,7 @@ pub(crate) fn bind(
         defaults: defaults.map(|defaults| -> Arc<longshore_storage::Defaults> {
             Arc::new(move |column, take| match defaults.iter().find(|(of, _)| *of == column) {
                 Some((_, Default::Value(array, column_type))) => {
-                    take(crate::datafusion::datum(array, *column_type, 0));
+                    take(datum(array, *column_type, 0));
                     Ok(())
                 }
                 Some((_, Default::Volatile)) => {
@@ -303,7 +303,7 @@ pub(crate) fn defaults(context: &Context<'_>, columns: &[Column], rules: &Rules)
     for column in wanted {
         let described = &columns[column];
         let queries = &context.database.queries;
-        let value = queries.default_value(described, rules.origin(column), context.work, context.control)?;
+        let value = queries.default_value(described, rules.origin(column), &context.execution())?;
         found.push((
             column,
             match value {

@@ -25,8 +25,8 @@ use crate::sql::{self, Parsed, names};
 use crate::statement::alter::make::validate;
 use crate::statement::create::Definition;
 use crate::statement::export::{LOAD_FILE, SCHEMA_FILE};
-use crate::statement::{Context, blocking, copy, create, refuse, view};
-use crate::{Error, ErrorKind, Outcome, Report};
+use crate::statement::{Context, copy, create, refuse, view};
+use crate::{Error, ErrorKind, Outcome, Report, blocking};
 
 /// What may stand in `schema.sql`.
 const TAKEN: &str = "CREATE TABLE, CREATE INDEX, CREATE VIEW, ALTER TABLE ... ADD CONSTRAINT ... FOREIGN KEY or CHECK, \
@@ -293,7 +293,7 @@ async fn load(
     }
     let relation = Arc::new(context.database.relation(name, schema));
     if format == Format::Csv {
-        let report = copy::load_file(context, &relation, &file.path, file.options.clone()).await?;
+        let report = copy::load_file(context, &relation, &file.path, &file.options).await?;
         return Ok((relation, report));
     }
     let bytes_read = fs::metadata(&file.path).map_err(|error| Error::io("read", &file.path, &error))?.len();

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CreateIndex, ObjectName};
 
-use crate::catalog::{Catalog, Entry, Table};
+use crate::catalog::{Catalog, Entry, Role, Table};
 use crate::sql::names;
 use crate::statement::foreign::dependents;
-use crate::statement::{Context, Role, blocking, create};
-use crate::{Error, ErrorKind, Outcome};
+use crate::statement::{Context, create};
+use crate::{Error, ErrorKind, Outcome, blocking};
 
 pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex) -> Result<Outcome, Error> {
     let name = names::relation(&statement.table_name)?;

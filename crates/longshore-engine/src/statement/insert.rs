@@ -47,13 +47,10 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     let queries = &context.database.queries;
     if in_bulk {
         let appending = Appending::default();
-        let Appended { rows, .. } = queries
-            .insert(statement, &target.table, appending, context.parameters, context.work, context.control)
-            .await?;
+        let Appended { rows, .. } = queries.insert(statement, &target.table, appending, &context.execution()).await?;
         return Ok(done(rows, started));
     }
-    let given =
-        queries.rows_to_insert(statement, &target.table, context.parameters, context.work, context.control).await?;
+    let given = queries.rows_to_insert(statement, &target.table, &context.execution()).await?;
     let is_conflict = |index: &str| on_conflict.as_ref().is_some_and(|on_conflict| on_conflict.is_about(index));
     let Inserted { mut rows_now, conflicts } = rows::insert(context, &target.table, &given, is_conflict).await?;
     if let Some(OnConflict { action: Action::Update(update), .. }) = on_conflict {

@@ -18,17 +18,18 @@ use arrow_array::types::{Int32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch, StringViewArray};
 use longshore_storage::RowId;
 use sqlparser::ast::{
-    Ident, Join, JoinConstraint, JoinOperator, Merge, OutputClause, SelectItem, SetExpr, Statement, TableFactor,
-    TableWithJoins,
+    Expr, Ident, Join, JoinConstraint, JoinOperator, Merge, OutputClause, Select, SelectItem, TableFactor,
+    TableWithJoins, Value, WildcardAdditionalOptions,
 };
 
 use clauses::{Action, Clause};
 
 use crate::datafusion::{Changing, FoundRows, ROW_COLUMN, TARGET, picked, rows_with_numbers, stacked};
+use crate::sql::build::{self, name_of};
 use crate::sql::names;
-use crate::statement::change::{Returned, Search, Target, expression, name_of, parsed, returning, select_of};
+use crate::statement::Context;
+use crate::statement::change::{Returned, Search, Target, returning, rows_of_target};
 use crate::statement::rows::{self, Updating};
-use crate::statement::{Context, refuse};
 use crate::{Error, ErrorKind, Outcome, Report};
 
 /// The name of the source's rows once they are found.
@@ -42,25 +43,14 @@ const CLAUSE: &str = "clause (hidden)";
 pub(crate) async fn merge(context: &Context<'_>, merge: Merge) -> Result<Outcome, Error> {
     let started = Instant::now();
     let target = Target::new(context, &TableWithJoins { relation: merge.table, joins: Vec::new() })?;
-    let alias = name_of(&merge.source).unwrap_or_else(|| Ident::with_quote('"', SOURCE));
+    let alias = name_of(&merge.source).unwrap_or_else(|| build::quoted(SOURCE));
     if names::identifier(&alias)? == names::identifier(&target.alias)? {
         return Err(Error::invalid(format!("both tables of MERGE are called {alias}; name one of them apart with AS")));
     }
     let clauses = clauses::checked(&target, merge.clauses)?;
-    let mut statement = join(&target, &alias, merge.source, &clauses)?;
-    let select = select_of(&mut statement)?;
-    if let [TableWithJoins { joins, .. }] = select.from.as_mut_slice()
-        && let [Join { join_operator, .. }] = joins.as_mut_slice()
-    {
-        *join_operator = operator(&clauses)(JoinConstraint::On(*merge.on));
-    }
-    if let Statement::Query(query) = &mut statement {
-        refuse::unless_reads_only(query)?;
-        query.with = context.with.cloned();
-    }
+    let statement = context.reading(join(&target, &alias, merge.source, *merge.on, &clauses)?)?;
     let queries = &context.database.queries;
-    let matches =
-        Box::pin(queries.matches(statement, &target.table, context.parameters, context.work, context.control)).await?;
+    let matches = Box::pin(queries.matches(statement, &target.table, &context.execution())).await?;
     let pairs = Pairs::new(&matches, &clauses)?;
     let mut steps = Vec::with_capacity(clauses.len());
     for (clause, taken) in clauses.into_iter().zip(&pairs.taken) {
@@ -83,29 +73,20 @@ pub(crate) async fn merge(context: &Context<'_>, merge: Merge) -> Result<Outcome
 }
 
 /// The query that finds which clause takes which rows: the number of the table's row, that of the clause, the source's
-/// columns. Its ON is still to be set.
-fn join(target: &Target, alias: &Ident, source: TableFactor, clauses: &[Clause]) -> Result<Statement, Error> {
-    let [row, mark, clause] = [ROW_COLUMN, MARK, CLAUSE].map(names::quoted);
-    let mut statement = parsed(&format!(
-        "SELECT {0}.{row}, 0 AS {clause}, {alias}.* FROM {1} AS {0} JOIN (SELECT *, true AS {mark} FROM x) AS {alias} \
-         ON true",
-        target.alias,
-        names::quoted(TARGET)
-    ))?;
-    let is_there = |table: &Ident, column: &str| expression(&format!("{table}.{column} IS NOT NULL"));
-    let (row, source_row) = (is_there(&target.alias, &row)?, is_there(alias, &mark)?);
-    let select = select_of(&mut statement)?;
-    if let Some(SelectItem::ExprWithAlias { expr, .. }) = select.projection.get_mut(1) {
-        *expr = clauses::choice(clauses, &row, &source_row)?;
-    }
-    if let [TableWithJoins { joins, .. }] = select.from.as_mut_slice()
-        && let [Join { relation: TableFactor::Derived { subquery, .. }, .. }] = joins.as_mut_slice()
-        && let SetExpr::Select(inner) = subquery.body.as_mut()
-    {
-        inner.from = vec![TableWithJoins { relation: source, joins: Vec::new() }];
-        return Ok(statement);
-    }
-    Err(Error::internal("a join expected"))
+/// columns.
+fn join(target: &Target, alias: &Ident, source: TableFactor, on: Expr, clauses: &[Clause]) -> Result<Select, Error> {
+    let mut marked = build::select(Vec::new(), vec![build::alone(source)]);
+    marked.projection.push(SelectItem::Wildcard(WildcardAdditionalOptions::default()));
+    marked.projection.push(build::named(build::value(Value::Boolean(true)), MARK));
+    let is_there = |table: &Ident, column: &str| Expr::IsNotNull(Box::new(build::column(table, column)));
+    let (row, source_row) = (is_there(&target.alias, ROW_COLUMN), is_there(alias, MARK));
+    let mut joined = rows_of_target(&target.alias);
+    joined.projection.push(build::named(clauses::choice(clauses, &row, &source_row)?, CLAUSE));
+    joined.projection.push(build::all_of(alias));
+    let relation = build::derived(build::query_of(marked), alias);
+    let join_operator = operator(clauses)(JoinConstraint::On(on));
+    joined.from[0].joins.push(Join { relation, global: false, join_operator });
+    Ok(joined)
 }
 
 /// How the table is joined to the source, so that all rows come that a clause is about.
@@ -170,7 +151,6 @@ impl Pairs {
     ) -> Result<Step, Error> {
         let needs_source = clause.needs_source();
         let source = |numbered: &[(usize, RowId)]| rows_with_numbers(&self.source, numbered);
-        let row_column = names::quoted(ROW_COLUMN);
         match clause.action {
             Action::Nothing => Ok(Step::Nothing),
             Action::Delete => Ok(Step::Delete),
@@ -183,10 +163,10 @@ impl Pairs {
                 if needs_source {
                     let numbered: Vec<(usize, RowId)> = taken.iter().copied().zip(rows).collect();
                     search.named.push((SOURCE.to_owned(), source(&numbered)?));
-                    let mut read = parsed(&format!("SELECT 1 FROM {} AS {alias}", names::quoted(SOURCE)))?;
-                    search.from = std::mem::take(&mut select_of(&mut read)?.from);
-                    let same = format!("{}.{row_column} = {alias}.{row_column}", target.alias);
-                    search.selection = Some(expression(&same)?);
+                    search.from = vec![build::alone(build::table(SOURCE, Some(alias)))];
+                    let numbers = [&target.alias, alias].map(|table| build::column(table, ROW_COLUMN));
+                    let [row, source_row] = numbers;
+                    search.selection = Some(build::equal(row, source_row));
                 }
                 let found = target.find(context, search).await?;
                 Ok(Step::Update { columns, updating, found })
@@ -194,19 +174,15 @@ impl Pairs {
             Action::Insert { values } => {
                 let columns: Vec<usize> = (0..values.len()).collect();
                 let numbered: Vec<(usize, RowId)> = taken.iter().map(|pair| (*pair, RowId(*pair as u64))).collect();
-                let from = names::quoted(SOURCE);
-                let mut statement = parsed(&format!("SELECT {alias}.{row_column} FROM {from} AS {alias}"))?;
-                select_of(&mut statement)?.projection.extend(target.new_values(&columns, values)?);
-                if let Statement::Query(query) = &mut statement {
-                    refuse::unless_reads_only(query)?;
-                    query.with = context.with.cloned();
-                }
+                let number = SelectItem::UnnamedExpr(build::column(alias, ROW_COLUMN));
+                let from = vec![build::alone(build::table(SOURCE, Some(alias)))];
+                let mut select = build::select(vec![number], from);
+                select.projection.extend(target.new_values(&columns, values));
+                let statement = context.reading(select)?;
                 let named = vec![(SOURCE.to_owned(), source(&numbered)?)];
                 let changing = Changing { table: &target.table, columns: &columns, also: &[], named };
                 let queries = &context.database.queries;
-                Ok(Step::Insert(
-                    queries.find_rows(statement, changing, context.parameters, context.work, context.control).await?,
-                ))
+                Ok(Step::Insert(queries.find_rows(statement, changing, &context.execution()).await?))
             }
         }
     }

@@ -12,10 +12,10 @@ use longshore_storage::{Relation, Uniqueness};
 
 use crate::Error;
 use crate::catalog::{Entry, Rules, Table};
-use crate::datafusion::{FileRejects, check_not_read};
 use crate::sql::names;
 use crate::sql::options::{ErrorChoice, Options, RejectOptions};
 use crate::statement::Context;
+use crate::text::{FileRejects, check_not_read};
 
 /// Rejects that a notice shows.
 const SHOWN_MAX: usize = 3;
@@ -28,9 +28,9 @@ pub(crate) struct Rejects {
 
 impl Rejects {
     /// Makes ready what the options ask for; a table that cannot take rejects is refused before the load.
-    pub(crate) fn new(context: &Context<'_>, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn new(context: &Context<'_>, options: &RejectOptions) -> Result<Self, Error> {
         let none = |on_error| Ok(Self { on_error, table: None });
-        match &options.rejects.on_error {
+        match &options.on_error {
             ErrorChoice::Stop => none(OnError::Stop),
             ErrorChoice::Ignore => none(OnError::Ignore),
             ErrorChoice::File(path) => none(OnError::Collect(Arc::new(RejectFile::create(Path::new(path))?))),
@@ -43,8 +43,8 @@ impl Rejects {
     }
 
     /// The same for a text that the planner is to read; `None` if nothing was said.
-    pub(crate) fn of_file(&self, options: &Options) -> Option<FileRejects> {
-        let RejectOptions { limit, on_error, .. } = &options.rejects;
+    pub(crate) fn of_file(&self, options: &RejectOptions) -> Option<FileRejects> {
+        let RejectOptions { limit, on_error, .. } = options;
         let path = match on_error {
             ErrorChoice::File(path) => Some(path.clone()),
             ErrorChoice::Stop | ErrorChoice::Ignore | ErrorChoice::Table(_) => None,

@@ -42,7 +42,7 @@ pub(crate) async fn insert(
 ) -> Result<Inserted, Error> {
     let rules = table.rules();
     let queries = &context.database.queries;
-    if let Some(checks) = queries.checks(table, rules.checks.iter(), context.work, context.control)? {
+    if let Some(checks) = queries.checks(table, rules.checks.iter(), &context.execution())? {
         checks.check(rows)?;
     }
     let relation = &table.relation;
@@ -82,7 +82,7 @@ impl Updating {
     pub(crate) fn new(context: &Context<'_>, table: &Table, rules: &Rules, columns: &[usize]) -> Result<Self, Error> {
         let reads_one = |check: &&Check| check.columns.iter().any(|column| columns.contains(column));
         let checks = rules.checks.iter().filter(reads_one);
-        let checks = context.database.queries.checks(table, checks, context.work, context.control)?;
+        let checks = context.database.queries.checks(table, checks, &context.execution())?;
         Ok(Self { checks })
     }
 

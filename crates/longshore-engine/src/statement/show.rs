@@ -9,9 +9,9 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, ShowStatementOptions, St
 
 use crate::catalog::Entry;
 use crate::sql::names;
-use crate::statement::{Context, blocking, transaction, view};
+use crate::statement::{Context, transaction, view};
 use crate::transaction::Block;
-use crate::{Database, Error, Outcome, RowStream};
+use crate::{Database, Error, Outcome, RowStream, blocking};
 
 /// The columns of a table or a view: `column_name`, `data_type` in SQL's spelling, `nullable`, and `default`, what they
 /// take where no value is given.

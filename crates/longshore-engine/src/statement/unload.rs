@@ -11,16 +11,15 @@ use arrow_schema::SchemaRef;
 use futures::StreamExt;
 use longshore_load::{Target, unload_csv};
 use longshore_storage::Snapshot;
-use sqlparser::ast::Statement;
+use sqlparser::ast::{Expr, Query, SelectItem, Statement, WildcardAdditionalOptions};
 
 use crate::catalog::Entry;
-use crate::session::Streams;
 use crate::sql::copy::{CopyTarget, CopyTo, CopyWhat};
 use crate::sql::options::{Format, Options, Use};
-use crate::sql::{self, Parsed, names, repeated};
+use crate::sql::{build, repeated};
 use crate::statement::copy::{check_named, positions};
-use crate::statement::{Context, blocking, refuse};
-use crate::{Error, Outcome, Report, RowStream};
+use crate::statement::{Context, Streams, refuse};
+use crate::{Error, Outcome, Report, RowStream, blocking};
 
 /// Rows that one worker formats at a time.
 const UNLOAD_ROWS: usize = 8192;
@@ -94,26 +93,23 @@ async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: 
                 let batches = TableBatches::new(context.work.snapshot(&table.relation), projection);
                 return unload_table(context, batches, target, options).await;
             }
-            Some(Entry::View(_)) => query_of_view(&name, &columns)?,
+            Some(Entry::View(_)) => query_of_view(&name, &columns),
             None => return Err(Error::not_found(format!("table {name} does not exist"))),
         },
     };
     refuse::unless_reads_only(&query)?;
     let statement = Statement::Query(query);
-    let rows = context.database.queries.query(statement, None, context.work, context.control).await?;
+    let rows = context.database.queries.query(statement, &context.execution()).await?;
     unload_rows(context, rows, target, options).await
 }
 
-fn query_of_view(name: &str, columns: &[String]) -> Result<Box<sqlparser::ast::Query>, Error> {
-    let columns: Vec<String> = columns.iter().map(|column| names::quoted(column)).collect();
-    let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
-    match sql::parse(&format!("SELECT {columns} FROM {}", names::quoted(name)))? {
-        Parsed::Sql(statement) => match *statement {
-            Statement::Query(query) => Ok(query),
-            other => Err(Error::internal(format!("a query expected, found {other}"))),
-        },
-        other => Err(Error::internal(format!("a query expected, found {other:?}"))),
+fn query_of_view(name: &str, columns: &[String]) -> Box<Query> {
+    let column = |name: &String| SelectItem::UnnamedExpr(Expr::Identifier(build::quoted(name)));
+    let mut list: Vec<SelectItem> = columns.iter().map(column).collect();
+    if list.is_empty() {
+        list.push(SelectItem::Wildcard(WildcardAdditionalOptions::default()));
     }
+    Box::new(build::query_of(build::select(list, vec![build::alone(build::table(name, None))])))
 }
 
 /// Writes rows of a table as text, in their order.

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use sqlparser::ast::{CreateTableOptions, CreateView, Query, Statement};
+use sqlparser::ast::{CreateTableOptions, CreateView};
 
 use crate::catalog::{Entry, View};
-use crate::sql::{self, Parsed, names, references, repeated, secrets};
+use crate::sql::{self, names, references, repeated, secrets};
 use crate::statement::create::is_sequence;
 use crate::statement::{Context, refuse};
 use crate::{Error, Outcome};
@@ -54,7 +54,7 @@ pub(crate) fn parsed(create: &CreateView) -> Result<View, Error> {
              environment instead",
         ));
     }
-    if *query_of(&sql)? != *create.query {
+    if *sql::parse_query(&sql)? != *create.query {
         return Err(Error::unsupported(
             "this query cannot be kept as a view: its text would read back differently; write it in another way",
         ));
@@ -68,20 +68,10 @@ pub(crate) fn parsed(create: &CreateView) -> Result<View, Error> {
     })
 }
 
-fn query_of(sql: &str) -> Result<Box<Query>, Error> {
-    match sql::parse(sql)? {
-        Parsed::Sql(statement) => match *statement {
-            Statement::Query(query) => Ok(query),
-            other => Err(Error::internal(format!("a view of {other}"))),
-        },
-        other => Err(Error::internal(format!("a view of {other:?}"))),
-    }
-}
-
 /// Names and types of the columns of `view`, with the names that the view gives them.
 pub(crate) async fn schema(context: &Context<'_>, view: &View) -> Result<SchemaRef, Error> {
-    let query = query_of(&view.sql)?;
-    let schema = context.database.queries.query_schema(&query, context.work, context.control).await?;
+    let query = sql::parse_query(&view.sql)?;
+    let schema = context.database.queries.query_schema(&query, &context.execution()).await?;
     if view.columns.len() > schema.fields().len() {
         return Err(Error::invalid(format!(
             "view {}: {} column names are given, but the query has {} columns",

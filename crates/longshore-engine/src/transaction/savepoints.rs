@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use longshore_storage::{Savepoint, Transactions};
 
+use super::LastNumbers;
 use super::rows::RowsToCome;
 use super::{Block, Modes, State, Work, no_block};
-use crate::session::LastNumbers;
 use crate::{Error, ErrorKind};
 
 /// An open block.

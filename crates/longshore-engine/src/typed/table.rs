@@ -8,7 +8,7 @@ use longshore_storage::{Field, FieldType, Relation, Schema};
 
 use super::Row;
 use crate::catalog;
-use crate::statement::Role;
+use crate::catalog::Role;
 use crate::{Database, Error};
 
 /// A table of a database. It stands for the table that had its name when it was asked for: when that is dropped or

@@ -59,19 +59,16 @@ fn lines(batch: &RecordBatch) -> Vec<String> {
         .collect()
 }
 
-/// A small generator of pseudo-random numbers (xorshift64*).
-pub(crate) struct Random(u64);
+/// Random numbers, the same for the same seed.
+pub(crate) struct Random(fastrand::Rng);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+        Self(fastrand::Rng::with_seed(seed))
     }
 
     pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % end
+        self.0.u64(..end)
     }
 
     pub(crate) fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {

@@ -89,7 +89,7 @@ fn sessions_that_take_turns() {
         let name = format!("turns, seed {seed}");
         runtime().block_on(async {
             let world = World::new(name.clone()).await;
-            let mut random = Random(seed << 16);
+            let mut random = Random::new(seed << 16);
             let mut actors: Vec<Actor<'_>> = (0..2 + random.below(3)).map(|at| Actor::new(&world, at)).collect();
             let mut records = Vec::new();
             while records.len() < 60 {
@@ -116,7 +116,7 @@ fn sessions_that_are_threads() {
         let is_over = AtomicBool::new(false);
         let work = |at: usize| {
             runtime().block_on(async {
-                let mut random = Random(seed << 16 | at as u64);
+                let mut random = Random::new(seed << 16 | at as u64);
                 let mut actor = Actor::new(&world, at);
                 let mut records = Vec::new();
                 while records.len() < 60 {
@@ -130,7 +130,7 @@ fn sessions_that_are_threads() {
             let others: Vec<_> = (0..4).map(|at| scope.spawn(move || work(at))).collect();
             let chores = scope.spawn(|| {
                 runtime().block_on(async {
-                    let mut random = Random(seed << 16 | 0x63);
+                    let mut random = Random::new(seed << 16 | 0x63);
                     while !is_over.load(Ordering::Relaxed) {
                         chores::one(&world, &mut random).await;
                         tokio::time::sleep(std::time::Duration::from_millis(100)).await;

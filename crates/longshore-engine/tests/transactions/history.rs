@@ -256,7 +256,7 @@ struct Open {
 async fn interleaved(level: &str, seed: u64, sessions: usize, transactions: usize) -> History {
     let world = if seed.is_multiple_of(2) { ("art", "hash") } else { ("hash", "art") };
     let world = World::new(true, world.0, world.1).await;
-    let mut random = Random(seed << 8 | sessions as u64);
+    let mut random = Random::new(seed << 8 | sessions as u64);
     let mut readers: Vec<(Reader<'_>, Option<Open>)> = (0..sessions).map(|_| (Reader::new(&world), None)).collect();
     let mut clock = 0;
     let mut records = Vec::new();
@@ -328,7 +328,7 @@ fn threaded(seed: u64, sessions: usize, transactions: usize) -> History {
     let world = runtime().block_on(World::new(false, if seed.is_multiple_of(2) { "art" } else { "hash" }, "art"));
     let done = AtomicBool::new(false);
     let work = |session: usize| {
-        let (mut random, mut records) = (Random(seed << 8 | session as u64), Vec::new());
+        let (mut random, mut records) = (Random::new(seed << 8 | session as u64), Vec::new());
         runtime().block_on(async {
             let mut reader = Reader::new(&world);
             while records.len() < transactions / sessions {
@@ -355,7 +355,7 @@ fn threaded(seed: u64, sessions: usize, transactions: usize) -> History {
         records
     };
     let load = || {
-        let (mut random, mut records) = (Random(seed), Vec::new());
+        let (mut random, mut records) = (Random::new(seed), Vec::new());
         runtime().block_on(async {
             let mut reader = Reader::new(&world);
             while !done.load(Ordering::Relaxed) {

@@ -54,15 +54,15 @@ fn rows_of(batch: &RecordBatch) -> Vec<String> {
     (0..batch.num_rows()).map(shown).collect()
 }
 
-/// Random numbers, the same in every run (`SplitMix64`).
-struct Random(u64);
+/// Random numbers, the same for the same seed.
+struct Random(fastrand::Rng);
 
 impl Random {
+    fn new(seed: u64) -> Random {
+        Random(fastrand::Rng::with_seed(seed))
+    }
+
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % end as u64) as usize
+        self.0.usize(..end)
     }
 }

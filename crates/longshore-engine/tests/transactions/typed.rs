@@ -339,7 +339,7 @@ fn compiled_transactions_and_sessions_work_side_by_side() {
     };
     let compiled = move || {
         let Accounts { database, table, balance, .. } = accounts;
-        let mut random = Random(1);
+        let mut random = Random::new(1);
         for _ in 0..2_000 {
             let (from, to, amount) = pick(&mut random);
             let transferred = database.retry(Isolation::Serializable, |t| {
@@ -354,7 +354,7 @@ fn compiled_transactions_and_sessions_work_side_by_side() {
         }
     };
     let by_sql = move || {
-        let mut random = Random(2);
+        let mut random = Random::new(2);
         runtime().block_on(async {
             let mut session = accounts.database.session();
             let change = session.prepare("UPDATE accounts SET balance = balance + $2 WHERE id = $1").unwrap();

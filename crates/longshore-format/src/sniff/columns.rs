@@ -1,8 +1,9 @@
 //! Step 6: what types the columns of the sample can have.
 
+use super::family::Family;
 use super::given::Given;
-use super::refine::Table;
-use super::sniffed::{Family, Sniffed};
+use super::parse::Table;
+use super::sniffed::Sniffed;
 use super::types::{TypeSet, classify};
 
 /// Meets the types of every column's values.

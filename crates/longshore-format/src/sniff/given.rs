@@ -2,7 +2,7 @@
 
 use longshore_csv::decode::BooleanWords;
 
-use super::sniffed::Family;
+use super::family::Family;
 use super::types::{DateOrder, Formats};
 use crate::delimited::{EscapeRule, LongRecords, NulBytes, ShortRecords, StrayQuotes};
 use crate::json::JsonPath;

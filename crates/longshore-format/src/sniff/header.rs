@@ -4,10 +4,9 @@
 //! tells, it is data, since a header taken for data is seen at once and a record taken for a header is lost.
 
 use super::given::Given;
-use super::parse::Cell;
-use super::refine::Table;
+use super::parse::{Cell, Table};
 use super::sniffed::{Found, Sniffed};
-use super::types::{InferredType, Reading, TypeSet, classify};
+use super::types::{InferredType, OpenQuestion, Reading, TypeSet, classify};
 
 /// Words that name columns more often than they are values.
 const USUAL_NAMES: [&str; 48] = [
@@ -116,7 +115,7 @@ pub(super) fn is_header(table: &[Vec<Cell>], reading: &Reading) -> (bool, String
         let types =
             below.iter().fold(TypeSet::EVERY, |set, cell| set.join(classify(&cell.content, cell.quoted, reading)));
         let decision = types.decide(reading);
-        let has_type = decision.value_type != InferredType::Text || decision.reason.starts_with("dates");
+        let has_type = decision.value_type != InferredType::Text || decision.open == Some(OpenQuestion::DateOrder);
         let fits = types.join(classify(&cell.content, cell.quoted, reading)).decide(reading);
         if has_type && !value_like(cell) {
             evidence += 4;
@@ -147,7 +146,7 @@ pub(super) fn is_header(table: &[Vec<Cell>], reading: &Reading) -> (bool, String
 /// Whether a cell is what columns hold rather than what they are called.
 fn is_value(cell: &Cell, reading: &Reading) -> bool {
     let decision = classify(&cell.content, false, reading).decide(reading);
-    decision.value_type != InferredType::Text || !decision.settled || has_digits_only(&cell.content)
+    decision.value_type != InferredType::Text || !decision.is_settled() || has_digits_only(&cell.content)
 }
 
 /// Whether a text is of digits with points and commas, as numbers are in some other spelling.

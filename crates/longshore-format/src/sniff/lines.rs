@@ -3,9 +3,10 @@
 
 use longshore_csv::{Missing, RecordFormat, RowText};
 
+use super::family::Family;
 use super::given::Given;
 use super::names;
-use super::sniffed::{Column, Family, Sniffed};
+use super::sniffed::{Column, Sniffed};
 use super::types::{Nulls, TypeSet, classify_column};
 use crate::logfmt::{Logfmt, LogfmtOptions, UnknownKeys};
 use crate::pattern::Pattern;

@@ -4,6 +4,8 @@
 //! other than a delimiter or a line end, is stray, and is counted. Not here: whether that speaks against the dialect
 //! (`score`).
 
+use std::collections::BTreeMap;
+
 use crate::delimited::EscapeRule;
 use crate::lines::LineEnds;
 
@@ -99,6 +101,9 @@ impl Record {
     }
 }
 
+/// A table: its records from the header or the first record of data on, each of as many cells as the table has columns.
+pub(super) type Table = Vec<Vec<Cell>>;
+
 /// The complete records of a sample.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parsed {
@@ -149,6 +154,16 @@ impl Parsed {
     fn reset(&mut self, counts: [usize; 5]) {
         [self.quoted, self.stray, self.broken, self.inside, self.escapes] = counts;
     }
+}
+
+/// The number of fields that most records have; of two as frequent ones, the larger.
+pub(super) fn usual_fields(records: &[&Record]) -> usize {
+    let mut counts = BTreeMap::new();
+    for record in records {
+        *counts.entry(record.cells.len()).or_insert(0_usize) += 1;
+    }
+    let weigh = |fields: usize, count: usize| if fields == 1 { count } else { count * 2 };
+    counts.into_iter().max_by_key(|&(fields, count)| (weigh(fields, count), fields)).map_or(0, |(fields, _)| fields)
 }
 
 /// Where line number `lines` of the text begins.

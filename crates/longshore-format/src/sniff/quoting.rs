@@ -8,8 +8,7 @@
 //! ([`QuoteCheck`](crate::QuoteCheck)).
 
 use super::given::Given;
-use super::parse::{Parsed, Style};
-use super::score::usual_fields;
+use super::parse::{Parsed, Style, usual_fields};
 use super::stretches::Stretches;
 
 /// What quotes do in a text.

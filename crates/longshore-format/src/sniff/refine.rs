@@ -4,10 +4,11 @@
 //! Lines are skipped only where they cannot be records: they have fewer fields than the table, which must have more
 //! records than there are such lines.
 
+use super::comments::{COMMENTS, are_odd};
+use super::family::Family;
 use super::given::Given;
-use super::parse::{Cell, LineBreaks, Record, Style, behind_lines, parse};
-use super::score::are_odd;
-use super::sniffed::{Family, Found, Sniffed};
+use super::parse::{Cell, LineBreaks, Record, Style, Table, behind_lines, parse};
+use super::sniffed::{Found, Sniffed};
 use super::types::{InferredType, Reading, TypeSet, classify};
 use crate::QuoteCheck;
 use crate::delimited::{LongRecords, ShortRecords};
@@ -20,11 +21,6 @@ const RECORDS_MIN: usize = 8;
 const LIKE_MAX: usize = 100;
 /// Records that make a table of another width.
 const TABLE_RECORDS_MIN: usize = 3;
-/// Prefixes that comments are known by.
-pub(super) const COMMENTS: [&[u8]; 4] = [b"#", b"//", b"%", b"--"];
-
-/// A table: its records from the header or the first record of data on, each of as many cells as the table has columns.
-pub(super) type Table = Vec<Vec<Cell>>;
 
 /// Finds where the table begins and what its records are like.
 pub(super) fn refine(sniffed: &mut Sniffed, sample: &[u8], at_end: bool, given: &Given, breaks: LineBreaks) -> Table {

@@ -5,12 +5,12 @@
 //! are. A quote that neither opens nor closes a field speaks against the dialect, as does one that stays open.
 
 use super::candidates::candidates;
+use super::comments::{self, are_odd};
 use super::given::Given;
-use super::parse::{Cell, LineBreaks, Parsed, Record, Style};
+use super::parse::{Cell, LineBreaks, Parsed, Record, Style, usual_fields};
 use super::quoting::{self, Quotes};
-use super::refine::COMMENTS;
 use super::stretches::Stretches;
-use super::types::{InferredType, Reading, classify};
+use super::types::{InferredType, OpenQuestion, Reading, classify};
 use crate::QuoteCheck;
 
 /// What a text of a single column must be outdone by: of plain text, and of values with a type.
@@ -48,7 +48,7 @@ pub(super) fn choose(sample: &[u8], at_end: bool, given: &Given, breaks: LineBre
     let mut best: Option<(Score, Style)> = None;
     // The best of those that explain every line from the first one on.
     let mut steady: Option<(Score, Style)> = None;
-    let comments = comments(&stretches, given);
+    let comments = comments::choices(&stretches, given);
     for style in candidates(&stretches, given) {
         let plain = stretches.parse(&Style { comment: comments[0].clone(), ..style.clone() });
         for (index, comment) in comments.iter().enumerate() {
@@ -92,30 +92,6 @@ pub(super) fn choose(sample: &[u8], at_end: bool, given: &Given, breaks: LineBre
         return Chosen { style: wider, quotes, reason };
     }
     Chosen { style, quotes, reason }
-}
-
-/// What comments may begin with; the first is what was given, or nothing.
-fn comments(stretches: &Stretches<'_>, given: &Given) -> Vec<Option<Vec<u8>>> {
-    if let Some(comment) = &given.comment {
-        return vec![Some(comment.clone()).filter(|comment| !comment.is_empty())];
-    }
-    let lines = stretches.parse(&Style::default()).records;
-    let begins = |prefix: &&[u8]| lines.iter().any(|line| line.cells[0].content.starts_with(prefix));
-    let prefixes = COMMENTS.into_iter().filter(begins);
-    std::iter::once(None).chain(prefixes.map(|prefix| Some(prefix.to_vec()))).collect()
-}
-
-/// Whether most records that begin with a prefix have another number of fields than the others: data and a header may
-/// begin so as well.
-pub(super) fn are_odd(records: &[Record], prefix: &[u8]) -> bool {
-    let fields = usual_fields(&records.iter().collect::<Vec<_>>());
-    let begins = |record: &&Record| !record.cells[0].quoted && record.cells[0].content.starts_with(prefix);
-    let (mut count, mut odd) = (0, 0);
-    for record in records.iter().filter(begins) {
-        count += 1;
-        odd += usize::from(record.cells.len() != fields);
-    }
-    odd * 2 > count
 }
 
 impl Style {
@@ -231,16 +207,6 @@ fn in_apostrophes(cell: &Cell) -> bool {
     !cell.quoted && cell.content.len() > 2 && cell.content.starts_with(b"'") && cell.content.ends_with(b"'")
 }
 
-/// The number of fields that most records have; of two as frequent ones, the larger.
-pub(super) fn usual_fields(records: &[&Record]) -> usize {
-    let mut counts = std::collections::BTreeMap::new();
-    for record in records {
-        *counts.entry(record.cells.len()).or_insert(0_usize) += 1;
-    }
-    let weigh = |fields: usize, count: usize| if fields == 1 { count } else { count * 2 };
-    counts.into_iter().max_by_key(|&(fields, count)| (weigh(fields, count), fields)).map_or(0, |(fields, _)| fields)
-}
-
 /// How unusual a delimiter is.
 fn weight(style: &Style, typed: f64) -> f64 {
     match style.delimiter[..] {
@@ -313,9 +279,11 @@ impl Class {
             decision = typed(&comma);
         }
         match decision.value_type {
-            InferredType::Text if !decision.settled && decision.reason.starts_with("dates") => Class::Moment,
-            InferredType::Text if !decision.settled => Class::Empty,
-            InferredType::Text => Class::of_text(content, cell.quoted),
+            InferredType::Text => match decision.open {
+                Some(OpenQuestion::DateOrder) => Class::Moment,
+                Some(OpenQuestion::NoValue) => Class::Empty,
+                None => Class::of_text(content, cell.quoted),
+            },
             InferredType::Integer | InferredType::BigInt | InferredType::Decimal { .. } | InferredType::Double => {
                 Class::Number
             }

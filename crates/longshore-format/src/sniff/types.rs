@@ -196,11 +196,28 @@ pub struct Decision {
     pub null_texts: Vec<&'static str>,
     /// Whether a quoted empty field is NULL in this column.
     pub quoted_nulls: bool,
-    /// Whether values still to come may only widen the type, and leave TEXT as it is. While it is false, every value
-    /// has to be [classified](classify).
-    pub settled: bool,
+    /// What keeps the type from being settled.
+    pub open: Option<OpenQuestion>,
     /// Why, as a part of a sentence.
     pub reason: String,
+}
+
+/// What keeps a type from being settled, so that the column is TEXT for the time being.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenQuestion {
+    /// There is no value, or none but texts that may mean NULL.
+    NoValue,
+    /// The values are dates of which none tells whether day or month comes first.
+    DateOrder,
+}
+
+impl Decision {
+    /// Whether values still to come may only widen the type, and leave TEXT as it is. While it is false, every value
+    /// has to be [classified](classify).
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.open.is_none()
+    }
 }
 
 impl TypeSet {
@@ -265,16 +282,16 @@ impl TypeSet {
     /// The narrowest type that has all values.
     #[must_use]
     pub fn decide(&self, reading: &Reading) -> Decision {
-        let text = |settled, reason: &str| Decision {
+        let text = |open, reason: &str| Decision {
             value_type: InferredType::Text,
             null_texts: Vec::new(),
             quoted_nulls: false,
-            settled,
+            open,
             reason: reason.to_owned(),
         };
         if !self.any {
             let reason = if self.nulls == 0 { "every value is NULL" } else { "no value but texts that may mean NULL" };
-            return text(false, reason);
+            return text(Some(OpenQuestion::NoValue), reason);
         }
         let has = |kind| self.kinds & kind != 0;
         // Some words for truth are numbers: a column of nothing else is one of numbers.
@@ -303,11 +320,12 @@ impl TypeSet {
                 Some(layout) if layout.has_time() => InferredType::Timestamp(Some(layout)),
                 Some(layout) => InferredType::Date(Some(layout)),
                 None => {
-                    return text(false, "dates, but no value tells whether day or month comes first; set DATE_ORDER");
+                    let reason = "dates, but no value tells whether day or month comes first; set DATE_ORDER";
+                    return text(Some(OpenQuestion::DateOrder), reason);
                 }
             }
         } else {
-            return text(true, "some values are only text");
+            return text(None, "some values are only text");
         };
         let nulls = COMMON_NULL_TEXTS.iter().enumerate().filter(|(index, _)| self.nulls & 1 << index != 0);
         let null_texts: Vec<_> = nulls.map(|(_, text)| *text).collect();
@@ -317,7 +335,7 @@ impl TypeSet {
             reason: reason(&found, &null_texts, quoted_nulls),
             null_texts,
             quoted_nulls,
-            settled: true,
+            open: None,
         }
     }
 

@@ -1,35 +1,15 @@
 //! Tables of known types.
 
+#[path = "../../../longshore-csv/tests/common/random.rs"]
+mod random;
+
+pub(crate) use random::Random;
+
 /// How decimals are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbers {
     Point,
     Comma,
-}
-
-/// Random numbers that are the same for a seed.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03)
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 11) % bound as u64) as usize
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-
-    /// Whether something happens that does so once in `odds`.
-    pub(crate) fn once_in(&mut self, odds: usize) -> bool {
-        self.below(odds) == 0
-    }
 }
 
 /// A column and its values; `None` is NULL.

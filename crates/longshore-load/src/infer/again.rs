@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use longshore_storage::Memory;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::control::Control;
+use crate::error::LoadError;
 use crate::files::{Files, OpenFile, Work};
 use crate::span::Spans;
-use crate::{Control, LoadError};
 
 /// Bytes of text that are kept of sources that can be opened again, at most.
 const BYTES_KEPT_MAX: usize = 64 << 20;

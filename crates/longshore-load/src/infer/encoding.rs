@@ -5,14 +5,15 @@
 
 use std::sync::Arc;
 
+use longshore_csv::Kernel;
 use longshore_storage::{Arena, Column, ColumnType, Schema};
 
-use super::read::Inference;
-use crate::LoadError;
-use crate::fields::FieldPlan;
-use crate::files::{Output, Work};
+use crate::error::LoadError;
+use crate::fields::{FieldPlan, Output};
+use crate::files::Work;
 use crate::fill::Target;
-use crate::worker::Piece;
+use crate::options::TextOptions;
+use crate::piece::Piece;
 
 /// Whether the text of a piece is UTF-8.
 pub(super) fn is_text(piece: &Piece<'_>) -> bool {
@@ -21,7 +22,8 @@ pub(super) fn is_text(piece: &Piece<'_>) -> bool {
 
 /// Fails with the first field of a piece that is no text.
 pub(super) fn check(
-    inference: &Inference<'_>,
+    options: &TextOptions,
+    kernel: Kernel,
     work: &Work,
     columns: &[Column],
     piece: &Piece<'_>,
@@ -30,8 +32,7 @@ pub(super) fn check(
     let texts = columns.iter().map(|column| Column::new(&column.name, ColumnType::Text, true)).collect();
     let schema = Arc::new(Schema::new(texts));
     let output = Output { schema: Arc::clone(&schema), columns: (0..columns.len()).collect() };
-    let (file, kernel) = (&work.file, inference.files.kernel());
-    let plan = FieldPlan::new(&file.name, &output, &file.input, inference.options, kernel)?;
+    let plan = FieldPlan::new(&work.file.name, &output, &work.file.input, options, kernel)?;
     let mut buffers = Vec::new();
     let target = Target { plan: &plan, schema: &schema, bytes_left: piece.bytes, buffers: &mut buffers, arena };
     target.take(piece.sound_rows(), piece, None).map(drop).map_err(|refusal| refusal.explain(work, piece))

@@ -13,13 +13,15 @@ use std::sync::{Mutex, PoisonError};
 use longshore_csv::{Defect, DefectKind, RepairKind};
 use longshore_format::sniff::types::{Nulls, Reading, TypeSet, classify_column};
 
+use super::footer::Footer;
 use super::guess::column_type;
 use super::open_quote::rows_between_quotes;
-use super::read::{Done, Plan};
+use super::plan::Plan;
+use crate::error::LoadError;
 use crate::files::Work;
+use crate::options::RowViolation;
+use crate::piece::Piece;
 use crate::position::bad_record;
-use crate::worker::Piece;
-use crate::{Footer, LoadError, RowViolation};
 
 /// Records that a footer has at most.
 const FOOTER_RECORDS_MAX: usize = 10;
@@ -78,12 +80,13 @@ impl Tail {
 }
 
 impl Fit {
-    /// What a pass over the whole records alone has told: `spans` in their order, and the `types` of the columns.
-    pub(super) fn new(types: Vec<TypeSet>, spans: &[Done]) -> Self {
+    /// What a pass over the whole records alone has told: the `types` of the columns, and the tails of `spans` in their
+    /// order, with the numbers of their files.
+    pub(super) fn new(types: Vec<TypeSet>, spans: impl IntoIterator<Item = (usize, Tail)>) -> Self {
         let mut tails: BTreeMap<usize, Tail> = BTreeMap::new();
-        for span in spans {
-            let tail = tails.entry(span.work.file.input.number).or_default();
-            *tail = span.taken.tail.behind(*tail);
+        for (file, last) in spans {
+            let tail = tails.entry(file).or_default();
+            *tail = last.behind(*tail);
         }
         let is_end = |tail: &Tail| tail.has_rows && !tail.is_other && tail.records <= FOOTER_RECORDS_MAX;
         let ends = tails.into_iter().filter(|(_, tail)| is_end(tail));

@@ -16,7 +16,8 @@ use longshore_format::sniff::types::{Formats, Nulls, Reading};
 use longshore_format::sniff::{Family, Given, LineEnd, RecordRules, Sniffed};
 use longshore_format::{Logfmt, LogfmtOptions, QuoteCheck, logfmt};
 
-use crate::{ColumnValues, Header, LoadError, TextFormat, TextOptions, TrailingDelimiter, ValueOptions};
+use crate::error::LoadError;
+use crate::options::{ColumnValues, Header, TextFormat, TextOptions, TrailingDelimiter, ValueOptions};
 
 /// What the user says about a text, with what `options` say.
 pub(super) fn given(given: &Given, options: &TextOptions) -> Given {

@@ -8,7 +8,7 @@ use longshore_format::sniff::{Given, Sniffed};
 use longshore_storage::{Column, ColumnType, Schema};
 
 use super::{InferRequest, InferredColumn};
-use crate::TextOptions;
+use crate::options::TextOptions;
 
 /// A type that the user gave.
 #[derive(Clone, Copy, Debug)]
@@ -154,7 +154,7 @@ impl ColumnGuess {
 
     /// Whether values of other types widen it.
     pub(super) fn may_widen(&self) -> bool {
-        self.fixed.is_none() && !self.known.is_text() && (!self.decision.settled || !self.is_text())
+        self.fixed.is_none() && !self.known.is_text() && (!self.decision.is_settled() || !self.is_text())
     }
 
     fn is_text(&self) -> bool {
@@ -165,7 +165,7 @@ impl ColumnGuess {
     pub(super) fn look(&self, sampled: bool) -> Look {
         if self.fixed.is_some() || self.known.is_text() {
             Look::Decode
-        } else if sampled || !self.decision.settled {
+        } else if sampled || !self.decision.is_settled() {
             Look::Classify
         } else if self.is_text() {
             // By the hint; what it came from is classified.

@@ -11,11 +11,13 @@
 use std::sync::Arc;
 
 use longshore_format::sniff::{Family, Given, Place, Sniffed};
+use longshore_source::{BYTE_ORDER_MARK, Input, read_up_to};
 use longshore_storage::Memory;
 
+use crate::control::Control;
+use crate::error::LoadError;
 use crate::files::OpenFile;
-use crate::source::{BYTE_ORDER_MARK, Input, read_up_to};
-use crate::{Control, InputFile, LoadError, Source};
+use crate::input::InputFile;
 
 /// How often files are looked at.
 const LOOKS_MAX: usize = 8;
@@ -128,20 +130,19 @@ fn place(input: &InputFile, byte: u64, memory: &Arc<Memory>, control: &Control) 
         let end = byte.saturating_add(PLACE_BYTES).min(all.len());
         return Ok(from_line_start(&all[(byte - back).min(end)..end], back, end == all.len()));
     }
-    let Source { name, input, .. } = source;
-    let Input::Stream(reader) = input else { unreachable!("what is not mapped is a stream") };
-    let mut reader = Source::unmarked(reader);
+    let (name, Input::Stream(mut reader)) = source.into_parts() else { unreachable!("what is not mapped is a stream") };
+    let cancellation = control.cancellation();
     let mut left = byte - back;
     let mut text = Vec::new();
     while left > 0 {
         text.clear();
-        if read_up_to(left.min(SKIP_BYTES), &mut reader, &mut text, &name, control)? {
+        if read_up_to(left.min(SKIP_BYTES), &mut reader, &mut text, &name, cancellation)? {
             break;
         }
         left -= text.len();
     }
     text.clear();
-    let at_end = read_up_to(back + PLACE_BYTES, &mut reader, &mut text, &name, control)?;
+    let at_end = read_up_to(back + PLACE_BYTES, &mut reader, &mut text, &name, cancellation)?;
     Ok(from_line_start(&text, back, at_end))
 }
 

@@ -7,7 +7,7 @@
 use longshore_csv::RepairKind;
 
 use crate::files::Work;
-use crate::worker::Piece;
+use crate::piece::Piece;
 
 /// Lines before a piece that are looked at.
 const LINES_BEFORE_MAX: usize = 10;

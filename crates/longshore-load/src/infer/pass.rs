@@ -11,15 +11,20 @@ use longshore_format::sniff::Sniffed;
 use longshore_format::sniff::types::{Nulls, Reading, TypeSet};
 
 use super::fit::Fit;
+use super::footer::Footer;
 use super::guess::{Fixed, Guess, Guesses};
 use super::look::{Failed, Looks};
 use super::read::{Done, Inference, Taken};
 use super::whole::{self, Others};
 use super::{InferRequest, Inferred, Keep, again, format};
-use crate::files::{Files, Output};
-use crate::load::Failure;
+use crate::control::Control;
+use crate::error::LoadError;
+use crate::fields::Output;
+use crate::files::Files;
+use crate::input::InputFile;
+use crate::options::{Header, OnError, Repair, RepairLog, Repaired, TextOptions};
 use crate::reject::RejectOrder;
-use crate::{Control, Footer, Header, InputFile, LoadError, OnError, Repair, RepairLog, Repaired, TextOptions};
+use crate::stop::Failure;
 
 /// What is to be inferred, and what the samples told.
 pub(super) struct Task<'a> {
@@ -84,7 +89,7 @@ impl Task<'_> {
         let types: Vec<TypeSet> = (0..whole.guess.len()).map(|column| whole.guess.column(column).known()).collect();
         let mut inputs = inputs;
         let mut cut: BTreeMap<usize, Footer> = BTreeMap::new();
-        let mut fit = Fit::new(types, &whole.spans);
+        let mut fit = Fit::new(types, whole.spans.iter().map(|span| (span.work.file.input.number, span.taken.tail)));
         drop(whole);
         loop {
             let options = self.repairing()?;
@@ -166,7 +171,7 @@ impl Task<'_> {
     fn repaired(&self, pass: Pass, footers: Vec<Footer>) -> (Inferred, Vec<Done>) {
         let log = RepairLog::default();
         for span in &pass.spans {
-            log.add(&span.work, span.taken.repairs.clone());
+            span.taken.repairs.clone().note(&span.work, &log);
         }
         let repaired = log.summary();
         Self::inferred(whole::repaired(&self.sniffed, &repaired), pass, repaired, footers)

@@ -4,23 +4,26 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_csv::Rows;
-use longshore_csv::decode::{Advice, Reason};
 use longshore_format::sniff::types::{Nulls, TypeSet, classify_column, verify};
-use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Column, Memory, PartitionBuffer, Schema};
+use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, PartitionBuffer};
 
 use super::again::{Text, Texts};
 use super::fit::{Fit, Tail};
 use super::guess::{Guess, Guesses, Look};
+use super::plan::Plan;
 use super::{Keep, encoding, fit};
-use crate::fields::{FieldPlan, Refusal};
-use crate::files::{Files, OpenFile, Output, Work};
+use crate::control::Control;
+use crate::error::LoadError;
+use crate::fields::Refusal;
+use crate::files::{Files, OpenFile, Work};
 use crate::fill::Target;
-use crate::load::{Failure, StopOnPanic};
+use crate::options::TextOptions;
+use crate::piece::Piece;
 use crate::position::bad_record;
 use crate::reject::{RejectOrder, SpanRejects};
 use crate::repair::SpanRepairs;
-use crate::worker::{Cursor, Piece, Scratch};
-use crate::{Control, LoadError, RejectedColumn, TextOptions};
+use crate::stop::{Failure, StopOnPanic};
+use crate::worker::{Cursor, Scratch};
 
 /// What the workers of an inference share.
 pub(super) struct Inference<'a> {
@@ -75,17 +78,6 @@ struct Next {
     again: bool,
 }
 
-/// How the fields of a file are decoded by a guess.
-pub(super) struct Plan {
-    file: Arc<OpenFile>,
-    guess: Arc<Guess>,
-    fields: FieldPlan,
-    schema: Arc<Schema>,
-    looks: Vec<Look>,
-    /// The field of each column; `None` where the file has none.
-    positions: Vec<Option<usize>>,
-}
-
 /// How the reading of a span ended.
 enum Ending {
     Done(Box<Taken>),
@@ -134,7 +126,7 @@ impl Inference<'_> {
 
     /// Takes spans until there is none left or one before them failed.
     fn work(&self) {
-        let _stop_on_panic = StopOnPanic(self.files);
+        let _stop_on_panic = StopOnPanic(self.files.stops());
         let arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
         let mut worker = Worker { arena, scratch: Scratch::default(), plan: None };
         while !self.failure.exists() {
@@ -211,7 +203,7 @@ impl Inference<'_> {
             let guess = self.guesses.current();
             let is_current = |plan: &Plan| Arc::ptr_eq(&plan.file, &work.file) && Arc::ptr_eq(&plan.guess, &guess);
             if !worker.plan.as_ref().is_some_and(is_current) {
-                worker.plan = Some(self.plan(&work.file, guess)?);
+                worker.plan = Some(Plan::new(&work.file, guess, self.keep, self.options, self.files.kernel())?);
             }
             let Worker { arena, scratch, plan } = worker;
             let plan = plan.as_ref().expect("it was just made");
@@ -222,26 +214,6 @@ impl Inference<'_> {
                 Ending::Widened => {}
             }
         }
-    }
-
-    fn plan(&self, file: &Arc<OpenFile>, guess: Arc<Guess>) -> Result<Plan, LoadError> {
-        let all = guess.schema.columns();
-        let looks: Vec<Look> = (0..guess.len()).map(|column| guess.column(column).look(false)).collect();
-        let columns: Vec<usize> = match self.keep {
-            Keep::Rows | Keep::Checks => (0..all.len()).collect(),
-            Keep::Types => (0..looks.len()).filter(|column| looks[*column] == Look::Verify).collect(),
-        };
-        let schema = Arc::new(Schema::new(columns.iter().map(|column| all[*column].clone()).collect()));
-        let output = Output { schema: Arc::clone(&schema), columns };
-        let options = guess.options(self.options);
-        let fields = FieldPlan::new(&file.name, &output, &file.input, &options, self.files.kernel())?;
-        let mut positions = vec![None; guess.len()];
-        for (position, target) in file.input.fields.iter().enumerate() {
-            if let Some(slot) = target.as_ref().and_then(|target| positions.get_mut(target.column)) {
-                *slot = Some(position);
-            }
-        }
-        Ok(Plan { file: Arc::clone(file), guess, fields, schema, looks, positions })
     }
 
     /// Reads a span by a plan.
@@ -255,7 +227,7 @@ impl Inference<'_> {
         let mut cursor = Cursor::new(self.files, work, scratch)?;
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
         let mut found = vec![TypeSet::EVERY; plan.guess.len()];
-        let mut rejects = self.rejects.map(|order| SpanRejects::new(order, work));
+        let mut rejects = self.rejects.map(|order| order.span(work));
         let mut bad = Vec::new();
         let (mut left, mut selected) = (Vec::new(), Vec::new());
         let (mut repairs, mut tail) = (SpanRepairs::default(), Tail::default());
@@ -269,7 +241,7 @@ impl Inference<'_> {
             // Rows that are not kept need room for their piece alone.
             let bytes_left = if self.keep == Keep::Rows { bytes_left } else { piece.bytes };
             if self.keep == Keep::Types && !self.files.is_lenient() && !encoding::is_text(&piece) {
-                encoding::check(self, work, plan.columns(), &piece, arena)?;
+                encoding::check(self.options, self.files.kernel(), work, plan.columns(), &piece, arena)?;
             }
             bad.clear();
             tail.add(work, &piece);
@@ -405,43 +377,5 @@ impl Inference<'_> {
             _ => TypeSet::EVERY,
         };
         (0..plan.guess.len()).map(types).collect()
-    }
-}
-
-impl Plan {
-    /// The field of a column; `None` where the file has none.
-    pub(super) fn position(&self, column: usize) -> Option<usize> {
-        self.positions[column]
-    }
-
-    /// Whether the type of a column is given.
-    pub(super) fn is_fixed(&self, column: usize) -> bool {
-        self.guess.column(column).is_fixed()
-    }
-
-    /// The columns of the file.
-    fn columns(&self) -> &[Column] {
-        &self.guess.schema.columns()[..self.guess.len()]
-    }
-
-    /// The name of a column.
-    pub(super) fn name(&self, column: usize) -> &str {
-        &self.guess.schema.columns()[column].name
-    }
-
-    /// The column that a field which was decoded goes to.
-    fn column(&self, position: usize) -> usize {
-        self.file.input.fields[position].as_ref().expect("the plan read the field").column
-    }
-
-    /// Whether a value that cannot be decoded tells that a column is something else.
-    fn may_widen(&self, column: usize) -> bool {
-        self.guess.column(column).may_widen() && self.looks[column] != Look::Decode
-    }
-
-    /// Which column a field belongs to, and what is wrong with its text. (The file was opened with the first guess.)
-    fn explain(&self, position: usize, raw: &[u8], reason: Reason) -> (RejectedColumn, Advice) {
-        let advice = self.fields.advice(position, raw, reason).expect("the plan read the field");
-        (RejectedColumn::of(&self.guess.schema.columns()[self.column(position)]), advice)
     }
 }

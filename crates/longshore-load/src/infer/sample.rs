@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use longshore_format::sniff::types::TypeSet;
 use longshore_format::sniff::{Family, Given, SAMPLE_BYTES, Sniffed, sample_bytes, sniff, unique};
+use longshore_source::Source;
 use longshore_storage::Memory;
 
-use crate::field_names::match_names;
-use crate::{Control, InputFile, LoadError, Source};
+use crate::control::Control;
+use crate::error::LoadError;
+use crate::input::{InputFile, match_names};
 
 /// Bytes of each of the places behind the head.
 const PLACE_BYTES: usize = 32 << 10;
@@ -221,6 +223,6 @@ fn other_places(length: usize) -> Vec<Range<usize>> {
 fn head(source: Source, bytes_max: usize, control: &Control) -> Result<(Vec<u8>, bool, Source), LoadError> {
     match source.mapped() {
         Some(bytes) => Ok((Vec::new(), bytes.len() <= bytes_max, source)),
-        None => source.with_head(bytes_max, control),
+        None => Ok(source.with_head(bytes_max, control.cancellation())?),
     }
 }

@@ -8,7 +8,8 @@ use longshore_format::delimited::StrayQuotes;
 use longshore_format::sniff::{Family, Found, Given, Sniffed};
 
 use super::format;
-use crate::{LoadError, Repair, Repaired, TextFormat, TextOptions};
+use crate::error::LoadError;
+use crate::options::{Repair, Repaired, TextFormat, TextOptions};
 
 /// How records that are not whole are read.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -13,10 +13,13 @@ use longshore_storage::{
     Reservation, Transaction, TransactionError,
 };
 
-use super::{LoadReport, Loaded, MissingReference};
-use crate::places::{DuplicateKey, KeyHolder, Located, Places, REMEDY, Reading, RecordPlace};
+use super::{LoadReport, Loaded};
+use crate::error::{
+    DuplicateKey, KeyHolder, LoadError, MissingReference, REJECT_RECORD_BYTES_MAX, REJECTS_SHOWN_MAX, REMEDY,
+    RecordPlace, Reject,
+};
+use crate::places::{Located, Places, Reading};
 use crate::reject::RejectOrder;
-use crate::{LoadError, REJECT_RECORD_BYTES_MAX, REJECTS_SHOWN_MAX, Reject};
 
 /// Rejects that are handed on at a time.
 const BATCH: usize = 1024;

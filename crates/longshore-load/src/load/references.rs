@@ -5,47 +5,20 @@
 //! the order of the file alone. What is checked when all rows are there (*post*, and rows that may refer to rows of the same
 //! load) is told by its record, too, which is read again for that. Not here: the checks (`longshore-storage`).
 
-use std::fmt;
 use std::ops::Range;
 
 use longshore_csv::DefectKind;
 use longshore_storage::{Arena, ForeignKeyError, PartitionBuffer, ReferenceChecks};
 
 use super::Load;
+use crate::error::{BadField, LoadError, MissingReference, ReferringRecord};
 use crate::fields::{BadValue, Refusal};
 use crate::files::Work;
 use crate::fill::Target;
-use crate::places::{Located, RecordPlace};
+use crate::options::RowViolation;
+use crate::piece::Piece;
+use crate::places::Located;
 use crate::position::report;
-use crate::worker::Piece;
-use crate::{BadField, LoadError, RowViolation};
-
-/// A record that refers to a row that is not there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MissingReference {
-    /// The record.
-    pub record: ReferringRecord,
-    /// What it violates.
-    pub error: ForeignKeyError,
-}
-
-/// A record, as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReferringRecord {
-    /// With its text.
-    Text(BadField),
-    /// Of a text that cannot be read again.
-    Place(RecordPlace),
-}
-
-impl fmt::Display for MissingReference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.record {
-            ReferringRecord::Text(record) => record.fmt(f),
-            ReferringRecord::Place(place) => write!(f, "{place}: {}", self.error),
-        }
-    }
-}
 
 impl MissingReference {
     /// That of a record that was found again.

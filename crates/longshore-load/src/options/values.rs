@@ -1,16 +1,16 @@
 //! How the values of a file are spelled: the file's defaults, and columns that differ.
 //!
-//! Becomes a `FieldRule` per column, which the decoders follow. What a spelling means is told there.
+//! Becomes a `FieldRule` per column, which the decoders follow. What a spelling means is told there. Joins the words of two
+//! crates: `longshore-storage` knows column types, `longshore-csv` value types.
 
 use std::collections::BTreeMap;
 
 use longshore_csv::decode::{BooleanWords, FieldRule, MomentFormat, ValueType};
 use longshore_csv::{Dialect, RuleError};
-use longshore_storage::Column;
+use longshore_storage::{Column, ColumnType};
 
 use super::ColumnChoice;
-use crate::LoadError;
-use crate::fields::value_type;
+use crate::error::LoadError;
 
 /// How values are spelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,6 +160,29 @@ impl ValueOptions {
             moment_format: own.format.as_ref().or(of_type.as_ref()).cloned(),
             ..FieldRule::new(value_type)
         })
+    }
+}
+
+/// How the text of a column is read.
+pub(crate) fn value_type(column_type: &ColumnType) -> ValueType {
+    match *column_type {
+        ColumnType::Boolean => ValueType::Boolean,
+        ColumnType::SmallInt => ValueType::Int16,
+        ColumnType::Integer => ValueType::Int32,
+        ColumnType::BigInt => ValueType::Int64,
+        ColumnType::Real => ValueType::Float32,
+        ColumnType::Double => ValueType::Float64,
+        ColumnType::Decimal { precision, scale } if precision <= 18 => ValueType::Decimal64 { precision, scale },
+        ColumnType::Decimal { precision, scale } => ValueType::Decimal128 { precision, scale },
+        ColumnType::Char(length) => ValueType::Char(length),
+        ColumnType::Varchar(length) => ValueType::Varchar(length),
+        ColumnType::Text => ValueType::Text,
+        ColumnType::Date => ValueType::Date,
+        ColumnType::Time => ValueType::Time,
+        ColumnType::Timestamp => ValueType::Timestamp,
+        ColumnType::TimestampTz => ValueType::TimestampTz,
+        ColumnType::Uuid => ValueType::Uuid,
+        ColumnType::Bytea => ValueType::Bytea,
     }
 }
 

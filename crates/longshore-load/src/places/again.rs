@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, Schema};
 
-use super::key::{RecordNumber, RecordPlace};
 use super::{Origin, Place, Places};
-use crate::check::{BLOCK_BYTES, Checker};
+use crate::check::{BLOCK_BYTES, CHECKED, Checker};
+use crate::control::Control;
+use crate::error::{LoadError, RecordNumber, RecordPlace};
 use crate::files::{Files, OpenFile, Work};
 use crate::fill::Target;
-use crate::load::CHECKED;
+use crate::options::RowCheck;
 use crate::span::Spans;
 use crate::worker::{Cursor, Scratch};
-use crate::{Control, LoadError, RowCheck};
 
 /// The record of a row.
 pub(crate) struct Located<'a> {

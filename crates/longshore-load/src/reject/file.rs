@@ -7,9 +7,10 @@ use std::sync::{Mutex, PoisonError};
 use longshore_csv::Dialect;
 use longshore_csv::write::Quoting;
 
-use super::{Reject, RejectSink, reject_schema};
-use crate::LoadError;
-use crate::unload::{Output, Target};
+use super::reject_schema;
+use crate::error::{LoadError, Reject};
+use crate::options::RejectSink;
+use crate::target::{OpenTarget, Target};
 
 /// A CSV file of rejects: a header, then a record for each, the columns of [`reject_schema`]. It replaces a file of its
 /// name, and only when the load is done; dropped before, it leaves nothing.
@@ -17,7 +18,7 @@ pub struct RejectFile {
     path: PathBuf,
     dialect: Dialect,
     /// Until it is finished.
-    output: Mutex<Option<Output>>,
+    output: Mutex<Option<OpenTarget>>,
 }
 
 impl RejectFile {
@@ -27,7 +28,7 @@ impl RejectFile {
     /// When it cannot be made.
     pub fn create(path: &Path) -> Result<Self, LoadError> {
         let dialect = Dialect::new(b',', Some(b'"'), None)?;
-        let output = Output::open(Target::File(path.to_owned()))?;
+        let output = OpenTarget::open(Target::File(path.to_owned()))?;
         let file = Self { path: path.to_owned(), dialect, output: Mutex::new(Some(output)) };
         let schema = reject_schema();
         let names: Vec<&str> = schema.columns().iter().map(|column| column.name.as_str()).collect();
@@ -82,7 +83,7 @@ impl RejectSink for RejectFile {
 
     fn finish(&self) -> Result<(), LoadError> {
         let output = self.output.lock().unwrap_or_else(PoisonError::into_inner).take();
-        output.map_or(Ok(()), Output::complete)
+        output.map_or(Ok(()), OpenTarget::complete)
     }
 }
 

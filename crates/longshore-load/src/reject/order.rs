@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use longshore_csv::DefectKind;
 use longshore_storage::Memory;
 
-use super::{OnError, REJECTS_SHOWN_MAX, Reject, RejectLimit, RejectSummary, SpanRejects, TooManyRejects};
-use crate::{LoadError, TextOptions};
+use super::{RejectSummary, SpanRejects};
+use crate::error::{LoadError, REJECTS_SHOWN_MAX, Reject, RejectLimit, TooManyRejects};
+use crate::files::Work;
+use crate::options::{OnError, TextOptions};
 
 /// The rejects of all spans of a load or a scan.
 pub(crate) struct RejectOrder {
@@ -58,8 +60,11 @@ impl RejectOrder {
         &self.memory
     }
 
-    pub(super) fn limit(&self) -> RejectLimit {
-        self.limit
+    /// None yet, of the span of `work`.
+    pub(crate) fn span(&self, work: &Work) -> SpanRejects {
+        let rejects_max = if self.wants_all() { usize::MAX } else { REJECTS_SHOWN_MAX };
+        let records_max = if let RejectLimit::Records(records) = self.limit { records } else { u64::MAX };
+        SpanRejects::new(work, &self.memory, rejects_max, records_max)
     }
 
     /// Whether all rejects are wanted, not only the first ones.

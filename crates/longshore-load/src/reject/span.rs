@@ -5,16 +5,14 @@ use std::sync::Arc;
 
 use longshore_csv::decode::{Advice, Reason};
 use longshore_csv::{Defect, DefectKind};
-use longshore_storage::Reservation;
+use longshore_storage::{Memory, Reservation};
 
-use super::{
-    REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, REJECTS_SHOWN_MAX, Reject, RejectLimit, RejectOrder,
-    RejectSummary, RejectedColumn,
-};
+use super::RejectSummary;
+use crate::error::{LoadError, REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, Reject, RejectedColumn};
 use crate::fields::BadValue;
 use crate::files::Work;
-use crate::worker::Piece;
-use crate::{LoadError, RowViolation};
+use crate::options::RowViolation;
+use crate::piece::Piece;
 
 /// The rejects of one span.
 pub(crate) struct SpanRejects {
@@ -69,17 +67,18 @@ impl Lines {
 }
 
 impl SpanRejects {
-    /// None yet, of the span of `work`.
-    pub(crate) fn new(order: &RejectOrder, work: &Work) -> Self {
+    /// None yet, of the span of `work`. Of those that come, up to `rejects_max` are kept, and more than `records_max`
+    /// records are too many.
+    pub(super) fn new(work: &Work, memory: &Arc<Memory>, rejects_max: usize, records_max: u64) -> Self {
         Self {
             rejects: Vec::new(),
             summary: RejectSummary::default(),
-            reserved: Reservation::new(order.memory()),
+            reserved: Reservation::new(memory),
             lines_before: work.lines_before(),
             lines: Lines::default(),
             file: Arc::from(work.file.name.as_str()),
-            rejects_max: if order.wants_all() { usize::MAX } else { REJECTS_SHOWN_MAX },
-            records_max: if let RejectLimit::Records(records) = order.limit() { records } else { u64::MAX },
+            rejects_max,
+            records_max,
         }
     }
 

@@ -9,8 +9,8 @@ use longshore_storage::{
     TransactionError,
 };
 
-use super::{REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, Reject, RejectSink};
-use crate::LoadError;
+use crate::error::{LoadError, REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, Reject};
+use crate::options::RejectSink;
 
 /// Rejects that are made rows at a time.
 const BATCH_ROWS: usize = 128;

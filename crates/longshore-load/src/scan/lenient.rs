@@ -9,11 +9,10 @@ use longshore_csv::Rows;
 use longshore_storage::{Arena, Chunk};
 
 use super::{BATCH_ROWS_MAX, RETURNED, TextScan, kept_rows};
-use crate::LoadError;
-use crate::fields::{BadValue, FieldPlan, Refusal};
-use crate::files::Output;
+use crate::error::LoadError;
+use crate::fields::{BadValue, FieldPlan, Output, Refusal};
+use crate::piece::Piece;
 use crate::reject::RejectOrder;
-use crate::worker::Piece;
 
 /// Where bad records of a scan go.
 pub(super) struct Rejects {

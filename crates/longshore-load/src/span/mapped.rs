@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_csv::{Dialect, QuoteState, TextTraits, record_start, record_start_fast, survey};
+use longshore_source::Mapping;
 
+use super::preamble::Preamble;
 use super::splitter::{Splitter, grow};
 use super::{SPAN_BYTES_MIN, Span, SpanText, Surroundings, span_bytes_for};
-use crate::files::Stops;
-use crate::preamble::Preamble;
-use crate::source::Mapping;
-use crate::{LoadError, Mode, TextFormat};
+use crate::error::LoadError;
+use crate::options::{Mode, TextFormat};
+use crate::stop::Stops;
 
 /// Spans that each worker is to get at least, so that they finish together.
 const SPANS_PER_WORKER_MIN: usize = 4;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use longshore_csv::{Dialect, Kernel, QuoteState, RecordFormat, TextTraits, record_start, survey};
+use longshore_csv::{Dialect, Kernel, QuoteState, RECORD_BYTES_MAX, RecordFormat, TextTraits, record_start, survey};
 
-use crate::worker::{RECORD_BYTES_MAX, record_too_long};
-use crate::{LoadError, TextFormat};
+use crate::error::LoadError;
+use crate::options::TextFormat;
 
 /// Bytes at the end of a text in which the last line end is first looked for.
 const TAIL_BYTES: usize = 16 << 10;
@@ -81,7 +81,7 @@ fn complete(format: &Arc<dyn RecordFormat>, text: &[u8]) -> usize {
 /// The bytes to look at next when no record ends in the first `bytes`.
 pub(super) fn grow(name: &str, bytes: usize) -> Result<usize, LoadError> {
     if bytes >= RECORD_BYTES_MAX {
-        return Err(record_too_long(name));
+        return Err(LoadError::record_too_long(name));
     }
     Ok(bytes.saturating_mul(4).min(RECORD_BYTES_MAX))
 }

@@ -7,13 +7,15 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_csv::PADDING;
+use longshore_source::SourceError;
 use longshore_storage::{Memory, OutOfMemory};
 
 use super::buffer::{Pool, TextBuffer};
+use super::preamble::{self, Fields, Preamble};
 use super::splitter::{Splitter, grow};
 use super::{SPAN_BYTES_MIN, Span, SpanText, Surroundings, span_bytes_for};
-use crate::preamble::{Fields, Preamble};
-use crate::{Control, LoadError};
+use crate::control::Control;
+use crate::error::LoadError;
 
 /// Bytes that the preamble is first looked for in.
 const HEAD_BYTES: usize = 64 << 10;
@@ -61,7 +63,7 @@ impl StreamSpans {
         let mut head_bytes = HEAD_BYTES;
         let preamble = loop {
             state.read_to(head_bytes, &name, control)?;
-            let found = crate::preamble::read(&name, state.text(), state.at_end, fields, surroundings)?;
+            let found = preamble::read(&name, state.text(), state.at_end, fields, surroundings)?;
             if let Some(preamble) = found {
                 break preamble;
             }
@@ -172,7 +174,7 @@ impl State {
                 Ok(read) => self.filled += read,
                 // Nothing came for a while.
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
-                Err(error) => return Err(LoadError::of_read(name, error)),
+                Err(error) => return Err(SourceError::of_read(name, error).into()),
             }
         }
         Ok(())

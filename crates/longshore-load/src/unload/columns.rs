@@ -20,7 +20,7 @@ use longshore_csv::write;
 use longshore_csv::write::{Quoting, Unquotable};
 
 use super::UnloadOptions;
-use crate::LoadError;
+use crate::error::LoadError;
 
 /// Appends the rows of a batch; `forced` says of each column whether its values are always quoted.
 ///

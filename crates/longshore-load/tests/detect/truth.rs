@@ -3,20 +3,15 @@
 use std::fmt;
 
 /// Random numbers that are the same for a seed.
-pub(crate) struct Random(u64);
+pub(crate) struct Random(fastrand::Rng);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03);
-        random.below(2);
-        random
+        Random(fastrand::Rng::with_seed(seed))
     }
 
     pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 11) % bound as u64) as usize
+        self.0.usize(..bound)
     }
 
     pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {

@@ -86,7 +86,7 @@ pub fn load_on(machine: &Machine, file: &Path, schema: &Arc<Schema>, options: &T
     let source = if machine.stream { Source::open_unmapped(file) } else { Source::open(file) };
     let options = TextOptions { mode: machine.mode, ..options.clone() };
     let fields: Vec<usize> = (0..schema.columns().len()).collect();
-    let loaded: Result<LoadReport, LoadError> = source.and_then(|source| {
+    let loaded: Result<LoadReport, LoadError> = source.map_err(LoadError::from).and_then(|source| {
         copy_from(vec![InputFile::opened(source, &fields)], &relation, &options, &machine.tuning, &Control::new())
     });
     let message = |error: LoadError| error.to_string().replace(&file.display().to_string(), "FILE");

@@ -233,19 +233,20 @@ pub fn kinds() -> Vec<u8> {
     text
 }
 
-/// A small deterministic generator (xorshift64*), so that a failure can be repeated.
-pub struct Random(pub u64);
+/// Random numbers, the same for the same seed, so that a failure can be repeated.
+pub struct Random(fastrand::Rng);
 
 impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(fastrand::Rng::with_seed(seed))
+    }
+
     pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+        self.0.u64(..)
     }
 
     pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
+        self.0.usize(..limit)
     }
 
     pub fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {

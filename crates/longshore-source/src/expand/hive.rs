@@ -1,8 +1,8 @@
 //! Values in the names of folders, as Hive and Spark write them: `year=2024/month=01/part-0.csv`.
 
-use longshore_load::LoadError;
-
 use super::FoundFile;
+use crate::error::SourceError;
+use crate::percent;
 
 /// What stands for NULL in the name of a folder.
 const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
@@ -22,11 +22,11 @@ pub(super) fn partitions(path: &str) -> Vec<(String, Option<String>)> {
 ///
 /// # Errors
 /// When two files differ in them, or one has a name twice.
-pub fn partition_names(files: &[FoundFile]) -> Result<Vec<String>, LoadError> {
+pub fn partition_names(files: &[FoundFile]) -> Result<Vec<String>, SourceError> {
     let names = |file: &FoundFile| -> Vec<String> { file.partitions.iter().map(|(name, _)| name.clone()).collect() };
     let Some(first) = files.first() else { return Ok(Vec::new()) };
     let expected = names(first);
-    let unfit = |file: &FoundFile, problem| Err(LoadError::Unfit { file: file.location.to_string(), problem });
+    let unfit = |file: &FoundFile, problem| Err(SourceError::Unfit { file: file.location.to_string(), problem });
     for (index, name) in expected.iter().enumerate() {
         if expected[..index].contains(name) {
             return unfit(first, format!("its folders name {name:?} twice"));
@@ -48,21 +48,5 @@ pub fn partition_names(files: &[FoundFile]) -> Result<Vec<String>, LoadError> {
 
 /// `text` with `%41` as the byte that it stands for; what is not so encoded stays as it is.
 fn decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        let digits = behind.first_chunk::<2>().filter(|_| first == b'%');
-        let value = digits.and_then(|[high, low]| {
-            let digit = |byte: u8| char::from(byte).to_digit(16);
-            Some(digit(*high)? * 16 + digit(*low)?)
-        });
-        if let Some(value) = value {
-            bytes.push(value as u8);
-            rest = &behind[2..];
-        } else {
-            bytes.push(first);
-            rest = behind;
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+    String::from_utf8(percent::decode(text)).unwrap_or_else(|_| text.to_owned())
 }

@@ -12,8 +12,9 @@ use object_store::{Error, GetOptions, GetRange, GetResult, ObjectStore};
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
-use super::{RETRIES_MAX, Remote, explain, runtime};
+use super::store::{RETRIES_MAX, Remote, explain, runtime};
 use crate::budget::{Budget, Reserved};
+use crate::options::StoreOptions;
 use crate::ordered::PATIENCE;
 
 /// Bytes of a range, unless memory is short.
@@ -34,9 +35,17 @@ const RANGE_BYTES_MIN: usize = 64 << 10;
 /// Bytes, and what they count.
 type Part = io::Result<(Vec<u8>, Reserved)>;
 
+/// Opens the file at `url`; what waits to be read counts against `budget`.
+///
+/// # Errors
+/// When it is no address, the settings of the store contradict each other, or the runtime cannot be started.
+pub(crate) fn open(url: &str, options: &StoreOptions, budget: Budget) -> io::Result<Box<dyn Read + Send>> {
+    Ok(Box::new(RemoteReader::new(Remote::new(url, options)?, budget)?))
+}
+
 /// Reads a remote file from front to back. Requests begin when the memory is told that they count against, or at the
 /// first read; they end when it is dropped.
-pub(crate) struct RemoteReader {
+struct RemoteReader {
     parts: Receiver<Part>,
     slots: Arc<Semaphore>,
     part: (Vec<u8>, Reserved),
@@ -52,7 +61,7 @@ impl RemoteReader {
     ///
     /// # Errors
     /// When the runtime cannot be started.
-    pub(crate) fn new(remote: Remote, budget: Budget) -> io::Result<Self> {
+    fn new(remote: Remote, budget: Budget) -> io::Result<Self> {
         let (sender, parts) = channel();
         let slots = Arc::new(Semaphore::new(PARTS_MAX));
         let fetch = Fetch { remote, sender, slots: Arc::clone(&slots), budget: budget.clone() };

@@ -7,10 +7,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use longshore_storage::{Memory, Reservation};
 use object_store::{Error, GetOptions, GetRange, GetResult, GetResultPayload, ObjectStoreExt};
 
-use super::{Remote, explain, runtime, wait};
+use super::store::{Remote, explain, runtime, wait};
+use crate::memory::{MemoryPool, MemoryReservation};
 use crate::options::StoreOptions;
 
 /// A file in a store.
@@ -20,13 +20,13 @@ pub struct StoredObject {
     /// Its length.
     pub bytes: u64,
     /// What the bytes of [`StoredObject::get`] count against.
-    memory: Option<Arc<Memory>>,
+    pool: Option<Arc<dyn MemoryPool>>,
 }
 
 /// Bytes that count as used as long as anybody has a part of them.
 struct Counted {
     bytes: Bytes,
-    _reserved: Reservation,
+    _reserved: Box<dyn MemoryReservation>,
 }
 
 impl AsRef<[u8]> for Counted {
@@ -44,13 +44,13 @@ impl StoredObject {
         let remote = Remote::new(url, options)?;
         let asked = remote.clone();
         let meta = wait(async move { asked.store.head(&asked.path).await })?.map_err(explain)?;
-        Ok(Self { remote, bytes: meta.size, memory: None })
+        Ok(Self { remote, bytes: meta.size, pool: None })
     }
 
-    /// The same, whose bytes count against `memory`.
+    /// The same, whose bytes count against `pool`.
     #[must_use]
-    pub fn counted(self, memory: &Arc<Memory>) -> Self {
-        Self { memory: Some(Arc::clone(memory)), ..self }
+    pub fn counted(self, pool: &Arc<dyn MemoryPool>) -> Self {
+        Self { pool: Some(Arc::clone(pool)), ..self }
     }
 
     /// The bytes of `range`.
@@ -76,15 +76,15 @@ impl StoredObject {
         });
         let failed =
             |error: Box<dyn std::error::Error + Send + Sync>| Error::Generic { store: "remote", source: error };
-        let (remote, memory) = (self.remote, self.memory);
+        let (remote, pool) = (self.remote, self.pool);
         let is_head = options.head;
         let asked = runtime().map_err(|error| failed(error.into()))?.spawn(async move {
             let result = remote.store.get_opts(&remote.path, options).await?;
             let (meta, range, attributes) = (result.meta.clone(), result.range.clone(), result.attributes.clone());
-            let mut reserved = memory.filter(|_| !is_head).map(|memory| Reservation::new(&memory));
+            let mut reserved = pool.filter(|_| !is_head).map(|pool| pool.reservation());
             if let Some(reserved) = &mut reserved {
                 let bytes = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-                reserved.grow(bytes).map_err(|error| failed(error.into()))?;
+                reserved.grow(bytes).map_err(failed)?;
             }
             let mut bytes = result.bytes().await?;
             if let Some(reserved) = reserved {

@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use flate2::write::{DeflateEncoder, GzEncoder};
 use longshore_source::{Container, OpenOptions, open_reader};
 
+pub(crate) mod pool;
 pub(crate) mod server;
 
 /// Rows of text that compress about as well as real ones.
 pub(crate) fn text(bytes: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes + 64);
-    let mut random = Random(bytes as u64 + 1);
+    let mut random = Random::new(bytes as u64 + 1);
     while text.len() < bytes {
         let (a, b) = (random.next(), random.next());
         writeln!(text, "{},{},\"name {}\",{}.{:02}", text.len(), a % 1000, b % 77, a % 9999, b % 100).unwrap();
@@ -24,13 +25,16 @@ pub(crate) fn text(bytes: usize) -> Vec<u8> {
     text
 }
 
-/// A generator of numbers that are the same in every run.
-pub(crate) struct Random(pub(crate) u64);
+/// Random numbers, the same for the same seed.
+pub(crate) struct Random(fastrand::Rng);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(fastrand::Rng::with_seed(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 ^ (self.0 >> 29)) >> 16
+        self.0.u64(..)
     }
 }
 

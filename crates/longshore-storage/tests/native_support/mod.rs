@@ -40,20 +40,20 @@ pub(crate) fn every_type() -> Arc<Schema> {
     Arc::new(Schema::new(columns))
 }
 
-/// A generator of numbers that look random and are the same in every run.
-pub(crate) struct Random(pub(crate) u64);
+/// Random numbers, the same for the same seed.
+pub(crate) struct Random(fastrand::Rng);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(fastrand::Rng::with_seed(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        self.0.u64(..)
     }
 
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
+        self.0.u64(..bound)
     }
 
     /// `None` once in `one_in` times, never if that is 0.
@@ -69,7 +69,7 @@ impl Random {
 
 /// `rows` rows of `every_type`; one value in `null_one_in` is NULL.
 pub(crate) fn random_batch(rows: usize, seed: u64, null_one_in: u64) -> RecordBatch {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let decimal_max = 10_i128.pow(15) - 1;
     let mut columns: Vec<ArrayRef> = Vec::new();
     macro_rules! column {

@@ -79,26 +79,24 @@ pub(crate) fn datum(cell: &Cell, column_type: ColumnType) -> Datum<'_> {
     }
 }
 
-/// Random numbers, the same in every run (`SplitMix64`).
-pub(crate) struct Random(pub(crate) u64);
+/// Random numbers, the same for the same seed.
+pub(crate) struct Random(fastrand::Rng);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(fastrand::Rng::with_seed(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.u64(..)
     }
 
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+        self.0.usize(..end)
     }
 
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.below(at + 1));
-        }
+        self.0.shuffle(items);
     }
 
     fn text(&mut self, length_max: usize) -> String {

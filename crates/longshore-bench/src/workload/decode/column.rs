@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use longshore_csv::decode::{Reason, ValueType, exact};
 
 use super::ROWS;
+use crate::workload::random::Random;
 
 /// One field a record.
 pub(super) struct Column {
@@ -73,7 +74,7 @@ pub(super) fn all() -> Vec<Column> {
         column(
             "BYTEA",
             ValueType::Bytea,
-            |r| format!("\\x{:016x}{:016x}", r.next(), r.next()),
+            |r| format!("\\x{:016x}{:016x}", r.number(), r.number()),
             |b| {
                 let mut bytes = Vec::new();
                 exact::bytea(b, &mut bytes).map(|()| view(&bytes))
@@ -88,7 +89,7 @@ fn column(
     field: fn(&mut Random) -> String,
     exact: fn(&[u8]) -> Result<i128, Reason>,
 ) -> Column {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut text = String::new();
     let mut digest = 0_i128;
     let mut quoted = false;
@@ -134,27 +135,6 @@ fn sentence(random: &mut Random) -> String {
 }
 
 fn uuid(random: &mut Random) -> String {
-    let digits = format!("{:016x}{:016x}", random.next(), random.next());
+    let digits = format!("{:016x}{:016x}", random.number(), random.number());
     [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
-}
-
-/// Steele's `SplitMix64`: the same columns on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn pick(&mut self, from: &[&'static str]) -> &'static str {
-        from[self.below(from.len() as u64) as usize]
-    }
 }

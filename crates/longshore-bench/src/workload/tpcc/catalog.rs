@@ -5,7 +5,8 @@ use std::fs;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::populate::{DISTRICTS, Sizes, data, text};
+use super::populate::{data, text};
+use super::sizes::{DISTRICTS, Sizes};
 use crate::Failure;
 use crate::workload::random::Random;
 

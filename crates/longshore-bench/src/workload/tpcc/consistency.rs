@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 
 use longshore_storage::{Direction, Isolation, Transaction, key};
 
-use super::populate::{DISTRICTS, Sizes};
 use super::schema::Database;
+use super::sizes::{DISTRICTS, Sizes};
 use super::transactions::Effects;
 use crate::Failure;
 use crate::workload::columns::{NULL, integers};

@@ -4,7 +4,8 @@
 //! Inputs are drawn before the time counts, and a transaction that is retried has the same input again. A stream stands
 //! for the terminals of its home warehouses.
 
-use super::populate::{DISTRICTS, POPULATED_AT, Sizes};
+use super::populate::POPULATED_AT;
+use super::sizes::{DISTRICTS, Sizes};
 use super::values::Constants;
 use crate::workload::random::Random;
 

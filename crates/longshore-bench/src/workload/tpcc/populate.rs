@@ -6,13 +6,11 @@
 use longshore_storage::Datum;
 
 use super::schema::Tables;
+use super::sizes::{DISTRICTS, Sizes};
 use super::values::{Constants, LAST_NAMES, last_name};
 use crate::Failure;
 use crate::workload::fill::Fill;
 use crate::workload::random::Random;
-
-/// Districts of a warehouse.
-pub(super) const DISTRICTS: i32 = 10;
 
 /// When everything happened: 2026-01-01, in microseconds since 1970.
 pub(super) const POPULATED_AT: i64 = 1_767_225_600_000_000;
@@ -25,34 +23,6 @@ const CREDIT_LIMIT: i64 = 5_000_000;
 
 /// Seed of the population.
 const SEED: u64 = 0x7063_6331;
-
-/// How large a database is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sizes {
-    pub(super) warehouses: i32,
-    /// 100,000 by the specification.
-    pub(super) items: i32,
-    /// Customers of a district, and its orders: 3,000 by the specification.
-    pub(super) customers: i32,
-}
-
-impl Sizes {
-    /// What the specification says from scale 1 on, that share of it below.
-    pub(super) fn new(warehouses: i32, scale: f64) -> Sizes {
-        let share = |of: i32, least: i32| ((f64::from(of) * scale.min(1.0)) as i32).max(least);
-        Sizes { warehouses, items: share(100_000, 200), customers: share(3_000, 30) }
-    }
-
-    /// The first order of a district that is not delivered: the last 900 of 3,000 are not.
-    pub(super) fn first_new_order(self) -> i32 {
-        self.customers - self.customers * 3 / 10 + 1
-    }
-
-    /// Last names that are surely there.
-    pub(super) fn last_names(self) -> i32 {
-        self.customers.min(LAST_NAMES)
-    }
-}
 
 impl Tables {
     /// Fills them.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use longshore_engine::{Config, Database, ErrorKind, Isolation, Session};
 
 use super::input::{Input, Stream};
-use super::populate::Sizes;
+use super::sizes::Sizes;
 use super::terminal::{Tally, streams};
 use super::values::LastNames;
 use crate::measure::{Amount, Case, Measured, measure, threads_of};

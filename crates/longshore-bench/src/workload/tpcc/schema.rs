@@ -7,7 +7,7 @@
 use longshore_storage::ColumnType;
 use longshore_storage::ColumnType::{Char, Decimal, Integer, SmallInt, Timestamp, Varchar};
 
-use super::populate::Sizes;
+use super::sizes::Sizes;
 use crate::workload::table::{database, table};
 
 /// A column of text.

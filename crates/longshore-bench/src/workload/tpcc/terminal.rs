@@ -10,8 +10,8 @@ use std::time::Duration;
 use longshore_storage::{Isolation, Transaction, TransactionError};
 
 use super::input::{Input, Stream};
-use super::populate::Sizes;
 use super::schema::Database;
+use super::sizes::Sizes;
 use super::transactions::{Effects, Screen, Stop, delivery, new_order, order_status, payment, stock_level};
 use super::values::LastNames;
 use crate::Failure;

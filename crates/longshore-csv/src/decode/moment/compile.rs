@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::fixed::Fixed;
+use super::item::{Item, Part};
 use super::{Kind, MomentFormatError};
 
 /// A compiled pattern.
@@ -13,44 +14,6 @@ pub(super) struct Pattern {
     /// How long a field can be that it reads.
     pub(super) lengths: RangeInclusive<usize>,
     parts: Parts,
-}
-
-/// What is read at some place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Item {
-    Literal(u8),
-    /// A number of `min` to `max` digits; blanks may stand before a padded one.
-    Digits {
-        part: Part,
-        min: usize,
-        max: usize,
-        padded: bool,
-    },
-    MonthName,
-    WeekdayName,
-    Meridiem,
-    /// 1 to 9 digits behind the point.
-    Fraction,
-    Offset,
-    Utc,
-    /// A count of such units of a second since 1970, perhaps negative.
-    Epoch {
-        micros: i64,
-    },
-}
-
-/// What a number means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    Year,
-    YearOfCentury,
-    Month,
-    Day,
-    DayOfYear,
-    Hour,
-    HourOfTwelve,
-    Minute,
-    Second,
 }
 
 /// What a pattern holds, each at most once.
@@ -184,22 +147,6 @@ fn widen(items: &mut [Item]) {
             && let Item::Digits { min, max, .. } = &mut items[at - 1]
         {
             *min = *max;
-        }
-    }
-}
-
-impl Item {
-    /// How many bytes it takes.
-    fn lengths(&self) -> RangeInclusive<usize> {
-        match *self {
-            Item::Literal(_) => 1..=1,
-            Item::Digits { min, padded: true, .. } => min..=usize::MAX,
-            Item::Digits { min, max, .. } => min..=max,
-            Item::MonthName | Item::WeekdayName => 3..=9,
-            Item::Meridiem => 2..=2,
-            Item::Fraction | Item::Offset => 1..=9,
-            Item::Utc => 1..=3,
-            Item::Epoch { .. } => 1..=usize::MAX,
         }
     }
 }

@@ -3,10 +3,9 @@
 //! The digits of a field of the usual length are copied to where ISO 8601 has them. What is refused then (digits that
 //! are none, another length because of a month of one digit, a date that does not exist) is left to the slow reader.
 
-use super::super::date::ten_bytes;
 use super::super::exact::MICROSECONDS_PER_DAY;
-use super::super::time::clock;
-use super::compile::{Item, Part};
+use super::super::iso::{clock, ten_bytes};
+use super::item::{Item, Part};
 
 /// Where the parts of a pattern stand, if every number has its full width.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use super::MomentFormat;
-use super::compile::{Item, Pattern};
+use super::compile::Pattern;
+use super::item::Item;
 
 /// Dates of the United States: the month comes first.
 const US_DATES: [&str; 2] = ["%m/%d/%Y", "%m-%d-%Y"];

@@ -2,7 +2,8 @@
 
 use super::super::exact::{MICROSECONDS_PER_DAY, Reader, days_from_civil, days_of_month, zone_offset};
 use super::super::{Due, Reason};
-use super::compile::{Item, Part, Pattern};
+use super::compile::Pattern;
+use super::item::{Item, Part};
 
 const MONTHS: [&str; 12] = [
     "january",

@@ -31,7 +31,7 @@ static SHUFFLES: [[[u8; 16]; TEXT_BYTES_MAX + 1]; TEXT_BYTES_MAX + 1] = {
         while len <= TEXT_BYTES_MAX {
             let mut digit = 0;
             while digit < len {
-                // Tier counted from the last; the point is skipped.
+                // Digits counted from the last; the point is skipped.
                 let behind = digit + (form > 0 && digit + 1 >= form) as usize;
                 if behind < len {
                     shuffles[form][len][15 - digit] = (len - 1 - behind) as u8;

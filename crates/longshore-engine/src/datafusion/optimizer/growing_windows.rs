@@ -10,10 +10,9 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_expr::window::{PlainAggregateWindowExpr, SlidingAggregateWindowExpr, WindowExpr};
-use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::physical_plan::ExecutionPlanProperties;
 
-use super::order_properties::{Correction, Plan, correct_output};
+use super::order_properties::{Correction, Plan, correct_output, window};
 
 /// Of such a window, what is known of its input.
 const GROWING: Correction =
@@ -25,14 +24,6 @@ pub(super) fn corrected(node: Plan) -> Result<Transformed<Plan>> {
         return Ok(Transformed::no(node));
     }
     correct_output(&node, GROWING)
-}
-
-/// The expressions of a window, and its input.
-pub(super) fn window(node: &dyn ExecutionPlan) -> Option<(&[Arc<dyn WindowExpr>], &Plan)> {
-    if let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() {
-        return Some((window.window_expr(), window.input()));
-    }
-    node.downcast_ref::<WindowAggExec>().map(|window| (window.window_expr(), window.input()))
 }
 
 fn is_aggregate(expression: &Arc<dyn WindowExpr>) -> bool {

@@ -22,7 +22,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-use crate::datafusion::equality::any_of;
+use crate::datafusion::functions::equality::any_of;
 
 /// `DataFusion`'s rule, which does not see such lists.
 #[derive(Debug, Default)]

@@ -1,60 +1,23 @@
-//! Corrects what operators claim of the order of their rows where it is not true: `DataFusion` leaves out sorts for it.
+//! Operators that hand on the rows of another one, and claim less of their order than it does.
 //!
-//! The rule puts an operator in between that hands on the rows, and has only those order properties that hold. Which
-//! operators claim more, [`null_padded`], [`growing_windows`] and [`unions_in_order`] say; [`skipped_rows`], where an order
-//! must not be asked of what is below; [`equal_columns`], of which filters an order would not be known;
-//! [`windows_over_keys`], where an order must not follow from a key.
+//! Not here: which operators claim more than what holds (`correct_order`).
 
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::window::WindowExpr;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{
     CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions, replace_children_if_necessary,
 };
-use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 
-use super::{equal_columns, growing_windows, null_padded, skipped_rows, unions_in_order, windows_over_keys};
-
 pub(super) type Plan = Arc<dyn ExecutionPlan>;
-
-/// The rule; it must come before sorts that seem not to be needed are left out.
-#[derive(Debug)]
-pub(super) struct CorrectOrderProperties;
-
-impl PhysicalOptimizerRule for CorrectOrderProperties {
-    fn optimize(&self, plan: Plan, _config: &ConfigOptions) -> Result<Plan> {
-        let asks_for_order = plan.exists(|node| Ok(asks_for_order(node)))?;
-        let corrected = |node: Plan| {
-            let corrected = null_padded::corrected(node)?.transform_data(unions_in_order::corrected)?;
-            let corrected = corrected.transform_data(windows_over_keys::corrected)?;
-            let corrected = corrected.transform_data(growing_windows::corrected)?;
-            let corrected = corrected.transform_data(equal_columns::corrected)?;
-            if asks_for_order { corrected.transform_data(skipped_rows::corrected) } else { Ok(corrected) }
-        };
-        plan.transform_up(corrected).map(|transformed| transformed.data)
-    }
-
-    fn name(&self) -> &'static str {
-        "correct_order_properties"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
-
-/// Whether the operator sorts, or needs rows in an order.
-fn asks_for_order(node: &Plan) -> bool {
-    node.is::<SortExec>() || node.required_input_ordering().iter().any(Option::is_some)
-}
 
 /// The operator `node`, with those of its inputs corrected for which there is a correction.
 pub(super) fn correct_inputs(node: Plan, corrections: &[Option<Correction>]) -> Result<Transformed<Plan>> {
@@ -71,6 +34,14 @@ pub(super) fn correct_inputs(node: Plan, corrections: &[Option<Correction>]) -> 
 /// The operator `node`, with its own properties corrected.
 pub(super) fn correct_output(node: &Plan, correction: Correction) -> Result<Transformed<Plan>> {
     CorrectedExec::above(node, correction).map(Transformed::yes)
+}
+
+/// The expressions of a window, and its input.
+pub(super) fn window(node: &dyn ExecutionPlan) -> Option<(&[Arc<dyn WindowExpr>], &Plan)> {
+    if let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() {
+        return Some((window.window_expr(), window.input()));
+    }
+    node.downcast_ref::<WindowAggExec>().map(|window| (window.window_expr(), window.input()))
 }
 
 /// The order of the rows, and nothing else that is known of them.

@@ -15,7 +15,7 @@ use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::{Case, Cast, Expr, ExprSchemable, LogicalPlan, Projection, Values, lit};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-use crate::datafusion::sizes::is_computed_later;
+use crate::datafusion::execution::sizes::is_computed_later;
 
 /// The rule.
 #[derive(Debug)]

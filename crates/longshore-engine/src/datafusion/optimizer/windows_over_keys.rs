@@ -10,8 +10,7 @@ use datafusion::common::{Constraints, Result};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::ExecutionPlanProperties;
 
-use super::growing_windows::window;
-use super::order_properties::{Correction, Plan, correct_inputs};
+use super::order_properties::{Correction, Plan, correct_inputs, window};
 
 const WITHOUT_KEYS: Correction =
     Correction { name: "KeysUnknownExec", properties: without_keys, passes_order_down: false };

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use longshore_storage::{ColumnType, Relation, RowId, Schema, Transaction, TransactionError};
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
-use super::recognise::Named;
+use super::named::Named;
 use super::rows;
 use crate::sql::names;
 

@@ -7,19 +7,16 @@ use longshore_storage::Direction;
 use sqlparser::ast::{Expr, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr};
 
 use super::aggregate::Aggregate;
-use super::recognise::{Conditions, Named};
+use super::named::{Conditions, Named};
 use super::{Fast, Kind, Operand, Output};
 use crate::catalog::Catalog;
-use crate::sql::names;
-use crate::statement::plain_select;
+use crate::sql::{build, names};
 
 /// The query as one about one row or few, if it is such a one.
 pub(super) fn select(query: &Query, catalog: &Catalog) -> Option<Fast> {
     let SetExpr::Select(select) = query.body.as_ref() else { return None };
     // Built again of the parts that are understood, so that no clause is overlooked.
-    let mut plain = plain_select().ok()?;
-    plain.projection.clone_from(&select.projection);
-    plain.from.clone_from(&select.from);
+    let mut plain = build::select(select.projection.clone(), select.from.clone());
     plain.selection.clone_from(&select.selection);
     let is_plain_query = query.with.is_none()
         && query.fetch.is_none()

@@ -5,7 +5,8 @@ use arrow_array::RecordBatch;
 use futures::TryStreamExt;
 use longshore_storage::Datum;
 
-use crate::prepared::{Prepared, literal};
+use crate::prepared::Prepared;
+use crate::sql::parameters::literal;
 use crate::{Config, Database, Outcome, Session};
 
 /// Rows of one value of `a` that are too many to be read one by one.

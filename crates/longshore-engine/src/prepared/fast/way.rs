@@ -9,7 +9,7 @@ use std::sync::Arc;
 use longshore_storage::{Datum, Direction, Index, IndexKind, Relation, RowId, Transaction, TransactionError};
 
 use super::Operand;
-use crate::prepared::fit;
+use crate::sql::parameters::fit;
 
 /// Rows that are read one by one, at most: for more of them the planner's way is the shorter one.
 const ROWS_MAX: usize = 1_024;

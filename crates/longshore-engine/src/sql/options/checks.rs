@@ -1,9 +1,8 @@
 //! Which options are refused whatever their values are, and NULL texts that could not be told from what is around them.
 
 use super::language::Language;
-use super::{OptionItem, Use, rules};
+use super::{OptionItem, Use, rules, shown_place};
 use crate::Error;
-use crate::sql::option_list::shown_place;
 
 /// Refuses options that are unknown, given twice, or without meaning in `place`.
 pub(super) fn check_names(items: &[OptionItem], place: Use) -> Result<(), Error> {

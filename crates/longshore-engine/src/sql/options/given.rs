@@ -4,9 +4,8 @@
 
 use longshore_load::ColumnChoice;
 
-use super::{OptionItem, OptionValue, rules};
+use super::{OptionItem, OptionValue, rules, shown_place};
 use crate::Error;
-use crate::sql::option_list::shown_place;
 
 /// A truth value as options take it.
 pub(super) fn boolean(name: &str) -> Option<bool> {

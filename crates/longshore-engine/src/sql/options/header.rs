@@ -20,7 +20,7 @@ pub(super) fn types(options: &Given<'_>) -> Result<Vec<(String, ColumnType)>, Er
         .iter()
         .map(|(name, value)| match value {
             OptionValue::Text(text) | OptionValue::Word(text) => {
-                Ok((name.clone(), crate::sql::types::parse_column_type(text)?))
+                Ok((name.clone(), crate::sql::in_text::column_type(text)?))
             }
             _ => Err(options.bad("TYPES", problem)),
         })

@@ -1,13 +1,10 @@
 //! How files are found and opened: stores, compression, encoding, and what is told of them in columns.
 
-use std::fmt::Write as _;
-
 use longshore_source::{Compression, Encoding, EncodingErrors, OpenOptions, StoreOptions};
 
 use super::given::Given;
 use super::{OptionValue, Use};
 use crate::Error;
-use crate::sql::names;
 
 /// What was said about files.
 #[derive(Debug, Clone, Default)]
@@ -62,30 +59,6 @@ impl SourceOptions {
             row_number: column(given, "ROW_NUMBER", "row_number")?,
             hive_partitioning: given.flag("HIVE_PARTITIONING")?.unwrap_or(false),
         })
-    }
-}
-
-impl SourceOptions {
-    /// What was said of the store, as further arguments of a table function.
-    pub(crate) fn arguments(&self) -> String {
-        let StoreOptions { endpoint, region, access_key_id, secret_access_key, session_token, .. } = &self.open.store;
-        let texts = [
-            ("endpoint", endpoint),
-            ("region", region),
-            ("access_key_id", access_key_id),
-            ("secret_access_key", secret_access_key),
-            ("session_token", session_token),
-        ];
-        let texts = texts.into_iter().filter_map(|(name, text)| Some((name, names::literal(text.as_ref()?))));
-        let StoreOptions { path_style, anonymous, .. } = &self.open.store;
-        let flags = [("path_style", *path_style), ("anonymous", anonymous.then_some(true))];
-        let flags = flags.into_iter().filter_map(|(name, flag)| Some((name, flag?.to_string())));
-        let mut said = String::new();
-        for (name, value) in texts.chain(flags) {
-            // Writing to a string cannot fail.
-            let _ = write!(said, ", {name} => {value}");
-        }
-        said
     }
 }
 

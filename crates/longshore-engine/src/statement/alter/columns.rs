@@ -8,11 +8,10 @@ use sqlparser::ast::{
 
 use super::draft::{Draft, DraftColumn, DraftKey, Values};
 use crate::Error;
-use crate::catalog::Origin;
-use crate::sql::{names, types};
-use crate::statement::change::expression;
+use crate::catalog::{Origin, Role};
+use crate::sql::{build, names, types};
+use crate::statement::Context;
 use crate::statement::create::{self, Definition};
-use crate::statement::{Context, Role};
 
 impl Draft {
     pub(super) fn add_column(
@@ -42,7 +41,9 @@ impl Draft {
         }
         let (column, rule) = (schema.columns()[at].clone(), rules.columns.swap_remove(at));
         let values = match &rule.origin {
-            Origin::Default(value) => Values::Converted(Box::new(cast(value.as_ref().clone(), column.column_type)?)),
+            Origin::Default(value) => {
+                Values::Converted(Box::new(build::cast(value.as_ref().clone(), column.column_type)))
+            }
             Origin::Null | Origin::Identity { .. } => Values::New,
         };
         self.columns.push(DraftColumn { column, rule, values, is_dropped: false });
@@ -142,7 +143,7 @@ impl Draft {
     fn default_of(&self, context: &Context<'_>, at: usize, value: Expr) -> Result<Origin, Error> {
         let (name, column_type) = ("the column with a default", self.columns[at].column.column_type);
         let options = vec![ColumnOptionDef { name: None, option: ColumnOption::Default(value) }];
-        let mut defined = self.defined(context, &[column_def(name, column_type, options)?], &[])?;
+        let mut defined = self.defined(context, &[column_def(name, column_type, options)], &[])?;
         Ok(defined.rules.columns.swap_remove(self.columns.len()).origin)
     }
 
@@ -178,7 +179,7 @@ impl Draft {
             self.columns[at].column.column_type = to;
         } else {
             let value = using.unwrap_or_else(|| Expr::Identifier(Ident::with_quote('"', &name)));
-            let value = cast(value, to)?;
+            let value = build::cast(value, to);
             self.columns[at].column.column_type = to;
             self.columns[at].values = Values::Converted(Box::new(value));
             for key in self.keys.iter_mut().filter(|key| key.key.columns.contains(&at)) {
@@ -208,7 +209,7 @@ impl Draft {
             let name = if self.columns[at].is_dropped { format!("\u{1}dropped {at}") } else { name };
             column_def(&name, column_type, Vec::new())
         });
-        let mut columns = described.collect::<Result<Vec<_>, Error>>()?;
+        let mut columns: Vec<ColumnDef> = described.collect();
         columns.extend(further.iter().cloned());
         let catalog = &context.database.catalog;
         let defined = create::definition(&self.name, &columns, constraints, &|name| catalog.is_taken(name))?;
@@ -217,19 +218,8 @@ impl Draft {
     }
 }
 
-fn cast(value: Expr, column_type: ColumnType) -> Result<Expr, Error> {
-    let mut cast = expression(&format!("CAST(NULL AS {column_type})"))?;
-    if let Expr::Cast { expr, .. } = &mut cast {
-        **expr = value;
-    }
-    Ok(cast)
-}
-
-fn column_def(name: &str, column_type: ColumnType, options: Vec<ColumnOptionDef>) -> Result<ColumnDef, Error> {
-    match expression(&format!("CAST(NULL AS {column_type})"))? {
-        Expr::Cast { data_type, .. } => Ok(ColumnDef { name: Ident::with_quote('"', name), data_type, options }),
-        other => Err(Error::internal(format!("a CAST expected, found {other}"))),
-    }
+fn column_def(name: &str, column_type: ColumnType, options: Vec<ColumnOptionDef>) -> ColumnDef {
+    ColumnDef { name: build::quoted(name), data_type: types::data_type(column_type), options }
 }
 
 /// Whether values of a type become those of another one without being asked to, as an INSERT lets them in PostgreSQL.

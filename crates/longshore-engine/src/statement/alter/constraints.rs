@@ -2,13 +2,11 @@
 
 use sqlparser::ast::{DropBehavior, Ident, TableConstraint};
 
-use super::draft::{Draft, DraftCheck, DraftKey};
-use super::references::DraftReference;
-use crate::catalog::Rules;
+use super::draft::{Draft, DraftCheck, DraftKey, DraftReference};
+use crate::catalog::{Role, Rules};
 use crate::sql::names;
-use crate::statement::create::unused_name;
+use crate::statement::Context;
 use crate::statement::index::owner;
-use crate::statement::{Context, Role};
 use crate::{Error, ErrorKind};
 
 impl Draft {
@@ -91,7 +89,7 @@ impl Draft {
         }
         for mut reference in rules.references {
             if !given.contains(&reference.name) {
-                reference.name = unused_name(&reference.name, |name| self.has_constraint(name));
+                reference.name = names::unused(&reference.name, |name| self.has_constraint(name));
             } else if self.has_constraint(&reference.name) {
                 return Err(self.exists(&reference.name));
             }
@@ -104,7 +102,7 @@ impl Draft {
         let is_index =
             |name: &str| owner(&context.database.catalog, name).is_some_and(|of| of.name != self.before.name);
         if !given.contains(&name) {
-            return Ok(unused_name(&name, |name| self.has_constraint(name) || is_index(name)));
+            return Ok(names::unused(&name, |name| self.has_constraint(name) || is_index(name)));
         }
         if self.has_constraint(&name) {
             return Err(self.exists(&name));

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use longshore_storage::{Column, ForeignKey, Schema};
 use sqlparser::ast::{Expr, Ident};
 
-use super::references::{DraftReference, Referring};
 use crate::Error;
-use crate::catalog::{Check, ColumnRule, Reference, Rules, Table};
+use crate::catalog::{Check, ColumnRule, Entry, Key, Reference, Rules, Table};
 use crate::sql::names;
-use crate::statement::{Context, Key};
+use crate::statement::Context;
+use crate::statement::foreign::dependents;
 
 /// A table to come.
 pub(super) struct Draft {
@@ -60,7 +60,48 @@ pub(super) struct DraftCheck {
     pub(super) is_new: bool,
 }
 
+/// A foreign key of the table; its columns have the numbers of the draft.
+pub(super) struct DraftReference {
+    pub(super) reference: Reference,
+    pub(super) is_trusted: bool,
+    /// The other table that it refers to, once that is known.
+    pub(super) parent: Option<Arc<Table>>,
+}
+
+/// A foreign key by which another table refers to this one.
+pub(super) struct Referring {
+    pub(super) table: Arc<Table>,
+    pub(super) reference: Reference,
+    pub(super) is_trusted: bool,
+    pub(super) is_dropped: bool,
+}
+
+impl DraftReference {
+    pub(super) fn new(reference: Reference) -> Self {
+        Self { reference, is_trusted: false, parent: None }
+    }
+
+    pub(super) fn kept(reference: Reference) -> Self {
+        Self { reference, is_trusted: true, parent: None }
+    }
+}
+
+impl Referring {
+    /// Those of all entries of the catalog that refer to the table `name`.
+    pub(super) fn all(entries: &[Entry], name: &str) -> Vec<Self> {
+        let all = dependents::referring(entries, name).into_iter();
+        all.map(|(table, reference)| Self { table, reference, is_trusted: true, is_dropped: false }).collect()
+    }
+}
+
 impl Draft {
+    /// All foreign keys that storage knows of a table.
+    pub(super) fn bound_of(table: &Table) -> Vec<Arc<ForeignKey>> {
+        let mut bound = table.relation.foreign_keys();
+        bound.extend(table.relation.referenced_by());
+        bound
+    }
+
     pub(super) fn new(context: &Context<'_>, before: Arc<Table>) -> Self {
         let bound = Self::bound_of(&before);
         let rules = before.rules();

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use longshore_storage::{Alteration, Datum, KeptIndex, NewColumn, Relation, Schema, Uniqueness};
-use sqlparser::ast::{Expr, Ident, SelectItem, Statement, UnaryOperator};
+use sqlparser::ast::{Expr, LimitClause, Statement, UnaryOperator};
 
 use super::draft::{Draft, Values};
 use super::{references, views};
 use crate::catalog::{Check, Entry, Table};
-use crate::datafusion::{FoundRows, ROW_COLUMN, TARGET};
-use crate::sql::names;
-use crate::statement::change::{parsed, select_of};
+use crate::datafusion::{ExecutionContext, FoundRows, ROW_COLUMN};
+use crate::sql::build;
+use crate::statement::Context;
+use crate::statement::change::rows_of_target;
 use crate::statement::drop::drop_dependents;
 use crate::statement::rows::ROWS_AT_A_TIME;
-use crate::statement::{Context, blocking};
 use crate::transaction::Work;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, blocking};
 
 /// How long those who have written to the table, and not committed, are waited for.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -105,8 +105,7 @@ async fn compute(
     relation: &Arc<Relation>,
     look: &Arc<Work>,
 ) -> Result<Alteration, Error> {
-    let mut statement = rows_of(&draft.before.name)?;
-    let select = select_of(&mut statement)?;
+    let mut select = rows_of_target(&build::quoted(&draft.before.name));
     let mut columns = Vec::new();
     for (position, at) in draft.left().into_iter().enumerate() {
         let column = &draft.columns[at];
@@ -114,14 +113,18 @@ async fn compute(
             Values::Converted(value) => value.as_ref().clone(),
             Values::New | Values::Kept => continue,
         };
-        let alias = Ident::with_quote('"', format!("{} (new)", column.column.name));
-        select.projection.push(SelectItem::ExprWithAlias { expr: value, alias });
+        select.projection.push(build::named(value, &format!("{} (new)", column.column.name)));
         columns.push(position);
     }
     if columns.is_empty() {
         return Ok(alteration);
     }
-    let rows = context.database.queries.query_altered(statement, &draft.before, look, context.control).await?;
+    let statement = Statement::Query(Box::new(build::query_of(select)));
+    let rows = context
+        .database
+        .queries
+        .query_altered(statement, &draft.before, &ExecutionContext { work: look, ..context.execution() })
+        .await?;
     let found = FoundRows::read(rows, schema, &columns, &[]).await?;
     let relation = Arc::clone(relation);
     blocking::run(context.control, move |control| {
@@ -162,16 +165,20 @@ pub(in crate::statement) async fn validate(
     check: &Check,
     work: &Arc<Work>,
 ) -> Result<(), Error> {
-    let mut statement = rows_of(&table.name)?;
+    let name = build::quoted(&table.name);
+    let mut select = rows_of_target(&name);
     let condition = Box::new(Expr::Nested(Box::new(check.condition.clone())));
-    select_of(&mut statement)?.selection = Some(Expr::UnaryOp { op: UnaryOperator::Not, expr: condition });
-    if let Statement::Query(query) = &mut statement {
-        let Statement::Query(first) = parsed("SELECT 1 ORDER BY 1 LIMIT 1")? else {
-            return Err(Error::internal("a query expected"));
-        };
-        (query.order_by, query.limit_clause) = (first.order_by, first.limit_clause);
-    }
-    let rows = context.database.queries.query_altered(statement, table, work, context.control).await?;
+    select.selection = Some(Expr::UnaryOp { op: UnaryOperator::Not, expr: condition });
+    let mut query = build::query_of(select);
+    query.order_by = Some(build::order_by(build::column(&name, ROW_COLUMN)));
+    query.limit_clause =
+        Some(LimitClause::LimitOffset { limit: Some(build::number(1)), offset: None, limit_by: Vec::new() });
+    let statement = Statement::Query(Box::new(query));
+    let rows = context
+        .database
+        .queries
+        .query_altered(statement, table, &ExecutionContext { work, ..context.execution() })
+        .await?;
     let found = FoundRows::read(rows, table.relation.schema(), &[], &[]).await?.row_ids();
     let Some(row) = found.first() else { return Ok(()) };
     Err(Error::new(
@@ -184,12 +191,6 @@ pub(in crate::statement) async fn validate(
             check.condition
         ),
     ))
-}
-
-/// A query of the numbers of all rows of the table [`TARGET`], which it calls `name`.
-fn rows_of(name: &str) -> Result<Statement, Error> {
-    let (name, row, target) = (names::quoted(name), names::quoted(ROW_COLUMN), names::quoted(TARGET));
-    parsed(&format!("SELECT {name}.{row} FROM {target} AS {name}"))
 }
 
 /// Enters the new table in the catalog, which `publish` makes the one that new transactions see, and lets what knows the

@@ -13,54 +13,13 @@ use std::sync::Arc;
 use longshore_storage::ForeignKey;
 use sqlparser::ast::DropBehavior;
 
-use super::draft::{Draft, DraftKey};
-use crate::catalog::{Entry, Reference, Table};
-use crate::statement::foreign::{self, dependents};
-use crate::statement::{Context, Key, blocking};
-use crate::{Error, ErrorKind};
-
-/// A foreign key of the table; its columns have the numbers of the draft.
-pub(super) struct DraftReference {
-    pub(super) reference: Reference,
-    pub(super) is_trusted: bool,
-    /// The other table that it refers to, once that is known.
-    parent: Option<Arc<Table>>,
-}
-
-/// A foreign key by which another table refers to this one.
-pub(super) struct Referring {
-    table: Arc<Table>,
-    reference: Reference,
-    is_trusted: bool,
-    is_dropped: bool,
-}
-
-impl DraftReference {
-    pub(super) fn new(reference: Reference) -> Self {
-        Self { reference, is_trusted: false, parent: None }
-    }
-
-    pub(super) fn kept(reference: Reference) -> Self {
-        Self { reference, is_trusted: true, parent: None }
-    }
-}
-
-impl Referring {
-    /// Those of all entries of the catalog that refer to the table `name`.
-    pub(super) fn all(entries: &[Entry], name: &str) -> Vec<Self> {
-        let all = dependents::referring(entries, name).into_iter();
-        all.map(|(table, reference)| Self { table, reference, is_trusted: true, is_dropped: false }).collect()
-    }
-}
+use super::draft::{Draft, DraftKey, DraftReference, Referring};
+use crate::catalog::{Entry, Key, Reference, Table};
+use crate::statement::Context;
+use crate::statement::foreign;
+use crate::{Error, ErrorKind, blocking};
 
 impl Draft {
-    /// All foreign keys that storage knows of a table.
-    pub(super) fn bound_of(table: &Table) -> Vec<Arc<ForeignKey>> {
-        let mut bound = table.relation.foreign_keys();
-        bound.extend(table.relation.referenced_by());
-        bound
-    }
-
     /// Gives every foreign key that refers to the table, its own included, to a closure.
     pub(super) fn each_reference_to_it(&mut self, mut change: impl FnMut(&mut Reference)) {
         let name = &self.name;

@@ -11,13 +11,12 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::{Field, Schema};
 use sqlparser::ast::{
-    ExcludeSelectItem, Expr, Function, FunctionArguments, Ident, ObjectNamePart, SelectItem,
+    ExcludeSelectItem, Expr, Function, FunctionArguments, Ident, ObjectNamePart, Query, SelectItem,
     SelectItemQualifiedWildcardKind, Statement, Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
-use super::target::{expression, parsed, select_of};
 use crate::datafusion::TARGET;
-use crate::sql::names;
+use crate::sql::{build, names};
 use crate::statement::Context;
 use crate::{Error, Outcome};
 
@@ -56,13 +55,11 @@ pub(crate) async fn returning(
     let Returned { alias, images, actions, others, others_first } = returned;
     let known: Vec<&Ident> = others.iter().map(|(name, _)| name).chain([&alias]).collect();
     refuse_old_and_new(&items, &known)?;
-    let target = names::quoted(TARGET);
-    let plain = actions.is_none() && others.is_empty();
+    let mut select = build::select(Vec::new(), vec![build::alone(build::table(TARGET, Some(&alias)))]);
+    let mut order_by = None;
     let mut rows_known = Vec::with_capacity(1 + others.len());
-    let mut sql = "SELECT 1 FROM".to_owned();
     let mut hidden = Vec::new();
-    if plain {
-        sql = format!("{sql} {target} AS {alias}");
+    if actions.is_none() && others.is_empty() {
         rows_known.push((TARGET.to_owned(), images));
     } else {
         let mut images = numbered(&images, &number_name(0))?;
@@ -72,33 +69,22 @@ pub(crate) async fn returning(
             hidden[0].1.push(ACTION_COLUMN.to_owned());
         }
         rows_known.push((TARGET.to_owned(), images));
-        let mut joined = vec![format!("{target} AS {alias}")];
+        let mut conditions = Vec::with_capacity(others.len());
         for (other, (name, rows)) in others.into_iter().enumerate() {
             let (source, number) = (format!("table {other} (hidden)"), number_name(other + 1));
-            let item = format!("{} AS {name}", names::quoted(&source));
-            joined.insert(if others_first { other } else { joined.len() }, item);
+            let item = build::alone(build::table(&source, Some(&name)));
+            select.from.insert(if others_first { other } else { select.from.len() }, item);
+            conditions.push(build::equal(build::column(&alias, &number_name(0)), build::column(&name, &number)));
             rows_known.push((source, numbered(&rows, &number)?));
             hidden.push((name, vec![number]));
         }
-        let same = |(name, columns): &(Ident, Vec<String>)| {
-            let column = |name: &Ident, number: &str| format!("{name}.{}", names::quoted(number));
-            format!("{} = {}", column(&alias, &number_name(0)), column(name, &columns[0]))
-        };
-        let conditions: Vec<String> = hidden[1..].iter().map(same).collect();
-        let condition = if conditions.is_empty() { "true".to_owned() } else { conditions.join(" AND ") };
-        let order = names::quoted(&number_name(0));
-        sql = format!("{sql} {} WHERE {condition} ORDER BY {alias}.{order}", joined.join(", "));
+        select.selection = Some(build::all(conditions));
+        order_by = Some(build::order_by(build::column(&alias, &number_name(0))));
     }
-    let mut statement = parsed(&sql)?;
-    select_of(&mut statement)?.projection = asked(items, &alias, &hidden)?;
-    if let Statement::Query(query) = &mut statement {
-        query.with = context.with.cloned();
-    }
-    let rows = context
-        .database
-        .queries
-        .query_rows(statement, rows_known, context.parameters, context.work, context.control)
-        .await?;
+    select.projection = asked(items, &alias, &hidden);
+    let query = Query { with: context.with.cloned(), order_by, ..build::query_of(select) };
+    let statement = Statement::Query(Box::new(query));
+    let rows = context.database.queries.query_rows(statement, rows_known, &context.execution()).await?;
     // Made before the statement ends: one that cannot be made undoes the change.
     Ok(Outcome::Rows(rows.made().await?))
 }
@@ -172,9 +158,9 @@ fn with_column(rows: &RecordBatch, name: &str, column: ArrayRef) -> Result<Recor
 
 /// What is asked for, with `merge_action()` as a column and without the `hidden` columns, the first of which are those
 /// of the table `alias`.
-fn asked(mut items: Vec<SelectItem>, alias: &Ident, hidden: &[(Ident, Vec<String>)]) -> Result<Vec<SelectItem>, Error> {
+fn asked(mut items: Vec<SelectItem>, alias: &Ident, hidden: &[(Ident, Vec<String>)]) -> Vec<SelectItem> {
     let has_action = hidden.first().is_some_and(|(_, columns)| columns.len() > 1);
-    let action = expression(&format!("{alias}.{}", names::quoted(ACTION_COLUMN)))?;
+    let action = build::column(alias, ACTION_COLUMN);
     for item in &mut items {
         match item {
             SelectItem::Wildcard(options) => {
@@ -196,7 +182,7 @@ fn asked(mut items: Vec<SelectItem>, alias: &Ident, hidden: &[(Ident, Vec<String
             _ => {}
         }
     }
-    Ok(items)
+    items
 }
 
 fn is_same(left: &Ident, right: &Ident) -> bool {

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use longshore_storage::{Column, RowId};
-use sqlparser::ast::{
-    Expr, Ident, ObjectName, ObjectNamePart, Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins,
-};
+use sqlparser::ast::{Expr, Ident, ObjectName, ObjectNamePart, Select, SelectItem, TableFactor, TableWithJoins};
 
 use crate::catalog::{Entry, Origin, Table};
 use crate::datafusion::{Changing, END_COLUMN, FoundRows, ROW_COLUMN, TARGET, images, rows_with_numbers};
-use crate::sql::{self, Parsed, names};
-use crate::statement::{Context, refuse};
+use crate::sql::build::{self, last_name, name_of};
+use crate::sql::names;
+use crate::statement::Context;
 use crate::{Error, ErrorKind};
 
 /// The table that a statement changes.
@@ -64,37 +63,24 @@ impl Target {
     /// rows of other tables takes the values of one of them.
     pub(crate) async fn find(&self, context: &Context<'_>, search: Search<'_>) -> Result<FoundRows, Error> {
         let Search { columns, values, also, from, selection, named, with_others } = search;
-        let mut statement = parsed(&format!(
-            "SELECT {0}.{1} FROM {2} AS {0}",
-            self.alias,
-            names::quoted(ROW_COLUMN),
-            names::quoted(TARGET)
-        ))?;
-        let select = select_of(&mut statement)?;
+        let mut select = rows_of_target(&self.alias);
         self.refuse_identity(columns, &values)?;
-        select.projection.extend(self.new_values(columns, values)?);
+        select.projection.extend(self.new_values(columns, values));
         for column in also {
             let name = &self.table.relation.schema().columns()[*column].name;
-            select.projection.push(SelectItem::ExprWithAlias {
-                expr: Expr::CompoundIdentifier(vec![self.alias.clone(), Ident::with_quote('"', name)]),
-                alias: Ident::with_quote('"', format!("{name} (old)")),
-            });
+            select.projection.push(build::named(build::column(&self.alias, name), &format!("{name} (old)")));
         }
         if with_others {
             for (number, name) in names_of(&from).into_iter().enumerate() {
-                let end = names::quoted(&format!("{END_COLUMN}{number}"));
-                let all = parsed(&format!("SELECT {name}.*, 1 AS {end}"));
-                select.projection.append(&mut select_of(&mut all?)?.projection);
+                select.projection.push(build::all_of(&name));
+                select.projection.push(build::named(build::number(1), &format!("{END_COLUMN}{number}")));
             }
         }
         select.from.extend(from);
         select.selection = selection;
-        if let Statement::Query(query) = &mut statement {
-            refuse::unless_reads_only(query)?;
-            query.with = context.with.cloned();
-        }
+        let statement = context.reading(select)?;
         let changing = Changing { table: &self.table, columns, also, named };
-        context.database.queries.find_rows(statement, changing, context.parameters, context.work, context.control).await
+        context.database.queries.find_rows(statement, changing, &context.execution()).await
     }
 
     /// These rows with their numbers, for a query that reads no others. All that they hold counts as read.
@@ -137,14 +123,11 @@ impl Target {
     }
 
     /// The values that columns get, in the types of the columns.
-    pub(crate) fn new_values(&self, columns: &[usize], values: Vec<Expr>) -> Result<Vec<SelectItem>, Error> {
+    pub(crate) fn new_values(&self, columns: &[usize], values: Vec<Expr>) -> Vec<SelectItem> {
         let (schema, rules) = (self.table.relation.schema(), self.table.rules());
         let item = |(column, value): (&usize, Expr)| {
             let described = &schema.columns()[*column];
-            Ok(SelectItem::ExprWithAlias {
-                expr: new_value(value, described, rules.origin(*column))?,
-                alias: Ident::with_quote('"', format!("{} (new)", described.name)),
-            })
+            build::named(new_value(value, described, rules.origin(*column)), &format!("{} (new)", described.name))
         };
         columns.iter().zip(values).map(item).collect()
     }
@@ -184,81 +167,18 @@ pub(crate) fn names_of(from: &[TableWithJoins]) -> Vec<Ident> {
     names
 }
 
-/// The name by which a table behind FROM is known.
-pub(crate) fn name_of(factor: &TableFactor) -> Option<Ident> {
-    match factor {
-        TableFactor::Table { alias: Some(alias), .. }
-        | TableFactor::Derived { alias: Some(alias), .. }
-        | TableFactor::TableFunction { alias: Some(alias), .. }
-        | TableFactor::Function { alias: Some(alias), .. }
-        | TableFactor::UNNEST { alias: Some(alias), .. }
-        | TableFactor::NestedJoin { alias: Some(alias), .. } => Some(alias.name.clone()),
-        TableFactor::Table { name, .. } => last_name(name).ok(),
-        _ => None,
-    }
-}
-
-fn last_name(name: &ObjectName) -> Result<Ident, Error> {
-    match name.0.last() {
-        Some(ObjectNamePart::Identifier(ident)) => Ok(ident.clone()),
-        _ => Err(Error::syntax(format!("{name}: the name of a table is expected"))),
-    }
-}
-
 /// The value that `column` is set to, in its type; DEFAULT is what its origin says.
-fn new_value(value: Expr, column: &Column, origin: &Origin) -> Result<Expr, Error> {
-    if is_default(&value) {
-        return origin.value(column.column_type);
-    }
-    let mut cast = expression(&format!("CAST(NULL AS {})", column.column_type))?;
-    if let Expr::Cast { expr, .. } = &mut cast {
-        **expr = value;
-    }
-    Ok(cast)
+fn new_value(value: Expr, column: &Column, origin: &Origin) -> Expr {
+    if is_default(&value) { origin.value(column.column_type) } else { build::cast(value, column.column_type) }
+}
+
+/// The numbers of all rows of the table [`TARGET`], which the query calls `alias`.
+pub(crate) fn rows_of_target(alias: &Ident) -> Select {
+    let numbers = SelectItem::UnnamedExpr(build::column(alias, ROW_COLUMN));
+    build::select(vec![numbers], vec![build::alone(build::table(TARGET, Some(alias)))])
 }
 
 /// Whether the keyword DEFAULT stands for a value.
 pub(crate) fn is_default(value: &Expr) -> bool {
     matches!(value, Expr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
-}
-
-/// An expression of ours.
-pub(crate) fn expression(sql: &str) -> Result<Expr, Error> {
-    let mut statement = parsed(&format!("SELECT {sql}"))?;
-    match select_of(&mut statement)?.projection.pop() {
-        Some(SelectItem::UnnamedExpr(expr)) => Ok(expr),
-        other => Err(Error::internal(format!("an expression expected, found {other:?}"))),
-    }
-}
-
-/// A SELECT without any clause.
-pub(crate) fn plain_select() -> Result<Select, Error> {
-    let mut statement = parsed("SELECT 1")?;
-    let select = select_of(&mut statement)?;
-    select.projection.clear();
-    Ok(select.clone())
-}
-
-/// The one SELECT that a query of ours consists of.
-pub(crate) fn select_of(statement: &mut Statement) -> Result<&mut Select, Error> {
-    if let Statement::Query(query) = statement
-        && let SetExpr::Select(select) = query.body.as_mut()
-    {
-        return Ok(select);
-    }
-    Err(Error::internal("a SELECT expected"))
-}
-
-/// The table of this name behind FROM.
-pub(crate) fn from_item(name: &str) -> Result<TableWithJoins, Error> {
-    let mut statement = parsed(&format!("SELECT 1 FROM {}", names::quoted(name)))?;
-    select_of(&mut statement)?.from.pop().ok_or_else(|| Error::internal("a FROM expected"))
-}
-
-/// A statement of ours.
-pub(crate) fn parsed(sql: &str) -> Result<Statement, Error> {
-    match sql::parse(sql)? {
-        Parsed::Sql(statement) => Ok(*statement),
-        other => Err(Error::internal(format!("a query expected, found {other:?}"))),
-    }
 }

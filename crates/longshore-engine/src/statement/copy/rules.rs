@@ -8,10 +8,11 @@ use std::sync::Arc;
 use longshore_load::{Conflicts, NumberSource, RowCheck};
 use longshore_storage::ColumnType;
 
-use super::Target;
+use super::target::Target;
 use crate::catalog::{Origin, Sequence};
-use crate::datafusion::{Filling, Value};
+use crate::datafusion::Value;
 use crate::statement::Context;
+use crate::text::Filling;
 use crate::transaction::Work;
 use crate::{Error, ErrorKind};
 
@@ -43,7 +44,7 @@ impl Target {
             if is_given || matches!(origin, Origin::Null) {
                 continue;
             }
-            match queries.value(column, origin, context.work, context.control)? {
+            match queries.value(column, origin, &context.execution())? {
                 Value::Null => {}
                 Value::Constant(text) => fillings.push((place, Filling::Value(text))),
                 Value::Volatile => {
@@ -59,7 +60,7 @@ impl Target {
                 }
             }
         }
-        let checks = queries.checks(&self.table, self.rules.checks.iter(), context.work, context.control)?;
+        let checks = queries.checks(&self.table, self.rules.checks.iter(), &context.execution())?;
         rules.check = checks.map(|checks| Arc::new(checks) as Arc<dyn RowCheck>);
         Ok(Some(Followed { fillings, rules }))
     }

@@ -7,7 +7,6 @@ use sqlparser::ast::{
     CheckConstraint, ColumnDef, ColumnOption, DataType, Expr, GeneratedAs, Ident, ObjectNamePart, TableConstraint,
 };
 
-use super::keys::unused_name;
 use crate::catalog::{Check, ColumnRule, Origin, Owner, Rules, Sequence, SequenceDefinition, columns_read, next_of};
 use crate::sql::sequence::SequenceOptions;
 use crate::sql::{names, types};
@@ -68,7 +67,7 @@ pub(super) fn column(table: &str, definition: &ColumnDef, is_taken: &dyn Fn(&str
     let sequence = match own {
         None => None,
         Some(options) => {
-            let sequence = unused_name(&format!("{table}_{name}_seq"), is_taken);
+            let sequence = names::unused(&format!("{table}_{name}_seq"), is_taken);
             let definition = SequenceDefinition::new(&sequence, &options, column_type).map_err(in_column)?;
             let owner = Owner { table: table.to_owned(), column: name.clone() };
             Some(Sequence::new(sequence, definition, Some(owner)))
@@ -76,7 +75,7 @@ pub(super) fn column(table: &str, definition: &ColumnDef, is_taken: &dyn Fn(&str
     };
     let origin = match (&sequence, identity, default) {
         (Some(sequence), Some((always, _)), _) => Origin::Identity { sequence: sequence.name.clone(), always },
-        (Some(sequence), None, _) => Origin::Default(Box::new(next_of(&sequence.name)?)),
+        (Some(sequence), None, _) => Origin::Default(Box::new(next_of(&sequence.name))),
         (None, _, Some(expr)) => Origin::Default(Box::new(expr)),
         (None, _, None) => Origin::Null,
     };
@@ -210,7 +209,7 @@ pub(crate) fn check_of(
             [only] => format!("{table}_{}_check", columns[*only].name),
             _ => format!("{table}_check"),
         };
-        unused_name(&name, |name| rules.has_constraint(name))
+        names::unused(&name, |name| rules.has_constraint(name))
     };
     Ok(Check { name, condition: check.expr.as_ref().clone(), columns: read, is_valid: true })
 }

@@ -7,61 +7,13 @@ use sqlparser::ast::{
 };
 
 use crate::Error;
+use crate::catalog::{Key, Role};
 use crate::sql::names;
 
 /// What a table demands of its keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Keys {
     pub(crate) keys: Vec<Key>,
-}
-
-/// A PRIMARY KEY or UNIQUE constraint, or an index that is neither.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
-    /// The constraint's or the index's.
-    pub(crate) name: String,
-    pub(crate) columns: Vec<usize>,
-    pub(crate) index: IndexKind,
-    pub(crate) role: Role,
-}
-
-impl Key {
-    /// The key with its name, role, kind and columns, for instance `t_pkey PRIMARY KEY, art (a, b)`.
-    pub(crate) fn described(&self, columns: &[Column]) -> String {
-        let role = match self.role {
-            Role::Primary => "PRIMARY KEY, ",
-            Role::Unique => "UNIQUE CONSTRAINT, ",
-            Role::UniqueIndex => "UNIQUE, ",
-            Role::Index => "",
-        };
-        let names: Vec<String> = self.columns.iter().map(|column| names::quoted(&columns[*column].name)).collect();
-        format!("{} {role}{} ({})", names::quoted(&self.name), kind_name(self.index), names.join(", "))
-    }
-}
-
-/// How SQL spells the kind of an index.
-pub(crate) fn kind_name(kind: IndexKind) -> &'static str {
-    match kind {
-        IndexKind::Art => "art",
-        IndexKind::Hash => "hash",
-    }
-}
-
-/// What a key is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    Primary,
-    Unique,
-    /// Made by CREATE UNIQUE INDEX.
-    UniqueIndex,
-    /// Made by CREATE INDEX.
-    Index,
-}
-
-impl Role {
-    pub(crate) fn is_unique(self) -> bool {
-        self != Role::Index
-    }
 }
 
 impl Keys {
@@ -135,14 +87,8 @@ impl Keys {
     }
 
     fn unused(&self, name: &str) -> String {
-        unused_name(name, |name| self.keys.iter().any(|key| key.name == name))
+        names::unused(name, |name| self.keys.iter().any(|key| key.name == name))
     }
-}
-
-/// `name`, or with the least number behind it that makes it one that is not taken.
-pub(crate) fn unused_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    let numbered = (1_u32..).map(|number| format!("{name}{number}"));
-    std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_taken(name)).expect("numbers do not run out")
 }
 
 /// The index that a CREATE INDEX describes, on a table with these columns; `is_taken` says of names whether another
@@ -159,7 +105,7 @@ pub(crate) fn of_index(
     let key_columns = positions(table, columns, &create.columns)?;
     let name = match &create.name {
         Some(name) => names::relation(name)?,
-        None => unused_name(&default_name(table, columns, &key_columns, role), is_taken),
+        None => names::unused(&default_name(table, columns, &key_columns, role), is_taken),
     };
     Ok(Key { name, columns: key_columns, index, role })
 }

@@ -29,7 +29,7 @@ pub(crate) fn check_acted_on(context: &Context<'_>, acted_on: Vec<ActedOn>) -> R
             continue;
         };
         let rules = table.rules();
-        let checks = context.database.queries.checks(&table, rules.checks.iter(), context.work, context.control)?;
+        let checks = context.database.queries.checks(&table, rules.checks.iter(), &context.execution())?;
         let Some(checks) = checks else { continue };
         let relation = &table.relation;
         if let Err(error) = checks.check(&images(&context.work.snapshot(relation), &acted_on.rows)?) {

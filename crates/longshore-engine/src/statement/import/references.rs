@@ -7,11 +7,11 @@ use std::sync::Arc;
 use sqlparser::ast::{AlterTable, AlterTableOperation, TableConstraint};
 
 use super::Schemas;
-use crate::Error;
 use crate::catalog::{Check, Reference, Table};
 use crate::sql::names;
 use crate::statement::create::check_of;
-use crate::statement::{Context, blocking, foreign};
+use crate::statement::{Context, foreign};
+use crate::{Error, blocking};
 
 /// Adds what `ALTER TABLE ... ADD CONSTRAINT` says to a table made so far.
 pub(super) fn add(schemas: &mut Schemas, alter: &AlterTable) -> Result<(), Error> {

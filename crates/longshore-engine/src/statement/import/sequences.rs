@@ -11,8 +11,8 @@ use sqlparser::ast::{
 use super::{Schemas, Sequences};
 use crate::Error;
 use crate::catalog::{Owner, Sequence, SequenceDefinition};
-use crate::sql::names;
 use crate::sql::sequence::{SequenceStatement, Verb};
+use crate::sql::{in_text, names};
 
 /// Makes or changes a sequence. Returns its name if there is one of that name.
 pub(super) fn run(
@@ -69,10 +69,10 @@ pub(super) fn is_set(query: &Query) -> Option<Set> {
     let is_plain = query.with.is_none() && select.from.is_empty() && select.selection.is_none();
     let sequence = match sequence {
         Expr::Function(function) => match arguments(function, "pg_get_serial_sequence")?[..] {
-            [table, column] => Known::Column(names::of_text(text(table)?).ok()?, text(column)?.to_owned()),
+            [table, column] => Known::Column(in_text::relation(text(table)?).ok()?, text(column)?.to_owned()),
             _ => return None,
         },
-        name => Known::Name(names::of_text(text(name)?).ok()?),
+        name => Known::Name(in_text::relation(text(name)?).ok()?),
     };
     let is_called = match is_called {
         Expr::Value(value) => match value.value {

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use arrow_array::RecordBatch;
 use longshore_storage::RowId;
-use sqlparser::ast::{self, Assignment, ConflictTarget, Expr, OnConflictAction, OnInsert};
+use sqlparser::ast::{Assignment, ConflictTarget, Expr, Ident, OnConflictAction, OnInsert};
 
 use crate::datafusion::{ROW_COLUMN, TARGET, rows_with_numbers};
-use crate::sql::names;
+use crate::sql::{build, names};
 use crate::statement::Context;
-use crate::statement::change::{Search, Setting, Target, expression, from_item};
+use crate::statement::change::{Search, Setting, Target};
 use crate::{Error, ErrorKind};
 
 /// The name of the rows that were proposed.
@@ -35,7 +35,7 @@ pub(super) struct Update {
 
 impl OnConflict {
     pub(super) fn new(target: &Target, on: Option<OnInsert>) -> Result<Option<Self>, Error> {
-        let ast::OnConflict { conflict_target, action } = match on {
+        let sqlparser::ast::OnConflict { conflict_target, action } = match on {
             None => return Ok(None),
             Some(OnInsert::OnConflict(on)) => on,
             Some(_) => {
@@ -125,19 +125,15 @@ impl Update {
         let excluded = rows_with_numbers(rows, &excluded)?;
         let in_the_way: Vec<RowId> = conflicts.iter().map(|(_, row)| *row).collect();
         let existing = target.rows_in_order(context, &in_the_way)?;
-        let row_column = names::quoted(ROW_COLUMN);
-        let same = expression(&format!("{}.{row_column} = {EXCLUDED}.{row_column}", target.alias))?;
+        let [row, excluded_row] = [&target.alias, &Ident::new(EXCLUDED)].map(|table| build::column(table, ROW_COLUMN));
+        let same = build::equal(row, excluded_row);
         let selection = match self.selection {
             None => same,
-            Some(condition) => Expr::BinaryOp {
-                left: Box::new(same),
-                op: ast::BinaryOperator::And,
-                right: Box::new(Expr::Nested(Box::new(condition))),
-            },
+            Some(condition) => build::all(vec![same, Expr::Nested(Box::new(condition))]),
         };
         let setting = Setting::new(context, target, self.assignments)?;
         let search = Search {
-            from: vec![from_item(EXCLUDED)?],
+            from: vec![build::alone(build::table(EXCLUDED, None))],
             selection: Some(selection),
             named: vec![(TARGET.to_owned(), existing), (EXCLUDED.to_owned(), excluded)],
             ..Search::default()

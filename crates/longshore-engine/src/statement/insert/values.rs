@@ -6,13 +6,14 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, Statement, TableFactor, TableWithJoins, VisitMut,
-    VisitorMut,
+    Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, VisitMut, VisitorMut,
+    WildcardAdditionalOptions,
 };
 
 use crate::catalog::{Origin, Rules};
+use crate::sql::build;
 use crate::sql::overriding::{self, Overriding};
-use crate::statement::change::{Target, is_default, parsed};
+use crate::statement::change::{Target, is_default};
 use crate::{Error, ErrorKind};
 
 /// Makes an INSERT one without DEFAULT and OVERRIDING, whose source is a query.
@@ -26,7 +27,7 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
     let columns = target.table.relation.schema().columns();
     let rules = target.table.rules();
     if insert.source.is_none() {
-        insert.source = Some(default_values(columns.len())?);
+        insert.source = Some(default_values(columns.len()));
     }
     let mut targets = if insert.columns.is_empty() {
         (0..columns.len()).collect()
@@ -48,7 +49,7 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
             let (described, origin) = (&columns[*column], rules.origin(*column));
             let is_identity = matches!(origin, Origin::Identity { .. });
             if is_default(value) || (is_identity && overriding == Some(Overriding::User)) {
-                *value = origin.value(described.column_type)?;
+                *value = origin.value(described.column_type);
             } else if origin.is_always() && overriding.is_none() {
                 return Err(given_for_identity(&described.name));
             }
@@ -88,13 +89,13 @@ fn behind_from(body: &mut Box<SetExpr>) {
             behind_from(right);
         }
         SetExpr::Values(_) => {
-            let Ok(Statement::Query(mut query)) = parsed("SELECT * FROM (VALUES (1)) AS v") else { return };
-            if let SetExpr::Select(select) = query.body.as_mut()
-                && let [TableWithJoins { relation: TableFactor::Derived { subquery, .. }, .. }] =
-                    select.from.as_mut_slice()
-            {
-                std::mem::swap(&mut subquery.body, body);
-                *body = query.body;
+            let everything = SelectItem::Wildcard(WildcardAdditionalOptions::default());
+            let rows = std::mem::replace(
+                body.as_mut(),
+                SetExpr::Select(Box::new(build::select(vec![everything], Vec::new()))),
+            );
+            if let SetExpr::Select(select) = body.as_mut() {
+                select.from.push(build::alone(build::derived(build::query(rows), &Ident::new("v"))));
             }
         }
         _ => {}
@@ -143,9 +144,6 @@ pub(in crate::statement) fn given_for_identity(column: &str) -> Error {
 }
 
 /// The query of a row whose columns all have their default.
-fn default_values(columns: usize) -> Result<Box<Query>, Error> {
-    match parsed(&format!("VALUES ({})", vec!["DEFAULT"; columns].join(", ")))? {
-        Statement::Query(query) => Ok(query),
-        other => Err(Error::internal(format!("a query expected, found {other}"))),
-    }
+fn default_values(columns: usize) -> Box<Query> {
+    Box::new(build::one_row(vec![Expr::Identifier(Ident::new("DEFAULT")); columns]))
 }

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use sqlparser::ast::{
-    CaseWhen, Expr, Ident, MergeAction, MergeClause, MergeClauseKind, MergeInsertExpr, MergeInsertKind,
+    CaseWhen, Expr, Ident, MergeAction, MergeClause, MergeClauseKind, MergeInsertExpr, MergeInsertKind, Value,
 };
 
 use crate::Error;
 use crate::catalog::Origin;
+use crate::sql::build;
 use crate::sql::overriding::{self, Overriding};
-use crate::statement::change::{Target, assignments, expression, is_default};
+use crate::statement::change::{Target, assignments, is_default};
 use crate::statement::insert::values::given_for_identity;
 
 /// A WHEN clause.
@@ -119,29 +120,19 @@ fn inserted(target: &Target, insert: MergeInsertExpr) -> Result<Vec<Expr>, Error
 /// The number of the first clause that takes a pair, where `row` and `source` say whether it has a row of the table and
 /// one of the source.
 pub(super) fn choice(clauses: &[Clause], row: &Expr, source: &Expr) -> Result<Expr, Error> {
-    let mut choice = expression("CASE WHEN true THEN 0 END")?;
-    let Expr::Case { conditions, .. } = &mut choice else {
-        return Err(Error::internal("a CASE expected"));
-    };
-    conditions.clear();
+    let mut conditions = Vec::with_capacity(clauses.len());
     for (number, clause) in clauses.iter().enumerate() {
-        let mut condition = expression("true AND true")?;
-        if let Expr::BinaryOp { left, right, .. } = &mut condition {
-            **left = if clause.needs_row() { row.clone() } else { not(row)? };
-            **right = if clause.needs_source() { source.clone() } else { not(source)? };
-        }
+        let row = if clause.needs_row() { row.clone() } else { not(row)? };
+        let source = if clause.needs_source() { source.clone() } else { not(source)? };
+        let mut condition = build::all(vec![row, source]);
         if let Some(asked) = &clause.condition {
             // Not to be computed for pairs that the clause is not about.
-            let mut guarded = expression("CASE WHEN true THEN (true) ELSE false END")?;
-            if let Expr::Case { conditions, .. } = &mut guarded {
-                conditions[0].condition = condition;
-                conditions[0].result = Expr::Nested(Box::new(asked.clone()));
-            }
-            condition = guarded;
+            let asked = CaseWhen { condition, result: Expr::Nested(Box::new(asked.clone())) };
+            condition = build::case(vec![asked], Some(build::value(Value::Boolean(false))));
         }
-        conditions.push(CaseWhen { condition, result: expression(&number.to_string())? });
+        conditions.push(CaseWhen { condition, result: build::number(number) });
     }
-    Ok(choice)
+    Ok(build::case(conditions, None))
 }
 
 fn not(expr: &Expr) -> Result<Expr, Error> {

@@ -188,13 +188,8 @@ mod tests {
 
     #[test]
     fn blocks_find_what_a_byte_at_a_time_finds() {
-        let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
-        let mut below = |bound: usize| {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            (seed >> 20) as usize % bound
-        };
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut below = |bound: usize| random.usize(..bound);
         let pieces: [&[u8]; 14] = [
             b"{",
             b"}",

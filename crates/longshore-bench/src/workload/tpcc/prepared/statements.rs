@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 use futures::TryStreamExt as _;
 use longshore_engine::{Datum, Error, Outcome, Prepared, Session};
 
-use crate::workload::tpcc::populate::DISTRICTS;
+use crate::workload::tpcc::sizes::DISTRICTS;
 
 macro_rules! statements {
     ($($(#[$about:meta])* $name:ident: $sql:expr;)*) => {

@@ -9,8 +9,8 @@ use longshore_load::{ColumnChoice, Control, Dialect, Target, UnloadOptions, unlo
 use longshore_storage::Relation;
 
 use crate::Failure;
-use crate::workload::tpcc::populate::Sizes;
 use crate::workload::tpcc::schema::Database;
+use crate::workload::tpcc::sizes::Sizes;
 
 /// Rows that are formatted at a time.
 const BATCH_ROWS: usize = 8_192;

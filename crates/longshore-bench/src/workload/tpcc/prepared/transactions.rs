@@ -9,7 +9,8 @@ use longshore_engine::{Error, key};
 
 use super::statements::{Connection, Rows};
 use crate::workload::tpcc::input::{Input, Line, NewOrder, Payment, Stream, Who};
-use crate::workload::tpcc::populate::{DISTRICTS, ORIGINAL};
+use crate::workload::tpcc::populate::ORIGINAL;
+use crate::workload::tpcc::sizes::DISTRICTS;
 use crate::workload::tpcc::transactions::Effects;
 use crate::workload::tpcc::values::LastNames;
 

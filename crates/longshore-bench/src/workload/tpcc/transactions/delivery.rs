@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use longshore_storage::{Datum, Direction, RowId, Transaction, key};
 
 use super::{Effects, Screen, Stop, there};
-use crate::workload::tpcc::populate::DISTRICTS;
 use crate::workload::tpcc::schema::Database;
+use crate::workload::tpcc::sizes::DISTRICTS;
 
 /// Delivers in all districts, as one transaction; a district without new orders is skipped.
 pub(in crate::workload::tpcc) fn delivery(

@@ -1,0 +1,207 @@
+//! Rows of queries on their way into a relation: batches are gathered until they fill a chunk, and copied once.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use longshore_storage::{
+    ARENA_BLOCK_BYTES, AppendError, Arena, CHUNK_ROWS_MAX, HEAP_BYTES_MAX, PartitionBuffer, Relation,
+};
+
+use crate::datafusion::errors::ours;
+use crate::datafusion::functions::casts::numeric;
+use crate::datafusion::planning::rules::Checks;
+use crate::{Error, ErrorKind};
+
+/// Bytes of memory that a small insert takes from the system at a time.
+const SMALL_BLOCK_BYTES: usize = 2 << 20;
+/// Bytes of a text that its view holds itself.
+const VIEW_BYTES: u32 = 12;
+
+/// Gathers rows for a relation.
+pub(in crate::datafusion) struct Intake<'a> {
+    relation: &'a Relation,
+    checks: Option<&'a Checks>,
+    types: SchemaRef,
+    waiting: Vec<RecordBatch>,
+    waiting_rows: usize,
+    arena: Option<Arena>,
+    buffers: Vec<PartitionBuffer>,
+}
+
+impl<'a> Intake<'a> {
+    /// Gathers rows for `relation`, which does not see them yet, and refuses those that violate `checks`.
+    pub(in crate::datafusion) fn new(relation: &'a Relation, checks: Option<&'a Checks>) -> Self {
+        Self {
+            relation,
+            checks,
+            types: relation.schema().arrow(),
+            waiting: Vec::new(),
+            waiting_rows: 0,
+            arena: None,
+            buffers: Vec::new(),
+        }
+    }
+
+    /// Takes in the rows of `batch`.
+    pub(in crate::datafusion) fn add(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        let batch = convert(batch, &self.types)?;
+        if let Some(checks) = self.checks {
+            checks.check(&batch)?;
+        }
+        self.waiting_rows += batch.num_rows();
+        self.waiting.push(batch);
+        if self.waiting_rows >= CHUNK_ROWS_MAX { self.flush() } else { Ok(()) }
+    }
+
+    /// All rows, in their order.
+    pub(in crate::datafusion) fn finish(mut self) -> Result<Vec<PartitionBuffer>, Error> {
+        self.take()
+    }
+
+    /// The rows since the last time, in their order.
+    pub(in crate::datafusion) fn take(&mut self) -> Result<Vec<PartitionBuffer>, Error> {
+        self.flush()?;
+        Ok(std::mem::take(&mut self.buffers))
+    }
+
+    /// Copies what waits into buffers.
+    fn flush(&mut self) -> Result<(), Error> {
+        if self.waiting_rows == 0 {
+            return Ok(());
+        }
+        let block_bytes = if self.waiting_rows < CHUNK_ROWS_MAX { SMALL_BLOCK_BYTES } else { ARENA_BLOCK_BYTES };
+        let memory = self.relation.memory();
+        let arena = self.arena.get_or_insert_with(|| Arena::new(Arc::clone(memory), block_bytes));
+        let schema = self.relation.schema();
+        let heap_bytes: usize = self.waiting.iter().map(long_text_bytes).sum();
+        let mut room = |rows: usize| {
+            PartitionBuffer::with_capacity(schema, rows.min(CHUNK_ROWS_MAX), heap_bytes.min(HEAP_BYTES_MAX), arena)
+        };
+        let mut left = std::mem::take(&mut self.waiting_rows);
+        let mut buffer = room(left)?;
+        for batch in std::mem::take(&mut self.waiting) {
+            let mut row = 0;
+            while row < batch.num_rows() {
+                let taken = buffer.append_batch(&batch, row..batch.num_rows());
+                let taken = taken.map_err(|error| rejected(&self.relation.name(), error))?;
+                row += taken;
+                left -= taken;
+                if row < batch.num_rows() {
+                    if buffer.rows() == 0 {
+                        return Err(too_large(&self.relation.name(), &batch.slice(row, 1)));
+                    }
+                    self.buffers.push(std::mem::replace(&mut buffer, room(left)?));
+                }
+            }
+        }
+        self.buffers.push(buffer);
+        Ok(())
+    }
+}
+
+/// Bytes of the texts in `batch` that do not fit into their views.
+fn long_text_bytes(batch: &RecordBatch) -> usize {
+    let long = |view: &u128| Some(*view as u32).filter(|&length| length > VIEW_BYTES).unwrap_or(0) as usize;
+    let columns = batch.columns().iter().map(|array| match array.data_type() {
+        DataType::Utf8View => array.as_string_view().views().iter().map(long).sum::<usize>(),
+        DataType::BinaryView => array.as_binary_view().views().iter().map(long).sum(),
+        _ => 0,
+    });
+    columns.sum()
+}
+
+/// The rows of `batch` in the types of `target`. What does not fit is an error, never NULL.
+pub(in crate::datafusion) fn convert(batch: &RecordBatch, target: &SchemaRef) -> Result<RecordBatch, Error> {
+    let columns = batch.columns().iter().zip(target.fields()).map(|(array, field)| {
+        if array.data_type() == field.data_type() {
+            return Ok(Arc::clone(array));
+        }
+        numeric::convert(array, field.data_type()).map_err(ours)
+    });
+    let columns = columns.collect::<Result<Vec<ArrayRef>, Error>>()?;
+    // NOT NULL is checked when the rows are taken in, with a message that names the column.
+    let fields = target.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+    let schema = Schema::new(fields.collect::<Vec<_>>());
+    RecordBatch::try_new(Arc::new(schema), columns).map_err(|error| ours(error.into()))
+}
+
+fn rejected(relation: &str, error: AppendError) -> Error {
+    match error {
+        AppendError::Null { .. } => Error::new(ErrorKind::NotNull, format!("{relation}: {error}")),
+        AppendError::OutOfMemory(error) => error.into(),
+        AppendError::ColumnCount { .. } | AppendError::Type { .. } => Error::internal(error.to_string()),
+        other => Error::new(ErrorKind::Data, other.to_string()),
+    }
+}
+
+fn too_large(relation: &str, row: &RecordBatch) -> Error {
+    rejected(relation, AppendError::RowTooLarge { row: 0, bytes: long_text_bytes(row) })
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::{Int64Array, StringArray};
+    use datafusion::arrow::datatypes::Field;
+    use longshore_storage::{Column, ColumnType, Memory, MergeKind, Schema as TableSchema};
+
+    use super::*;
+
+    #[test]
+    fn batches_of_any_size_become_full_chunks_in_order() {
+        let columns = vec![Column::new("n", ColumnType::Integer, false), Column::new("s", ColumnType::Text, true)];
+        for (batch_rows, batches, expected) in [
+            (1, 3, vec![3]),
+            (50_000, 3, vec![65_536, 34_464, 50_000]),
+            (200_000, 1, vec![65_536, 65_536, 65_536, 3_392]),
+        ] {
+            let relation = Relation::new(Arc::new(TableSchema::new(columns.clone())), Memory::new(None));
+            let mut intake = Intake::new(&relation, None);
+            for batch in 0..batches {
+                let rows = batch * batch_rows..(batch + 1) * batch_rows;
+                let numbers = Int64Array::from_iter_values(rows.clone());
+                let texts = rows.map(|row| (row % 3 > 0).then(|| format!("{}{row}", "long ".repeat(row as usize % 5))));
+                let texts: StringArray = texts.collect();
+                let schema =
+                    Schema::new(vec![Field::new("a", DataType::Int64, true), Field::new("b", DataType::Utf8, true)]);
+                let batch = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(numbers), Arc::new(texts)]);
+                intake.add(&batch.expect("the columns fit the schema")).expect("the rows fit the table");
+            }
+            let append = relation.begin_append(MergeKind::Chunk);
+            let buffers = intake.finish().expect("there is memory");
+            assert_eq!(buffers.iter().map(PartitionBuffer::rows).collect::<Vec<_>>(), expected);
+            append.merge(0, buffers).expect("there is memory");
+            assert_eq!(append.commit().expect("there are no keys"), (batch_rows * batches) as u64);
+            let mut row = 0;
+            for chunk in relation.snapshot().chunks() {
+                let batch = chunk.batch(&[0, 1], 0, chunk.rows());
+                for (number, text) in batch
+                    .column(0)
+                    .as_primitive::<datafusion::arrow::datatypes::Int32Type>()
+                    .values()
+                    .iter()
+                    .zip(batch.column(1).as_string_view())
+                {
+                    assert_eq!(i64::from(*number), row);
+                    let expected = (row % 3 > 0).then(|| format!("{}{row}", "long ".repeat(row as usize % 5)));
+                    assert_eq!(text, expected.as_deref());
+                    row += 1;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn values_that_do_not_fit_are_refused() {
+        let columns = vec![Column::new("n", ColumnType::SmallInt, false)];
+        let relation = Relation::new(Arc::new(TableSchema::new(columns)), Memory::new(None));
+        let batch = |values: Vec<Option<i64>>| {
+            let schema = Schema::new(vec![Field::new("a", DataType::Int64, true)]);
+            RecordBatch::try_new(Arc::new(schema), vec![Arc::new(Int64Array::from(values))]).expect("it fits")
+        };
+        let mut intake = Intake::new(&relation, None);
+        assert!(intake.add(&batch(vec![Some(1), Some(40_000)])).is_err());
+        intake.add(&batch(vec![Some(1), None])).expect("checked later");
+        assert!(intake.finish().expect_err("NULL").to_string().contains("column n"));
+    }
+}

@@ -1,0 +1,69 @@
+//! INSERT: rows of a plan, appended in one step. Not here: how they are gathered and checked (`bulk_appender`).
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::concat_batches;
+use futures::TryStreamExt;
+use longshore_load::Control;
+use longshore_storage::{MergeKind, Merged, OnConflict, Relation};
+
+use super::bulk_appender::{Intake, convert};
+use crate::datafusion::errors::ours;
+use crate::datafusion::planning::rules::Checks;
+use crate::transaction::Work;
+use crate::{Error, RowStream};
+
+/// Makes all `rows` and checks that `relation` takes them, which does not get them. Returns their number.
+pub(in crate::datafusion) async fn dry_run(
+    relation: &Relation,
+    mut rows: RowStream,
+    checks: Option<&Checks>,
+    control: &Control,
+) -> Result<u64, Error> {
+    let mut intake = Intake::new(relation, checks);
+    let mut count = 0;
+    while let Some(batch) = rows.try_next().await? {
+        if control.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        intake.add(&batch)?;
+        intake.take()?;
+        count += batch.num_rows() as u64;
+    }
+    Ok(count)
+}
+
+/// All `rows` in the types of `relation`.
+pub(in crate::datafusion) async fn gather(relation: &Relation, mut rows: RowStream) -> Result<RecordBatch, Error> {
+    let types = relation.schema().arrow();
+    let mut batches = Vec::new();
+    while let Some(batch) = rows.try_next().await? {
+        batches.push(convert(&batch, &types)?);
+    }
+    let types = batches.first().map_or(types, RecordBatch::schema);
+    concat_batches(&types, &batches).map_err(|error| ours(error.into()))
+}
+
+/// Appends `rows` to `relation`, as part of `work` if there is one: all but those that `conflict` leaves out, or none.
+pub(in crate::datafusion) async fn append(
+    relation: &Relation,
+    mut rows: RowStream,
+    checks: Option<&Checks>,
+    work: Option<&Work>,
+    conflict: &OnConflict,
+    control: &Control,
+) -> Result<Merged, Error> {
+    let mut intake = Intake::new(relation, checks);
+    while let Some(batch) = rows.try_next().await? {
+        if control.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        intake.add(&batch)?;
+    }
+    let buffers = intake.finish()?;
+    let append = relation.begin_append(MergeKind::Chunk);
+    append.merge(0, buffers)?;
+    match work {
+        Some(work) => work.with(|transaction| append.commit_resolving(transaction, conflict, |_| Ok(()))),
+        None => Ok(Merged { inserted: append.commit()?, ..Merged::default() }),
+    }
+}

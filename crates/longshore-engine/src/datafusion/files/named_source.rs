@@ -1,0 +1,10 @@
+//! Files that a statement reads under a name.
+
+use super::TextTable;
+use super::columnar::Columnar;
+
+/// Files that a statement of ours reads under a name.
+pub(crate) enum NamedSource {
+    Text(Box<TextTable>),
+    Columnar(Columnar),
+}

@@ -1,0 +1,290 @@
+//! Casts that mean what they mean in PostgreSQL where `DataFusion`'s would give something else without a word.
+//!
+//! Text becomes BYTEA by PostgreSQL's two notations (`\x00ff`, and bytes with octal escapes) instead of byte by byte,
+//! and BYTEA becomes text as `\x00ff`; numbers become numbers of other types as [`numeric`] says. This holds for CAST,
+//! `::` and INSERT; a comparison of BYTEA with a text still takes the text byte by byte, unless it is cast.
+
+pub(in crate::datafusion) mod numeric;
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, StringViewBuilder};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result, ScalarValue, exec_err, internal_err};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::logical_expr::{
+    Cast, ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
+};
+
+use super::element_wise::map_values;
+
+/// Puts functions before casts that need them, or in their place.
+#[derive(Debug)]
+pub(in crate::datafusion) struct PostgresCasts {
+    decode: Arc<ScalarUDF>,
+    encode: Arc<ScalarUDF>,
+}
+
+impl PostgresCasts {
+    pub(in crate::datafusion) fn new() -> Self {
+        let bytes = |direction| Arc::new(ScalarUDF::new_from_impl(ByteText::new(direction)));
+        Self { decode: bytes(Direction::Decode), encode: bytes(Direction::Encode) }
+    }
+
+    /// What is to be done before a value of the type `from` is cast to the type `to`.
+    fn before(&self, from: &DataType, to: &DataType) -> Option<&Arc<ScalarUDF>> {
+        if from.is_string() && to.is_binary() {
+            Some(&self.decode)
+        } else if from.is_binary() && to.is_string() {
+            Some(&self.encode)
+        } else {
+            None
+        }
+    }
+}
+
+impl FunctionRewrite for PostgresCasts {
+    fn name(&self) -> &'static str {
+        "postgres_casts"
+    }
+
+    fn rewrite(&self, expr: Expr, schema: &DFSchema, _config: &ConfigOptions) -> Result<Transformed<Expr>> {
+        let Expr::Cast(Cast { expr: inner, field }) = expr else {
+            return Ok(Transformed::no(expr));
+        };
+        let from = inner.get_type(schema)?;
+        if numeric::is_ours(&from, field.data_type()) {
+            return Ok(Transformed::yes(number(*inner, field.data_type())));
+        }
+        let Some(function) = self.before(&from, field.data_type()) else {
+            return Ok(Transformed::no(Expr::Cast(Cast { expr: inner, field })));
+        };
+        let prepared = ScalarFunction::new_udf(Arc::clone(function), vec![*inner]);
+        Ok(Transformed::yes(Expr::Cast(Cast { expr: Box::new(Expr::ScalarFunction(prepared)), field })))
+    }
+}
+
+/// `expr` in the type `to`, where both are types of numbers.
+pub(in crate::datafusion) fn cast_number(expr: Expr, to: &DataType, schema: &DFSchema) -> Result<Expr> {
+    let from = expr.get_type(schema)?;
+    if numeric::is_ours(&from, to) && !matches!(expr, Expr::ScalarSubquery(_)) {
+        return Ok(number(expr, to));
+    }
+    expr.cast_to(to, schema)
+}
+
+/// A conversion between two types of numbers that is ours; of a literal, what it gives.
+fn number(expr: Expr, to: &DataType) -> Expr {
+    if let Expr::Literal(value, None) = &expr
+        && let Ok(array) = value.to_array().and_then(|array| numeric::convert(&array, to))
+        && let Ok(value) = ScalarValue::try_from_array(&array, 0)
+    {
+        return Expr::Literal(value, None);
+    }
+    let function = Arc::new(ScalarUDF::new_from_impl(NumberCast::new(to.clone())));
+    Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]))
+}
+
+/// A number in another type.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct NumberCast {
+    to: DataType,
+    name: String,
+    signature: Signature,
+}
+
+impl NumberCast {
+    fn new(to: DataType) -> Self {
+        let name = format!("number_as_{to}");
+        Self { to, name, signature: Signature::any(1, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for NumberCast {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        Ok(self.to.clone())
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        Ok(Arc::new(Field::new(&self.name, self.to.clone(), nullable)))
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [value] = args.args.as_slice() else { return internal_err!("{} takes one argument", self.name) };
+        map_values(value, |array| numeric::convert(array, &self.to))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Direction {
+    Decode,
+    Encode,
+}
+
+/// Text to BYTEA, or back.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ByteText {
+    direction: Direction,
+    signature: Signature,
+}
+
+impl ByteText {
+    fn new(direction: Direction) -> Self {
+        Self { direction, signature: Signature::any(1, Volatility::Immutable) }
+    }
+
+    fn convert(&self, array: &ArrayRef) -> Result<ArrayRef> {
+        match self.direction {
+            Direction::Decode => {
+                let texts = cast(array, &DataType::Utf8View)?;
+                let mut bytes = BinaryViewBuilder::with_capacity(texts.len());
+                for text in texts.as_string_view() {
+                    bytes.append_option(text.map(decode).transpose()?);
+                }
+                Ok(Arc::new(bytes.finish()))
+            }
+            Direction::Encode => {
+                let bytes = cast(array, &DataType::BinaryView)?;
+                let mut texts = StringViewBuilder::with_capacity(bytes.len());
+                for bytes in bytes.as_binary_view() {
+                    texts.append_option(bytes.map(encode));
+                }
+                Ok(Arc::new(texts.finish()))
+            }
+        }
+    }
+}
+
+impl ScalarUDFImpl for ByteText {
+    fn name(&self) -> &'static str {
+        match self.direction {
+            Direction::Decode => "bytea_in",
+            Direction::Encode => "bytea_out",
+        }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        Ok(match self.direction {
+            Direction::Decode => DataType::BinaryView,
+            Direction::Encode => DataType::Utf8View,
+        })
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [value] = args.args.as_slice() else { return internal_err!("{} takes one argument", self.name()) };
+        map_values(value, |array| self.convert(array))
+    }
+}
+
+/// The bytes that `text` stands for in PostgreSQL's hexadecimal or escape notation.
+fn decode(text: &str) -> Result<Vec<u8>> {
+    match text.strip_prefix("\\x") {
+        Some(digits) => decode_hex(digits),
+        None => decode_escaped(text.as_bytes()),
+    }
+}
+
+fn decode_hex(digits: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(digits.len() / 2);
+    let mut half = None;
+    for digit in digits.chars() {
+        let Some(value) = digit.to_digit(16) else {
+            if digit.is_ascii_whitespace() && half.is_none() {
+                continue;
+            }
+            return exec_err!("\\x{digits} is not a BYTEA: found {digit:?} where a hexadecimal digit is due");
+        };
+        match half.take() {
+            None => half = Some(value as u8),
+            Some(high) => bytes.push(high << 4 | value as u8),
+        }
+    }
+    if half.is_some() {
+        return exec_err!("\\x{digits} is not a BYTEA: it has an odd number of hexadecimal digits");
+    }
+    Ok(bytes)
+}
+
+fn decode_escaped(text: &[u8]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        rest = match rest {
+            [] => return Ok(bytes),
+            [b'\\', b'\\', tail @ ..] => {
+                bytes.push(b'\\');
+                tail
+            }
+            [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', tail @ ..] => {
+                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                tail
+            }
+            [b'\\', ..] => {
+                return exec_err!(
+                    "{} is not a BYTEA: write \\x and hexadecimal digits, or a backslash as two",
+                    String::from_utf8_lossy(text)
+                );
+            }
+            [byte, tail @ ..] => {
+                bytes.push(*byte);
+                tail
+            }
+        };
+    }
+}
+
+fn encode(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(2 + 2 * bytes.len());
+    text.push_str("\\x");
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_in_both_notations() {
+        for (text, bytes) in [
+            ("", b"".as_slice()),
+            ("\\x", b""),
+            ("\\x00fF 41", b"\x00\xffA"),
+            ("abc", b"abc"),
+            ("a\\\\b\\000\\377", b"a\\b\x00\xff"),
+            ("ä", "ä".as_bytes()),
+        ] {
+            assert_eq!(decode(text).unwrap(), bytes, "{text}");
+            assert_eq!(decode(&encode(bytes)).unwrap(), bytes, "{text}");
+        }
+        for text in ["\\x0", "\\xg0", "\\x0 0", "a\\b", "\\400", "\\"] {
+            assert!(decode(text).is_err(), "{text}");
+        }
+    }
+}

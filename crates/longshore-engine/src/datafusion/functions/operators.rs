@@ -1,0 +1,190 @@
+//! Operators over numbers of several types, which compute and compare in the type that PostgreSQL takes.
+//!
+//! `DataFusion` makes decimals of floats that meet decimals: `0.1::float8 + 0.2::float8` would equal 0.3, and NaN or 1e22
+//! would be errors. In PostgreSQL a float makes all of it floats: operators take DOUBLE PRECISION where two types meet of which
+//! one is a float; CASE, COALESCE and other lists take REAL if no other float is among them. This is done before
+//! `DataFusion` coerces types, which then finds nothing left to do. Not here: the types of columns that meet in a set
+//! operation, in VALUES or in USING (`common_types`); comparisons that are not written as such (`equality`).
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{Column, DFSchema, Result};
+use datafusion::logical_expr::expr::{Between, InList, InSubquery, ScalarFunction};
+use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlanBuilder, Operator};
+
+use super::casts::cast_number;
+use super::equality;
+
+/// Functions whose arguments have one type.
+const OF_ONE_TYPE: [&str; 5] = ["coalesce", "nullif", "nvl", "greatest", "least"];
+
+/// Puts casts to floats before operators that need them.
+#[derive(Debug)]
+pub(in crate::datafusion) struct PostgresOperators;
+
+impl FunctionRewrite for PostgresOperators {
+    fn name(&self) -> &'static str {
+        "postgres_operators"
+    }
+
+    fn rewrite(&self, expr: Expr, schema: &DFSchema, _config: &ConfigOptions) -> Result<Transformed<Expr>> {
+        match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if computes(op) => {
+                let types = [&left, &right].map(|side| side.get_type(schema));
+                let [Ok(left_type), Ok(right_type)] = &types else {
+                    return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })));
+                };
+                let Some(common) = of_operands(left_type, right_type) else {
+                    return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })));
+                };
+                let left = Box::new(cast_number(*left, &common, schema)?);
+                let right = Box::new(cast_number(*right, &common, schema)?);
+                Ok(Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op, right })))
+            }
+            Expr::Between(between) => self::between(between, schema),
+            Expr::InList(list) => in_list(list, schema),
+            Expr::InSubquery(subquery) => in_subquery(subquery, schema),
+            Expr::Case(case) => self::case(case, schema),
+            Expr::ScalarFunction(call) if OF_ONE_TYPE.contains(&call.func.name()) => {
+                let ScalarFunction { func, args } = call;
+                let (args, changed) = united(args, of_list, schema)?;
+                if let ("nullif", [value, other]) = (func.name(), &args[..])
+                    && let Some(case) = equality::nullif(value, other, schema)?
+                {
+                    return Ok(Transformed::yes(case));
+                }
+                let call = Expr::ScalarFunction(ScalarFunction { func, args });
+                Ok(if changed { Transformed::yes(call) } else { Transformed::no(call) })
+            }
+            other => Ok(Transformed::no(other)),
+        }
+    }
+}
+
+fn computes(op: Operator) -> bool {
+    use Operator::{
+        Divide, Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, Minus, Modulo, Multiply, NotEq, Plus,
+    };
+    matches!(
+        op,
+        Eq | NotEq
+            | Lt
+            | LtEq
+            | Gt
+            | GtEq
+            | IsDistinctFrom
+            | IsNotDistinctFrom
+            | Plus
+            | Minus
+            | Multiply
+            | Divide
+            | Modulo
+    )
+}
+
+/// The type in which two operands meet, where it is not the one that `DataFusion` takes.
+fn of_operands(left: &DataType, right: &DataType) -> Option<DataType> {
+    let meets = left != right && left.is_numeric() && right.is_numeric() && (left.is_floating() || right.is_floating());
+    meets.then_some(DataType::Float64)
+}
+
+/// The type of a list of values of which some are floats and some are not, as in CASE, UNION or VALUES.
+pub(in crate::datafusion) fn of_list(types: &[DataType]) -> Option<DataType> {
+    let known = || types.iter().filter(|data_type| **data_type != DataType::Null);
+    let is_mixed = known().any(|data_type| Some(data_type) != known().next());
+    let has = |wanted: &DataType| known().any(|data_type| data_type == wanted);
+    if !is_mixed || !known().all(DataType::is_numeric) {
+        return None;
+    }
+    [DataType::Float64, DataType::Float32].into_iter().find(has)
+}
+
+/// The expressions in the type that `common` finds for them, and whether that changes anything.
+fn united(
+    exprs: Vec<Expr>,
+    common: fn(&[DataType]) -> Option<DataType>,
+    schema: &DFSchema,
+) -> Result<(Vec<Expr>, bool)> {
+    let types: Result<Vec<DataType>> = exprs.iter().map(|expr| expr.get_type(schema)).collect();
+    // What has no type is told when types are coerced.
+    let Some(common) = types.ok().and_then(|types| common(&types)) else { return Ok((exprs, false)) };
+    let cast = |expr: Expr| match expr {
+        Expr::Literal(value, metadata) if value.is_null() => Ok(Expr::Literal(value, metadata)),
+        expr => cast_number(expr, &common, schema),
+    };
+    Ok((exprs.into_iter().map(cast).collect::<Result<_>>()?, true))
+}
+
+fn of_comparisons(types: &[DataType]) -> Option<DataType> {
+    of_list(types).map(|_| DataType::Float64)
+}
+
+fn between(between: Between, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Between { expr, negated, low, high } = between;
+    let (mut exprs, changed) = united(vec![*expr, *low, *high], of_comparisons, schema)?;
+    let [expr, low, high] = [0, 0, 0].map(|at| Box::new(exprs.remove(at)));
+    let between = Expr::Between(Between { expr, negated, low, high });
+    Ok(if changed { Transformed::yes(between) } else { Transformed::no(between) })
+}
+
+fn in_list(list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let InList { expr, list, negated } = list;
+    // A list of one is a comparison.
+    let common = if list.len() == 1 { of_comparisons } else { of_list };
+    let mut exprs = vec![*expr];
+    exprs.extend(list);
+    let (mut exprs, changed) = united(exprs, common, schema)?;
+    let expr = Box::new(exprs.remove(0));
+    let (list, is_other) = equality::in_list(InList { expr, list: exprs, negated }, schema);
+    Ok(Transformed::new_transformed(list, changed || is_other))
+}
+
+fn in_subquery(subquery: InSubquery, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let InSubquery { expr, mut subquery, negated } = subquery;
+    let found = subquery.subquery.schema().fields().first().map(|field| field.data_type().clone());
+    let common = match (expr.get_type(schema), found) {
+        (Ok(expr), Some(found)) => of_operands(&expr, &found),
+        _ => None,
+    };
+    let Some(common) = common else {
+        return Ok(Transformed::no(Expr::InSubquery(InSubquery { expr, subquery, negated })));
+    };
+    let columns = subquery.subquery.schema().columns();
+    let cast = |column: Column| {
+        let name = column.name.clone();
+        Ok(cast_number(Expr::Column(column), &common, subquery.subquery.schema())?.alias(name))
+    };
+    let exprs = columns.into_iter().map(cast).collect::<Result<Vec<Expr>>>()?;
+    let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone()).project(exprs)?.build()?;
+    subquery.subquery = Arc::new(plan);
+    let expr = Box::new(cast_number(*expr, &common, schema)?);
+    Ok(Transformed::yes(Expr::InSubquery(InSubquery { expr, subquery, negated })))
+}
+
+/// CASE, whose results have one type, and so have its operand and what it is compared with.
+fn case(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Case { expr, when_then_expr, else_expr } = case;
+    let (mut whens, thens): (Vec<Expr>, Vec<Expr>) =
+        when_then_expr.into_iter().map(|(when, then)| (*when, *then)).unzip();
+    let mut changed = false;
+    let expr = match expr {
+        Some(expr) => {
+            whens.insert(0, *expr);
+            (whens, changed) = united(whens, of_comparisons, schema)?;
+            Some(Box::new(whens.remove(0)))
+        }
+        None => None,
+    };
+    let mut results = thens;
+    let has_else = else_expr.is_some();
+    results.extend(else_expr.map(|expr| *expr));
+    let (mut results, results_changed) = united(results, of_list, schema)?;
+    let else_expr = if has_else { results.pop().map(Box::new) } else { None };
+    let when_then_expr = whens.into_iter().zip(results).map(|(when, then)| (Box::new(when), Box::new(then))).collect();
+    let (case, is_other) = equality::searched(Case { expr, when_then_expr, else_expr }, schema);
+    Ok(Transformed::new_transformed(Expr::Case(case), changed || results_changed || is_other))
+}

@@ -1,0 +1,25 @@
+//! From a parsed statement to a plan.
+//!
+//! The [`planner`] knows what a statement sees; [`plan`] makes its plan, which the other parts rewrite where `DataFusion`
+//! means something else than PostgreSQL does. Plans of prepared statements are kept in the [`plan_cache`]. Not here: the
+//! optimizer's rules (`optimizer`), running a plan (`execution`).
+
+pub(super) mod bpchar;
+pub(super) mod common_types;
+pub(super) mod context_provider;
+pub(super) mod function_registry;
+pub(super) mod literals;
+pub(super) mod long_statements;
+pub(super) mod merged_columns;
+pub(super) mod multisets;
+pub(super) mod names;
+pub(super) mod null_logic;
+pub(super) mod order;
+pub(super) mod outer_types;
+pub(super) mod plan;
+pub(super) mod plan_cache;
+pub(super) mod planner;
+pub(super) mod rules;
+pub(super) mod samples;
+pub(super) mod sequences;
+pub(super) mod values;

@@ -1,0 +1,139 @@
+//! Columns that meet: in a set operation, in VALUES, in USING. Where floats meet other numbers, all of them become floats,
+//! as in PostgreSQL; `DataFusion` would make decimals of them, which hold neither NaN nor 1e22. Not here: operators
+//! (`operators`).
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, Result, not_impl_err};
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Union, Values};
+
+use crate::datafusion::functions::casts::cast_number;
+use crate::datafusion::functions::operators::of_list;
+
+/// The plan with such columns in their common types.
+pub(in crate::datafusion) fn united(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let mut changed = false;
+    let of_insert = values_of_insert(&plan).map(|values| Arc::clone(&values.schema));
+    let plan = plan.transform_up_with_subqueries(|node| {
+        // Once a type has changed, so may those of everything above.
+        let node = if changed { node.recompute_schema()? } else { node };
+        let united = match node {
+            LogicalPlan::Union(union) => of_union(union)?,
+            LogicalPlan::Values(values) if !of_insert.as_ref().is_some_and(|own| Arc::ptr_eq(own, &values.schema)) => {
+                of_values(values)?
+            }
+            LogicalPlan::Join(join) => of_join(join)?,
+            other => Transformed::no(other),
+        };
+        changed |= united.transformed;
+        Ok(united)
+    })?;
+    Ok(plan.data)
+}
+
+fn of_union(union: Union) -> Result<Transformed<LogicalPlan>> {
+    let columns = union.schema.fields().len();
+    let commons: Vec<Option<DataType>> = (0..columns)
+        .map(|column| {
+            let types = union.inputs.iter().map(|input| Some(input.schema().fields().get(column)?.data_type().clone()));
+            types.collect::<Option<Vec<_>>>().and_then(|types| of_list(&types))
+        })
+        .collect();
+    if commons.iter().all(Option::is_none) {
+        return Ok(Transformed::no(LogicalPlan::Union(union)));
+    }
+    let inputs = union.inputs.into_iter().map(|input| {
+        let schema = Arc::clone(input.schema());
+        let exprs = schema.columns().into_iter().zip(&commons).map(|(column, common)| match common {
+            Some(common) => {
+                let (relation, name) = (column.relation.clone(), column.name.clone());
+                Ok(cast_number(Expr::Column(column), common, &schema)?.alias_qualified(relation, name))
+            }
+            None => Ok(Expr::Column(column)),
+        });
+        let exprs = exprs.collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(LogicalPlanBuilder::from(input).project(exprs)?.build()?))
+    });
+    let union = Union::try_new_with_loose_types(inputs.collect::<Result<_>>()?)?;
+    Ok(Transformed::yes(LogicalPlan::Union(union)))
+}
+
+/// The values that an INSERT itself has: they are of the types of its columns.
+fn values_of_insert(plan: &LogicalPlan) -> Option<&Values> {
+    let LogicalPlan::Dml(insert) = plan else { return None };
+    let input = match insert.input.as_ref() {
+        LogicalPlan::Projection(projection) => projection.input.as_ref(),
+        input => input,
+    };
+    if let LogicalPlan::Values(values) = input { Some(values) } else { None }
+}
+
+/// Rows of values, of which the planner has cast some to decimals already.
+///
+/// It takes a CASE for one of the type of its first result, and rounded the others to that:
+/// `VALUES (CASE WHEN false THEN 0.5 ELSE 0.255 END)` was 0.3. A CASE of several types is refused, as it does not show whether
+/// a cast around it is the planner's.
+fn of_values(values: Values) -> Result<Transformed<LogicalPlan>> {
+    let nothing = DFSchema::empty();
+    for value in values.values.iter().flatten() {
+        if value.exists(|part| is_case_of_several_types(part, &nothing))? {
+            return not_impl_err!(
+                "a CASE in VALUES has results of several types; cast its first result to the type that is wanted, \
+                 or write SELECT ... UNION ALL in place of VALUES"
+            );
+        }
+    }
+    let own = |expr: &Expr| match expr {
+        Expr::Cast(Cast { expr, .. }) => expr.get_type(&nothing),
+        expr => expr.get_type(&nothing),
+    };
+    let mut commons = Vec::with_capacity(values.schema.fields().len());
+    for (column, field) in values.schema.fields().iter().enumerate() {
+        let may_be_mixed = field.data_type().is_decimal() || field.data_type().is_floating();
+        if !may_be_mixed || !values.values.iter().any(|row| matches!(row[column], Expr::Cast(_))) {
+            commons.push(None);
+            continue;
+        }
+        let types = values.values.iter().map(|row| own(&row[column])).collect::<Result<Vec<_>>>()?;
+        commons.push(of_list(&types).filter(|common| common != field.data_type()));
+    }
+    if commons.iter().all(Option::is_none) {
+        return Ok(Transformed::no(LogicalPlan::Values(values)));
+    }
+    let rows = values.values.into_iter().map(|row| {
+        let row = row.into_iter().zip(&commons).map(|(expr, common)| match (expr, common) {
+            (Expr::Cast(Cast { expr, .. }), Some(common)) => cast_number(*expr, common, &nothing),
+            (expr, Some(common)) => cast_number(expr, common, &nothing),
+            (expr, None) => Ok(expr),
+        });
+        row.collect::<Result<Vec<_>>>()
+    });
+    Ok(Transformed::yes(LogicalPlanBuilder::values(rows.collect::<Result<_>>()?)?.build()?))
+}
+
+fn is_case_of_several_types(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    let Expr::Case(case) = expr else { return Ok(false) };
+    let results = case.when_then_expr.iter().map(|(_, result)| result).chain(&case.else_expr);
+    let types = results.map(|result| result.get_type(schema)).collect::<Result<Vec<DataType>>>()?;
+    let mut known = types.into_iter().filter(|data_type| !data_type.is_null());
+    let Some(first) = known.next() else { return Ok(false) };
+    Ok(known.any(|other| other != first && !(first.is_string() && other.is_string())))
+}
+
+/// A join by equal columns.
+fn of_join(mut join: Join) -> Result<Transformed<LogicalPlan>> {
+    let mut changed = false;
+    for (left, right) in &mut join.on {
+        let types = [left.get_type(join.left.schema())?, right.get_type(join.right.schema())?];
+        if of_list(&types).is_some() {
+            let take = |expr: &mut Expr, schema| cast_number(std::mem::take(expr), &DataType::Float64, schema);
+            *left = take(left, join.left.schema())?;
+            *right = take(right, join.right.schema())?;
+            changed = true;
+        }
+    }
+    let join = LogicalPlan::Join(join);
+    Ok(if changed { Transformed::yes(join) } else { Transformed::no(join) })
+}

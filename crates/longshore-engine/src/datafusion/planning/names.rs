@@ -1,0 +1,112 @@
+//! The names that one statement sees: tables with the rows they have now, and views with their plans.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
+use datafusion::common::{DataFusionError, Result};
+
+use crate::catalog::Catalog;
+use crate::datafusion::scan::table::RelationTable;
+use crate::sql::names::{CATALOG, SCHEMA};
+use crate::transaction::Work;
+
+/// The tables and views of one statement, with the rows that its transaction sees.
+pub(in crate::datafusion) struct Names {
+    catalog: Arc<Catalog>,
+    work: Arc<Work>,
+    known: Mutex<HashMap<String, Arc<dyn TableProvider>>>,
+}
+
+impl Names {
+    /// Names of `catalog` as `work` sees them, none looked up yet.
+    pub(in crate::datafusion) fn new(catalog: Arc<Catalog>, work: Arc<Work>) -> Self {
+        Self { catalog, work, known: Mutex::default() }
+    }
+
+    fn known<R>(&self, act: impl FnOnce(&mut HashMap<String, Arc<dyn TableProvider>>) -> R) -> R {
+        act(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Makes `name` stand for the planned view `provider`.
+    pub(in crate::datafusion) fn define(&self, name: &str, provider: Arc<dyn TableProvider>) {
+        self.known(|known| known.insert(name.to_owned(), provider));
+    }
+
+    /// Whether `name` was looked up or defined before.
+    pub(in crate::datafusion) fn knows(&self, name: &str) -> bool {
+        self.known(|known| known.contains_key(name))
+    }
+
+    /// Logs that all rows of the tables which were looked up count as read.
+    pub(in crate::datafusion) fn log_everything(&self) {
+        self.known(|known| {
+            known.values().filter_map(|provider| provider.downcast_ref()).for_each(RelationTable::log_everything);
+        });
+    }
+
+    /// What `name` stands for.
+    pub(in crate::datafusion) fn lookup(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
+        self.known(|known| {
+            if let Some(provider) = known.get(name) {
+                return Some(Arc::clone(provider));
+            }
+            // Views are planned and defined before the statement that reads them.
+            let table = self.work.table(&self.catalog, name)?;
+            let provider: Arc<dyn TableProvider> = Arc::new(RelationTable::new(&table, &self.work));
+            known.insert(name.to_owned(), Arc::clone(&provider));
+            Some(provider)
+        })
+    }
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Names").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl SchemaProvider for Names {
+    fn table_names(&self) -> Vec<String> {
+        self.catalog.names()
+    }
+
+    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
+        Ok(self.lookup(name))
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        self.catalog.get(name).is_some()
+    }
+}
+
+/// The one catalog with its one schema.
+#[derive(Debug)]
+pub(in crate::datafusion) struct OneSchema(pub(in crate::datafusion) Arc<Names>);
+
+impl CatalogProvider for OneSchema {
+    fn schema_names(&self) -> Vec<String> {
+        vec![SCHEMA.to_owned()]
+    }
+
+    fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        (name == SCHEMA).then(|| Arc::clone(&self.0) as Arc<dyn SchemaProvider>)
+    }
+}
+
+impl CatalogProviderList for OneSchema {
+    fn register_catalog(&self, _name: String, _catalog: Arc<dyn CatalogProvider>) -> Option<Arc<dyn CatalogProvider>> {
+        None
+    }
+
+    fn catalog_names(&self) -> Vec<String> {
+        vec![CATALOG.to_owned()]
+    }
+
+    fn catalog(&self, name: &str) -> Option<Arc<dyn CatalogProvider>> {
+        (name == CATALOG).then(|| Arc::new(Self(Arc::clone(&self.0))) as Arc<dyn CatalogProvider>)
+    }
+}

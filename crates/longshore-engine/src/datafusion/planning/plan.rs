@@ -1,0 +1,260 @@
+//! From a parsed statement to a plan: its views, its logical plan, its physical plan.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::common::{DFSchema, TableReference};
+use datafusion::datasource::ViewTable;
+use datafusion::execution::SessionState;
+use datafusion::execution::context::SQLOptions;
+use datafusion::execution::memory_pool::MemoryLimit;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, Projection, WriteOp};
+use datafusion::physical_expr::projection::ProjectionExpr;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::sql::parser::Statement as Parsed;
+use futures::future::BoxFuture;
+use sqlparser::ast::Statement;
+
+use super::bpchar::without_blanks;
+use super::multisets::with_multisets;
+use super::null_logic::with_null_logic;
+use super::order::with_order;
+use super::outer_types;
+use super::planner::{Optimized, Planner};
+use super::{common_types, merged_columns, rules};
+use crate::catalog::{Entry, Rules, Table, View};
+use crate::datafusion::errors::ours;
+use crate::datafusion::execution::compact::compact;
+use crate::datafusion::execution::complexity;
+use crate::datafusion::execution::interruptible::interruptible;
+use crate::datafusion::execution::shared::with_shared_rows;
+use crate::datafusion::execution::sizes::Planning;
+use crate::datafusion::execution::spilling_joins::without_cross_joins;
+use crate::datafusion::execution::windows::by_groups;
+use crate::datafusion::functions::zeros::with_equal_zeros;
+use crate::datafusion::scan::table::RelationTable;
+use crate::sql;
+use crate::sql::expressions::each_query;
+use crate::sql::{cast_names, expansion, numbers, recursive, repeated, unnamed, windows};
+use crate::{Error, ErrorKind};
+
+/// Views that read each other, at most.
+const OPEN_VIEWS_MAX: usize = 100;
+
+impl Planner {
+    /// What is made of every physical plan before it is run.
+    fn finished(&self, plan: Arc<dyn ExecutionPlan>) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+        let plan = if self.merges { without_cross_joins(plan)? } else { plan };
+        let is_limited = !matches!(self.state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite);
+        let plan = if is_limited { compact(by_groups(plan)?)? } else { plan };
+        interruptible(plan)
+    }
+
+    /// The logical plan of `statement`, not optimized.
+    pub(in crate::datafusion) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
+        let plan = self.plan(statement, &mut Vec::new()).await?;
+        let plan = without_blanks(plan);
+        let plan = plan.and_then(with_null_logic).and_then(with_multisets).and_then(with_order);
+        plan.and_then(with_equal_zeros).map_err(ours)
+    }
+
+    /// How an optimized plan is to be run.
+    pub(in crate::datafusion) async fn physical_of_optimized(
+        &self,
+        plan: &Optimized,
+    ) -> Result<Arc<dyn ExecutionPlan>, Error> {
+        let physical = async |tree: &LogicalPlan| {
+            let physical = self.state.query_planner().create_physical_plan(tree, self.state.as_ref());
+            Planning::new(tree, physical).await.and_then(|plan| self.finished(plan)).map_err(ours)
+        };
+        match &plan.tree {
+            LogicalPlan::Projection(Projection { expr, input, .. }) if plan.projects_last => {
+                self.project(expr, input.schema(), physical(input).await?).map_err(ours)
+            }
+            tree => physical(tree).await,
+        }
+    }
+
+    fn project(
+        &self,
+        exprs: &[Expr],
+        schema: &DFSchema,
+        input: Arc<dyn ExecutionPlan>,
+    ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+        let exprs = exprs.iter().map(|expr| {
+            let name = expr.schema_name().to_string();
+            Ok(ProjectionExpr::new(self.state.create_physical_expr(expr.clone().unalias(), schema)?, name))
+        });
+        let exprs = exprs.collect::<datafusion::common::Result<Vec<_>>>()?;
+        Ok(Arc::new(ProjectionExec::try_new(exprs, input)?))
+    }
+
+    /// Makes `table` the target of an INSERT, which follows these `rules` of it.
+    pub(in crate::datafusion) fn insert_into(&self, table: &Table, rules: &Rules) -> Result<(), Error> {
+        let mut defaults = HashMap::new();
+        for (column, rule) in table.relation.schema().columns().iter().zip(&rules.columns) {
+            if let Some(default) = rules::default(self, &rule.origin)? {
+                defaults.insert(column.name.clone(), default);
+            }
+        }
+        self.names.define(&table.name, Arc::new(RelationTable::target(table, &self.work, defaults)));
+        Ok(())
+    }
+
+    /// How `plan` is to be run.
+    pub(in crate::datafusion) async fn physical(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
+        let physical = Planning::new(plan, Box::pin(self.state.create_physical_plan(plan)));
+        physical.await.and_then(|plan| self.finished(plan)).map_err(ours)
+    }
+
+    /// The optimized plan of the rows of an INSERT.
+    pub(in crate::datafusion) async fn optimized_insert(&self, plan: &LogicalPlan) -> Result<Optimized, Error> {
+        Planning::new(plan, Box::pin(async { optimized_insert(&self.state, plan) })).await.map_err(ours)
+    }
+
+    /// Plans `statement`; `open` names the views that it is part of.
+    fn plan<'a>(
+        &'a self,
+        statement: Statement,
+        open: &'a mut Vec<String>,
+    ) -> BoxFuture<'a, Result<LogicalPlan, Error>> {
+        Box::pin(async move {
+            let mut statement = statement;
+            repeated::name_repeated(&mut statement);
+            let mut queries = 0;
+            each_query(&mut statement, |query| {
+                queries += 1;
+                recursive::keep_clauses(query)?;
+                unnamed::name(query);
+                repeated::name_compared(query);
+                cast_names::mark(query);
+                Ok::<_, Error>(())
+            })?;
+            if queries > 1 {
+                expansion::check(&statement)?;
+            }
+            numbers::mark_statement(&mut statement);
+            windows::written_out(&mut statement)?;
+            let statement = Parsed::Statement(Box::new(statement));
+            let references = self.state.resolve_table_references(&statement).map_err(ours)?;
+            for name in self.names_to_expand(&references) {
+                if let Some(Entry::View(view)) = self.catalog.get(&name)
+                    && !self.names.knows(&name)
+                {
+                    self.define_view(&view, open).await?;
+                }
+            }
+            let Parsed::Statement(mut statement) = statement else {
+                return Err(Error::internal("a statement expected"));
+            };
+            merged_columns::resolve(self, &mut statement)?;
+            let plan = complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(ours)?)?;
+            // Copies of a query are known by where they lie, as long as nothing is changed.
+            let plan = with_shared_rows(plan).and_then(common_types::united).map_err(ours)?;
+            if queries > 1 { outer_types::settled(plan, &self.state).map_err(ours) } else { Ok(plan) }
+        })
+    }
+
+    /// The names that a statement with these references may look up.
+    fn names_to_expand(&self, references: &[TableReference]) -> Vec<String> {
+        let describes_all = references.iter().any(|r| r.schema() == Some("information_schema"));
+        if describes_all {
+            return self.catalog.names();
+        }
+        references.iter().map(|reference| reference.table().to_owned()).collect()
+    }
+
+    async fn define_view(&self, view: &View, open: &mut Vec<String>) -> Result<(), Error> {
+        if open.contains(&view.name) {
+            return Err(Error::invalid(format!(
+                "the view {} reads itself by way of {}; drop one of them",
+                view.name,
+                open.join(", ")
+            )));
+        }
+        let sql::Parsed::Sql(query) = sql::parse(&view.sql)? else {
+            return Err(Error::internal(format!("the view {} is not a query: {}", view.name, view.sql)));
+        };
+        if open.len() == OPEN_VIEWS_MAX {
+            return Err(Error::new(
+                ErrorKind::TooComplex,
+                format!(
+                    "views read each other more than {OPEN_VIEWS_MAX} deep, down to {}; make one of them a table",
+                    view.name
+                ),
+            ));
+        }
+        open.push(view.name.clone());
+        let plan = self.plan(*query, open).await?;
+        open.pop();
+        let plan = rename(plan, &view.columns).map_err(ours)?;
+        let definition = Some(view.sql.clone());
+        self.names.define(&view.name, Arc::new(ViewTable::new(plan, definition)));
+        Ok(())
+    }
+}
+
+/// The plan of the rows that an INSERT appends, which have the types of the columns of its table.
+pub(in crate::datafusion) fn rows_of_insert(plan: LogicalPlan) -> Result<Arc<LogicalPlan>, Error> {
+    match plan {
+        LogicalPlan::Dml(DmlStatement { op: WriteOp::Insert(InsertOp::Append), input, .. }) => Ok(input),
+        _ => Err(Error::unsupported("only INSERT INTO appends rows; other forms of INSERT are not supported yet")),
+    }
+}
+
+/// The optimized plan of the rows of an INSERT, in the order that its query asks for.
+///
+/// The planner of INSERT puts a projection to the columns of the table above the query, and the optimizer takes
+/// the order of what is below a projection for unimportant; so the query is optimized by itself.
+pub(in crate::datafusion) fn optimized_insert(
+    state: &SessionState,
+    plan: &LogicalPlan,
+) -> datafusion::common::Result<Optimized> {
+    match plan {
+        LogicalPlan::Projection(Projection { expr, input, .. }) if is_sorted(input) => {
+            let query = complexity::optimized(state, input)?;
+            let exprs = expr.iter().map(|expr| {
+                let name = expr.schema_name().to_string();
+                Ok(rules::simplified(state, expr.clone().unalias(), query.schema())?.alias(name))
+            });
+            let exprs = exprs.collect::<datafusion::common::Result<Vec<_>>>()?;
+            let tree = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(query))?);
+            Ok(Optimized { tree, projects_last: true })
+        }
+        _ => Ok(Optimized { tree: complexity::optimized(state, plan)?, projects_last: false }),
+    }
+}
+
+/// Whether the rows of a query may come in an order that it asks for.
+fn is_sorted(query: &LogicalPlan) -> bool {
+    match query {
+        LogicalPlan::Projection(Projection { input, .. }) => is_sorted(input),
+        other => matches!(other, LogicalPlan::Sort(_) | LogicalPlan::Limit(_)),
+    }
+}
+
+/// Refuses plans that would change something.
+pub(in crate::datafusion) fn reads_only(plan: &LogicalPlan) -> Result<(), Error> {
+    let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+    options.verify_plan(plan).map_err(ours)
+}
+
+/// Gives the first columns of `plan` the names in `columns`.
+fn rename(plan: LogicalPlan, columns: &[String]) -> datafusion::common::Result<LogicalPlan> {
+    if columns.is_empty() {
+        return Ok(plan);
+    }
+    let exprs: Vec<Expr> = plan
+        .schema()
+        .columns()
+        .into_iter()
+        .enumerate()
+        .map(|(position, column)| match columns.get(position) {
+            Some(name) => Expr::Column(column).alias(name),
+            None => Expr::Column(column),
+        })
+        .collect();
+    LogicalPlanBuilder::from(plan).project(exprs)?.build()
+}

@@ -1,0 +1,396 @@
+//! Plans of prepared statements, kept from one execution to the next.
+//!
+//! What is kept is the optimized logical plan, with placeholders for the parameters, and tables without their rows. To
+//! run it, its tables are taken anew, with the rows that the transaction sees or, where the statement knows rows by a
+//! name (those that MERGE has found), with those, and its placeholders become values; what depends on either, which
+//! index to use or how to join, is decided after that, by the physical planner. A plan is kept only if that makes no
+//! difference: every placeholder has a type, there are tables and views only, and no function whose value is settled
+//! when a query is planned, as `now()`. It is made again when a statement has changed a table, a view or an index since;
+//! that of an INSERT, which has defaults in it, also when the rules of its table are others.
+//!
+//! Values that would not be the same ones in the types of the placeholders are not put there: such an execution is
+//! planned as if nothing had been prepared. Not here: which statements are prepared (`prepared`), how placeholders get
+//! their types (`placeholders`).
+
+mod placeholders;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::metadata::ScalarAndMetadata;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{ParamValues, Result, ScalarValue, internal_datafusion_err, internal_err};
+use datafusion::datasource::{MemTable, TableType, provider_as_source, source_as_provider};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::{Expr, LogicalPlan, Statement as PlanStatement, TableScan, Volatility};
+use datafusion::physical_plan::ExecutionPlan;
+use longshore_storage::{Datum, Relation};
+use sqlparser::ast::{self, Ident, Statement};
+
+pub(in crate::datafusion) use placeholders::{Written, untyped, without_casts};
+
+use super::bpchar::BLIND;
+use super::names::Names;
+use super::plan::{optimized_insert, reads_only, rows_of_insert};
+use super::planner::{Optimized, Planner};
+use super::sequences;
+use crate::Error;
+use crate::catalog::Rules;
+use crate::datafusion::errors::ours;
+use crate::datafusion::execution::complexity;
+use crate::datafusion::scan::table::RelationTable;
+use crate::sql::parameters;
+
+/// Statements whose plans are kept for one prepared statement: its own, those that find rows for it, and those that
+/// compute what each clause of a MERGE asks for.
+const PLANS_MAX: usize = 16;
+
+/// The plans of one prepared statement.
+#[derive(Default)]
+pub(crate) struct Plans(Mutex<Vec<Kept>>);
+
+impl fmt::Debug for Plans {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plans").finish_non_exhaustive()
+    }
+}
+
+struct Kept {
+    statement: Statement,
+    state: State,
+    /// `None` if this one is not to be kept.
+    plan: Option<Arc<Plan>>,
+}
+
+/// What a plan was made of beside its statement.
+pub(in crate::datafusion) struct State {
+    /// That of the catalog.
+    pub(in crate::datafusion) version: u64,
+    /// The rules of the table that it inserts into.
+    pub(in crate::datafusion) rules: Option<Arc<Rules>>,
+}
+
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        let (rules, others) = (self.rules.as_ref().map(Arc::as_ptr), other.rules.as_ref().map(Arc::as_ptr));
+        self.version == other.version && rules == others
+    }
+}
+
+/// A plan with placeholders.
+pub(in crate::datafusion) struct Plan {
+    optimized: Optimized,
+    /// By their names.
+    parameters: HashMap<String, DataType>,
+    /// Whether it has functions that belong to the statement that they were planned in.
+    has_own_functions: bool,
+}
+
+/// Whether the plan of a statement is to be kept.
+pub(in crate::datafusion) enum Keep {
+    Plan(Arc<Plan>),
+    Never,
+    /// The values of this execution do not tell the types of all parameters.
+    NotNow,
+}
+
+/// What became of a plan that was kept.
+pub(in crate::datafusion) enum Bound {
+    Plan(Box<Optimized>),
+    /// A table is another one now: it must be made again.
+    Stale,
+    /// The values are not of its types.
+    Unfit,
+}
+
+/// A table of a kept plan. It keeps neither the table nor its rows alive.
+struct Shape {
+    /// `None` where it stands for rows that the statement knows by a name.
+    relation: Option<Weak<Relation>>,
+    schema: SchemaRef,
+}
+
+/// What an execution of a prepared statement gives.
+pub(crate) struct Parameters<'a> {
+    pub(crate) plans: &'a Plans,
+    /// The types that PREPARE has given to the first of them.
+    pub(crate) types: &'a [ast::DataType],
+    pub(crate) values: Vec<Datum<'a>>,
+    /// The same as they stand in the text of a statement.
+    pub(crate) texts: Vec<ast::Expr>,
+}
+
+impl Parameters<'_> {
+    /// Puts the values in the place of the parameters.
+    pub(in crate::datafusion) fn bind(&self, statement: &mut Statement) -> std::result::Result<(), Error> {
+        parameters::bind(statement, &self.texts)
+    }
+}
+
+impl Planner {
+    /// The plan of `statement` to be kept, of an INSERT that of its rows.
+    pub(in crate::datafusion) async fn to_keep(&self, statement: &Statement, parameters: &Parameters<'_>) -> Keep {
+        if self.looks_at_files(statement) {
+            return Keep::Never;
+        }
+        // What is wrong with it will be said when it is planned with values.
+        let Some(mut plan) = self.with_placeholders(statement, parameters).await else { return Keep::Never };
+        let Ok(untyped) = untyped(&plan) else { return Keep::Never };
+        if !untyped.is_empty() {
+            let statement = match parameters.written(&untyped) {
+                Written::As(written) => Parameters::rewritten(statement, &written),
+                Written::NotNow => return Keep::NotNow,
+                Written::Never => None,
+            };
+            let Some(statement) = statement else { return Keep::Never };
+            let Some(typed) = self.with_placeholders(&statement, parameters).await else { return Keep::Never };
+            plan = typed;
+        }
+        let is_insert = matches!(statement, Statement::Insert(_));
+        Plan::of(&plan, &self.state, is_insert).ok().flatten().map_or(Keep::Never, |plan| Keep::Plan(Arc::new(plan)))
+    }
+
+    /// The plan of `statement` with its placeholders, of an INSERT that of its rows; `None` if there is none.
+    async fn with_placeholders(&self, statement: &Statement, parameters: &Parameters<'_>) -> Option<LogicalPlan> {
+        let statement = match parameters.types {
+            [] => statement.clone(),
+            types => Statement::Prepare {
+                name: Ident::new("kept"),
+                data_types: types.to_vec(),
+                statement: Box::new(statement.clone()),
+            },
+        };
+        let plan = match self.logical(statement).await.ok()? {
+            LogicalPlan::Statement(PlanStatement::Prepare(prepare)) => Arc::unwrap_or_clone(prepare.input),
+            plan => plan,
+        };
+        let plan = match plan {
+            insert @ LogicalPlan::Dml(_) => Arc::unwrap_or_clone(rows_of_insert(insert).ok()?),
+            plan => plan,
+        };
+        reads_only(&plan).ok()?;
+        without_casts(plan).ok()
+    }
+
+    /// A plan that was kept, over the rows that its tables have now and with these `values`.
+    pub(in crate::datafusion) fn bound(&self, kept: &Plan, values: &[Datum<'_>]) -> Result<Bound, Error> {
+        kept.bound(&self.names, self, values).map_err(ours)
+    }
+}
+
+impl Plans {
+    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The plan that was kept of a statement; `Some(None)` if it is known not to be kept.
+    #[expect(clippy::option_option, reason = "not to be kept is not the same as not known")]
+    pub(in crate::datafusion) fn get(&self, statement: &Statement, state: &State) -> Option<Option<Arc<Plan>>> {
+        let kept = self.kept();
+        let found = kept.iter().find(|kept| kept.state == *state && kept.statement == *statement)?;
+        Some(found.plan.clone())
+    }
+
+    /// Keeps the plan of a statement, or that there is none to be kept.
+    pub(in crate::datafusion) fn put(&self, statement: &Statement, state: State, plan: Option<Arc<Plan>>) {
+        let mut kept = self.kept();
+        kept.retain(|kept| kept.state.version == state.version && kept.statement != *statement);
+        if kept.len() < PLANS_MAX {
+            kept.push(Kept { statement: statement.clone(), state, plan });
+        }
+    }
+
+    /// Forgets the plan of a statement.
+    pub(in crate::datafusion) fn forget(&self, statement: &Statement) {
+        self.kept().retain(|kept| kept.statement != *statement);
+    }
+}
+
+impl Plan {
+    /// The plan to keep of one that is not optimized yet, if it can be kept.
+    pub(in crate::datafusion) fn of(plan: &LogicalPlan, state: &SessionState, is_insert: bool) -> Result<Option<Self>> {
+        let (is_timeless, has_own_functions) = functions(plan)?;
+        if !is_timeless {
+            return Ok(None);
+        }
+        let Optimized { tree, projects_last } = if is_insert {
+            optimized_insert(state, plan)?
+        } else {
+            Optimized { tree: complexity::optimized(state, plan)?, projects_last: false }
+        };
+        let mut parameters = HashMap::new();
+        for (name, data_type) in tree.get_parameter_types()? {
+            let Some(data_type) = data_type else { return Ok(None) };
+            parameters.insert(name, data_type);
+        }
+        Ok(without_rows(tree)?.map(|tree| Self {
+            optimized: Optimized { tree, projects_last },
+            parameters,
+            has_own_functions,
+        }))
+    }
+
+    /// The plan over the tables that `names` stand for, with the functions of its statement and with these values.
+    pub(in crate::datafusion) fn bound(&self, names: &Names, planner: &Planner, values: &[Datum<'_>]) -> Result<Bound> {
+        let mut given = HashMap::with_capacity(self.parameters.len());
+        for (name, data_type) in &self.parameters {
+            let name = name.trim_start_matches('$');
+            let (number, is_blind) = name.strip_suffix(BLIND).map_or((name, false), |number| (number, true));
+            let value = number.parse::<usize>().ok().and_then(|number| values.get(number.checked_sub(1)?));
+            let value = value.map(|value| match *value {
+                Datum::Text(text) if is_blind => Datum::Text(text.trim_end_matches(' ')),
+                other => other,
+            });
+            let Some(value) = value.and_then(|value| scalar(value, data_type)) else { return Ok(Bound::Unfit) };
+            given.insert(name.to_owned(), ScalarAndMetadata::from(value));
+        }
+        let mut stale = false;
+        let tree = self.optimized.tree.clone().transform_up_with_subqueries(|node| {
+            let LogicalPlan::TableScan(scan) = node else { return Ok(Transformed::no(node)) };
+            if let Some(provider) = now(names, &scan)? {
+                let scan = TableScan { source: provider_as_source(provider), ..scan };
+                return Ok(Transformed::yes(LogicalPlan::TableScan(scan)));
+            }
+            stale = true;
+            Ok(Transformed::no(LogicalPlan::TableScan(scan)))
+        })?;
+        if stale {
+            return Ok(Bound::Stale);
+        }
+        let tree = if self.has_own_functions { with_functions_of(planner, tree.data)? } else { tree.data };
+        let tree = tree.with_param_values(ParamValues::Map(given))?;
+        Ok(Bound::Plan(Box::new(Optimized { tree, projects_last: self.optimized.projects_last })))
+    }
+}
+
+/// The plan with shapes in the place of tables; `None` if it reads anything else.
+fn without_rows(plan: LogicalPlan) -> Result<Option<LogicalPlan>> {
+    let mut tables_only = true;
+    let plan = plan.transform_up_with_subqueries(|node| {
+        tables_only &= !matches!(node, LogicalPlan::Extension(_) | LogicalPlan::Statement(_));
+        let LogicalPlan::TableScan(scan) = node else { return Ok(Transformed::no(node)) };
+        let provider = source_as_provider(&scan.source)?;
+        let relation = provider.downcast_ref::<RelationTable>().map(|table| Arc::downgrade(table.relation()));
+        if relation.is_none() && !provider.is::<MemTable>() {
+            tables_only = false;
+            return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
+        }
+        let shape = Shape { relation, schema: provider.schema() };
+        let scan = TableScan { source: provider_as_source(Arc::new(shape)), ..scan };
+        Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+    })?;
+    Ok(tables_only.then_some(plan.data))
+}
+
+/// The table of a scan as it is now, if it is still the same.
+fn now(names: &Names, scan: &TableScan) -> Result<Option<Arc<dyn TableProvider>>> {
+    let Some(provider) = names.lookup(scan.table_name.table()) else { return Ok(None) };
+    let shape = source_as_provider(&scan.source)?;
+    let Some(shape) = shape.downcast_ref::<Shape>() else { return Ok(None) };
+    let is_same = match (&shape.relation, provider.downcast_ref::<RelationTable>()) {
+        (Some(relation), Some(now)) => {
+            relation.upgrade().is_some_and(|relation| Arc::ptr_eq(&relation, now.relation()))
+        }
+        (None, None) => provider.is::<MemTable>(),
+        _ => false,
+    };
+    Ok((is_same && shape.schema == provider.schema()).then_some(provider))
+}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shape").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TableProvider for Shape {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        _state: &dyn Session,
+        _projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        _limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        internal_err!("a plan that was kept must be bound to tables before it is run")
+    }
+}
+
+/// Whether all functions give the same value whenever the plan is made, and whether some belong to one statement.
+fn functions(plan: &LogicalPlan) -> Result<(bool, bool)> {
+    let (mut timeless, mut own) = (true, false);
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|part| {
+                if let Expr::ScalarFunction(call) = part {
+                    timeless &= call.func.signature().volatility != Volatility::Stable;
+                    own |= sequences::is_one(&call.func);
+                }
+                Ok(if timeless { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+            })
+        })
+    })?;
+    Ok((timeless, own))
+}
+
+/// `plan` with the functions of the statement of `planner` in the place of those that belong to another statement.
+fn with_functions_of(planner: &Planner, plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = plan.transform_up_with_subqueries(|node| {
+        node.map_expressions(|expr| {
+            expr.transform_up(|part| match part {
+                Expr::ScalarFunction(mut call) if sequences::is_one(&call.func) => {
+                    let name = call.func.name();
+                    call.func = planner.function(name).ok_or_else(|| internal_datafusion_err!("no function {name}"))?;
+                    Ok(Transformed::yes(Expr::ScalarFunction(call)))
+                }
+                other => Ok(Transformed::no(other)),
+            })
+        })
+    })?;
+    Ok(plan.data)
+}
+
+/// A value in the type of a placeholder, if it is the same value there.
+fn scalar(value: Datum<'_>, data_type: &DataType) -> Option<ScalarValue> {
+    let whole = match value {
+        Datum::I16(value) => Some(i64::from(value)),
+        Datum::I32(value) => Some(i64::from(value)),
+        Datum::I64(value) => Some(value),
+        _ => None,
+    };
+    match (value, data_type) {
+        (Datum::Null, _) => ScalarValue::try_from(data_type).ok(),
+        (Datum::Bool(value), DataType::Boolean) => Some(ScalarValue::Boolean(Some(value))),
+        (Datum::F64(value), DataType::Float64) => Some(ScalarValue::Float64(Some(value))),
+        (Datum::F32(value), DataType::Float32) => Some(ScalarValue::Float32(Some(value))),
+        (Datum::Bytes(value), DataType::BinaryView) => Some(ScalarValue::BinaryView(Some(value.to_owned()))),
+        (Datum::Text(value), DataType::Utf8View) => Some(ScalarValue::Utf8View(Some(value.to_owned()))),
+        (Datum::Text(value), DataType::Utf8) => Some(ScalarValue::Utf8(Some(value.to_owned()))),
+        (Datum::Text(value), DataType::Decimal128(precision @ ..=18, scale @ 0..)) => {
+            let digits = parameters::digits(value, *precision, scale.unsigned_abs())?;
+            Some(ScalarValue::Decimal128(Some(digits.into()), *precision, *scale))
+        }
+        (Datum::Text(value), DataType::Date32 | DataType::Timestamp(..)) => {
+            ScalarValue::Utf8(Some(value.to_owned())).cast_to(data_type).ok().filter(|value| !value.is_null())
+        }
+        (_, DataType::Int16 | DataType::Int32 | DataType::Int64 | DataType::Decimal128(..)) => {
+            let value = ScalarValue::Int64(Some(whole?));
+            value.cast_to(data_type).ok().filter(|value| !value.is_null())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,108 @@
+//! How the placeholders of a plan to keep get their types.
+//!
+//! `DataFusion` gives a placeholder the type of what it is compared with, or of the column of an INSERT that it stands
+//! for. Beyond that, one that a cast is applied to gets the type of the cast, which then has nothing left to do; and one
+//! of which nothing is known has the type that PREPARE has declared, or that of the first value that it is given.
+
+use std::collections::BTreeSet;
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::expr::Placeholder;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use longshore_storage::Datum;
+use sqlparser::ast;
+
+use super::{BLIND, Parameters};
+use crate::sql::build;
+use crate::sql::parameters;
+
+/// What the parameters of a statement are to be written as, so that each has a type.
+pub(in crate::datafusion) enum Written {
+    As(Vec<ast::Expr>),
+    /// NULL tells no type: another execution will.
+    NotNow,
+    /// A value is of a type that its text does not have.
+    Never,
+}
+
+/// The plan with the types of casts in the placeholders that they are applied to.
+pub(in crate::datafusion) fn without_casts(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = plan.transform_up_with_subqueries(|node| {
+        let names = NamePreserver::new(&node);
+        node.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let expr = expr.transform_up(|part| match part {
+                Expr::Cast(cast) => match *cast.expr {
+                    Expr::Placeholder(Placeholder { id, field: None }) => {
+                        let placeholder = Placeholder { id, field: Some(cast.field) };
+                        Ok(Transformed::yes(Expr::Placeholder(placeholder)))
+                    }
+                    inner => {
+                        let cast = datafusion::logical_expr::Cast { expr: Box::new(inner), ..cast };
+                        Ok(Transformed::no(Expr::Cast(cast)))
+                    }
+                },
+                other => Ok(Transformed::no(other)),
+            })?;
+            Ok(expr.update_data(|expr| name.restore(expr)))
+        })
+    })?;
+    Ok(plan.data)
+}
+
+/// The names of the placeholders that have no type.
+pub(in crate::datafusion) fn untyped(plan: &LogicalPlan) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|part| {
+                if let Expr::Placeholder(Placeholder { id, field: None }) = part {
+                    found.insert(id.clone());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(found)
+}
+
+impl Parameters<'_> {
+    /// The parameters with casts of those that are `untyped`.
+    pub(in crate::datafusion) fn written(&self, untyped: &BTreeSet<String>) -> Written {
+        let mut written = Vec::with_capacity(self.values.len());
+        for (number, value) in self.values.iter().enumerate() {
+            let name = format!("${}", number + 1);
+            let placeholder = build::value(ast::Value::Placeholder(name.clone()));
+            let data_type = match (
+                untyped.contains(&name) || untyped.contains(&format!("{name}{BLIND}")),
+                self.types.get(number),
+                value,
+            ) {
+                (false, ..) => {
+                    written.push(placeholder);
+                    continue;
+                }
+                (true, Some(data_type), _) => data_type.clone(),
+                (true, None, Datum::I16(_) | Datum::I32(_) | Datum::I64(_)) => ast::DataType::BigInt(None),
+                (true, None, Datum::Text(_)) => ast::DataType::Text,
+                (true, None, Datum::Bool(_)) => ast::DataType::Boolean,
+                (true, None, Datum::Null) => return Written::NotNow,
+                (true, None, _) => return Written::Never,
+            };
+            written.push(build::cast_as(placeholder, data_type));
+        }
+        Written::As(written)
+    }
+
+    /// `statement` with its parameters written so.
+    pub(in crate::datafusion) fn rewritten(
+        statement: &ast::Statement,
+        written: &[ast::Expr],
+    ) -> Option<ast::Statement> {
+        let mut statement = statement.clone();
+        parameters::bind(&mut statement, written).ok()?;
+        Some(statement)
+    }
+}

@@ -1,0 +1,349 @@
+//! The rules of a table, compiled: CHECK constraints over batches of rows, and what columns take that no value is given
+//! for.
+//!
+//! Not here: what the rules are (`catalog::rules`), where rows come from (`statement/rows`, `intake`, `longshore-load`).
+
+use std::fmt::{self, Write as _};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, new_null_array,
+};
+use datafusion::arrow::datatypes::{DataType, Field, Schema as ArrowSchema};
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{DFSchema, Result as Planned, TableReference};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{Expr, ExprSchemable};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
+use datafusion::physical_expr::PhysicalExpr;
+use longshore_load::{DefectKind, RowCheck, RowViolation};
+use longshore_storage::{Column, ColumnType, Schema};
+use sqlparser::ast::{self, Visit, Visitor};
+
+use super::bpchar::{blind, trimmed};
+use super::planner::Planner;
+use crate::catalog::{Check, Origin, Rules};
+use crate::datafusion::errors::ours;
+use crate::datafusion::optimizer::in_lists;
+use crate::sql::numbers;
+use crate::{Error, ErrorKind};
+
+/// Characters of a value that a message shows, as in PostgreSQL.
+const VALUE_CHARS_MAX: usize = 64;
+
+/// CHECK constraints of a table.
+pub(crate) struct Checks {
+    table: String,
+    compiled: Vec<Compiled>,
+    columns: Vec<usize>,
+    /// Which of `columns` are CHAR: their values lose trailing blanks before a check sees them.
+    chars: Vec<usize>,
+}
+
+struct Compiled {
+    name: String,
+    /// As SQL.
+    condition: String,
+    /// Over the columns that the checks read.
+    expr: Arc<dyn PhysicalExpr>,
+}
+
+/// A row that is not as a check wants it.
+pub(crate) struct Violation {
+    /// Its number in the batch.
+    pub(crate) row: usize,
+    /// What it violates, as a part of a sentence.
+    pub(crate) reason: String,
+}
+
+impl Checks {
+    /// Those of the table's `checks` that are given, compiled; `None` if there is none.
+    pub(in crate::datafusion) fn new<'a>(
+        planner: &Planner,
+        table: &str,
+        schema: &Schema,
+        checks: impl Iterator<Item = &'a Check> + Clone,
+    ) -> Result<Option<Self>, Error> {
+        let mut columns: Vec<usize> = checks.clone().flat_map(|check| check.columns.iter().copied()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let over = over_columns(table, schema, &columns)?;
+        let is_char = |at: usize| matches!(schema.columns()[at].column_type, ColumnType::Char(_));
+        let chars = (0..columns.len()).filter(|at| is_char(columns[*at])).collect();
+        let compile = |check: &Check| {
+            let expr = logical(planner, &check.condition, &over)?;
+            let expr = blind(expr, &|column| schema.index_of(&column.name).is_some_and(is_char)).map_err(ours)?.data;
+            if expr.get_type(&over).map_err(ours)? != DataType::Boolean {
+                return Err(Error::new(
+                    ErrorKind::TypeMismatch,
+                    format!("CHECK ({}) must be true or false; write a comparison", check.condition),
+                ));
+            }
+            let expr = planner.state.create_physical_expr(expr, &over).map_err(ours)?;
+            Ok(Compiled { name: check.name.clone(), condition: check.condition.to_string(), expr })
+        };
+        let compiled = checks.map(compile).collect::<Result<Vec<_>, Error>>()?;
+        Ok((!compiled.is_empty()).then(|| Self { table: table.to_owned(), compiled, columns, chars }))
+    }
+
+    /// The columns of the table that they read, ascending.
+    pub(crate) fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    /// The rows that violate a check, each once; `rows` has just the columns that the checks read.
+    pub(crate) fn violations(&self, rows: &RecordBatch) -> Result<Vec<Violation>, Error> {
+        let mut found: Vec<Violation> = Vec::new();
+        let trimmed = trimmed(rows, &self.chars).map_err(ours)?;
+        let rows = trimmed.as_ref().unwrap_or(rows);
+        for check in &self.compiled {
+            let fails = check.fails(rows).map_err(ours)?;
+            let Some(fails) = fails else { continue };
+            for row in fails {
+                // The checks before have it already.
+                if !found.iter().any(|earlier| earlier.row == row) {
+                    found.push(Violation { row, reason: self.reason(check) });
+                }
+            }
+        }
+        found.sort_by_key(|violation| violation.row);
+        Ok(found)
+    }
+
+    /// Refuses `rows`, which have all columns of the table, if one of them violates a check.
+    pub(crate) fn check(&self, rows: &RecordBatch) -> Result<(), Error> {
+        let read = rows.project(&self.columns).map_err(|error| ours(error.into()))?;
+        match self.violations(&read)?.first() {
+            None => Ok(()),
+            Some(violation) => Err(violation.error(rows, violation.row)),
+        }
+    }
+
+    fn reason(&self, check: &Compiled) -> String {
+        format!(
+            "new row for relation \"{}\" violates check constraint \"{}\", CHECK ({})",
+            self.table, check.name, check.condition
+        )
+    }
+}
+
+impl fmt::Debug for Checks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checks").field("table", &self.table).field("columns", &self.columns).finish_non_exhaustive()
+    }
+}
+
+impl RowCheck for Checks {
+    fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    fn violations(&self, rows: &RecordBatch) -> Result<Vec<RowViolation>, String> {
+        let found = Checks::violations(self, rows).map_err(|error| error.to_string())?;
+        Ok(found
+            .into_iter()
+            .map(|Violation { row, reason }| RowViolation { row, kind: DefectKind::Check, reason, remedy: "" })
+            .collect())
+    }
+}
+
+impl Violation {
+    /// The error for a violation by the row `row` of `rows`, which have all columns of the table.
+    pub(crate) fn error(&self, rows: &RecordBatch, row: usize) -> Error {
+        Error::new(ErrorKind::Check, format!("{}; failing row contains {}", self.reason, shown_row(rows, row)))
+    }
+}
+
+impl Compiled {
+    /// The rows for which it is false; `None` if there is none. NULL passes.
+    fn fails(&self, rows: &RecordBatch) -> Planned<Option<Vec<usize>>> {
+        let passes = self.expr.evaluate(rows)?.into_array(rows.num_rows())?;
+        let passes: &BooleanArray = passes.as_boolean();
+        if passes.false_count() == 0 {
+            return Ok(None);
+        }
+        Ok(Some((0..passes.len()).filter(|row| passes.is_valid(*row) && !passes.value(*row)).collect()))
+    }
+}
+
+/// The columns of a table that an expression may name, alone or behind the name of the table.
+fn over_columns(table: &str, schema: &Schema, columns: &[usize]) -> Result<DFSchema, Error> {
+    let arrow = schema.arrow();
+    // Whether a value is NULL that must not be, is for others to find out.
+    let fields = columns.iter().map(|column| arrow.field(*column).clone().with_nullable(true));
+    let schema = ArrowSchema::new(fields.collect::<Vec<Field>>());
+    DFSchema::try_from_qualified_schema(TableReference::bare(table), &schema).map_err(ours)
+}
+
+/// An expression of SQL over the columns of `schema`, as simple as it can be made.
+fn logical(planner: &Planner, expr: &ast::Expr, schema: &DFSchema) -> Result<Expr, Error> {
+    let mut named = ast::ExprWithAlias { expr: expr.clone(), alias: None };
+    numbers::mark_expression(&mut named.expr);
+    let expr = planner.plan_expression(named, schema).map_err(ours)?;
+    refuse_aggregates(&expr)?;
+    simplified(&planner.state, expr, schema).map_err(ours)
+}
+
+fn refuse_aggregates(expr: &Expr) -> Result<(), Error> {
+    let of_rows = |expr: &Expr| Ok(matches!(expr, Expr::AggregateFunction(_) | Expr::WindowFunction(_)));
+    if expr.exists(of_rows).map_err(ours)? {
+        return Err(Error::invalid("aggregate and window functions are not allowed in rules of a table"));
+    }
+    Ok(())
+}
+
+/// The same expression with our functions in the place of `DataFusion`'s, and what is constant evaluated.
+pub(in crate::datafusion) fn simplified(state: &SessionState, expr: Expr, schema: &DFSchema) -> Planned<Expr> {
+    let config = state.config_options();
+    let context = SimplifyContext::builder()
+        .with_schema(Arc::new(schema.clone()))
+        .with_config_options(Arc::clone(config))
+        .with_query_execution_start_time(state.execution_props().query_execution_start_time)
+        .build();
+    let simplifier = ExprSimplifier::new(context);
+    let mut expr = expr;
+    for rewrite in state.analyzer().function_rewrites() {
+        expr = expr.transform_up(|expr| rewrite.rewrite(expr, schema, config))?.data;
+    }
+    let hidden = in_lists::hide(simplifier.coerce(expr, schema)?)?.data;
+    Ok(in_lists::show(simplifier.simplify(hidden)?)?.data)
+}
+
+/// What a column takes that no value is given for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    Null,
+    /// The same in every row: its text.
+    Constant(String),
+    /// Another one in every row.
+    Volatile,
+}
+
+/// The expression by which a value is made that is not given, of the type of `column`; `None` for NULL.
+pub(in crate::datafusion) fn default(planner: &Planner, origin: &Origin) -> Result<Option<Expr>, Error> {
+    let Some(expr) = origin.expression() else { return Ok(None) };
+    let mut named = ast::ExprWithAlias { expr, alias: None };
+    numbers::mark_expression(&mut named.expr);
+    let expr = planner.plan_expression(named, &DFSchema::empty()).map_err(ours)?;
+    refuse_aggregates(&expr)?;
+    Ok(Some(expr))
+}
+
+/// What `column` takes that no value is given for.
+pub(in crate::datafusion) fn value(planner: &Planner, column: &Column, origin: &Origin) -> Result<Value, Error> {
+    Ok(match default_value(planner, column, origin)? {
+        None => Value::Volatile,
+        Some(array) if array.is_null(0) => Value::Null,
+        Some(array) => Value::Constant(shown(&array, 0).unwrap_or_default()),
+    })
+}
+
+/// The value that `column` takes where none is given, in the only row of an array; `None` if it is another one in every
+/// row.
+pub(in crate::datafusion) fn default_value(
+    planner: &Planner,
+    column: &Column,
+    origin: &Origin,
+) -> Result<Option<ArrayRef>, Error> {
+    let data_type = column.column_type.arrow();
+    let Some(expr) = default(planner, origin)? else { return Ok(Some(new_null_array(&data_type, 1))) };
+    let nothing = DFSchema::empty();
+    let cast =
+        expr.cast_to(&data_type, &nothing).and_then(|expr| simplified(&planner.state, expr, &nothing)).map_err(ours)?;
+    let is_volatile = cast.is_volatile();
+    let physical = planner.state.create_physical_expr(cast, &nothing).map_err(ours)?;
+    if is_volatile {
+        return Ok(None);
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let row = RecordBatch::try_new_with_options(Arc::new(ArrowSchema::empty()), Vec::new(), &options);
+    let array = row.map_err(Into::into).and_then(|row| physical.evaluate(&row)?.into_array(1)).map_err(ours)?;
+    Ok(Some(array))
+}
+
+/// Refuses rules that cannot be followed: expressions of other types than they should have, or over other things.
+pub(in crate::datafusion) fn check(
+    planner: &Planner,
+    table: &str,
+    schema: &Schema,
+    rules: &Rules,
+) -> Result<(), Error> {
+    for (column, rule) in schema.columns().iter().zip(&rules.columns) {
+        let Origin::Default(expr) = &rule.origin else { continue };
+        let named = |error: Error| {
+            let message = format!("column {}, DEFAULT {expr}: {error}", column.name);
+            Error::new(error.kind(), message)
+        };
+        refuse_parts(expr, Place::Default).and_then(|()| value(planner, column, &rule.origin)).map_err(named)?;
+    }
+    for check in &rules.checks {
+        refuse_parts(&check.condition, Place::Check)?;
+    }
+    Checks::new(planner, table, schema, rules.checks.iter()).map(|_| ())
+}
+
+/// Where an expression stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Default,
+    Check,
+}
+
+/// Refuses parts that an expression must not have: queries, parameters, aggregates; in a DEFAULT, columns.
+fn refuse_parts(expr: &ast::Expr, place: Place) -> Result<(), Error> {
+    struct Parts(Place);
+    impl Visitor for Parts {
+        type Break = Error;
+
+        fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<Error> {
+            let place = if self.0 == Place::Default { "DEFAULT expression" } else { "check constraint" };
+            ControlFlow::Break(Error::unsupported(format!("cannot use subquery in {place}")))
+        }
+
+        fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<Error> {
+            match expr {
+                ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_) if self.0 == Place::Default => {
+                    ControlFlow::Break(Error::unsupported(format!(
+                        "cannot use column reference {expr} in DEFAULT expression; a text stands in single quotes"
+                    )))
+                }
+                ast::Expr::Value(value) if matches!(value.value, ast::Value::Placeholder(_)) => {
+                    ControlFlow::Break(Error::invalid(format!("there is no parameter {expr}")))
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    match expr.visit(&mut Parts(place)) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// A row as PostgreSQL's messages show it.
+fn shown_row(rows: &RecordBatch, row: usize) -> String {
+    let mut text = String::from("(");
+    for (index, array) in rows.columns().iter().enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        let value = shown(array, row).unwrap_or_else(|| "null".to_owned());
+        let cut = value.char_indices().nth(VALUE_CHARS_MAX).map_or(value.len(), |(at, _)| at);
+        let dots = if cut < value.len() { "..." } else { "" };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{comma}{}{dots}", &value[..cut]);
+    }
+    text.push(')');
+    text
+}
+
+/// A value as text that reads back as it; `None` for NULL.
+fn shown(array: &ArrayRef, row: usize) -> Option<String> {
+    if array.is_null(row) {
+        return None;
+    }
+    let text = ArrayFormatter::try_new(array, &FormatOptions::default()).ok()?.value(row).to_string();
+    let is_bytes = ColumnType::from_arrow(array.data_type()) == Some(ColumnType::Bytea);
+    Some(if is_bytes { format!("\\x{text}") } else { text })
+}

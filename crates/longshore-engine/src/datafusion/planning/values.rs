@@ -1,0 +1,48 @@
+//! `FROM (VALUES ...) AS v (a, b)`: rows of as many values as they have, of the types of their values.
+//!
+//! `DataFusion` plans VALUES anywhere in an INSERT as rows of its table, with the table's number of columns. This is
+//! right for the VALUES that an INSERT consists of only, so those in FROM are planned here, in every statement.
+
+use std::mem;
+
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::LogicalPlanBuilder;
+use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
+use sqlparser::ast::{Expr, Parens, Query, SetExpr, TableFactor};
+
+/// Plans VALUES in FROM.
+#[derive(Debug)]
+pub(in crate::datafusion) struct ValuesInFrom;
+
+impl RelationPlanner for ValuesInFrom {
+    fn plan_relation(
+        &self,
+        mut relation: TableFactor,
+        context: &mut dyn RelationPlannerContext,
+    ) -> Result<RelationPlanning> {
+        let TableFactor::Derived { subquery, alias, .. } = &mut relation else {
+            return Ok(RelationPlanning::Original(Box::new(relation)));
+        };
+        let Some(rows) = rows(subquery) else {
+            return Ok(RelationPlanning::Original(Box::new(relation)));
+        };
+        let no_columns = DFSchema::empty();
+        let rows = mem::take(rows).into_iter().map(|row| {
+            let values = row.content.into_iter().map(|value| context.sql_to_expr(value, &no_columns));
+            values.collect::<Result<Vec<_>>>()
+        });
+        let plan = LogicalPlanBuilder::values(rows.collect::<Result<Vec<_>>>()?)?.build()?;
+        Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias.take()))))
+    }
+}
+
+/// The rows of a query that is VALUES and nothing else.
+fn rows(query: &mut Query) -> Option<&mut Vec<Parens<Vec<Expr>>>> {
+    if query.with.is_some() || query.order_by.is_some() || query.limit_clause.is_some() || query.fetch.is_some() {
+        return None;
+    }
+    match query.body.as_mut() {
+        SetExpr::Values(values) if !values.value_keyword => Some(&mut values.rows),
+        _ => None,
+    }
+}

@@ -1,0 +1,382 @@
+//! Plans and runs what statements ask for.
+//!
+//! Not here: how a statement is planned (`planner`, `plan`), what is asked (`request`).
+
+mod explain;
+mod retry;
+mod rules;
+mod size_limit;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::execution::SessionState;
+use datafusion::physical_plan::ExecutionPlan;
+use futures::TryStreamExt;
+use longshore_load::{Control, RejectSummary};
+use longshore_storage::{Memory, Merged, OnConflict, Relation, Schema, Snapshot};
+use sqlparser::ast::{Query, Statement};
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
+
+use super::dml::found_rows::FoundRows;
+use super::dml::insert;
+use super::dml::pipeline;
+use super::dml::pipeline::Pipeline;
+use super::errors::ours;
+use super::execution::complexity;
+use super::execution::workers::Pool;
+use super::files::Files;
+use super::files::named_source::NamedSource;
+use super::files::{columnar, parquet};
+use super::hidden_names::TARGET;
+use super::parallel_reader::Ordered;
+use super::planning::function_registry::Functions;
+use super::planning::long_statements::{logical, physical};
+use super::planning::plan::{reads_only, rows_of_insert};
+use super::planning::plan_cache::{Bound, Keep, Parameters, State};
+use super::planning::planner::{Optimized, Planner};
+use super::planning::rules::Checks;
+use super::request::{Appended, Appending, Changing, ExecutionContext};
+use super::{context, scan};
+use crate::catalog::{Catalog, Rules, Table};
+use crate::text::FileRejects;
+use crate::{Config, Error, ErrorKind, Report, RowStream, blocking, panics};
+use retry::{Again, Source, may_help};
+
+/// Plans and runs queries over the tables, views and files that a database knows.
+pub(crate) struct Queries {
+    pub(super) state: SessionState,
+    pub(super) functions: Arc<Functions>,
+    pub(super) files: Files,
+    pool: Pool,
+}
+
+impl Queries {
+    /// Queries over `catalog` with the threads and the memory of `config`.
+    ///
+    /// # Errors
+    /// When the system does not give the threads.
+    pub(crate) fn new(config: &Config, catalog: Arc<Catalog>, memory: Arc<Memory>) -> Result<Self, Error> {
+        let (state, functions) = Functions::out_of(context::state(config, &memory));
+        let files =
+            Files { catalog, memory, tuning: config.tuning(), control: Arc::new(Control::new()), rejects: None };
+        Ok(Self { state, functions: Arc::new(functions), files, pool: Pool::start(config.threads)? })
+    }
+
+    fn planner(&self, context: &ExecutionContext<'_>) -> Planner {
+        Planner::new(&self.state, &self.functions, self.files.clone(), context.work, context.control)
+    }
+
+    /// A planner of statements whose files reject as `rejects` says.
+    fn planner_rejecting(&self, rejects: Option<FileRejects>, context: &ExecutionContext<'_>) -> Planner {
+        let files = Files { rejects, ..self.files.clone() };
+        Planner::new(&self.state, &self.functions, files, context.work, context.control)
+    }
+
+    /// Starts a query, EXPLAIN or SHOW; the rows are made while they are read.
+    pub(crate) async fn query(&self, statement: Statement, context: &ExecutionContext<'_>) -> Result<RowStream, Error> {
+        self.run_query(self.planner(context), statement, context).await
+    }
+
+    /// The rows to change that the query `statement` finds, which reads the table under the name [`TARGET`] and returns
+    /// the numbers of rows, the new values of the columns that are set, and the others that are wanted.
+    pub(crate) async fn find_rows(
+        &self,
+        statement: Statement,
+        changing: Changing<'_>,
+        context: &ExecutionContext<'_>,
+    ) -> Result<FoundRows, Error> {
+        let planner = self.planner(context);
+        if !changing.named.iter().any(|(name, _)| name == TARGET) {
+            planner.change(changing.table);
+        }
+        for (name, rows) in changing.named {
+            planner.define_rows(&name, rows).map_err(ours)?;
+        }
+        let rows = self.run_query(planner, statement, context).await?;
+        FoundRows::read(rows, changing.table.relation.schema(), changing.columns, changing.also).await
+    }
+
+    /// All rows of the query `statement`, which reads `table` under the name [`TARGET`].
+    pub(crate) async fn matches(
+        &self,
+        statement: Statement,
+        table: &Table,
+        context: &ExecutionContext<'_>,
+    ) -> Result<RecordBatch, Error> {
+        let planner = self.planner(context);
+        planner.change(table);
+        let mut rows = self.run_query(planner, statement, context).await?;
+        let mut batches = Vec::new();
+        while let Some(batch) = rows.try_next().await? {
+            batches.push(batch);
+        }
+        concat_batches(rows.schema(), &batches).map_err(|error| ours(error.into()))
+    }
+
+    /// Starts the query `statement`, which reads `table` under the name [`TARGET`], and the numbers of its rows.
+    pub(crate) async fn query_altered(
+        &self,
+        statement: Statement,
+        table: &Table,
+        context: &ExecutionContext<'_>,
+    ) -> Result<RowStream, Error> {
+        let planner = self.planner(context);
+        planner.change(table);
+        self.run_query(planner, statement, &ExecutionContext { parameters: None, ..*context }).await
+    }
+
+    /// The rows of the INSERT `statement`, whose target is `table`, in the types of its columns.
+    pub(crate) async fn rows_to_insert(
+        &self,
+        statement: Statement,
+        table: &Table,
+        context: &ExecutionContext<'_>,
+    ) -> Result<RecordBatch, Error> {
+        let planner = self.planner(context);
+        let (planner, source, physical) =
+            Box::pin(self.plan_insert(planner, statement, table, &table.rules(), context)).await?;
+        let rows = self.run(planner, source, physical, context.control)?;
+        insert::gather(&table.relation, rows).await
+    }
+
+    /// How the rows of the INSERT `statement` are to be made, whose target is `table` with these `rules`.
+    async fn plan_insert(
+        &self,
+        planner: Planner,
+        mut statement: Statement,
+        table: &Table,
+        rules: &Arc<Rules>,
+        context: &ExecutionContext<'_>,
+    ) -> Result<(Planner, Source, Arc<dyn ExecutionPlan>), Error> {
+        planner.insert_into(table, rules)?;
+        if let Some(parameters) = context.parameters {
+            if let Some(plan) = self.kept(&planner, &statement, Some(rules), parameters).await? {
+                let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
+                return Ok((planner, Source::Optimized(plan), physical));
+            }
+            parameters.bind(&mut statement)?;
+        }
+        let (planner, plan) = Box::pin(logical(planner, statement, context.control)).await?;
+        let plan = rows_of_insert(plan)?;
+        let plan = planner.optimized_insert(&plan).await?;
+        let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
+        Ok((planner, Source::Optimized(plan), physical))
+    }
+
+    /// Starts the query `statement`, which knows rows by names.
+    pub(crate) async fn query_rows(
+        &self,
+        statement: Statement,
+        named: Vec<(String, RecordBatch)>,
+        context: &ExecutionContext<'_>,
+    ) -> Result<RowStream, Error> {
+        let planner = self.planner(context);
+        for (name, rows) in named {
+            planner.define_rows(&name, rows).map_err(ours)?;
+        }
+        self.run_query(planner, statement, context).await
+    }
+
+    /// Starts the query `statement`, which reads files under a name.
+    pub(crate) async fn query_source(
+        &self,
+        statement: Statement,
+        (name, source): (String, NamedSource),
+        context: &ExecutionContext<'_>,
+    ) -> Result<RowStream, Error> {
+        let mut planner = self.planner(context);
+        planner.define(&name, source, self.files.tuning.threads);
+        self.run_query(planner, statement, context).await
+    }
+
+    async fn run_query(
+        &self,
+        planner: Planner,
+        mut statement: Statement,
+        context: &ExecutionContext<'_>,
+    ) -> Result<RowStream, Error> {
+        if let Some(parameters) = context.parameters {
+            if let Some(plan) = self.kept(&planner, &statement, None, parameters).await? {
+                let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
+                return self.run(planner, Source::Optimized(plan), physical, context.control);
+            }
+            parameters.bind(&mut statement)?;
+        }
+        let (planner, plan) = Box::pin(logical(planner, statement, context.control)).await?;
+        reads_only(&plan)?;
+        let (planner, plan, physical) = Box::pin(physical(planner, plan, context.control)).await?;
+        self.run(planner, Source::Plan(plan), physical, context.control)
+    }
+
+    /// Runs the INSERT `statement`, whose target is `table`: all rows are appended, or none.
+    pub(crate) async fn insert(
+        &self,
+        statement: Statement,
+        table: &Table,
+        appending: Appending,
+        context: &ExecutionContext<'_>,
+    ) -> Result<Appended, Error> {
+        let ExecutionContext { work, control, .. } = *context;
+        let Appending { merge, threads, source, rejects, dry_run, conflict } = appending;
+        let is_rejecting = rejects.is_some();
+        let mut planner = self.planner_rejecting(rejects, context);
+        let threads = threads.unwrap_or(self.files.tuning.threads);
+        let (relation, rules) = (&table.relation, table.rules());
+        let checks = Checks::new(&planner, &table.name, relation.schema(), rules.checks.iter())?;
+        if let Some((name, source)) = source {
+            planner.define(&name, source, threads);
+        }
+        let (planner, source, physical) =
+            Box::pin(self.plan_insert(planner, statement, table, &rules, context)).await?;
+        let pipeline = Pipeline::new(&physical);
+        if is_rejecting && !pipeline.as_ref().is_some_and(Pipeline::reads_text) {
+            return Err(Error::unsupported(
+                "ON_ERROR needs each record of one text to be read once: a query that only computes and filters over one \
+                 text; with others, set on_error => ignore in read_csv(...), or load the text first",
+            ));
+        }
+        let Some(pipeline) = pipeline else {
+            let rows = self.run(planner, source, physical, context.control)?;
+            let checks = checks.as_ref();
+            let merged = if dry_run {
+                Merged { inserted: insert::dry_run(relation, rows, checks, control).await?, ..Merged::default() }
+            } else {
+                insert::append(relation, rows, checks, Some(work), &conflict, control).await?
+            };
+            return Ok(Appended::new(merged, RejectSummary::default()));
+        };
+        let (task, runtime, shared) = (planner.task_context(&physical), Handle::current(), Arc::clone(control));
+        let (work, relation) = (Arc::clone(work), Arc::clone(relation));
+        blocking::run(control, move |_| {
+            let checks = checks.as_ref();
+            let target = pipeline::Target { relation: &relation, checks, merge, threads, dry_run, conflict: &conflict };
+            pipeline.append(&target, &work, &task, &shared, &runtime)
+        })
+        .await
+    }
+
+    /// Appends all `rows`, converted to the types of `relation`, or none of them, in a transaction of its own. Returns
+    /// their number.
+    pub(crate) async fn append(
+        &self,
+        rows: RowStream,
+        relation: &Arc<Relation>,
+        control: &Arc<Control>,
+    ) -> Result<u64, Error> {
+        let merged = insert::append(relation, rows, None, None, &OnConflict::stop(), control).await?;
+        Ok(merged.inserted)
+    }
+
+    /// Names and types of the columns of `query`, which is not run.
+    pub(crate) async fn query_schema(&self, query: &Query, context: &ExecutionContext<'_>) -> Result<SchemaRef, Error> {
+        let statement = Statement::Query(Box::new(query.clone()));
+        let (planner, plan) = Box::pin(logical(self.planner(context), statement, context.control)).await?;
+        let plan = complexity::optimized(&planner.state, &plan).map_err(ours)?;
+        Ok(Arc::clone(plan.schema().inner()))
+    }
+
+    /// The columns of the files that `name` stands for: name, type and why. Blocks: text is read for it.
+    pub(crate) fn describe_file(
+        &self,
+        name: &str,
+        control: &Arc<Control>,
+    ) -> Result<Vec<(String, String, String)>, Error> {
+        Files { control: Arc::clone(control), ..self.files.clone() }.describe(name)
+    }
+
+    /// Writes the rows of `snapshot` as one Parquet file.
+    pub(crate) async fn write_parquet(
+        &self,
+        snapshot: Arc<Snapshot>,
+        path: &Path,
+        control: &Arc<Control>,
+    ) -> Result<Report, Error> {
+        let (path, control) = (path.to_owned(), Arc::clone(control));
+        let threads = self.files.tuning.threads;
+        spawn_blocking(move || parquet::write(&snapshot, &path, threads, &control)).await.unwrap_or_else(|error| {
+            Err(error.try_into_panic().map_or_else(|_| Error::cancelled(), |panic| panics::error(panic.as_ref())))
+        })
+    }
+
+    /// The rows of a Parquet file that [`Queries::write_parquet`] wrote from a table of this `schema`, in order.
+    pub(crate) async fn read_parquet(
+        &self,
+        path: &Path,
+        schema: &Schema,
+        control: &Arc<Control>,
+    ) -> Result<RowStream, Error> {
+        parquet::read(path, schema, self.files.tuning.threads, control).await
+    }
+
+    /// The plan of `statement` that was kept for its prepared statement, with the values in it, or is kept from now on;
+    /// `rules` are those of the table that it inserts into.
+    async fn kept(
+        &self,
+        planner: &Planner,
+        statement: &Statement,
+        rules: Option<&Arc<Rules>>,
+        parameters: &Parameters<'_>,
+    ) -> Result<Option<Optimized>, Error> {
+        let Parameters { plans, values, .. } = parameters;
+        let state = State { version: self.files.catalog.version(), rules: rules.cloned() };
+        let kept = if let Some(kept) = plans.get(statement, &state) {
+            kept
+        } else {
+            let plan = match Box::pin(planner.to_keep(statement, parameters)).await {
+                Keep::Plan(plan) => Some(plan),
+                Keep::Never => None,
+                Keep::NotNow => return Ok(None),
+            };
+            plans.put(statement, state, plan.clone());
+            plan
+        };
+        let Some(kept) = kept else { return Ok(None) };
+        Ok(match planner.bound(&kept, values)? {
+            Bound::Plan(plan) => Some(*plan),
+            Bound::Unfit => None,
+            Bound::Stale => {
+                plans.forget(statement);
+                None
+            }
+        })
+    }
+
+    /// Starts `plan`, which was made of `source`.
+    fn run(
+        &self,
+        planner: Planner,
+        source: Source,
+        plan: Arc<dyn ExecutionPlan>,
+        control: &Arc<Control>,
+    ) -> Result<RowStream, Error> {
+        if planner.work.logs_reads() {
+            scan::log_reads(&plan);
+        }
+        let files = columnar::files_of(&plan);
+        let workers = self.pool.workers()?;
+        let may_help = may_help(&planner, &plan);
+        let context = planner.task_context(&plan);
+        let rows = match Ordered::new(&plan) {
+            Some(ordered) => ordered.run(&workers, context, control)?,
+            None => workers.run(plan, context, control)?,
+        };
+        let rows = if may_help {
+            Again { planner, source, workers, control: Arc::clone(control) }.or_else(rows)
+        } else {
+            rows
+        };
+        Ok(match files {
+            // What is wrong with values is wrong in the query; all else is in the files.
+            Some(files) => rows.with_errors(move |error| match error.kind() {
+                ErrorKind::Data | ErrorKind::InvalidText | ErrorKind::OutOfRange => error,
+                _ => error.of_file(&files),
+            }),
+            None => rows,
+        })
+    }
+}

@@ -1,0 +1,59 @@
+//! What statements ask of the rules of a table: checks, and the values of columns that nothing is given for.
+
+use datafusion::arrow::array::ArrayRef;
+use longshore_storage::{Column, Schema};
+
+use super::Queries;
+use crate::Error;
+use crate::catalog::{Check, Origin, Rules, Table};
+use crate::datafusion::planning::rules;
+use crate::datafusion::planning::rules::{Checks, Value};
+use crate::datafusion::request::ExecutionContext;
+
+impl Queries {
+    /// Those of the checks of `table` that are given, compiled; `None` if there is none.
+    pub(crate) fn checks<'a>(
+        &self,
+        table: &Table,
+        checks: impl Iterator<Item = &'a Check> + Clone,
+        context: &ExecutionContext<'_>,
+    ) -> Result<Option<Checks>, Error> {
+        if checks.clone().next().is_none() {
+            return Ok(None);
+        }
+        let planner = self.planner(context);
+        Checks::new(&planner, &table.name, table.relation.schema(), checks)
+    }
+
+    /// Refuses rules that a table of this name and schema cannot follow.
+    pub(crate) fn check_rules(
+        &self,
+        table: &str,
+        schema: &Schema,
+        rules: &Rules,
+        context: &ExecutionContext<'_>,
+    ) -> Result<(), Error> {
+        rules::check(&self.planner(context), table, schema, rules)
+    }
+
+    /// The value that `column` takes where none is given, in the only row of an array; `None` if it is another one in
+    /// every row.
+    pub(crate) fn default_value(
+        &self,
+        column: &Column,
+        origin: &Origin,
+        context: &ExecutionContext<'_>,
+    ) -> Result<Option<ArrayRef>, Error> {
+        rules::default_value(&self.planner(context), column, origin)
+    }
+
+    /// What `column` takes that no value is given for.
+    pub(crate) fn value(
+        &self,
+        column: &Column,
+        origin: &Origin,
+        context: &ExecutionContext<'_>,
+    ) -> Result<Value, Error> {
+        rules::value(&self.planner(context), column, origin)
+    }
+}

@@ -1,0 +1,95 @@
+//! How predicates and projections reach the leaf of a plan.
+//!
+//! Filters are taken from the physical plan, where dynamic filters (of joins and of sorts with a limit) come by the
+//! same way. Simple static ones are evaluated per row and vanish from the plan; all others may only prune chunks,
+//! since evaluating dynamic filters row by row was slower than not doing so.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{DynamicFilterTracking, PhysicalExpr};
+use datafusion::physical_plan::filter_pushdown::PushedDown;
+
+use super::predicate::is_simple;
+
+/// Which columns of a table a leaf returns, and in what order.
+#[derive(Clone, Debug)]
+pub(in crate::datafusion) struct Projection {
+    pub(in crate::datafusion) columns: Arc<[usize]>,
+    /// The schema of what is returned.
+    pub(in crate::datafusion) schema: SchemaRef,
+}
+
+impl Projection {
+    /// The columns `columns` of `table`; `None` stands for all.
+    pub(in crate::datafusion) fn new(table: &SchemaRef, columns: Option<&Vec<usize>>) -> Result<Self> {
+        let columns: Arc<[usize]> = match columns {
+            Some(columns) => columns.as_slice().into(),
+            None => (0..table.fields().len()).collect(),
+        };
+        let schema = Arc::new(table.project(&columns)?);
+        Ok(Self { columns, schema })
+    }
+
+    /// This projection followed by `outer`; `None` if that computes or renames something.
+    pub(in crate::datafusion) fn then(&self, outer: &ProjectionExprs, table: &SchemaRef) -> Result<Option<Self>> {
+        let mut columns = Vec::new();
+        for item in outer.iter() {
+            match item.expr.downcast_ref::<Column>() {
+                Some(column) if column.name() == item.alias => {
+                    columns.push(self.columns[column.index()]);
+                }
+                _ => return Ok(None),
+            }
+        }
+        Self::new(table, Some(&columns)).map(Some)
+    }
+
+    /// `expr` over what is returned, as an expression over the table.
+    fn unproject(&self, expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+        let transformed = expr.transform(|node| {
+            Ok(match node.downcast_ref::<Column>() {
+                Some(column) => {
+                    let of_table = Column::new(column.name(), self.columns[column.index()]);
+                    Transformed::yes(Arc::new(of_table) as Arc<dyn PhysicalExpr>)
+                }
+                None => Transformed::no(node),
+            })
+        })?;
+        Ok(transformed.data)
+    }
+}
+
+/// What a leaf makes of the filters that are offered to it; expressions are over the table.
+pub(in crate::datafusion) struct Offer {
+    /// To be evaluated on every row.
+    pub(in crate::datafusion) rows: Vec<Arc<dyn PhysicalExpr>>,
+    /// Only fit to skip chunks.
+    pub(in crate::datafusion) chunks: Vec<Arc<dyn PhysicalExpr>>,
+    /// What to answer, one for each filter offered.
+    pub(in crate::datafusion) answers: Vec<PushedDown>,
+}
+
+impl Offer {
+    /// Sorts the `filters` over what `projection` returns.
+    pub(in crate::datafusion) fn new(filters: Vec<Arc<dyn PhysicalExpr>>, projection: &Projection) -> Result<Self> {
+        let mut offer = Self { rows: Vec::new(), chunks: Vec::new(), answers: Vec::with_capacity(filters.len()) };
+        for filter in filters {
+            let dynamic = DynamicFilterTracking::classify(&filter).contains_dynamic_filter();
+            let simple = !dynamic && is_simple(&filter);
+            let filter = projection.unproject(filter)?;
+            if simple {
+                offer.rows.push(filter);
+                offer.answers.push(PushedDown::Yes);
+            } else {
+                offer.chunks.push(filter);
+                offer.answers.push(PushedDown::No);
+            }
+        }
+        Ok(offer)
+    }
+}

@@ -1,0 +1,119 @@
+//! Tables as `DataFusion` sees them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result;
+use datafusion::datasource::TableType;
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::logical_expr::Expr;
+use datafusion::physical_plan::ExecutionPlan;
+use longshore_storage::{Relation, Snapshot};
+
+use super::RelationSource;
+use super::pushdown::Projection;
+use super::reads::Reads;
+use crate::catalog::Table;
+use crate::datafusion::hidden_names::ROW_COLUMN;
+use crate::transaction::Work;
+
+/// One table in one statement: however often the statement names it, it sees the same rows.
+#[derive(Clone)]
+pub(in crate::datafusion) struct RelationTable {
+    name: Arc<str>,
+    relation: Arc<Relation>,
+    snapshot: Arc<Snapshot>,
+    schema: SchemaRef,
+    reads: Reads,
+    /// What columns take that an INSERT names no value for.
+    defaults: HashMap<String, Expr>,
+}
+
+impl RelationTable {
+    /// The rows of `table` that `work` sees.
+    pub(in crate::datafusion) fn new(table: &Table, work: &Arc<Work>) -> Self {
+        Self {
+            name: table.name.as_str().into(),
+            relation: Arc::clone(&table.relation),
+            snapshot: work.snapshot(&table.relation),
+            schema: table.relation.schema().arrow(),
+            reads: Reads::new(work, &table.relation),
+            defaults: HashMap::new(),
+        }
+    }
+
+    /// The same with the number of each row in a column behind the others.
+    pub(in crate::datafusion) fn with_rows(table: &Table, work: &Arc<Work>) -> Self {
+        Self::new(table, work).numbered()
+    }
+
+    /// The same rows with the number of each in a column behind the others.
+    pub(in crate::datafusion) fn numbered(&self) -> Self {
+        let mut fields: Vec<_> = self.relation.schema().arrow().fields().iter().cloned().collect();
+        fields.push(Arc::new(Field::new(ROW_COLUMN, DataType::UInt64, false)));
+        Self { schema: Arc::new(Schema::new(fields)), ..self.clone() }
+    }
+
+    /// The same as the target of an INSERT, which puts `defaults` where it has no value. It takes NULL everywhere,
+    /// because NOT NULL is checked when rows are appended, with a message that names the column.
+    pub(in crate::datafusion) fn target(table: &Table, work: &Arc<Work>, defaults: HashMap<String, Expr>) -> Self {
+        let target = Self::new(table, work);
+        let fields = target.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+        Self { schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())), defaults, ..target }
+    }
+
+    /// Logs that all its rows were read, whatever was read of them.
+    pub(in crate::datafusion) fn log_everything(&self) {
+        let columns: Vec<usize> = (0..self.relation.schema().columns().len()).collect();
+        self.reads.log(None, &columns);
+    }
+
+    /// The table, where INSERT appends.
+    pub(in crate::datafusion) fn relation(&self) -> &Arc<Relation> {
+        &self.relation
+    }
+}
+
+impl fmt::Debug for RelationTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RelationTable").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TableProvider for RelationTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn get_column_default(&self, column: &str) -> Option<&Expr> {
+        self.defaults.get(column)
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let source = RelationSource::new(
+            Arc::clone(&self.name),
+            Arc::clone(&self.snapshot),
+            Arc::clone(&self.schema),
+            Projection::new(&self.schema, projection)?,
+            limit,
+            self.reads.clone(),
+            state.config().target_partitions(),
+        );
+        Ok(DataSourceExec::from_data_source(source))
+    }
+}

@@ -1,0 +1,226 @@
+//! The table that a statement is about, the conditions on its columns, and the index that serves them.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use longshore_storage::{Direction, Schema};
+use sqlparser::ast::{BinaryOperator, Expr, Ident, ObjectName, TableFactor, TableWithJoins};
+
+use super::way::{Key, Range, Way};
+use super::{Fast, Kind, NewValue, Operand};
+use crate::catalog::{AccessPath, Catalog, Rules, Table};
+use crate::datafusion::has_plain_order;
+use crate::sql::names;
+
+/// The table that is named, and what else it may be called.
+pub(super) struct Named {
+    pub(super) table: Arc<Table>,
+    pub(super) rules: Arc<Rules>,
+    pub(super) alias: String,
+}
+
+/// What a conjunction says of columns: all of it, or it is not understood.
+#[derive(Default)]
+pub(super) struct Conditions {
+    /// Each column once.
+    equal: Vec<(usize, Operand)>,
+    /// Bounds of one column.
+    bounded: Option<(usize, Bound<Operand>, Bound<Operand>)>,
+}
+
+impl Named {
+    pub(super) fn new(from: &TableWithJoins, catalog: &Catalog) -> Option<Self> {
+        let TableWithJoins { relation: factor @ TableFactor::Table { name, alias, args: None, .. }, joins } = from
+        else {
+            return None;
+        };
+        let plain = matches!(factor, TableFactor::Table { with_hints, version: None, sample: None, index_hints, .. }
+            if with_hints.is_empty() && index_hints.is_empty());
+        if !joins.is_empty() || !plain {
+            return None;
+        }
+        let name = names::relation(name).ok()?;
+        let alias = match alias {
+            Some(alias) if alias.columns.is_empty() => names::identifier(&alias.name).ok()?,
+            Some(_) => return None,
+            None => name.clone(),
+        };
+        let table = catalog.table(&name)?;
+        Some(Self { rules: table.rules(), table, alias })
+    }
+
+    pub(super) fn fast(self, kind: Kind) -> Fast {
+        Fast { table: self.table, rules: self.rules, kind }
+    }
+
+    pub(super) fn schema(&self) -> &Schema {
+        self.table.relation.schema()
+    }
+
+    pub(super) fn column(&self, expr: &Expr) -> Option<usize> {
+        match expr {
+            Expr::Nested(inner) => self.column(inner),
+            Expr::Identifier(name) => self.position(name),
+            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [table, column] if names::identifier(table).ok()? == self.alias => self.position(column),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn position(&self, name: &Ident) -> Option<usize> {
+        self.schema().index_of(&names::identifier(name).ok()?)
+    }
+
+    pub(super) fn target(&self, name: &ObjectName) -> Option<usize> {
+        match name.0.as_slice() {
+            [part] => self.position(part.as_ident()?),
+            _ => None,
+        }
+    }
+
+    /// What a condition says, if all of it is understood.
+    pub(super) fn conditions(&self, condition: Option<&Expr>) -> Option<Conditions> {
+        let mut conditions = Conditions::default();
+        if let Some(condition) = condition {
+            self.add(condition, &mut conditions)?;
+        }
+        Some(conditions)
+    }
+
+    fn add(&self, condition: &Expr, to: &mut Conditions) -> Option<()> {
+        match condition {
+            Expr::Nested(inner) => self.add(inner, to),
+            Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+                self.add(left, to)?;
+                self.add(right, to)
+            }
+            Expr::BinaryOp { left, op, right } => match (self.column(left), self.column(right)) {
+                (Some(column), None) => to.compare(column, op, Operand::of(right)?),
+                (None, Some(column)) => to.compare(column, &swapped(op)?, Operand::of(left)?),
+                _ => None,
+            },
+            Expr::Between { expr, negated: false, low, high } => {
+                let column = self.column(expr)?;
+                to.compare(column, &BinaryOperator::GtEq, Operand::of(low)?)?;
+                to.compare(column, &BinaryOperator::LtEq, Operand::of(high)?)
+            }
+            _ => None,
+        }
+    }
+
+    /// The unique index of just the columns that are compared with values, if that is all that is said.
+    pub(super) fn key(&self, conditions: &Conditions) -> Option<Key> {
+        let Conditions { equal, bounded: None } = conditions else { return None };
+        let unique = self.rules.keys.iter().filter(|key| key.role.is_unique() && key.columns.len() == equal.len());
+        for key in unique {
+            if let Some(values) = conditions.values(&key.columns) {
+                let index = self.table.relation.indexes().into_iter().find(|index| index.name() == key.name)?;
+                return Some(Key { index, values });
+            }
+        }
+        None
+    }
+
+    /// The rows that the conditions leave, by an index that has them in this order, backwards if need be: each of its
+    /// columns, and whether it descends.
+    pub(super) fn range(&self, conditions: &Conditions, order: &[(usize, bool)]) -> Option<(Range, Direction)> {
+        let Conditions { equal, bounded } = conditions;
+        let is_ordered = |column: usize| {
+            let described = &self.schema().columns()[column];
+            !described.nullable && has_plain_order(described.column_type)
+        };
+        // What has one value only orders nothing.
+        let order: Vec<_> = order.iter().filter(|(column, _)| equal.iter().all(|(of, _)| of != column)).collect();
+        let descends = order.first().is_some_and(|(_, descends)| *descends);
+        let has_bounds =
+            |column: usize| bounded.as_ref().is_some_and(|(bound, ..)| *bound == column) && is_ordered(column);
+        let served = self.rules.keys.iter().filter_map(|key| {
+            let is_unique = key.role.is_unique();
+            let path =
+                AccessPath::new(key.index, &key.columns, is_unique, |column| conditions.has(column), has_bounds)?;
+            let rest = &key.columns[path.values..];
+            let in_order = order.len() <= rest.len()
+                && order.iter().zip(rest).all(|(by, column)| **by == (*column, descends) && is_ordered(*column));
+            let says_all = path.values == equal.len() && path.has_range == bounded.is_some();
+            (says_all && in_order).then_some((path, key))
+        });
+        let (path, key) = served.min_by_key(|(path, _)| path.rank())?;
+        let values = conditions.values(&key.columns[..path.values])?;
+        let index = self.table.relation.indexes().into_iter().find(|index| index.name() == key.name)?;
+        let (low, high) = match bounded {
+            Some((_, low, high)) => (low.clone(), high.clone()),
+            None => (Bound::Unbounded, Bound::Unbounded),
+        };
+        let direction = if descends { Direction::Backward } else { Direction::Forward };
+        Some((Range { index, values, low, high }, direction))
+    }
+
+    /// The rows that UPDATE or DELETE is about; some of `set` may be all that is changed of them.
+    pub(super) fn way(&self, condition: Option<&Expr>, set: &[(usize, NewValue)]) -> Option<Way> {
+        let conditions = self.conditions(Some(condition?))?;
+        if let Some(key) = self.key(&conditions) {
+            return Some(Way::One(key));
+        }
+        // Keys that are changed of several rows may change places.
+        let is_of_key =
+            |(column, _): &(usize, NewValue)| self.rules.keys.iter().any(|key| key.columns.contains(column));
+        if set.iter().any(is_of_key) {
+            return None;
+        }
+        Some(Way::Few(self.range(&conditions, &[])?.0))
+    }
+}
+
+impl Conditions {
+    /// Whether nothing is said.
+    pub(super) fn is_empty(&self) -> bool {
+        self.equal.is_empty() && self.bounded.is_none()
+    }
+
+    /// Whether it is said which value a column has.
+    pub(super) fn has(&self, column: usize) -> bool {
+        self.equal.iter().any(|(of, _)| *of == column)
+    }
+
+    /// The values of `columns`, if it is just these that have one.
+    fn values(&self, columns: &[usize]) -> Option<Vec<Operand>> {
+        let value = |column: &usize| self.equal.iter().find(|(of, _)| of == column).map(|(_, value)| value.clone());
+        if columns.len() == self.equal.len() { columns.iter().map(value).collect() } else { None }
+    }
+
+    fn compare(&mut self, column: usize, operator: &BinaryOperator, value: Operand) -> Option<()> {
+        if *operator == BinaryOperator::Eq {
+            if self.equal.iter().any(|(of, _)| *of == column) {
+                return None;
+            }
+            self.equal.push((column, value));
+            return Some(());
+        }
+        let (of, low, high) = self.bounded.get_or_insert((column, Bound::Unbounded, Bound::Unbounded));
+        let (bound, value) = match operator {
+            BinaryOperator::Gt => (low, Bound::Excluded(value)),
+            BinaryOperator::GtEq => (low, Bound::Included(value)),
+            BinaryOperator::Lt => (high, Bound::Excluded(value)),
+            BinaryOperator::LtEq => (high, Bound::Included(value)),
+            _ => return None,
+        };
+        if *of != column || *bound != Bound::Unbounded {
+            return None;
+        }
+        *bound = value;
+        Some(())
+    }
+}
+
+fn swapped(operator: &BinaryOperator) -> Option<BinaryOperator> {
+    Some(match operator {
+        BinaryOperator::Eq => BinaryOperator::Eq,
+        BinaryOperator::Lt => BinaryOperator::Gt,
+        BinaryOperator::LtEq => BinaryOperator::GtEq,
+        BinaryOperator::Gt => BinaryOperator::Lt,
+        BinaryOperator::GtEq => BinaryOperator::LtEq,
+        _ => return None,
+    })
+}

@@ -1,0 +1,147 @@
+//! COPY FROM by the planner: rows of a query, of text with a condition or with values that are computed, of Parquet and
+//! Arrow files.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use longshore_load::RepairLog;
+use longshore_storage::{Merged, OnConflict};
+use sqlparser::ast::{Expr, Ident, Query, SelectItem, Statement, Visit, Visitor};
+
+use super::conflict;
+use super::plan::Settings;
+use super::target::Target;
+use crate::datafusion::{Appended, Appending, Columnar, NamedSource};
+use crate::sql::build;
+use crate::statement::Context;
+use crate::statement::rejects::{self, Rejects};
+use crate::text::tell_repairs;
+use crate::{Error, Report};
+
+/// An INSERT that COPY FROM comes to.
+pub(super) struct InsertPlan {
+    pub(super) target: Target,
+    pub(super) query: Box<Query>,
+    pub(super) source: Source,
+    pub(super) settings: Settings,
+    pub(super) rejects: Rejects,
+    /// What becomes of rows whose key is there already.
+    pub(super) conflict: OnConflict,
+}
+
+/// What the query reads under a name of ours.
+pub(super) enum Source {
+    /// Nothing.
+    Query,
+    /// Texts, and their repairs.
+    Text { name: String, table: NamedSource, repairs: Option<Arc<RepairLog>> },
+    /// Parquet or Arrow files.
+    Columnar { name: String, files: Columnar },
+}
+
+impl InsertPlan {
+    /// Appends the rows of the query: says how many, and what is to be told of it.
+    pub(super) async fn run(self, context: &Context<'_>) -> Result<(Report, Option<String>), Error> {
+        match self.source {
+            Source::Query => self.append(context, None).await,
+            Source::Text { name, table, repairs } => {
+                let plan = Self { source: Source::Query, ..self };
+                let appended = plan.append(context, Some((name, table))).await?;
+                if let Some(repairs) = repairs {
+                    tell_repairs(&repairs.summary(), context.control);
+                }
+                Ok(appended)
+            }
+            Source::Columnar { name, files } => {
+                let plan = Self { source: Source::Query, ..self };
+                let (bytes, shown) = (files.bytes(), files.shown());
+                context.control.progress.start(bytes);
+                let appended = plan.append(context, Some((name, NamedSource::Columnar(files)))).await;
+                let (report, notice) = appended.map_err(|error| error.of_file(&shown))?;
+                Ok((Report { bytes_read: bytes, ..report }, notice))
+            }
+        }
+    }
+
+    async fn append(
+        self,
+        context: &Context<'_>,
+        source: Option<(String, NamedSource)>,
+    ) -> Result<(Report, Option<String>), Error> {
+        let Self { target, query, settings, rejects, conflict, .. } = self;
+        target.check_rejects(rejects.on_error.stops())?;
+        let started = Instant::now();
+        let dry_run = settings.rejects.dry_run;
+        let appending = Appending {
+            merge: settings.merge,
+            threads: settings.threads,
+            source,
+            rejects: rejects.of_file(&settings.rejects),
+            dry_run,
+            conflict,
+        };
+        let statement = Statement::Insert(build::insert(&target.table.name, &target.names(), query.clone()));
+        let queries = &context.database.queries;
+        let inserted = match queries.insert(statement, &target.table, appending, &context.execution()).await {
+            Ok(inserted) => inserted,
+            Err(error) => return Err(target.with_column_count(context, &query, error).await),
+        };
+        rejects.keep(context)?;
+        let Appended { rows, updated, left_out, rejects } = inserted;
+        let notice = rejects::told(&rejects, &settings.rejects, rows, Some(&target.table.relation));
+        let notice = conflict::told(Merged { inserted: rows, updated, left_out }, &settings.conflict, notice);
+        let rows = if dry_run { 0 } else { rows + updated };
+        Ok((Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() }, notice))
+    }
+}
+
+impl Target {
+    /// The error of an INSERT of the rows of `query`: that it has another number of columns, if that is so.
+    async fn with_column_count(&self, context: &Context<'_>, query: &Query, error: Error) -> Error {
+        match context.database.queries.query_schema(query, &context.execution()).await {
+            Ok(schema) if schema.fields().len() != self.fields.len() => Error::invalid(format!(
+                "the query has not as many columns as are to be copied, {}: {}",
+                self.fields.len(),
+                self.names().join(", ")
+            )),
+            _ => error,
+        }
+    }
+}
+
+/// The query of those rows of a source for which `condition` is true, whose `fields` are the columns that are copied, and
+/// the name of the source in it.
+pub(super) fn rows_of_source(
+    target: &Target,
+    fields: &[String],
+    condition: Option<Expr>,
+) -> Result<(Box<Query>, String), Error> {
+    let source = format!("{} (the file)", target.table.name);
+    let columns = target.names();
+    let renamed = fields.iter().zip(&columns);
+    let renamed = renamed.map(|(field, column)| build::named(Expr::Identifier(build::quoted(field)), column)).collect();
+    let rows = build::select(renamed, vec![build::alone(build::table(&source, None))]);
+    let rows = build::derived(build::query_of(rows), &Ident::with_quote('"', &target.table.name));
+    let column = |column: &&str| SelectItem::UnnamedExpr(Expr::Identifier(build::quoted(column)));
+    let mut select = build::select(columns.iter().map(column).collect(), vec![build::alone(rows)]);
+    select.selection = condition.map(without_queries).transpose()?;
+    Ok((Box::new(build::query_of(select)), source))
+}
+
+/// Refuses a condition that reads other tables: it is about one row, as in PostgreSQL.
+fn without_queries(condition: Expr) -> Result<Expr, Error> {
+    struct NoQuery;
+    impl Visitor for NoQuery {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+    }
+    match condition.visit(&mut NoQuery) {
+        ControlFlow::Continue(()) => Ok(condition),
+        ControlFlow::Break(()) => Err(Error::unsupported(
+            "COPY ... WHERE cannot hold a query; write COPY table FROM (SELECT ... FROM read_csv(...) WHERE ...)",
+        )),
+    }
+}

@@ -1,0 +1,165 @@
+//! What a COPY FROM is going to do: its options are read once, here, into the plan of one of two ways.
+//!
+//! Text that goes into the table as it is, is loaded (`load`). Rows that are computed, chosen by a condition, or read from
+//! Parquet and Arrow files are inserted by the planner (`insert`).
+
+use std::sync::Arc;
+
+use longshore_load::{TextOptions, Tuning};
+use longshore_source::FoundFile;
+use longshore_storage::{MergeKind, Relation, Schema};
+use sqlparser::ast::{Expr, Query};
+
+use super::insert::{InsertPlan, Source, rows_of_source};
+use super::load::LoadPlan;
+use super::rules::{Followed, LoadRules};
+use super::target::{Target, check_named};
+use crate::datafusion::{Columnar, NamedSource, TextTable};
+use crate::sql::options::{CheckTime, ConflictOptions, MergeMode, Options, RejectOptions};
+use crate::statement::rejects::Rejects;
+use crate::statement::{Context, refuse};
+use crate::text::{Filling, Texts, Wanted};
+use crate::transaction::Work;
+use crate::{Error, Report};
+
+/// A COPY FROM that is ready to run.
+pub(super) enum CopyPlan {
+    Load(LoadPlan),
+    Insert(InsertPlan),
+}
+
+/// What the options say of either way.
+pub(super) struct Settings {
+    /// `None` leaves the choice to the way.
+    pub(super) merge: Option<MergeKind>,
+    pub(super) merge_mode: MergeMode,
+    /// `None` for all there are.
+    pub(super) threads: Option<usize>,
+    pub(super) tuning: Tuning,
+    pub(super) rejects: RejectOptions,
+    pub(super) conflict: ConflictOptions,
+    /// When foreign keys are checked; `None` where nothing was said.
+    pub(super) references: Option<CheckTime>,
+}
+
+impl Settings {
+    fn new(context: &Context<'_>, options: &Options) -> Self {
+        Self {
+            merge: options.merge,
+            merge_mode: options.merge_mode,
+            threads: options.threads,
+            tuning: options.tuned(context.database.config.tuning()),
+            rejects: options.rejects.clone(),
+            conflict: options.conflict.clone(),
+            references: options.references,
+        }
+    }
+}
+
+impl CopyPlan {
+    /// The rows of `query` into `target`.
+    pub(super) fn of_query(
+        context: &Context<'_>,
+        target: Target,
+        query: Box<Query>,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        refuse::unless_reads_only(&query)?;
+        let settings = Settings::new(context, options);
+        let conflict = target.conflicts_of_rows(options)?;
+        let rejects = Rejects::new(context, &settings.rejects)?;
+        Ok(Self::Insert(InsertPlan { target, query, source: Source::Query, settings, rejects, conflict }))
+    }
+
+    /// Those records of `texts` into `target` for which `condition` is true.
+    pub(super) fn of_text(
+        context: &Context<'_>,
+        target: Target,
+        texts: Texts,
+        options: &Options,
+        condition: Option<Expr>,
+    ) -> Result<Self, Error> {
+        check_named(options, &target.names())?;
+        let followed = if condition.is_none() { target.followed(context, options.rejects.dry_run)? } else { None };
+        if let Some(Followed { fillings, mut rules }) = followed {
+            rules.conflicts = target.conflicts(options)?;
+            let fillings: Vec<_> = target.fillings.iter().cloned().chain(fillings).collect();
+            let wanted = target.wanted(&target.fields, &fillings);
+            let work = Some(context.work);
+            return Self::of_load(context, &target.table.relation, &wanted, texts, options, rules, work);
+        }
+        if options.references == Some(CheckTime::Unified) {
+            return Err(Error::unsupported(
+                "option FOREIGN_KEYS: unified is for texts that are loaded as they are; with WHERE, and where values are \
+                 computed or checked, foreign keys are checked when all rows are there",
+            ));
+        }
+        let columns = target.table.relation.schema().columns();
+        let filled = target.fillings.iter().map(|(column, _)| *column);
+        let fields: Vec<usize> = target.fields.iter().copied().chain(filled).collect();
+        let schema = Arc::new(Schema::new(fields.iter().map(|field| columns[*field].clone()).collect()));
+        let name = texts.name();
+        let places: Vec<usize> = (0..target.fields.len()).collect();
+        let behind = target.fillings.iter().enumerate();
+        let fillings: Vec<(usize, Filling)> =
+            behind.map(|(index, (_, filling))| (places.len() + index, filling.clone())).collect();
+        let (inputs, text) = texts.plan(options, &target.wanted(&places, &fillings), context.control)?;
+        // The plan is run once, so that records are repaired as they come.
+        let mut text = text.repairing().unwrap_or(text);
+        let repairs = text.repair_log().cloned();
+        let settings = Settings::new(context, options);
+        let rejects = Rejects::new(context, &settings.rejects)?;
+        text.on_error = rejects.on_error.clone();
+        let table = TextTable::new(name, inputs, schema, text, settings.tuning.clone(), context.database.memory());
+        let table = NamedSource::Text(Box::new(TextTable { checks_all: true, ..table }));
+        let target = Target { fields, fillings: Vec::new(), ..target };
+        let fields: Vec<String> = target.names().into_iter().map(str::to_owned).collect();
+        let (query, name) = rows_of_source(&target, &fields, condition)?;
+        let conflict = target.conflicts_of_rows(options)?;
+        let source = Source::Text { name, table, repairs };
+        Ok(Self::Insert(InsertPlan { target, query, source, settings, rejects, conflict }))
+    }
+
+    /// Those rows of Parquet or Arrow `files` into `target` for which `condition` is true.
+    pub(super) fn of_columnar(
+        context: &Context<'_>,
+        target: Target,
+        files: &[FoundFile],
+        options: &Options,
+        condition: Option<Expr>,
+    ) -> Result<Self, Error> {
+        let files = Columnar::open(files, &options.source.open.store, context.database.memory())?;
+        let fields = target.fields_of(&files)?;
+        let settings = Settings::new(context, options);
+        let rejects = Rejects::new(context, &settings.rejects)?;
+        let (query, name) = rows_of_source(&target, &fields, condition)?;
+        let conflict = target.conflicts_of_rows(options)?;
+        let source = Source::Columnar { name, files };
+        Ok(Self::Insert(InsertPlan { target, query, source, settings, rejects, conflict }))
+    }
+
+    /// A load of `texts`, as part of `work` or in a transaction of its own.
+    pub(super) fn of_load(
+        context: &Context<'_>,
+        relation: &Arc<Relation>,
+        wanted: &Wanted<'_>,
+        texts: Texts,
+        options: &Options,
+        rules: LoadRules,
+        work: Option<&Arc<Work>>,
+    ) -> Result<Self, Error> {
+        let (inputs, text) = texts.plan(options, wanted, context.control)?;
+        let LoadRules { check, numbers, conflicts } = rules;
+        let text = TextOptions { check, numbers, conflicts, reject_limit: options.rejects.limit, ..text };
+        let (relation, settings) = (Arc::clone(relation), Settings::new(context, options));
+        Ok(Self::Load(LoadPlan { relation, inputs, text, settings, work: work.map(Arc::clone) }))
+    }
+
+    /// Runs it: says how much was done, and what is to be told of it.
+    pub(super) async fn run(self, context: &Context<'_>) -> Result<(Report, Option<String>), Error> {
+        match self {
+            Self::Load(plan) => plan.run(context).await,
+            Self::Insert(plan) => plan.run(context).await,
+        }
+    }
+}
