@@ -148,12 +148,12 @@ impl Entry {
 }
 
 /// The right to change the shape of tables.
-pub(crate) struct Shapes<'a> {
+pub(crate) struct DdlLock<'a> {
     _alone: MutexGuard<'a, ()>,
     version: &'a AtomicU64,
 }
 
-impl Drop for Shapes<'_> {
+impl Drop for DdlLock<'_> {
     fn drop(&mut self) {
         self.version.fetch_add(1, Ordering::Release);
     }
@@ -168,7 +168,7 @@ pub(crate) struct Catalog {
     /// Changes so far.
     version: AtomicU64,
     /// Held by who changes the shape of a table: its columns, constraints or indexes.
-    shapes: Mutex<()>,
+    ddl: Mutex<()>,
 }
 
 impl Catalog {
@@ -178,8 +178,8 @@ impl Catalog {
     }
 
     /// Keeps others from changing the shape of a table; what was changed counts as a change of the catalog.
-    pub(crate) async fn lock_shapes(&self) -> Shapes<'_> {
-        Shapes { _alone: self.shapes.lock().await, version: &self.version }
+    pub(crate) async fn lock_ddl(&self) -> DdlLock<'_> {
+        DdlLock { _alone: self.ddl.lock().await, version: &self.version }
     }
 
     fn read<R>(&self, act: impl FnOnce(&BTreeMap<String, Entry>) -> R) -> R {

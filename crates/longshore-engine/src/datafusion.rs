@@ -22,12 +22,12 @@ mod scan;
 mod tests;
 
 pub(crate) use datums::datum;
-pub(crate) use dml::found_rows::{FoundRows, images, picked, rows_with_numbers, stacked};
+pub(crate) use dml::found_rows::{FoundRows, concat, fetch_rows, rows_with_numbers, take};
 pub(crate) use files::TextTable;
 pub(crate) use files::columnar::Columnar;
 pub(crate) use files::named_source::NamedSource;
 pub(crate) use hidden_names::{END_COLUMN, ROW_COLUMN, TARGET};
-pub(crate) use planning::plan_cache::{Parameters, Plans};
+pub(crate) use planning::plan_cache::{Parameters, PlanCache};
 pub(crate) use planning::rules::{Checks, Value};
 pub(crate) use queries::Queries;
 pub(crate) use request::{Appended, Appending, Changing, ExecutionContext};

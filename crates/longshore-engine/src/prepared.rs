@@ -1,11 +1,11 @@
 //! Prepared statements: a statement with parameters, parsed once.
 //!
-//! A statement about one row by its whole key, or about few by an index, is recognised when it is prepared ([`fast`]),
+//! A statement about one row by its whole key, or about few by an index, is recognised when it is prepared ([`point_query`]),
 //! or when the index is there, and does not pass through the query planner. Of every other one the plans of the queries
 //! that it consists of are kept (`datafusion/planning/plan_cache.rs`); values that a plan does not take are planned anew, in place.
 //! Not here: PREPARE and EXECUTE (`statement/prepare.rs`).
 
-mod fast;
+mod point_query;
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,14 +13,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use longshore_storage::{ColumnType, Datum};
 use sqlparser::ast::{DataType, Expr, Statement};
 
-pub(crate) use fast::{Done, Fast};
+pub(crate) use point_query::{Done, PointQueryPlan};
 
 use crate::Error;
 use crate::catalog::Catalog;
-use crate::datafusion::Plans;
+use crate::datafusion::PlanCache;
 use crate::sql::parameters::{self, fit};
 use crate::sql::{self, Parsed, build, is_change, secrets, types};
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 
 /// A statement with parameters `$1`, `$2`, ..., parsed once; good for every session of its database.
 #[derive(Debug)]
@@ -30,11 +30,11 @@ pub struct Prepared {
     /// The types that were given to the first parameters.
     pub(crate) types: Vec<DataType>,
     /// `None` if it goes through the planner.
-    pub(crate) fast: Option<Fast>,
+    pub(crate) point_query: Option<PointQueryPlan>,
     /// What it is over tables and indexes as they were made, altered or dropped since.
     anew: Mutex<Anew>,
     /// What the planner has made of it.
-    pub(crate) plans: Plans,
+    pub(crate) plans: PlanCache,
     /// What must stand in no message.
     pub(crate) secrets: Vec<String>,
 }
@@ -43,7 +43,7 @@ pub struct Prepared {
 #[derive(Debug, Default)]
 struct Anew {
     version: Option<u64>,
-    fast: Option<Arc<Fast>>,
+    point_query: Option<Arc<PointQueryPlan>>,
 }
 
 impl Prepared {
@@ -68,23 +68,35 @@ impl Prepared {
             return Err(Error::unsupported("only queries, INSERT, UPDATE, DELETE and MERGE can be prepared"));
         }
         let count = parameters::count(&statement)?;
-        let fast = Fast::recognise(&statement, catalog);
+        let point_query = PointQueryPlan::recognise(&statement, catalog);
         let parameters = count.max(types.len());
         let secrets = secrets::values(&statement.to_string());
-        Ok(Self { statement, parameters, types, fast, anew: Mutex::default(), plans: Plans::default(), secrets })
+        Ok(Self {
+            statement,
+            parameters,
+            types,
+            point_query,
+            anew: Mutex::default(),
+            plans: PlanCache::default(),
+            secrets,
+        })
     }
 
     /// What it is to who sees what `work` does, if that is not what it was when it was prepared: recognised once for each
     /// change of the catalog.
-    pub(crate) fn fast_anew(&self, catalog: &Catalog, work: &Work) -> Option<Arc<Fast>> {
+    pub(crate) fn point_query_anew(
+        &self,
+        catalog: &Catalog,
+        work: &StatementTransaction,
+    ) -> Option<Arc<PointQueryPlan>> {
         // Asked before the catalog is, so that no change is missed.
         let version = Some(catalog.version());
         let mut anew = self.anew.lock().unwrap_or_else(PoisonError::into_inner);
         if anew.version != version {
-            let fast = Fast::recognise(&self.statement, catalog).map(Arc::new);
-            *anew = Anew { version, fast };
+            let point_query = PointQueryPlan::recognise(&self.statement, catalog).map(Arc::new);
+            *anew = Anew { version, point_query };
         }
-        anew.fast.clone().filter(|fast| fast.is_current(catalog, work))
+        anew.point_query.clone().filter(|point_query| point_query.is_current(catalog, work))
     }
 
     /// Values as parameters of the types that were given; `None` if that takes more than to call them so.

@@ -11,7 +11,7 @@ use longshore_storage::Datum;
 use crate::prepared::Prepared;
 use crate::report::without;
 use crate::sql::secrets;
-use crate::statement::{Arguments, Parts, SharedWriter, Streams, prepare};
+use crate::statement::{Arguments, SessionContext, SharedWriter, Streams, prepare};
 use crate::transaction::Block;
 use crate::{Database, Error, Outcome, panics, statement};
 
@@ -76,7 +76,7 @@ impl Session {
     /// changed nothing.
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome, Error> {
         let control = self.take_control();
-        let outcome = panics::caught_in(Box::pin(statement::execute(self.parts(&control), sql))).await;
+        let outcome = panics::caught_in(Box::pin(statement::execute(self.context(&control), sql))).await;
         without(outcome, secrets::values(sql)).map(|outcome| outcome.with_notices(control.take_notices()))
     }
 
@@ -100,7 +100,7 @@ impl Session {
         let control = self.take_control();
         let arguments = Arguments::Values(values);
         let mut outcome = {
-            let execution = pin!(statement::execute_prepared(self.parts(&control), prepared, arguments));
+            let execution = pin!(statement::execute_prepared(self.context(&control), prepared, arguments));
             panics::caught_in(execution).await
         };
         if control.has_notices() {
@@ -124,8 +124,8 @@ impl Session {
         }
     }
 
-    fn parts<'a>(&'a mut self, control: &'a Arc<Control>) -> Parts<'a> {
-        Parts {
+    fn context<'a>(&'a mut self, control: &'a Arc<Control>) -> SessionContext<'a> {
+        SessionContext {
             database: &self.database,
             block: &mut self.block,
             prepared: &mut self.prepared,

@@ -66,7 +66,7 @@ pub(crate) enum Parsed {
 
 /// Parses exactly one statement, with or without a semicolon behind it.
 pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
-    depth::with_stack(sql, || parse_tame(sql))
+    depth::with_stack(sql, || parse_limited(sql))
 }
 
 /// Parses exactly one query.
@@ -92,7 +92,7 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr, Error> {
     }
 }
 
-fn parse_tame(sql: &str) -> Result<Parsed, Error> {
+fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     let tokens = Tokenizer::new(&LongshoreDialect, sql).tokenize_with_location();
     let mut tokens = tokens.map_err(|error| syntax(error.into()))?;
     numbers::refuse_hexadecimal(sql, &tokens)?;
@@ -105,22 +105,22 @@ fn parse_tame(sql: &str) -> Result<Parsed, Error> {
     let mut parsed = parse_one(&mut parser)?;
     match &mut parsed {
         Parsed::Sql(statement) => {
-            depth::tame(statement.as_mut())?;
+            depth::limit_depth(statement.as_mut())?;
             if let Some(overriding) = overriding {
                 overriding::put(overriding, statement);
             }
         }
         Parsed::CopyFrom(copy) => {
             if let CopySource::Query(query) = &mut copy.source {
-                depth::tame(query.as_mut())?;
+                depth::limit_depth(query.as_mut())?;
             }
             if let Some(condition) = &mut copy.condition {
-                depth::tame(condition)?;
+                depth::limit_depth(condition)?;
             }
         }
         Parsed::CopyTo(copy) => {
             if let CopyWhat::Query(query) = &mut copy.what {
-                depth::tame(query.as_mut())?;
+                depth::limit_depth(query.as_mut())?;
             }
         }
         Parsed::Empty | Parsed::CreateFrom(_) | Parsed::Export(_) | Parsed::Import(_) | Parsed::Sequence(_) => {}

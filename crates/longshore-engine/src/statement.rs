@@ -45,7 +45,7 @@ use crate::report::without;
 use crate::sql::parameters::{bind, literal};
 use crate::sql::sequence::{SequenceStatement, Verb};
 use crate::sql::{self, Parsed, build, repeated};
-use crate::transaction::{Block, Nature, Work};
+use crate::transaction::{Block, Nature, StatementTransaction};
 use crate::{Database, Error, Outcome, Report, RowStream};
 
 /// What a statement works with.
@@ -53,7 +53,7 @@ pub(crate) struct Context<'a> {
     pub(crate) database: &'a Arc<Database>,
     pub(crate) control: &'a Arc<Control>,
     /// The transaction that it works in.
-    pub(crate) work: &'a Arc<Work>,
+    pub(crate) work: &'a Arc<StatementTransaction>,
     /// The values of parameters that still stand in it.
     pub(crate) parameters: Option<&'a Parameters<'a>>,
     /// The WITH that stands before it, if it changes rows.
@@ -86,7 +86,7 @@ impl Context<'_> {
 }
 
 /// What of a session its statements work with.
-pub(crate) struct Parts<'a> {
+pub(crate) struct SessionContext<'a> {
     pub(crate) database: &'a Arc<Database>,
     pub(crate) block: &'a mut Block,
     pub(crate) prepared: &'a mut prepare::Named,
@@ -95,33 +95,33 @@ pub(crate) struct Parts<'a> {
 }
 
 /// Executes one statement, in the session's transaction block or in a transaction of its own.
-pub(crate) async fn execute(parts: Parts<'_>, sql: &str) -> Result<Outcome, Error> {
-    let parsed = parts.database.queries.check_values(sql).and_then(|()| sql::parse(sql));
-    let parsed = parsed.inspect_err(|_| parts.block.fail())?;
+pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Outcome, Error> {
+    let parsed = session.database.queries.check_values(sql).and_then(|()| sql::parse(sql));
+    let parsed = parsed.inspect_err(|_| session.block.fail())?;
     match &parsed {
         Parsed::Empty => return Ok(Outcome::done("")),
         Parsed::Sql(statement) => {
             if !transaction::ends_block(statement) {
-                parts.block.refuse_if_failed()?;
+                session.block.refuse_if_failed()?;
             }
-            if let Some(outcome) = transaction::control(parts.block, parts.control, statement) {
-                return outcome.inspect_err(|_| parts.block.fail());
+            if let Some(outcome) = transaction::control(session.block, session.control, statement) {
+                return outcome.inspect_err(|_| session.block.fail());
             }
-            if let Some(outcome) = prepare::manage(parts.database, parts.prepared, statement) {
-                return outcome.inspect_err(|_| parts.block.fail());
+            if let Some(outcome) = prepare::manage(session.database, session.prepared, statement) {
+                return outcome.inspect_err(|_| session.block.fail());
             }
-            if let Some(execution) = prepare::execution(parts.prepared, statement) {
-                let Execution { prepared, arguments } = execution.inspect_err(|_| parts.block.fail())?;
-                return execute_prepared(parts, &prepared, Arguments::Expressions(&arguments)).await;
+            if let Some(execution) = prepare::execution(session.prepared, statement) {
+                let Execution { prepared, arguments } = execution.inspect_err(|_| session.block.fail())?;
+                return execute_prepared(session, &prepared, Arguments::Expressions(&arguments)).await;
             }
             if let Statement::ShowVariable { variable } = statement.as_ref() {
-                let shown = show::show_setting(parts.database, parts.block, variable);
-                return shown.inspect_err(|_| parts.block.fail());
+                let shown = show::show_setting(session.database, session.block, variable);
+                return shown.inspect_err(|_| session.block.fail());
             }
         }
         _ => {}
     }
-    let Parts { database, block, streams, control, .. } = parts;
+    let SessionContext { database, block, streams, control, .. } = session;
     let nature = nature(&parsed, &database.catalog);
     block
         .run(nature, control, async |work| {
@@ -143,11 +143,11 @@ pub(crate) enum Arguments<'a> {
 
 /// Executes a prepared statement, in the session's transaction block or in a transaction of its own.
 pub(crate) async fn execute_prepared(
-    parts: Parts<'_>,
+    session: SessionContext<'_>,
     prepared: &Prepared,
     arguments: Arguments<'_>,
 ) -> Result<Outcome, Error> {
-    let Parts { database, block, control, .. } = parts;
+    let SessionContext { database, block, control, .. } = session;
     let (given, values) = match arguments {
         Arguments::Values(values) => (values.len(), Some(Cow::Borrowed(values))),
         Arguments::Expressions(expressions) => (expressions.len(), prepare::values(expressions).map(Cow::Owned)),
@@ -159,12 +159,13 @@ pub(crate) async fn execute_prepared(
     let outcome = block
         .run(nature, control, async |work| {
             let context = Context { database, control, work, parameters: None, with: None };
-            let known = prepared.fast.as_ref().filter(|fast| fast.is_current(&database.catalog, work));
+            let known =
+                prepared.point_query.as_ref().filter(|point_query| point_query.is_current(&database.catalog, work));
             // Its table was altered, or made anew.
-            let anew = if known.is_none() { prepared.fast_anew(&database.catalog, work) } else { None };
-            let fast = known.or(anew.as_deref());
-            if let (Some(fast), Some(values)) = (fast, &values) {
-                match work.with(|transaction| fast.run(transaction, values))? {
+            let anew = if known.is_none() { prepared.point_query_anew(&database.catalog, work) } else { None };
+            let point_query = known.or(anew.as_deref());
+            if let (Some(point_query), Some(values)) = (point_query, &values) {
+                match work.with(|transaction| point_query.run(transaction, values))? {
                     Done::Rows(batch) => return Ok(Outcome::Rows(RowStream::from_batch(batch))),
                     Done::Changed(verb, rows) => {
                         foreign::settle(&context)?;
@@ -204,21 +205,23 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         Parsed::CopyFrom(copy)
             if catalog.get(&copy.table).is_none() && copy.options.iter().any(|option| option.name == "AUTO") =>
         {
-            Nature::Definite("COPY with AUTO into a table that does not exist")
+            Nature::NonTransactionalDdl("COPY with AUTO into a table that does not exist")
         }
         Parsed::CopyFrom(_) => Nature::Writes,
-        Parsed::CreateFrom(_) => Nature::Definite("CREATE TABLE"),
-        Parsed::Export(_) => Nature::Definite("EXPORT DATABASE"),
-        Parsed::Import(_) => Nature::Definite("IMPORT DATABASE"),
-        Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => Nature::Definite("CREATE SEQUENCE"),
-        Parsed::Sequence(_) => Nature::Definite("ALTER SEQUENCE"),
+        Parsed::CreateFrom(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
+        Parsed::Export(_) => Nature::NonTransactionalDdl("EXPORT DATABASE"),
+        Parsed::Import(_) => Nature::NonTransactionalDdl("IMPORT DATABASE"),
+        Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => {
+            Nature::NonTransactionalDdl("CREATE SEQUENCE")
+        }
+        Parsed::Sequence(_) => Nature::NonTransactionalDdl("ALTER SEQUENCE"),
         Parsed::Sql(statement) => match statement.as_ref() {
-            Statement::CreateTable(_) => Nature::Definite("CREATE TABLE"),
-            Statement::CreateView(_) => Nature::Definite("CREATE VIEW"),
-            Statement::CreateIndex(_) => Nature::Definite("CREATE INDEX"),
-            Statement::AlterTable(_) => Nature::Definite("ALTER TABLE"),
-            Statement::AlterIndex { .. } => Nature::Definite("ALTER INDEX"),
-            Statement::Drop { .. } => Nature::Definite("DROP"),
+            Statement::CreateTable(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
+            Statement::CreateView(_) => Nature::NonTransactionalDdl("CREATE VIEW"),
+            Statement::CreateIndex(_) => Nature::NonTransactionalDdl("CREATE INDEX"),
+            Statement::AlterTable(_) => Nature::NonTransactionalDdl("ALTER TABLE"),
+            Statement::AlterIndex { .. } => Nature::NonTransactionalDdl("ALTER INDEX"),
+            Statement::Drop { .. } => Nature::NonTransactionalDdl("DROP"),
             Statement::Insert(_)
             | Statement::Update(_)
             | Statement::Delete(_)

@@ -31,7 +31,7 @@ pub(crate) struct Modes {
 }
 
 /// The transaction that a statement works in.
-pub(crate) struct Work {
+pub(crate) struct StatementTransaction {
     /// `None` once it has ended.
     transaction: Mutex<Option<Transaction>>,
     /// What it sees was committed up to then.
@@ -45,7 +45,7 @@ pub(crate) struct Work {
     forbids_changes: bool,
 }
 
-impl Work {
+impl StatementTransaction {
     /// Begins a transaction of the session that `numbers` belong to; `forbids_changes` says that the user wants it to
     /// change nothing, not only that it will not.
     pub(crate) fn begin(
@@ -144,7 +144,7 @@ impl Work {
 /// The transaction of one statement, which is undone at once where the statement does not come to its end: parts of a query
 /// that is given up may hold it for a while, and the next statement must not meet it.
 struct Single<'w> {
-    work: &'w Work,
+    work: &'w StatementTransaction,
     has_ended: bool,
 }
 
@@ -173,7 +173,7 @@ pub(crate) enum Nature {
     /// It changes rows of tables.
     Writes,
     /// It takes effect at once and cannot be rolled back: what the statement is called.
-    Definite(&'static str),
+    NonTransactionalDdl(&'static str),
 }
 
 /// A session's transaction block, if one is open, and what new ones are like.
@@ -230,7 +230,7 @@ impl Block {
         &mut self,
         nature: Nature,
         control: &Control,
-        statement: impl AsyncFnOnce(&Arc<Work>) -> Result<Outcome, Error>,
+        statement: impl AsyncFnOnce(&Arc<StatementTransaction>) -> Result<Outcome, Error>,
     ) -> Result<Outcome, Error> {
         self.notice_failed_rows();
         let mut open = match std::mem::replace(&mut self.state, State::Idle) {
@@ -239,7 +239,8 @@ impl Block {
                 // What takes effect at once does so beside its transaction, which then only reads.
                 let read_only = nature != Nature::Writes;
                 let modes = Modes { read_only, ..self.defaults };
-                let work = Work::begin(&self.transactions, modes, &self.numbers, self.defaults.read_only);
+                let work =
+                    StatementTransaction::begin(&self.transactions, modes, &self.numbers, self.defaults.read_only);
                 let mut single = Single { work: &work, has_ended: false };
                 let done = statement(&work).await;
                 single.has_ended = true;
@@ -259,7 +260,7 @@ impl Block {
             self.state = State::Failed(open);
             return Err(error);
         }
-        if let Nature::Definite(name) = nature {
+        if let Nature::NonTransactionalDdl(name) = nature {
             self.state = State::Failed(open);
             return Err(Error::new(
                 ErrorKind::ActiveTransaction,

@@ -19,14 +19,14 @@ const REPORT_TO_DATAFUSION: &str = "\nThis issue was likely caused by a bug in D
 /// Columns that an error shows, at most.
 const COLUMNS_SHOWN_MAX: usize = 20;
 
-/// An error of ours on its way through `DataFusion`; [`ours`] takes it out again.
+/// An error of ours on its way through `DataFusion`; [`from_datafusion`] takes it out again.
 pub(super) fn external(error: impl Into<Error>) -> DataFusionError {
     DataFusionError::External(Box::new(error.into()))
 }
 
 /// What `DataFusion` reports, as an error of ours.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
-pub(super) fn ours(error: DataFusionError) -> Error {
+pub(super) fn from_datafusion(error: DataFusionError) -> Error {
     let root = error.find_root();
     if let DataFusionError::External(inner) = root {
         if let Some(own) = inner.downcast_ref::<Error>() {

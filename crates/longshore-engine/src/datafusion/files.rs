@@ -31,7 +31,9 @@ use sqlparser::ast::{ObjectName, ObjectNamePart, TableAlias, TableFactor};
 use super::errors::external;
 use crate::catalog::Catalog;
 use crate::sql::{names, types};
-use crate::text::{FileRejects, Finder, FoundText, ReadCsv, TextInput, Texts, Wanted, check_not_read, files_of_call};
+use crate::text::{
+    ColumnMapping, FileRejects, Finder, FoundText, ReadCsv, TextInput, TextSources, check_not_read, files_of_call,
+};
 use crate::{Error, ErrorKind};
 use columnar::Columnar;
 pub(in crate::datafusion) use text_source::TextSource;
@@ -160,23 +162,23 @@ impl Files {
                 "read_csv: types gives column {name} a type, and so do columns, table or the alias; leave it out there"
             )));
         }
-        let texts = Texts::Files(request.files.clone());
+        let texts = TextSources::Files(request.files.clone());
         let mut columns = schema.columns().to_vec();
-        let mut fillings = Vec::new();
-        for (column, filling) in texts.further_columns(request.options())? {
+        let mut constants = Vec::new();
+        for (column, constant) in texts.further_columns(request.options())? {
             // A table or a list of columns may have it already.
             let place = schema.index_of(&column.name).unwrap_or(columns.len());
             if place == columns.len() {
                 columns.push(column);
             }
-            fillings.push((place, filling));
+            constants.push((place, constant));
         }
-        let is_filled = |place: &usize| fillings.iter().any(|(filled, _)| filled == place);
+        let is_filled = |place: &usize| constants.iter().any(|(filled, _)| filled == place);
         let places: Vec<usize> = (0..schema.columns().len()).filter(|place| !is_filled(place)).collect();
-        let wanted = Wanted {
+        let wanted = ColumnMapping {
             columns: places.iter().map(|place| &schema.columns()[*place]).collect(),
             places: &places,
-            fillings: &fillings,
+            constants: &constants,
             are_listed: false,
         };
         let (inputs, options) = texts.plan(request.options(), &wanted, &self.control)?;
@@ -236,7 +238,7 @@ impl Files {
             control: &self.control,
             rejects: self.rejects.as_ref(),
         };
-        finder.find_or_tell(Texts::Files(request.files.clone()), told)
+        finder.find_or_tell(TextSources::Files(request.files.clone()), told)
     }
 
     /// The text that `request` describes, whose columns are found out.
@@ -253,7 +255,7 @@ impl Files {
             (Err(error), Some(sniffed)) if error.kind() == ErrorKind::Data => report::unread(&sniffed, &error)?,
             (Err(error), _) => return Err(error),
         };
-        let table = MemTable::try_new(batch.schema(), vec![vec![batch]]).map_err(super::errors::ours)?;
+        let table = MemTable::try_new(batch.schema(), vec![vec![batch]]).map_err(super::errors::from_datafusion)?;
         Ok(Arc::new(table))
     }
 

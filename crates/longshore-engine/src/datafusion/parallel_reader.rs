@@ -30,14 +30,14 @@ use super::files::TextSource;
 use crate::{Error, RowStream};
 
 /// A query whose rows come in the order of a file.
-pub(in crate::datafusion) struct Ordered {
+pub(in crate::datafusion) struct ParallelReader {
     pipeline: Pipeline,
     /// Rows that are left out at the start, and how many follow at most.
     skip: usize,
     fetch: Option<usize>,
 }
 
-impl Ordered {
+impl ParallelReader {
     /// `plan` as such a query, if it is one that several workers run.
     pub(in crate::datafusion) fn new(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
         let (mut skip, mut fetch) = (0, None);

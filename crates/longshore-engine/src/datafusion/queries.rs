@@ -26,14 +26,14 @@ use super::dml::found_rows::FoundRows;
 use super::dml::insert;
 use super::dml::pipeline;
 use super::dml::pipeline::Pipeline;
-use super::errors::ours;
+use super::errors::from_datafusion;
 use super::execution::complexity;
 use super::execution::workers::Pool;
 use super::files::Files;
 use super::files::named_source::NamedSource;
 use super::files::{columnar, parquet};
 use super::hidden_names::TARGET;
-use super::parallel_reader::Ordered;
+use super::parallel_reader::ParallelReader;
 use super::planning::function_registry::Functions;
 use super::planning::long_statements::{logical, physical};
 use super::planning::plan::{reads_only, rows_of_insert};
@@ -95,7 +95,7 @@ impl Queries {
             planner.change(changing.table);
         }
         for (name, rows) in changing.named {
-            planner.define_rows(&name, rows).map_err(ours)?;
+            planner.define_rows(&name, rows).map_err(from_datafusion)?;
         }
         let rows = self.run_query(planner, statement, context).await?;
         FoundRows::read(rows, changing.table.relation.schema(), changing.columns, changing.also).await
@@ -115,7 +115,7 @@ impl Queries {
         while let Some(batch) = rows.try_next().await? {
             batches.push(batch);
         }
-        concat_batches(rows.schema(), &batches).map_err(|error| ours(error.into()))
+        concat_batches(rows.schema(), &batches).map_err(|error| from_datafusion(error.into()))
     }
 
     /// Starts the query `statement`, which reads `table` under the name [`TARGET`], and the numbers of its rows.
@@ -177,7 +177,7 @@ impl Queries {
     ) -> Result<RowStream, Error> {
         let planner = self.planner(context);
         for (name, rows) in named {
-            planner.define_rows(&name, rows).map_err(ours)?;
+            planner.define_rows(&name, rows).map_err(from_datafusion)?;
         }
         self.run_query(planner, statement, context).await
     }
@@ -276,7 +276,7 @@ impl Queries {
     pub(crate) async fn query_schema(&self, query: &Query, context: &ExecutionContext<'_>) -> Result<SchemaRef, Error> {
         let statement = Statement::Query(Box::new(query.clone()));
         let (planner, plan) = Box::pin(logical(self.planner(context), statement, context.control)).await?;
-        let plan = complexity::optimized(&planner.state, &plan).map_err(ours)?;
+        let plan = complexity::optimized(&planner.state, &plan).map_err(from_datafusion)?;
         Ok(Arc::clone(plan.schema().inner()))
     }
 
@@ -361,8 +361,8 @@ impl Queries {
         let workers = self.pool.workers()?;
         let may_help = may_help(&planner, &plan);
         let context = planner.task_context(&plan);
-        let rows = match Ordered::new(&plan) {
-            Some(ordered) => ordered.run(&workers, context, control)?,
+        let rows = match ParallelReader::new(&plan) {
+            Some(reader) => reader.run(&workers, context, control)?,
             None => workers.run(plan, context, control)?,
         };
         let rows = if may_help {

@@ -10,13 +10,13 @@ use super::files::named_source::NamedSource;
 use super::planning::plan_cache::Parameters;
 use crate::catalog::Table;
 use crate::text::FileRejects;
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 
 /// What the queries of a statement run in.
 #[derive(Clone, Copy)]
 pub(crate) struct ExecutionContext<'a> {
     /// The transaction whose rows they see.
-    pub(crate) work: &'a Arc<Work>,
+    pub(crate) work: &'a Arc<StatementTransaction>,
     /// Progress and cancellation of the statement.
     pub(crate) control: &'a Arc<Control>,
     /// The values of parameters that still stand in the statement.

@@ -60,7 +60,7 @@ pub(super) fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), Error> {
 }
 
 /// Balances chains of AND and OR in `tree`, and refuses it if it is still too deep.
-pub(super) fn tame(tree: &mut impl VisitMut) -> Result<(), Error> {
+pub(super) fn limit_depth(tree: &mut impl VisitMut) -> Result<(), Error> {
     match tree.visit(&mut Tamer { depth: 0 }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(what) => Err(Error::new(

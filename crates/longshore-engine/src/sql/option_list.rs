@@ -101,7 +101,7 @@ fn words(parser: &mut Parser) -> Result<OptionValue, Error> {
 /// What stands in parentheses: columns, texts, or columns with a value each.
 fn in_parentheses(parser: &mut Parser) -> Result<OptionValue, Error> {
     if !matches!(parser.peek_token_ref().token, Token::Word(_)) {
-        return texts(parser).map(OptionValue::Texts);
+        return texts(parser).map(OptionValue::TextSources);
     }
     if matches!(parser.peek_nth_token(1).token, Token::Comma | Token::RParen) {
         return column_names(parser).map(OptionValue::Names);

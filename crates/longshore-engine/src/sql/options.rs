@@ -85,7 +85,7 @@ pub(crate) enum OptionValue {
     /// Columns: `(a, b)`.
     Names(Vec<String>),
     /// Texts: `('a', 'b')`.
-    Texts(Vec<String>),
+    TextSources(Vec<String>),
     /// A word and a text: `table 'rejects'`.
     Named(String, String),
     /// A value for each of some columns: `(a 'x', b ('y', 'z'))`.

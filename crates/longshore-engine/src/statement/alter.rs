@@ -32,7 +32,7 @@ use crate::{Error, Outcome};
 pub(crate) async fn alter_table(context: &Context<'_>, mut alter: AlterTable) -> Result<Outcome, Error> {
     refuse_clauses(&alter)?;
     let name = names::relation(&alter.name)?;
-    let _alone = context.database.catalog.lock_shapes().await;
+    let _alone = context.database.catalog.lock_ddl().await;
     let table = match context.database.catalog.get(&name) {
         Some(Entry::Table(table)) => table,
         Some(Entry::View(_)) => {
@@ -60,7 +60,7 @@ pub(crate) async fn alter_index(
 ) -> Result<Outcome, Error> {
     let AlterIndexOperation::RenameIndex { index_name } = operation;
     let (name, to) = (names::relation(name)?, names::relation(index_name)?);
-    let _alone = context.database.catalog.lock_shapes().await;
+    let _alone = context.database.catalog.lock_ddl().await;
     let Some(table) = owner(&context.database.catalog, &name) else {
         return Err(Error::no_object(format!("index {name} does not exist")));
     };

@@ -46,7 +46,7 @@ pub(crate) async fn update(context: &Context<'_>, update: Update) -> Result<Outc
     let changed = setting.update(context, &target, &found).await?;
     let returned = match update.returning {
         Some(items) => {
-            let images = target.images(context, &changed)?;
+            let images = target.fetch_rows(context, &changed)?;
             Some((items, to_return(&target, images, &from, &found)?))
         }
         None => None,
@@ -111,7 +111,7 @@ pub(crate) async fn delete(context: &Context<'_>, delete: Delete) -> Result<Outc
     let rows = found.row_ids();
     let returned = match delete.returning {
         Some(items) => {
-            let images = target.images(context, &rows)?;
+            let images = target.fetch_rows(context, &rows)?;
             Some((items, to_return(&target, images, &from, &found)?))
         }
         None => None,

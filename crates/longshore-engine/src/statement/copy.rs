@@ -9,6 +9,7 @@ mod insert;
 mod load;
 mod plan;
 mod rules;
+mod settings;
 mod target;
 
 use std::path::Path;
@@ -25,7 +26,7 @@ use crate::catalog::{Entry, Table};
 use crate::sql::copy::{CopyFrom, CopySource};
 use crate::sql::options::{Options, Use};
 use crate::statement::{Context, Streams, create_from, rejects};
-use crate::text::{FileKind, Texts, Wanted, explain_load, find_files, kind_of};
+use crate::text::{ColumnMapping, FileKind, TextSources, explain_load, find_files, kind_of};
 use crate::{Error, Outcome, Report};
 
 pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy: CopyFrom) -> Result<Outcome, Error> {
@@ -47,7 +48,7 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
             let reader = streams.input.take().ok_or_else(|| {
                 Error::unsupported("COPY FROM STDIN: no standard input was given to this session; copy from a file")
             })?;
-            let texts = Texts::Reader("STDIN".to_owned(), reader);
+            let texts = TextSources::Reader("STDIN".to_owned(), reader);
             let target = Target::new(table, &copy.columns, &options, texts.further_columns(&options)?)?;
             CopyPlan::of_text(context, target, texts, &options, copy.condition)?.run(context).await?
         }
@@ -61,13 +62,13 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
                 kinds.push(kind);
             }
             if kinds.iter().all(|kind| *kind == FileKind::Text) {
-                let texts = Texts::Files(files.clone());
+                let texts = TextSources::Files(files.clone());
                 let target = Target::new(table, &copy.columns, &options, texts.further_columns(&options)?)?;
                 let loaded = match CopyPlan::of_text(context, target, texts, &options, copy.condition) {
                     Ok(plan) => plan.run(context).await,
                     Err(error) => Err(error),
                 };
-                loaded.map_err(|error| explain_load(error, &Texts::Files(files), &options))?
+                loaded.map_err(|error| explain_load(error, &TextSources::Files(files), &options))?
             } else {
                 options.check_columnar()?;
                 let target = Target::new(table, &copy.columns, &options, Vec::new())?;
@@ -86,10 +87,10 @@ pub(crate) async fn load_file(
     options: &Options,
 ) -> Result<Report, Error> {
     let fields: Vec<usize> = (0..relation.schema().columns().len()).collect();
-    let texts = Texts::Files(find_files(&[path.display().to_string()], &options.source)?);
+    let texts = TextSources::Files(find_files(&[path.display().to_string()], &options.source)?);
     let columns = relation.schema().columns().iter().collect();
-    let wanted = Wanted { columns, places: &fields, fillings: &[], are_listed: false };
-    let plan = CopyPlan::of_load(context, relation, &wanted, texts, options, LoadRules::default(), None)?;
+    let mapping = ColumnMapping { columns, places: &fields, constants: &[], are_listed: false };
+    let plan = CopyPlan::of_load(context, relation, &mapping, texts, options, LoadRules::default(), None)?;
     plan.run(context).await.map(|(report, _)| report)
 }
 

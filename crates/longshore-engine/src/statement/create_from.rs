@@ -18,7 +18,7 @@ use crate::sql::{build, names};
 use crate::statement::create::{self, Replace};
 use crate::statement::rejects::{self, Rejects};
 use crate::statement::{Context, Streams};
-use crate::text::{FileKind, Finder, TextInput, Texts, find_files, kind_of, tell_found};
+use crate::text::{FileKind, Finder, TextInput, TextSources, find_files, kind_of, tell_found};
 use crate::{Error, Outcome, Report, blocking};
 
 /// `CREATE TABLE t AS FROM ...`
@@ -29,7 +29,7 @@ pub(crate) async fn create_from(context: &Context<'_>, create: CreateFrom) -> Re
         return Ok(Outcome::done("CREATE TABLE"));
     }
     let files = find_files(&create.files, &options.source)?;
-    make(context, &create.table, Texts::Files(files), options, replace).await
+    make(context, &create.table, TextSources::Files(files), options, replace).await
 }
 
 /// `COPY t FROM ... (AUTO)` where there is no table.
@@ -63,8 +63,8 @@ pub(crate) async fn copy_auto(
         )));
     }
     let texts = match copy.source {
-        CopySource::Files(files) => Texts::Files(find_files(&files, &options.source)?),
-        CopySource::Stdin => Texts::Reader(
+        CopySource::Files(files) => TextSources::Files(find_files(&files, &options.source)?),
+        CopySource::Stdin => TextSources::Reader(
             "STDIN".to_owned(),
             streams.input.take().ok_or_else(|| {
                 Error::unsupported("COPY FROM STDIN: no standard input was given to this session; copy from a file")
@@ -79,7 +79,7 @@ pub(crate) async fn copy_auto(
 async fn make(
     context: &Context<'_>,
     name: &str,
-    texts: Texts,
+    texts: TextSources,
     options: Options,
     replace: Replace,
 ) -> Result<Outcome, Error> {
@@ -88,7 +88,7 @@ async fn make(
             "option ON_ERROR: {name} is the table to be made; name another one for the records that are left out"
         )));
     }
-    if let Texts::Files(files) = &texts {
+    if let TextSources::Files(files) = &texts {
         rejects::check_file(&options, files)?;
         for file in files {
             let kind = kind_of(file, options.format)?;
@@ -125,12 +125,12 @@ async fn make(
         )?;
         report.rows = loaded.rows;
     }
-    let notice = rejects::told(&loaded.rejects, &told, loaded.rows, None);
+    let notice = rejects::notice(&loaded.rejects, &told, loaded.rows, None);
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice })
 }
 
 /// Finds the columns out and loads; in a dry run there is no relation.
-fn load(finder: &Finder<'_>, mut texts: Texts) -> Result<(Option<Relation>, LoadReport), Error> {
+fn load(finder: &Finder<'_>, mut texts: TextSources) -> Result<(Option<Relation>, LoadReport), Error> {
     let head = texts.head(finder.options, finder.control)?;
     let name = texts.name();
     let further = texts.further_columns(finder.options)?;

@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind, Outcome, blocking};
 
 pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex) -> Result<Outcome, Error> {
     let name = names::relation(&statement.table_name)?;
-    let _alone = context.database.catalog.lock_shapes().await;
+    let _alone = context.database.catalog.lock_ddl().await;
     let table = match context.database.catalog.get(&name) {
         Some(Entry::Table(table)) => table,
         Some(Entry::View(_)) => return Err(Error::invalid(format!("{name} is a view; index the tables it reads"))),
@@ -48,7 +48,7 @@ pub(crate) async fn drop_indexes(
     if_exists: bool,
     names: &[ObjectName],
 ) -> Result<Outcome, Error> {
-    let _alone = context.database.catalog.lock_shapes().await;
+    let _alone = context.database.catalog.lock_ddl().await;
     let mut found: Vec<(Arc<Table>, String)> = Vec::new();
     for name in names {
         let name = names::relation(name)?;

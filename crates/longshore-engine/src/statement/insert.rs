@@ -12,7 +12,7 @@ use sqlparser::ast::{Ident, Insert, Query, SetExpr, Statement, TableObject};
 use conflict::{Action, OnConflict};
 
 use crate::catalog::Entry;
-use crate::datafusion::{Appended, Appending, images};
+use crate::datafusion::{Appended, Appending, fetch_rows};
 use crate::sql::{names, repeated};
 use crate::statement::change::{Returned, Target, returning};
 use crate::statement::rows::{self, Inserted};
@@ -58,7 +58,7 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     }
     match returned {
         Some(items) => {
-            let images = images(&context.work.snapshot(&target.table.relation), &rows_now)?;
+            let images = fetch_rows(&context.work.snapshot(&target.table.relation), &rows_now)?;
             returning(context, items, Returned::of(&target.alias, images)).await
         }
         None => Ok(done(rows_now.len() as u64, started)),

@@ -24,7 +24,7 @@ use sqlparser::ast::{
 
 use clauses::{Action, Clause};
 
-use crate::datafusion::{Changing, FoundRows, ROW_COLUMN, TARGET, picked, rows_with_numbers, stacked};
+use crate::datafusion::{Changing, FoundRows, ROW_COLUMN, TARGET, concat, rows_with_numbers, take};
 use crate::sql::build::{self, name_of};
 use crate::sql::names;
 use crate::statement::Context;
@@ -228,7 +228,7 @@ impl Done {
             }
         }
         if returns {
-            done.deleted = Some(target.images(context, &gone)?);
+            done.deleted = Some(target.fetch_rows(context, &gone)?);
         }
         rows::delete(context, &target.table, &gone).await?;
         for (step, taken) in steps {
@@ -260,18 +260,18 @@ impl Done {
         items: Vec<SelectItem>,
     ) -> Result<Outcome, Error> {
         let now: Vec<RowId> = self.rows.iter().filter_map(|(_, _, row)| *row).collect();
-        let now = target.images(context, &now)?;
+        let now = target.fetch_rows(context, &now)?;
         // Deleted rows come first, as they were the first to be noted.
-        let all = stacked(self.deleted.as_ref().into_iter().chain([&now]))?;
+        let all = concat(self.deleted.as_ref().into_iter().chain([&now]))?;
         let mut order: Vec<usize> = (0..self.rows.len()).collect();
         order.sort_unstable_by_key(|at| self.rows[*at].0);
         let actions = StringViewArray::from_iter_values(order.iter().map(|at| self.rows[*at].1));
         let found: Vec<usize> = order.iter().map(|at| self.rows[*at].0).collect();
         let returned = Returned {
             alias: target.alias.clone(),
-            images: picked(&all, &order)?,
+            images: take(&all, &order)?,
             actions: Some(Arc::new(actions)),
-            others: vec![(alias, picked(&pairs.source, &found)?)],
+            others: vec![(alias, take(&pairs.source, &found)?)],
             others_first: true,
         };
         returning(context, items, returned).await

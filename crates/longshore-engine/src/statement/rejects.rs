@@ -121,13 +121,13 @@ fn check_table(context: &Context<'_>, name: &str) -> Result<(), Error> {
 }
 
 /// What is to be said of a load that has, or would have, loaded `rows` rows into `relation`.
-pub(crate) fn told(
+pub(crate) fn notice(
     summary: &RejectSummary,
     options: &RejectOptions,
     rows: u64,
     relation: Option<&Relation>,
 ) -> Option<String> {
-    let notice = notice(summary, &options.on_error);
+    let notice = reject_notice(summary, &options.on_error);
     if !options.dry_run {
         return notice;
     }
@@ -140,7 +140,7 @@ pub(crate) fn told(
 }
 
 /// What is to be said of rejects, if there are any.
-fn notice(summary: &RejectSummary, choice: &ErrorChoice) -> Option<String> {
+fn reject_notice(summary: &RejectSummary, choice: &ErrorChoice) -> Option<String> {
     if summary.records == 0 {
         return None;
     }

@@ -134,7 +134,7 @@ fn value(given: &OptionValue) -> String {
         OptionValue::Word(word) => word.clone(),
         OptionValue::Number(digits) => digits.clone(),
         OptionValue::Text(text) => names::literal(text),
-        OptionValue::Names(texts) | OptionValue::Texts(texts) => list(texts),
+        OptionValue::Names(texts) | OptionValue::TextSources(texts) => list(texts),
         OptionValue::Named(kind, name) => format!("{kind} {}", names::literal(name)),
         OptionValue::PerColumn(columns) => dictionary(columns.iter().map(|(name, given)| (name, value(given)))),
         OptionValue::All => "'*'".to_owned(),

@@ -13,16 +13,16 @@ use longshore_load::{
 };
 use longshore_storage::{Column, ColumnType};
 
+use super::column_mapping::ColumnMapping;
 use super::given::sniffing;
 use super::input::TextInput;
-use super::texts::Texts;
-use super::wanted::Wanted;
+use super::sources::TextSources;
 use super::{explain, notices};
 use crate::Error;
 use crate::sql::options::{Format, Options};
 
 /// How fields find their columns.
-enum Way {
+enum FieldMapping {
     /// In their order.
     ByPlace(Vec<Option<FieldTarget>>),
     /// By the names in the header.
@@ -31,9 +31,9 @@ enum Way {
 
 /// How to read `texts`, whose fields go to the columns `wanted`, by what their head tells.
 pub(super) fn plan(
-    texts: Texts,
+    texts: TextSources,
     options: &Options,
-    wanted: &Wanted<'_>,
+    wanted: &ColumnMapping<'_>,
     control: &Control,
 ) -> Result<(Vec<TextInput>, TextOptions), Error> {
     let name = texts.name();
@@ -46,20 +46,20 @@ pub(super) fn plan(
     if sniffed.columns.is_empty() {
         return texts.plan_as_said(options, wanted, control);
     }
-    let way = way(&sniffed, options, wanted)
+    let mapping = mapping(&sniffed, options, wanted)
         .map_err(|problem| Error::invalid(format!("{name}: {problem} {}", explain::shown(&sniffed))))?;
     let types: Vec<_> = wanted.columns.iter().map(|column| (column.name.clone(), column.column_type)).collect();
     let mut text = found_options(&sniffed, &options.text_without_language(&types), !options.strict)?;
     if let Some(notice) = notices::notice(&sniffed, &[], &[], &name) {
         control.notice(notice);
     }
-    for (found, column) in assigned(&sniffed, &way, wanted) {
+    for (found, column) in assigned(&sniffed, &mapping, wanted) {
         spell(&mut text.values, found, column);
     }
-    let mut inputs = texts.inputs(options, wanted.fillings);
-    match way {
-        Way::ByPlace(fields) => inputs.iter_mut().for_each(|input| input.fields.clone_from(&fields)),
-        Way::ByName(names) => {
+    let mut inputs = texts.inputs(options, wanted.constants);
+    match mapping {
+        FieldMapping::ByPlace(fields) => inputs.iter_mut().for_each(|input| input.fields.clone_from(&fields)),
+        FieldMapping::ByName(names) => {
             text.header = Header::Skip;
             let names = Arc::new(names);
             for input in &mut inputs {
@@ -70,9 +70,10 @@ pub(super) fn plan(
     Ok((inputs, text))
 }
 
-fn way(sniffed: &Sniffed, options: &Options, wanted: &Wanted<'_>) -> Result<Way, String> {
+fn mapping(sniffed: &Sniffed, options: &Options, wanted: &ColumnMapping<'_>) -> Result<FieldMapping, String> {
     let found: Vec<String> = sniffed.columns.iter().map(|column| column.name.clone()).collect();
-    let by_place = || Way::ByPlace((0..found.len()).map(|index| Some(wanted.target(options, index))).collect());
+    let by_place =
+        || FieldMapping::ByPlace((0..found.len()).map(|index| Some(wanted.target(options, index))).collect());
     let fits = found.len() == wanted.columns.len();
     let has_names = sniffed.header.value;
     if wanted.are_listed && fits && !options.union_by_name {
@@ -82,7 +83,7 @@ fn way(sniffed: &Sniffed, options: &Options, wanted: &Wanted<'_>) -> Result<Way,
         let names = |others| options.names_in_header(wanted.targets(options), others);
         let known = names(OtherFields::ReadOver).fields(&found)?.iter().flatten().count();
         match names(wanted.others()).fields(&found) {
-            Ok(_) if known > 0 => return Ok(Way::ByName(names(wanted.others()))),
+            Ok(_) if known > 0 => return Ok(FieldMapping::ByName(names(wanted.others()))),
             Err(problem) if known > 0 || options.union_by_name => return Err(problem),
             _ => {}
         }
@@ -104,10 +105,14 @@ fn way(sniffed: &Sniffed, options: &Options, wanted: &Wanted<'_>) -> Result<Way,
 }
 
 /// What was found of each field, with the column that it goes to.
-fn assigned<'a>(sniffed: &'a Sniffed, way: &Way, wanted: &'a Wanted<'_>) -> Vec<(&'a Found, &'a Column)> {
-    let fields = match way {
-        Way::ByPlace(fields) => fields.clone(),
-        Way::ByName(names) => {
+fn assigned<'a>(
+    sniffed: &'a Sniffed,
+    mapping: &FieldMapping,
+    wanted: &'a ColumnMapping<'_>,
+) -> Vec<(&'a Found, &'a Column)> {
+    let fields = match mapping {
+        FieldMapping::ByPlace(fields) => fields.clone(),
+        FieldMapping::ByName(names) => {
             let header: Vec<String> = sniffed.columns.iter().map(|column| column.name.clone()).collect();
             names.fields(&header).unwrap_or_default()
         }

@@ -7,7 +7,7 @@ use longshore_load::LoadError;
 
 use super::given::sniffing;
 use super::input::TextInput;
-use super::texts::Texts;
+use super::sources::TextSources;
 use crate::sql::options::Options;
 use crate::{Error, ErrorKind};
 
@@ -53,7 +53,7 @@ pub(super) fn with_found(error: Error, sniffed: &Sniffed) -> Error {
 
 /// `error` of a load from `texts`: with what was found out, or where nothing was to be, with what looks as if it should
 /// have been given.
-pub(crate) fn of_load(error: Error, texts: &Texts, options: &Options) -> Error {
+pub(crate) fn of_load(error: Error, texts: &TextSources, options: &Options) -> Error {
     if error.kind() != ErrorKind::Data {
         return error;
     }

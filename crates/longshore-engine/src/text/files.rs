@@ -20,7 +20,7 @@ use crate::sql::options::{Format, SourceOptions};
 
 /// What goes into a column that no field goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Filling {
+pub(crate) enum ConstantColumn {
     /// The name of the file.
     Filename,
     /// The number of the record in its file.
@@ -33,7 +33,7 @@ pub(crate) enum Filling {
     Number(usize),
 }
 
-impl Filling {
+impl ConstantColumn {
     /// In words.
     pub(crate) fn described(&self) -> &'static str {
         match self {
@@ -111,7 +111,7 @@ pub(crate) fn further_columns(
     files: &[FoundFile],
     options: &SourceOptions,
     types: &[(String, ColumnType)],
-) -> Result<Vec<(Column, Filling)>, Error> {
+) -> Result<Vec<(Column, ConstantColumn)>, Error> {
     let mut columns = Vec::new();
     if options.hive_partitioning {
         let names = partition_names(files)?;
@@ -124,14 +124,14 @@ pub(crate) fn further_columns(
         for (index, name) in names.into_iter().enumerate() {
             let given = types.iter().find(|(given, _)| *given == name).map(|(_, given)| *given);
             let column_type = given.unwrap_or_else(|| type_of_values(files, index));
-            columns.push((Column::new(name, column_type, true), Filling::Partition(index)));
+            columns.push((Column::new(name, column_type, true), ConstantColumn::Partition(index)));
         }
     }
     if let Some(name) = &options.filename {
-        columns.push((Column::new(name.clone(), ColumnType::Text, false), Filling::Filename));
+        columns.push((Column::new(name.clone(), ColumnType::Text, false), ConstantColumn::Filename));
     }
     if let Some(name) = &options.row_number {
-        columns.push((Column::new(name.clone(), ColumnType::BigInt, false), Filling::RowNumber));
+        columns.push((Column::new(name.clone(), ColumnType::BigInt, false), ConstantColumn::RowNumber));
     }
     for (index, (column, _)) in columns.iter().enumerate() {
         if columns[..index].iter().any(|(other, _)| other.name == column.name) {
@@ -155,16 +155,16 @@ fn type_of_values(files: &[FoundFile], index: usize) -> ColumnType {
     if decided.layout().is_some() { ColumnType::Text } else { column_type(&decided) }
 }
 
-/// What `filling` is for the file called `name`, whose folders say `partitions`.
-pub(super) fn fill(filling: &Filling, name: &str, partitions: &[(String, Option<String>)]) -> Fill {
-    match filling {
-        Filling::Filename => Fill::Constant(name.to_owned()),
-        Filling::RowNumber => Fill::RecordNumber,
-        Filling::Partition(index) => match partitions.get(*index) {
+/// What `constant` is for the file called `name`, whose folders say `partitions`.
+pub(super) fn fill(constant: &ConstantColumn, name: &str, partitions: &[(String, Option<String>)]) -> Fill {
+    match constant {
+        ConstantColumn::Filename => Fill::Constant(name.to_owned()),
+        ConstantColumn::RowNumber => Fill::RecordNumber,
+        ConstantColumn::Partition(index) => match partitions.get(*index) {
             Some((_, Some(value))) => Fill::Constant(value.clone()),
             _ => Fill::Null,
         },
-        Filling::Value(text) => Fill::Constant(text.clone()),
-        Filling::Number(source) => Fill::Number(*source),
+        ConstantColumn::Value(text) => Fill::Constant(text.clone()),
+        ConstantColumn::Number(source) => Fill::Number(*source),
     }
 }

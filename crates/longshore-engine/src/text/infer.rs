@@ -11,11 +11,11 @@ use longshore_load::{
 };
 use longshore_storage::{Column, ColumnType, Memory, Schema};
 
-use super::files::Filling;
+use super::files::ConstantColumn;
 use super::given::sniffing;
 use super::input::TextInput;
 use super::rejects::FileRejects;
-use super::texts::Texts;
+use super::sources::TextSources;
 use super::{explain, notices};
 use crate::Error;
 use crate::sql::options::{Format, Options};
@@ -45,7 +45,7 @@ pub(crate) struct Finder<'a> {
 impl Finder<'_> {
     /// Finds out what `texts` are, which are read from front to back for it. Where they cannot be read by what was found
     /// of their dialect, that goes to `told`.
-    pub(crate) fn find_or_tell(&self, mut texts: Texts, told: &mut Option<Sniffed>) -> Result<FoundText, Error> {
+    pub(crate) fn find_or_tell(&self, mut texts: TextSources, told: &mut Option<Sniffed>) -> Result<FoundText, Error> {
         let head = texts.head(self.options, self.control)?;
         let name = texts.name();
         let further = texts.further_columns(self.options)?;
@@ -93,7 +93,7 @@ impl Finder<'_> {
     }
 
     /// What inference is asked for.
-    pub(crate) fn request(&self, head: &[u8], further: &[(Column, Filling)]) -> Result<InferRequest, Error> {
+    pub(crate) fn request(&self, head: &[u8], further: &[(Column, ConstantColumn)]) -> Result<InferRequest, Error> {
         let given = sniffing(self.options, head)?;
         if self.options.format == Some(Format::Pattern) && given.rules.pattern.is_none() {
             // Says what is missing.
@@ -105,7 +105,9 @@ impl Finder<'_> {
             options.reject_limit = rejects.limit;
         }
         let of_folder = |name: &str| {
-            further.iter().any(|(column, filling)| column.name == name && matches!(filling, Filling::Partition(_)))
+            further
+                .iter()
+                .any(|(column, constant)| column.name == name && matches!(constant, ConstantColumn::Partition(_)))
         };
         Ok(InferRequest {
             given,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use longshore_load::{FieldNames, FieldTarget, Fill, InputFile, KeptText, Source, SourceError};
 use longshore_source::{FoundFile, Location, OpenOptions};
 
-use super::files::{self, Filling};
+use super::files::{self, ConstantColumn};
 
 /// Opens a text anew for every pass over it.
 type Open = Arc<dyn Fn() -> Result<Source, SourceError> + Send + Sync>;
@@ -94,17 +94,17 @@ impl TextInput {
         self.reads_once
     }
 
-    /// Fills the columns that `fillings` name.
-    pub(super) fn fill(&mut self, fillings: &[(usize, Filling)]) {
+    /// Fills the columns that `constants` name.
+    pub(super) fn fill(&mut self, constants: &[(usize, ConstantColumn)]) {
         let fills =
-            fillings.iter().map(|(column, filling)| (*column, files::fill(filling, &self.name, &self.partitions)));
+            constants.iter().map(|(column, constant)| (*column, files::fill(constant, &self.name, &self.partitions)));
         self.fills = fills.collect();
-        self.known = fillings
+        self.known = constants
             .iter()
-            .filter_map(|(column, filling)| match filling {
-                Filling::Partition(index) => Some((*column, self.partitions.get(*index)?.1.clone())),
-                Filling::Filename => Some((*column, Some(self.name.clone()))),
-                Filling::RowNumber | Filling::Value(_) | Filling::Number(_) => None,
+            .filter_map(|(column, constant)| match constant {
+                ConstantColumn::Partition(index) => Some((*column, self.partitions.get(*index)?.1.clone())),
+                ConstantColumn::Filename => Some((*column, Some(self.name.clone()))),
+                ConstantColumn::RowNumber | ConstantColumn::Value(_) | ConstantColumn::Number(_) => None,
             })
             .collect();
     }

@@ -2,25 +2,25 @@
 
 use longshore_load::{Control, TextOptions};
 
+use super::column_mapping::ColumnMapping;
 use super::detect;
 use super::input::TextInput;
-use super::texts::Texts;
-use super::wanted::Wanted;
+use super::sources::TextSources;
 use crate::Error;
 use crate::sql::options::Options;
 
-impl Texts {
-    /// How to read texts whose fields go to the columns `wanted`.
+impl TextSources {
+    /// How to read texts whose fields go to the columns `mapping`.
     pub(crate) fn plan(
         self,
         options: &Options,
-        wanted: &Wanted<'_>,
+        mapping: &ColumnMapping<'_>,
         control: &Control,
     ) -> Result<(Vec<TextInput>, TextOptions), Error> {
         if options.auto {
-            detect::plan(self, options, wanted, control)
+            detect::plan(self, options, mapping, control)
         } else {
-            self.plan_as_said(options, wanted, control)
+            self.plan_as_said(options, mapping, control)
         }
     }
 }

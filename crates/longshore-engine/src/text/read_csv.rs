@@ -205,7 +205,7 @@ fn item(name: String, value: &Expr) -> Result<OptionItem, Error> {
         Expr::Identifier(word) if name.starts_with("FORCE_") => OptionValue::Names(vec![names::identifier(word)?]),
         Expr::Identifier(word) => OptionValue::Word(word.value.to_lowercase()),
         Expr::Array(array) if name.starts_with("FORCE_") => OptionValue::Names(texts(&name, &array.elem)?),
-        Expr::Array(array) => OptionValue::Texts(texts(&name, &array.elem)?),
+        Expr::Array(array) => OptionValue::TextSources(texts(&name, &array.elem)?),
         Expr::Dictionary(fields) => OptionValue::PerColumn(
             fields
                 .iter()

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use longshore_storage::{Isolation, Transactions};
 
-use super::Work;
+use super::StatementTransaction;
 use crate::catalog::{Catalog, Entry, Table};
 
-impl Work {
+impl StatementTransaction {
     /// Begins a transaction that sees what is committed by now and reads only; with `instead` in the place of the table
     /// of this name.
     pub(crate) fn beside(&self, transactions: &Arc<Transactions>, instead: Option<Arc<Table>>) -> Arc<Self> {

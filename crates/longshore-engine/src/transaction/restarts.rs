@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Work;
+use super::StatementTransaction;
 use crate::catalog::Sequence;
 
 /// Sequences that began anew, in the order in which they did.
@@ -56,7 +56,7 @@ impl Drop for Restarts {
     }
 }
 
-impl Work {
+impl StatementTransaction {
     /// Lets a sequence begin anew.
     pub(crate) fn restart(&self, sequence: &Arc<Sequence>) {
         let restart = Restart { sequence: Arc::clone(sequence), before: sequence.restart() };

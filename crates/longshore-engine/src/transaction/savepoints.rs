@@ -9,14 +9,14 @@ use longshore_storage::{Savepoint, Transactions};
 
 use super::LastNumbers;
 use super::rows::RowsToCome;
-use super::{Block, Modes, State, Work, no_block};
+use super::{Block, Modes, State, StatementTransaction, no_block};
 use crate::{Error, ErrorKind};
 
 /// An open block.
 pub(super) struct Open {
     pub(super) modes: Modes,
     /// Begun by the first statement.
-    work: Option<Arc<Work>>,
+    work: Option<Arc<StatementTransaction>>,
     /// The oldest first.
     marks: Vec<Mark>,
     /// The rows of queries that stand before the first savepoint, or behind one that was released.
@@ -44,11 +44,11 @@ impl Open {
         &mut self,
         transactions: &Arc<Transactions>,
         numbers: &Arc<LastNumbers>,
-    ) -> Result<Arc<Work>, Error> {
+    ) -> Result<Arc<StatementTransaction>, Error> {
         if let Some(work) = &self.work {
             return Ok(Arc::clone(work));
         }
-        let work = Work::begin(transactions, self.modes, numbers, self.modes.read_only);
+        let work = StatementTransaction::begin(transactions, self.modes, numbers, self.modes.read_only);
         if !self.marks.is_empty() {
             let start = work.with(|transaction| Ok(transaction.savepoint()))?;
             self.marks.iter_mut().for_each(|mark| mark.at = Some(start));
@@ -58,7 +58,7 @@ impl Open {
     }
 
     /// The transaction, if a statement has begun it.
-    pub(super) fn begun(&self) -> Option<&Arc<Work>> {
+    pub(super) fn begun(&self) -> Option<&Arc<StatementTransaction>> {
         self.work.as_ref()
     }
 

@@ -3,10 +3,10 @@
 use longshore_load::Control;
 use longshore_storage::{Transaction, TransactionError};
 
-use super::Work;
+use super::StatementTransaction;
 use crate::Error;
 
-impl Work {
+impl StatementTransaction {
     /// Works on the transaction, which no other thread of the statement sees meanwhile.
     pub(crate) fn with<R>(
         &self,
@@ -18,7 +18,7 @@ impl Work {
         }
     }
 
-    /// As [`Work::with`], for what fails in other ways, too.
+    /// As [`StatementTransaction::with`], for what fails in other ways, too.
     pub(crate) fn with_any<R, E: Into<Error>>(
         &self,
         act: impl FnOnce(&mut Transaction) -> Result<R, E>,
@@ -29,7 +29,7 @@ impl Work {
         }
     }
 
-    /// As [`Work::with_any`], on behalf of a statement that may have been given up meanwhile: then nothing is done. Who has
+    /// As [`StatementTransaction::with_any`], on behalf of a statement that may have been given up meanwhile: then nothing is done. Who has
     /// given it up may go back to a savepoint at once, so the transaction is looked at only by who holds it already.
     pub(crate) fn with_unless_cancelled<R, E: Into<Error>>(
         &self,

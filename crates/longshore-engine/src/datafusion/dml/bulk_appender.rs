@@ -8,7 +8,7 @@ use longshore_storage::{
     ARENA_BLOCK_BYTES, AppendError, Arena, CHUNK_ROWS_MAX, HEAP_BYTES_MAX, PartitionBuffer, Relation,
 };
 
-use crate::datafusion::errors::ours;
+use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::functions::casts::numeric;
 use crate::datafusion::planning::rules::Checks;
 use crate::{Error, ErrorKind};
@@ -19,7 +19,7 @@ const SMALL_BLOCK_BYTES: usize = 2 << 20;
 const VIEW_BYTES: u32 = 12;
 
 /// Gathers rows for a relation.
-pub(in crate::datafusion) struct Intake<'a> {
+pub(in crate::datafusion) struct BulkAppender<'a> {
     relation: &'a Relation,
     checks: Option<&'a Checks>,
     types: SchemaRef,
@@ -29,7 +29,7 @@ pub(in crate::datafusion) struct Intake<'a> {
     buffers: Vec<PartitionBuffer>,
 }
 
-impl<'a> Intake<'a> {
+impl<'a> BulkAppender<'a> {
     /// Gathers rows for `relation`, which does not see them yet, and refuses those that violate `checks`.
     pub(in crate::datafusion) fn new(relation: &'a Relation, checks: Option<&'a Checks>) -> Self {
         Self {
@@ -117,13 +117,13 @@ pub(in crate::datafusion) fn convert(batch: &RecordBatch, target: &SchemaRef) ->
         if array.data_type() == field.data_type() {
             return Ok(Arc::clone(array));
         }
-        numeric::convert(array, field.data_type()).map_err(ours)
+        numeric::convert(array, field.data_type()).map_err(from_datafusion)
     });
     let columns = columns.collect::<Result<Vec<ArrayRef>, Error>>()?;
     // NOT NULL is checked when the rows are taken in, with a message that names the column.
     let fields = target.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
     let schema = Schema::new(fields.collect::<Vec<_>>());
-    RecordBatch::try_new(Arc::new(schema), columns).map_err(|error| ours(error.into()))
+    RecordBatch::try_new(Arc::new(schema), columns).map_err(|error| from_datafusion(error.into()))
 }
 
 fn rejected(relation: &str, error: AppendError) -> Error {
@@ -156,7 +156,7 @@ mod tests {
             (200_000, 1, vec![65_536, 65_536, 65_536, 3_392]),
         ] {
             let relation = Relation::new(Arc::new(TableSchema::new(columns.clone())), Memory::new(None));
-            let mut intake = Intake::new(&relation, None);
+            let mut appender = BulkAppender::new(&relation, None);
             for batch in 0..batches {
                 let rows = batch * batch_rows..(batch + 1) * batch_rows;
                 let numbers = Int64Array::from_iter_values(rows.clone());
@@ -165,10 +165,10 @@ mod tests {
                 let schema =
                     Schema::new(vec![Field::new("a", DataType::Int64, true), Field::new("b", DataType::Utf8, true)]);
                 let batch = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(numbers), Arc::new(texts)]);
-                intake.add(&batch.expect("the columns fit the schema")).expect("the rows fit the table");
+                appender.add(&batch.expect("the columns fit the schema")).expect("the rows fit the table");
             }
             let append = relation.begin_append(MergeKind::Chunk);
-            let buffers = intake.finish().expect("there is memory");
+            let buffers = appender.finish().expect("there is memory");
             assert_eq!(buffers.iter().map(PartitionBuffer::rows).collect::<Vec<_>>(), expected);
             append.merge(0, buffers).expect("there is memory");
             assert_eq!(append.commit().expect("there are no keys"), (batch_rows * batches) as u64);
@@ -199,9 +199,9 @@ mod tests {
             let schema = Schema::new(vec![Field::new("a", DataType::Int64, true)]);
             RecordBatch::try_new(Arc::new(schema), vec![Arc::new(Int64Array::from(values))]).expect("it fits")
         };
-        let mut intake = Intake::new(&relation, None);
-        assert!(intake.add(&batch(vec![Some(1), Some(40_000)])).is_err());
-        intake.add(&batch(vec![Some(1), None])).expect("checked later");
-        assert!(intake.finish().expect_err("NULL").to_string().contains("column n"));
+        let mut appender = BulkAppender::new(&relation, None);
+        assert!(appender.add(&batch(vec![Some(1), Some(40_000)])).is_err());
+        appender.add(&batch(vec![Some(1), None])).expect("checked later");
+        assert!(appender.finish().expect_err("NULL").to_string().contains("column n"));
     }
 }

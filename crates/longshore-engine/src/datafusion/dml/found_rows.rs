@@ -14,7 +14,7 @@ use longshore_storage::{ColumnType, Datum, RowId, Schema, Snapshot, TransactionE
 
 use super::bulk_appender::convert;
 use crate::datafusion::datums::datum;
-use crate::datafusion::errors::ours;
+use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::hidden_names::{END_COLUMN, ROW_COLUMN};
 use crate::datafusion::planning::rules::Checks;
 use crate::{Error, RowStream};
@@ -54,12 +54,13 @@ impl FoundRows {
             let batch = if first.iter().all(|first| *first) {
                 batch
             } else {
-                filter_record_batch(&batch, &BooleanArray::from(first)).map_err(|error| ours(error.into()))?
+                filter_record_batch(&batch, &BooleanArray::from(first))
+                    .map_err(|error| from_datafusion(error.into()))?
             };
             found.rows += batch.num_rows();
             found.batches.push(convert(&batch, &target)?);
             if !others.is_empty() {
-                found.others.push(batch.project(&others).map_err(|error| ours(error.into()))?);
+                found.others.push(batch.project(&others).map_err(|error| from_datafusion(error.into()))?);
             }
         }
         Ok(found)
@@ -83,7 +84,7 @@ impl FoundRows {
             let numbers: UInt64Array = numbers.iter().map(|of| number(RowId(*of)).0).collect::<Vec<_>>().into();
             let mut columns = batch.columns().to_vec();
             columns[0] = Arc::new(numbers);
-            *batch = RecordBatch::try_new(batch.schema(), columns).map_err(|error| ours(error.into()))?;
+            *batch = RecordBatch::try_new(batch.schema(), columns).map_err(|error| from_datafusion(error.into()))?;
         }
         Ok(self)
     }
@@ -93,10 +94,10 @@ impl FoundRows {
         for batch in &self.batches {
             let read: Option<Vec<usize>> = checks.columns().iter().map(|column| self.place(*column)).collect();
             let read = read.ok_or_else(|| Error::internal("a column that a check reads was not read"))?;
-            let read = batch.project(&read).map_err(|error| ours(error.into()))?;
+            let read = batch.project(&read).map_err(|error| from_datafusion(error.into()))?;
             let Some(violation) = checks.violations(&read)?.into_iter().next() else { continue };
             let row = RowId(batch.column(0).as_primitive::<UInt64Type>().value(violation.row));
-            let old = images(snapshot, &[row])?;
+            let old = fetch_rows(snapshot, &[row])?;
             let new = old.columns().iter().enumerate().map(|(column, old)| match self.place(column) {
                 Some(place) => batch.column(place).slice(violation.row, 1),
                 None => Arc::clone(old),
@@ -105,7 +106,7 @@ impl FoundRows {
             let schema = old.schema();
             let fields = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
             let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
-            let new = RecordBatch::try_new(schema, new.collect()).map_err(|error| ours(error.into()))?;
+            let new = RecordBatch::try_new(schema, new.collect()).map_err(|error| from_datafusion(error.into()))?;
             return Err(violation.error(&new, 0));
         }
         Ok(())
@@ -129,20 +130,21 @@ impl FoundRows {
     pub(crate) fn values(&self) -> Result<RecordBatch, Error> {
         let columns: Vec<usize> = (1..=self.types.len()).collect();
         let values = self.batches.iter().map(|batch| batch.project(&columns));
-        let values = values.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| ours(error.into()))?;
-        stacked(&values)
+        let values =
+            values.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| from_datafusion(error.into()))?;
+        concat(&values)
     }
 
     /// The rows of other tables beside each row, table by table as [`END_COLUMN`] parts them, in the order of
     /// [`FoundRows::row_ids`].
     pub(crate) fn others(&self) -> Result<Vec<RecordBatch>, Error> {
         let Some(first) = self.others.first() else { return Ok(Vec::new()) };
-        let all = concat_batches(&first.schema(), &self.others).map_err(|error| ours(error.into()))?;
+        let all = concat_batches(&first.schema(), &self.others).map_err(|error| from_datafusion(error.into()))?;
         let mut tables = Vec::new();
         let mut columns = Vec::new();
         for (at, field) in all.schema().fields().iter().enumerate() {
             if field.name().starts_with(END_COLUMN) {
-                tables.push(all.project(&std::mem::take(&mut columns)).map_err(|error| ours(error.into()))?);
+                tables.push(all.project(&std::mem::take(&mut columns)).map_err(|error| from_datafusion(error.into()))?);
             } else {
                 columns.push(at);
             }
@@ -176,30 +178,30 @@ impl FoundPart<'_> {
 /// Some of the `rows`, each with the number of a row of a table beside it.
 pub(crate) fn rows_with_numbers(rows: &RecordBatch, numbered: &[(usize, RowId)]) -> Result<RecordBatch, Error> {
     let wanted = UInt32Array::from_iter_values(numbered.iter().map(|(row, _)| *row as u32));
-    let taken = take_record_batch(rows, &wanted).map_err(|error| ours(error.into()))?;
+    let taken = take_record_batch(rows, &wanted).map_err(|error| from_datafusion(error.into()))?;
     let numbers = UInt64Array::from_iter_values(numbered.iter().map(|(_, row)| row.0));
     let mut fields: Vec<_> = taken.schema().fields().iter().cloned().collect();
     fields.push(Arc::new(Field::new(ROW_COLUMN, DataType::UInt64, false)));
     let mut columns = taken.columns().to_vec();
     columns.push(Arc::new(numbers));
-    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(|error| ours(error.into()))
+    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns).map_err(|error| from_datafusion(error.into()))
 }
 
 /// Some of the `rows`, in the order in which they are named.
-pub(crate) fn picked(rows: &RecordBatch, wanted: &[usize]) -> Result<RecordBatch, Error> {
+pub(crate) fn take(rows: &RecordBatch, wanted: &[usize]) -> Result<RecordBatch, Error> {
     let wanted = UInt32Array::from_iter_values(wanted.iter().map(|row| *row as u32));
-    take_record_batch(rows, &wanted).map_err(|error| ours(error.into()))
+    take_record_batch(rows, &wanted).map_err(|error| from_datafusion(error.into()))
 }
 
 /// Rows of the same columns below each other; there must be at least one batch.
-pub(crate) fn stacked<'a>(batches: impl IntoIterator<Item = &'a RecordBatch>) -> Result<RecordBatch, Error> {
+pub(crate) fn concat<'a>(batches: impl IntoIterator<Item = &'a RecordBatch>) -> Result<RecordBatch, Error> {
     let batches: Vec<&RecordBatch> = batches.into_iter().collect();
     let first = batches.first().ok_or_else(|| Error::internal("rows expected"))?;
-    concat_batches(&first.schema(), batches.iter().copied()).map_err(|error| ours(error.into()))
+    concat_batches(&first.schema(), batches.iter().copied()).map_err(|error| from_datafusion(error.into()))
 }
 
 /// The rows `wanted` of a snapshot, in the order in which they are given.
-pub(crate) fn images(snapshot: &Snapshot, wanted: &[RowId]) -> Result<RecordBatch, Error> {
+pub(crate) fn fetch_rows(snapshot: &Snapshot, wanted: &[RowId]) -> Result<RecordBatch, Error> {
     let pieces = snapshot.pieces();
     // Only chunks that have some of the rows.
     let mut used: Vec<&VisibleChunk> = Vec::new();
@@ -223,7 +225,7 @@ pub(crate) fn images(snapshot: &Snapshot, wanted: &[RowId]) -> Result<RecordBatc
         let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
         interleave(&arrays, &indices)
     });
-    let columns = columns.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| ours(error.into()))?;
+    let columns = columns.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| from_datafusion(error.into()))?;
     let options = RecordBatchOptions::new().with_row_count(Some(wanted.len()));
-    RecordBatch::try_new_with_options(schema, columns, &options).map_err(|error| ours(error.into()))
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(|error| from_datafusion(error.into()))
 }

@@ -6,10 +6,10 @@ use futures::TryStreamExt;
 use longshore_load::Control;
 use longshore_storage::{MergeKind, Merged, OnConflict, Relation};
 
-use super::bulk_appender::{Intake, convert};
-use crate::datafusion::errors::ours;
+use super::bulk_appender::{BulkAppender, convert};
+use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::planning::rules::Checks;
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 use crate::{Error, RowStream};
 
 /// Makes all `rows` and checks that `relation` takes them, which does not get them. Returns their number.
@@ -19,14 +19,14 @@ pub(in crate::datafusion) async fn dry_run(
     checks: Option<&Checks>,
     control: &Control,
 ) -> Result<u64, Error> {
-    let mut intake = Intake::new(relation, checks);
+    let mut appender = BulkAppender::new(relation, checks);
     let mut count = 0;
     while let Some(batch) = rows.try_next().await? {
         if control.is_cancelled() {
             return Err(Error::cancelled());
         }
-        intake.add(&batch)?;
-        intake.take()?;
+        appender.add(&batch)?;
+        appender.take()?;
         count += batch.num_rows() as u64;
     }
     Ok(count)
@@ -40,7 +40,7 @@ pub(in crate::datafusion) async fn gather(relation: &Relation, mut rows: RowStre
         batches.push(convert(&batch, &types)?);
     }
     let types = batches.first().map_or(types, RecordBatch::schema);
-    concat_batches(&types, &batches).map_err(|error| ours(error.into()))
+    concat_batches(&types, &batches).map_err(|error| from_datafusion(error.into()))
 }
 
 /// Appends `rows` to `relation`, as part of `work` if there is one: all but those that `conflict` leaves out, or none.
@@ -48,18 +48,18 @@ pub(in crate::datafusion) async fn append(
     relation: &Relation,
     mut rows: RowStream,
     checks: Option<&Checks>,
-    work: Option<&Work>,
+    work: Option<&StatementTransaction>,
     conflict: &OnConflict,
     control: &Control,
 ) -> Result<Merged, Error> {
-    let mut intake = Intake::new(relation, checks);
+    let mut appender = BulkAppender::new(relation, checks);
     while let Some(batch) = rows.try_next().await? {
         if control.is_cancelled() {
             return Err(Error::cancelled());
         }
-        intake.add(&batch)?;
+        appender.add(&batch)?;
     }
-    let buffers = intake.finish()?;
+    let buffers = appender.finish()?;
     let append = relation.begin_append(MergeKind::Chunk);
     append.merge(0, buffers)?;
     match work {

@@ -29,12 +29,12 @@ use longshore_load::{Control, RejectSummary, SpanRows, TextScan};
 use longshore_storage::{Append, MergeKind, Merged, OnConflict, PartitionBuffer, Relation, TransactionError};
 use tokio::runtime::Handle;
 
-use super::bulk_appender::Intake;
-use crate::datafusion::errors::ours;
+use super::bulk_appender::BulkAppender;
+use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::files::TextSource;
 use crate::datafusion::planning::rules::Checks;
 use crate::datafusion::request::Appended;
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 use crate::{Error, panics};
 
 /// Stages of a pipeline, at most: the threads that run it have stacks of the usual size.
@@ -104,7 +104,7 @@ impl Pipeline {
     pub(in crate::datafusion) fn append(
         &self,
         target: &Target<'_>,
-        work: &Work,
+        work: &StatementTransaction,
         context: &Arc<TaskContext>,
         control: &Arc<Control>,
         runtime: &Handle,
@@ -116,7 +116,7 @@ impl Pipeline {
         let append = (!target.dry_run).then(|| target.relation.begin_append(merge));
         let parts = match text {
             Some(source) => Parts::Spans(source.begin(Arc::clone(control))?, source),
-            None => Parts::Partitions(self.over(Arc::clone(&self.files)).map_err(ours)?, AtomicU64::new(0)),
+            None => Parts::Partitions(self.over(Arc::clone(&self.files)).map_err(from_datafusion)?, AtomicU64::new(0)),
         };
         let run = Run {
             pipeline: self,
@@ -230,10 +230,10 @@ struct Run<'a, 'r> {
 
 impl Run<'_, '_> {
     fn work(&self) {
-        let mut intake = Intake::new(self.relation, self.checks);
+        let mut appender = BulkAppender::new(self.relation, self.checks);
         let done = catch_unwind(AssertUnwindSafe(|| match &self.parts {
-            Parts::Spans(scan, source) => self.spans(scan, source, &mut intake),
-            Parts::Partitions(plan, next) => self.partitions(plan, next, &mut intake),
+            Parts::Spans(scan, source) => self.spans(scan, source, &mut appender),
+            Parts::Partitions(plan, next) => self.partitions(plan, next, &mut appender),
         }));
         // Others wait for the parts before theirs, so that nobody may leave without a word.
         let done = done.unwrap_or_else(|panic| Err((0, panics::error(panic.as_ref()))));
@@ -249,7 +249,12 @@ impl Run<'_, '_> {
         }
     }
 
-    fn spans(&self, scan: &Arc<TextScan>, source: &TextSource, intake: &mut Intake<'_>) -> Result<(), (u64, Error)> {
+    fn spans(
+        &self,
+        scan: &Arc<TextScan>,
+        source: &TextSource,
+        appender: &mut BulkAppender<'_>,
+    ) -> Result<(), (u64, Error)> {
         let mut worker = scan.worker();
         while let Some(SpanRows { sequence: part, batches }) =
             worker.next_span().map_err(|(part, error)| (part, source.named(error)))?
@@ -257,8 +262,8 @@ impl Run<'_, '_> {
             if self.is_behind_failure(part) {
                 break;
             }
-            let plan = self.pipeline.plan_over(source, &batches).map_err(|error| (part, ours(error)))?;
-            self.take(part, &plan, 0, intake).map_err(|error| (part, error))?;
+            let plan = self.pipeline.plan_over(source, &batches).map_err(|error| (part, from_datafusion(error)))?;
+            self.take(part, &plan, 0, appender).map_err(|error| (part, error))?;
         }
         Ok(())
     }
@@ -267,7 +272,7 @@ impl Run<'_, '_> {
         &self,
         plan: &Arc<dyn ExecutionPlan>,
         next: &AtomicU64,
-        intake: &mut Intake<'_>,
+        appender: &mut BulkAppender<'_>,
     ) -> Result<(), (u64, Error)> {
         let count = plan.output_partitioning().partition_count() as u64;
         loop {
@@ -275,7 +280,7 @@ impl Run<'_, '_> {
             if part >= count || self.is_behind_failure(part) {
                 return Ok(());
             }
-            self.take(part, plan, part as usize, intake).map_err(|error| (part, error))?;
+            self.take(part, plan, part as usize, appender).map_err(|error| (part, error))?;
         }
     }
 
@@ -289,17 +294,17 @@ impl Run<'_, '_> {
         part: u64,
         plan: &Arc<dyn ExecutionPlan>,
         partition: usize,
-        intake: &mut Intake<'_>,
+        appender: &mut BulkAppender<'_>,
     ) -> Result<(), Error> {
         let _on_runtime = self.runtime.enter();
-        let mut batches = plan.execute(partition, Arc::clone(self.context)).map_err(ours)?;
+        let mut batches = plan.execute(partition, Arc::clone(self.context)).map_err(from_datafusion)?;
         while let Some(batch) = self.runtime.block_on(batches.next()) {
             if self.control.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            intake.add(&batch.map_err(ours)?)?;
+            appender.add(&batch.map_err(from_datafusion)?)?;
         }
-        let buffers = intake.take()?;
+        let buffers = appender.take()?;
         let rows: usize = buffers.iter().map(PartitionBuffer::rows).sum();
         self.rows.fetch_add(rows as u64, Ordering::Relaxed);
         match self.append {

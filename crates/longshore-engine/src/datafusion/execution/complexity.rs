@@ -14,7 +14,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::datafusion::errors::ours;
+use crate::datafusion::errors::from_datafusion;
 use crate::{Error, ErrorKind};
 
 /// Levels of a plan, at most.
@@ -35,7 +35,7 @@ const STACK_BYTES_PER_LEVEL_FREED: usize = 4 << 10;
 /// # Errors
 /// [`ErrorKind::TooComplex`].
 pub(in crate::datafusion) fn checked(plan: LogicalPlan) -> Result<LogicalPlan, Error> {
-    let size = Sizes::default().of(&plan).map_err(ours)?;
+    let size = Sizes::default().of(&plan).map_err(from_datafusion)?;
     let refuse = |what: &str| {
         let text = format!(
             "the statement is too complex: {what}, where definitions in WITH and views count as often as they are read, \

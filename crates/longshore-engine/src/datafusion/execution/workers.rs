@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Sleep, sleep};
 
 use super::complexity;
-use crate::datafusion::errors::ours;
+use crate::datafusion::errors::from_datafusion;
 use crate::{Error, RowStream, panics};
 
 /// How often a stream that waits for its rows looks for a cancellation.
@@ -91,7 +91,8 @@ impl Workers {
         let mut batches = {
             // Operators start tasks when they are opened.
             let _on_workers = self.runtime().enter();
-            complexity::with_stack(complexity::levels_to_run(&plan), || execute_stream(plan, context)).map_err(ours)?
+            complexity::with_stack(complexity::levels_to_run(&plan), || execute_stream(plan, context))
+                .map_err(from_datafusion)?
         };
         let schema = batches.schema();
         Ok(self.stream(schema, control, |sender| async move {
@@ -112,7 +113,7 @@ impl Workers {
     ) -> RowStream {
         let (sender, receiver) = channel(BATCHES_AHEAD);
         let task = self.runtime().spawn(work(sender));
-        let work = Work { receiver, task, workers: Arc::clone(self) };
+        let work = StatementTransaction { receiver, task, workers: Arc::clone(self) };
         let alarm = Box::pin(sleep(CANCEL_POLL));
         RowStream::new(schema, Rows { work: Some(work), control: Arc::clone(control), alarm })
     }
@@ -128,16 +129,16 @@ impl Drop for Workers {
 }
 
 /// A running query.
-struct Work {
+struct StatementTransaction {
     receiver: Receiver<Outcome<RecordBatch>>,
     task: JoinHandle<()>,
     workers: Arc<Workers>,
 }
 
-impl Work {
+impl StatementTransaction {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch, Error>>> {
         match ready!(self.receiver.poll_recv(context)) {
-            Some(batch) => Poll::Ready(Some(batch.map_err(ours))),
+            Some(batch) => Poll::Ready(Some(batch.map_err(from_datafusion))),
             // All rows have come, or the task has died.
             None => match ready!(Pin::new(&mut self.task).poll(context)) {
                 Ok(()) => Poll::Ready(None),
@@ -151,7 +152,7 @@ impl Work {
     }
 }
 
-impl Drop for Work {
+impl Drop for StatementTransaction {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -160,7 +161,7 @@ impl Drop for Work {
 /// The rows of a running query.
 struct Rows {
     /// `None` once the stream has ended.
-    work: Option<Work>,
+    work: Option<StatementTransaction>,
     control: Arc<Control>,
     alarm: Pin<Box<Sleep>>,
 }

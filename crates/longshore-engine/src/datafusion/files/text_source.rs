@@ -130,7 +130,7 @@ impl TextSource {
             memory: Arc::clone(&table.memory),
             control,
         };
-        let files = table.files(self.predicate.as_deref()).map_err(crate::datafusion::errors::ours)?;
+        let files = table.files(self.predicate.as_deref()).map_err(crate::datafusion::errors::from_datafusion)?;
         TextScan::new(files, request).map_err(|error| named_by_inputs(error, &table.inputs))
     }
 }

@@ -11,18 +11,18 @@ use datafusion::common::{DataFusionError, Result};
 use crate::catalog::Catalog;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql::names::{CATALOG, SCHEMA};
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 
 /// The tables and views of one statement, with the rows that its transaction sees.
 pub(in crate::datafusion) struct Names {
     catalog: Arc<Catalog>,
-    work: Arc<Work>,
+    work: Arc<StatementTransaction>,
     known: Mutex<HashMap<String, Arc<dyn TableProvider>>>,
 }
 
 impl Names {
     /// Names of `catalog` as `work` sees them, none looked up yet.
-    pub(in crate::datafusion) fn new(catalog: Arc<Catalog>, work: Arc<Work>) -> Self {
+    pub(in crate::datafusion) fn new(catalog: Arc<Catalog>, work: Arc<StatementTransaction>) -> Self {
         Self { catalog, work, known: Mutex::default() }
     }
 

@@ -25,7 +25,7 @@ use super::outer_types;
 use super::planner::{Optimized, Planner};
 use super::{common_types, merged_columns, rules};
 use crate::catalog::{Entry, Rules, Table, View};
-use crate::datafusion::errors::ours;
+use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::compact::compact;
 use crate::datafusion::execution::complexity;
 use crate::datafusion::execution::interruptible::interruptible;
@@ -57,7 +57,7 @@ impl Planner {
         let plan = self.plan(statement, &mut Vec::new()).await?;
         let plan = without_blanks(plan);
         let plan = plan.and_then(with_null_logic).and_then(with_multisets).and_then(with_order);
-        plan.and_then(with_equal_zeros).map_err(ours)
+        plan.and_then(with_equal_zeros).map_err(from_datafusion)
     }
 
     /// How an optimized plan is to be run.
@@ -67,11 +67,11 @@ impl Planner {
     ) -> Result<Arc<dyn ExecutionPlan>, Error> {
         let physical = async |tree: &LogicalPlan| {
             let physical = self.state.query_planner().create_physical_plan(tree, self.state.as_ref());
-            Planning::new(tree, physical).await.and_then(|plan| self.finished(plan)).map_err(ours)
+            Planning::new(tree, physical).await.and_then(|plan| self.finished(plan)).map_err(from_datafusion)
         };
         match &plan.tree {
             LogicalPlan::Projection(Projection { expr, input, .. }) if plan.projects_last => {
-                self.project(expr, input.schema(), physical(input).await?).map_err(ours)
+                self.project(expr, input.schema(), physical(input).await?).map_err(from_datafusion)
             }
             tree => physical(tree).await,
         }
@@ -106,12 +106,12 @@ impl Planner {
     /// How `plan` is to be run.
     pub(in crate::datafusion) async fn physical(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
         let physical = Planning::new(plan, Box::pin(self.state.create_physical_plan(plan)));
-        physical.await.and_then(|plan| self.finished(plan)).map_err(ours)
+        physical.await.and_then(|plan| self.finished(plan)).map_err(from_datafusion)
     }
 
     /// The optimized plan of the rows of an INSERT.
     pub(in crate::datafusion) async fn optimized_insert(&self, plan: &LogicalPlan) -> Result<Optimized, Error> {
-        Planning::new(plan, Box::pin(async { optimized_insert(&self.state, plan) })).await.map_err(ours)
+        Planning::new(plan, Box::pin(async { optimized_insert(&self.state, plan) })).await.map_err(from_datafusion)
     }
 
     /// Plans `statement`; `open` names the views that it is part of.
@@ -138,7 +138,7 @@ impl Planner {
             numbers::mark_statement(&mut statement);
             windows::written_out(&mut statement)?;
             let statement = Parsed::Statement(Box::new(statement));
-            let references = self.state.resolve_table_references(&statement).map_err(ours)?;
+            let references = self.state.resolve_table_references(&statement).map_err(from_datafusion)?;
             for name in self.names_to_expand(&references) {
                 if let Some(Entry::View(view)) = self.catalog.get(&name)
                     && !self.names.knows(&name)
@@ -150,10 +150,11 @@ impl Planner {
                 return Err(Error::internal("a statement expected"));
             };
             merged_columns::resolve(self, &mut statement)?;
-            let plan = complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(ours)?)?;
+            let plan =
+                complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.
-            let plan = with_shared_rows(plan).and_then(common_types::united).map_err(ours)?;
-            if queries > 1 { outer_types::settled(plan, &self.state).map_err(ours) } else { Ok(plan) }
+            let plan = with_shared_rows(plan).and_then(common_types::united).map_err(from_datafusion)?;
+            if queries > 1 { outer_types::settled(plan, &self.state).map_err(from_datafusion) } else { Ok(plan) }
         })
     }
 
@@ -189,7 +190,7 @@ impl Planner {
         open.push(view.name.clone());
         let plan = self.plan(*query, open).await?;
         open.pop();
-        let plan = rename(plan, &view.columns).map_err(ours)?;
+        let plan = rename(plan, &view.columns).map_err(from_datafusion)?;
         let definition = Some(view.sql.clone());
         self.names.define(&view.name, Arc::new(ViewTable::new(plan, definition)));
         Ok(())
@@ -238,7 +239,7 @@ fn is_sorted(query: &LogicalPlan) -> bool {
 /// Refuses plans that would change something.
 pub(in crate::datafusion) fn reads_only(plan: &LogicalPlan) -> Result<(), Error> {
     let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
-    options.verify_plan(plan).map_err(ours)
+    options.verify_plan(plan).map_err(from_datafusion)
 }
 
 /// Gives the first columns of `plan` the names in `columns`.

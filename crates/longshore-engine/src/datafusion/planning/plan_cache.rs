@@ -1,4 +1,4 @@
-//! Plans of prepared statements, kept from one execution to the next.
+//! The plan cache: plans of prepared statements, kept from one execution to the next.
 //!
 //! What is kept is the optimized logical plan, with placeholders for the parameters, and tables without their rows. To
 //! run it, its tables are taken anew, with the rows that the transaction sees or, where the statement knows rows by a
@@ -42,7 +42,7 @@ use super::planner::{Optimized, Planner};
 use super::sequences;
 use crate::Error;
 use crate::catalog::Rules;
-use crate::datafusion::errors::ours;
+use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::complexity;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql::parameters;
@@ -53,15 +53,15 @@ const PLANS_MAX: usize = 16;
 
 /// The plans of one prepared statement.
 #[derive(Default)]
-pub(crate) struct Plans(Mutex<Vec<Kept>>);
+pub(crate) struct PlanCache(Mutex<Vec<CachedPlan>>);
 
-impl fmt::Debug for Plans {
+impl fmt::Debug for PlanCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Plans").finish_non_exhaustive()
+        f.debug_struct("PlanCache").finish_non_exhaustive()
     }
 }
 
-struct Kept {
+struct CachedPlan {
     statement: Statement,
     state: State,
     /// `None` if this one is not to be kept.
@@ -110,7 +110,7 @@ pub(in crate::datafusion) enum Bound {
 }
 
 /// A table of a kept plan. It keeps neither the table nor its rows alive.
-struct Shape {
+struct TableStub {
     /// `None` where it stands for rows that the statement knows by a name.
     relation: Option<Weak<Relation>>,
     schema: SchemaRef,
@@ -118,7 +118,7 @@ struct Shape {
 
 /// What an execution of a prepared statement gives.
 pub(crate) struct Parameters<'a> {
-    pub(crate) plans: &'a Plans,
+    pub(crate) plans: &'a PlanCache,
     /// The types that PREPARE has given to the first of them.
     pub(crate) types: &'a [ast::DataType],
     pub(crate) values: Vec<Datum<'a>>,
@@ -180,12 +180,12 @@ impl Planner {
 
     /// A plan that was kept, over the rows that its tables have now and with these `values`.
     pub(in crate::datafusion) fn bound(&self, kept: &Plan, values: &[Datum<'_>]) -> Result<Bound, Error> {
-        kept.bound(&self.names, self, values).map_err(ours)
+        kept.bound(&self.names, self, values).map_err(from_datafusion)
     }
 }
 
-impl Plans {
-    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
+impl PlanCache {
+    fn kept(&self) -> MutexGuard<'_, Vec<CachedPlan>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -202,7 +202,7 @@ impl Plans {
         let mut kept = self.kept();
         kept.retain(|kept| kept.state.version == state.version && kept.statement != *statement);
         if kept.len() < PLANS_MAX {
-            kept.push(Kept { statement: statement.clone(), state, plan });
+            kept.push(CachedPlan { statement: statement.clone(), state, plan });
         }
     }
 
@@ -269,7 +269,7 @@ impl Plan {
     }
 }
 
-/// The plan with shapes in the place of tables; `None` if it reads anything else.
+/// The plan with stubs in the place of tables; `None` if it reads anything else.
 fn without_rows(plan: LogicalPlan) -> Result<Option<LogicalPlan>> {
     let mut tables_only = true;
     let plan = plan.transform_up_with_subqueries(|node| {
@@ -281,8 +281,8 @@ fn without_rows(plan: LogicalPlan) -> Result<Option<LogicalPlan>> {
             tables_only = false;
             return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
         }
-        let shape = Shape { relation, schema: provider.schema() };
-        let scan = TableScan { source: provider_as_source(Arc::new(shape)), ..scan };
+        let stub = TableStub { relation, schema: provider.schema() };
+        let scan = TableScan { source: provider_as_source(Arc::new(stub)), ..scan };
         Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
     })?;
     Ok(tables_only.then_some(plan.data))
@@ -291,26 +291,26 @@ fn without_rows(plan: LogicalPlan) -> Result<Option<LogicalPlan>> {
 /// The table of a scan as it is now, if it is still the same.
 fn now(names: &Names, scan: &TableScan) -> Result<Option<Arc<dyn TableProvider>>> {
     let Some(provider) = names.lookup(scan.table_name.table()) else { return Ok(None) };
-    let shape = source_as_provider(&scan.source)?;
-    let Some(shape) = shape.downcast_ref::<Shape>() else { return Ok(None) };
-    let is_same = match (&shape.relation, provider.downcast_ref::<RelationTable>()) {
+    let stub = source_as_provider(&scan.source)?;
+    let Some(stub) = stub.downcast_ref::<TableStub>() else { return Ok(None) };
+    let is_same = match (&stub.relation, provider.downcast_ref::<RelationTable>()) {
         (Some(relation), Some(now)) => {
             relation.upgrade().is_some_and(|relation| Arc::ptr_eq(&relation, now.relation()))
         }
         (None, None) => provider.is::<MemTable>(),
         _ => false,
     };
-    Ok((is_same && shape.schema == provider.schema()).then_some(provider))
+    Ok((is_same && stub.schema == provider.schema()).then_some(provider))
 }
 
-impl fmt::Debug for Shape {
+impl fmt::Debug for TableStub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shape").field("schema", &self.schema).finish_non_exhaustive()
+        f.debug_struct("TableStub").field("schema", &self.schema).finish_non_exhaustive()
     }
 }
 
 #[async_trait]
-impl TableProvider for Shape {
+impl TableProvider for TableStub {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }

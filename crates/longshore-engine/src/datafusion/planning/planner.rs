@@ -24,7 +24,7 @@ use crate::datafusion::files::named_source::NamedSource;
 use crate::datafusion::hidden_names::TARGET;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql::names;
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 
 /// Bytes of a Parquet or Arrow file that a worker claims at a time when it is loaded.
 const PART_BYTES: u64 = 16 << 20;
@@ -45,7 +45,7 @@ pub(in crate::datafusion) struct Planner {
     pub(in crate::datafusion) functions: Arc<Functions>,
     pub(in crate::datafusion) catalog: Arc<Catalog>,
     pub(in crate::datafusion) names: Arc<Names>,
-    pub(in crate::datafusion) work: Arc<Work>,
+    pub(in crate::datafusion) work: Arc<StatementTransaction>,
     /// Whether joins shall sort both sides rather than keep one of them.
     pub(in crate::datafusion) merges: bool,
 }
@@ -56,7 +56,7 @@ impl Planner {
         base: &SessionState,
         functions: &Arc<Functions>,
         mut files: Files,
-        work: &Arc<Work>,
+        work: &Arc<StatementTransaction>,
         control: &Arc<Control>,
     ) -> Self {
         files.control = Arc::clone(control);

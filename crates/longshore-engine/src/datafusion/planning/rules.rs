@@ -26,7 +26,7 @@ use sqlparser::ast::{self, Visit, Visitor};
 use super::bpchar::{blind, trimmed};
 use super::planner::Planner;
 use crate::catalog::{Check, Origin, Rules};
-use crate::datafusion::errors::ours;
+use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::optimizer::in_lists;
 use crate::sql::numbers;
 use crate::{Error, ErrorKind};
@@ -75,14 +75,16 @@ impl Checks {
         let chars = (0..columns.len()).filter(|at| is_char(columns[*at])).collect();
         let compile = |check: &Check| {
             let expr = logical(planner, &check.condition, &over)?;
-            let expr = blind(expr, &|column| schema.index_of(&column.name).is_some_and(is_char)).map_err(ours)?.data;
-            if expr.get_type(&over).map_err(ours)? != DataType::Boolean {
+            let expr = blind(expr, &|column| schema.index_of(&column.name).is_some_and(is_char))
+                .map_err(from_datafusion)?
+                .data;
+            if expr.get_type(&over).map_err(from_datafusion)? != DataType::Boolean {
                 return Err(Error::new(
                     ErrorKind::TypeMismatch,
                     format!("CHECK ({}) must be true or false; write a comparison", check.condition),
                 ));
             }
-            let expr = planner.state.create_physical_expr(expr, &over).map_err(ours)?;
+            let expr = planner.state.create_physical_expr(expr, &over).map_err(from_datafusion)?;
             Ok(Compiled { name: check.name.clone(), condition: check.condition.to_string(), expr })
         };
         let compiled = checks.map(compile).collect::<Result<Vec<_>, Error>>()?;
@@ -97,10 +99,10 @@ impl Checks {
     /// The rows that violate a check, each once; `rows` has just the columns that the checks read.
     pub(crate) fn violations(&self, rows: &RecordBatch) -> Result<Vec<Violation>, Error> {
         let mut found: Vec<Violation> = Vec::new();
-        let trimmed = trimmed(rows, &self.chars).map_err(ours)?;
+        let trimmed = trimmed(rows, &self.chars).map_err(from_datafusion)?;
         let rows = trimmed.as_ref().unwrap_or(rows);
         for check in &self.compiled {
-            let fails = check.fails(rows).map_err(ours)?;
+            let fails = check.fails(rows).map_err(from_datafusion)?;
             let Some(fails) = fails else { continue };
             for row in fails {
                 // The checks before have it already.
@@ -115,7 +117,7 @@ impl Checks {
 
     /// Refuses `rows`, which have all columns of the table, if one of them violates a check.
     pub(crate) fn check(&self, rows: &RecordBatch) -> Result<(), Error> {
-        let read = rows.project(&self.columns).map_err(|error| ours(error.into()))?;
+        let read = rows.project(&self.columns).map_err(|error| from_datafusion(error.into()))?;
         match self.violations(&read)?.first() {
             None => Ok(()),
             Some(violation) => Err(violation.error(rows, violation.row)),
@@ -175,21 +177,21 @@ fn over_columns(table: &str, schema: &Schema, columns: &[usize]) -> Result<DFSch
     // Whether a value is NULL that must not be, is for others to find out.
     let fields = columns.iter().map(|column| arrow.field(*column).clone().with_nullable(true));
     let schema = ArrowSchema::new(fields.collect::<Vec<Field>>());
-    DFSchema::try_from_qualified_schema(TableReference::bare(table), &schema).map_err(ours)
+    DFSchema::try_from_qualified_schema(TableReference::bare(table), &schema).map_err(from_datafusion)
 }
 
 /// An expression of SQL over the columns of `schema`, as simple as it can be made.
 fn logical(planner: &Planner, expr: &ast::Expr, schema: &DFSchema) -> Result<Expr, Error> {
     let mut named = ast::ExprWithAlias { expr: expr.clone(), alias: None };
     numbers::mark_expression(&mut named.expr);
-    let expr = planner.plan_expression(named, schema).map_err(ours)?;
+    let expr = planner.plan_expression(named, schema).map_err(from_datafusion)?;
     refuse_aggregates(&expr)?;
-    simplified(&planner.state, expr, schema).map_err(ours)
+    simplified(&planner.state, expr, schema).map_err(from_datafusion)
 }
 
 fn refuse_aggregates(expr: &Expr) -> Result<(), Error> {
     let of_rows = |expr: &Expr| Ok(matches!(expr, Expr::AggregateFunction(_) | Expr::WindowFunction(_)));
-    if expr.exists(of_rows).map_err(ours)? {
+    if expr.exists(of_rows).map_err(from_datafusion)? {
         return Err(Error::invalid("aggregate and window functions are not allowed in rules of a table"));
     }
     Ok(())
@@ -227,7 +229,7 @@ pub(in crate::datafusion) fn default(planner: &Planner, origin: &Origin) -> Resu
     let Some(expr) = origin.expression() else { return Ok(None) };
     let mut named = ast::ExprWithAlias { expr, alias: None };
     numbers::mark_expression(&mut named.expr);
-    let expr = planner.plan_expression(named, &DFSchema::empty()).map_err(ours)?;
+    let expr = planner.plan_expression(named, &DFSchema::empty()).map_err(from_datafusion)?;
     refuse_aggregates(&expr)?;
     Ok(Some(expr))
 }
@@ -251,16 +253,19 @@ pub(in crate::datafusion) fn default_value(
     let data_type = column.column_type.arrow();
     let Some(expr) = default(planner, origin)? else { return Ok(Some(new_null_array(&data_type, 1))) };
     let nothing = DFSchema::empty();
-    let cast =
-        expr.cast_to(&data_type, &nothing).and_then(|expr| simplified(&planner.state, expr, &nothing)).map_err(ours)?;
+    let cast = expr
+        .cast_to(&data_type, &nothing)
+        .and_then(|expr| simplified(&planner.state, expr, &nothing))
+        .map_err(from_datafusion)?;
     let is_volatile = cast.is_volatile();
-    let physical = planner.state.create_physical_expr(cast, &nothing).map_err(ours)?;
+    let physical = planner.state.create_physical_expr(cast, &nothing).map_err(from_datafusion)?;
     if is_volatile {
         return Ok(None);
     }
     let options = RecordBatchOptions::new().with_row_count(Some(1));
     let row = RecordBatch::try_new_with_options(Arc::new(ArrowSchema::empty()), Vec::new(), &options);
-    let array = row.map_err(Into::into).and_then(|row| physical.evaluate(&row)?.into_array(1)).map_err(ours)?;
+    let array =
+        row.map_err(Into::into).and_then(|row| physical.evaluate(&row)?.into_array(1)).map_err(from_datafusion)?;
     Ok(Some(array))
 }
 

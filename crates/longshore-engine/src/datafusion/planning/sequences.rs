@@ -17,11 +17,15 @@ use datafusion::logical_expr::{
 use crate::catalog::{Catalog, Sequence};
 use crate::datafusion::errors::external;
 use crate::sql::{in_text, names};
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 use crate::{Error, ErrorKind};
 
 /// The function of this name, for a statement that works in `work`.
-pub(in crate::datafusion) fn function(name: &str, catalog: &Arc<Catalog>, work: &Arc<Work>) -> Option<Arc<ScalarUDF>> {
+pub(in crate::datafusion) fn function(
+    name: &str,
+    catalog: &Arc<Catalog>,
+    work: &Arc<StatementTransaction>,
+) -> Option<Arc<ScalarUDF>> {
     let kind = KINDS.into_iter().find(|kind| kind.name() == name)?;
     let (catalog, work) = (Arc::clone(catalog), Arc::clone(work));
     let signature = Signature::new(kind.arguments(), Volatility::Volatile);
@@ -78,7 +82,7 @@ impl Kind {
 struct Function {
     kind: Kind,
     catalog: Arc<Catalog>,
-    work: Arc<Work>,
+    work: Arc<StatementTransaction>,
     signature: Signature,
 }
 
@@ -179,7 +183,7 @@ impl Function {
         let rows = args.number_rows;
         let argument = |index: usize, data_type: DataType| {
             let array = args.args[index].to_array(rows).and_then(|array| Ok(cast(&array, &data_type)?));
-            array.map_err(crate::datafusion::errors::ours)
+            array.map_err(crate::datafusion::errors::from_datafusion)
         };
         let texts = |index| argument(index, DataType::Utf8).map(|array| array.as_string::<i32>().clone());
         let numbers = match self.kind {

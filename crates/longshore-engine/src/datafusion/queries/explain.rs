@@ -9,7 +9,7 @@ use futures::StreamExt;
 use sqlparser::ast::Statement;
 
 use super::Queries;
-use crate::datafusion::errors::ours;
+use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::request::ExecutionContext;
 use crate::{Error, RowStream};
 
@@ -44,5 +44,5 @@ fn trimmed_batch(batch: &RecordBatch) -> Result<RecordBatch, Error> {
         _ => Arc::clone(array),
     };
     let columns = batch.columns().iter().map(column).collect();
-    RecordBatch::try_new(batch.schema(), columns).map_err(|error| ours(error.into()))
+    RecordBatch::try_new(batch.schema(), columns).map_err(|error| from_datafusion(error.into()))
 }

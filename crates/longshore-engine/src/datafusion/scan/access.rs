@@ -14,7 +14,7 @@ use std::ops::Bound;
 
 use longshore_storage::{ColumnType, Datum, Direction, Index, IndexKind, Key, RowId, Snapshot, Uniqueness, Value};
 
-use super::column_constraints::{Term, terms};
+use super::column_constraints::{ColumnConstraint, column_constraints};
 use super::predicate::Predicate;
 use super::reads::Reads;
 use crate::catalog::AccessPath;
@@ -61,8 +61,9 @@ impl Access {
         if indexes.is_empty() {
             return None;
         }
-        let terms = terms(Some(predicate), snapshot.schema());
-        let mut lookups: Vec<Lookup<'_>> = indexes.iter().filter_map(|index| Lookup::new(index, &terms)).collect();
+        let constraints = column_constraints(Some(predicate), snapshot.schema());
+        let mut lookups: Vec<Lookup<'_>> =
+            indexes.iter().filter_map(|index| Lookup::new(index, &constraints)).collect();
         lookups.sort_by_key(|lookup| lookup.path.rank());
         lookups.iter().find_map(|lookup| lookup.run(snapshot))
     }
@@ -73,24 +74,25 @@ struct Lookup<'a> {
     index: &'a Index,
     path: AccessPath,
     /// The values of its first columns, column by column.
-    values: Vec<(&'a Term, Vec<Datum<'a>>)>,
+    values: Vec<(&'a ColumnConstraint, Vec<Datum<'a>>)>,
     /// Bounds of the column behind them.
-    range: Option<&'a Term>,
+    range: Option<&'a ColumnConstraint>,
 }
 
 impl<'a> Lookup<'a> {
-    fn new(index: &'a Index, terms: &'a [Term]) -> Option<Self> {
-        let term = |column: usize| terms.iter().find(|term| term.column == column);
-        let points = |column: usize| term(column).and_then(Term::points);
-        let has_bounds = |term: &&Term| term.has_bounds() && has_plain_order(term.column_type);
-        let range = |column: usize| term(column).filter(has_bounds);
+    fn new(index: &'a Index, constraints: &'a [ColumnConstraint]) -> Option<Self> {
+        let constraint = |column: usize| constraints.iter().find(|constraint| constraint.column == column);
+        let points = |column: usize| constraint(column).and_then(ColumnConstraint::points);
+        let has_bounds =
+            |constraint: &&ColumnConstraint| constraint.has_bounds() && has_plain_order(constraint.column_type);
+        let range = |column: usize| constraint(column).filter(has_bounds);
         let (columns, is_unique) = (index.columns(), index.uniqueness() == Uniqueness::Unique);
         let (has_points, has_range) = (|column| points(column).is_some(), |column| range(column).is_some());
         let path = AccessPath::new(index.kind(), columns, is_unique, has_points, has_range)?;
         if !path.selects() {
             return None;
         }
-        let values = columns[..path.values].iter().filter_map(|column| Some((term(*column)?, points(*column)?)));
+        let values = columns[..path.values].iter().filter_map(|column| Some((constraint(*column)?, points(*column)?)));
         let range = columns.get(path.values).and_then(|column| range(*column));
         Some(Self { index, path, values: values.collect(), range })
     }
@@ -117,15 +119,15 @@ impl<'a> Lookup<'a> {
 
     /// Whether the bounds take in more than is worth it, as far as the values of the column are spread evenly.
     fn is_wide(&self, snapshot: &Snapshot) -> bool {
-        let Some(term) = self.range.filter(|_| self.values.is_empty()) else { return false };
-        let statistics = snapshot.statistics(term.column);
+        let Some(constraint) = self.range.filter(|_| self.values.is_empty()) else { return false };
+        let statistics = snapshot.statistics(constraint.column);
         let number = |value: &Option<Value>| match value {
             Some(Value::Integer(value)) => Some(*value as f64),
             Some(Value::Decimal(value)) => Some(*value as f64),
             _ => None,
         };
         let (Some(least), Some(greatest)) = (number(&statistics.min), number(&statistics.max)) else { return false };
-        let (low, high) = term.bounds();
+        let (low, high) = constraint.bounds();
         let end = |bound: Bound<Datum<'_>>, open: f64| match bound {
             Bound::Included(value) | Bound::Excluded(value) => match value {
                 Datum::I16(value) => f64::from(value),
@@ -154,7 +156,7 @@ impl<'a> Lookup<'a> {
             found.extend(self.index.find(&self.index.key(&values).ok()?).iter());
             return (found.len() <= found_max).then_some(());
         }
-        let (low, high) = self.range.map_or((Bound::Unbounded, Bound::Unbounded), Term::bounds);
+        let (low, high) = self.range.map_or((Bound::Unbounded, Bound::Unbounded), ColumnConstraint::bounds);
         let lower = self.end(&values, low)?;
         let upper = self.end(&values, high)?;
         let mut range = self.index.range(lower.as_ref(), upper.as_ref(), Direction::Forward);
@@ -195,8 +197,8 @@ impl<'a> Lookup<'a> {
             };
             separator = ", ";
         }
-        if let Some(term) = self.range {
-            let (low, high) = term.bounds();
+        if let Some(constraint) = self.range {
+            let (low, high) = constraint.bounds();
             let _ = match low {
                 Bound::Included(low) => write!(shown, "{separator}{low} to "),
                 Bound::Excluded(low) => write!(shown, "{separator}above {low} to "),

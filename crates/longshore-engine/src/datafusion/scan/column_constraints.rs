@@ -1,7 +1,7 @@
 //! What a predicate says of single columns: values that they may have, and bounds.
 //!
 //! Taken are comparisons of a column with a value of its type, IN lists, chains of OR over one column, and IS NULL; all
-//! of them hold at once. Whatever is of another shape is left out, so that the terms may be true where the predicate is
+//! of them hold at once. Whatever is of another shape is left out, so that the constraints may be true where the predicate is
 //! not, never the other way round. Not here: what is made of them (`reads`, `access`).
 
 use std::ops::Bound;
@@ -16,7 +16,7 @@ use super::predicate::Predicate;
 use crate::datafusion::datums::datum;
 
 /// What is known of the values of a column.
-pub(in crate::datafusion) struct Term {
+pub(in crate::datafusion) struct ColumnConstraint {
     pub(in crate::datafusion) column: usize,
     pub(in crate::datafusion) column_type: ColumnType,
     /// It has one of these; each is an array of one value. `None` if nothing of the sort is said.
@@ -26,7 +26,7 @@ pub(in crate::datafusion) struct Term {
     pub(in crate::datafusion) is_null: bool,
 }
 
-impl Term {
+impl ColumnConstraint {
     /// The values that it may have, if they are listed.
     pub(in crate::datafusion) fn points(&self) -> Option<Vec<Datum<'_>>> {
         let points = self.points.as_ref()?;
@@ -48,8 +48,11 @@ impl Term {
 }
 
 /// What `predicate` says of the columns that `schema` stores, each column once.
-pub(in crate::datafusion) fn terms(predicate: Option<&Predicate>, schema: &Schema) -> Vec<Term> {
-    let mut terms: Vec<Term> = Vec::new();
+pub(in crate::datafusion) fn column_constraints(
+    predicate: Option<&Predicate>,
+    schema: &Schema,
+) -> Vec<ColumnConstraint> {
+    let mut constraints: Vec<ColumnConstraint> = Vec::new();
     for conjunct in predicate.into_iter().flat_map(Predicate::conjuncts) {
         let Some((column, said)) = said(conjunct.as_ref()) else { continue };
         let Some(column_type) = schema.columns().get(column).map(|described| described.column_type) else { continue };
@@ -62,31 +65,33 @@ pub(in crate::datafusion) fn terms(predicate: Option<&Predicate>, schema: &Schem
         if values.iter().any(|value| *value.data_type() != arrow) {
             continue;
         }
-        let at = terms.iter().position(|term| term.column == column).unwrap_or_else(|| {
+        let at = constraints.iter().position(|constraint| constraint.column == column).unwrap_or_else(|| {
             let (low, high) = (Bound::Unbounded, Bound::Unbounded);
-            terms.push(Term { column, column_type, points: None, low, high, is_null: false });
-            terms.len() - 1
+            constraints.push(ColumnConstraint { column, column_type, points: None, low, high, is_null: false });
+            constraints.len() - 1
         });
-        let term = &mut terms[at];
+        let constraint = &mut constraints[at];
         match said {
-            Said::IsNull => term.is_null = true,
+            Said::IsNull => constraint.is_null = true,
             Said::OneOf(values) => {
-                if term.points.as_ref().is_none_or(|before| values.len() < before.len()) {
-                    term.points = Some(values);
+                if constraint.points.as_ref().is_none_or(|before| values.len() < before.len()) {
+                    constraint.points = Some(values);
                 }
             }
             Said::Compared(operator, value) => match operator {
-                Operator::Eq => term.points = Some(vec![value]),
-                // Of two halves of one range, as BETWEEN has them, each is a term of its own; of more, the first count.
-                Operator::Lt if matches!(term.high, Bound::Unbounded) => term.high = Bound::Excluded(value),
-                Operator::LtEq if matches!(term.high, Bound::Unbounded) => term.high = Bound::Included(value),
-                Operator::Gt if matches!(term.low, Bound::Unbounded) => term.low = Bound::Excluded(value),
-                Operator::GtEq if matches!(term.low, Bound::Unbounded) => term.low = Bound::Included(value),
+                Operator::Eq => constraint.points = Some(vec![value]),
+                // Of two halves of one range, as BETWEEN has them, each is a constraint of its own; of more, the first count.
+                Operator::Lt if matches!(constraint.high, Bound::Unbounded) => constraint.high = Bound::Excluded(value),
+                Operator::LtEq if matches!(constraint.high, Bound::Unbounded) => {
+                    constraint.high = Bound::Included(value);
+                }
+                Operator::Gt if matches!(constraint.low, Bound::Unbounded) => constraint.low = Bound::Excluded(value),
+                Operator::GtEq if matches!(constraint.low, Bound::Unbounded) => constraint.low = Bound::Included(value),
                 _ => {}
             },
         }
     }
-    terms
+    constraints
 }
 
 enum Said {

@@ -117,7 +117,7 @@ mod tests {
     use crate::datafusion::scan::predicate::Predicate;
     use crate::datafusion::scan::pushdown::Projection;
     use crate::datafusion::scan::reads::Reads;
-    use crate::transaction::{Modes, Work};
+    use crate::transaction::{Modes, StatementTransaction};
 
     /// Three chunks of 40,000 rows; the columns count the rows, as a number and as a text of six digits.
     fn relation() -> Relation {
@@ -148,7 +148,8 @@ mod tests {
     fn source(predicate: Option<Arc<dyn PhysicalExpr>>, fetch: Option<usize>) -> RelationSource {
         let relation = Arc::new(relation());
         let modes = Modes { isolation: Isolation::Snapshot, read_only: true };
-        let reads = Reads::new(&Work::begin(relation.transactions(), modes, &Arc::default(), true), &relation);
+        let reads =
+            Reads::new(&StatementTransaction::begin(relation.transactions(), modes, &Arc::default(), true), &relation);
         let snapshot = relation.snapshot();
         let table = snapshot.schema().arrow();
         let projection = Projection::new(&table, None).expect("all columns exist");

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use longshore_storage::{ColumnRange, Datum, Relation};
 
-use super::column_constraints::terms;
+use super::column_constraints::column_constraints;
 use super::predicate::Predicate;
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 
 /// Where the reads of a scan are logged.
 #[derive(Clone)]
 pub(in crate::datafusion) struct Reads {
-    work: Arc<Work>,
+    work: Arc<StatementTransaction>,
     relation: Arc<Relation>,
 }
 
@@ -30,7 +30,7 @@ const POINTS_MAX: usize = 64;
 
 impl Reads {
     /// Reads of `relation` in `work`.
-    pub(in crate::datafusion) fn new(work: &Arc<Work>, relation: &Arc<Relation>) -> Self {
+    pub(in crate::datafusion) fn new(work: &Arc<StatementTransaction>, relation: &Arc<Relation>) -> Self {
         Self { work: Arc::clone(work), relation: Arc::clone(relation) }
     }
 
@@ -48,20 +48,20 @@ impl Reads {
         let stored = schema.columns().len();
         let mut read: Vec<usize> = columns.iter().copied().filter(|column| *column < stored).collect();
         read.extend(predicate.into_iter().flat_map(Predicate::columns).filter(|column| **column < stored));
-        let terms = terms(predicate, schema);
+        let constraints = column_constraints(predicate, schema);
         let mut ranges: Vec<ColumnRange<'_>> = Vec::new();
         // Each of the lists multiplies the ranges.
         let mut lists: Vec<(usize, Vec<Datum<'_>>)> = Vec::new();
         let mut combinations = 1;
-        for term in &terms {
-            match (term.points(), term.bounds()) {
-                _ if term.is_null => ranges.push(ColumnRange::is_null(term.column)),
+        for constraint in &constraints {
+            match (constraint.points(), constraint.bounds()) {
+                _ if constraint.is_null => ranges.push(ColumnRange::is_null(constraint.column)),
                 (Some(points), _) if combinations * points.len() <= POINTS_MAX => {
                     combinations *= points.len();
-                    lists.push((term.column, points));
+                    lists.push((constraint.column, points));
                 }
                 (_, (Bound::Unbounded, Bound::Unbounded)) => {}
-                (_, (low, high)) => ranges.push(ColumnRange::between(term.column, low, high)),
+                (_, (low, high)) => ranges.push(ColumnRange::between(constraint.column, low, high)),
             }
         }
         let fixed = ranges.len();

@@ -19,7 +19,7 @@ use super::pushdown::Projection;
 use super::reads::Reads;
 use crate::catalog::Table;
 use crate::datafusion::hidden_names::ROW_COLUMN;
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 
 /// One table in one statement: however often the statement names it, it sees the same rows.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ pub(in crate::datafusion) struct RelationTable {
 
 impl RelationTable {
     /// The rows of `table` that `work` sees.
-    pub(in crate::datafusion) fn new(table: &Table, work: &Arc<Work>) -> Self {
+    pub(in crate::datafusion) fn new(table: &Table, work: &Arc<StatementTransaction>) -> Self {
         Self {
             name: table.name.as_str().into(),
             relation: Arc::clone(&table.relation),
@@ -47,7 +47,7 @@ impl RelationTable {
     }
 
     /// The same with the number of each row in a column behind the others.
-    pub(in crate::datafusion) fn with_rows(table: &Table, work: &Arc<Work>) -> Self {
+    pub(in crate::datafusion) fn with_rows(table: &Table, work: &Arc<StatementTransaction>) -> Self {
         Self::new(table, work).numbered()
     }
 
@@ -60,7 +60,11 @@ impl RelationTable {
 
     /// The same as the target of an INSERT, which puts `defaults` where it has no value. It takes NULL everywhere,
     /// because NOT NULL is checked when rows are appended, with a message that names the column.
-    pub(in crate::datafusion) fn target(table: &Table, work: &Arc<Work>, defaults: HashMap<String, Expr>) -> Self {
+    pub(in crate::datafusion) fn target(
+        table: &Table,
+        work: &Arc<StatementTransaction>,
+        defaults: HashMap<String, Expr>,
+    ) -> Self {
         let target = Self::new(table, work);
         let fields = target.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
         Self { schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())), defaults, ..target }

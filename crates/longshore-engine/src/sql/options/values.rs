@@ -153,7 +153,7 @@ impl Reader<'_> {
 fn texts(given: &Given<'_>, name: &'static str, value: &OptionValue) -> Result<Vec<String>, Error> {
     match value {
         OptionValue::Text(text) | OptionValue::Word(text) | OptionValue::Number(text) => Ok(vec![text.clone()]),
-        OptionValue::Texts(texts) => Ok(texts.clone()),
+        OptionValue::TextSources(texts) => Ok(texts.clone()),
         _ => Err(given.bad(
             name,
             "a text in quotes is expected, several as in ('a', 'b'), or texts by column as in (x 'a', y ('b', 'c'))",

@@ -16,7 +16,7 @@ use crate::statement::Context;
 use crate::statement::change::rows_of_target;
 use crate::statement::drop::drop_dependents;
 use crate::statement::rows::ROWS_AT_A_TIME;
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 use crate::{Error, ErrorKind, blocking};
 
 /// How long those who have written to the table, and not committed, are waited for.
@@ -103,7 +103,7 @@ async fn compute(
     schema: &Arc<Schema>,
     alteration: Alteration,
     relation: &Arc<Relation>,
-    look: &Arc<Work>,
+    look: &Arc<StatementTransaction>,
 ) -> Result<Alteration, Error> {
     let mut select = rows_of_target(&build::quoted(&draft.before.name));
     let mut columns = Vec::new();
@@ -163,7 +163,7 @@ pub(in crate::statement) async fn validate(
     context: &Context<'_>,
     table: &Table,
     check: &Check,
-    work: &Arc<Work>,
+    work: &Arc<StatementTransaction>,
 ) -> Result<(), Error> {
     let name = build::quoted(&table.name);
     let mut select = rows_of_target(&name);

@@ -11,15 +11,15 @@ use std::sync::Arc;
 use super::draft::{Draft, Values};
 use crate::catalog::{Entry, View};
 use crate::statement::{Context, view};
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 use crate::{Error, ErrorKind};
 
 /// The views that go with what `draft` drops. `after` sees the table as it will be.
 pub(super) async fn dependents(
     context: &Context<'_>,
     draft: &Draft,
-    before: &Arc<Work>,
-    after: &Arc<Work>,
+    before: &Arc<StatementTransaction>,
+    after: &Arc<StatementTransaction>,
 ) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     let loses = draft.columns.iter().any(|column| column.is_dropped);
@@ -28,7 +28,7 @@ pub(super) async fn dependents(
             matches!(column.values, Values::Converted(_)) || column.column.column_type != before.column_type
         });
     for view in readers(context, &draft.before.name) {
-        let planned = async |work: &Arc<Work>| {
+        let planned = async |work: &Arc<StatementTransaction>| {
             let context =
                 Context { database: context.database, control: context.control, work, parameters: None, with: None };
             let schema = view::schema(&context, &view).await?;

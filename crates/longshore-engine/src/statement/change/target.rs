@@ -7,7 +7,7 @@ use longshore_storage::{Column, RowId};
 use sqlparser::ast::{Expr, Ident, ObjectName, ObjectNamePart, Select, SelectItem, TableFactor, TableWithJoins};
 
 use crate::catalog::{Entry, Origin, Table};
-use crate::datafusion::{Changing, END_COLUMN, FoundRows, ROW_COLUMN, TARGET, images, rows_with_numbers};
+use crate::datafusion::{Changing, END_COLUMN, FoundRows, ROW_COLUMN, TARGET, fetch_rows, rows_with_numbers};
 use crate::sql::build::{self, last_name, name_of};
 use crate::sql::names;
 use crate::statement::Context;
@@ -86,24 +86,24 @@ impl Target {
     /// These rows with their numbers, for a query that reads no others. All that they hold counts as read.
     pub(crate) fn rows(&self, context: &Context<'_>, rows: &[RowId]) -> Result<RecordBatch, Error> {
         let numbered: Vec<(usize, RowId)> = rows.iter().copied().enumerate().collect();
-        rows_with_numbers(&self.images(context, rows)?, &numbered)
+        rows_with_numbers(&self.fetch_rows(context, rows)?, &numbered)
     }
 
     /// The same with their places in `rows`, in which a row may stand several times.
     pub(crate) fn rows_in_order(&self, context: &Context<'_>, rows: &[RowId]) -> Result<RecordBatch, Error> {
         let numbered: Vec<(usize, RowId)> = (0..rows.len()).map(|place| (place, RowId(place as u64))).collect();
-        rows_with_numbers(&self.images(context, rows)?, &numbered)
+        rows_with_numbers(&self.fetch_rows(context, rows)?, &numbered)
     }
 
     /// These rows as they are now. All that they hold counts as read.
-    pub(crate) fn images(&self, context: &Context<'_>, rows: &[RowId]) -> Result<RecordBatch, Error> {
+    pub(crate) fn fetch_rows(&self, context: &Context<'_>, rows: &[RowId]) -> Result<RecordBatch, Error> {
         let relation = &self.table.relation;
         let columns: Vec<usize> = (0..relation.schema().columns().len()).collect();
         context.work.with(|transaction| {
             transaction.log_columns(relation, &columns);
             Ok(())
         })?;
-        images(&context.work.snapshot(relation), rows)
+        fetch_rows(&context.work.snapshot(relation), rows)
     }
 
     /// Refuses to set what only the table itself sets.

@@ -54,7 +54,7 @@ pub(crate) fn conflicts(
 }
 
 /// What is to be said of rows whose key was there, behind what else there is to say.
-pub(crate) fn told(merged: Merged, options: &ConflictOptions, notice: Option<String>) -> Option<String> {
+pub(crate) fn notice(merged: Merged, options: &ConflictOptions, notice: Option<String>) -> Option<String> {
     let Merged { inserted, updated, left_out } = merged;
     // Rejects speak for themselves.
     if (updated == 0 && left_out == 0) || options.choice == ConflictChoice::Reject {

@@ -10,7 +10,7 @@ use longshore_storage::{Merged, OnConflict};
 use sqlparser::ast::{Expr, Ident, Query, SelectItem, Statement, Visit, Visitor};
 
 use super::conflict;
-use super::plan::Settings;
+use super::settings::Settings;
 use super::target::Target;
 use crate::datafusion::{Appended, Appending, Columnar, NamedSource};
 use crate::sql::build;
@@ -89,8 +89,8 @@ impl InsertPlan {
         };
         rejects.keep(context)?;
         let Appended { rows, updated, left_out, rejects } = inserted;
-        let notice = rejects::told(&rejects, &settings.rejects, rows, Some(&target.table.relation));
-        let notice = conflict::told(Merged { inserted: rows, updated, left_out }, &settings.conflict, notice);
+        let notice = rejects::notice(&rejects, &settings.rejects, rows, Some(&target.table.relation));
+        let notice = conflict::notice(Merged { inserted: rows, updated, left_out }, &settings.conflict, notice);
         let rows = if dry_run { 0 } else { rows + updated };
         Ok((Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() }, notice))
     }

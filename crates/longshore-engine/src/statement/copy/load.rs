@@ -6,12 +6,12 @@ use longshore_load::{Conflicts, LoadError, TextOptions, load_interleaved, load_i
 use longshore_storage::{Relation, Transaction};
 
 use super::conflict;
-use super::plan::Settings;
+use super::settings::Settings;
 use crate::sql::options::{CheckTime, MergeMode};
 use crate::statement::rejects::{self, Rejects};
 use crate::statement::{Context, foreign};
 use crate::text::{TextInput, named_by_inputs, tell_repairs};
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 use crate::{Error, Report, blocking};
 
 /// Texts that are loaded as they are.
@@ -22,7 +22,7 @@ pub(super) struct LoadPlan {
     pub(super) text: TextOptions,
     pub(super) settings: Settings,
     /// The transaction that it is part of; `None` for one of its own.
-    pub(super) work: Option<Arc<Work>>,
+    pub(super) work: Option<Arc<StatementTransaction>>,
 }
 
 impl LoadPlan {
@@ -128,8 +128,8 @@ impl LoadPlan {
         }
         foreign::check_acted_on(context, acted_on)?;
         rejects.keep(context)?;
-        let notice = rejects::told(&loaded.rejects, &settings.rejects, loaded.rows, Some(relation));
-        let notice = conflict::told(conflict::merged(&loaded), &settings.conflict, notice);
+        let notice = rejects::notice(&loaded.rejects, &settings.rejects, loaded.rows, Some(relation));
+        let notice = conflict::notice(conflict::merged(&loaded), &settings.conflict, notice);
         let rows = if dry_run { 0 } else { loaded.rows + loaded.updated };
         let report = Report { rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
         Ok(Some((report, notice)))

@@ -5,55 +5,28 @@
 
 use std::sync::Arc;
 
-use longshore_load::{TextOptions, Tuning};
+use longshore_load::TextOptions;
 use longshore_source::FoundFile;
-use longshore_storage::{MergeKind, Relation, Schema};
+use longshore_storage::{Relation, Schema};
 use sqlparser::ast::{Expr, Query};
 
 use super::insert::{InsertPlan, Source, rows_of_source};
 use super::load::LoadPlan;
 use super::rules::{Followed, LoadRules};
+use super::settings::Settings;
 use super::target::{Target, check_named};
 use crate::datafusion::{Columnar, NamedSource, TextTable};
-use crate::sql::options::{CheckTime, ConflictOptions, MergeMode, Options, RejectOptions};
+use crate::sql::options::{CheckTime, Options};
 use crate::statement::rejects::Rejects;
 use crate::statement::{Context, refuse};
-use crate::text::{Filling, Texts, Wanted};
-use crate::transaction::Work;
+use crate::text::{ColumnMapping, ConstantColumn, TextSources};
+use crate::transaction::StatementTransaction;
 use crate::{Error, Report};
 
 /// A COPY FROM that is ready to run.
 pub(super) enum CopyPlan {
     Load(LoadPlan),
     Insert(InsertPlan),
-}
-
-/// What the options say of either way.
-pub(super) struct Settings {
-    /// `None` leaves the choice to the way.
-    pub(super) merge: Option<MergeKind>,
-    pub(super) merge_mode: MergeMode,
-    /// `None` for all there are.
-    pub(super) threads: Option<usize>,
-    pub(super) tuning: Tuning,
-    pub(super) rejects: RejectOptions,
-    pub(super) conflict: ConflictOptions,
-    /// When foreign keys are checked; `None` where nothing was said.
-    pub(super) references: Option<CheckTime>,
-}
-
-impl Settings {
-    fn new(context: &Context<'_>, options: &Options) -> Self {
-        Self {
-            merge: options.merge,
-            merge_mode: options.merge_mode,
-            threads: options.threads,
-            tuning: options.tuned(context.database.config.tuning()),
-            rejects: options.rejects.clone(),
-            conflict: options.conflict.clone(),
-            references: options.references,
-        }
-    }
 }
 
 impl CopyPlan {
@@ -75,18 +48,18 @@ impl CopyPlan {
     pub(super) fn of_text(
         context: &Context<'_>,
         target: Target,
-        texts: Texts,
+        texts: TextSources,
         options: &Options,
         condition: Option<Expr>,
     ) -> Result<Self, Error> {
         check_named(options, &target.names())?;
         let followed = if condition.is_none() { target.followed(context, options.rejects.dry_run)? } else { None };
-        if let Some(Followed { fillings, mut rules }) = followed {
+        if let Some(Followed { constants, mut rules }) = followed {
             rules.conflicts = target.conflicts(options)?;
-            let fillings: Vec<_> = target.fillings.iter().cloned().chain(fillings).collect();
-            let wanted = target.wanted(&target.fields, &fillings);
+            let constants: Vec<_> = target.constants.iter().cloned().chain(constants).collect();
+            let mapping = target.mapping(&target.fields, &constants);
             let work = Some(context.work);
-            return Self::of_load(context, &target.table.relation, &wanted, texts, options, rules, work);
+            return Self::of_load(context, &target.table.relation, &mapping, texts, options, rules, work);
         }
         if options.references == Some(CheckTime::Unified) {
             return Err(Error::unsupported(
@@ -95,15 +68,15 @@ impl CopyPlan {
             ));
         }
         let columns = target.table.relation.schema().columns();
-        let filled = target.fillings.iter().map(|(column, _)| *column);
+        let filled = target.constants.iter().map(|(column, _)| *column);
         let fields: Vec<usize> = target.fields.iter().copied().chain(filled).collect();
         let schema = Arc::new(Schema::new(fields.iter().map(|field| columns[*field].clone()).collect()));
         let name = texts.name();
         let places: Vec<usize> = (0..target.fields.len()).collect();
-        let behind = target.fillings.iter().enumerate();
-        let fillings: Vec<(usize, Filling)> =
-            behind.map(|(index, (_, filling))| (places.len() + index, filling.clone())).collect();
-        let (inputs, text) = texts.plan(options, &target.wanted(&places, &fillings), context.control)?;
+        let behind = target.constants.iter().enumerate();
+        let constants: Vec<(usize, ConstantColumn)> =
+            behind.map(|(index, (_, constant))| (places.len() + index, constant.clone())).collect();
+        let (inputs, text) = texts.plan(options, &target.mapping(&places, &constants), context.control)?;
         // The plan is run once, so that records are repaired as they come.
         let mut text = text.repairing().unwrap_or(text);
         let repairs = text.repair_log().cloned();
@@ -112,7 +85,7 @@ impl CopyPlan {
         text.on_error = rejects.on_error.clone();
         let table = TextTable::new(name, inputs, schema, text, settings.tuning.clone(), context.database.memory());
         let table = NamedSource::Text(Box::new(TextTable { checks_all: true, ..table }));
-        let target = Target { fields, fillings: Vec::new(), ..target };
+        let target = Target { fields, constants: Vec::new(), ..target };
         let fields: Vec<String> = target.names().into_iter().map(str::to_owned).collect();
         let (query, name) = rows_of_source(&target, &fields, condition)?;
         let conflict = target.conflicts_of_rows(options)?;
@@ -142,13 +115,13 @@ impl CopyPlan {
     pub(super) fn of_load(
         context: &Context<'_>,
         relation: &Arc<Relation>,
-        wanted: &Wanted<'_>,
-        texts: Texts,
+        mapping: &ColumnMapping<'_>,
+        texts: TextSources,
         options: &Options,
         rules: LoadRules,
-        work: Option<&Arc<Work>>,
+        work: Option<&Arc<StatementTransaction>>,
     ) -> Result<Self, Error> {
-        let (inputs, text) = texts.plan(options, wanted, context.control)?;
+        let (inputs, text) = texts.plan(options, mapping, context.control)?;
         let LoadRules { check, numbers, conflicts } = rules;
         let text = TextOptions { check, numbers, conflicts, reject_limit: options.rejects.limit, ..text };
         let (relation, settings) = (Arc::clone(relation), Settings::new(context, options));

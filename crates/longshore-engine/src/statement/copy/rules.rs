@@ -12,15 +12,15 @@ use super::target::Target;
 use crate::catalog::{Origin, Sequence};
 use crate::datafusion::Value;
 use crate::statement::Context;
-use crate::text::Filling;
-use crate::transaction::Work;
+use crate::text::ConstantColumn;
+use crate::transaction::StatementTransaction;
 use crate::{Error, ErrorKind};
 
 /// What a load follows for each row.
 #[derive(Default)]
 pub(super) struct LoadRules {
     pub(super) check: Option<Arc<dyn RowCheck>>,
-    /// What [`Filling::Number`] refers to.
+    /// What [`ConstantColumn::Number`] refers to.
     pub(super) numbers: Vec<Arc<dyn NumberSource>>,
     /// What becomes of rows whose key is there already.
     pub(super) conflicts: Conflicts,
@@ -29,7 +29,7 @@ pub(super) struct LoadRules {
 /// What a load does for a table's rules.
 pub(super) struct Followed {
     /// What goes into columns that nothing else goes to.
-    pub(super) fillings: Vec<(usize, Filling)>,
+    pub(super) constants: Vec<(usize, ConstantColumn)>,
     pub(super) rules: LoadRules,
 }
 
@@ -37,16 +37,16 @@ impl Target {
     /// How a load can follow the rules of the table; `None` if it cannot.
     pub(super) fn followed(&self, context: &Context<'_>, dry_run: bool) -> Result<Option<Followed>, Error> {
         let queries = &context.database.queries;
-        let (mut fillings, mut rules) = (Vec::new(), LoadRules::default());
+        let (mut constants, mut rules) = (Vec::new(), LoadRules::default());
         for (place, column) in self.table.relation.schema().columns().iter().enumerate() {
             let origin = self.rules.origin(place);
-            let is_given = self.fields.contains(&place) || self.fillings.iter().any(|(filled, _)| *filled == place);
+            let is_given = self.fields.contains(&place) || self.constants.iter().any(|(filled, _)| *filled == place);
             if is_given || matches!(origin, Origin::Null) {
                 continue;
             }
             match queries.value(column, origin, &context.execution())? {
                 Value::Null => {}
-                Value::Constant(text) => fillings.push((place, Filling::Value(text))),
+                Value::Constant(text) => constants.push((place, ConstantColumn::Value(text))),
                 Value::Volatile => {
                     let is_number =
                         matches!(column.column_type, ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt);
@@ -54,7 +54,7 @@ impl Target {
                     let Some(sequence) = name.and_then(|name| context.database.catalog.sequence(&name)) else {
                         return Ok(None);
                     };
-                    fillings.push((place, Filling::Number(rules.numbers.len())));
+                    constants.push((place, ConstantColumn::Number(rules.numbers.len())));
                     let (column_type, work) = (column.column_type, Arc::clone(context.work));
                     rules.numbers.push(Arc::new(Numbers { sequence, column_type, work, dry_run }));
                 }
@@ -62,7 +62,7 @@ impl Target {
         }
         let checks = queries.checks(&self.table, self.rules.checks.iter(), &context.execution())?;
         rules.check = checks.map(|checks| Arc::new(checks) as Arc<dyn RowCheck>);
-        Ok(Some(Followed { fillings, rules }))
+        Ok(Some(Followed { constants, rules }))
     }
 
     /// Refuses what a statement wants that goes through the planner: to leave out rows that violate a check.
@@ -85,7 +85,7 @@ impl Target {
 struct Numbers {
     sequence: Arc<Sequence>,
     column_type: ColumnType,
-    work: Arc<Work>,
+    work: Arc<StatementTransaction>,
     /// Whether none is to be used up.
     dry_run: bool,
 }

@@ -11,7 +11,7 @@ use crate::catalog::{Origin, Rules, Table};
 use crate::datafusion::Columnar;
 use crate::sql::names;
 use crate::sql::options::{ConflictChoice, MergeMode, Options};
-use crate::text::{Filling, Wanted};
+use crate::text::{ColumnMapping, ConstantColumn};
 
 /// Where COPY puts rows.
 pub(super) struct Target {
@@ -19,7 +19,7 @@ pub(super) struct Target {
     /// The column of each field.
     pub(super) fields: Vec<usize>,
     /// What goes into columns that no field goes to.
-    pub(super) fillings: Vec<(usize, Filling)>,
+    pub(super) constants: Vec<(usize, ConstantColumn)>,
     /// Whether the statement names columns.
     pub(super) names_columns: bool,
     pub(super) rules: Arc<Rules>,
@@ -32,38 +32,38 @@ impl Target {
         table: Arc<Table>,
         columns: &[String],
         options: &Options,
-        further: Vec<(Column, Filling)>,
+        further: Vec<(Column, ConstantColumn)>,
     ) -> Result<Self, Error> {
         let (name, schema) = (&table.name, table.relation.schema());
         let mut fields = positions(name, schema, columns)?;
-        let mut fillings = Vec::new();
-        let place_of = |column: &str, filling: &Filling| {
+        let mut constants = Vec::new();
+        let place_of = |column: &str, constant: &ConstantColumn| {
             position(name, schema, column).map_err(|error| {
-                Error::new(error.kind(), format!("{column} is to take {}: {error}", filling.described()))
+                Error::new(error.kind(), format!("{column} is to take {}: {error}", constant.described()))
             })
         };
-        for (column, filling) in further {
-            let place = place_of(&column.name, &filling)?;
+        for (column, constant) in further {
+            let place = place_of(&column.name, &constant)?;
             if !columns.is_empty() && fields.contains(&place) {
                 return Err(Error::invalid(format!(
                     "column {} is among the columns to copy, but it is to take {}; leave it out there",
                     column.name,
-                    filling.described()
+                    constant.described()
                 )));
             }
             fields.retain(|field| *field != place);
-            fillings.push((place, filling));
+            constants.push((place, constant));
         }
         for (column, value) in options.defaults() {
-            let filling = Filling::Value(value.to_owned());
-            let place = place_of(column, &filling)?;
-            if !fields.contains(&place) && !fillings.iter().any(|(filled, _)| *filled == place) {
-                fillings.push((place, filling));
+            let constant = ConstantColumn::Value(value.to_owned());
+            let place = place_of(column, &constant)?;
+            if !fields.contains(&place) && !constants.iter().any(|(filled, _)| *filled == place) {
+                constants.push((place, constant));
             }
         }
         let rules = table.rules();
-        check_fields(name, schema, &rules, &fields, &fillings)?;
-        Ok(Self { fields, fillings, names_columns: !columns.is_empty(), table, rules })
+        check_fields(name, schema, &rules, &fields, &constants)?;
+        Ok(Self { fields, constants, names_columns: !columns.is_empty(), table, rules })
     }
 
     /// The columns that are copied.
@@ -74,7 +74,7 @@ impl Target {
 
     /// What becomes of rows whose key is there already.
     pub(super) fn conflicts(&self, options: &Options) -> Result<Conflicts, Error> {
-        let filled = self.fillings.iter().map(|(column, _)| *column);
+        let filled = self.constants.iter().map(|(column, _)| *column);
         let columns: Vec<usize> = self.fields.iter().copied().chain(filled).collect();
         conflict::conflicts(&options.conflict, &self.table.name, &self.table.relation, &columns)
     }
@@ -96,10 +96,14 @@ impl Target {
     }
 
     /// The columns that fields go to, which stand at `places`.
-    pub(super) fn wanted<'a>(&'a self, places: &'a [usize], fillings: &'a [(usize, Filling)]) -> Wanted<'a> {
+    pub(super) fn mapping<'a>(
+        &'a self,
+        places: &'a [usize],
+        constants: &'a [(usize, ConstantColumn)],
+    ) -> ColumnMapping<'a> {
         let columns = self.table.relation.schema().columns();
         let columns = self.fields.iter().map(|field| &columns[*field]).collect();
-        Wanted { columns, places, fillings, are_listed: self.names_columns }
+        ColumnMapping { columns, places, constants, are_listed: self.names_columns }
     }
 
     /// The column of the file that each copied column takes its values from: the one of its name.
@@ -165,9 +169,9 @@ fn check_fields(
     schema: &Schema,
     rules: &Rules,
     fields: &[usize],
-    fillings: &[(usize, Filling)],
+    constants: &[(usize, ConstantColumn)],
 ) -> Result<(), Error> {
-    let is_filled = |position: usize| fillings.iter().any(|(filled, _)| *filled == position);
+    let is_filled = |position: usize| constants.iter().any(|(filled, _)| *filled == position);
     for (position, column) in schema.columns().iter().enumerate() {
         let is_null = matches!(rules.origin(position), Origin::Null);
         if !column.nullable && is_null && !fields.contains(&position) && !is_filled(position) {

@@ -7,7 +7,7 @@ use longshore_storage::ActedOn;
 
 use crate::Error;
 use crate::catalog::{Entry, Table};
-use crate::datafusion::images;
+use crate::datafusion::fetch_rows;
 use crate::statement::Context;
 
 /// Sees to the foreign keys of all tables that the statement has changed rows of.
@@ -32,7 +32,7 @@ pub(crate) fn check_acted_on(context: &Context<'_>, acted_on: Vec<ActedOn>) -> R
         let checks = context.database.queries.checks(&table, rules.checks.iter(), &context.execution())?;
         let Some(checks) = checks else { continue };
         let relation = &table.relation;
-        if let Err(error) = checks.check(&images(&context.work.snapshot(relation), &acted_on.rows)?) {
+        if let Err(error) = checks.check(&fetch_rows(&context.work.snapshot(relation), &acted_on.rows)?) {
             // It tells what a row is that only the action has found.
             let columns: Vec<usize> = (0..relation.schema().columns().len()).collect();
             context.work.log_scan(relation, &[], &columns);

@@ -38,7 +38,7 @@ const FULL: u8 = 38;
 const WIDEST: u8 = 76;
 
 /// How values of one type are added up.
-enum Way {
+enum SumKind {
     /// As `DataFusion` does it.
     Theirs,
     /// In another type, and made the type of the sum in the end.
@@ -47,7 +47,7 @@ enum Way {
     Exact,
 }
 
-impl Way {
+impl SumKind {
     fn of(sum: &DataType, is_distinct: bool) -> Self {
         match sum {
             DataType::Int64 => Self::Wide(WIDE),
@@ -147,10 +147,10 @@ impl AggregateUDFImpl for CheckedSum {
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let sum = args.return_type().clone();
-        match Way::of(&sum, args.is_distinct) {
-            Way::Theirs => self.inner().accumulator(args),
-            Way::Exact => exact!(ExactSum, &sum),
-            Way::Wide(wide) => {
+        match SumKind::of(&sum, args.is_distinct) {
+            SumKind::Theirs => self.inner().accumulator(args),
+            SumKind::Exact => exact!(ExactSum, &sum),
+            SumKind::Wide(wide) => {
                 let return_field = with_type(&args.return_field, wide.clone());
                 let inner = self.inner().accumulator(AccumulatorArgs { return_field, ..args })?;
                 Ok(Box::new(Narrowing { inner, wide, sum }))
@@ -159,9 +159,9 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        match Way::of(args.return_type(), args.is_distinct) {
-            Way::Theirs | Way::Exact => self.inner().state_fields(args),
-            Way::Wide(wide) => {
+        match SumKind::of(args.return_type(), args.is_distinct) {
+            SumKind::Theirs | SumKind::Exact => self.inner().state_fields(args),
+            SumKind::Wide(wide) => {
                 let return_field = with_type(&args.return_field, wide);
                 self.inner().state_fields(StateFieldsArgs { return_field, ..args })
             }
@@ -174,13 +174,13 @@ impl AggregateUDFImpl for CheckedSum {
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
         let sum = args.return_type().clone();
-        match Way::of(&sum, args.is_distinct) {
-            Way::Theirs => self.inner().create_groups_accumulator(args),
-            Way::Exact if sum.is_decimal() => {
+        match SumKind::of(&sum, args.is_distinct) {
+            SumKind::Theirs => self.inner().create_groups_accumulator(args),
+            SumKind::Exact if sum.is_decimal() => {
                 Ok(Box::new(DecimalGroups::new(self.inner().create_groups_accumulator(args)?, sum)))
             }
-            Way::Exact => exact!(ExactGroups, &sum),
-            Way::Wide(wide) => {
+            SumKind::Exact => exact!(ExactGroups, &sum),
+            SumKind::Wide(wide) => {
                 let return_field = with_type(&args.return_field, wide.clone());
                 let inner = self.inner().create_groups_accumulator(AccumulatorArgs { return_field, ..args })?;
                 Ok(Box::new(NarrowingGroups { inner, wide, sum }))
@@ -190,13 +190,13 @@ impl AggregateUDFImpl for CheckedSum {
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let sum = args.return_type().clone();
-        match Way::of(&sum, args.is_distinct) {
+        match SumKind::of(&sum, args.is_distinct) {
             _ if args.is_distinct => Err(external(Error::unsupported(
                 "sum(DISTINCT ...) over a frame that moves is not supported; use a frame of the whole partition",
             ))),
-            Way::Theirs => self.inner().create_sliding_accumulator(args),
-            Way::Exact => exact!(ExactSum, &sum),
-            Way::Wide(wide) => {
+            SumKind::Theirs => self.inner().create_sliding_accumulator(args),
+            SumKind::Exact => exact!(ExactSum, &sum),
+            SumKind::Wide(wide) => {
                 let return_field = with_type(&args.return_field, wide.clone());
                 let inner = self.inner().create_sliding_accumulator(AccumulatorArgs { return_field, ..args })?;
                 Ok(Box::new(Narrowing { inner, wide, sum }))

@@ -9,7 +9,7 @@ use sqlparser::ast::{
 };
 
 use crate::Error;
-use crate::datafusion::errors::ours;
+use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::planning::planner::Planner;
 use crate::sql::{build, names};
 
@@ -100,7 +100,7 @@ impl Planner {
     fn columns_of(&self, mut statement: Statement) -> Result<Vec<FromColumn>, Error> {
         super::resolve(self, &mut statement)?;
         let statement = Parsed::Statement(Box::new(statement));
-        let plan = self.plan_statement(statement).map_err(ours)?;
+        let plan = self.plan_statement(statement).map_err(from_datafusion)?;
         let column = |(qualifier, field): (Option<&TableReference>, &FieldRef)| {
             let name = Ident::with_quote('"', field.name());
             let expr = match qualifier {

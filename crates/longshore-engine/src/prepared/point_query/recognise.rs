@@ -5,11 +5,11 @@
 use sqlparser::ast::{AssignmentTarget, BinaryOperator, Expr, FromTable, SetExpr, Statement, TableObject};
 
 use super::named::Named;
-use super::{Fast, Kind, NewValue, Operand, select};
+use super::{Kind, NewValue, Operand, PointQueryPlan, select};
 use crate::catalog::{Catalog, Origin};
 use crate::sql::names;
 
-impl Fast {
+impl PointQueryPlan {
     /// The statement as one about one row or few, if it is such a one.
     pub(crate) fn recognise(statement: &Statement, catalog: &Catalog) -> Option<Self> {
         match statement {
@@ -22,7 +22,7 @@ impl Fast {
     }
 }
 
-fn insert(statement: &Statement, catalog: &Catalog) -> Option<Fast> {
+fn insert(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
     let Statement::Insert(insert) = statement else { return None };
     let is_plain = insert.on.is_none()
         && insert.returning.is_none()
@@ -64,10 +64,10 @@ fn insert(statement: &Statement, catalog: &Catalog) -> Option<Fast> {
         (None, Origin::Identity { .. }) => None,
     };
     let values = given.into_iter().enumerate().map(operand).collect::<Option<Vec<_>>>()?;
-    Some(named.fast(Kind::Insert { values }))
+    Some(named.plan(Kind::Insert { values }))
 }
 
-fn update(statement: &Statement, catalog: &Catalog) -> Option<Fast> {
+fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
     let Statement::Update(update) = statement else { return None };
     let is_plain = update.from.is_none()
         && update.returning.is_none()
@@ -88,8 +88,8 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<Fast> {
         }
         set.push((column, new_value(&named, column, &assignment.value)?));
     }
-    let way = named.way(update.selection.as_ref(), &set)?;
-    Some(named.fast(Kind::Update { way, set }))
+    let lookup = named.lookup(update.selection.as_ref(), &set)?;
+    Some(named.plan(Kind::Update { lookup, set }))
 }
 
 fn new_value(named: &Named, column: usize, value: &Expr) -> Option<NewValue> {
@@ -104,7 +104,7 @@ fn new_value(named: &Named, column: usize, value: &Expr) -> Option<NewValue> {
     }
 }
 
-fn delete(statement: &Statement, catalog: &Catalog) -> Option<Fast> {
+fn delete(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
     let Statement::Delete(delete) = statement else { return None };
     let is_plain = delete.using.is_none()
         && delete.returning.is_none()
@@ -114,6 +114,6 @@ fn delete(statement: &Statement, catalog: &Catalog) -> Option<Fast> {
     let (FromTable::WithFromKeyword(tables) | FromTable::WithoutKeyword(tables)) = &delete.from;
     let [table] = tables.as_slice() else { return None };
     let named = Named::new(table, catalog).filter(|_| is_plain)?;
-    let way = named.way(delete.selection.as_ref(), &[])?;
-    Some(named.fast(Kind::Delete { way }))
+    let lookup = named.lookup(delete.selection.as_ref(), &[])?;
+    Some(named.plan(Kind::Delete { lookup }))
 }

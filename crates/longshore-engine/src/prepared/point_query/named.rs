@@ -6,8 +6,8 @@ use std::sync::Arc;
 use longshore_storage::{Direction, Schema};
 use sqlparser::ast::{BinaryOperator, Expr, Ident, ObjectName, TableFactor, TableWithJoins};
 
-use super::way::{Key, Range, Way};
-use super::{Fast, Kind, NewValue, Operand};
+use super::lookup::{Key, Lookup, Range};
+use super::{Kind, NewValue, Operand, PointQueryPlan};
 use crate::catalog::{AccessPath, Catalog, Rules, Table};
 use crate::datafusion::has_plain_order;
 use crate::sql::names;
@@ -49,8 +49,8 @@ impl Named {
         Some(Self { rules: table.rules(), table, alias })
     }
 
-    pub(super) fn fast(self, kind: Kind) -> Fast {
-        Fast { table: self.table, rules: self.rules, kind }
+    pub(super) fn plan(self, kind: Kind) -> PointQueryPlan {
+        PointQueryPlan { table: self.table, rules: self.rules, kind }
     }
 
     pub(super) fn schema(&self) -> &Schema {
@@ -158,10 +158,10 @@ impl Named {
     }
 
     /// The rows that UPDATE or DELETE is about; some of `set` may be all that is changed of them.
-    pub(super) fn way(&self, condition: Option<&Expr>, set: &[(usize, NewValue)]) -> Option<Way> {
+    pub(super) fn lookup(&self, condition: Option<&Expr>, set: &[(usize, NewValue)]) -> Option<Lookup> {
         let conditions = self.conditions(Some(condition?))?;
         if let Some(key) = self.key(&conditions) {
-            return Some(Way::One(key));
+            return Some(Lookup::Key(key));
         }
         // Keys that are changed of several rows may change places.
         let is_of_key =
@@ -169,7 +169,7 @@ impl Named {
         if set.iter().any(is_of_key) {
             return None;
         }
-        Some(Way::Few(self.range(&conditions, &[])?.0))
+        Some(Lookup::Range(self.range(&conditions, &[])?.0))
     }
 }
 

@@ -16,9 +16,9 @@ const ROWS_MAX: usize = 1_024;
 
 /// How rows are found.
 #[derive(Debug)]
-pub(super) enum Way {
-    One(Key),
-    Few(Range),
+pub(super) enum Lookup {
+    Key(Key),
+    Range(Range),
 }
 
 /// The whole key of a unique index.
@@ -60,7 +60,7 @@ fn values_of<'a>(
     values.iter().zip(index.columns()).map(given).collect()
 }
 
-impl Way {
+impl Lookup {
     /// The rows; `None` where the planner has to find them.
     pub(super) fn find(
         &self,
@@ -69,8 +69,8 @@ impl Way {
         arguments: &[Datum<'_>],
     ) -> Result<Option<Vec<RowId>>, TransactionError> {
         match self {
-            Self::One(key) => Ok(key.find(transaction, relation, arguments)?.map(|row| row.into_iter().collect())),
-            Self::Few(range) => range.find(transaction, relation, arguments, Direction::Forward, None),
+            Self::Key(key) => Ok(key.find(transaction, relation, arguments)?.map(|row| row.into_iter().collect())),
+            Self::Range(range) => range.find(transaction, relation, arguments, Direction::Forward, None),
         }
     }
 }

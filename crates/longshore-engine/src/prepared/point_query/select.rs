@@ -8,12 +8,12 @@ use sqlparser::ast::{Expr, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query
 
 use super::aggregate::Aggregate;
 use super::named::{Conditions, Named};
-use super::{Fast, Kind, Operand, Output};
+use super::{Kind, Operand, Output, PointQueryPlan};
 use crate::catalog::Catalog;
 use crate::sql::{build, names};
 
 /// The query as one about one row or few, if it is such a one.
-pub(super) fn select(query: &Query, catalog: &Catalog) -> Option<Fast> {
+pub(super) fn select(query: &Query, catalog: &Catalog) -> Option<PointQueryPlan> {
     let SetExpr::Select(select) = query.body.as_ref() else { return None };
     // Built again of the parts that are understood, so that no clause is overlooked.
     let mut plain = build::select(select.projection.clone(), select.from.clone());
@@ -49,13 +49,13 @@ pub(super) fn select(query: &Query, catalog: &Catalog) -> Option<Fast> {
     let (columns, fields) = projected(&select.projection, &named)?;
     let schema = Arc::new(Schema::new(fields));
     if let (None, Some(key)) = (&limit, named.key(&conditions)) {
-        return Some(named.fast(Kind::Select { key, columns, schema }));
+        return Some(named.plan(Kind::Select { key, columns, schema }));
     }
     if conditions.is_empty() && limit.is_none() {
         return None;
     }
     let (range, direction) = named.range(&conditions, &order)?;
-    Some(named.fast(Kind::Few { range, direction, limit, output: Output::Columns(columns), schema }))
+    Some(named.plan(Kind::Few { range, direction, limit, output: Output::Columns(columns), schema }))
 }
 
 fn is_same(select: &Select, plain: &Select) -> bool {
@@ -123,7 +123,7 @@ fn aggregates(items: &[SelectItem], named: &Named) -> Option<Vec<(Aggregate, Str
     (!(0..items.len()).any(is_twice)).then_some(items)
 }
 
-fn aggregated(named: Named, conditions: &Conditions, items: Vec<(Aggregate, String)>) -> Option<Fast> {
+fn aggregated(named: Named, conditions: &Conditions, items: Vec<(Aggregate, String)>) -> Option<PointQueryPlan> {
     // The least and the greatest value that an index is ordered by stand at its ends.
     let end = match items.as_slice() {
         [(Aggregate::Min(column), name)] => Some((*column, false, name)),
@@ -136,7 +136,7 @@ fn aggregated(named: Named, conditions: &Conditions, items: Vec<(Aggregate, Stri
     {
         let schema = Arc::new(Schema::new(vec![items[0].0.edge(name.clone(), named.schema())?]));
         let (limit, output) = (Some(Operand::Integer(1)), Output::Aggregates(vec![items[0].0]));
-        return Some(named.fast(Kind::Few { range, direction, limit, output, schema }));
+        return Some(named.plan(Kind::Few { range, direction, limit, output, schema }));
     }
     if conditions.is_empty() {
         return None;
@@ -146,5 +146,5 @@ fn aggregated(named: Named, conditions: &Conditions, items: Vec<(Aggregate, Stri
     let schema = Arc::new(Schema::new(fields.collect::<Option<Vec<_>>>()?));
     let (range, _) = named.range(conditions, &[])?;
     let (direction, output) = (Direction::Forward, Output::Aggregates(aggregates));
-    Some(named.fast(Kind::Few { range, direction, limit: None, output, schema }))
+    Some(named.plan(Kind::Few { range, direction, limit: None, output, schema }))
 }

@@ -152,15 +152,15 @@ async fn selects_give_what_the_planner_gives() {
                 text.replace_range(rest..rest + before.len(), &moment);
             }
             let prepared = session.prepare(&sql).expect("it can be prepared");
-            assert!(prepared.fast.is_some(), "{sql} goes through the planner");
+            assert!(prepared.point_query.is_some(), "{sql} goes through the planner");
             let outcome = session.execute_prepared(&prepared, &values).await;
-            let mut fast = said(outcome.unwrap_or_else(|error| panic!("{text}: {error}"))).await;
+            let mut point_query = said(outcome.unwrap_or_else(|error| panic!("{text}: {error}"))).await;
             let mut planned = run(&mut session, &text).await;
             if !template.contains("ORDER BY") || template.contains("SELECT v FROM") {
-                fast.1.sort();
+                point_query.1.sort();
                 planned.1.sort();
             }
-            assert_eq!(fast, planned, "{text}");
+            assert_eq!(point_query, planned, "{text}");
         }
     }
 }
@@ -182,7 +182,7 @@ async fn changes_are_those_of_the_planner() {
         ] {
             let (sql, values, text) = written(template, &mut random);
             let prepared = session.prepare(&sql).expect("it can be prepared");
-            assert!(prepared.fast.is_some(), "{sql} goes through the planner");
+            assert!(prepared.point_query.is_some(), "{sql} goes through the planner");
             let mut outcomes = Vec::new();
             for is_fast in [true, false] {
                 run(&mut session, "BEGIN").await;
@@ -235,6 +235,6 @@ async fn what_is_not_understood_goes_through_the_planner() {
         "DELETE FROM t WHERE a = 1 AND d = 1",
     ] {
         let prepared = Prepared::parse(sql, &session.database().catalog).expect("it can be prepared");
-        assert!(prepared.fast.is_none(), "{sql} does not go through the planner");
+        assert!(prepared.point_query.is_none(), "{sql} does not go through the planner");
     }
 }

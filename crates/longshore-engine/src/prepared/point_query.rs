@@ -9,13 +9,13 @@
 //! plainly take, goes through the planner. Not here: how statements are recognised (`recognise`, `select`).
 
 mod aggregate;
+mod lookup;
 mod named;
 mod recognise;
 mod rows;
 mod select;
 #[cfg(test)]
 mod tests;
-mod way;
 
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ use sqlparser::ast::{Expr, UnaryOperator, Value};
 
 use crate::catalog::{Catalog, Rules, Table};
 use crate::sql::parameters::number_of;
-use crate::transaction::Work;
+use crate::transaction::StatementTransaction;
 use aggregate::Aggregate;
-use way::{Key, Range, Way, given};
+use lookup::{Key, Lookup, Range, given};
 
 /// A statement about one row, or about few.
 #[derive(Debug)]
-pub(crate) struct Fast {
+pub(crate) struct PointQueryPlan {
     table: Arc<Table>,
     /// The table's rules, as far as which it was recognised.
     rules: Arc<Rules>,
@@ -44,8 +44,8 @@ enum Kind {
     Select { key: Key, columns: Vec<usize>, schema: SchemaRef },
     Few { range: Range, direction: Direction, limit: Option<Operand>, output: Output, schema: SchemaRef },
     Insert { values: Vec<Operand> },
-    Update { way: Way, set: Vec<(usize, NewValue)> },
-    Delete { way: Way },
+    Update { lookup: Lookup, set: Vec<(usize, NewValue)> },
+    Delete { lookup: Lookup },
 }
 
 /// What a SELECT about few rows gives back.
@@ -84,9 +84,9 @@ pub(crate) enum Done {
     Planner,
 }
 
-impl Fast {
+impl PointQueryPlan {
     /// Whether its table is still the one of its name to who sees what `work` does, and has the same rules.
-    pub(crate) fn is_current(&self, catalog: &Catalog, work: &Work) -> bool {
+    pub(crate) fn is_current(&self, catalog: &Catalog, work: &StatementTransaction) -> bool {
         let table = work.table(catalog, &self.table.name);
         table.is_some_and(|table| Arc::ptr_eq(&table, &self.table) && Arc::ptr_eq(&table.rules(), &self.rules))
     }
@@ -132,17 +132,17 @@ impl Fast {
                     }
                 }
             }
-            Kind::Update { way, set } => {
+            Kind::Update { lookup, set } => {
                 let given = |(column, value): &'a (usize, NewValue)| {
                     given(value.operand(), *column, relation, arguments).map(|given| (*column, value, given))
                 };
                 let Some(set) = set.iter().map(given).collect::<Option<Vec<_>>>() else { return Ok(Done::Planner) };
-                match way.find(transaction, relation, arguments)? {
+                match lookup.find(transaction, relation, arguments)? {
                     None => Done::Planner,
                     Some(rows) => update(transaction, relation, &rows, &set)?,
                 }
             }
-            Kind::Delete { way } => match way.find(transaction, relation, arguments)? {
+            Kind::Delete { lookup } => match lookup.find(transaction, relation, arguments)? {
                 None => Done::Planner,
                 Some(rows) => {
                     for row in &rows {

@@ -7,9 +7,9 @@ use longshore_load::{Cancellation, Control, Source, TextOptions};
 use longshore_source::FoundFile;
 use longshore_storage::Column;
 
-use super::files::{self, Filling};
+use super::column_mapping::ColumnMapping;
+use super::files::{self, ConstantColumn};
 use super::input::{TextInput, is_read_again};
-use super::wanted::Wanted;
 use crate::Error;
 use crate::sql::options::Options;
 
@@ -17,7 +17,7 @@ use crate::sql::options::Options;
 const HEAD_BYTES: usize = 256 << 10;
 
 /// Where the texts of one table come from.
-pub(crate) enum Texts {
+pub(crate) enum TextSources {
     /// Files, in this order.
     Files(Vec<FoundFile>),
     /// What can be read once, and its name.
@@ -26,7 +26,7 @@ pub(crate) enum Texts {
     Opened(String, Option<FoundFile>, Box<Source>),
 }
 
-impl Texts {
+impl TextSources {
     /// As messages name them.
     pub(crate) fn name(&self) -> String {
         match self {
@@ -36,7 +36,7 @@ impl Texts {
     }
 
     /// The columns that the options ask for beside those of the texts.
-    pub(crate) fn further_columns(&self, options: &Options) -> Result<Vec<(Column, Filling)>, Error> {
+    pub(crate) fn further_columns(&self, options: &Options) -> Result<Vec<(Column, ConstantColumn)>, Error> {
         let files: &[FoundFile] = match self {
             Self::Files(files) => files,
             Self::Opened(_, file, _) => file.as_slice(),
@@ -45,18 +45,19 @@ impl Texts {
         files::further_columns(files, &options.source, &options.types)
     }
 
-    /// How to read texts whose fields go to the columns `wanted`, where nothing is to be found out.
+    /// How to read texts whose fields go to the columns `mapping`, where nothing is to be found out.
     pub(super) fn plan_as_said(
         mut self,
         options: &Options,
-        wanted: &Wanted<'_>,
+        mapping: &ColumnMapping<'_>,
         control: &Control,
     ) -> Result<(Vec<TextInput>, TextOptions), Error> {
-        let names: Vec<&str> = wanted.columns.iter().map(|column| column.name.as_str()).collect();
+        let names: Vec<&str> = mapping.columns.iter().map(|column| column.name.as_str()).collect();
         let plan = options.text(&names, || self.head(options, control))?;
-        let fields: Vec<_> = plan.fields.iter().map(|field| field.map(|field| wanted.target(options, field))).collect();
-        let names = options.field_names(wanted.targets(options), wanted.others()).map(Arc::new);
-        let mut inputs = self.inputs(options, wanted.fillings);
+        let fields: Vec<_> =
+            plan.fields.iter().map(|field| field.map(|field| mapping.target(options, field))).collect();
+        let names = options.field_names(mapping.targets(options), mapping.others()).map(Arc::new);
+        let mut inputs = self.inputs(options, mapping.constants);
         for input in &mut inputs {
             input.fields.clone_from(&fields);
             input.names.clone_from(&names);
@@ -65,12 +66,12 @@ impl Texts {
     }
 
     /// The texts, the fields of which are not known yet; `further` are what goes into the columns behind them.
-    pub(crate) fn all_inputs(self, options: &Options, further: &[(Column, Filling)]) -> Vec<TextInput> {
-        let fillings: Vec<_> = further.iter().map(|(_, filling)| filling.clone()).enumerate().collect();
-        self.inputs(options, &fillings)
+    pub(crate) fn all_inputs(self, options: &Options, further: &[(Column, ConstantColumn)]) -> Vec<TextInput> {
+        let constants: Vec<_> = further.iter().map(|(_, constant)| constant.clone()).enumerate().collect();
+        self.inputs(options, &constants)
     }
 
-    pub(super) fn inputs(self, options: &Options, fillings: &[(usize, Filling)]) -> Vec<TextInput> {
+    pub(super) fn inputs(self, options: &Options, constants: &[(usize, ConstantColumn)]) -> Vec<TextInput> {
         let open = &options.source.open;
         let mut inputs: Vec<TextInput> = match self {
             Self::Files(files) => files.iter().map(|file| TextInput::of_file(file, open)).collect(),
@@ -78,7 +79,7 @@ impl Texts {
             Self::Opened(name, file, source) => vec![TextInput::of_source(&name, file, *source)],
         };
         for input in &mut inputs {
-            input.fill(fillings);
+            input.fill(constants);
         }
         inputs
     }

@@ -3,22 +3,22 @@
 use longshore_load::{FieldTarget, OtherFields};
 use longshore_storage::Column;
 
-use super::files::Filling;
+use super::files::ConstantColumn;
 use crate::sql::options::Options;
 
 /// The columns that the fields of texts go to.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct ColumnMapping<'a> {
     /// These columns, in the order of the fields where nothing else tells.
     pub(crate) columns: Vec<&'a Column>,
     /// Their places in the table.
     pub(crate) places: &'a [usize],
     /// What goes into other columns of it.
-    pub(crate) fillings: &'a [(usize, Filling)],
+    pub(crate) constants: &'a [(usize, ConstantColumn)],
     /// Whether the user listed them.
     pub(crate) are_listed: bool,
 }
 
-impl Wanted<'_> {
+impl ColumnMapping<'_> {
     /// What a field is that goes to the column at `index` of these.
     pub(super) fn target(&self, options: &Options, index: usize) -> FieldTarget {
         let default = options.default_of(&self.columns[index].name).map(str::to_owned);
