@@ -1,6 +1,10 @@
 //! Why a statement failed.
 
+mod details;
+
 use std::fmt;
+
+pub use details::ErrorDetails;
 
 use longshore_load::{LoadError, SourceError};
 use longshore_storage::native::NativeError;
@@ -11,6 +15,7 @@ use longshore_storage::{CommitError, OutOfMemory, TransactionError};
 pub struct Error {
     kind: ErrorKind,
     message: String,
+    details: Option<Box<ErrorDetails>>,
 }
 
 /// What sort of failure an [`Error`] is.
@@ -161,7 +166,7 @@ impl ErrorKind {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), details: None }
     }
 
     pub(crate) fn syntax(message: impl Into<String>) -> Self {
@@ -201,7 +206,9 @@ impl Error {
     }
 
     pub(crate) fn io(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        Self::new(ErrorKind::Io, format!("{}: cannot {action}: {error}", path.display()))
+        let file = path.display().to_string();
+        let details = ErrorDetails { file: Some(file.clone()), ..ErrorDetails::NONE };
+        Self::new(ErrorKind::Io, format!("{file}: cannot {action}: {error}")).about(details)
     }
 
     pub(crate) fn cancelled() -> Self {
@@ -214,8 +221,19 @@ impl Error {
 
     /// The same without `secrets`.
     pub(crate) fn without(self, secrets: &[String]) -> Self {
-        let masked = secrets.iter().fold(self.message, |message, secret| message.replace(secret.as_str(), "***"));
-        Self { message: masked, ..self }
+        let details = self.details.map(|details| Box::new(details.without(secrets)));
+        Self { message: masked(self.message, secrets), details, ..self }
+    }
+
+    /// The same with another message, which `reword` makes of the one that there is.
+    pub(crate) fn reworded(self, reword: impl FnOnce(&str) -> String) -> Self {
+        Self { message: reword(&self.message), ..self }
+    }
+
+    /// The same, about what `details` say.
+    pub(crate) fn about(self, details: ErrorDetails) -> Self {
+        let details = (details != ErrorDetails::NONE).then(|| Box::new(details));
+        Self { details, ..self }
     }
 
     /// The same with the name of the file that was read, if it is about data and does not say so.
@@ -230,17 +248,23 @@ impl Error {
                 | ErrorKind::Damaged
                 | ErrorKind::Internal
         );
-        if is_about_data && !self.message.contains(file) {
-            Self { message: format!("{file}: {}", self.message), ..self }
-        } else {
-            self
+        if !is_about_data || self.details().file.is_some() || self.message.contains(file) {
+            return self;
         }
+        let details = ErrorDetails { file: Some(file.to_owned()), ..self.details().clone() };
+        Self { message: format!("{file}: {}", self.message), ..self }.about(details)
     }
 
     /// What sort of failure it is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// What it is about: file, line, table, column, constraint, value.
+    #[must_use]
+    pub fn details(&self) -> &ErrorDetails {
+        self.details.as_deref().unwrap_or(&ErrorDetails::NONE)
     }
 }
 
@@ -252,8 +276,14 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// `text` with `***` for each of `secrets`.
+fn masked(text: String, secrets: &[String]) -> String {
+    secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), "***"))
+}
+
 impl From<LoadError> for Error {
     fn from(error: LoadError) -> Self {
+        let details = ErrorDetails::from(&error);
         let kind = match error {
             LoadError::Transaction(error) => return error.into(),
             LoadError::Duplicate(_) => ErrorKind::Duplicate,
@@ -272,7 +302,7 @@ impl From<LoadError> for Error {
             LoadError::OutOfMemory(_) | LoadError::TextOutOfMemory { .. } => ErrorKind::Memory,
             LoadError::Cancelled => ErrorKind::Cancelled,
         };
-        Self::new(kind, error.to_string())
+        Self::new(kind, error.to_string()).about(details)
     }
 }
 
@@ -324,7 +354,7 @@ impl From<TransactionError> for Error {
             TransactionError::Abandoned => ErrorKind::Internal,
             TransactionError::Cancelled => ErrorKind::Cancelled,
         };
-        Self::new(kind, error.to_string())
+        Self::new(kind, error.to_string()).about((&error).into())
     }
 }
 

@@ -41,7 +41,7 @@ pub mod typed;
 
 pub use config::Config;
 pub use database::Database;
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorDetails, ErrorKind};
 pub use longshore_load::{Control, Kernel, Progress};
 pub use longshore_storage::checksum::Checksum;
 pub use longshore_storage::{Datum, Isolation, Memory, key};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::StreamExt;
-use longshore_engine::{Config, Database, Error, ErrorKind, Outcome, Session, split};
+use longshore_engine::{Config, Database, Error, ErrorDetails, ErrorKind, Outcome, Session, split};
 
 fn session() -> Session {
     let config = Config { threads: 2, ..Config::default() };
@@ -54,6 +54,74 @@ async fn tags_are_those_of_postgresql() {
         (&format!("IMPORT DATABASE '{export}'"), "IMPORT DATABASE"),
     ] {
         assert_eq!(run(&mut session, sql).await.unwrap_or_else(|error| panic!("{sql}: {error}")), tag, "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn errors_say_what_they_are_about() {
+    /// File, line, byte, table, column, constraint and value.
+    type About<'a> = (Option<&'a str>, Option<u64>, Option<u64>, [Option<&'a str>; 4]);
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let (bad, twice, orphan) = (file("bad", "1,2\n2,x\n"), file("twice", "1,2\n1,3\n"), file("orphan", "9,8\n"));
+    let mut session = session();
+    for sql in [
+        "CREATE TABLE p (k int PRIMARY KEY)",
+        "CREATE TABLE t (a int PRIMARY KEY, b int CONSTRAINT small CHECK (b < 10))",
+        "CREATE TABLE c (a int, k int REFERENCES p)",
+        "CREATE TABLE n (a int NOT NULL, s varchar(2))",
+        "INSERT INTO t VALUES (5, 5)",
+    ] {
+        run(&mut session, sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    let about = |error: &Error| {
+        let ErrorDetails { file, line, byte, table, column, constraint, value, .. } = error.details().clone();
+        (file, line, byte, [table, column, constraint, value])
+    };
+    let no = (None, None, None);
+    let cases: Vec<(String, ErrorKind, About<'_>)> = vec![
+        (
+            format!("COPY t FROM '{bad}'"),
+            ErrorKind::Data,
+            (Some(&bad), Some(2), Some(6), [None, Some("b"), None, Some("x")]),
+        ),
+        (
+            format!("COPY t FROM '{twice}'"),
+            ErrorKind::Duplicate,
+            (Some(&twice), Some(2), Some(4), [Some("t"), None, Some("t_pkey"), Some("(a)=(1)")]),
+        ),
+        (
+            format!("COPY c FROM '{orphan}'"),
+            ErrorKind::ForeignKey,
+            (Some(&orphan), Some(1), Some(0), [Some("c"), None, Some("c_k_fkey"), Some("9,8")]),
+        ),
+        (
+            "INSERT INTO t VALUES (5, 6)".to_owned(),
+            ErrorKind::Duplicate,
+            (no.0, no.1, no.2, [Some("t"), None, Some("t_pkey"), Some("(a)=(5)")]),
+        ),
+        (
+            "INSERT INTO t VALUES (6, 60)".to_owned(),
+            ErrorKind::Check,
+            (no.0, no.1, no.2, [Some("t"), None, Some("small"), None]),
+        ),
+        (
+            "INSERT INTO c VALUES (1, 1)".to_owned(),
+            ErrorKind::ForeignKey,
+            (no.0, no.1, no.2, [Some("c"), None, Some("c_k_fkey"), None]),
+        ),
+        ("SELECT x FROM t".to_owned(), ErrorKind::NoColumn, (no.0, no.1, no.2, [None; 4])),
+    ];
+    for (sql, kind, expected) in cases {
+        let error = run(&mut session, &sql).await.expect_err(&sql);
+        assert_eq!(error.kind(), kind, "{sql}: {error}");
+        let (file, line, byte, texts) = about(&error);
+        let texts = texts.each_ref().map(Option::as_deref);
+        assert_eq!((file.as_deref(), line, byte, texts), expected, "{sql}: {error}");
     }
 }
 

@@ -14,6 +14,7 @@ mod functional_dependencies;
 mod groups;
 mod growing_windows;
 pub(super) mod in_lists;
+mod in_place_of;
 mod join_keys;
 mod null_padded;
 mod order_properties;
@@ -25,6 +26,12 @@ mod windows_over_keys;
 
 use std::sync::Arc;
 
+use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
+use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
+use datafusion::optimizer::propagate_empty_relation::PropagateEmptyRelation;
+use datafusion::optimizer::push_down_filter::PushDownFilter;
+use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
+use datafusion::optimizer::single_distinct_to_groupby::SingleDistinctToGroupBy;
 use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
@@ -34,14 +41,10 @@ use aggregate_orders::OrdersBelowAggregates;
 use aggregate_statistics::AggregateStatistics;
 use correct_order::CorrectOrderProperties;
 use correlated::UniqueCorrelatedColumns;
-use empty_relations::PropagateEmptyRelation;
 use filter_projections::{MOVES_PROJECTIONS, TakeProjectionsOutOfFilters};
 use filter_pushdown::FilterPushdown;
 use functional_dependencies::{NoDependenciesOfJoins, USE_DEPENDENCIES};
-use groups::PushDownByColumns;
-use in_lists::SimplifyBesideLists;
-use join_keys::{EliminateCrossJoins, KeysOfOneKind};
-use single_distinct::SingleDistinctOfTheirTypes;
+use in_place_of::InPlaceOf;
 use values::ValuesOfTheirColumns;
 
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
@@ -70,12 +73,12 @@ pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
     let is_wanted = |rule: &Logical| all || LOGICAL_NEEDED.contains(&rule.name());
     let ours = |rule: Logical| -> Logical {
         let ours: [Logical; 6] = [
-            Arc::new(KeysOfOneKind::default()),
-            Arc::new(EliminateCrossJoins::default()),
-            Arc::new(PushDownByColumns::default()),
-            Arc::new(PropagateEmptyRelation::default()),
-            Arc::new(SimplifyBesideLists::default()),
-            Arc::new(SingleDistinctOfTheirTypes::default()),
+            Arc::new(InPlaceOf::new(ExtractEquijoinPredicate::default(), join_keys::extract_keys)),
+            Arc::new(InPlaceOf::new(EliminateCrossJoin::default(), join_keys::eliminate_cross_joins)),
+            Arc::new(InPlaceOf::new(PushDownFilter::default(), groups::push_down_filters)),
+            Arc::new(InPlaceOf::new(PropagateEmptyRelation::default(), empty_relations::propagate_empty)),
+            Arc::new(InPlaceOf::new(SimplifyExpressions::default(), in_lists::simplify)),
+            Arc::new(InPlaceOf::new(SingleDistinctToGroupBy::default(), single_distinct::group_distinct)),
         ];
         ours.into_iter().find(|ours| ours.name() == rule.name()).unwrap_or(rule)
     };
@@ -87,7 +90,8 @@ pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
     let first: [Logical; 3] =
         [Arc::new(ValuesOfTheirColumns), Arc::new(OrdersBelowAggregates), Arc::new(UniqueCorrelatedColumns)];
     // Where conditions have arrived at their joins.
-    let last: Option<Logical> = all.then(|| Arc::new(KeysOfOneKind::default()) as Logical);
+    let keys = || InPlaceOf::new(ExtractEquijoinPredicate::default(), join_keys::extract_keys);
+    let last: Option<Logical> = all.then(|| Arc::new(keys()) as Logical);
     first.into_iter().chain(theirs).chain(last).collect()
 }
 
@@ -137,19 +141,8 @@ mod tests {
             assert!(logical.windows(2).any(|names| names == [NoDependenciesOfJoins.name(), name]), "{logical:?}");
         }
         let logical = format!("{:?}", logical_rules(true));
-        assert!(
-            [
-                "PushDownByColumns",
-                "PropagateEmptyRelation(Propagate",
-                "SimplifyBesideLists",
-                "SingleDistinctOfTheirTypes",
-                "KeysOfOneKind",
-                "EliminateCrossJoins"
-            ]
-            .iter()
-            .all(|ours| logical.contains(ours)),
-            "{logical}"
-        );
+        // Six of them, and one once more at the end.
+        assert_eq!(logical.matches("InPlaceOf").count(), 7, "{logical}");
         assert!(shown.contains("FilterPushdown(Pre)") && shown.contains("FilterPushdown(Post)"), "{shown}");
     }
 }

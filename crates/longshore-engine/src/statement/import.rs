@@ -138,7 +138,7 @@ fn read_sql(path: &Path) -> Result<Vec<Parsed>, Error> {
 }
 
 fn in_file(path: &Path, error: &Error) -> Error {
-    Error::new(error.kind(), format!("{}: {error}", path.display()))
+    error.clone().reworded(|message| format!("{}: {message}", path.display()))
 }
 
 fn read_schema(directory: &Path) -> Result<Made, Error> {

@@ -27,9 +27,9 @@ pub(crate) fn of_inputs(error: LoadError, inputs: &[TextInput]) -> Error {
     let is_nameless = matches!(error, LoadError::OutOfMemory(_));
     let error = Error::from(error);
     match inputs {
-        [only] if is_nameless => Error::new(error.kind(), format!("{}: {error}", only.name)),
+        [only] if is_nameless => error.reworded(|message| format!("{}: {message}", only.name)),
         [first, others @ ..] if is_nameless => {
-            Error::new(error.kind(), format!("{} and {} others: {error}", first.name, others.len()))
+            error.reworded(|message| format!("{} and {} others: {message}", first.name, others.len()))
         }
         _ => error,
     }
@@ -48,7 +48,7 @@ pub(super) fn with_found(error: Error, sniffed: &Sniffed) -> Error {
     if error.kind() != ErrorKind::Data {
         return error;
     }
-    Error::new(error.kind(), format!("{error} {}", shown(sniffed)))
+    error.reworded(|message| format!("{message} {}", shown(sniffed)))
 }
 
 /// `error` of a load from `texts`: with what was found out, or where nothing was to be, with what looks as if it should
@@ -72,11 +72,10 @@ pub(crate) fn of_load(error: Error, texts: &TextSources, options: &Options) -> E
     if differing.is_empty() {
         return error;
     }
-    Error::new(
-        error.kind(),
+    error.reworded(|message| {
         format!(
-            "{error} (the file looks as if {} should be given; AUTO takes it for what it looks like)",
+            "{message} (the file looks as if {} should be given; AUTO takes it for what it looks like)",
             differing.join(", ")
-        ),
-    )
+        )
+    })
 }

@@ -11,32 +11,22 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Union};
-use datafusion::optimizer::optimizer::ApplyOrder;
-use datafusion::optimizer::propagate_empty_relation;
+use datafusion::optimizer::propagate_empty_relation::PropagateEmptyRelation;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-/// The rule, in the place of `DataFusion`'s.
-#[derive(Debug, Default)]
-pub(super) struct PropagateEmptyRelation(propagate_empty_relation::PropagateEmptyRelation);
-
-impl OptimizerRule for PropagateEmptyRelation {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let Transformed { data: plan, transformed, .. } = match plan {
-            LogicalPlan::Union(union) => named(union)?,
-            other => Transformed::no(other),
-        };
-        let mut rewritten = self.0.rewrite(plan, config)?;
-        rewritten.transformed |= transformed;
-        Ok(rewritten)
-    }
+/// Puts an empty relation in the place of a query that has no rows, with the columns that there were.
+pub(super) fn propagate_empty(
+    rule: &PropagateEmptyRelation,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    let Transformed { data: plan, transformed, .. } = match plan {
+        LogicalPlan::Union(union) => named(union)?,
+        other => Transformed::no(other),
+    };
+    let mut rewritten = rule.rewrite(plan, config)?;
+    rewritten.transformed |= transformed;
+    Ok(rewritten)
 }
 
 fn is_empty(plan: &LogicalPlan) -> bool {

@@ -16,56 +16,40 @@ use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator};
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::simplify_expressions::simplify_predicates;
-use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-/// `DataFusion`'s rule, without the conditions that must stay.
-#[derive(Debug, Default)]
-pub(super) struct PushDownByColumns(PushDownFilter);
-
-impl OptimizerRule for PushDownByColumns {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
-    }
-
-    fn supports_rewrite(&self) -> bool {
-        true
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let Transformed { data: plan, transformed: is_turned, .. } = columns_first(plan)?;
-        let mut rewritten = self.push(plan, config)?;
-        rewritten.transformed |= is_turned;
-        Ok(rewritten)
-    }
+/// Moves filters down by `DataFusion`'s rule, without the conditions that must stay.
+pub(super) fn push_down_filters(
+    rule: &PushDownFilter,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    let Transformed { data: plan, transformed: is_turned, .. } = columns_first(plan)?;
+    let mut rewritten = push(rule, plan, config)?;
+    rewritten.transformed |= is_turned;
+    Ok(rewritten)
 }
 
-impl PushDownByColumns {
-    fn push(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Filter(filter) = plan else {
-            return self.0.rewrite(plan, config);
-        };
-        let (conditions, input) = chain(&filter);
-        if !matches!(&**input, LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Distinct(_)) {
-            return self.0.rewrite(LogicalPlan::Filter(filter), config);
-        }
-        // `count(*) = 0 AND count(*) = 3` becomes a condition that names none, which the rule would move at once.
-        let conditions = simplify_predicates(conditions)?;
-        let (without, with): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|expr| expr.column_refs().is_empty());
-        let Some(stays) = conjunction(without) else {
-            return self.0.rewrite(LogicalPlan::Filter(filter), config);
-        };
-        let Some(moves) = conjunction(with) else {
-            return Filter::try_new(stays, Arc::clone(input)).map(LogicalPlan::Filter).map(Transformed::yes);
-        };
-        let moved = Filter::try_new(moves, Arc::clone(input))?;
-        self.0
-            .rewrite(LogicalPlan::Filter(moved), config)?
-            .map_data(|plan| Filter::try_new(stays, plan.into()).map(LogicalPlan::Filter))
+fn push(rule: &PushDownFilter, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::Filter(filter) = plan else {
+        return rule.rewrite(plan, config);
+    };
+    let (conditions, input) = chain(&filter);
+    if !matches!(&**input, LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Distinct(_)) {
+        return rule.rewrite(LogicalPlan::Filter(filter), config);
     }
+    // `count(*) = 0 AND count(*) = 3` becomes a condition that names none, which the rule would move at once.
+    let conditions = simplify_predicates(conditions)?;
+    let (without, with): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|expr| expr.column_refs().is_empty());
+    let Some(stays) = conjunction(without) else {
+        return rule.rewrite(LogicalPlan::Filter(filter), config);
+    };
+    let Some(moves) = conjunction(with) else {
+        return Filter::try_new(stays, Arc::clone(input)).map(LogicalPlan::Filter).map(Transformed::yes);
+    };
+    let moved = Filter::try_new(moves, Arc::clone(input))?;
+    rule.rewrite(LogicalPlan::Filter(moved), config)?
+        .map_data(|plan| Filter::try_new(stays, plan.into()).map(LogicalPlan::Filter))
 }
 
 /// The filter or join with `column = constant` for `constant = column`.

@@ -20,34 +20,25 @@ use datafusion::logical_expr::{
     Volatility,
 };
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
-use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 use crate::datafusion::functions::equality::any_of;
 
-/// `DataFusion`'s rule, which does not see such lists.
-#[derive(Debug, Default)]
-pub(super) struct SimplifyBesideLists(SimplifyExpressions);
-
-impl OptimizerRule for SimplifyBesideLists {
-    fn name(&self) -> &str {
-        self.0.name()
+/// Simplifies expressions by `DataFusion`'s rule, which does not see such lists.
+pub(super) fn simplify(
+    rule: &SimplifyExpressions,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    let names = NamePreserver::new(&plan);
+    let hidden = plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        hide(expr)?.map_data(|expr| Ok(name.restore(expr)))
+    })?;
+    if !hidden.transformed {
+        return rule.rewrite(hidden.data, config);
     }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let names = NamePreserver::new(&plan);
-        let hidden = plan.map_expressions(|expr| {
-            let name = names.save(&expr);
-            hide(expr)?.map_data(|expr| Ok(name.restore(expr)))
-        })?;
-        if !hidden.transformed {
-            return self.0.rewrite(hidden.data, config);
-        }
-        self.0.rewrite(hidden.data, config)?.map_data(|plan| Ok(plan.map_expressions(show)?.data))
-    }
+    rule.rewrite(hidden.data, config)?.map_data(|plan| Ok(plan.map_expressions(show)?.data))
 }
 
 /// The expression with functions for the lists that must stay as they are.

@@ -12,63 +12,45 @@ use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, Join, LogicalPlan, Operator, binary_expr};
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
 use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
-use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 /// Takes keys out of conditions, those of one kind only.
-#[derive(Debug, Default)]
-pub(super) struct KeysOfOneKind(ExtractEquijoinPredicate);
-
-impl OptimizerRule for KeysOfOneKind {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let plan = match plan {
-            LogicalPlan::Join(join) if equates_nulls(&join) && join.filter.is_some() => {
-                LogicalPlan::Join(by_conditions(join))
-            }
-            plan => plan,
-        };
-        self.0.rewrite(plan, config)
-    }
+pub(super) fn extract_keys(
+    rule: &ExtractEquijoinPredicate,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    let plan = match plan {
+        LogicalPlan::Join(join) if equates_nulls(&join) && join.filter.is_some() => {
+            LogicalPlan::Join(by_conditions(join))
+        }
+        plan => plan,
+    };
+    rule.rewrite(plan, config)
 }
 
 /// Puts inner joins together again so that each has its keys, with conditions where NULL equals NULL.
-#[derive(Debug, Default)]
-pub(super) struct EliminateCrossJoins(EliminateCrossJoin);
-
-impl OptimizerRule for EliminateCrossJoins {
-    fn name(&self) -> &str {
-        self.0.name()
+pub(super) fn eliminate_cross_joins(
+    rule: &EliminateCrossJoin,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    let is_found = |join: &Join| join.join_type == JoinType::Inner && equates_nulls(join);
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        found |= matches!(node, LogicalPlan::Join(join) if is_found(join));
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    if !found {
+        return rule.rewrite(plan, config);
     }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let is_found = |join: &Join| join.join_type == JoinType::Inner && equates_nulls(join);
-        let mut found = false;
-        plan.apply_with_subqueries(|node| {
-            found |= matches!(node, LogicalPlan::Join(join) if is_found(join));
-            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-        })?;
-        if !found {
-            return self.0.rewrite(plan, config);
-        }
-        let plan = plan.transform_up_with_subqueries(|node| {
-            Ok(match node {
-                LogicalPlan::Join(join) if is_found(&join) => Transformed::yes(LogicalPlan::Join(by_conditions(join))),
-                other => Transformed::no(other),
-            })
-        })?;
-        self.0.rewrite(plan.data, config).map(|rewritten| Transformed::yes(rewritten.data))
-    }
+    let plan = plan.transform_up_with_subqueries(|node| {
+        Ok(match node {
+            LogicalPlan::Join(join) if is_found(&join) => Transformed::yes(LogicalPlan::Join(by_conditions(join))),
+            other => Transformed::no(other),
+        })
+    })?;
+    rule.rewrite(plan.data, config).map(|rewritten| Transformed::yes(rewritten.data))
 }
 
 /// Whether the join has keys, and finds NULL equal to NULL.

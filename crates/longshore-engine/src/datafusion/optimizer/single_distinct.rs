@@ -10,39 +10,30 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, cast};
 use datafusion::optimizer::single_distinct_to_groupby::SingleDistinctToGroupBy;
-use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 /// `DataFusion`'s rule, with the types that there were.
-#[derive(Debug, Default)]
-pub(super) struct SingleDistinctOfTheirTypes(SingleDistinctToGroupBy);
-
-impl OptimizerRule for SingleDistinctOfTheirTypes {
-    fn name(&self) -> &str {
-        self.0.name()
+pub(super) fn group_distinct(
+    rule: &SingleDistinctToGroupBy,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    let schema = Arc::clone(plan.schema());
+    let rewritten = rule.rewrite(plan, config)?;
+    let types = || schema.fields().iter().map(|field| field.data_type());
+    if rewritten.data.schema().fields().iter().map(|field| field.data_type()).eq(types()) {
+        return Ok(rewritten);
     }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let schema = Arc::clone(plan.schema());
-        let rewritten = self.0.rewrite(plan, config)?;
-        let types = || schema.fields().iter().map(|field| field.data_type());
-        if rewritten.data.schema().fields().iter().map(|field| field.data_type()).eq(types()) {
-            return Ok(rewritten);
-        }
-        rewritten.map_data(|plan| {
-            let columns = plan.schema().iter().zip(types()).map(|((relation, field), data_type)| {
-                let column = Expr::from((relation, field));
-                if field.data_type() == data_type {
-                    column
-                } else {
-                    cast(column, data_type.clone()).alias_qualified(relation.cloned(), field.name())
-                }
-            });
-            let columns = columns.collect();
-            Projection::try_new(columns, Arc::new(plan)).map(LogicalPlan::Projection)
-        })
-    }
+    rewritten.map_data(|plan| {
+        let columns = plan.schema().iter().zip(types()).map(|((relation, field), data_type)| {
+            let column = Expr::from((relation, field));
+            if field.data_type() == data_type {
+                column
+            } else {
+                cast(column, data_type.clone()).alias_qualified(relation.cloned(), field.name())
+            }
+        });
+        let columns = columns.collect();
+        Projection::try_new(columns, Arc::new(plan)).map(LogicalPlan::Projection)
+    })
 }

@@ -29,7 +29,7 @@ use crate::catalog::{Check, Origin, Rules};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::optimizer::in_lists;
 use crate::sql::numbers;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorDetails, ErrorKind};
 
 /// Characters of a value that a message shows, as in PostgreSQL.
 const VALUE_CHARS_MAX: usize = 64;
@@ -55,6 +55,9 @@ struct Compiled {
 pub(crate) struct Violation {
     /// Its number in the batch.
     pub(crate) row: usize,
+    /// The table and the check.
+    table: String,
+    constraint: String,
     /// What it violates, as a part of a sentence.
     pub(crate) reason: String,
 }
@@ -107,7 +110,8 @@ impl Checks {
             for row in fails {
                 // The checks before have it already.
                 if !found.iter().any(|earlier| earlier.row == row) {
-                    found.push(Violation { row, reason: self.reason(check) });
+                    let (table, constraint) = (self.table.clone(), check.name.clone());
+                    found.push(Violation { row, table, constraint, reason: self.reason(check) });
                 }
             }
         }
@@ -147,7 +151,7 @@ impl RowCheck for Checks {
         let found = Checks::violations(self, rows).map_err(|error| error.to_string())?;
         Ok(found
             .into_iter()
-            .map(|Violation { row, reason }| RowViolation { row, kind: DefectKind::Check, reason, remedy: "" })
+            .map(|Violation { row, reason, .. }| RowViolation { row, kind: DefectKind::Check, reason, remedy: "" })
             .collect())
     }
 }
@@ -155,7 +159,9 @@ impl RowCheck for Checks {
 impl Violation {
     /// The error for a violation by the row `row` of `rows`, which have all columns of the table.
     pub(crate) fn error(&self, rows: &RecordBatch, row: usize) -> Error {
-        Error::new(ErrorKind::Check, format!("{}; failing row contains {}", self.reason, shown_row(rows, row)))
+        let message = format!("{}; failing row contains {}", self.reason, shown_row(rows, row));
+        let (table, constraint) = (Some(self.table.clone()), Some(self.constraint.clone()));
+        Error::new(ErrorKind::Check, message).about(ErrorDetails { table, constraint, ..ErrorDetails::NONE })
     }
 }
 
@@ -278,10 +284,8 @@ pub(in crate::datafusion) fn check(
 ) -> Result<(), Error> {
     for (column, rule) in schema.columns().iter().zip(&rules.columns) {
         let Origin::Default(expr) = &rule.origin else { continue };
-        let named = |error: Error| {
-            let message = format!("column {}, DEFAULT {expr}: {error}", column.name);
-            Error::new(error.kind(), message)
-        };
+        let named =
+            |error: Error| error.reworded(|message| format!("column {}, DEFAULT {expr}: {message}", column.name));
         refuse_parts(expr, Place::Default).and_then(|()| value(planner, column, &rule.origin)).map_err(named)?;
     }
     for check in &rules.checks {

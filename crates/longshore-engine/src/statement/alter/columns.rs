@@ -157,7 +157,7 @@ impl Draft {
         let name = self.columns[at].column.name.clone();
         let from = self.columns[at].column.column_type;
         let to = types::column_type(data_type)
-            .map_err(|error| Error::new(error.kind(), format!("column {name}: {error}")))?;
+            .map_err(|error: Error| error.reworded(|message| format!("column {name}: {message}")))?;
         if from == to && using.is_none() {
             return Ok(());
         }

@@ -39,7 +39,7 @@ impl Target {
         let mut constants = Vec::new();
         let place_of = |column: &str, constant: &ConstantColumn| {
             position(name, schema, column).map_err(|error| {
-                Error::new(error.kind(), format!("{column} is to take {}: {error}", constant.described()))
+                error.reworded(|message| format!("{column} is to take {}: {message}", constant.described()))
             })
         };
         for (column, constant) in further {

@@ -32,7 +32,7 @@ struct Said {
 /// The column of this definition; `is_taken` says of names whether a table, view or sequence has them.
 pub(super) fn column(table: &str, definition: &ColumnDef, is_taken: &dyn Fn(&str) -> bool) -> Result<Defined, Error> {
     let name = names::identifier(&definition.name)?;
-    let in_column = |error: Error| Error::new(error.kind(), format!("column {name}: {error}"));
+    let in_column = |error: Error| error.reworded(|message| format!("column {name}: {message}"));
     let serial = serial_type(&definition.data_type);
     let column_type = match serial {
         Some(column_type) => column_type,
