@@ -1,15 +1,40 @@
 //! Long work on threads that may block, so that a session stays able to show progress and to cancel.
 
+use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::task::{Context, Poll};
 
-use longshore_load::Control;
+use longshore_load::{Control, WaiterId};
 use tokio::task::JoinError;
 
 use crate::{Error, panics};
 
-/// How often work that does not look for a cancellation itself is looked after.
-const CANCEL_POLL: Duration = Duration::from_millis(20);
+/// Ready once the statement is cancelled.
+pub(crate) struct Cancelled {
+    control: Arc<Control>,
+    waiter: WaiterId,
+}
+
+impl Cancelled {
+    /// Waits for a cancellation by `control`.
+    pub(crate) fn new(control: &Arc<Control>) -> Self {
+        Self { control: Arc::clone(control), waiter: control.cancellation().waiter() }
+    }
+}
+
+impl Future for Cancelled {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.control.cancellation().wait(self.waiter, context.waker()) { Poll::Pending } else { Poll::Ready(()) }
+    }
+}
+
+impl Drop for Cancelled {
+    fn drop(&mut self) {
+        self.control.cancellation().leave(self.waiter);
+    }
+}
 
 /// Runs `work` on a blocking thread. If the future is dropped before the work is done, the statement is cancelled.
 pub(crate) async fn run<R: Send + 'static>(
@@ -31,18 +56,12 @@ pub(crate) async fn run_abandonable<R: Send + 'static>(
 ) -> Result<R, Error> {
     let mut task = tokio::task::spawn_blocking(work);
     let guard = CancelOnDrop(control);
-    loop {
-        tokio::select! {
-            result = &mut task => {
-                std::mem::forget(guard);
-                return of_task(result);
-            }
-            () = tokio::time::sleep(CANCEL_POLL) => {
-                if control.is_cancelled() {
-                    return Err(Error::cancelled());
-                }
-            }
+    tokio::select! {
+        result = &mut task => {
+            std::mem::forget(guard);
+            of_task(result)
         }
+        () = Cancelled::new(control) => Err(Error::cancelled()),
     }
 }
 

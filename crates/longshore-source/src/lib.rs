@@ -50,7 +50,7 @@ mod source;
 mod stages;
 
 pub use byte_counter::ByteCounter;
-pub use cancellation::Cancellation;
+pub use cancellation::{Cancellation, WaiterId};
 pub use container::Container;
 pub use encoding::{Encoding, EncodingErrors};
 pub use error::SourceError;

@@ -9,7 +9,6 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -21,14 +20,12 @@ use longshore_load::Control;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
-use tokio::time::{Sleep, sleep};
 
 use super::complexity;
+use crate::blocking::Cancelled;
 use crate::datafusion::errors::from_datafusion;
 use crate::{Error, RowStream, panics};
 
-/// How often a stream that waits for its rows looks for a cancellation.
-const CANCEL_POLL: Duration = Duration::from_millis(20);
 /// Batches that are ready before someone asks for them.
 const BATCHES_AHEAD: usize = 2;
 
@@ -113,9 +110,11 @@ impl Workers {
     ) -> RowStream {
         let (sender, receiver) = channel(BATCHES_AHEAD);
         let task = self.runtime().spawn(work(sender));
-        let work = StatementTransaction { receiver, task, workers: Arc::clone(self) };
-        let alarm = Box::pin(sleep(CANCEL_POLL));
-        RowStream::new(schema, Rows { work: Some(work), control: Arc::clone(control), alarm })
+        let work = RunningQuery { receiver, task, workers: Arc::clone(self) };
+        RowStream::new(
+            schema,
+            Rows { work: Some(work), control: Arc::clone(control), cancelled: Cancelled::new(control) },
+        )
     }
 }
 
@@ -129,13 +128,13 @@ impl Drop for Workers {
 }
 
 /// A running query.
-struct StatementTransaction {
+struct RunningQuery {
     receiver: Receiver<Outcome<RecordBatch>>,
     task: JoinHandle<()>,
     workers: Arc<Workers>,
 }
 
-impl StatementTransaction {
+impl RunningQuery {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch, Error>>> {
         match ready!(self.receiver.poll_recv(context)) {
             Some(batch) => Poll::Ready(Some(batch.map_err(from_datafusion))),
@@ -152,7 +151,7 @@ impl StatementTransaction {
     }
 }
 
-impl Drop for StatementTransaction {
+impl Drop for RunningQuery {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -161,9 +160,9 @@ impl Drop for StatementTransaction {
 /// The rows of a running query.
 struct Rows {
     /// `None` once the stream has ended.
-    work: Option<StatementTransaction>,
+    work: Option<RunningQuery>,
     control: Arc<Control>,
-    alarm: Pin<Box<Sleep>>,
+    cancelled: Cancelled,
 }
 
 impl Stream for Rows {
@@ -174,24 +173,18 @@ impl Stream for Rows {
         let Some(work) = &mut this.work else {
             return Poll::Ready(None);
         };
-        if this.control.is_cancelled() {
-            work.workers.left_busy.fetch_or(!work.task.is_finished(), Ordering::Relaxed);
-            this.work = None;
-            return Poll::Ready(Some(Err(Error::cancelled())));
-        }
-        match work.poll_next(context) {
-            Poll::Ready(Some(Ok(batch))) => Poll::Ready(Some(Ok(batch))),
-            Poll::Ready(end) => {
-                this.work = None;
-                Poll::Ready(end)
-            }
-            Poll::Pending => {
-                // The alarm wakes this task, which then looks at the control again.
-                while this.alarm.as_mut().poll(context).is_ready() {
-                    this.alarm = Box::pin(sleep(CANCEL_POLL));
+        if !this.control.is_cancelled() {
+            match work.poll_next(context) {
+                Poll::Ready(Some(Ok(batch))) => return Poll::Ready(Some(Ok(batch))),
+                Poll::Ready(end) => {
+                    this.work = None;
+                    return Poll::Ready(end);
                 }
-                Poll::Pending
+                Poll::Pending => ready!(Pin::new(&mut this.cancelled).poll(context)),
             }
         }
+        work.workers.left_busy.fetch_or(!work.task.is_finished(), Ordering::Relaxed);
+        this.work = None;
+        Poll::Ready(Some(Err(Error::cancelled())))
     }
 }
