@@ -25,7 +25,9 @@ impl Cancellation {
         self.is_requested.store(true, Ordering::Relaxed);
         // Whoever waits from now on takes the lock behind this, and sees the request.
         let waiting = std::mem::take(&mut *self.waiting());
-        waiting.into_iter().for_each(|(_, waker)| waker.wake());
+        for (_, waker) in waiting {
+            waker.wake();
+        }
     }
 
     /// Whether [`Cancellation::cancel`] was called since the last [`Cancellation::reset`].

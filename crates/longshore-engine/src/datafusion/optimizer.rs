@@ -73,10 +73,10 @@ pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
     let is_wanted = |rule: &Logical| all || LOGICAL_NEEDED.contains(&rule.name());
     let ours = |rule: Logical| -> Logical {
         let ours: [Logical; 6] = [
-            Arc::new(InPlaceOf::new(ExtractEquijoinPredicate::default(), join_keys::extract_keys)),
-            Arc::new(InPlaceOf::new(EliminateCrossJoin::default(), join_keys::eliminate_cross_joins)),
+            Arc::new(InPlaceOf::new(ExtractEquijoinPredicate, join_keys::extract_keys)),
+            Arc::new(InPlaceOf::new(EliminateCrossJoin, join_keys::eliminate_cross_joins)),
             Arc::new(InPlaceOf::new(PushDownFilter::default(), groups::push_down_filters)),
-            Arc::new(InPlaceOf::new(PropagateEmptyRelation::default(), empty_relations::propagate_empty)),
+            Arc::new(InPlaceOf::new(PropagateEmptyRelation, empty_relations::propagate_empty)),
             Arc::new(InPlaceOf::new(SimplifyExpressions::default(), in_lists::simplify)),
             Arc::new(InPlaceOf::new(SingleDistinctToGroupBy::default(), single_distinct::group_distinct)),
         ];
@@ -90,7 +90,7 @@ pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
     let first: [Logical; 3] =
         [Arc::new(ValuesOfTheirColumns), Arc::new(OrdersBelowAggregates), Arc::new(UniqueCorrelatedColumns)];
     // Where conditions have arrived at their joins.
-    let keys = || InPlaceOf::new(ExtractEquijoinPredicate::default(), join_keys::extract_keys);
+    let keys = || InPlaceOf::new(ExtractEquijoinPredicate, join_keys::extract_keys);
     let last: Option<Logical> = all.then(|| Arc::new(keys()) as Logical);
     first.into_iter().chain(theirs).chain(last).collect()
 }

@@ -1,7 +1,7 @@
 //! The rules of a table, compiled: CHECK constraints over batches of rows, and what columns take that no value is given
 //! for.
 //!
-//! Not here: what the rules are (`catalog::rules`), where rows come from (`statement/rows`, `intake`, `longshore-load`).
+//! Not here: what the rules are (`catalog::rules`), where rows come from (`statement/rows`, `bulk_appender`, `longshore-load`).
 
 use std::fmt::{self, Write as _};
 use std::ops::ControlFlow;
