@@ -1,6 +1,6 @@
 //! All options in one table: names, where they have a meaning, what values they take, what they mean.
 //!
-//! The parser of options, its refusals, the completion of the shell and the reference in the README follow this table.
+//! The parser of options, its refusals, the completion of the shell and the book's page of options follow this table.
 
 use super::Use;
 
