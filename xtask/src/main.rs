@@ -1,10 +1,11 @@
 //! The repository's own commands: what a person or a machine runs to check Longshore.
 //!
-//! `cargo xtask ci` runs every check and test, `cargo xtask tidy` the house rules alone. Only the standard
-//! library is used, so that the checks build in a second and cannot break with a dependency.
+//! `cargo xtask ci` runs every check and test, `cargo xtask tidy` the house rules alone, `cargo xtask dist` makes a
+//! release. Only the standard library is used, so that the commands build in a second and cannot break with a dependency.
 //! Not here: what the checks check; each test lives in its crate.
 
 mod ci;
+mod dist;
 mod imports;
 mod shell;
 mod tidy;
@@ -21,6 +22,12 @@ usage: cargo xtask <command>
       STEP...      only these steps
       --list       name the steps and stop
 
+  dist [--check] [--target-dir DIR]
+      Builds a release in the folder dist-out of the target folder: an archive, a Debian package, a recipe for a
+      container image, and their checksums.
+      --check           tries them: in an empty environment, in a fresh Debian, in a container
+      --target-dir DIR  where cargo builds, if not in target
+
   imports [CRATE...]
       Checks that imports within a crate point down.
 
@@ -35,6 +42,7 @@ fn main() -> ExitCode {
     let result = match words.split_first() {
         Some((&"ci", rest)) => ci::main(rest),
         Some((&"tidy", rest)) => tidy::main(rest),
+        Some((&"dist", rest)) => dist::main(rest),
         Some((&"imports", rest)) => imports::main(rest),
         Some((&"help" | &"--help" | &"-h", _)) => {
             print!("{USAGE}");

@@ -101,7 +101,8 @@ pub(crate) fn ending(path: &str) -> &str {
     Path::new(path).extension().and_then(|ending| ending.to_str()).unwrap_or_default()
 }
 
-fn describe(command: &Command) -> String {
+/// A command as a person would write it.
+pub(crate) fn describe(command: &Command) -> String {
     let program = Path::new(command.get_program())
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());

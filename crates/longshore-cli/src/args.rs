@@ -80,7 +80,7 @@ pub(crate) enum Step {
 
 /// A main-memory database that loads CSV at wire speed and speaks SQL
 #[derive(Parser, Debug)]
-#[command(name = "longshore", version, after_help = EXAMPLES)]
+#[command(name = "longshore", version = env!("LONGSHORE_VERSION"), after_help = EXAMPLES)]
 struct Args {
     /// Run the statements of SQL and leave; may be repeated and mixed with -f
     #[arg(short = 'c', long = "command", value_name = "SQL")]

@@ -13,3 +13,4 @@ mod run;
 mod server;
 mod shell;
 mod statements;
+mod version;
