@@ -70,7 +70,7 @@ pub use infer::{
 };
 pub use input::{FieldNames, FieldTarget, Fill, InputFile, OtherFields};
 pub use load::{LoadReport, Loaded, copy_from, dry_run, load_interleaved, load_into};
-pub use longshore_csv::decode::{MomentFormat, ValueType};
+pub use longshore_csv::decode::{DateTimeFormat, ValueType};
 pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel, RECORD_BYTES_MAX, RecordFormat, RepairKind};
 pub use longshore_source::{ByteCounter, Cancellation, KeptText, Source, SourceError};
 pub use memory::memory_pool;

@@ -17,7 +17,7 @@ mod verify;
 
 use std::fmt;
 
-use longshore_csv::decode::{BooleanWords, MomentFormat};
+use longshore_csv::decode::{BooleanWords, DateTimeFormat};
 
 pub use layout::Layout;
 pub use verify::{Nulls, classify_column, verify};
@@ -52,11 +52,11 @@ pub enum DateOrder {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Formats {
     /// Of dates.
-    pub date: Option<MomentFormat>,
+    pub date: Option<DateTimeFormat>,
     /// Of times.
-    pub time: Option<MomentFormat>,
+    pub time: Option<DateTimeFormat>,
     /// Of timestamps, with and without time zone.
-    pub timestamp: Option<MomentFormat>,
+    pub timestamp: Option<DateTimeFormat>,
 }
 
 /// How values are written, as far as it is the same for all columns of a file.

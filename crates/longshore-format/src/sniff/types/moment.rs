@@ -1,6 +1,6 @@
 //! Dates and times: ISO's forms, and the layouts of [`Layout`].
 
-use longshore_csv::decode::{MomentFormat, ValueType, exact};
+use longshore_csv::decode::{DateTimeFormat, ValueType, exact};
 
 use super::{Formats, Layout, TypeSet, bit};
 
@@ -14,7 +14,7 @@ pub(super) fn classify(text: &[u8], formats: &Formats) -> Option<TypeSet> {
     if text.len() < 4 || text.len() > MOMENT_BYTES_MAX || fraction_digits(text) > FRACTION_DIGITS_MAX {
         return None;
     }
-    let of = |format: &Option<MomentFormat>, value_type, iso: fn(&[u8]) -> bool| match format {
+    let of = |format: &Option<DateTimeFormat>, value_type, iso: fn(&[u8]) -> bool| match format {
         Some(format) => format.matches(value_type, text),
         None => iso(text),
     };
