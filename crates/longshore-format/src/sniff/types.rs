@@ -10,8 +10,8 @@
 //! and the reason says so. Not here: fields and quotes (`verify` takes these apart), which values are NULL by the
 //! user's word.
 
+mod date_time;
 mod layout;
-mod moment;
 mod number;
 mod verify;
 
@@ -395,9 +395,9 @@ pub fn classify(content: &[u8], quoted: bool, reading: &Reading) -> TypeSet {
         return number;
     }
     if (first.is_ascii_digit() || first.is_ascii_alphabetic() || reading.formats != Formats::default())
-        && let Some(moment) = moment::classify(trimmed, &reading.formats)
+        && let Some(types) = date_time::classify(trimmed, &reading.formats)
     {
-        return moment;
+        return types;
     }
     let only = |kinds| TypeSet { kinds, ..TypeSet::TEXT };
     if is_string {
