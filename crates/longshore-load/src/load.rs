@@ -62,8 +62,9 @@ pub fn copy_from(
     let loaded = load_into(inputs, relation, options, tuning, control)?;
     let mut transaction = relation.transactions().begin(Isolation::Snapshot);
     let is_cancelled = || control.is_cancelled();
-    let settle = |transaction: &mut Transaction| transaction.settle_unless(&is_cancelled).map(drop);
-    let report = loaded.commit_in(&mut transaction, settle)?;
+    let run_actions =
+        |transaction: &mut Transaction| transaction.run_foreign_key_actions_unless(&is_cancelled).map(drop);
+    let report = loaded.commit_in(&mut transaction, run_actions)?;
     transaction.commit_unless(&is_cancelled).map_err(TransactionError::from)?;
     Ok(report)
 }
@@ -99,7 +100,7 @@ pub fn load_into<'a>(
 }
 
 /// Loads files as part of a transaction that each chunk is merged into when it comes ([`Relation::begin_append_in`]), rather
-/// than all of them in the end. `settle` is as for [`Loaded::commit_in`].
+/// than all of them in the end. `run_actions` is as for [`Loaded::commit_in`].
 ///
 /// # Errors
 /// As [`copy_from`]; when rows are to be merged in another way than by chunk. The transaction is to be rolled back then, to
@@ -111,13 +112,14 @@ pub fn load_interleaved(
     options: &TextOptions,
     tuning: &Tuning,
     control: &Control,
-    settle: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
+    run_actions: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
 ) -> Result<LoadReport, LoadError> {
     if tuning.merge != MergeKind::Chunk {
         return Err(LoadError::Options("MERGE_MODE interleaved merges by chunk only; leave MERGE out".to_owned()));
     }
     let since = transaction.writes();
-    load_by(relation.begin_append_in(transaction), inputs, relation, options, tuning, control)?.finish(since, settle)
+    load_by(relation.begin_append_in(transaction), inputs, relation, options, tuning, control)?
+        .finish(since, run_actions)
 }
 
 fn load_by<'a>(

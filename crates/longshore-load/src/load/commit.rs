@@ -31,22 +31,24 @@ impl fmt::Debug for Loaded<'_> {
 }
 
 impl<'a> Loaded<'a> {
-    /// Makes the rows part of a transaction, and lets `settle` see to its foreign keys ([`Transaction::settle`]).
+    /// Makes the rows part of a transaction, and lets `run_actions` see to its foreign keys
+    /// ([`Transaction::run_foreign_key_actions`]).
     ///
     /// # Errors
     /// When too large a share was rejected, or rejects cannot be kept; when the transaction only reads or another one is
-    /// in the way; when memory runs out; or when a key is there already, or a row refers to none, as `settle` says, which
-    /// then are told with their records. The transaction is to be rolled back then, to a savepoint before at least.
+    /// in the way; when memory runs out; or when a key is there already, or a row refers to none, as `run_actions`
+    /// says, which then are told with their records. The transaction is to be rolled back then, to a savepoint before
+    /// at least.
     pub fn commit_in(
         self,
         transaction: &mut Transaction,
-        settle: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
+        run_actions: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
     ) -> Result<LoadReport, LoadError> {
         let since = transaction.writes();
         self.complete(
             since,
             |append, on, tell| Ok((append.commit_resolving(transaction, on, tell)?, transaction)),
-            settle,
+            run_actions,
         )
     }
 
@@ -54,16 +56,16 @@ impl<'a> Loaded<'a> {
     pub(super) fn finish(
         self,
         since: usize,
-        settle: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
+        run_actions: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
     ) -> Result<LoadReport, LoadError> {
-        self.complete(since, |append, on, tell| append.finish(on, tell), settle)
+        self.complete(since, |append, on, tell| append.finish(on, tell), run_actions)
     }
 
     fn complete<'t>(
         self,
         since: usize,
         commit: impl FnOnce(Append<'a>, &OnConflict, &mut Tell<'_>) -> Result<(Merged, &'t mut Transaction), LoadError>,
-        settle: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
+        run_actions: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
     ) -> Result<LoadReport, LoadError> {
         let Self { relation, append, files, provenance, rejects, conflicts, check, rows, begin, control } = self;
         let (schema, memory) = (relation.schema(), relation.memory());
@@ -90,7 +92,7 @@ impl<'a> Loaded<'a> {
             (LoadError::Transaction(error), Some(provenance)) => told(error, provenance, &reading),
             (error, _) => error,
         })?;
-        settle(transaction).map_err(|error| match (error, &provenance) {
+        run_actions(transaction).map_err(|error| match (error, &provenance) {
             (TransactionError::ForeignKey(error), Some(provenance)) => {
                 let row = row_of(&error, relation, transaction, since, &dropped);
                 refers_to_nothing(*error, row, provenance, &reading)
