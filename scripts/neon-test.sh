@@ -53,7 +53,7 @@ fi
 # meets every kernel, thread count and piece size. The rest says nothing about ARM that these do not: an emulator keeps
 # the memory order of the machine it runs on, so that histories of threads would only take long. One command, because
 # each would compile the dependencies again with the features that its crates ask for.
-csv=(language kernels rows spectrum decode_values decode_mutations decode_unusual moment_formats write_text)
+csv=(language kernels rows spectrum decode_values decode_mutations decode_unusual date_time_formats write_text)
 storage=(buffer merge native_round_trip snapshot index transaction)
 load=(lines in_situ unload)
 tests=()

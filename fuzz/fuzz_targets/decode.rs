@@ -2,7 +2,7 @@
 //! The fast decoder of every type takes and refuses what the slow twin does, with the same value and reason.
 
 use libfuzzer_sys::fuzz_target;
-use longshore_csv::decode::{BooleanWords, Decoder, FieldRule, MomentFormat, Reason, ValueType, exact};
+use longshore_csv::decode::{BooleanWords, Decoder, FieldRule, DateTimeFormat, Reason, ValueType, exact};
 use longshore_csv::reference::{self, RawField};
 use longshore_csv::{Dialect, Kernel, Marks, Rows, Scanner, Shape, survey};
 use longshore_fuzz::{Cell, Choices, PaddedText, decode};
@@ -89,19 +89,19 @@ fn rule(value_type: ValueType, choices: &mut Choices<'_>) -> FieldRule {
     let truths: Option<&[&[u8]]> = choices.pick(&[None, Some(&[b"ja", b"x"]), Some(&[b"T", b""])]);
     rule.boolean_words = BooleanWords { truths: truths.map(boxed), falsehoods: None };
     let format = match choices.pick(&[0_u8, 1, 2, 3]) {
-        0 => MomentFormat::new(&[choices.pick(&["us", "eu", "epoch", "epoch_ms"])]).ok(),
-        1 => MomentFormat::new(&["eu", "iso", "us"]).ok(),
+        0 => DateTimeFormat::new(&[choices.pick(&["us", "eu", "epoch", "epoch_ms"])]).ok(),
+        1 => DateTimeFormat::new(&["eu", "iso", "us"]).ok(),
         2 => {
-            let candidates = MomentFormat::candidates();
+            let candidates = DateTimeFormat::candidates();
             Some(candidates[choices.below(candidates.len())].clone())
         }
         _ => {
             let len = choices.below(24);
             let text: Vec<u8> = (0..len).map(|_| choices.byte()).collect();
-            std::str::from_utf8(&text).ok().and_then(|text| MomentFormat::new(&[text]).ok())
+            std::str::from_utf8(&text).ok().and_then(|text| DateTimeFormat::new(&[text]).ok())
         }
     };
-    rule.moment_format = format.filter(|format| format.check(value_type).is_ok());
+    rule.date_time_format = format.filter(|format| format.check(value_type).is_ok());
     rule
 }
 
@@ -137,7 +137,7 @@ fn value(field: &RawField, raw: &[u8], rule: &FieldRule, dialect: &Dialect) -> R
 
 /// What the twin makes of a field that is not NULL.
 fn of_type(bytes: &[u8], rule: &FieldRule) -> Result<Cell, Reason> {
-    let format = rule.moment_format.as_ref();
+    let format = rule.date_time_format.as_ref();
     let number = |value: i64| Cell::Number(value.into());
     let string = |text: &str| Cell::Bytes(text.as_bytes().to_vec());
     match rule.value_type {

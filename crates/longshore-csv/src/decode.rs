@@ -16,19 +16,19 @@ mod bytea;
 mod column;
 mod conversion;
 mod date;
+mod date_time;
 mod decimal;
 pub mod exact;
 mod float;
 mod integer;
 mod iso;
 mod loops;
-mod moment;
 mod quoted;
 mod reason;
 mod rule;
+mod simd_level;
 mod target;
 mod text;
-mod tier;
 mod time;
 mod unusual;
 mod uuid;
@@ -36,7 +36,7 @@ mod variants;
 
 pub use advice::Advice;
 pub use boolean::BooleanWords;
-pub use moment::{MomentFormat, MomentFormatError};
+pub use date_time::{DateTimeFormat, DateTimeFormatError};
 pub use reason::{Due, Reason};
 pub use rule::{FieldRule, RuleError};
 pub use target::{HEAP_BYTES_MAX, Heap, Slot, Target, VIEW_INLINE_BYTES_MAX, Validity, Values};
@@ -146,7 +146,7 @@ pub struct FieldError {
 
 /// Reads one column: a specialised loop.
 ///
-/// Unsafe to call unless the CPU runs the instructions of the tier that it is compiled for.
+/// Unsafe to call unless the CPU runs the instructions of the SIMD level that it is compiled for.
 type Column = unsafe fn(&Settings, &Rows<'_>, usize, &mut Target<'_, '_>, &mut Bad<'_>) -> Result<(), FieldError>;
 
 /// Is told of every bad field, and says by an error that the column ends with it.
@@ -168,8 +168,8 @@ impl Decoder {
     /// # Panics
     ///
     /// If a decimal's precision is not within 1 to 18 (64 bits) or 1 to 38 (128 bits), or its scale exceeds it; if
-    /// the [format](FieldRule::moment_format) does not suit the type. A rule that fails its [check](FieldRule::check) for
-    /// another reason is followed as far as it can be.
+    /// the [format](FieldRule::date_time_format) does not suit the type. A rule that fails its
+    /// [check](FieldRule::check) for another reason is followed as far as it can be.
     #[must_use]
     pub fn new(rule: FieldRule, dialect: &Dialect) -> Decoder {
         Decoder::with_kernel(rule, dialect, Kernel::best())
@@ -192,7 +192,7 @@ impl Decoder {
             }
             _ => {}
         }
-        if let Some(Err(error)) = rule.moment_format.as_ref().map(|format| format.check(rule.value_type)) {
+        if let Some(Err(error)) = rule.date_time_format.as_ref().map(|format| format.check(rule.value_type)) {
             panic!("the rule was not checked: {error}");
         }
         let (plain, quoted) = variants::choose(&rule, dialect, kernel);
@@ -223,8 +223,8 @@ impl Decoder {
 
     /// [`Decoder::decode`] that goes on behind bad fields, which it appends to `errors` in the order of their rows.
     ///
-    /// The slot of a bad field gets its type's default (zero, or the empty string) and its validity bit stays 1, even if
-    /// the field is a NULL that is not allowed, so that all slots hold values that the rows' owner may drop or keep.
+    /// The slot of a bad field gets its type's default (zero, or the empty string) and its validity bit stays 1, even
+    /// if the field is a NULL that is not allowed, so that all slots hold values that the rows' owner may drop or keep.
     ///
     /// # Panics
     ///

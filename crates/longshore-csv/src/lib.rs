@@ -52,7 +52,7 @@ pub mod scan;
 pub mod write;
 
 pub use decode::{
-    Advice, BooleanWords, Decoder, Due, FieldError, FieldRule, Heap, MomentFormat, MomentFormatError, Reason,
+    Advice, BooleanWords, DateTimeFormat, DateTimeFormatError, Decoder, Due, FieldError, FieldRule, Heap, Reason,
     RuleError, Slot, Target, Validity, ValueType, Values,
 };
 pub use dialect::{Dialect, DialectError};

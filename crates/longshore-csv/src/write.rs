@@ -8,13 +8,13 @@
 //! Digits are made eight at a time in a register (`write/digits.rs`). Their slow twins in the tests are those of the
 //! standard library.
 
+mod date_time;
 mod digits;
-mod moment;
 mod number;
 mod special;
 mod string;
 
-pub use moment::{date, time, timestamp, timestamptz};
+pub use date_time::{date, time, timestamp, timestamptz};
 pub use number::{boolean, decimal, float32, float64, integer, unsigned};
 pub use string::{Quoting, Unquotable, bytea};
 

@@ -7,7 +7,7 @@ mod decoding;
 
 use decoding::seeds::seeds;
 use decoding::{Field, Random, check, dialects, mutate, nulls, share};
-use longshore_csv::{BooleanWords, Dialect, FieldRule, MomentFormat, ValueType};
+use longshore_csv::{BooleanWords, DateTimeFormat, Dialect, FieldRule, ValueType};
 
 /// Checks fields made of `seeds`: as they are, mutated, quoted, with blanks around. Returns how many are values.
 fn check_around(rule: &FieldRule, dialect: &Dialect, seeds: &[Vec<u8>], random: &mut Random) -> usize {
@@ -127,7 +127,7 @@ fn other_words_for_booleans() {
     }
 }
 
-const MOMENTS: &str = "\
+const DATES_AND_TIMES: &str = "\
     03/04/2021|3/4/2021|13/04/2021|12-31-1999|31.12.1999|1.1.2000|29.02.2000|29.02.1900|03/04/2021 12:34:56|\
     03/04/2021 1:02 PM|03/04/2021 12:00 AM|31.12.1999 23:59:59.999999|31.12.9999 23:59:59.9999999|12:34:56|1:2:3|\
     12:34 pm|13:00 PM|20210304|20210304T123456Z|20210304123456|04-Mar-2021|4 march 2021|Mar 4, 2021|\
@@ -137,10 +137,10 @@ const MOMENTS: &str = "\
     2021\u{5e74}03\u{6708}04\u{65e5}";
 
 #[test]
-fn moments_of_other_formats() {
+fn dates_and_times_of_other_formats() {
     let mut random = Random::new(6);
-    let seeds: Vec<Vec<u8>> = MOMENTS.split('|').map(|seed| seed.as_bytes().to_vec()).collect();
-    let mut formats: Vec<MomentFormat> = MomentFormat::candidates().to_vec();
+    let seeds: Vec<Vec<u8>> = DATES_AND_TIMES.split('|').map(|seed| seed.as_bytes().to_vec()).collect();
+    let mut formats: Vec<DateTimeFormat> = DateTimeFormat::candidates().to_vec();
     let lists: [&[&str]; 14] = [
         &["us"],
         &["eu"],
@@ -157,12 +157,12 @@ fn moments_of_other_formats() {
         &["%Y", "%Y-%m"],
         &["%Y\u{5e74}%m\u{6708}%d\u{65e5}"],
     ];
-    formats.extend(lists.iter().map(|list| MomentFormat::new(list).unwrap()));
+    formats.extend(lists.iter().map(|list| DateTimeFormat::new(list).unwrap()));
     let mut values = 0;
     for value_type in [ValueType::Date, ValueType::Time, ValueType::Timestamp, ValueType::TimestampTz] {
         for format in formats.iter().filter(|format| format.check(value_type).is_ok()) {
             let rule = FieldRule {
-                moment_format: Some(format.clone()),
+                date_time_format: Some(format.clone()),
                 null_texts: nulls(&[b"", b"00.00.0000"]),
                 ..FieldRule::new(value_type)
             };

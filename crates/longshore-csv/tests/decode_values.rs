@@ -9,7 +9,7 @@ use longshore_csv::ValueType::{
     Boolean, Bytea, Char, Date, Decimal64, Decimal128, Float32, Float64, Int16, Int32, Int64, Text, Time, Timestamp,
     TimestampTz, Uuid, Varchar,
 };
-use longshore_csv::{BooleanWords, Decoder, Dialect, Due, FieldRule, MomentFormat, Reason, ValueType};
+use longshore_csv::{BooleanWords, DateTimeFormat, Decoder, Dialect, Due, FieldRule, Reason, ValueType};
 
 /// What a raw field means by a rule, once every kernel says the same.
 fn value(rule: &FieldRule, raw: &str) -> Result<Cell, Reason> {
@@ -234,8 +234,8 @@ fn remedies_name_the_option_that_would_read_the_value() {
 
 #[test]
 fn other_spellings_are_named_in_reasons() {
-    let moment_format = Some(MomentFormat::new(&["%d.%m.%Y", "us"]).unwrap());
-    let rule = FieldRule { moment_format, ..FieldRule::new(Date) };
+    let date_time_format = Some(DateTimeFormat::new(&["%d.%m.%Y", "us"]).unwrap());
+    let rule = FieldRule { date_time_format, ..FieldRule::new(Date) };
     assert_eq!(value(&rule, "3/4/2021"), value(&FieldRule::new(Date), "2021-03-04"));
     assert_eq!(
         told(&rule, "2021-03-04"),
@@ -307,7 +307,7 @@ fn rules_that_contradict_themselves_are_refused() {
             "\"No\" of TRUE_VALUES means the opposite as well",
         ),
         (
-            FieldRule { moment_format: Some(MomentFormat::new(&["%H:%M"]).unwrap()), ..FieldRule::new(Date) },
+            FieldRule { date_time_format: Some(DateTimeFormat::new(&["%H:%M"]).unwrap()), ..FieldRule::new(Date) },
             comma,
             "'%H:%M': has no year (%Y or %y)",
         ),

@@ -10,7 +10,7 @@ use longshore_csv::Rows;
 use longshore_storage::{Arena, Chunk};
 
 use crate::error::LoadError;
-use crate::fields::{BadValue, FieldPlan, Output, Refusal};
+use crate::fields::{BadValue, DecodeError, FieldPlan, Output};
 use crate::options::{RowCheck, RowViolation};
 use crate::piece::Piece;
 
@@ -42,7 +42,7 @@ impl<'a> Checker<'a> {
 
     /// Finds the violations among `all` rows of `piece`, which `plan` reads. What is no value is left to be found by
     /// those who take the rows.
-    pub(crate) fn find(&mut self, plan: &FieldPlan, all: Rows<'_>, piece: &Piece<'_>) -> Result<(), Refusal> {
+    pub(crate) fn find(&mut self, plan: &FieldPlan, all: Rows<'_>, piece: &Piece<'_>) -> Result<(), DecodeError> {
         self.found.clear();
         let (mut rows, mut first) = (all, 0);
         while !rows.is_empty() {
@@ -66,10 +66,10 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks the sound ones of `count` rows; the first of all counts as `first`.
-    fn check_chunk(&mut self, chunk: &Chunk, count: usize, first: usize) -> Result<(), Refusal> {
+    fn check_chunk(&mut self, chunk: &Chunk, count: usize, first: usize) -> Result<(), DecodeError> {
         let columns: Vec<usize> = (0..self.output.columns.len()).collect();
         let violations = self.check.violations(&chunk.batch(&columns, 0, chunk.rows()));
-        let violations = violations.map_err(|problem| Refusal::Other(LoadError::Filter(problem)))?;
+        let violations = violations.map_err(|problem| DecodeError::Other(LoadError::Filter(problem)))?;
         if violations.is_empty() {
             return Ok(());
         }

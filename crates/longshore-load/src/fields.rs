@@ -1,6 +1,6 @@
 //! Which decoder fills which column: the plan of a load, made once, and its use on the rows of a piece.
 //!
-//! Not here: the rule that a column is read by (`options/values`), room for the rows (`fill`).
+//! Not here: the rule that a column is read by (`options/values`), room for the rows (`row_decoder`).
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use longshore_csv::{Kernel, Rows};
 use longshore_storage::{Column, ColumnType, PartitionBuffer, SpareColumn, SpareValues};
 
 use crate::error::LoadError;
-use crate::input::{Fill, InputFile};
+use crate::input::{ConstantValue, InputFile};
 use crate::options::TextOptions;
 use crate::piece::Piece;
 
-mod filler;
+mod constant_filler;
 mod output;
 
-use filler::{Filler, constant};
+use constant_filler::{ConstantFiller, constant};
 pub(crate) use output::Output;
 
 /// One field of the file and where its values go.
@@ -32,12 +32,12 @@ pub(crate) struct Field {
 pub(crate) struct FieldPlan {
     fields: Vec<Field>,
     /// Columns of the buffer that no field goes to, and what goes there.
-    fillers: Vec<(usize, Filler)>,
+    fillers: Vec<(usize, ConstantFiller)>,
     columns: usize,
 }
 
 /// Why rows were not taken.
-pub(crate) enum Refusal {
+pub(crate) enum DecodeError {
     /// A field of them is bad.
     Value(BadValue),
     /// Their text became another one while it was decoded.
@@ -55,8 +55,8 @@ pub(crate) struct BadValue {
 
 /// That what was decoded of a piece behind so many rows, and bytes of the heap, is text, if it may have changed since it
 /// was looked at.
-fn are_texts(piece: &Piece<'_>, buffer: &PartitionBuffer, (rows, heap): (usize, usize)) -> Result<(), Refusal> {
-    if piece.may_change && !buffer.are_texts(rows, heap) { Err(Refusal::Changed) } else { Ok(()) }
+fn are_texts(piece: &Piece<'_>, buffer: &PartitionBuffer, (rows, heap): (usize, usize)) -> Result<(), DecodeError> {
+    if piece.may_change && !buffer.are_texts(rows, heap) { Err(DecodeError::Changed) } else { Ok(()) }
 }
 
 impl FieldPlan {
@@ -87,21 +87,25 @@ impl FieldPlan {
                 plan.fields.push(Field { position, column, decoder });
                 continue;
             }
-            let fill = input.fills.iter().find(|(filled, _)| *filled == place).map(|(_, fill)| fill);
-            let filler = match fill {
-                Some(Fill::Constant(text)) => constant(file, definition, text, kernel)?,
-                Some(Fill::RecordNumber) if definition.column_type == ColumnType::BigInt => Filler::RecordNumber,
-                Some(Fill::RecordNumber) => return Err(no_bigint(definition)),
-                Some(Fill::Number(source)) => {
+            let value = input.constants.iter().find(|(filled, _)| *filled == place).map(|(_, value)| value);
+            let filler = match value {
+                Some(ConstantValue::Text(text)) => constant(file, definition, text, kernel)?,
+                Some(ConstantValue::RecordNumber) if definition.column_type == ColumnType::BigInt => {
+                    ConstantFiller::RecordNumber
+                }
+                Some(ConstantValue::RecordNumber) => return Err(no_bigint(definition)),
+                Some(ConstantValue::Number(source)) => {
                     match definition.column_type {
                         ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt => {}
                         _ => return Err(no_bigint(definition)),
                     }
-                    Filler::Number(*source)
+                    ConstantFiller::Number(*source)
                 }
-                None | Some(Fill::Null) if definition.nullable => Filler::Null,
-                None | Some(Fill::Null) if input.names.is_some() => return Err(not_in_header(file, definition)),
-                None | Some(Fill::Null) => return Err(not_null(file, definition)),
+                None | Some(ConstantValue::Null) if definition.nullable => ConstantFiller::Null,
+                None | Some(ConstantValue::Null) if input.names.is_some() => {
+                    return Err(not_in_header(file, definition));
+                }
+                None | Some(ConstantValue::Null) => return Err(not_null(file, definition)),
             };
             plan.fillers.push((column, filler));
         }
@@ -111,9 +115,9 @@ impl FieldPlan {
 
     /// Bytes of heap that constants need at most in each call of [`FieldPlan::decode`].
     pub(crate) fn constant_bytes(&self) -> usize {
-        let bytes = |(_, filler): &(usize, Filler)| match filler {
-            Filler::Null | Filler::RecordNumber | Filler::Number(_) => 0,
-            Filler::Constant { text, .. } => text.rows().text_bytes(),
+        let bytes = |(_, filler): &(usize, ConstantFiller)| match filler {
+            ConstantFiller::Null | ConstantFiller::RecordNumber | ConstantFiller::Number(_) => 0,
+            ConstantFiller::Constant { text, .. } => text.rows().text_bytes(),
         };
         self.fillers.iter().map(bytes).sum()
     }
@@ -135,7 +139,7 @@ impl FieldPlan {
         mut rows: Rows<'_>,
         piece: &Piece<'_>,
         buffer: &mut PartitionBuffer,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), DecodeError> {
         let count = rows.count();
         let mut nulls = vec![0; self.columns];
         let mut bad = None;
@@ -152,7 +156,7 @@ impl FieldPlan {
             }
         }
         if let Some(bad) = bad {
-            return Err(Refusal::Value(bad));
+            return Err(DecodeError::Value(bad));
         }
         self.fill(&mut spare.columns, &rows, piece, &mut heap, &mut nulls);
         let heap_used = heap.used();
@@ -176,7 +180,7 @@ impl FieldPlan {
         piece: &Piece<'_>,
         buffer: &mut PartitionBuffer,
         bad: &mut Vec<BadValue>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), DecodeError> {
         let count = rows.count();
         let mut nulls = vec![0; self.columns];
         let mut spare = buffer.spare(count);
@@ -208,7 +212,9 @@ impl FieldPlan {
 
     /// Whether a column gets the numbers of records.
     pub(crate) fn is_numbered(&self) -> bool {
-        self.fillers.iter().any(|(_, filler)| matches!(filler, Filler::RecordNumber | Filler::Number(_)))
+        self.fillers
+            .iter()
+            .any(|(_, filler)| matches!(filler, ConstantFiller::RecordNumber | ConstantFiller::Number(_)))
     }
 
     /// Fills the columns that no field goes to, for `rows` of `piece`.
@@ -222,7 +228,7 @@ impl FieldPlan {
     ) {
         for (column, filler) in &self.fillers {
             filler.fill(&mut columns[*column], rows, piece, heap);
-            nulls[*column] = if matches!(filler, Filler::Null) { rows.count() } else { 0 };
+            nulls[*column] = if matches!(filler, ConstantFiller::Null) { rows.count() } else { 0 };
         }
     }
 }

@@ -12,19 +12,19 @@ use longshore_storage::{Column, Memory, Schema};
 use crate::control::Control;
 use crate::error::LoadError;
 use crate::fields::{FieldPlan, Output};
-use crate::input::{FieldTarget, Fill, InputFile};
+use crate::input::{ConstantValue, FieldTarget, InputFile};
 use crate::numbering::RecordCounts;
 use crate::options::{Mode, NumberSource, PIECE_BYTES_DEFAULT, Repair, RepairLog, TextFormat, TextOptions, Tuning};
-use crate::span::{Fields, Spans, Surroundings};
+use crate::span::{Fields, ScanContext, Spans};
 use crate::stop::Stops;
 
 mod open_file;
 mod queue;
-mod work;
+mod span_task;
 
 pub(crate) use open_file::{Language, OpenFile};
 use queue::Queue;
-pub(crate) use work::Work;
+pub(crate) use span_task::SpanTask;
 
 /// Records that a piece has at least, unless it would be larger than [`PIECE_BYTES_MAX`]: what a piece costs for each
 /// column, however few rows it has, is to be shared by some.
@@ -137,7 +137,7 @@ impl Files {
     }
 
     /// Claims the next span; `None` when there is none, or the work was stopped.
-    pub(crate) fn claim(&self, control: &Control) -> Result<Option<Work>, (u64, LoadError)> {
+    pub(crate) fn claim(&self, control: &Control) -> Result<Option<SpanTask>, (u64, LoadError)> {
         while !self.stops.is_stopped() {
             let (file, base) = {
                 let state = self.state();
@@ -149,7 +149,7 @@ impl Files {
             let claimed = file.spans.claim(control).map_err(|(sequence, error)| (base + sequence, error))?;
             if let Some(span) = claimed {
                 let sequence = base + span.sequence;
-                return Ok(Some(Work { file, span, sequence }));
+                return Ok(Some(SpanTask { file, span, sequence }));
             }
             let mut state = self.state();
             // Another worker may have gone on to the next file meanwhile.
@@ -211,8 +211,8 @@ impl Files {
         let FilesPlan { options, tuning, memory, .. } = &self.plan;
         // The same spans, whatever memory there is now.
         let tuning = &Tuning { span_bytes: file.spans.span_bytes().or(tuning.span_bytes), ..tuning.clone() };
-        let surroundings = Surroundings { options, tuning, files: self.count, stops: &self.stops, control, memory };
-        Spans::new(file.input.open_counted(memory)?, Fields::Known(&file.fields), &surroundings).map(|(spans, _)| spans)
+        let context = ScanContext { options, tuning, files: self.count, stops: &self.stops, control, memory };
+        Spans::new(file.input.open_counted(memory)?, Fields::Known(&file.fields), &context).map(|(spans, _)| spans)
     }
 
     /// Opens the file whose first span has the number `first_span`.
@@ -226,15 +226,15 @@ impl Files {
         let FilesPlan { outputs, options, tuning, memory, .. } = &self.plan;
         let name = source.name().to_owned();
         let counter = source.counter().cloned();
-        let surroundings = Surroundings { options, tuning, files: self.count, stops: &self.stops, control, memory };
+        let context = ScanContext { options, tuning, files: self.count, stops: &self.stops, control, memory };
         let (plans, fields, spans, preamble) = if let Some(names) = input.names.clone() {
-            let (spans, mut preamble) = Spans::new(source, Fields::ByName(&names), &surroundings)?;
+            let (spans, mut preamble) = Spans::new(source, Fields::ByName(&names), &context)?;
             names.apply(&mut input, preamble.fields.take().unwrap_or_default());
             (self.plans(&name, &input)?, self.columns_of(&input), spans, preamble)
         } else {
             // What is wrong with the plans is said before a stream is waited for.
             let (plans, fields) = (self.plans(&name, &input)?, self.columns_of(&input));
-            let (spans, preamble) = Spans::new(source, Fields::Known(&fields), &surroundings)?;
+            let (spans, preamble) = Spans::new(source, Fields::Known(&fields), &context)?;
             (plans, fields, spans, preamble)
         };
         let language = match &options.format {
@@ -253,7 +253,10 @@ impl Files {
             PIECE_BYTES_DEFAULT.max(preamble.record_bytes.saturating_mul(PIECE_RECORDS_MIN).min(PIECE_BYTES_MAX))
         });
         // Who decodes by plans of their own need the numbers as well.
-        let has_number = input.fills.iter().any(|(_, fill)| matches!(fill, Fill::RecordNumber | Fill::Number(_)));
+        let has_number = input
+            .constants
+            .iter()
+            .any(|(_, value)| matches!(value, ConstantValue::RecordNumber | ConstantValue::Number(_)));
         let is_numbered = has_number
             && plans.iter().zip(outputs).any(|(plan, output)| plan.is_numbered() || output.columns.is_empty());
         Ok(OpenFile {

@@ -59,7 +59,7 @@ pub struct InferRequest {
     pub spelled: Vec<(String, ColumnType)>,
     /// What columns take where a record or a file lacks them. It counts as one of their values.
     pub defaults: Vec<(String, String)>,
-    /// Further columns behind those of the files: the fills of an [`InputFile`] count from the first of them.
+    /// Further columns behind those of the files: the constants of an [`InputFile`] count from the first of them.
     pub extra: Vec<Column>,
     /// Whether columns are found by the names in the header of each file, and some may be in some files only.
     pub by_name: bool,
@@ -150,7 +150,7 @@ pub fn dry_run_inferred(
     let order = RejectOrder::new(&request.options, &request.memory)?;
     let (inferred, spans) = run(inputs, request, control, Keep::Checks, order.as_ref())?;
     for span in spans {
-        deliver(order.as_ref(), span.work.sequence, span.taken.rejects)?;
+        deliver(order.as_ref(), span.task.sequence, span.taken.rejects)?;
     }
     let report = report(order, inferred.rows, control, begin)?;
     Ok((inferred, report))
@@ -175,8 +175,8 @@ pub fn load_inferred(
     let relation = Relation::new(Arc::clone(&inferred.schema), Arc::clone(&request.memory));
     let append = relation.begin_append(request.tuning.merge);
     for span in spans {
-        deliver(order.as_ref(), span.work.sequence, span.taken.rejects)?;
-        append.merge(span.work.sequence, span.taken.buffers)?;
+        deliver(order.as_ref(), span.task.sequence, span.taken.rejects)?;
+        append.merge(span.task.sequence, span.taken.buffers)?;
     }
     let mut report = report(order, inferred.rows, control, begin)?;
     report.rows = append.commit()?;
@@ -271,8 +271,8 @@ fn read_by(
     let fields: Vec<_> = names.iter().enumerate().map(|(index, name)| Some(request.target(index, name))).collect();
     for input in &mut inputs {
         input.fields.clone_from(&fields);
-        for fill in &mut input.fills {
-            fill.0 += columns;
+        for constant in &mut input.constants {
+            constant.0 += columns;
         }
     }
     let mut header = if sniffed.header.value { Header::Skip } else { Header::None };

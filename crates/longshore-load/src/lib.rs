@@ -22,14 +22,14 @@
 //! - `numbering`: numbers of records
 //! - `piece`: the records that a worker decodes at a time
 //! - `fields`: which decoder fills which column
-//! - `fill`: decodes rows into partition buffers
+//! - `row_decoder`: decodes rows into partition buffers
 //! - `files`: goes through the files of a pass, span by span
 //! - `position`: from positions in a piece to line, byte, column and value
 //! - `worker`: finds the records of a span, piece by piece
 //! - `repair`: records of a span that were repaired
 //! - `reject`: gathers rejects, puts them in the order of the files, and writes them
 //! - `check`: finds rows that violate a check
-//! - `places`: where the rows of a load come from
+//! - `row_provenance`: where the rows of a load come from
 //! - `load`: COPY FROM
 //! - `infer`: types of whole files
 //! - `scan`: queries over files
@@ -40,7 +40,6 @@ mod control;
 mod error;
 mod fields;
 mod files;
-mod fill;
 mod infer;
 mod input;
 mod load;
@@ -48,10 +47,11 @@ mod memory;
 mod numbering;
 mod options;
 mod piece;
-mod places;
 mod position;
 mod reject;
 mod repair;
+mod row_decoder;
+mod row_provenance;
 mod scan;
 mod span;
 mod stop;
@@ -68,9 +68,9 @@ pub use infer::{
     Footer, InferRequest, Inferred, InferredColumn, column_type, dry_run_inferred, found_options, infer, load_inferred,
     sniffed_options,
 };
-pub use input::{FieldNames, FieldTarget, Fill, InputFile, OtherFields};
+pub use input::{ConstantValue, FieldNames, FieldTarget, InputFile, OtherFields};
 pub use load::{LoadReport, Loaded, copy_from, dry_run, load_interleaved, load_into};
-pub use longshore_csv::decode::{MomentFormat, ValueType};
+pub use longshore_csv::decode::{DateTimeFormat, ValueType};
 pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel, RECORD_BYTES_MAX, RecordFormat, RepairKind};
 pub use longshore_source::{ByteCounter, Cancellation, KeptText, Source, SourceError, WaiterId};
 pub use memory::memory_pool;

@@ -18,14 +18,14 @@ use crate::check::{BLOCK_BYTES, CHECKED, Checker};
 use crate::control::Control;
 use crate::error::LoadError;
 use crate::fields::{BadValue, Output};
-use crate::files::{Files, Work};
-use crate::fill::Target;
+use crate::files::{Files, SpanTask};
 use crate::input::InputFile;
 use crate::options::{Conflicts, RowCheck, RowViolation, TextOptions, Tuning};
-use crate::places::Places;
 use crate::position::{bad_record, violated};
 use crate::reject::{RejectOrder, RejectSummary, SpanRejects};
 use crate::repair::SpanRepairs;
+use crate::row_decoder::RowDecoder;
+use crate::row_provenance::RowProvenance;
 use crate::stop::{Failure, StopOnPanic};
 use crate::worker::{Cursor, Scratch};
 use references::{Filled, first_missing, take_missing};
@@ -62,8 +62,9 @@ pub fn copy_from(
     let loaded = load_into(inputs, relation, options, tuning, control)?;
     let mut transaction = relation.transactions().begin(Isolation::Snapshot);
     let is_cancelled = || control.is_cancelled();
-    let settle = |transaction: &mut Transaction| transaction.settle_unless(&is_cancelled).map(drop);
-    let report = loaded.commit_in(&mut transaction, settle)?;
+    let run_actions =
+        |transaction: &mut Transaction| transaction.run_foreign_key_actions_unless(&is_cancelled).map(drop);
+    let report = loaded.commit_in(&mut transaction, run_actions)?;
     transaction.commit_unless(&is_cancelled).map_err(TransactionError::from)?;
     Ok(report)
 }
@@ -75,7 +76,7 @@ pub struct Loaded<'a> {
     append: Append<'a>,
     files: Files,
     /// Where the rows come from, if the relation has keys, or foreign keys that are checked in the end.
-    places: Option<Places>,
+    provenance: Option<RowProvenance>,
     rejects: Option<RejectOrder>,
     conflicts: Conflicts,
     check: Option<Arc<dyn RowCheck>>,
@@ -99,7 +100,7 @@ pub fn load_into<'a>(
 }
 
 /// Loads files as part of a transaction that each chunk is merged into when it comes ([`Relation::begin_append_in`]), rather
-/// than all of them in the end. `settle` is as for [`Loaded::commit_in`].
+/// than all of them in the end. `run_actions` is as for [`Loaded::commit_in`].
 ///
 /// # Errors
 /// As [`copy_from`]; when rows are to be merged in another way than by chunk. The transaction is to be rolled back then, to
@@ -111,13 +112,14 @@ pub fn load_interleaved(
     options: &TextOptions,
     tuning: &Tuning,
     control: &Control,
-    settle: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
+    run_actions: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
 ) -> Result<LoadReport, LoadError> {
     if tuning.merge != MergeKind::Chunk {
         return Err(LoadError::Options("MERGE_MODE interleaved merges by chunk only; leave MERGE out".to_owned()));
     }
     let since = transaction.writes();
-    load_by(relation.begin_append_in(transaction), inputs, relation, options, tuning, control)?.finish(since, settle)
+    load_by(relation.begin_append_in(transaction), inputs, relation, options, tuning, control)?
+        .finish(since, run_actions)
 }
 
 fn load_by<'a>(
@@ -136,13 +138,13 @@ fn load_by<'a>(
         ));
     }
     let checked = options.references.as_ref().map_or(0, |checks| checks.count());
-    let needs_places = append.is_keyed() || relation.foreign_keys().len() > checked;
-    let places = needs_places.then(|| Places::new(conflicts.rejects, memory));
+    let needs_provenance = append.is_keyed() || relation.foreign_keys().len() > checked;
+    let provenance = needs_provenance.then(|| RowProvenance::new(conflicts.rejects, memory));
     let begin = Instant::now();
-    let into = Into { append: Some(&append), places: places.as_ref() };
+    let into = Destination { append: Some(&append), provenance: provenance.as_ref() };
     let (files, rejects, rows) = load(inputs, schema, memory, into, options, tuning, control)?;
     let check = options.check.clone();
-    Ok(Loaded { relation, append, files, places, rejects, conflicts, check, rows, begin, control })
+    Ok(Loaded { relation, append, files, provenance, rejects, conflicts, check, rows, begin, control })
 }
 
 /// Reads files as [`copy_from`] does into a relation of this schema, checks all of them, and keeps nothing of them.
@@ -158,7 +160,7 @@ pub fn dry_run(
     control: &Control,
 ) -> Result<LoadReport, LoadError> {
     let begin = Instant::now();
-    let nowhere = Into { append: None, places: None };
+    let nowhere = Destination { append: None, provenance: None };
     let (_, rejects, rows) = load(inputs, schema, memory, nowhere, options, tuning, control)?;
     let rejects = match rejects {
         Some(order) => {
@@ -172,11 +174,11 @@ pub fn dry_run(
 }
 
 /// Where a load puts rows.
-struct Into<'a, 'r> {
+struct Destination<'a, 'r> {
     /// Nowhere in a dry run.
     append: Option<&'a Append<'r>>,
     /// What notes where they come from.
-    places: Option<&'a Places>,
+    provenance: Option<&'a RowProvenance>,
 }
 
 /// Reads files; gives what they are, what was rejected, and how many rows were not.
@@ -184,7 +186,7 @@ fn load(
     inputs: Vec<InputFile>,
     schema: &Arc<Schema>,
     memory: &Arc<Memory>,
-    into: Into<'_, '_>,
+    into: Destination<'_, '_>,
     options: &TextOptions,
     tuning: &Tuning,
     control: &Control,
@@ -232,7 +234,7 @@ struct Load<'a, 'r> {
     files: &'a Files,
     schema: &'a Arc<Schema>,
     memory: &'a Arc<Memory>,
-    into: Into<'a, 'r>,
+    into: Destination<'a, 'r>,
     /// The foreign keys to check rows by.
     references: Option<&'a ReferenceChecks>,
     /// `None` if the first bad record ends the load.
@@ -255,25 +257,25 @@ impl Load<'_, '_> {
             Checker::new(check, self.files.output(CHECKED), arena)
         });
         while !self.failure.exists() {
-            let work = match self.files.claim(self.control) {
-                Ok(Some(work)) => work,
+            let task = match self.files.claim(self.control) {
+                Ok(Some(task)) => task,
                 Ok(None) => return,
                 Err((sequence, error)) => return self.fail(sequence, error),
             };
-            let sequence = work.sequence;
-            let mut told = Told { rejects: self.rejects.map(|order| order.span(&work)), ..Told::default() };
-            let filled = self.fill(&work, &mut arena, &mut scratch, &mut told, checker.as_mut());
+            let sequence = task.sequence;
+            let mut told = Told { rejects: self.rejects.map(|order| order.span(&task)), ..Told::default() };
+            let filled = self.fill(&task, &mut arena, &mut scratch, &mut told, checker.as_mut());
             let Told { rejects, repairs } = told;
-            let sound = work.finish();
+            let sound = task.finish();
             let kept = sound.and(filled).map_err(|error| (sequence, error)).and_then(|buffers| {
                 let rejected = rejects.as_ref().map_or(0, SpanRejects::records);
                 if let Some((order, rejects)) = self.rejects.zip(rejects) {
                     order.deliver(sequence, rejects)?;
                 }
                 if let Some(log) = self.files.repair_log() {
-                    repairs.note(&work, log);
+                    repairs.note(&task, log);
                 }
-                self.keep(work, buffers, rejected).map_err(|error| (sequence, error))
+                self.keep(task, buffers, rejected).map_err(|error| (sequence, error))
             });
             if let Err((sequence, error)) = kept {
                 return self.fail(sequence, error);
@@ -281,12 +283,12 @@ impl Load<'_, '_> {
         }
     }
 
-    fn keep(&self, work: Work, buffers: Vec<PartitionBuffer>, rejected: u64) -> Result<(), LoadError> {
-        let sequence = work.sequence;
+    fn keep(&self, task: SpanTask, buffers: Vec<PartitionBuffer>, rejected: u64) -> Result<(), LoadError> {
+        let sequence = task.sequence;
         let rows: u64 = buffers.iter().map(|buffer| buffer.rows() as u64).sum();
         self.rows.fetch_add(rows, Ordering::Relaxed);
-        if let Some(places) = self.into.places {
-            places.note(work, rows, rejected);
+        if let Some(provenance) = self.into.provenance {
+            provenance.note(task, rows, rejected);
         }
         if let Some(append) = self.into.append {
             append.merge(sequence, buffers)?;
@@ -302,7 +304,7 @@ impl Load<'_, '_> {
     /// Parses a span into partition buffers.
     fn fill(
         &self,
-        work: &Work,
+        task: &SpanTask,
         arena: &mut Arena,
         scratch: &mut Scratch,
         told: &mut Told,
@@ -312,35 +314,35 @@ impl Load<'_, '_> {
         let mut bad: Vec<BadValue> = Vec::new();
         let Told { rejects, repairs } = told;
         let mut selected = Vec::new();
-        let mut cursor = Cursor::new(self.files, work, scratch)?;
+        let mut cursor = Cursor::new(self.files, task, scratch)?;
         loop {
             if self.control.is_cancelled() {
                 return Err(LoadError::Cancelled);
             }
             let are_too_many = rejects.as_ref().is_some_and(SpanRejects::are_too_many);
-            if are_too_many || self.failure.is_before(work.sequence) {
+            if are_too_many || self.failure.is_before(task.sequence) {
                 return Ok(Vec::new());
             }
-            let bytes_left = cursor.bytes_left(work);
-            let Some(piece) = cursor.next(self.files, work, scratch)? else {
+            let bytes_left = cursor.bytes_left(task);
+            let Some(piece) = cursor.next(self.files, task, scratch)? else {
                 return Ok(buffers);
             };
-            let (plan, schema) = (&work.file.plans[0], self.schema);
+            let (plan, schema) = (&task.file.plans[0], self.schema);
             let mut violations: &[RowViolation] = &[];
             let mut kept: &[u32] = &[];
             if let Some(checker) = &mut checker {
                 let rows = if rejects.is_some() { piece.rows } else { piece.sound_rows() };
-                let found = checker.find(&work.file.plans[CHECKED], rows, &piece);
-                found.map_err(|refusal| refusal.explain(work, &piece))?;
+                let found = checker.find(&task.file.plans[CHECKED], rows, &piece);
+                found.map_err(|error| error.explain(task, &piece))?;
                 (violations, kept) = (&checker.found, &checker.kept);
             }
             let before = Filled::of(&buffers);
-            let target = Target { plan, schema, bytes_left, buffers: &mut buffers, arena };
+            let decoder = RowDecoder { plan, schema, bytes_left, buffers: &mut buffers, arena };
             let rows = if let Some(rejects) = rejects {
                 bad.clear();
                 let rows = if violations.is_empty() { piece.rows } else { piece.rows.select(kept, &mut selected) };
-                let taken = target.take(rows, &piece, Some(&mut bad));
-                let mut taken = taken.map_err(|refusal| refusal.explain(work, &piece))?;
+                let taken = decoder.decode(rows, &piece, Some(&mut bad));
+                let mut taken = taken.map_err(|error| error.explain(task, &piece))?;
                 if !violations.is_empty() {
                     for bad in &mut bad {
                         bad.error.row = kept[bad.error.row] as usize;
@@ -355,39 +357,39 @@ impl Load<'_, '_> {
                     let is_violated = violations.iter().chain(&missing).any(|violation| violation.row == row);
                     !is_violated && !bad.iter().any(|bad| bad.error.row == row)
                 };
-                repairs.add(work, &piece, is_kept);
+                repairs.add(task, &piece, is_kept);
                 if missing.is_empty() {
-                    rejects.add(work, &piece, &bad, violations)?;
+                    rejects.add(task, &piece, &bad, violations)?;
                 } else {
                     let mut all: Vec<RowViolation> = missing.into_iter().chain(violations.iter().cloned()).collect();
                     all.sort_by_key(|violation| violation.row);
-                    rejects.add(work, &piece, &bad, &all)?;
+                    rejects.add(task, &piece, &bad, &all)?;
                 }
                 taken
             } else {
                 let sound = piece.sound_rows();
                 let first = violations.first();
                 let rows = first.map_or(sound, |violation| sound.truncated(violation.row));
-                let taken = match target.take(rows, &piece, None) {
+                let taken = match decoder.decode(rows, &piece, None) {
                     Ok(taken) => taken,
-                    Err(refusal) => {
-                        self.check_before(&refusal, work, &piece, arena)?;
-                        return Err(refusal.explain(work, &piece));
+                    Err(error) => {
+                        self.check_before(&error, task, &piece, arena)?;
+                        return Err(error.explain(task, &piece));
                     }
                 };
                 if let Some(checks) = self.references {
-                    first_missing(checks, &buffers, before, work, &piece)?;
+                    first_missing(checks, &buffers, before, task, &piece)?;
                 }
                 if let Some(violation) = first {
-                    return Err(violated(work, &piece, violation));
+                    return Err(violated(task, &piece, violation));
                 }
                 if let Some(defect) = piece.defects.first() {
-                    return Err(bad_record(work, &piece, defect));
+                    return Err(bad_record(task, &piece, defect));
                 }
-                repairs.add(work, &piece, |_| true);
+                repairs.add(task, &piece, |_| true);
                 taken
             };
-            self.control.progress.add(work.bytes_done(piece.bytes), rows as u64);
+            self.control.progress.add(task.bytes_done(piece.bytes), rows as u64);
         }
     }
 }

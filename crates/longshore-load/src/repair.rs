@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use longshore_csv::RepairKind;
 
-use crate::files::Work;
+use crate::files::SpanTask;
 use crate::options::{RepairLog, Repaired};
 use crate::piece::Piece;
 
@@ -36,26 +36,26 @@ pub(crate) struct SpanRepairs {
 
 impl SpanRepairs {
     /// Takes in those of the next piece; `is_kept` tells which rows count.
-    pub(crate) fn add(&mut self, work: &Work, piece: &Piece<'_>, is_kept: impl Fn(usize) -> bool) {
+    pub(crate) fn add(&mut self, task: &SpanTask, piece: &Piece<'_>, is_kept: impl Fn(usize) -> bool) {
         for &(row, kind) in piece.repairs().iter().filter(|(row, _)| is_kept(*row)) {
             let first = || {
                 let (start, end) = piece.record(row);
                 let (start, end) = (piece.start + start, piece.start + end);
-                let byte = work.span.offset + start as u64;
-                let line = work.span.owns_text().then(|| work.file.spans.lines_before(&work.span, byte) + 1);
-                let record = work.text()[start..end.min(start + SHOWN_BYTES_MAX)].to_vec();
+                let byte = task.span.offset + start as u64;
+                let line = task.span.owns_text().then(|| task.file.spans.lines_before(&task.span, byte) + 1);
+                let record = task.text()[start..end.min(start + SHOWN_BYTES_MAX)].to_vec();
                 (0, First { byte, line, record })
             };
             self.kinds.entry(kind).or_insert_with(first).0 += 1;
         }
     }
 
-    /// Tells `log` of them, which are those of the span of `work`.
-    pub(crate) fn note(self, work: &Work, log: &RepairLog) {
+    /// Tells `log` of them, which are those of the span of `task`.
+    pub(crate) fn note(self, task: &SpanTask, log: &RepairLog) {
         for (kind, (records, First { byte, line, record })) in self.kinds {
-            log.add(work.sequence, kind, records, || {
-                let line = line.unwrap_or_else(|| work.file.spans.lines_before(&work.span, byte) + 1);
-                Repaired { kind, records, file: work.file.name.clone(), line, record }
+            log.add(task.sequence, kind, records, || {
+                let line = line.unwrap_or_else(|| task.file.spans.lines_before(&task.span, byte) + 1);
+                Repaired { kind, records, file: task.file.name.clone(), line, record }
             });
         }
     }

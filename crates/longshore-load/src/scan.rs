@@ -17,8 +17,8 @@ use longshore_storage::{Arena, Memory, Schema};
 
 use crate::control::Control;
 use crate::error::LoadError;
-use crate::fields::{BadValue, FieldPlan, Output, Refusal};
-use crate::files::{Files, Work};
+use crate::fields::{BadValue, DecodeError, FieldPlan, Output};
+use crate::files::{Files, SpanTask};
 use crate::input::InputFile;
 use crate::options::{TextOptions, Tuning};
 use crate::piece::Piece;
@@ -95,7 +95,7 @@ impl Output {
         rows: Rows<'_>,
         piece: &Piece<'_>,
         arena: &mut Arena,
-    ) -> Result<RecordBatch, Refusal> {
+    ) -> Result<RecordBatch, DecodeError> {
         let count = rows.count();
         if self.columns.is_empty() {
             let options = RecordBatchOptions::new().with_row_count(Some(count));
@@ -175,7 +175,7 @@ impl TextScan {
         arena: &mut Arena,
         selected: &mut Vec<u32>,
         ready: &mut VecDeque<RecordBatch>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), DecodeError> {
         let mut rows = piece.sound_rows();
         while !rows.is_empty() {
             let (now, later) = rows.split_at(rows.count().min(BATCH_ROWS_MAX));
@@ -185,7 +185,8 @@ impl TextScan {
                 None => Some(returned.decode(&plans[RETURNED], now, piece, arena)?),
                 Some(filter) => {
                     let batch = self.files.output(FILTERED).decode(&plans[FILTERED], now, piece, arena)?;
-                    let keep = filter.select(&batch).map_err(|problem| Refusal::Other(LoadError::Filter(problem)))?;
+                    let keep =
+                        filter.select(&batch).map_err(|problem| DecodeError::Other(LoadError::Filter(problem)))?;
                     let kept = kept_rows(&keep);
                     match kept.len() {
                         0 => None,
@@ -248,7 +249,7 @@ pub struct ScanWorker {
 
 /// The span that a worker is at.
 struct Current {
-    work: Work,
+    task: SpanTask,
     cursor: Cursor,
     rejects: Option<SpanRejects>,
     repairs: SpanRepairs,
@@ -257,23 +258,23 @@ struct Current {
 impl ScanWorker {
     /// Parses on until a batch is ready or nothing is left.
     fn advance(&mut self) -> Result<(), (u64, LoadError)> {
-        let Some(Current { work, mut cursor, mut rejects, mut repairs }) = self.current.take() else {
+        let Some(Current { task, mut cursor, mut rejects, mut repairs }) = self.current.take() else {
             return self.claim();
         };
         let scan = &*self.scan;
-        let fail = |error| Err((work.sequence, error));
+        let fail = |error| Err((task.sequence, error));
         if scan.control.is_cancelled() {
             return fail(LoadError::Cancelled);
         }
-        let piece = match cursor.next(&scan.files, &work, &mut self.scratch) {
+        let piece = match cursor.next(&scan.files, &task, &mut self.scratch) {
             Ok(Some(piece)) => piece,
             Ok(None) => {
-                work.finish().map_err(|error| (work.sequence, error))?;
+                task.finish().map_err(|error| (task.sequence, error))?;
                 if let Some(log) = scan.files.repair_log() {
-                    repairs.note(&work, log);
+                    repairs.note(&task, log);
                 }
                 return match scan.rejects.as_ref().zip(rejects) {
-                    Some((all, rejects)) => all.order.deliver(work.sequence, rejects),
+                    Some((all, rejects)) => all.order.deliver(task.sequence, rejects),
                     None => Ok(()),
                 };
             }
@@ -283,26 +284,25 @@ impl ScanWorker {
         if let Some((all, rejects)) = scan.rejects.as_ref().zip(rejects.as_mut()) {
             bad.clear();
             let mut buffers = Buffers { arena, selected, bad, ready };
-            let made = scan.sound_batches(all, &piece, &work.file.plans, &mut buffers);
-            let told = made
-                .map_err(|refusal| refusal.explain(&work, &piece))
-                .and_then(|()| rejects.add(&work, &piece, bad, &[]));
+            let made = scan.sound_batches(all, &piece, &task.file.plans, &mut buffers);
+            let told =
+                made.map_err(|error| error.explain(&task, &piece)).and_then(|()| rejects.add(&task, &piece, bad, &[]));
             if let Err(error) = told {
                 return fail(error);
             }
-            repairs.add(&work, &piece, |row| !bad.iter().any(|bad| bad.error.row == row));
+            repairs.add(&task, &piece, |row| !bad.iter().any(|bad| bad.error.row == row));
         } else {
-            let made = scan.batches(&piece, &work.file.plans, arena, selected, ready);
-            if let Err(refusal) = made {
-                return fail(refusal.explain(&work, &piece));
+            let made = scan.batches(&piece, &task.file.plans, arena, selected, ready);
+            if let Err(error) = made {
+                return fail(error.explain(&task, &piece));
             }
             if let Some(defect) = piece.defects.first() {
-                return fail(bad_record(&work, &piece, defect));
+                return fail(bad_record(&task, &piece, defect));
             }
-            repairs.add(&work, &piece, |_| true);
+            repairs.add(&task, &piece, |_| true);
         }
-        scan.control.progress.add(work.bytes_done(piece.bytes), piece.rows.count() as u64);
-        self.current = Some(Current { work, cursor, rejects, repairs });
+        scan.control.progress.add(task.bytes_done(piece.bytes), piece.rows.count() as u64);
+        self.current = Some(Current { task, cursor, rejects, repairs });
         Ok(())
     }
 
@@ -313,11 +313,11 @@ impl ScanWorker {
             return Ok(());
         }
         match scan.files.claim(&scan.control)? {
-            Some(work) => {
+            Some(task) => {
                 let cursor =
-                    Cursor::new(&scan.files, &work, &mut self.scratch).map_err(|error| (work.sequence, error))?;
-                let rejects = scan.rejects.as_ref().map(|all| all.order.span(&work));
-                self.current = Some(Current { work, cursor, rejects, repairs: SpanRepairs::default() });
+                    Cursor::new(&scan.files, &task, &mut self.scratch).map_err(|error| (task.sequence, error))?;
+                let rejects = scan.rejects.as_ref().map(|all| all.order.span(&task));
+                self.current = Some(Current { task, cursor, rejects, repairs: SpanRepairs::default() });
             }
             None => self.exhausted = true,
         }
@@ -331,7 +331,7 @@ impl ScanWorker {
     /// order of the file, once every worker has returned.
     pub fn next_span(&mut self) -> Result<Option<SpanRows>, (u64, LoadError)> {
         while !self.left {
-            let sequence = self.current.as_ref().map(|current| current.work.sequence);
+            let sequence = self.current.as_ref().map(|current| current.task.sequence);
             if self.exhausted {
                 if self.leave() {
                     self.scan.end().map_err(|error| (u64::MAX, error))?;

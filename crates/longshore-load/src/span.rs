@@ -90,7 +90,7 @@ pub(crate) enum Spans {
 }
 
 /// The pass that a source is part of.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct ScanContext<'a> {
     pub(crate) options: &'a TextOptions,
     pub(crate) tuning: &'a Tuning,
     /// How many files are read in all.
@@ -108,17 +108,17 @@ impl Spans {
     pub(crate) fn new(
         source: Source,
         fields: Fields<'_>,
-        surroundings: &Surroundings<'_>,
+        context: &ScanContext<'_>,
     ) -> Result<(Self, Preamble), LoadError> {
         let (name, input) = source.into_parts();
         match input {
             Input::Mapped(mapping) => {
-                let preamble = preamble::read(&name, mapping.bytes(), true, fields, surroundings)?
+                let preamble = preamble::read(&name, mapping.bytes(), true, fields, context)?
                     .unwrap_or_else(|| unreachable!("the head is the whole file"));
-                Ok((Self::Mapped(MappedSpans::new(name, mapping, &preamble, surroundings)), preamble))
+                Ok((Self::Mapped(MappedSpans::new(name, mapping, &preamble, context)), preamble))
             }
             Input::Stream(reader) => {
-                let (spans, preamble) = StreamSpans::new(name, reader, fields, surroundings)?;
+                let (spans, preamble) = StreamSpans::new(name, reader, fields, context)?;
                 Ok((Self::Stream(spans), preamble))
             }
         }

@@ -10,7 +10,7 @@ use longshore_csv::{
 };
 
 use crate::error::{LoadError, UNCLOSED_QUOTE};
-use crate::files::{Files, Language, Work};
+use crate::files::{Files, Language, SpanTask};
 use crate::numbering::First;
 use crate::options::Mode;
 use crate::piece::Piece;
@@ -45,20 +45,20 @@ impl Cursor {
     ///
     /// # Errors
     /// When there are not as many numbers as records.
-    pub(crate) fn new(files: &Files, work: &Work, scratch: &mut Scratch) -> Result<Self, LoadError> {
-        let next_record = if work.file.is_numbered { Some(first_record(files, work, scratch)?) } else { None };
-        Ok(Self { next_record, ..Self::unnumbered(files, work, scratch) })
+    pub(crate) fn new(files: &Files, task: &SpanTask, scratch: &mut Scratch) -> Result<Self, LoadError> {
+        let next_record = if task.file.is_numbered { Some(first_record(files, task, scratch)?) } else { None };
+        Ok(Self { next_record, ..Self::unnumbered(files, task, scratch) })
     }
 
     /// At the start of the span, without knowing the numbers of its records.
-    pub(crate) fn unnumbered(files: &Files, work: &Work, scratch: &mut Scratch) -> Self {
-        let traits = work.span.traits;
-        let reader = match &work.file.language {
+    pub(crate) fn unnumbered(files: &Files, task: &SpanTask, scratch: &mut Scratch) -> Self {
+        let traits = task.span.traits;
+        let reader = match &task.file.language {
             Language::Csv { dialect, .. } => {
                 Reader::Csv { scanner: Scanner::new(files.kernel(), dialect, traits), traits }
             }
             Language::Other { .. } => {
-                scratch.row_text = work.file.row_text();
+                scratch.row_text = task.file.row_text();
                 Reader::Other
             }
         };
@@ -66,8 +66,8 @@ impl Cursor {
     }
 
     /// Bytes of the span that were not parsed yet.
-    pub(crate) fn bytes_left(&self, work: &Work) -> usize {
-        work.text().len() - self.position
+    pub(crate) fn bytes_left(&self, task: &SpanTask) -> usize {
+        task.text().len() - self.position
     }
 
     /// The next records; `None` at the end of the span.
@@ -78,18 +78,18 @@ impl Cursor {
     pub(crate) fn next<'a>(
         &mut self,
         files: &Files,
-        work: &'a Work,
+        task: &'a SpanTask,
         scratch: &'a mut Scratch,
     ) -> Result<Option<Piece<'a>>, LoadError> {
         let start = self.position;
-        if start == work.text().len() {
+        if start == task.text().len() {
             return Ok(None);
         }
-        let piece = match (&self.reader, &work.file.language) {
+        let piece = match (&self.reader, &task.file.language) {
             (Reader::Csv { scanner, traits }, Language::Csv { dialect, shape }) => {
-                let length = scan(scanner, dialect, files, work, start, scratch)?;
+                let length = scan(scanner, dialect, files, task, start, scratch)?;
                 let Scratch { marks, tail, .. } = scratch;
-                let text = padded(work, start, length, tail);
+                let text = padded(task, start, length, tail);
                 if marks.line_ends() == 0 {
                     let defects = vec![never_closed(length)];
                     let rows = Rows::new(text, marks, *shape, *traits, dialect).rows;
@@ -100,7 +100,7 @@ impl Cursor {
                         defects,
                         first_record: self.next_record.clone(),
                         rewritten: None,
-                        may_change: !work.span.owns_text(),
+                        may_change: !task.span.owns_text(),
                     }
                 } else {
                     let mut errors = Vec::new();
@@ -124,7 +124,7 @@ impl Cursor {
                         defects,
                         first_record: self.next_record.clone(),
                         rewritten: None,
-                        may_change: !work.span.owns_text(),
+                        may_change: !task.span.owns_text(),
                     }
                 }
             }
@@ -132,10 +132,10 @@ impl Cursor {
                 let rows = scratch.row_text.as_mut().expect("the cursor made it");
                 let mut defects = Vec::new();
                 rows.clear();
-                let bytes = format.read(&work.text()[start..], rows, &mut defects);
+                let bytes = format.read(&task.text()[start..], rows, &mut defects);
                 assert!(bytes > 0, "{format:?} takes at least one record, or all of the text");
-                if work.span.is_last && start + bytes == work.text().len() {
-                    defects.extend(format.unfinished(work.text()).map(|defect| Defect {
+                if task.span.is_last && start + bytes == task.text().len() {
+                    defects.extend(format.unfinished(task.text()).map(|defect| Defect {
                         row: rows.count(),
                         start: defect.start - start as u32,
                         end: defect.end - start as u32,
@@ -159,10 +159,10 @@ impl Cursor {
         if files.is_lenient()
             && let Some(defect) = piece.defects.iter().find(|defect| defect.kind == DefectKind::Dialect)
         {
-            return Err(bad_record(work, &piece, defect));
+            return Err(bad_record(task, &piece, defect));
         }
         if files.repairs_later() {
-            check_whole(work, &piece)?;
+            check_whole(task, &piece)?;
         }
         self.position += piece.bytes;
         if let Some(next) = &mut self.next_record {
@@ -178,36 +178,36 @@ fn scan(
     scanner: &Scanner,
     dialect: &Dialect,
     files: &Files,
-    work: &Work,
+    task: &SpanTask,
     start: usize,
     scratch: &mut Scratch,
 ) -> Result<usize, LoadError> {
-    let text = work.text();
-    let mut length = work.file.piece_bytes.min(text.len() - start);
+    let text = task.text();
+    let mut length = task.file.piece_bytes.min(text.len() - start);
     loop {
         let at_end = start + length == text.len();
-        stage_tail(work, start, length, at_end, &mut scratch.tail);
-        scanner.scan(padded(work, start, length, &scratch.tail), &mut scratch.marks);
+        stage_tail(task, start, length, at_end, &mut scratch.tail);
+        scanner.scan(padded(task, start, length, &scratch.tail), &mut scratch.marks);
         if scratch.marks.line_ends() > 0 {
             return Ok(length);
         }
         if at_end {
-            return match unfinished(files, work, dialect, start) {
+            return match unfinished(files, task, dialect, start) {
                 LoadError::Bad(_) if files.is_lenient() => Ok(length),
                 error => Err(error),
             };
         }
         length = length.saturating_mul(2).min(text.len() - start);
         if length > RECORD_BYTES_MAX {
-            return Err(LoadError::record_too_long(&work.file.name));
+            return Err(LoadError::record_too_long(&task.file.name));
         }
     }
 }
 
 /// Ends a pass over a piece with a record that a repair might make whole: of too few or too many fields.
-fn check_whole(work: &Work, piece: &Piece<'_>) -> Result<(), LoadError> {
+fn check_whole(task: &SpanTask, piece: &Piece<'_>) -> Result<(), LoadError> {
     let is_shape = |defect: &&Defect| matches!(defect.kind, DefectKind::MissingFields | DefectKind::ExtraFields);
-    match piece.defects.iter().find(is_shape).map(|defect| bad_record(work, piece, defect)) {
+    match piece.defects.iter().find(is_shape).map(|defect| bad_record(task, piece, defect)) {
         None => Ok(()),
         Some(LoadError::Bad(field)) => Err(LoadError::Misshapen(field)),
         Some(error) => Err(error),
@@ -216,8 +216,8 @@ fn check_whole(work: &Work, piece: &Piece<'_>) -> Result<(), LoadError> {
 
 /// Copies the piece to `tail` if it cannot be parsed where it stands: when it lacks the file's last line end, or when
 /// too few bytes behind it can be read. Otherwise leaves `tail` empty.
-fn stage_tail(work: &Work, start: usize, length: usize, at_end: bool, tail: &mut Vec<u8>) {
-    let readable = &work.readable()[start..];
+fn stage_tail(task: &SpanTask, start: usize, length: usize, at_end: bool, tail: &mut Vec<u8>) {
+    let readable = &task.readable()[start..];
     let lacks_line_end = at_end && readable[length - 1] != b'\n';
     tail.clear();
     if lacks_line_end || readable.len() < length + PADDING {
@@ -230,9 +230,9 @@ fn stage_tail(work: &Work, start: usize, length: usize, at_end: bool, tail: &mut
 }
 
 /// The text of a piece with readable bytes behind it, after [`stage_tail`].
-fn padded<'a>(work: &'a Work, start: usize, length: usize, tail: &'a [u8]) -> Padded<'a> {
+fn padded<'a>(task: &'a SpanTask, start: usize, length: usize, tail: &'a [u8]) -> Padded<'a> {
     if tail.is_empty() {
-        Padded::new(&work.readable()[start..], length)
+        Padded::new(&task.readable()[start..], length)
     } else {
         Padded::new(tail, tail.len() - PADDING)
     }
@@ -246,17 +246,17 @@ fn never_closed(length: usize) -> Defect {
 }
 
 /// Why a span ends within a record.
-fn unfinished(files: &Files, work: &Work, dialect: &Dialect, start: usize) -> LoadError {
-    let end = work.span.offset + work.text().len() as u64;
-    if files.mode() == Mode::Fast && end < work.file.spans.bytes_total() {
+fn unfinished(files: &Files, task: &SpanTask, dialect: &Dialect, start: usize) -> LoadError {
+    let end = task.span.offset + task.text().len() as u64;
+    if files.mode() == Mode::Fast && end < task.file.spans.bytes_total() {
         LoadError::Unfit {
-            file: work.file.name.clone(),
+            file: task.file.name.clone(),
             problem: format!(
                 "MODE fast split the file at byte {end}, inside a quoted field with an unescaped line break; \
                  use MODE exact"
             ),
         }
     } else {
-        unclosed_quote(work, dialect, start)
+        unclosed_quote(task, dialect, start)
     }
 }

@@ -218,7 +218,7 @@ fn a_key_that_the_sample_does_not_have_is_told() {
 #[test]
 fn layouts_are_formats_of_the_decoders() {
     use longshore_csv::ValueType;
-    use longshore_csv::decode::MomentFormat;
+    use longshore_csv::decode::DateTimeFormat;
     use longshore_format::sniff::types::{Reading, classify};
     let reading = Reading::default();
     for text in [
@@ -240,7 +240,7 @@ fn layouts_are_formats_of_the_decoders() {
             let found = classify(text.as_bytes(), false, &reading).decide(&reading).value_type;
             let layout = found.layout().unwrap_or_else(|| panic!("{text} has no layout"));
             let value_type = if time.is_empty() { ValueType::Date } else { ValueType::Timestamp };
-            let format = MomentFormat::new(&[layout.format()]).expect("a format");
+            let format = DateTimeFormat::new(&[layout.format()]).expect("a format");
             assert!(format.matches(value_type, text.as_bytes()), "{text} as {}", layout.format());
         }
     }

@@ -177,7 +177,7 @@ fn load(machine: &Machine, files: &[NamedTempFile], case: Case) -> Result<LoadRe
         When::Interleaved => {
             let tuning = Tuning { merge: MergeKind::Chunk, ..tuning.clone() };
             load_interleaved(inputs, &relation, &mut transaction, &options, &tuning, &control, |transaction| {
-                transaction.settle().map(drop)
+                transaction.run_foreign_key_actions().map(drop)
             })?
         }
         When::Unified => {
@@ -186,7 +186,7 @@ fn load(machine: &Machine, files: &[NamedTempFile], case: Case) -> Result<LoadRe
             let since = transaction.writes();
             load_into(inputs, &relation, &options, tuning, &control)?.commit_in(&mut transaction, |transaction| {
                 transaction.note_checked(since, &checks);
-                transaction.settle().map(drop)
+                transaction.run_foreign_key_actions().map(drop)
             })?
         }
     };

@@ -5,7 +5,7 @@ mod harness;
 use std::io::Write as _;
 
 use harness::{Machine, load_on, machines, schema};
-use longshore_csv::MomentFormat;
+use longshore_csv::DateTimeFormat;
 use longshore_load::{
     ColumnChoice, ColumnValues, Control, Dialect, FieldTarget, InputFile, Source, TextOptions, Tuning, ValueOptions,
     copy_from,
@@ -59,8 +59,8 @@ fn strings(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-fn format(patterns: &[&str]) -> MomentFormat {
-    MomentFormat::new(patterns).expect("patterns")
+fn format(patterns: &[&str]) -> DateTimeFormat {
+    DateTimeFormat::new(patterns).expect("patterns")
 }
 
 loads!(

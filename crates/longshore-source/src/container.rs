@@ -1,6 +1,6 @@
 //! Compressed files: which format it is, by content; then decompression in the order of the file.
 //!
-//! Not here: threads and memory (`ordered`), what the text is (`encoding`).
+//! Not here: threads and memory (`parallel_reader`), what the text is (`encoding`).
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::budget::Budget;
 use crate::byte_counter::ByteCounter;
 use crate::fault::Stop;
 use crate::feed::Feed;
-use crate::ordered::Ordered;
+use crate::parallel_reader::ParallelReader;
 
 mod bzip2;
 mod deflate;
@@ -80,8 +80,8 @@ impl Container {
         budget: &Budget,
         threads: usize,
         named: bool,
-    ) -> io::Result<Ordered> {
-        Ordered::start(threads, budget, move |output| {
+    ) -> io::Result<ParallelReader> {
+        ParallelReader::start(threads, budget, move |output| {
             let mut feed = Feed::new(input, output, counter);
             match self {
                 Container::Gzip => gzip::cut(&mut feed, output, named),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::budget::{Budget, Reserved};
 use crate::byte_counter::ByteCounter;
-use crate::ordered::Output;
+use crate::parallel_reader::Output;
 
 /// Bytes that are asked of the input at a time.
 const READ_BYTES: usize = 256 << 10;

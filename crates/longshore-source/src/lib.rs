@@ -18,13 +18,13 @@
 //! - `source`: one text, mapped, streamed or kept
 //! - `budget`: the memory of one open file
 //! - `fault`: what is wrong with a container
-//! - `ordered`: blocks that several threads make and one reader takes in order
+//! - `parallel_reader`: blocks that several threads make and one reader takes in order
 //! - `feed`: compressed bytes as a window
 //! - `container`: compressed files
 //! - `encoding`: text in other encodings than UTF-8
 //! - `options`: how to open a file
 //! - `stages`: a stream whose first bytes decide what is done with it
-//! - `pump`: pipes, read ahead
+//! - `pipe`: pipes, read ahead
 //! - `remote`: files behind addresses
 //! - `expand`: from names to files
 //! - `open`: from a file to its text
@@ -42,9 +42,9 @@ mod location;
 mod memory;
 mod open;
 mod options;
-mod ordered;
+mod parallel_reader;
 mod percent;
-mod pump;
+mod pipe;
 mod remote;
 mod source;
 mod stages;

@@ -14,7 +14,7 @@ use crate::encoding::{Encoding, EncodingErrors};
 use crate::error::SourceError;
 use crate::location::Location;
 use crate::options::OpenOptions;
-use crate::pump;
+use crate::pipe;
 use crate::remote;
 use crate::source::Source;
 use crate::stages::{self, Head};
@@ -99,7 +99,7 @@ pub fn open_reader(
     options: &OpenOptions,
 ) -> Result<Source, SourceError> {
     let budget = Budget::default();
-    let input = pump::Ahead::new(input, budget.clone());
+    let input = pipe::PipeReader::new(input, budget.clone());
     Ok(stream(name, Box::new(input), bytes_total, options, budget))
 }
 

@@ -35,7 +35,7 @@ use crate::manager::Transactions;
 use crate::relation::Relation;
 use crate::row_id::RowId;
 use crate::sync::sleep;
-use crate::table::{Succession, Table};
+use crate::table::{Table, TableSwap};
 use crate::transaction::Isolation;
 use crate::typed::Input;
 use crate::types::Schema;
@@ -94,7 +94,7 @@ impl Relation {
 impl Alteration {
     fn begin(relation: &Relation, patience: Duration) -> Result<Alteration, TransactionError> {
         let (table, transactions) = (relation.table(), relation.transactions());
-        if !table.tenure.close() {
+        if !table.visibility.close() {
             return Err(table.altered(transactions.now()));
         }
         let alteration =
@@ -236,7 +236,7 @@ impl Alteration {
         let after = Arc::clone(after.table());
         assert!(after.is_pending(), "what takes the place has not stood before");
         let mut transaction = self.transactions.begin(Isolation::Snapshot);
-        transaction.succeed(Succession::new(Arc::clone(&self.table), after, keep));
+        transaction.swap_table(TableSwap::new(Arc::clone(&self.table), after, keep));
         self.is_done = true;
         transaction.commit().expect("without reads nothing is validated")
     }
@@ -256,6 +256,6 @@ impl Drop for Alteration {
         for (_, slot) in self.table.slots.iter() {
             slot.write().close(false);
         }
-        self.table.tenure.reopen();
+        self.table.visibility.reopen();
     }
 }

@@ -26,7 +26,7 @@ use crate::memory::OutOfMemory;
 use crate::relation::Relation;
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::sync::{Condvar, Mutex, MutexGuard};
-use crate::table::{Beside, UnderWay};
+use crate::table::{AppendInProgress, IncrementalIndexBuild};
 use crate::transaction::{Failure, Isolation, Transaction};
 
 mod conflict;
@@ -70,8 +70,8 @@ pub struct Append<'r> {
     /// Signalled whenever a copier is done.
     copied: Condvar,
     /// Indexes chunks as they come, if they become part of the relation as they are.
-    beside: Option<Beside>,
-    _under_way: UnderWay<'r>,
+    index_build: Option<IncrementalIndexBuild>,
+    _in_progress: AppendInProgress<'r>,
     /// Merges chunks as they come, if it does.
     interleave: Option<Interleave<'r>>,
     is_keyed: bool,
@@ -138,15 +138,17 @@ impl<'r> Append<'r> {
             arena: Arena::new(Arc::clone(table.memory()), ARENA_BLOCK_BYTES),
             failed: None,
         };
-        let beside = (kind == MergeKind::Chunk).then(|| Beside::new(table)).filter(|beside| !beside.is_idle());
+        let index_build = (kind == MergeKind::Chunk)
+            .then(|| IncrementalIndexBuild::new(table))
+            .filter(|index_build| !index_build.is_idle());
         let is_keyed = table.indexes().iter().any(|index| index.uniqueness() == Uniqueness::Unique);
         Append {
             relation,
             kind,
             state: Mutex::new(state),
             copied: Condvar::new(),
-            beside,
-            _under_way: UnderWay::new(table),
+            index_build,
+            _in_progress: AppendInProgress::new(table),
             interleave: None,
             is_keyed,
         }
@@ -154,7 +156,7 @@ impl<'r> Append<'r> {
 
     fn interleaved(relation: &'r Relation, transaction: &'r mut Transaction) -> Append<'r> {
         let interleave = Some(Interleave::new(relation, transaction));
-        Append { beside: None, interleave, ..Append::new(relation, MergeKind::Chunk) }
+        Append { index_build: None, interleave, ..Append::new(relation, MergeKind::Chunk) }
     }
 
     /// Whether the relation had an index when the append began in which keys are unique.
@@ -187,8 +189,8 @@ impl<'r> Append<'r> {
         }
         state.rows += chunks.iter().map(|chunk| chunk.rows() as u64).sum::<u64>();
         state.bytes += chunks.iter().map(|chunk| chunk.bytes()).sum::<usize>();
-        if let Some(beside) = &self.beside {
-            chunks.iter().enumerate().for_each(|(at, chunk)| beside.put(beside.number(sequence, at), chunk));
+        if let Some(index_build) = &self.index_build {
+            chunks.iter().enumerate().for_each(|(at, chunk)| index_build.put(index_build.number(sequence, at), chunk));
         }
         let before = state.waiting.insert(sequence, chunks);
         assert!(before.is_none() && sequence >= state.next, "sequence {sequence} was merged before");
@@ -208,7 +210,7 @@ impl<'r> Append<'r> {
         }
         if self.kind == MergeKind::Chunk {
             drop(guard);
-            return self.index_beside();
+            return self.index_waiting();
         }
         while let Some(chunks) = state.waiting.remove(&state.next) {
             state.next += 1;
@@ -258,15 +260,15 @@ impl<'r> Append<'r> {
     /// When a merge has failed, or chunks are merged as they come.
     fn ready(mut self) -> Result<Ready, TransactionError> {
         assert!(self.interleave.is_none(), "an append that is part of a transaction ends with `finish`");
-        let beside = self.beside.take();
+        let index_build = self.index_build.take();
         let mut state = self.lock();
         assert_eq!(state.failed, None, "an append of which a merge failed cannot be committed");
         let rows = state.rows;
         let is_few = state.is_small();
         let waiting = std::mem::take(&mut state.waiting).into_iter();
         let numbered = |(sequence, chunks): (u64, Vec<Arc<Chunk>>)| {
-            let beside = beside.as_ref();
-            let number = move |at| beside.and_then(|beside| beside.number(sequence, at));
+            let index_build = index_build.as_ref();
+            let number = move |at| index_build.and_then(|index_build| index_build.number(sequence, at));
             chunks.into_iter().enumerate().map(move |(at, chunk)| (number(at), chunk))
         };
         let (numbers, loose): (Vec<Option<u32>>, Vec<Arc<Chunk>>) = waiting.flat_map(numbered).unzip();
@@ -282,7 +284,7 @@ impl<'r> Append<'r> {
         }
         let numbers: Option<Vec<u32>> = numbers.into_iter().collect();
         // Indexes of chunks that could not be numbered are built now; chunks that are indexed stay what they are.
-        let form = if let Some(indexed) = beside.zip(numbers) {
+        let form = if let Some(indexed) = index_build.zip(numbers) {
             Form::Slots(loose.into_iter().map(HotChunk::of_chunk).collect(), Some(indexed))
         } else {
             Form::Slots(gathered(loose, &mut state.arena), None)
@@ -291,9 +293,9 @@ impl<'r> Append<'r> {
     }
 
     /// Indexes chunks that nobody has indexed.
-    fn index_beside(&self) -> Result<(), OutOfMemory> {
-        let Some(beside) = &self.beside else { return Ok(()) };
-        beside.work().inspect_err(|error| self.lock().failed = Some(error.clone()))
+    fn index_waiting(&self) -> Result<(), OutOfMemory> {
+        let Some(index_build) = &self.index_build else { return Ok(()) };
+        index_build.index_waiting().inspect_err(|error| self.lock().failed = Some(error.clone()))
     }
 
     /// Works on the queue until nothing in it is left for this thread to take.
@@ -388,7 +390,7 @@ enum Form {
     /// To be put behind others.
     Few(Vec<Arc<Chunk>>),
     /// To be slots; with what was indexed of them.
-    Slots(Vec<HotChunk>, Option<(Beside, Vec<u32>)>),
+    Slots(Vec<HotChunk>, Option<(IncrementalIndexBuild, Vec<u32>)>),
 }
 
 impl Ready {
@@ -414,7 +416,7 @@ impl Ready {
 
     /// Whether two rows are known to have the same key, which must be unique.
     fn has_duplicates(&self) -> bool {
-        matches!(&self.form, Form::Slots(_, Some((beside, _))) if beside.has_duplicates())
+        matches!(&self.form, Form::Slots(_, Some((index_build, _))) if index_build.has_duplicates())
     }
 
     /// Makes all rows part of a transaction, or none.
@@ -434,7 +436,7 @@ impl Ready {
                 let slots = chunks.into_iter().map(HotChunk::of_chunk).collect();
                 transaction.append_slots(relation, slots, None, failure)
             }
-            Form::Slots(slots, beside) => transaction.append_slots(relation, slots, beside, failure),
+            Form::Slots(slots, index_build) => transaction.append_slots(relation, slots, index_build, failure),
         }
     }
 }

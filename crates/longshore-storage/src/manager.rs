@@ -14,16 +14,16 @@ use crate::sync::{Mutex, MutexGuard, Rank, Ranked};
 use crate::visibility::{Clock, StampId, Stamps, TRANSACTION_ID_MIN, Time, View};
 
 mod backlog;
+mod freed_slots;
 mod prune;
 mod reclaim;
-mod vacancies;
 mod write_set;
 
 pub(crate) use write_set::{Committed, Write, WriteKind, WriteSet};
 
 use backlog::Backlog;
+use freed_slots::{FreedSlotQueue, FreedSlots, release};
 use prune::{Horizon, Pruning};
-use vacancies::{Vacancies, VacatedPlaces, vacate};
 
 /// The transactions of a database.
 pub struct Transactions {
@@ -31,7 +31,7 @@ pub struct Transactions {
     state: Mutex<State>,
 }
 
-/// The start of a seat that nobody has.
+/// The start of an active slot that no transaction has.
 const NOBODY: u64 = u64::MAX;
 
 /// Write sets, and logs of reads, that are kept for reuse.
@@ -39,12 +39,12 @@ const SPARE_WRITE_SETS_MAX: usize = 16;
 
 pub(crate) struct State {
     next_id: u64,
-    /// Those who are active.
-    seats: Vec<Taken>,
-    free_seats: Vec<u32>,
+    /// The transactions that are active.
+    active_slots: Vec<ActiveTransaction>,
+    free_active_slots: Vec<u32>,
     /// Commits that somebody does not see yet, in their order.
     recent: Backlog,
-    vacancies: Vacancies,
+    freed_slots: FreedSlotQueue,
     next_stamp: u32,
     free_stamps: Vec<StampId>,
     spare: Vec<WriteSet>,
@@ -55,16 +55,16 @@ pub(crate) struct State {
 /// The state of all transactions, locked.
 pub(crate) type StateGuard<'a> = Ranked<MutexGuard<'a, State>>;
 
-/// A place among the active.
+/// The place of a transaction among the active ones.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seat(u32);
+pub(crate) struct ActiveSlot(u32);
 
-/// Who has a seat.
+/// What is known of the transaction that has an active slot.
 #[derive(Clone, Copy)]
-struct Taken {
+struct ActiveTransaction {
     /// [`NOBODY`] if it is free.
     start: u64,
-    /// Whether he may write.
+    /// Whether it may write.
     writes: bool,
 }
 
@@ -83,10 +83,10 @@ impl Transactions {
             clock: Clock::new(),
             state: Mutex::new(State {
                 next_id: TRANSACTION_ID_MIN,
-                seats: Vec::new(),
-                free_seats: Vec::new(),
+                active_slots: Vec::new(),
+                free_active_slots: Vec::new(),
                 recent: Backlog::default(),
-                vacancies: Vacancies::default(),
+                freed_slots: FreedSlotQueue::default(),
                 next_stamp: 0,
                 free_stamps: Vec::new(),
                 spare: Vec::new(),
@@ -103,8 +103,8 @@ impl Transactions {
 
     /// A view for a moment, during which what it sees is kept.
     pub(crate) fn begin_reader(&self) -> Reader<'_> {
-        let (seat, view) = self.admit(&mut self.lock(), false);
-        Reader { transactions: self, seat, view }
+        let (active_slot, view) = self.register(&mut self.lock(), false);
+        Reader { transactions: self, active_slot, view }
     }
 
     pub(crate) fn clock(&self) -> &Clock {
@@ -116,19 +116,19 @@ impl Transactions {
         self.clock.stamps()
     }
 
-    /// Gives a seat to a transaction, and a view of what has been committed so far.
-    pub(crate) fn admit(&self, state: &mut State, writes: bool) -> (Seat, View) {
+    /// Gives a transaction its place among the active ones, and a view of what has been committed so far.
+    pub(crate) fn register(&self, state: &mut State, writes: bool) -> (ActiveSlot, View) {
         let view = View { start: self.now(), id: state.next_id };
         state.next_id += 1;
-        let taken = Taken { start: view.start.0, writes };
-        let seat = if let Some(seat) = state.free_seats.pop() {
-            state.seats[seat as usize] = taken;
-            seat
+        let taken = ActiveTransaction { start: view.start.0, writes };
+        let active_slot = if let Some(active_slot) = state.free_active_slots.pop() {
+            state.active_slots[active_slot as usize] = taken;
+            active_slot
         } else {
-            state.seats.push(taken);
-            state.seats.len() as u32 - 1
+            state.active_slots.push(taken);
+            state.active_slots.len() as u32 - 1
         };
-        (Seat(seat), view)
+        (ActiveSlot(active_slot), view)
     }
 
     /// The commits after some time that have not been reclaimed, oldest first.
@@ -153,16 +153,16 @@ impl Transactions {
     /// Ends a transaction that has changed nothing, or nothing any more.
     pub(crate) fn leave(
         &self,
-        seat: Seat,
+        active_slot: ActiveSlot,
         stamp: Option<StampId>,
         mut writes: WriteSet,
         log: Option<Box<PredicateLog>>,
     ) {
-        let mut vacated = VacatedPlaces::default();
+        let mut freed = FreedSlots::default();
         // Who only reads has changed nothing.
         if stamp.is_some() {
             writes.clear();
-            vacated = std::mem::take(&mut writes.vacated);
+            freed = std::mem::take(&mut writes.freed);
         }
         let mut state = self.lock();
         state.keep_log(log);
@@ -170,66 +170,66 @@ impl Transactions {
         if state.spare.len() < SPARE_WRITE_SETS_MAX && stamp.is_some() {
             state.spare.push(writes);
         }
-        state.stand_up(seat);
-        self.clean_up(state, vacated);
+        state.unregister(active_slot);
+        self.clean_up(state, freed);
     }
 
     /// Gives up what a transaction that has committed leaves, which everybody sees, and then what others have left.
     pub(crate) fn reclaim(&self, mut state: StateGuard<'_>, stamp: StampId, mut set: WriteSet) {
-        let mut vacated = std::mem::take(&mut set.vacated);
-        let ticket = state.vacancies.begin();
+        let mut freed = std::mem::take(&mut set.freed);
+        let ticket = state.freed_slots.begin();
         drop(state);
-        set.reclaim(stamp, &mut vacated);
+        set.reclaim(stamp, &mut freed);
         set.clear();
         let mut state = self.lock();
-        state.vacancies.end(ticket);
+        state.freed_slots.end(ticket);
         state.free_stamps.push(stamp);
         if state.spare.len() < SPARE_WRITE_SETS_MAX {
             state.spare.push(set);
         }
-        self.clean_up(state, vacated);
+        self.clean_up(state, freed);
     }
 
     /// Gives up what is left of commits that every active transaction sees, and of all to come, and what no active one
     /// needs of others; and lets others have places of slots that are gone.
     #[inline]
-    pub(crate) fn clean_up<'a>(&'a self, state: StateGuard<'a>, vacated: VacatedPlaces) {
+    pub(crate) fn clean_up<'a>(&'a self, state: StateGuard<'a>, freed: FreedSlots) {
         // The common end of transactions that follow each other.
-        let is_clean = vacated.is_empty() && state.recent.is_idle() && state.vacancies.is_empty();
+        let is_clean = freed.is_empty() && state.recent.is_idle() && state.freed_slots.is_empty();
         if is_clean {
             // Nothing, which is not worth a call.
-            std::mem::forget(vacated);
+            std::mem::forget(freed);
         } else {
-            self.clean_up_all(state, vacated);
+            self.clean_up_all(state, freed);
         }
     }
 
-    fn clean_up_all<'a>(&'a self, mut state: StateGuard<'a>, vacated: VacatedPlaces) {
-        state.vacancies.put(vacated);
+    fn clean_up_all<'a>(&'a self, mut state: StateGuard<'a>, freed: FreedSlots) {
+        state.freed_slots.put(freed);
         loop {
             let (seen, pruning) = state.left_behind(self.now());
-            let ready = state.vacancies.ready();
+            let ready = state.freed_slots.ready();
             if seen.is_empty() && pruning.is_none() {
                 drop(state);
-                vacate(ready);
+                release(ready);
                 return;
             }
-            let ticket = state.vacancies.begin();
+            let ticket = state.freed_slots.begin();
             drop(state);
-            vacate(ready);
-            let mut vacated = VacatedPlaces::default();
+            release(ready);
+            let mut freed = FreedSlots::default();
             for committed in &seen {
-                committed.reclaim(&mut vacated);
+                committed.reclaim(&mut freed);
             }
-            let pruned = pruning.map(|pruning| (pruning.run(self.stamps(), &mut vacated), pruning.are_old));
+            let pruned = pruning.map(|pruning| (pruning.run(self.stamps(), &mut freed), pruning.are_old));
             state = self.lock();
             state.free_stamps.extend(seen.iter().map(|committed| committed.stamp()));
             if let Some((pruned, are_old)) = pruned {
                 state.free_stamps.extend(pruned.free_stamps);
                 state.recent.put_back(pruned.left, are_old);
             }
-            state.vacancies.end(ticket);
-            state.vacancies.put(vacated);
+            state.freed_slots.end(ticket);
+            state.freed_slots.put(freed);
         }
     }
 
@@ -263,10 +263,10 @@ impl State {
         self.recent.after(time)
     }
 
-    /// Gives up a seat.
-    pub(crate) fn stand_up(&mut self, Seat(seat): Seat) {
-        self.seats[seat as usize].start = NOBODY;
-        self.free_seats.push(seat);
+    /// Takes a transaction from the active ones.
+    pub(crate) fn unregister(&mut self, ActiveSlot(active_slot): ActiveSlot) {
+        self.active_slots[active_slot as usize].start = NOBODY;
+        self.free_active_slots.push(active_slot);
     }
 
     /// The commits that everybody active, and all to come, see; and those of which it is time to give up what no active
@@ -275,11 +275,11 @@ impl State {
         if self.recent.is_idle() {
             return (Vec::new(), None);
         }
-        let oldest = self.seats.iter().map(|taken| taken.start).min().unwrap_or(NOBODY).min(now.0);
+        let oldest = self.active_slots.iter().map(|taken| taken.start).min().unwrap_or(NOBODY).min(now.0);
         let seen = self.recent.take_seen(Time(oldest));
-        let active = self.seats.len() - self.free_seats.len();
+        let active = self.active_slots.len() - self.free_active_slots.len();
         let pruning = self.recent.next_pruning(active, || {
-            let active = self.seats.iter().filter(|taken| taken.start != NOBODY);
+            let active = self.active_slots.iter().filter(|taken| taken.start != NOBODY);
             let writer = active.clone().filter(|taken| taken.writes).map(|taken| taken.start).min();
             Horizon::new(active.map(|taken| taken.start).collect(), writer.unwrap_or(NOBODY), now)
         });
@@ -295,7 +295,7 @@ impl State {
 
     /// Whether nobody is active.
     pub(crate) fn is_idle(&self) -> bool {
-        self.free_seats.len() == self.seats.len()
+        self.free_active_slots.len() == self.active_slots.len()
     }
 
     /// Remembers a commit.
@@ -307,7 +307,7 @@ impl State {
 /// A view that is good as long as this lives.
 pub(crate) struct Reader<'a> {
     transactions: &'a Transactions,
-    seat: Seat,
+    active_slot: ActiveSlot,
     view: View,
 }
 
@@ -319,6 +319,6 @@ impl Reader<'_> {
 
 impl Drop for Reader<'_> {
     fn drop(&mut self) {
-        self.transactions.leave(self.seat, None, WriteSet::default(), None);
+        self.transactions.leave(self.active_slot, None, WriteSet::default(), None);
     }
 }

@@ -209,7 +209,7 @@ impl Relation {
     /// is only to those who see that, and not at all before it is committed.
     #[must_use]
     pub fn stands_at(&self, time: Time) -> bool {
-        self.table.tenure.stands_at(time)
+        self.table.visibility.stands_at(time)
     }
 
     pub(crate) fn table(&self) -> &Arc<Table> {

@@ -24,22 +24,22 @@ use crate::typed::{self, Input, StoredValue, ValueError};
 use crate::types::{Column, Schema};
 use crate::visibility::{ConflictKind, Stamps, Time, View};
 
-mod beside;
+mod index_build;
 mod indexes;
 mod references;
 mod slots;
 mod snapshot;
-mod succession;
+mod swap;
 
-pub(crate) use beside::Beside;
+pub(crate) use index_build::IncrementalIndexBuild;
 pub(crate) use indexes::{IndexList, threads};
 pub(crate) use references::References;
 pub use references::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules};
 pub use snapshot::Snapshot;
-pub(crate) use succession::{Succession, UnderWay};
+pub(crate) use swap::{AppendInProgress, TableSwap};
 
 use slots::Slots;
-use succession::Tenure;
+use swap::VisibilityInterval;
 
 /// No slot.
 const NO_SLOT: usize = u32::MAX as usize;
@@ -71,7 +71,7 @@ pub(crate) struct Table {
     is_referencing: AtomicBool,
     references_since: AtomicU64,
     /// Whether it is the one that its name stands for.
-    pub(crate) tenure: Tenure,
+    pub(crate) visibility: VisibilityInterval,
     /// Appends under way.
     appends: AtomicUsize,
 }
@@ -95,7 +95,7 @@ impl Table {
             references: RwLock::default(),
             is_referencing: AtomicBool::new(false),
             references_since: AtomicU64::new(0),
-            tenure: Tenure::default(),
+            visibility: VisibilityInterval::default(),
             appends: AtomicUsize::new(0),
         }
     }
@@ -293,7 +293,7 @@ impl Table {
 
     /// Why a transaction that began at a time cannot write any more.
     pub(crate) fn altered(&self, start: Time) -> TransactionError {
-        TransactionError::Altered { relation: self.name(), retry: self.tenure.lasts_at(start) }
+        TransactionError::Altered { relation: self.name(), retry: self.visibility.lasts_at(start) }
     }
 
     /// Takes note that a slot has room, if it has.

@@ -12,9 +12,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::chunk::hot::{Sight, Writer};
+use crate::chunk::hot::{RowVisibility, Writer};
 use crate::error::TransactionError;
-use crate::manager::{Seat, Transactions, WriteSet};
+use crate::manager::{ActiveSlot, Transactions, WriteSet};
 use crate::predicate::PredicateLog;
 use crate::relation::Relation;
 use crate::row_id::RowId;
@@ -25,7 +25,7 @@ mod begin;
 mod bulk;
 mod commit;
 mod error;
-mod guards;
+mod foreign_key_reads;
 mod keys;
 mod reads;
 mod references;
@@ -44,7 +44,7 @@ pub use row_read::RowRead;
 pub use savepoint::Savepoint;
 pub(crate) use tried::KEYS_LOGGED_MAX;
 
-use guards::Guards;
+use foreign_key_reads::ForeignKeyReads;
 
 /// What a transaction is guarded against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ pub enum Isolation {
 /// what is read of a row whose id comes from elsewhere is not guarded against others, since no predicate asks for it.
 pub struct Transaction {
     manager: Arc<Transactions>,
-    seat: Seat,
+    active_slot: ActiveSlot,
     view: View,
     /// `None` if it only reads.
     stamp: Option<StampId>,
@@ -72,9 +72,9 @@ pub struct Transaction {
     /// What it has read, if it will have to answer for it.
     log: Option<Box<PredicateLog>>,
     /// What foreign keys made of what it saw.
-    guards: Option<Box<Guards>>,
+    foreign_key_reads: Option<Box<ForeignKeyReads>>,
     /// Writes of which the foreign keys were seen to.
-    settled: usize,
+    foreign_keys_checked: usize,
     /// A savepoint was made: every change must be undoable on its own.
     keeps_all: bool,
     /// How often it has gone back to a savepoint.
@@ -95,7 +95,7 @@ impl fmt::Debug for Transaction {
 impl Transaction {
     fn new(
         manager: Arc<Transactions>,
-        seat: Seat,
+        active_slot: ActiveSlot,
         view: View,
         stamp: Option<StampId>,
         isolation: Isolation,
@@ -104,14 +104,14 @@ impl Transaction {
     ) -> Transaction {
         Transaction {
             manager,
-            seat,
+            active_slot,
             view,
             stamp,
             isolation,
             set,
             log,
-            guards: None,
-            settled: 0,
+            foreign_key_reads: None,
+            foreign_keys_checked: 0,
             keeps_all: false,
             went_back: 0,
             ended: false,
@@ -139,7 +139,7 @@ impl Transaction {
     /// Whether it has changed anything.
     #[must_use]
     pub fn has_written(&self) -> bool {
-        !self.set.writes.is_empty() || self.set.succession.is_some()
+        !self.set.writes.is_empty() || self.set.table_swap.is_some()
     }
 
     /// The rows of a relation as it sees them now. What it changes afterwards does not show.
@@ -153,7 +153,9 @@ impl Transaction {
     #[must_use]
     pub fn sees(&self, relation: &Relation, row: RowId) -> bool {
         let slot = relation.table().slots.get(row.chunk());
-        slot.is_some_and(|slot| slot.read().sight(row.row(), self.view, self.manager.stamps()) != Sight::Hidden)
+        slot.is_some_and(|slot| {
+            slot.read().visibility(row.row(), self.view, self.manager.stamps()) != RowVisibility::Hidden
+        })
     }
 
     /// Undoes everything.
@@ -170,7 +172,7 @@ impl Transaction {
         if let Some(stamp) = self.stamp {
             set.undo(0, stamp);
         }
-        self.manager.leave(self.seat, self.stamp, set, self.log.take());
+        self.manager.leave(self.active_slot, self.stamp, set, self.log.take());
     }
 
     /// What slots need to know of it.

@@ -109,7 +109,7 @@ impl Family {
         let pk = parents.indexes().into_iter().next().unwrap();
         let Some(row) = transaction.find(&parents, &pk, key![id])? else { return Ok(false) };
         transaction.delete(&parents, row)?;
-        transaction.settle()?;
+        transaction.run_foreign_key_actions()?;
         Ok(true)
     }
 
@@ -118,7 +118,7 @@ impl Family {
         let mut values = vec![Datum::Null; relation.schema().columns().len()];
         (values[0], values[1]) = (Datum::I64(id), Datum::I64(of));
         transaction.insert(&relation, &values)?;
-        transaction.settle()?;
+        transaction.run_foreign_key_actions()?;
         Ok(())
     }
 

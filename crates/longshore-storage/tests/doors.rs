@@ -233,7 +233,7 @@ fn truncate() {
 }
 
 fn fails_by_reference(t: &mut Transaction, is: fn(&ForeignKeyProblem) -> bool) {
-    match t.settle() {
+    match t.run_foreign_key_actions() {
         Err(TransactionError::ForeignKey(error)) => assert!(is(&error.problem), "{error}"),
         other => panic!("{other:?}"),
     }
@@ -279,7 +279,7 @@ fn an_action_that_fails() {
     let learns = |w: &World, t: &mut Transaction| {
         let savepoint = t.savepoint();
         delete(w, t, 8);
-        let settled = t.settle();
+        let settled = t.run_foreign_key_actions();
         assert!(matches!(settled, Err(TransactionError::NotNull { .. })), "{settled:?}");
         t.rollback_to(savepoint);
     };

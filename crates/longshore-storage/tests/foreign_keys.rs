@@ -23,7 +23,7 @@ fn a_row_refers_to_one_that_is_there() {
         family.fill(&[1, 2], &[(10, Some(1)), (11, None)]);
         let mut transaction = family.begin();
         transaction.insert(&family.children, key![12_i64, 3_i64]).unwrap();
-        let message = refused(transaction.settle());
+        let message = refused(transaction.run_foreign_key_actions());
         assert_eq!(
             message,
             "insert or update on table \"children\" violates foreign key constraint \"children_parent_fkey\": Key \
@@ -31,13 +31,13 @@ fn a_row_refers_to_one_that_is_there() {
         );
         // The order does not matter within a statement.
         transaction.insert(&family.parents, key![3_i64, "late"]).unwrap();
-        transaction.settle().unwrap();
+        transaction.run_foreign_key_actions().unwrap();
         let row = family.child(&mut transaction, 12);
         transaction.set_datum(&family.children, row, 1, Datum::I64(2)).unwrap();
-        transaction.settle().unwrap();
+        transaction.run_foreign_key_actions().unwrap();
         // A second change of the same value is checked, too, though it leaves no version that anybody could miss.
         transaction.set_datum(&family.children, row, 1, Datum::I64(9)).unwrap();
-        assert!(refused(transaction.settle()).contains("(parent)=(9)"));
+        assert!(refused(transaction.run_foreign_key_actions()).contains("(parent)=(9)"));
         transaction.set_datum(&family.children, row, 1, Datum::Null).unwrap();
         transaction.commit().unwrap();
     }
@@ -62,7 +62,7 @@ fn a_row_that_is_referred_to_stays() {
         let start = transaction.savepoint();
         let row = family.parent(&mut transaction, 1);
         transaction.delete(&family.parents, row).unwrap();
-        let message = refused(transaction.settle());
+        let message = refused(transaction.run_foreign_key_actions());
         assert_eq!(
             message,
             "update or delete on table \"parents\" violates foreign key constraint \"children_parent_fkey\" on table \
@@ -72,17 +72,17 @@ fn a_row_that_is_referred_to_stays() {
         transaction.rollback_to(start);
         let row = family.parent(&mut transaction, 1);
         transaction.update(&family.parents, row, &[(0, Datum::I64(7))]).unwrap();
-        assert!(refused(transaction.settle()).contains("(id)=(1) is still referenced"));
+        assert!(refused(transaction.run_foreign_key_actions()).contains("(id)=(1) is still referenced"));
         // A change that leaves the key as it is is none.
         transaction.rollback_to(start);
         let row = family.parent(&mut transaction, 1);
         transaction.update(&family.parents, row, &[(0, Datum::I64(1)), (1, Datum::Text("y"))]).unwrap();
-        transaction.settle().unwrap();
+        transaction.run_foreign_key_actions().unwrap();
         // Nor is it one to put the key back, unless the action is RESTRICT.
         let row = family.parent(&mut transaction, 1);
         transaction.delete(&family.parents, row).unwrap();
         transaction.insert(&family.parents, key![1_i64, "new"]).unwrap();
-        assert_eq!(transaction.settle().is_ok(), action == NoAction);
+        assert_eq!(transaction.run_foreign_key_actions().is_ok(), action == NoAction);
         transaction.rollback_to(start);
         let (row, child) = (family.parent(&mut transaction, 1), family.child(&mut transaction, 10));
         transaction.delete(&family.parents, row).unwrap();
@@ -124,7 +124,7 @@ fn actions_follow_what_is_referred_to() {
                 } else {
                     transaction.delete(&family.parents, row).unwrap();
                 }
-                let acted_on = transaction.settle().unwrap();
+                let acted_on = transaction.run_foreign_key_actions().unwrap();
                 let changed: usize = acted_on.iter().map(|acted_on| acted_on.rows.len()).sum();
                 assert_eq!(changed, if action == Cascade && !is_update { 0 } else { 2 });
                 transaction.commit().unwrap();
@@ -251,7 +251,7 @@ fn a_relation_is_emptied_with_those_that_refer_to_it() {
     family.fill(&[1, 2], &[(10, Some(1)), (11, None)]);
     let mut transaction = family.begin();
     transaction.truncate(&family.parents).unwrap();
-    assert!(refused(transaction.settle()).contains("(id)=(1) is still referenced"));
+    assert!(refused(transaction.run_foreign_key_actions()).contains("(id)=(1) is still referenced"));
     drop(transaction);
     let mut transaction = family.begin();
     transaction.truncate(&family.parents).unwrap();
@@ -287,7 +287,7 @@ fn appends_are_checked_in_their_order() {
         if let Some(checks) = &checks {
             transaction.note_checked(since, checks);
         }
-        (transaction.settle().map(|_| rows), found, transaction)
+        (transaction.run_foreign_key_actions().map(|_| rows), found, transaction)
     };
     for merge in [MergeKind::Chunk, MergeKind::Copy] {
         let (settled, ..) = append(&[], merge, false);

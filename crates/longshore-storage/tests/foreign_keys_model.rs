@@ -43,7 +43,7 @@ fn run_against_model(family: &Family, on_delete: ReferenceAction, on_update: Ref
             let (model, savepoint) = ((parents.clone(), children.clone()), transaction.savepoint());
             let is_allowed =
                 step(family, &mut transaction, &mut random, &mut parents, &mut children, [on_delete, on_update]);
-            let settled = transaction.settle();
+            let settled = transaction.run_foreign_key_actions();
             assert_eq!(settled.is_ok(), is_allowed, "{settled:?}");
             if !is_allowed {
                 transaction.rollback_to(savepoint);

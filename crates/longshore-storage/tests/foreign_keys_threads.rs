@@ -63,13 +63,13 @@ impl Family {
     fn delete_parent(&self, transaction: &mut Transaction, id: i64) -> Result<bool, TransactionError> {
         let Some(row) = transaction.find(&self.parents, &self.pk, key![id])? else { return Ok(false) };
         transaction.delete(&self.parents, row)?;
-        transaction.settle()?;
+        transaction.run_foreign_key_actions()?;
         Ok(true)
     }
 
     fn insert_child(&self, transaction: &mut Transaction, id: i64, of: i64) -> Result<(), TransactionError> {
         transaction.insert(&self.children, key![id, of])?;
-        transaction.settle()?;
+        transaction.run_foreign_key_actions()?;
         Ok(())
     }
 
@@ -177,7 +177,7 @@ fn a_truncated_parent_is_noticed_and_a_truncation_notices() {
         let (mut child, mut truncate) = (begin(), begin());
         family.insert_child(&mut child, 1, 1).unwrap();
         truncate.truncate(&family.parents).unwrap();
-        truncate.settle().unwrap();
+        truncate.run_foreign_key_actions().unwrap();
         let (first, second) = if child_first { (child, truncate) } else { (truncate, child) };
         first.commit().unwrap();
         assert!(is_reference_conflict(second.commit()));
@@ -277,7 +277,7 @@ fn load(family: &Family, isolation: Isolation, first: i64, of: i64) -> Result<bo
     if let Some(checks) = &checks {
         transaction.note_checked(since, checks);
     }
-    transaction.settle()?;
+    transaction.run_foreign_key_actions()?;
     transaction.commit()?;
     Ok(true)
 }

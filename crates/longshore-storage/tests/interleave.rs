@@ -317,7 +317,8 @@ impl Family {
         let mut t = self.transactions.begin(isolation);
         let children = self.children(t.view().start());
         let values = [Datum::I64(1), Datum::I64(0), Datum::Null];
-        let inserted = t.insert(&children, &values[..children.schema().columns().len()]).and_then(|_| t.settle());
+        let inserted =
+            t.insert(&children, &values[..children.schema().columns().len()]).and_then(|_| t.run_foreign_key_actions());
         Self::is_committed(inserted.map(drop), t)
     }
 
@@ -325,7 +326,7 @@ impl Family {
     fn delete_parent(&self, isolation: Isolation) -> bool {
         let mut t = self.transactions.begin(isolation);
         let row = t.find(&self.parents, &self.pk, key![0_i64]).unwrap().unwrap();
-        let deleted = t.delete(&self.parents, row).and_then(|()| t.settle());
+        let deleted = t.delete(&self.parents, row).and_then(|()| t.run_foreign_key_actions());
         Self::is_committed(deleted.map(drop), t)
     }
 

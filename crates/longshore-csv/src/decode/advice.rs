@@ -3,7 +3,7 @@
 //! A reason alone knows where the reading stopped. Here the field is also tried by the rules that the user could have
 //! set instead: one that would have read it is the remedy.
 
-use super::{Decoder, FieldRule, MomentFormat, Reason, ValueType, exact, quoted};
+use super::{DateTimeFormat, Decoder, FieldRule, Reason, ValueType, exact, quoted};
 
 /// Why a field was refused, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +46,8 @@ impl Decoder {
 
 fn explanation(rule: &FieldRule, reason: Reason) -> String {
     let told_by_itself = matches!(reason, Reason::Null | Reason::Empty);
-    match &rule.moment_format {
-        Some(format) if is_moment(rule.value_type) && !format.is_iso() && !told_by_itself => {
+    match &rule.date_time_format {
+        Some(format) if is_date_time(rule.value_type) && !format.is_iso() && !told_by_itself => {
             format!("not of the format {format}: {reason}")
         }
         _ if reason == Reason::Boolean && !rule.boolean_words.is_default() => {
@@ -68,8 +68,8 @@ fn remedy(rule: &FieldRule, content: &[u8], is_quoted: bool, reason: Reason) -> 
     let own = if value_type.is_number() {
         let is_spelled_wrong = matches!(reason, Reason::Unexpected { .. } | Reason::Grouping);
         if is_spelled_wrong { number_remedy(rule, content) } else { None }
-    } else if is_moment(value_type) {
-        moment_remedy(rule, content)
+    } else if is_date_time(value_type) {
+        date_time_remedy(rule, content)
     } else if value_type == ValueType::Boolean && reason == Reason::Boolean {
         boolean_remedy(content)
     } else {
@@ -78,7 +78,7 @@ fn remedy(rule: &FieldRule, content: &[u8], is_quoted: bool, reason: Reason) -> 
     own.unwrap_or_else(|| reason.remedy(&value_type))
 }
 
-fn is_moment(value_type: ValueType) -> bool {
+fn is_date_time(value_type: ValueType) -> bool {
     matches!(value_type, ValueType::Date | ValueType::Time | ValueType::Timestamp | ValueType::TimestampTz)
 }
 
@@ -144,26 +144,26 @@ fn number_remedy(rule: &FieldRule, content: &[u8]) -> Option<String> {
 }
 
 /// The formats by which the field is a value.
-fn moment_remedy(rule: &FieldRule, content: &[u8]) -> Option<String> {
+fn date_time_remedy(rule: &FieldRule, content: &[u8]) -> Option<String> {
     let option = match rule.value_type {
         ValueType::Date => "DATE_FORMAT",
         ValueType::Time => "TIME_FORMAT",
         _ => "TIMESTAMP_FORMAT",
     };
     let by_default = FieldRule::new(rule.value_type);
-    if rule.moment_format.as_ref().is_some_and(|format| !format.is_iso())
+    if rule.date_time_format.as_ref().is_some_and(|format| !format.is_iso())
         && exact::is_value(content, by_default.value_type)
     {
         return Some(format!("add 'iso' to {option}"));
     }
-    let other = rule.moment_format.as_ref().filter(|format| !format.is_iso()).map(|format| {
+    let other = rule.date_time_format.as_ref().filter(|format| !format.is_iso()).map(|format| {
         format!("write it as {format}, add the format that it has to {option}, or declare the column TEXT")
     });
     if content.iter().filter(|byte| byte.is_ascii_digit()).count() < 3 {
         return other;
     }
-    let matching: Vec<&MomentFormat> =
-        MomentFormat::candidates().iter().filter(|format| format.matches(rule.value_type, content)).collect();
+    let matching: Vec<&DateTimeFormat> =
+        DateTimeFormat::candidates().iter().filter(|format| format.matches(rule.value_type, content)).collect();
     let us = matching.iter().find(|format| format.to_string().starts_with("'%m"));
     let eu = matching.iter().find(|format| format.to_string().starts_with("'%d"));
     match (us, eu, matching.first()) {

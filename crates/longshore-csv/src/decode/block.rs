@@ -1,7 +1,7 @@
 //! Decides how a block of numeric fields is read at once, in plain loops over arrays of words.
 //!
 //! The first loop collects: a word or two of every field, and its length. The second does arithmetic without
-//! branches on words of eight digits each, as `tier::portable` does on one, and notes which rows it refuses.
+//! branches on words of eight digits each, as `simd_level::portable` does on one, and notes which rows it refuses.
 
 #![allow(
     clippy::needless_bitwise_bool,
@@ -11,7 +11,7 @@
 use std::mem::MaybeUninit;
 
 use super::iso;
-use super::tier::is_eight_digits;
+use super::simd_level::is_eight_digits;
 
 /// Rows of a block: as many as a word has bits.
 pub(crate) const BLOCK_ROWS: usize = 64;
@@ -73,8 +73,8 @@ fn times_ten(number: u64) -> u64 {
     (number << 3).wrapping_add(number << 1)
 }
 
-/// What eight values below 10 mean, as `tier::eight_digits` finds it, without multiplications of 64 bits, which few
-/// vector units have.
+/// What eight values below 10 mean, as `simd_level::eight_digits` finds it, without multiplications of 64 bits, which
+/// few vector units have.
 #[inline(always)]
 pub(crate) fn eight_digits(digits: u64) -> u64 {
     // What is no digit may overflow, and is refused.
@@ -213,7 +213,7 @@ pub(crate) unsafe fn dates(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::tier;
+    use crate::decode::simd_level;
 
     #[test]
     fn eight_digits_mean_the_same() {
@@ -222,7 +222,7 @@ mod tests {
             let text = format!("{number:08}");
             let digits = u64::from_le_bytes(text.as_bytes().try_into().unwrap()) ^ ZEROS;
             assert_eq!(eight_digits(digits), number);
-            assert_eq!(tier::eight_digits(digits), number);
+            assert_eq!(simd_level::eight_digits(digits), number);
             number += 9_973;
         }
     }

@@ -28,17 +28,17 @@ pub(crate) struct Settings {
     pub(crate) null_text: Box<[u8]>,
     /// Whether an unquoted field may be NULL, allowed or not.
     pub(crate) may_be_null: bool,
-    /// Whether an unquoted field equal to `null_text` is NULL and allowed, and `null_text` holds no quote. Then equality
-    /// of the raw field is enough.
+    /// Whether an unquoted field equal to `null_text` is NULL and allowed, and `null_text` holds no quote. Then
+    /// equality of the raw field is enough.
     pub(crate) null_is_plain: bool,
-    /// Whether the NULL text, of which there is one then, has to be looked for before the fast path, which would take it
-    /// for a value.
+    /// Whether the NULL text, of which there is one then, has to be looked for before the fast path, which would take
+    /// it for a value.
     pub(crate) null_first: bool,
     /// By what columns of text look for NULL texts if there are several.
     pub(crate) null_heads: Vec<NullHead>,
 }
 
-/// A NULL text as far as a glance tells.
+/// The first bytes of a NULL text, by which most fields are told apart from it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NullHead {
     len: usize,
@@ -91,15 +91,15 @@ impl Settings {
         Settings { rule, dialect: *dialect, null_text, may_be_null, null_is_plain, null_first, null_heads }
     }
 
-    /// Whether the raw field is an allowed NULL, as far as a glance tells. What it misses, `slow` finds.
+    /// Whether the raw field is an allowed NULL, by a plain comparison. What it misses, `slow` finds.
     #[inline(always)]
     pub(crate) fn is_plain_null(&self, raw: &[u8]) -> bool {
         let null = &*self.null_text;
         raw.len() == null.len() && self.null_is_plain && raw == null
     }
 
-    /// Length of the unquoted fields that may be NULL, allowed or not; `usize::MAX` if none may. Where there are several
-    /// NULL texts, of the first.
+    /// Length of the unquoted fields that may be NULL, allowed or not; `usize::MAX` if none may. Where there are
+    /// several NULL texts, of the first.
     pub(crate) fn null_len(&self) -> usize {
         if self.may_be_null { self.null_text.len() } else { usize::MAX }
     }
@@ -197,9 +197,9 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Reads one column. `GENERAL` is the variant for text that holds quotes and for a NULL text that is a value, which must
-/// be the only one;
-/// `LANE_SHIFTS` is what [`Conversion::has_blocks`] wants to know of the instructions that it is compiled for.
+/// Reads one column. `GENERAL` is the variant for text that holds quotes and for a NULL text that is a value, which
+/// must be the only one; `LANE_SHIFTS` is what [`Conversion::has_blocks`] wants to know of the instructions that it is
+/// compiled for.
 ///
 /// # Safety
 ///

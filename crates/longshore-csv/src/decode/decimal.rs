@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use super::block::{self, BLOCK_ROWS, Collected};
 use super::conversion::{Conversion, Exact};
 use super::exact::POWERS_OF_TEN;
-use super::tier::{TEXT_BYTES_MAX, Tier, long_whole};
+use super::simd_level::{SimdLevel, TEXT_BYTES_MAX, long_whole};
 use super::{Heap, Reason, ValueType, Values, exact};
 
 /// Precision and scale with the limits that follow from them.
@@ -45,7 +45,7 @@ impl Form {
     ///
     /// As [`Conversion::fast`].
     #[inline(always)]
-    unsafe fn short<T: Tier>(self, field: *const u8, len: usize) -> Option<Scaled> {
+    unsafe fn short<T: SimdLevel>(self, field: *const u8, len: usize) -> Option<Scaled> {
         let scale = usize::from(self.scale);
         // SAFETY: the padding makes the first byte of an empty field readable, and one byte more behind a sign.
         // A point is looked for only within the field.
@@ -80,7 +80,7 @@ impl Form {
     ///
     /// As [`Conversion::fast`].
     #[inline(always)]
-    unsafe fn long<T: Tier>(self, field: *const u8, len: usize) -> Option<i128> {
+    unsafe fn long<T: SimdLevel>(self, field: *const u8, len: usize) -> Option<i128> {
         let scale = usize::from(self.scale);
         // SAFETY: as in `short`; both parts lie within the field.
         unsafe {
@@ -105,7 +105,7 @@ impl Form {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decimal64<T>(Form, PhantomData<T>);
 
-impl<T: Tier> Exact for Decimal64<T> {
+impl<T: SimdLevel> Exact for Decimal64<T> {
     type Value = i64;
 
     fn new(value_type: ValueType) -> Self {
@@ -122,7 +122,7 @@ impl<T: Tier> Exact for Decimal64<T> {
     }
 }
 
-impl<T: Tier> Conversion for Decimal64<T> {
+impl<T: SimdLevel> Conversion for Decimal64<T> {
     #[inline(always)]
     fn has_blocks(self, lane_shifts: bool) -> bool {
         lane_shifts && self.0.scale <= block::SCALE_MAX
@@ -157,7 +157,7 @@ impl<T: Tier> Conversion for Decimal64<T> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decimal128<T>(Form, PhantomData<T>);
 
-impl<T: Tier> Exact for Decimal128<T> {
+impl<T: SimdLevel> Exact for Decimal128<T> {
     type Value = i128;
 
     fn new(value_type: ValueType) -> Self {
@@ -174,7 +174,7 @@ impl<T: Tier> Exact for Decimal128<T> {
     }
 }
 
-impl<T: Tier> Conversion for Decimal128<T> {
+impl<T: SimdLevel> Conversion for Decimal128<T> {
     #[inline(always)]
     fn has_blocks(self, lane_shifts: bool) -> bool {
         lane_shifts && self.0.scale <= block::SCALE_MAX

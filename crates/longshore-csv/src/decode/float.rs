@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::str::FromStr;
 
 use super::conversion::{Conversion, Exact};
-use super::tier::{TEXT_BYTES_MAX, Tier};
+use super::simd_level::{SimdLevel, TEXT_BYTES_MAX};
 use super::{Heap, Reason, ValueType, Values, exact};
 
 const POWERS: [f64; TEXT_BYTES_MAX] =
@@ -21,7 +21,7 @@ const POWERS: [f64; TEXT_BYTES_MAX] =
 ///
 /// As [`Conversion::fast`].
 #[inline(always)]
-unsafe fn short<T: Tier>(field: *const u8, len: usize) -> Option<f64> {
+unsafe fn short<T: SimdLevel>(field: *const u8, len: usize) -> Option<f64> {
     // SAFETY: the padding makes the first byte of an empty field readable, and one byte more behind a sign.
     unsafe {
         let negative = *field == b'-';
@@ -56,7 +56,7 @@ fn parsed<F: FromStr>(field: &[u8]) -> Option<F> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Float64<T>(PhantomData<T>);
 
-impl<T: Tier> Exact for Float64<T> {
+impl<T: SimdLevel> Exact for Float64<T> {
     type Value = f64;
 
     fn new(_: ValueType) -> Self {
@@ -72,7 +72,7 @@ impl<T: Tier> Exact for Float64<T> {
     }
 }
 
-impl<T: Tier> Conversion for Float64<T> {
+impl<T: SimdLevel> Conversion for Float64<T> {
     #[inline(always)]
     unsafe fn fast(self, field: *const u8, len: usize, _: &mut Heap<'_>) -> Option<f64> {
         // SAFETY: as the caller promises; the field can be read.
@@ -86,7 +86,7 @@ impl<T: Tier> Conversion for Float64<T> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Float32<T>(PhantomData<T>);
 
-impl<T: Tier> Exact for Float32<T> {
+impl<T: SimdLevel> Exact for Float32<T> {
     type Value = f32;
 
     fn new(_: ValueType) -> Self {
@@ -102,7 +102,7 @@ impl<T: Tier> Exact for Float32<T> {
     }
 }
 
-impl<T: Tier> Conversion for Float32<T> {
+impl<T: SimdLevel> Conversion for Float32<T> {
     #[inline(always)]
     unsafe fn fast(self, field: *const u8, len: usize, _: &mut Heap<'_>) -> Option<f32> {
         // SAFETY: as the caller promises; the field can be read.

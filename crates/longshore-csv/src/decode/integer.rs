@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use super::block::{self, BLOCK_ROWS, Collected};
 use super::conversion::{Conversion, Exact};
-use super::tier::{TEXT_BYTES_MAX, Tier, long_whole};
+use super::simd_level::{SimdLevel, TEXT_BYTES_MAX, long_whole};
 use super::{Heap, Reason, ValueType, Values, exact};
 
 /// The number in `field` if it is an optional minus sign and 1 to 19 digits that 64 bits hold.
@@ -14,7 +14,7 @@ use super::{Heap, Reason, ValueType, Values, exact};
 ///
 /// As [`Conversion::fast`].
 #[inline(always)]
-unsafe fn integer<T: Tier>(field: *const u8, len: usize) -> Option<i64> {
+unsafe fn integer<T: SimdLevel>(field: *const u8, len: usize) -> Option<i64> {
     // SAFETY: the padding makes the first byte of an empty field readable, and one byte more behind a sign.
     unsafe {
         let negative = *field == b'-';
@@ -39,7 +39,7 @@ macro_rules! integers {
         #[derive(Debug, Clone, Copy)]
         pub(crate) struct $name<T>(PhantomData<T>);
 
-        impl<T: Tier> Exact for $name<T> {
+        impl<T: SimdLevel> Exact for $name<T> {
             type Value = $value;
 
             fn new(_: ValueType) -> Self {
@@ -55,7 +55,7 @@ macro_rules! integers {
             }
         }
 
-        impl<T: Tier> Conversion for $name<T> {
+        impl<T: SimdLevel> Conversion for $name<T> {
             #[inline(always)]
             unsafe fn fast(self, field: *const u8, len: usize, _: &mut Heap<'_>) -> Option<$value> {
                 // SAFETY: as the caller promises.

@@ -1,10 +1,10 @@
 //! The usual dates and times of ISO 8601: the ten bytes `YYYY-MM-DD`, in one word and a half, and the eight bytes
 //! `HH:MM:SS` with up to six digits behind a point, in two words.
 //!
-//! Not here: other spellings, which the exact twins read (`exact`) or other formats (`moment`).
+//! Not here: other spellings, which the exact twins read (`exact`) or other formats (`date_time`).
 
 use super::exact::days_from_civil;
-use super::tier::{eight_digits, is_eight_digits};
+use super::simd_level::{eight_digits, is_eight_digits};
 
 /// `YYYY-MM-` as a word: exclusive or leaves digits as values and hyphens as zeros.
 pub(crate) const YEAR_MONTH: u64 = u64::from_le_bytes(*b"0000-00-");

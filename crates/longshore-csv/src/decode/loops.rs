@@ -1,16 +1,17 @@
-//! The column loops compiled for a tier: the feature boundary goes around the loop, so that nothing within it is a call.
+//! The column loops compiled for a SIMD level: the feature boundary goes around the loop, so that nothing within it is
+//! a call.
 
 use super::column::{self, Settings};
 use super::conversion::Conversion;
-use super::text::{self, TextKind};
 #[cfg(target_arch = "x86_64")]
-use super::tier::{Avx2, Avx512};
-use super::tier::{Portable, Tier};
+use super::simd_level::{Avx2, Avx512};
+use super::simd_level::{Portable, SimdLevel};
+use super::text::{self, TextKind};
 use super::{Bad, Column, FieldError, Target};
 use crate::Rows;
 
-/// Column loops compiled for a tier.
-pub(crate) trait Loops: Tier {
+/// Column loops compiled for a SIMD level.
+pub(crate) trait Loops: SimdLevel {
     /// The loop over a column of a type of fixed size; the caller makes sure that the CPU runs it.
     fn column<C: Conversion, const GENERAL: bool>() -> Column;
 
@@ -19,8 +20,8 @@ pub(crate) trait Loops: Tier {
 }
 
 macro_rules! loops {
-    ($tier:ty, lane_shifts: $lane_shifts:literal $(, $features:literal)?) => {
-        impl Loops for $tier {
+    ($level:ty, lane_shifts: $lane_shifts:literal $(, $features:literal)?) => {
+        impl Loops for $level {
             fn column<C: Conversion, const GENERAL: bool>() -> Column {
                 $(#[target_feature(enable = $features)])?
                 unsafe fn run<C: Conversion, const GENERAL: bool>(
@@ -46,7 +47,7 @@ macro_rules! loops {
                     bad: &mut Bad<'_>,
                 ) -> Result<(), FieldError> {
                     // SAFETY: this function enables every instruction that is needed.
-                    unsafe { text::decode::<$tier, K, QUOTES, UNUSUAL>(settings, rows, column, target, bad) }
+                    unsafe { text::decode::<$level, K, QUOTES, UNUSUAL>(settings, rows, column, target, bad) }
                 }
                 run::<K, QUOTES, UNUSUAL>
             }

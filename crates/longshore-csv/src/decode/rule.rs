@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt;
 
 use super::boolean::{BooleanWords, exact_word};
-use super::moment::{MomentFormat, MomentFormatError};
+use super::date_time::{DateTimeFormat, DateTimeFormatError};
 use super::{ValueType, exact};
 use crate::Dialect;
 
@@ -25,8 +25,8 @@ pub struct FieldRule {
     pub quoted_nulls: bool,
     /// An unquoted field is never NULL.
     pub force_not_null: bool,
-    /// Blanks and tabs around a field, outside its quotes, do not belong to it. Around numbers and the like, white space
-    /// never means anything, but with this it also does not keep a NULL text from being one.
+    /// Blanks and tabs around a field, outside its quotes, do not belong to it. Around numbers and the like, white
+    /// space never means anything, but with this it also does not keep a NULL text from being one.
     pub trim: bool,
     /// What stands before the fraction of a number; by default a point.
     pub decimal_separator: u8,
@@ -36,7 +36,7 @@ pub struct FieldRule {
     /// How booleans are spelled.
     pub boolean_words: BooleanWords,
     /// How dates, times and timestamps are spelled; by default as ISO 8601 has it, with a blank for the `T` if liked.
-    pub moment_format: Option<MomentFormat>,
+    pub date_time_format: Option<DateTimeFormat>,
 }
 
 impl FieldRule {
@@ -53,7 +53,7 @@ impl FieldRule {
             decimal_separator: b'.',
             thousands_separator: None,
             boolean_words: BooleanWords::default(),
-            moment_format: None,
+            date_time_format: None,
         }
     }
 
@@ -66,7 +66,7 @@ impl FieldRule {
     /// Whether `text` means the same by this rule as by the default spelling of its type.
     #[must_use]
     pub fn reads_by_default(&self, text: &[u8]) -> bool {
-        let format = self.moment_format.as_ref();
+        let format = self.date_time_format.as_ref();
         match self.value_type {
             ValueType::Date => format.is_none_or(|format| format.date(text) == exact::date(text)),
             ValueType::Time => format.is_none_or(|format| format.time(text) == exact::time(text)),
@@ -99,7 +99,7 @@ impl FieldRule {
         if let Some((word, list)) = self.boolean_words.contradiction() {
             return Err(RuleError::Word { word: lossy(word), list });
         }
-        if let Some(format) = &self.moment_format {
+        if let Some(format) = &self.date_time_format {
             format.check(self.value_type).map_err(RuleError::Format)?;
         }
         Ok(())
@@ -188,7 +188,7 @@ pub enum RuleError {
         list: &'static str,
     },
     /// A format that does not say what the type needs.
-    Format(MomentFormatError),
+    Format(DateTimeFormatError),
 }
 
 impl fmt::Display for RuleError {

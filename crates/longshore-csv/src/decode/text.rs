@@ -10,8 +10,8 @@ use super::block::word;
 use super::column::{Fields, NullHead, Settings, rest, slots_of};
 use super::conversion::Exact;
 use super::rule::trim_blanks;
+use super::simd_level::SimdLevel;
 use super::target::VIEW_INLINE_BYTES_MAX;
-use super::tier::Tier;
 use super::{Bad, FieldError, Heap, Reason, Target, Validity, ValueType, Values, exact};
 use crate::{PADDING, Rows};
 
@@ -48,7 +48,7 @@ pub(crate) trait TextKind: Exact<Value = u128> {
 ///
 /// The CPU runs the instructions of `T`.
 #[inline(always)]
-pub(crate) unsafe fn decode<T: Tier, K: TextKind, const QUOTES: bool, const UNUSUAL: bool>(
+pub(crate) unsafe fn decode<T: SimdLevel, K: TextKind, const QUOTES: bool, const UNUSUAL: bool>(
     settings: &Settings,
     rows: &Rows<'_>,
     column: usize,
@@ -59,7 +59,7 @@ pub(crate) unsafe fn decode<T: Tier, K: TextKind, const QUOTES: bool, const UNUS
     let fields = Fields::new(rows, column);
     let slots = slots_of::<K>(&mut target.values, fields.count());
     let (heap, validity) = (&mut *target.heap, &mut target.validity);
-    let glance = Glance::new::<K, QUOTES>(settings, kind, rows);
+    let check = FastCheck::new::<K, QUOTES>(settings, kind, rows);
     let mut scratch = Vec::new();
     let mut long_rows = 0_usize;
     for (row, slot) in slots.iter_mut().enumerate() {
@@ -71,7 +71,7 @@ pub(crate) unsafe fn decode<T: Tier, K: TextKind, const QUOTES: bool, const UNUS
             raw = (trimmed.as_ptr(), trimmed.len());
         }
         // SAFETY: the field can be read, and has `PADDING` readable bytes behind it.
-        let Some((content, len)) = (unsafe { glance.content::<T, K, QUOTES, UNUSUAL>(raw) }) else {
+        let Some((content, len)) = (unsafe { check.content::<T, K, QUOTES, UNUSUAL>(raw) }) else {
             // SAFETY: as above.
             let value = unsafe { long_or_rest(settings, kind, raw, row, heap, validity, &mut scratch) };
             slot.write(value.or_else(|reason| fields.refuse(row, reason, bad))?);
@@ -90,8 +90,8 @@ pub(crate) unsafe fn decode<T: Tier, K: TextKind, const QUOTES: bool, const UNUS
     Ok(())
 }
 
-/// What decides at a glance whether a field can be taken as it is.
-struct Glance<'s> {
+/// The check whether a field can be taken as it is; what it misses, the exact path decides.
+struct FastCheck<'s> {
     quote: u8,
     escape: Option<u8>,
     non_ascii: bool,
@@ -109,10 +109,10 @@ struct Glance<'s> {
     bytes_max: usize,
 }
 
-impl<'s> Glance<'s> {
-    fn new<K: TextKind, const QUOTES: bool>(settings: &'s Settings, kind: K, rows: &Rows<'_>) -> Glance<'s> {
+impl<'s> FastCheck<'s> {
+    fn new<K: TextKind, const QUOTES: bool>(settings: &'s Settings, kind: K, rows: &Rows<'_>) -> FastCheck<'s> {
         let around = if QUOTES { 2 } else { 0 };
-        Glance {
+        FastCheck {
             quote: settings.dialect.quote().unwrap_or_default(),
             escape: settings.dialect.escape(),
             non_ascii: rows.traits().non_ascii,
@@ -132,7 +132,7 @@ impl<'s> Glance<'s> {
     ///
     /// The field and [`PADDING`] bytes behind it can be read; the CPU runs the instructions of `T`.
     #[inline(always)]
-    unsafe fn content<T: Tier, K: TextKind, const QUOTES: bool, const UNUSUAL: bool>(
+    unsafe fn content<T: SimdLevel, K: TextKind, const QUOTES: bool, const UNUSUAL: bool>(
         &self,
         (raw, raw_len): (*const u8, usize),
     ) -> Option<(*const u8, usize)> {
@@ -215,7 +215,7 @@ impl<'s> Glance<'s> {
 ///
 /// [`PADDING`] bytes can be read at `content`, and a view stored at `slot`; the CPU runs the instructions of `T`.
 #[inline(always)]
-unsafe fn any_view<T: Tier>(slot: *mut u128, content: *const u8, len: usize, heap: &mut Heap<'_>) {
+unsafe fn any_view<T: SimdLevel>(slot: *mut u128, content: *const u8, len: usize, heap: &mut Heap<'_>) {
     let offset = heap.used();
     let to = heap.reserve(PADDING);
     // SAFETY: the heap has room for as much as is copied, and being borrowed mutably does not overlap the text.
@@ -229,7 +229,7 @@ unsafe fn any_view<T: Tier>(slot: *mut u128, content: *const u8, len: usize, hea
     }
 }
 
-/// What a glance has refused: NULL, a long string, or something for the exact path.
+/// What [`FastCheck`] has refused: NULL, a long string, or something for the exact path.
 ///
 /// # Safety
 ///

@@ -13,7 +13,7 @@ use super::{Heap, Reason, ValueType, Values, exact};
 ///
 /// `len` plus 16 bytes can be read at `field`.
 #[inline(always)]
-unsafe fn moment(field: *const u8, len: usize) -> Option<i64> {
+unsafe fn timestamp(field: *const u8, len: usize) -> Option<i64> {
     if len < 10 {
         return None;
     }
@@ -55,7 +55,7 @@ unsafe fn utc(field: *const u8, len: usize) -> usize {
     }
 }
 
-macro_rules! moments {
+macro_rules! times {
     ($($name:ident, $what:literal, |$field:ident, $len:ident| $fast:expr, $exact:path;)*) => {$(
         #[doc = $what]
         #[derive(Debug, Clone, Copy)]
@@ -87,11 +87,11 @@ macro_rules! moments {
     )*};
 }
 
-moments! {
+times! {
     Time, "The conversion to microseconds since midnight.",
         |field, len| clock(field, len), exact::time;
     Timestamp, "The conversion to microseconds since 1970-01-01 00:00:00.",
-        |field, len| moment(field, len), exact::timestamp;
+        |field, len| timestamp(field, len), exact::timestamp;
     TimestampTz, "The conversion to microseconds since 1970-01-01 00:00:00 UTC.",
-        |field, len| moment(field, utc(field, len)), exact::timestamptz;
+        |field, len| timestamp(field, utc(field, len)), exact::timestamptz;
 }

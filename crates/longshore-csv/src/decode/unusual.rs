@@ -1,8 +1,8 @@
 //! Decides how columns of another spelling than the default are read: one plain loop for all of them.
 //!
 //! The loop trims if asked to, looks for NULL before anything else, and has numbers rewritten to the default spelling
-//! and moments brought into the order of ISO 8601 in a small buffer, so that the fast paths of the default spelling read
-//! them; what these refuse goes to the exact twins. Text has no other spelling: see `text`.
+//! and dates and times brought into the order of ISO 8601 in a small buffer, so that the fast paths of the default
+//! spelling read them; what these refuse goes to the exact twins. Text has no other spelling: see `text`.
 
 use super::boolean::{Boolean, exact_word};
 use super::bytea::Bytea;
@@ -13,7 +13,7 @@ use super::decimal::{Decimal64, Decimal128};
 use super::float::{Float32, Float64};
 use super::integer::{Int16, Int32, Int64};
 use super::rule::trim_blanks;
-use super::tier::Portable;
+use super::simd_level::Portable;
 use super::time::{Time, Timestamp, TimestampTz};
 use super::uuid::Uuid;
 use super::{Bad, Column, FieldError, FieldRule, Heap, Reason, Target, ValueType, exact, quoted};
@@ -55,7 +55,7 @@ pub(super) fn choose(rule: &FieldRule) -> Option<Column> {
     }
     let separated = !rule.has_plain_numbers();
     let grouped = rule.thousands_separator.is_some();
-    let formatted = rule.moment_format.as_ref().is_some_and(|format| !format.is_iso());
+    let formatted = rule.date_time_format.as_ref().is_some_and(|format| !format.is_iso());
     match rule.value_type {
         ValueType::Boolean => either!(!rule.boolean_words.is_default(), Words, Boolean),
         ValueType::Int16 => either!(grouped, Separated, Int16<Portable>),
@@ -260,7 +260,7 @@ macro_rules! formatted {
             ) -> Result<$value, Reason> {
                 // SAFETY: as the caller promises.
                 let field = unsafe { std::slice::from_raw_parts(field, len) };
-                rule.moment_format.as_ref().expect("chosen because there is one").$read(field)
+                rule.date_time_format.as_ref().expect("chosen because there is one").$read(field)
             }
         }
     )*};

@@ -9,15 +9,15 @@ use super::decimal::{Decimal64, Decimal128};
 use super::float::{Float32, Float64};
 use super::integer::{Int16, Int32, Int64};
 use super::loops::Loops;
+use super::simd_level::Portable;
 use super::text::{Char, Text, TextKind, Varchar};
-use super::tier::Portable;
 use super::time::{Time, Timestamp, TimestampTz};
 use super::uuid::Uuid;
 use super::{Column, FieldRule, ValueType, exact, unusual};
 use crate::{Dialect, Kernel};
 
 #[cfg(target_arch = "x86_64")]
-use super::tier::{Avx2, Avx512};
+use super::simd_level::{Avx2, Avx512};
 
 /// The functions for text without and with quotes.
 pub(super) fn choose(rule: &FieldRule, dialect: &Dialect, kernel: Kernel) -> (Column, Column) {

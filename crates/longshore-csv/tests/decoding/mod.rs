@@ -104,7 +104,7 @@ pub(crate) fn expected(rule: &FieldRule, dialect: &Dialect, field: &Field) -> Re
             read(&separators.plain(content)?).map_err(|error| separators.reason(error))
         }
     };
-    let format = rule.moment_format.as_ref().filter(|format| !format.is_iso());
+    let format = rule.date_time_format.as_ref().filter(|format| !format.is_iso());
     match rule.value_type {
         ValueType::Boolean => boolean(rule, content).map(|value| Cell::Number(value.into())),
         ValueType::Int16 => number(true, &|text| exact::int16(text).map(|value| Cell::Number(value.into()))),
@@ -123,12 +123,12 @@ pub(crate) fn expected(rule: &FieldRule, dialect: &Dialect, field: &Field) -> Re
         ValueType::Date => format
             .map_or_else(|| exact::date(content), |format| format.date(content))
             .map(|days| Cell::Number(days.into())),
-        ValueType::Time => moment(format.map_or_else(|| exact::time(content), |format| format.time(content))),
+        ValueType::Time => time(format.map_or_else(|| exact::time(content), |format| format.time(content))),
         ValueType::Timestamp => {
-            moment(format.map_or_else(|| exact::timestamp(content), |format| format.timestamp(content)))
+            time(format.map_or_else(|| exact::timestamp(content), |format| format.timestamp(content)))
         }
         ValueType::TimestampTz => {
-            moment(format.map_or_else(|| exact::timestamptz(content), |format| format.timestamptz(content)))
+            time(format.map_or_else(|| exact::timestamptz(content), |format| format.timestamptz(content)))
         }
         ValueType::Text => exact::text(content).map(|value| Cell::Bytes(value.into())),
         ValueType::Varchar(length) => exact::varchar(content, length).map(|value| Cell::Bytes(value.into())),
@@ -141,7 +141,7 @@ pub(crate) fn expected(rule: &FieldRule, dialect: &Dialect, field: &Field) -> Re
     }
 }
 
-fn moment(micros: Result<i64, Reason>) -> Result<Cell, Reason> {
+fn time(micros: Result<i64, Reason>) -> Result<Cell, Reason> {
     micros.map(|micros| Cell::Number(micros.into()))
 }
 

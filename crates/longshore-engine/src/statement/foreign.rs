@@ -4,8 +4,8 @@
 //! relation, by columns and the index of the key that is referred to (`longshore-storage`). The two have the same name,
 //! and are made and given up together ([`bind`], [`unbind`]).
 //!
-//! Not here: which rows obey (`longshore_storage::Transaction::settle`), dropping and emptying tables that others refer
-//! to ([`dependents`]).
+//! Not here: which rows obey (`longshore_storage::Transaction::run_foreign_key_actions`), dropping and emptying tables
+//! that others refer to ([`dependents`]).
 
 pub(crate) mod dependents;
 mod settle;

@@ -3,7 +3,7 @@
 //!
 //! Options that differ by column are written by column, for all columns once one differs. Secrets are left out.
 
-use longshore_load::{ColumnValues, MomentFormat, ValueOptions};
+use longshore_load::{ColumnValues, DateTimeFormat, ValueOptions};
 use longshore_storage::{Column, ColumnType};
 
 use super::infer::FoundText;
@@ -107,7 +107,7 @@ fn each(
 }
 
 /// The formats that a text may have.
-fn texts_of(format: &MomentFormat) -> String {
+fn texts_of(format: &DateTimeFormat) -> String {
     let texts: Vec<String> = format.texts().map(str::to_owned).collect();
     match texts.as_slice() {
         [only] => names::literal(only),

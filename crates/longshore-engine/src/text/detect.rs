@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use longshore_format::sniff::{Column as Found, Sniffed, sniff};
 use longshore_load::{
-    Control, FieldNames, FieldTarget, Header, MomentFormat, OtherFields, TextOptions, ValueOptions, found_options,
+    Control, DateTimeFormat, FieldNames, FieldTarget, Header, OtherFields, TextOptions, ValueOptions, found_options,
 };
 use longshore_storage::{Column, ColumnType};
 
@@ -132,7 +132,7 @@ fn spell(values: &mut ValueOptions, found: &Found, column: &Column) {
         ColumnType::Timestamp | ColumnType::TimestampTz => values.timestamp_format.is_some(),
         _ => true,
     };
-    let format = format.filter(|_| !is_said).and_then(|format| MomentFormat::new(&[format]).ok());
+    let format = format.filter(|_| !is_said).and_then(|format| DateTimeFormat::new(&[format]).ok());
     let nulls: Vec<String> = decision.null_texts.iter().map(|text| (*text).to_owned()).collect();
     let has_nulls = !is_text && (!nulls.is_empty() || decision.quoted_nulls);
     if format.is_none() && !has_nulls {

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use longshore_format::sniff::types::{Reading, TypeSet, classify};
-use longshore_load::{Fill, SourceError, column_type};
+use longshore_load::{ConstantValue, SourceError, column_type};
 use longshore_source::{FoundFile, Location, expand, partition_names};
 use longshore_storage::{Column, ColumnType};
 
@@ -156,15 +156,19 @@ fn type_of_values(files: &[FoundFile], index: usize) -> ColumnType {
 }
 
 /// What `constant` is for the file called `name`, whose folders say `partitions`.
-pub(super) fn fill(constant: &ConstantColumn, name: &str, partitions: &[(String, Option<String>)]) -> Fill {
+pub(super) fn constant_value(
+    constant: &ConstantColumn,
+    name: &str,
+    partitions: &[(String, Option<String>)],
+) -> ConstantValue {
     match constant {
-        ConstantColumn::Filename => Fill::Constant(name.to_owned()),
-        ConstantColumn::RowNumber => Fill::RecordNumber,
+        ConstantColumn::Filename => ConstantValue::Text(name.to_owned()),
+        ConstantColumn::RowNumber => ConstantValue::RecordNumber,
         ConstantColumn::Partition(index) => match partitions.get(*index) {
-            Some((_, Some(value))) => Fill::Constant(value.clone()),
-            _ => Fill::Null,
+            Some((_, Some(value))) => ConstantValue::Text(value.clone()),
+            _ => ConstantValue::Null,
         },
-        ConstantColumn::Value(text) => Fill::Constant(text.clone()),
-        ConstantColumn::Number(source) => Fill::Number(*source),
+        ConstantColumn::Value(text) => ConstantValue::Text(text.clone()),
+        ConstantColumn::Number(source) => ConstantValue::Number(*source),
     }
 }

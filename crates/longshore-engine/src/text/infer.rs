@@ -80,7 +80,7 @@ impl Finder<'_> {
             input.text_end = footer.map(|footer| footer.byte);
             input.fields.clone_from(&fields);
             input.names.clone_from(&names);
-            input.move_fills(count);
+            input.move_constants(count);
             input
         });
         Ok(FoundText {

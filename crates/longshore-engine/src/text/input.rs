@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use longshore_load::{FieldNames, FieldTarget, Fill, InputFile, KeptText, Source, SourceError};
+use longshore_load::{ConstantValue, FieldNames, FieldTarget, InputFile, KeptText, Source, SourceError};
 use longshore_source::{FoundFile, Location, OpenOptions};
 
 use super::files::{self, ConstantColumn};
@@ -30,7 +30,7 @@ pub(crate) struct TextInput {
     /// How the header decides that.
     pub(super) names: Option<Arc<FieldNames>>,
     /// What goes into columns that no field goes to.
-    pub(crate) fills: Vec<(usize, Fill)>,
+    pub(crate) constants: Vec<(usize, ConstantValue)>,
     /// What its folders say.
     partitions: Vec<(String, Option<String>)>,
     /// Columns that have one value in all of it, which is known before it is opened; `None` is NULL.
@@ -73,7 +73,7 @@ impl TextInput {
             text_end: None,
             fields: Vec::new(),
             names: None,
-            fills: Vec::new(),
+            constants: Vec::new(),
             partitions: Vec::new(),
             known: Vec::new(),
         }
@@ -96,9 +96,8 @@ impl TextInput {
 
     /// Fills the columns that `constants` name.
     pub(super) fn fill(&mut self, constants: &[(usize, ConstantColumn)]) {
-        let fills =
-            constants.iter().map(|(column, constant)| (*column, files::fill(constant, &self.name, &self.partitions)));
-        self.fills = fills.collect();
+        let value = |constant| files::constant_value(constant, &self.name, &self.partitions);
+        self.constants = constants.iter().map(|(column, constant)| (*column, value(constant))).collect();
         self.known = constants
             .iter()
             .filter_map(|(column, constant)| match constant {
@@ -110,8 +109,8 @@ impl TextInput {
     }
 
     /// Makes room for `count` columns before those that are filled.
-    pub(super) fn move_fills(&mut self, count: usize) {
-        self.fills.iter_mut().for_each(|(column, _)| *column += count);
+    pub(super) fn move_constants(&mut self, count: usize) {
+        self.constants.iter_mut().for_each(|(column, _)| *column += count);
         self.known.iter_mut().for_each(|(column, _)| *column += count);
     }
 
@@ -121,7 +120,7 @@ impl TextInput {
         let mut file = InputFile::new(&self.name, move || open(), &[]);
         file.fields.clone_from(&self.fields);
         file.names.clone_from(&self.names);
-        file.fills.clone_from(&self.fills);
+        file.constants.clone_from(&self.constants);
         file.bytes = self.bytes;
         file.reads_once = self.reads_once;
         file.is_kept = self.is_kept;

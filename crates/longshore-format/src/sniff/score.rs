@@ -257,7 +257,7 @@ fn quality(records: &[&Record], fields: usize, style: &Style) -> (f64, f64, f64)
 enum Class {
     Empty,
     Number,
-    Moment,
+    DateTime,
     Other,
     Digits,
     Word,
@@ -280,7 +280,7 @@ impl Class {
         }
         match decision.value_type {
             InferredType::Text => match decision.open {
-                Some(OpenQuestion::DateOrder) => Class::Moment,
+                Some(OpenQuestion::DateOrder) => Class::DateTime,
                 Some(OpenQuestion::NoValue) => Class::Empty,
                 None => Class::of_text(content, cell.quoted),
             },
@@ -288,7 +288,7 @@ impl Class {
                 Class::Number
             }
             InferredType::Date(_) | InferredType::Time | InferredType::Timestamp(_) | InferredType::TimestampTz => {
-                Class::Moment
+                Class::DateTime
             }
             InferredType::Boolean | InferredType::Uuid => Class::Other,
         }
@@ -312,7 +312,7 @@ impl Class {
 
     fn cleanness(self) -> f64 {
         match self {
-            Class::Number | Class::Moment | Class::Other => 1.0,
+            Class::Number | Class::DateTime | Class::Other => 1.0,
             Class::Word | Class::Digits => 0.9,
             Class::Text => 0.75,
             Class::Empty => 0.5,
@@ -321,6 +321,6 @@ impl Class {
     }
 
     fn is_typed(self) -> bool {
-        matches!(self, Class::Number | Class::Moment | Class::Other | Class::Digits)
+        matches!(self, Class::Number | Class::DateTime | Class::Other | Class::Digits)
     }
 }

@@ -10,14 +10,14 @@
 //! and the reason says so. Not here: fields and quotes (`verify` takes these apart), which values are NULL by the
 //! user's word.
 
+mod date_time;
 mod layout;
-mod moment;
 mod number;
 mod verify;
 
 use std::fmt;
 
-use longshore_csv::decode::{BooleanWords, MomentFormat};
+use longshore_csv::decode::{BooleanWords, DateTimeFormat};
 
 pub use layout::Layout;
 pub use verify::{Nulls, classify_column, verify};
@@ -52,11 +52,11 @@ pub enum DateOrder {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Formats {
     /// Of dates.
-    pub date: Option<MomentFormat>,
+    pub date: Option<DateTimeFormat>,
     /// Of times.
-    pub time: Option<MomentFormat>,
+    pub time: Option<DateTimeFormat>,
     /// Of timestamps, with and without time zone.
-    pub timestamp: Option<MomentFormat>,
+    pub timestamp: Option<DateTimeFormat>,
 }
 
 /// How values are written, as far as it is the same for all columns of a file.
@@ -395,9 +395,9 @@ pub fn classify(content: &[u8], quoted: bool, reading: &Reading) -> TypeSet {
         return number;
     }
     if (first.is_ascii_digit() || first.is_ascii_alphabetic() || reading.formats != Formats::default())
-        && let Some(moment) = moment::classify(trimmed, &reading.formats)
+        && let Some(types) = date_time::classify(trimmed, &reading.formats)
     {
-        return moment;
+        return types;
     }
     let only = |kinds| TypeSet { kinds, ..TypeSet::TEXT };
     if is_string {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use longshore_csv::{PADDING, Rows};
 use longshore_storage::{Arena, PartitionBuffer, Schema};
 
-use super::{FieldPlan, Refusal};
+use super::{DecodeError, FieldPlan};
 
 /// Columns that are decoded together.
 pub(crate) struct Output {
@@ -30,10 +30,10 @@ impl Output {
         plan: &FieldPlan,
         rows: Rows<'_>,
         arena: &mut Arena,
-    ) -> Result<PartitionBuffer, Refusal> {
+    ) -> Result<PartitionBuffer, DecodeError> {
         let heap_bytes = rows.text_bytes() + plan.constant_bytes() + PADDING;
         PartitionBuffer::with_capacity(&self.schema, rows.count(), heap_bytes, arena)
             .map(PartitionBuffer::without_bounds)
-            .map_err(|error| Refusal::Other(error.into()))
+            .map_err(|error| DecodeError::Other(error.into()))
     }
 }

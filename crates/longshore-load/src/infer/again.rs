@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::control::Control;
 use crate::error::LoadError;
-use crate::files::{Files, OpenFile, Work};
+use crate::files::{Files, OpenFile, SpanTask};
 use crate::span::Spans;
 
 /// Bytes of text that are kept of sources that can be opened again, at most.
@@ -31,12 +31,12 @@ pub(super) enum Text {
 
 impl Text {
     /// What remains of the text of a span that was read.
-    pub(super) fn after(work: &mut Work, keeps: bool) -> Self {
-        if keeps || !work.span.owns_text() {
+    pub(super) fn after(task: &mut SpanTask, keeps: bool) -> Self {
+        if keeps || !task.span.owns_text() {
             return Self::There;
         }
-        let digest = Digest::of(work);
-        work.span.forget_text();
+        let digest = Digest::of(task);
+        task.span.forget_text();
         Self::Forgotten(digest)
     }
 }
@@ -50,13 +50,13 @@ pub(super) struct Digest {
 }
 
 impl Digest {
-    fn of(work: &Work) -> Self {
-        Self { offset: work.span.offset, bytes: work.text().len(), hash: xxh3_64(work.text()) }
+    fn of(task: &SpanTask) -> Self {
+        Self { offset: task.span.offset, bytes: task.text().len(), hash: xxh3_64(task.text()) }
     }
 }
 
 /// What is kept of streams, and what is fetched again.
-pub(super) struct Texts {
+pub(super) struct StreamTexts {
     bytes_kept_max: usize,
     bytes_kept: AtomicUsize,
     again: Mutex<VecDeque<Again>>,
@@ -71,35 +71,35 @@ struct Again {
     source: Option<Spans>,
 }
 
-impl Texts {
+impl StreamTexts {
     pub(super) fn new(memory: &Memory) -> Self {
         let part = memory.limit().map_or(usize::MAX, |limit| limit / PART_OF_LIMIT);
         Self { bytes_kept_max: BYTES_KEPT_MAX.min(part), bytes_kept: AtomicUsize::new(0), again: Mutex::default() }
     }
 
     /// Whether the text of a span is kept when it was read, which counts its memory.
-    pub(super) fn keeps(&self, work: &Work) -> bool {
-        if !work.span.owns_text() || work.file.input.reads_once {
+    pub(super) fn keeps(&self, task: &SpanTask) -> bool {
+        if !task.span.owns_text() || task.file.input.reads_once {
             return true;
         }
-        let bytes = work.text().len();
+        let bytes = task.text().len();
         self.bytes_kept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= self.bytes_kept_max
     }
 
     /// Notes a span to be fetched again. Spans come in their order.
-    pub(super) fn forgotten(&self, work: &Work, digest: Digest) {
+    pub(super) fn forgotten(&self, task: &SpanTask, digest: Digest) {
         let mut again = self.again.lock().unwrap_or_else(PoisonError::into_inner);
-        let span = (work.span.sequence, (work.sequence, digest));
+        let span = (task.span.sequence, (task.sequence, digest));
         match again.back_mut() {
-            Some(last) if Arc::ptr_eq(&last.file, &work.file) => {
+            Some(last) if Arc::ptr_eq(&last.file, &task.file) => {
                 last.spans.insert(span.0, span.1);
             }
-            _ => again.push_back(Again { file: Arc::clone(&work.file), spans: BTreeMap::from([span]), source: None }),
+            _ => again.push_back(Again { file: Arc::clone(&task.file), spans: BTreeMap::from([span]), source: None }),
         }
     }
 
     /// The next span that was forgotten, with its text.
-    pub(super) fn fetch(&self, files: &Files, control: &Control) -> Result<Option<Work>, (u64, LoadError)> {
+    pub(super) fn fetch(&self, files: &Files, control: &Control) -> Result<Option<SpanTask>, (u64, LoadError)> {
         let mut again = self.again.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(Again { file, spans, source }) = again.front_mut() {
             let Some((_, &(sequence, _))) = spans.first_key_value() else {
@@ -114,11 +114,11 @@ impl Texts {
                 return Err((sequence, changed(file)));
             };
             if let Some((sequence, digest)) = spans.remove(&span.sequence) {
-                let work = Work { file: Arc::clone(file), span, sequence };
-                if !work.span.owns_text() || Digest::of(&work) != digest {
+                let task = SpanTask { file: Arc::clone(file), span, sequence };
+                if !task.span.owns_text() || Digest::of(&task) != digest {
                     return Err((sequence, changed(file)));
                 }
-                return Ok(Some(work));
+                return Ok(Some(task));
             }
         }
         Ok(None)

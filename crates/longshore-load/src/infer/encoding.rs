@@ -10,10 +10,10 @@ use longshore_storage::{Arena, Column, ColumnType, Schema};
 
 use crate::error::LoadError;
 use crate::fields::{FieldPlan, Output};
-use crate::files::Work;
-use crate::fill::Target;
+use crate::files::SpanTask;
 use crate::options::TextOptions;
 use crate::piece::Piece;
+use crate::row_decoder::RowDecoder;
 
 /// Whether the text of a piece is UTF-8.
 pub(super) fn is_text(piece: &Piece<'_>) -> bool {
@@ -24,7 +24,7 @@ pub(super) fn is_text(piece: &Piece<'_>) -> bool {
 pub(super) fn check(
     options: &TextOptions,
     kernel: Kernel,
-    work: &Work,
+    task: &SpanTask,
     columns: &[Column],
     piece: &Piece<'_>,
     arena: &mut Arena,
@@ -32,8 +32,8 @@ pub(super) fn check(
     let texts = columns.iter().map(|column| Column::new(&column.name, ColumnType::Text, true)).collect();
     let schema = Arc::new(Schema::new(texts));
     let output = Output { schema: Arc::clone(&schema), columns: (0..columns.len()).collect() };
-    let plan = FieldPlan::new(&work.file.name, &output, &work.file.input, options, kernel)?;
+    let plan = FieldPlan::new(&task.file.name, &output, &task.file.input, options, kernel)?;
     let mut buffers = Vec::new();
-    let target = Target { plan: &plan, schema: &schema, bytes_left: piece.bytes, buffers: &mut buffers, arena };
-    target.take(piece.sound_rows(), piece, None).map(drop).map_err(|refusal| refusal.explain(work, piece))
+    let decoder = RowDecoder { plan: &plan, schema: &schema, bytes_left: piece.bytes, buffers: &mut buffers, arena };
+    decoder.decode(piece.sound_rows(), piece, None).map(drop).map_err(|error| error.explain(task, piece))
 }

@@ -18,7 +18,7 @@ use super::guess::column_type;
 use super::open_quote::rows_between_quotes;
 use super::plan::Plan;
 use crate::error::LoadError;
-use crate::files::Work;
+use crate::files::SpanTask;
 use crate::options::RowViolation;
 use crate::piece::Piece;
 use crate::position::bad_record;
@@ -51,14 +51,14 @@ pub(super) struct Tail {
 
 impl Tail {
     /// Takes in the next piece of a span.
-    pub(super) fn add(&mut self, work: &Work, piece: &Piece<'_>) {
+    pub(super) fn add(&mut self, task: &SpanTask, piece: &Piece<'_>) {
         let rows = piece.rows.count();
         if rows > 0 {
             *self = Self { has_rows: true, defects: self.defects, ..Self::default() };
         }
         self.defects += piece.defects.len() as u64;
         for defect in piece.defects.iter().filter(|defect| defect.row == rows) {
-            self.start.get_or_insert(work.span.offset + (piece.start + defect.start as usize) as u64);
+            self.start.get_or_insert(task.span.offset + (piece.start + defect.start as usize) as u64);
             self.records += 1;
             self.is_other |= defect.kind != DefectKind::MissingFields;
         }
@@ -114,7 +114,7 @@ impl Fit {
     /// The repaired rows of a piece that do not fit, in their order, without those of a footer; all of them go to `left`.
     pub(super) fn misfits(
         &self,
-        work: &Work,
+        task: &SpanTask,
         piece: &Piece<'_>,
         plan: &Plan,
         nulls: &[Nulls],
@@ -124,7 +124,7 @@ impl Fit {
         left.clear();
         let mut violations = Vec::new();
         let mut marks = Vec::new();
-        let between_quotes = rows_between_quotes(work, piece);
+        let between_quotes = rows_between_quotes(task, piece);
         for &(row, kind) in piece.repairs() {
             if between_quotes.binary_search(&row).is_ok() {
                 left.push(row);
@@ -160,11 +160,11 @@ impl Fit {
             });
             let Some(column) = misfit else { continue };
             left.push(row);
-            let at = work.span.offset + (piece.start + piece.record(row).0) as u64;
-            let number = work.file.input.number;
+            let at = task.span.offset + (piece.start + piece.record(row).0) as u64;
+            let number = task.file.input.number;
             if self.ends.get(&number).is_some_and(|end| at >= *end) {
                 let mut footers = self.footers.lock().unwrap_or_else(PoisonError::into_inner);
-                let footer = Footer::at(work, piece, row);
+                let footer = Footer::at(task, piece, row);
                 match footers.get_mut(&number) {
                     Some(known) if known.byte <= at => {}
                     Some(known) => *known = footer,
@@ -189,9 +189,9 @@ impl Fit {
 }
 
 /// The error for a repaired record that does not fit.
-pub(super) fn error(work: &Work, piece: &Piece<'_>, misfit: &RowViolation) -> LoadError {
+pub(super) fn error(task: &SpanTask, piece: &Piece<'_>, misfit: &RowViolation) -> LoadError {
     let &RowViolation { row, kind, ref reason, remedy } = misfit;
     let (start, end) = piece.record(row);
     let (start, end, reason, remedy) = (start as u32, end as u32, reason.clone(), remedy.to_owned());
-    bad_record(work, piece, &Defect { row, start, end, kind, reason, remedy })
+    bad_record(task, piece, &Defect { row, start, end, kind, reason, remedy })
 }

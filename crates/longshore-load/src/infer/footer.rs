@@ -5,7 +5,7 @@
 use std::fmt;
 
 use crate::error::Excerpt;
-use crate::files::Work;
+use crate::files::SpanTask;
 use crate::piece::Piece;
 use crate::repair::SHOWN_BYTES_MAX;
 
@@ -26,16 +26,16 @@ pub struct Footer {
 
 impl Footer {
     /// That begins with a row of a piece.
-    pub(crate) fn at(work: &Work, piece: &Piece<'_>, row: usize) -> Self {
+    pub(crate) fn at(task: &SpanTask, piece: &Piece<'_>, row: usize) -> Self {
         let (start, end) = piece.record(row);
         let (start, end) = (piece.start + start, piece.start + end);
-        let byte = work.span.offset + start as u64;
+        let byte = task.span.offset + start as u64;
         Self {
-            number: work.file.input.number,
-            file: work.file.name.clone(),
+            number: task.file.input.number,
+            file: task.file.name.clone(),
             byte,
-            line: work.file.spans.lines_before(&work.span, byte) + 1,
-            record: work.text()[start..end.min(start + SHOWN_BYTES_MAX)].to_vec(),
+            line: task.file.spans.lines_before(&task.span, byte) + 1,
+            record: task.text()[start..end.min(start + SHOWN_BYTES_MAX)].to_vec(),
         }
     }
 }

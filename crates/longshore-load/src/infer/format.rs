@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use longshore_csv::decode::MomentFormat;
+use longshore_csv::decode::DateTimeFormat;
 use longshore_csv::{Dialect, RecordFormat};
 use longshore_format::delimited::{
     Delimited, DelimitedOptions, Escape, EscapeRule, LongRecords, NulBytes, ShortRecords, StrayQuotes,
@@ -43,7 +43,7 @@ pub(super) fn given(given: &Given, options: &TextOptions) -> Given {
     if let Some(preset) = given.rules.pattern.as_deref().and_then(preset) {
         given.null_texts.get_or_insert_with(|| vec![preset.null_text.as_bytes().to_vec()]);
         if given.formats == Formats::default() {
-            given.formats.timestamp = MomentFormat::new(&[preset.time_format]).ok();
+            given.formats.timestamp = DateTimeFormat::new(&[preset.time_format]).ok();
         }
     }
     given

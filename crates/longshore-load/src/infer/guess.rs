@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use longshore_csv::decode::MomentFormat;
+use longshore_csv::decode::DateTimeFormat;
 use longshore_format::sniff::types::{Decision, InferredType, Layout, Reading, TypeSet, classify};
 use longshore_format::sniff::{Given, Sniffed};
 use longshore_storage::{Column, ColumnType, Schema};
@@ -106,7 +106,7 @@ impl Guess {
         for column in self.columns.iter().filter(|column| column.fixed.is_none()) {
             let decision = &column.decision;
             let format = decision.value_type.layout().map(Layout::format);
-            let format = format.and_then(|format| MomentFormat::new(&[format]).ok());
+            let format = format.and_then(|format| DateTimeFormat::new(&[format]).ok());
             if decision.null_texts.is_empty() && !decision.quoted_nulls && format.is_none() {
                 continue;
             }

@@ -6,7 +6,7 @@
 
 use longshore_csv::RepairKind;
 
-use crate::files::Work;
+use crate::files::SpanTask;
 use crate::piece::Piece;
 
 /// Lines before a piece that are looked at.
@@ -16,14 +16,14 @@ const LINES_BEFORE_MAX: usize = 10;
 const QUOTES: [u8; 2] = [b'\'', b'"'];
 
 /// The rows of a piece, in their order, that may be such lines.
-pub(super) fn rows_between_quotes(work: &Work, piece: &Piece<'_>) -> Vec<usize> {
-    let mut found: Vec<usize> = QUOTES.into_iter().flat_map(|quote| between(work, piece, quote)).collect();
+pub(super) fn rows_between_quotes(task: &SpanTask, piece: &Piece<'_>) -> Vec<usize> {
+    let mut found: Vec<usize> = QUOTES.into_iter().flat_map(|quote| between(task, piece, quote)).collect();
     found.sort_unstable();
     found.dedup();
     found
 }
 
-fn between(work: &Work, piece: &Piece<'_>, quote: u8) -> Vec<usize> {
+fn between(task: &SpanTask, piece: &Piece<'_>, quote: u8) -> Vec<usize> {
     let mut found = Vec::new();
     // The short records since the one, itself short or not, that opens a quote.
     let mut since: Option<Vec<usize>> = None;
@@ -32,13 +32,13 @@ fn between(work: &Work, piece: &Piece<'_>, quote: u8) -> Vec<usize> {
     for &(row, _) in short {
         if last.is_none_or(|last| last + 1 != row) {
             let may_be_open = match row.checked_sub(1) {
-                Some(before) => opens(record(work, piece, before), quote),
-                None => may_be_open_before(work, piece, quote),
+                Some(before) => opens(record(task, piece, before), quote),
+                None => may_be_open_before(task, piece, quote),
             };
             since = may_be_open.then(Vec::new);
         }
         last = Some(row);
-        let record = record(work, piece, row);
+        let record = record(task, piece, row);
         if let Some(rows) = &mut since {
             rows.push(row);
             if closes(record, quote) {
@@ -53,18 +53,18 @@ fn between(work: &Work, piece: &Piece<'_>, quote: u8) -> Vec<usize> {
     found
 }
 
-fn record<'a>(work: &'a Work, piece: &Piece<'_>, row: usize) -> &'a [u8] {
+fn record<'a>(task: &'a SpanTask, piece: &Piece<'_>, row: usize) -> &'a [u8] {
     let (start, end) = piece.record(row);
-    &work.text()[piece.start + start..piece.start + end]
+    &task.text()[piece.start + start..piece.start + end]
 }
 
 /// Whether a line before the first row of a piece may open a quote. Of the span before nothing is known.
-fn may_be_open_before(work: &Work, piece: &Piece<'_>, quote: u8) -> bool {
-    let before = work.text()[..piece.start + piece.record(0).0].trim_ascii_end();
+fn may_be_open_before(task: &SpanTask, piece: &Piece<'_>, quote: u8) -> bool {
+    let before = task.text()[..piece.start + piece.record(0).0].trim_ascii_end();
     let lines: Vec<&[u8]> = before.rsplit(|&byte| byte == b'\n').take(LINES_BEFORE_MAX).collect();
     match lines.iter().find(|line| line.contains(&quote)) {
         Some(line) => opens(line, quote),
-        None => lines.len() < LINES_BEFORE_MAX && work.span.offset > 0,
+        None => lines.len() < LINES_BEFORE_MAX && task.span.offset > 0,
     }
 }
 

@@ -89,7 +89,7 @@ impl Task<'_> {
         let types: Vec<TypeSet> = (0..whole.guess.len()).map(|column| whole.guess.column(column).known()).collect();
         let mut inputs = inputs;
         let mut cut: BTreeMap<usize, Footer> = BTreeMap::new();
-        let mut fit = Fit::new(types, whole.spans.iter().map(|span| (span.work.file.input.number, span.taken.tail)));
+        let mut fit = Fit::new(types, whole.spans.iter().map(|span| (span.task.file.input.number, span.taken.tail)));
         drop(whole);
         loop {
             let options = self.repairing()?;
@@ -153,7 +153,7 @@ impl Task<'_> {
             failed_file: Mutex::default(),
             spans: Mutex::default(),
             stale: Mutex::default(),
-            texts: again::Texts::new(memory),
+            texts: again::StreamTexts::new(memory),
         };
         let threads = request.tuning.threads.clamp(1, files.span_count_max().max(1));
         inference.run(threads);
@@ -162,7 +162,7 @@ impl Task<'_> {
             return Err(Failed { error, file: file.and_then(|(_, file)| file) });
         }
         let mut spans = inference.spans.into_inner().unwrap_or_else(PoisonError::into_inner);
-        spans.sort_by_key(|span| span.work.sequence);
+        spans.sort_by_key(|span| span.task.sequence);
         let guess = inference.guesses.current();
         Ok(Pass { guess, options, spans })
     }
@@ -171,7 +171,7 @@ impl Task<'_> {
     fn repaired(&self, pass: Pass, footers: Vec<Footer>) -> (Inferred, Vec<Done>) {
         let log = RepairLog::default();
         for span in &pass.spans {
-            span.taken.repairs.clone().note(&span.work, &log);
+            span.taken.repairs.clone().note(&span.task, &log);
         }
         let repaired = log.summary();
         Self::inferred(whole::repaired(&self.sniffed, &repaired), pass, repaired, footers)

@@ -7,21 +7,21 @@ use longshore_csv::Rows;
 use longshore_format::sniff::types::{Nulls, TypeSet, classify_column, verify};
 use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, PartitionBuffer};
 
-use super::again::{Text, Texts};
+use super::again::{StreamTexts, Text};
 use super::fit::{Fit, Tail};
 use super::guess::{Guess, Guesses, Look};
 use super::plan::Plan;
 use super::{Keep, encoding, fit};
 use crate::control::Control;
 use crate::error::LoadError;
-use crate::fields::Refusal;
-use crate::files::{Files, OpenFile, Work};
-use crate::fill::Target;
+use crate::fields::DecodeError;
+use crate::files::{Files, OpenFile, SpanTask};
 use crate::options::TextOptions;
 use crate::piece::Piece;
 use crate::position::bad_record;
 use crate::reject::{RejectOrder, SpanRejects};
 use crate::repair::SpanRepairs;
+use crate::row_decoder::RowDecoder;
 use crate::stop::{Failure, StopOnPanic};
 use crate::worker::{Cursor, Scratch};
 
@@ -45,14 +45,14 @@ pub(super) struct Inference<'a> {
     /// Spans that were read.
     pub(super) spans: Mutex<Vec<Done>>,
     /// Spans that have to be read again and whose text is there.
-    pub(super) stale: Mutex<VecDeque<Work>>,
+    pub(super) stale: Mutex<VecDeque<SpanTask>>,
     /// The text of streams.
-    pub(super) texts: Texts,
+    pub(super) texts: StreamTexts,
 }
 
 /// A span that was read.
 pub(super) struct Done {
-    pub(super) work: Work,
+    pub(super) task: SpanTask,
     guess: Arc<Guess>,
     pub(super) taken: Taken,
     text: Text,
@@ -71,7 +71,7 @@ pub(super) struct Taken {
 
 /// A span to be read.
 struct Next {
-    work: Work,
+    task: SpanTask,
     /// Whether its text is kept.
     keeps: bool,
     /// Whether it was read before.
@@ -113,12 +113,12 @@ impl Inference<'_> {
             if stale.is_empty() {
                 return;
             }
-            stale.sort_by_key(|span| span.work.sequence);
+            stale.sort_by_key(|span| span.task.sequence);
             let mut with_text = self.stale.lock().unwrap_or_else(PoisonError::into_inner);
-            for Done { work, text, .. } in stale {
+            for Done { task, text, .. } in stale {
                 match text {
-                    Text::Forgotten(digest) => self.texts.forgotten(&work, digest),
-                    Text::There => with_text.push_back(work),
+                    Text::Forgotten(digest) => self.texts.forgotten(&task, digest),
+                    Text::There => with_text.push_back(task),
                 }
             }
         }
@@ -130,27 +130,27 @@ impl Inference<'_> {
         let arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
         let mut worker = Worker { arena, scratch: Scratch::default(), plan: None };
         while !self.failure.exists() {
-            let Next { mut work, keeps, again } = match self.next() {
+            let Next { mut task, keeps, again } = match self.next() {
                 Ok(Some(next)) => next,
                 Ok(None) => return,
                 Err((sequence, error)) => return self.fail(sequence, error, None),
             };
-            match self.read(&work, &mut worker) {
+            match self.read(&task, &mut worker) {
                 Ok(Some((guess, taken))) => {
                     if !again {
-                        self.control.progress.add(work.bytes_done(work.text().len()), taken.rows);
+                        self.control.progress.add(task.bytes_done(task.text().len()), taken.rows);
                     }
-                    let text = Text::after(&mut work, keeps);
-                    let done = Done { work, guess, taken, text };
+                    let text = Text::after(&mut task, keeps);
+                    let done = Done { task, guess, taken, text };
                     self.spans.lock().unwrap_or_else(PoisonError::into_inner).push(done);
                 }
                 Ok(None) => return,
                 // What was kept of the text may have left too little for anything else.
-                Err(LoadError::OutOfMemory(error)) if work.file.input.reads_once || work.file.input.is_kept => {
-                    let file = work.file.name.clone();
-                    return self.fail(work.sequence, LoadError::TextOutOfMemory { file, error }, None);
+                Err(LoadError::OutOfMemory(error)) if task.file.input.reads_once || task.file.input.is_kept => {
+                    let file = task.file.name.clone();
+                    return self.fail(task.sequence, LoadError::TextOutOfMemory { file, error }, None);
                 }
-                Err(error) => return self.fail(work.sequence, error, Some(&work.file)),
+                Err(error) => return self.fail(task.sequence, error, Some(&task.file)),
             }
         }
     }
@@ -158,21 +158,21 @@ impl Inference<'_> {
     /// The next span: one to be read again, or else a new one.
     fn next(&self) -> Result<Option<Next>, (u64, LoadError)> {
         let stale = self.stale.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        if let Some(work) = stale {
-            return Ok(Some(Next { work, keeps: true, again: true }));
+        if let Some(task) = stale {
+            return Ok(Some(Next { task, keeps: true, again: true }));
         }
         let fetched = self.texts.fetch(self.files, self.control)?;
         let again = fetched.is_some();
         let claimed = if again { fetched } else { self.claim()? };
-        Ok(claimed.map(|work| Next {
-            keeps: !self.guesses.current().is_final() && self.texts.keeps(&work),
-            work,
+        Ok(claimed.map(|task| Next {
+            keeps: !self.guesses.current().is_final() && self.texts.keeps(&task),
+            task,
             again,
         }))
     }
 
     /// A new span. All text of what can be read only once is kept until the types are known.
-    fn claim(&self) -> Result<Option<Work>, (u64, LoadError)> {
+    fn claim(&self) -> Result<Option<SpanTask>, (u64, LoadError)> {
         let claimed = self.files.claim(self.control);
         claimed.map_err(|(sequence, error)| match (error, self.files.read_once_now()) {
             (LoadError::OutOfMemory(error), Some(file)) => (sequence, LoadError::TextOutOfMemory { file, error }),
@@ -192,23 +192,23 @@ impl Inference<'_> {
     }
 
     /// Reads a span until the guess is wide enough for it; `None` if an earlier one failed meanwhile.
-    fn read(&self, work: &Work, worker: &mut Worker) -> Result<Option<(Arc<Guess>, Taken)>, LoadError> {
+    fn read(&self, task: &SpanTask, worker: &mut Worker) -> Result<Option<(Arc<Guess>, Taken)>, LoadError> {
         loop {
             if self.control.is_cancelled() {
                 return Err(LoadError::Cancelled);
             }
-            if self.failure.is_before(work.sequence) {
+            if self.failure.is_before(task.sequence) {
                 return Ok(None);
             }
             let guess = self.guesses.current();
-            let is_current = |plan: &Plan| Arc::ptr_eq(&plan.file, &work.file) && Arc::ptr_eq(&plan.guess, &guess);
+            let is_current = |plan: &Plan| Arc::ptr_eq(&plan.file, &task.file) && Arc::ptr_eq(&plan.guess, &guess);
             if !worker.plan.as_ref().is_some_and(is_current) {
-                worker.plan = Some(Plan::new(&work.file, guess, self.keep, self.options, self.files.kernel())?);
+                worker.plan = Some(Plan::new(&task.file, guess, self.keep, self.options, self.files.kernel())?);
             }
             let Worker { arena, scratch, plan } = worker;
             let plan = plan.as_ref().expect("it was just made");
-            let ending = self.read_once(work, plan, arena, scratch);
-            work.finish()?;
+            let ending = self.read_once(task, plan, arena, scratch);
+            task.finish()?;
             match ending? {
                 Ending::Done(taken) => return Ok(Some((Arc::clone(&plan.guess), *taken))),
                 Ending::Widened => {}
@@ -219,15 +219,15 @@ impl Inference<'_> {
     /// Reads a span by a plan.
     fn read_once(
         &self,
-        work: &Work,
+        task: &SpanTask,
         plan: &Plan,
         arena: &mut Arena,
         scratch: &mut Scratch,
     ) -> Result<Ending, LoadError> {
-        let mut cursor = Cursor::new(self.files, work, scratch)?;
+        let mut cursor = Cursor::new(self.files, task, scratch)?;
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
         let mut found = vec![TypeSet::EVERY; plan.guess.len()];
-        let mut rejects = self.rejects.map(|order| order.span(work));
+        let mut rejects = self.rejects.map(|order| order.span(task));
         let mut bad = Vec::new();
         let (mut left, mut selected) = (Vec::new(), Vec::new());
         let (mut repairs, mut tail) = (SpanRepairs::default(), Tail::default());
@@ -236,19 +236,19 @@ impl Inference<'_> {
             if self.control.is_cancelled() {
                 return Err(LoadError::Cancelled);
             }
-            let bytes_left = cursor.bytes_left(work);
-            let Some(piece) = cursor.next(self.files, work, scratch)? else { break };
+            let bytes_left = cursor.bytes_left(task);
+            let Some(piece) = cursor.next(self.files, task, scratch)? else { break };
             // Rows that are not kept need room for their piece alone.
             let bytes_left = if self.keep == Keep::Rows { bytes_left } else { piece.bytes };
             if self.keep == Keep::Types && !self.files.is_lenient() && !encoding::is_text(&piece) {
-                encoding::check(self.options, self.files.kernel(), work, plan.columns(), &piece, arena)?;
+                encoding::check(self.options, self.files.kernel(), task, plan.columns(), &piece, arena)?;
             }
             bad.clear();
-            tail.add(work, &piece);
+            tail.add(task, &piece);
             let lenient = self.files.is_lenient();
             let misfits = match self.fit {
                 Some(fit) if !piece.repairs().is_empty() => {
-                    fit.misfits(work, &piece, plan, self.nulls, &self.guesses.readings, &mut left)
+                    fit.misfits(task, &piece, plan, self.nulls, &self.guesses.readings, &mut left)
                 }
                 _ => Vec::new(),
             };
@@ -261,18 +261,19 @@ impl Inference<'_> {
             };
             let rows = if left.is_empty() { rows } else { rows.select(&kept, &mut selected) };
             let wanted = lenient.then_some(&mut bad);
-            let target = Target { plan: &plan.fields, schema: &plan.schema, bytes_left, buffers: &mut buffers, arena };
+            let decoder =
+                RowDecoder { plan: &plan.fields, schema: &plan.schema, bytes_left, buffers: &mut buffers, arena };
             // Without columns, rows are only counted.
             let taken =
-                if plan.schema.columns().is_empty() { Ok(rows.count()) } else { target.take(rows, &piece, wanted) };
+                if plan.schema.columns().is_empty() { Ok(rows.count()) } else { decoder.decode(rows, &piece, wanted) };
             let taken = match taken {
                 Ok(taken) => taken,
-                Err(refusal) => return self.widen_or_fail(work, plan, &piece, &rows, refusal),
+                Err(error) => return self.widen_or_fail(task, plan, &piece, &rows, error),
             };
             if let Some(misfit) =
                 misfit.filter(|misfit| piece.defects.first().is_none_or(|first| misfit.row < first.row))
             {
-                return Err(fit::error(work, &piece, misfit));
+                return Err(fit::error(task, &piece, misfit));
             }
             // A value that is bad whatever the column may become is one to reject.
             if let Some(column) = bad.iter().map(|bad| plan.column(bad.position)).find(|column| plan.may_widen(*column))
@@ -280,7 +281,7 @@ impl Inference<'_> {
                 self.guesses.widen(&self.classify(plan, &rows), &plan.guess, column);
                 return Ok(Ending::Widened);
             }
-            let sampled = Self::is_sampled(work, &piece);
+            let sampled = Self::is_sampled(task, &piece);
             for (column, found) in found.iter_mut().enumerate() {
                 let Some(position) = plan.positions[column] else { continue };
                 match if sampled { plan.guess.column(column).look(true) } else { plan.looks[column] } {
@@ -305,14 +306,14 @@ impl Inference<'_> {
                 }
             }
             let is_left = |row: usize| left.contains(&row) || bad.iter().any(|bad| bad.error.row == row);
-            repairs.add(work, &piece, |row| !is_left(row));
+            repairs.add(task, &piece, |row| !is_left(row));
             left.clear();
             if let Some(rejects) = &mut rejects {
-                rejects.add_explained(work, &piece, &bad, &misfits, &|position, raw, reason| {
+                rejects.add_explained(task, &piece, &bad, &misfits, &|position, raw, reason| {
                     plan.explain(position, raw, reason)
                 })?;
             } else if let (Some(defect), false) = (piece.defects.first(), lenient) {
-                return Err(bad_record(work, &piece, defect));
+                return Err(bad_record(task, &piece, defect));
             }
             if self.keep != Keep::Rows {
                 buffers.clear();
@@ -330,33 +331,33 @@ impl Inference<'_> {
     }
 
     /// Whether a piece overlaps a place of its file that hints came from.
-    fn is_sampled(work: &Work, piece: &Piece<'_>) -> bool {
-        let start = work.span.offset + piece.start as u64;
+    fn is_sampled(task: &SpanTask, piece: &Piece<'_>) -> bool {
+        let start = task.span.offset + piece.start as u64;
         let end = start + piece.bytes as u64;
-        work.file.input.sampled.iter().any(|place| start < place.end && place.start < end)
+        task.file.input.sampled.iter().any(|place| start < place.end && place.start < end)
     }
 
     /// A value that could not be decoded widens the guess if its column may be something else.
     fn widen_or_fail(
         &self,
-        work: &Work,
+        task: &SpanTask,
         plan: &Plan,
         piece: &Piece<'_>,
         rows: &Rows<'_>,
-        refusal: Refusal,
+        error: DecodeError,
     ) -> Result<Ending, LoadError> {
-        match refusal {
-            Refusal::Value(bad) if plan.may_widen(plan.column(bad.position)) => {
+        match error {
+            DecodeError::Value(bad) if plan.may_widen(plan.column(bad.position)) => {
                 let found = self.classify(plan, rows);
                 self.guesses.widen(&found, &plan.guess, plan.column(bad.position));
                 Ok(Ending::Widened)
             }
-            Refusal::Value(bad) => {
+            DecodeError::Value(bad) => {
                 let column = &plan.guess.schema.columns()[plan.column(bad.position)];
                 let (start, end) = (bad.error.start as usize, bad.error.end as usize);
                 let raw = &piece.rows.text().text()[start..end];
                 let advice = plan.fields.advice(bad.position, raw, bad.error.reason);
-                let mut error = Refusal::Value(bad).explain(work, piece);
+                let mut error = DecodeError::Value(bad).explain(task, piece);
                 // The file was opened with the first guess, which may have been another.
                 if let (LoadError::Bad(field) | LoadError::Null(field), Some(advice)) = (&mut error, advice) {
                     field.column = Some((column.name.clone(), column.column_type.to_string()));
@@ -364,7 +365,7 @@ impl Inference<'_> {
                 }
                 Err(error)
             }
-            refused @ (Refusal::Changed | Refusal::Other(_)) => Err(refused.explain(work, piece)),
+            refused @ (DecodeError::Changed | DecodeError::Other(_)) => Err(refused.explain(task, piece)),
         }
     }
 

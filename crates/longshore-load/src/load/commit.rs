@@ -18,8 +18,8 @@ use crate::error::{
     DuplicateKey, KeyHolder, LoadError, MissingReference, REJECT_RECORD_BYTES_MAX, REJECTS_SHOWN_MAX, REMEDY,
     RecordPlace, Reject,
 };
-use crate::places::{Located, Places, Reading};
 use crate::reject::RejectOrder;
+use crate::row_provenance::{Located, Reading, RowProvenance};
 
 /// Rejects that are handed on at a time.
 const BATCH: usize = 1024;
@@ -31,22 +31,24 @@ impl fmt::Debug for Loaded<'_> {
 }
 
 impl<'a> Loaded<'a> {
-    /// Makes the rows part of a transaction, and lets `settle` see to its foreign keys ([`Transaction::settle`]).
+    /// Makes the rows part of a transaction, and lets `run_actions` see to its foreign keys
+    /// ([`Transaction::run_foreign_key_actions`]).
     ///
     /// # Errors
     /// When too large a share was rejected, or rejects cannot be kept; when the transaction only reads or another one is
-    /// in the way; when memory runs out; or when a key is there already, or a row refers to none, as `settle` says, which
-    /// then are told with their records. The transaction is to be rolled back then, to a savepoint before at least.
+    /// in the way; when memory runs out; or when a key is there already, or a row refers to none, as `run_actions`
+    /// says, which then are told with their records. The transaction is to be rolled back then, to a savepoint before
+    /// at least.
     pub fn commit_in(
         self,
         transaction: &mut Transaction,
-        settle: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
+        run_actions: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
     ) -> Result<LoadReport, LoadError> {
         let since = transaction.writes();
         self.complete(
             since,
             |append, on, tell| Ok((append.commit_resolving(transaction, on, tell)?, transaction)),
-            settle,
+            run_actions,
         )
     }
 
@@ -54,18 +56,18 @@ impl<'a> Loaded<'a> {
     pub(super) fn finish(
         self,
         since: usize,
-        settle: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
+        run_actions: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
     ) -> Result<LoadReport, LoadError> {
-        self.complete(since, |append, on, tell| append.finish(on, tell), settle)
+        self.complete(since, |append, on, tell| append.finish(on, tell), run_actions)
     }
 
     fn complete<'t>(
         self,
         since: usize,
         commit: impl FnOnce(Append<'a>, &OnConflict, &mut Tell<'_>) -> Result<(Merged, &'t mut Transaction), LoadError>,
-        settle: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
+        run_actions: impl FnOnce(&mut Transaction) -> Result<(), TransactionError>,
     ) -> Result<LoadReport, LoadError> {
-        let Self { relation, append, files, places, rejects, conflicts, check, rows, begin, control } = self;
+        let Self { relation, append, files, provenance, rejects, conflicts, check, rows, begin, control } = self;
         let (schema, memory) = (relation.schema(), relation.memory());
         let reading = Reading { files: &files, schema, memory, check: check.as_ref(), control };
         let order = rejects.as_ref();
@@ -78,22 +80,22 @@ impl<'a> Loaded<'a> {
             if refers {
                 dropped = clashes.dropped();
             }
-            match (order, &places) {
-                (Some(order), Some(places)) if conflicts.rejects => {
-                    reject(clashes, order, places, &reading)?;
+            match (order, &provenance) {
+                (Some(order), Some(provenance)) if conflicts.rejects => {
+                    reject(clashes, order, provenance, &reading)?;
                     order.check_share(rows - clashes.rows().len() as u64)
                 }
                 _ => Ok(()),
             }
         });
-        let (merged, transaction) = merged.map_err(|error| match (error, &places) {
-            (LoadError::Transaction(error), Some(places)) => told(error, places, &reading),
+        let (merged, transaction) = merged.map_err(|error| match (error, &provenance) {
+            (LoadError::Transaction(error), Some(provenance)) => told(error, provenance, &reading),
             (error, _) => error,
         })?;
-        settle(transaction).map_err(|error| match (error, &places) {
-            (TransactionError::ForeignKey(error), Some(places)) => {
+        run_actions(transaction).map_err(|error| match (error, &provenance) {
+            (TransactionError::ForeignKey(error), Some(provenance)) => {
                 let row = row_of(&error, relation, transaction, since, &dropped);
-                refers_to_nothing(*error, row, places, &reading)
+                refers_to_nothing(*error, row, provenance, &reading)
             }
             (error, _) => error.into(),
         })?;
@@ -111,11 +113,11 @@ impl<'a> Loaded<'a> {
 type Tell<'t> = dyn FnMut(&Clashes<'_>) -> Result<(), LoadError> + 't;
 
 /// The error of an append, with the places of the records that it is about.
-fn told(error: TransactionError, places: &Places, reading: &Reading<'_>) -> LoadError {
+fn told(error: TransactionError, provenance: &RowProvenance, reading: &Reading<'_>) -> LoadError {
     let TransactionError::Duplicate { relation, index, key, appended: Some(pair), .. } = &error else {
         return error.into();
     };
-    match located(**pair, places, reading) {
+    match located(**pair, provenance, reading) {
         Err(error) => error,
         Ok(None) => error.into(),
         Ok(Some((first, second))) => {
@@ -148,9 +150,14 @@ fn row_of(
 }
 
 /// The error of a row that refers to none, with the place of its record.
-fn refers_to_nothing(error: ForeignKeyError, row: Option<u64>, places: &Places, reading: &Reading<'_>) -> LoadError {
+fn refers_to_nothing(
+    error: ForeignKeyError,
+    row: Option<u64>,
+    provenance: &RowProvenance,
+    reading: &Reading<'_>,
+) -> LoadError {
     let mut found = None;
-    let located = places.locate(row, reading, &mut |located| {
+    let located = provenance.locate(row, reading, &mut |located| {
         found = Some(MissingReference::located(&located, error.clone()));
         Ok(())
     });
@@ -163,12 +170,12 @@ fn refers_to_nothing(error: ForeignKeyError, row: Option<u64>, places: &Places, 
 
 fn located(
     pair: AppendedPair,
-    places: &Places,
+    provenance: &RowProvenance,
     reading: &Reading<'_>,
 ) -> Result<Option<(KeyHolder, RecordPlace)>, LoadError> {
     let first = if let Holder::Append(first) = pair.first { Some(first) } else { None };
     let mut found = Vec::new();
-    places.locate(first.into_iter().chain([pair.second]), reading, &mut |located| {
+    provenance.locate(first.into_iter().chain([pair.second]), reading, &mut |located| {
         found.push(located.place);
         Ok(())
     })?;
@@ -178,7 +185,12 @@ fn located(
 }
 
 /// Rejects the records of rows that are left out.
-fn reject(clashes: &Clashes<'_>, order: &RejectOrder, places: &Places, reading: &Reading<'_>) -> Result<(), LoadError> {
+fn reject(
+    clashes: &Clashes<'_>,
+    order: &RejectOrder,
+    provenance: &RowProvenance,
+    reading: &Reading<'_>,
+) -> Result<(), LoadError> {
     let all = clashes.rows();
     if all.is_empty() {
         return Ok(());
@@ -194,7 +206,7 @@ fn reject(clashes: &Clashes<'_>, order: &RejectOrder, places: &Places, reading: 
     let mut batch = Vec::new();
     let mut handed_on = 0;
     let mut next = told.iter().peekable();
-    places.locate(rows, reading, &mut |located| {
+    provenance.locate(rows, reading, &mut |located| {
         let Some(clash) = next.next_if(|clash| clash.row == located.row) else {
             reserved.grow(2 * size_of::<RecordPlace>())?;
             holders.insert(located.row, located.place);

@@ -12,13 +12,13 @@ use longshore_storage::{Arena, ForeignKeyError, PartitionBuffer, ReferenceChecks
 
 use super::Load;
 use crate::error::{BadField, LoadError, MissingReference, ReferringRecord};
-use crate::fields::{BadValue, Refusal};
-use crate::files::Work;
-use crate::fill::Target;
+use crate::fields::{BadValue, DecodeError};
+use crate::files::SpanTask;
 use crate::options::RowViolation;
 use crate::piece::Piece;
-use crate::places::Located;
 use crate::position::report;
+use crate::row_decoder::RowDecoder;
+use crate::row_provenance::Located;
 
 impl MissingReference {
     /// That of a record that was found again.
@@ -64,7 +64,7 @@ pub(super) fn first_missing(
     checks: &ReferenceChecks,
     buffers: &[PartitionBuffer],
     before: Filled,
-    work: &Work,
+    task: &SpanTask,
     piece: &Piece<'_>,
 ) -> Result<(), LoadError> {
     let mut taken = 0;
@@ -73,7 +73,7 @@ pub(super) fn first_missing(
         if let Some((row, error)) = checks.each_missing(&buffers[at], rows, true).into_iter().next() {
             let (start, end) = piece.record(taken + row - start);
             let (start, end) = (piece.start + start, piece.start + end);
-            let mut record = report(work, start, &work.text()[start..end]);
+            let mut record = report(task, start, &task.text()[start..end]);
             (record.reason, record.remedy) = (error.reason(), error.remedy().to_owned());
             let record = ReferringRecord::Text(record);
             return Err(LoadError::Reference(Box::new(MissingReference { record, error })));
@@ -130,18 +130,18 @@ impl Load<'_, '_> {
     /// file is told first.
     pub(super) fn check_before(
         &self,
-        refusal: &Refusal,
-        work: &Work,
+        error: &DecodeError,
+        task: &SpanTask,
         piece: &Piece<'_>,
         arena: &mut Arena,
     ) -> Result<(), LoadError> {
-        let (Some(checks), Refusal::Value(bad)) = (self.references, refusal) else { return Ok(()) };
+        let (Some(checks), DecodeError::Value(bad)) = (self.references, error) else { return Ok(()) };
         let rows = piece.sound_rows();
         let before = (0..rows.count()).take_while(|&row| rows.record(row).1 <= bad.error.start).count();
         let mut buffers = Vec::new();
-        let (plan, bytes_left) = (&work.file.plans[0], piece.bytes);
-        let target = Target { plan, schema: self.schema, bytes_left, buffers: &mut buffers, arena };
-        target.take(rows.truncated(before), piece, None).map_err(|refusal| refusal.explain(work, piece))?;
-        first_missing(checks, &buffers, Filled::of(&[]), work, piece)
+        let (plan, bytes_left) = (&task.file.plans[0], piece.bytes);
+        let decoder = RowDecoder { plan, schema: self.schema, bytes_left, buffers: &mut buffers, arena };
+        decoder.decode(rows.truncated(before), piece, None).map_err(|error| error.explain(task, piece))?;
+        first_missing(checks, &buffers, Filled::of(&[]), task, piece)
     }
 }

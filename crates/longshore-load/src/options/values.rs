@@ -1,11 +1,11 @@
 //! How the values of a file are spelled: the file's defaults, and columns that differ.
 //!
-//! Becomes a `FieldRule` per column, which the decoders follow. What a spelling means is told there. Joins the words of two
-//! crates: `longshore-storage` knows column types, `longshore-csv` value types.
+//! Becomes a `FieldRule` per column, which the decoders follow. What a spelling means is told there. Joins the words of
+//! two crates: `longshore-storage` knows column types, `longshore-csv` value types.
 
 use std::collections::BTreeMap;
 
-use longshore_csv::decode::{BooleanWords, FieldRule, MomentFormat, ValueType};
+use longshore_csv::decode::{BooleanWords, DateTimeFormat, FieldRule, ValueType};
 use longshore_csv::{Dialect, RuleError};
 use longshore_storage::{Column, ColumnType};
 
@@ -28,11 +28,11 @@ pub struct ValueOptions {
     /// What may stand between groups of three digits. `THOUSANDS_SEPARATOR`.
     pub thousands_separator: Option<char>,
     /// Another format of dates than ISO 8601. `DATE_FORMAT`.
-    pub date_format: Option<MomentFormat>,
+    pub date_format: Option<DateTimeFormat>,
     /// Another format of times. `TIME_FORMAT`.
-    pub time_format: Option<MomentFormat>,
+    pub time_format: Option<DateTimeFormat>,
     /// Another format of timestamps, with and without time zone. `TIMESTAMP_FORMAT`.
-    pub timestamp_format: Option<MomentFormat>,
+    pub timestamp_format: Option<DateTimeFormat>,
     /// The words for true, in any case of ASCII letters; `None` for PostgreSQL's. `TRUE_VALUES`.
     pub true_values: Option<Vec<String>>,
     /// The words for false, likewise. `FALSE_VALUES`.
@@ -57,7 +57,7 @@ pub struct ColumnValues {
     /// As [`ValueOptions::thousands_separator`]; `Some(None)` for none.
     pub thousands_separator: Option<Option<char>>,
     /// The format of the column's dates, times or timestamps.
-    pub format: Option<MomentFormat>,
+    pub format: Option<DateTimeFormat>,
     /// As [`ValueOptions::true_values`].
     pub true_values: Option<Vec<String>>,
     /// As [`ValueOptions::false_values`].
@@ -157,7 +157,7 @@ impl ValueOptions {
             decimal_separator,
             thousands_separator: own.thousands_separator.unwrap_or(self.thousands_separator),
             boolean_words: self.boolean_words(own),
-            moment_format: own.format.as_ref().or(of_type.as_ref()).cloned(),
+            date_time_format: own.format.as_ref().or(of_type.as_ref()).cloned(),
             ..FieldRule::new(value_type)
         })
     }

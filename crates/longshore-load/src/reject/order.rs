@@ -8,7 +8,7 @@ use longshore_storage::Memory;
 
 use super::{RejectSummary, SpanRejects};
 use crate::error::{LoadError, REJECTS_SHOWN_MAX, Reject, RejectLimit, TooManyRejects};
-use crate::files::Work;
+use crate::files::SpanTask;
 use crate::options::{OnError, TextOptions};
 
 /// The rejects of all spans of a load or a scan.
@@ -60,11 +60,11 @@ impl RejectOrder {
         &self.memory
     }
 
-    /// None yet, of the span of `work`.
-    pub(crate) fn span(&self, work: &Work) -> SpanRejects {
+    /// None yet, of the span of `task`.
+    pub(crate) fn span(&self, task: &SpanTask) -> SpanRejects {
         let rejects_max = if self.wants_all() { usize::MAX } else { REJECTS_SHOWN_MAX };
         let records_max = if let RejectLimit::Records(records) = self.limit { records } else { u64::MAX };
-        SpanRejects::new(work, &self.memory, rejects_max, records_max)
+        SpanRejects::new(task, &self.memory, rejects_max, records_max)
     }
 
     /// Whether all rejects are wanted, not only the first ones.

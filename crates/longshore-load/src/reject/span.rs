@@ -10,7 +10,7 @@ use longshore_storage::{Memory, Reservation};
 use super::RejectSummary;
 use crate::error::{LoadError, REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX, Reject, RejectedColumn};
 use crate::fields::BadValue;
-use crate::files::Work;
+use crate::files::SpanTask;
 use crate::options::RowViolation;
 use crate::piece::Piece;
 
@@ -67,16 +67,16 @@ impl Lines {
 }
 
 impl SpanRejects {
-    /// None yet, of the span of `work`. Of those that come, up to `rejects_max` are kept, and more than `records_max`
+    /// None yet, of the span of `task`. Of those that come, up to `rejects_max` are kept, and more than `records_max`
     /// records are too many.
-    pub(super) fn new(work: &Work, memory: &Arc<Memory>, rejects_max: usize, records_max: u64) -> Self {
+    pub(super) fn new(task: &SpanTask, memory: &Arc<Memory>, rejects_max: usize, records_max: u64) -> Self {
         Self {
             rejects: Vec::new(),
             summary: RejectSummary::default(),
             reserved: Reservation::new(memory),
-            lines_before: work.lines_before(),
+            lines_before: task.lines_before(),
             lines: Lines::default(),
-            file: Arc::from(work.file.name.as_str()),
+            file: Arc::from(task.file.name.as_str()),
             rejects_max,
             records_max,
         }
@@ -100,22 +100,22 @@ impl SpanRejects {
     /// Takes in the next piece: its defects, and the bad values of its rows, which are in order of row and position.
     pub(crate) fn add(
         &mut self,
-        work: &Work,
+        task: &SpanTask,
         piece: &Piece<'_>,
         bad: &[BadValue],
         violations: &[RowViolation],
     ) -> Result<(), LoadError> {
         let explain = |position: usize, raw: &[u8], reason: Reason| {
-            let column = work.file.fields[position].as_ref().expect("only fields with a column are decoded");
-            (RejectedColumn::of(column), work.file.advice(position, raw, reason))
+            let column = task.file.fields[position].as_ref().expect("only fields with a column are decoded");
+            (RejectedColumn::of(column), task.file.advice(position, raw, reason))
         };
-        self.add_explained(work, piece, bad, violations, &explain)
+        self.add_explained(task, piece, bad, violations, &explain)
     }
 
     /// The same where the file's own plans are not those that the fields were read by.
     pub(crate) fn add_explained(
         &mut self,
-        work: &Work,
+        task: &SpanTask,
         piece: &Piece<'_>,
         bad: &[BadValue],
         violations: &[RowViolation],
@@ -128,55 +128,55 @@ impl SpanRejects {
         let mut faults = faults.into_iter().peekable();
         for (defects_before, defect) in piece.defects.iter().enumerate() {
             while let Some((_, fault)) = faults.next_if(|(row, _)| *row < defect.row) {
-                self.add_fault(work, piece, &fault, defects_before, explain)?;
+                self.add_fault(task, piece, &fault, defects_before, explain)?;
             }
-            self.add_defect(work, piece, defect, defects_before)?;
+            self.add_defect(task, piece, defect, defects_before)?;
         }
         for (_, fault) in faults {
-            self.add_fault(work, piece, &fault, piece.defects.len(), explain)?;
+            self.add_fault(task, piece, &fault, piece.defects.len(), explain)?;
         }
         if piece.has_a_line_per_record() {
             self.lines.skip(piece.bytes, piece.rows.count() + piece.defects.len());
         } else {
-            self.lines.at(work.text(), piece.start + piece.bytes);
+            self.lines.at(task.text(), piece.start + piece.bytes);
         }
         Ok(())
     }
 
     /// The line of the span in which `at` lies: in a record of `piece` that has so many records of the piece before it.
-    fn line(&mut self, work: &Work, piece: &Piece<'_>, at: usize, records_before: usize) -> u64 {
+    fn line(&mut self, task: &SpanTask, piece: &Piece<'_>, at: usize, records_before: usize) -> u64 {
         let before = if piece.has_a_line_per_record() {
             self.lines.count + records_before as u64
         } else {
-            self.lines.at(work.text(), at)
+            self.lines.at(task.text(), at)
         };
         before + 1
     }
 
     fn add_fault(
         &mut self,
-        work: &Work,
+        task: &SpanTask,
         piece: &Piece<'_>,
         fault: &Fault<'_>,
         defects_before: usize,
         explain: &Explain<'_>,
     ) -> Result<(), LoadError> {
         match fault {
-            Fault::Bad(bad) => self.add_row(work, piece, bad, defects_before, explain),
+            Fault::Bad(bad) => self.add_row(task, piece, bad, defects_before, explain),
             Fault::Violation(violation) => {
                 let (start, end) = piece.record(violation.row);
                 let &RowViolation { row, kind, ref reason, remedy } = *violation;
                 let (start, end) = (start as u32, end as u32);
                 let (reason, remedy) = (reason.clone(), remedy.to_owned());
                 let defect = Defect { row, start, end, kind, reason, remedy };
-                self.add_defect(work, piece, &defect, defects_before)
+                self.add_defect(task, piece, &defect, defects_before)
             }
         }
     }
 
     fn add_defect(
         &mut self,
-        work: &Work,
+        task: &SpanTask,
         piece: &Piece<'_>,
         defect: &Defect,
         defects_before: usize,
@@ -187,18 +187,18 @@ impl SpanRejects {
             return Ok(());
         }
         let (start, end) = (piece.start + defect.start as usize, piece.start + defect.end as usize);
-        let record = self.record(work, start, end)?;
-        let line = self.line(work, piece, start, defect.row + defects_before);
+        let record = self.record(task, start, end)?;
+        let line = self.line(task, piece, start, defect.row + defects_before);
         self.push(Reject {
             file: Arc::clone(&self.file),
             line,
-            byte: work.span.offset + start as u64,
+            byte: task.span.offset + start as u64,
             column: None,
             value: None,
             kind: defect.kind,
             reason: defect.reason.clone(),
             remedy: defect.remedy.clone(),
-            record_byte: work.span.offset + start as u64,
+            record_byte: task.span.offset + start as u64,
             record,
         })
     }
@@ -206,7 +206,7 @@ impl SpanRejects {
     /// Takes in the bad fields of one row.
     fn add_row(
         &mut self,
-        work: &Work,
+        task: &SpanTask,
         piece: &Piece<'_>,
         bad: &[BadValue],
         defects_before: usize,
@@ -224,30 +224,30 @@ impl SpanRejects {
             let (start, end) = (piece.start + start, piece.start + end);
             let record = match &record {
                 Some(record) => Arc::clone(record),
-                None => Arc::clone(record.insert(self.record(work, start, end)?)),
+                None => Arc::clone(record.insert(self.record(task, start, end)?)),
             };
             let value = &piece.rows.text().text()[error.start as usize..error.end as usize];
             let (column, advice) = explain(*position, value, error.reason);
             let at = piece.start + piece.origin(error.start);
-            let line = self.line(work, piece, at, error.row + defects_before);
+            let line = self.line(task, piece, at, error.row + defects_before);
             self.push(Reject {
                 file: Arc::clone(&self.file),
                 line,
-                byte: work.span.offset + at as u64,
+                byte: task.span.offset + at as u64,
                 column: Some(column),
                 value: Some(value[..value.len().min(REJECT_VALUE_BYTES_MAX)].to_vec()),
                 kind,
                 reason: advice.reason,
                 remedy: advice.remedy,
-                record_byte: work.span.offset + start as u64,
+                record_byte: task.span.offset + start as u64,
                 record,
             })?;
         }
         Ok(())
     }
 
-    fn record(&mut self, work: &Work, start: usize, end: usize) -> Result<Arc<[u8]>, LoadError> {
-        let record = &work.text()[start..end.min(start + REJECT_RECORD_BYTES_MAX)];
+    fn record(&mut self, task: &SpanTask, start: usize, end: usize) -> Result<Arc<[u8]>, LoadError> {
+        let record = &task.text()[start..end.min(start + REJECT_RECORD_BYTES_MAX)];
         self.reserved.grow(record.len())?;
         Ok(Arc::from(record))
     }

@@ -10,7 +10,7 @@ use longshore_storage::{Arena, Chunk};
 
 use super::{BATCH_ROWS_MAX, RETURNED, TextScan, kept_rows};
 use crate::error::LoadError;
-use crate::fields::{BadValue, FieldPlan, Output, Refusal};
+use crate::fields::{BadValue, DecodeError, FieldPlan, Output};
 use crate::piece::Piece;
 use crate::reject::RejectOrder;
 
@@ -39,7 +39,7 @@ impl Output {
         piece: &Piece<'_>,
         bad: &mut Vec<BadValue>,
         arena: &mut Arena,
-    ) -> Result<Chunk, Refusal> {
+    ) -> Result<Chunk, DecodeError> {
         let mut buffer = self.buffer(plan, rows, arena)?;
         plan.decode_lenient(&rows, first_row, piece, &mut buffer, bad)?;
         Ok(buffer.seal())
@@ -54,7 +54,7 @@ impl TextScan {
         piece: &Piece<'_>,
         plans: &[FieldPlan],
         worker: &mut Buffers<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), DecodeError> {
         let all = self.files.output(rejects.checked);
         let returned = self.files.output(RETURNED);
         let mut rows = piece.rows;
@@ -68,7 +68,8 @@ impl TextScan {
                 None => None,
                 Some(filter) => {
                     let batch = chunk.batch(filter.columns(), 0, chunk.rows());
-                    let keep = filter.select(&batch).map_err(|problem| Refusal::Other(LoadError::Filter(problem)))?;
+                    let keep =
+                        filter.select(&batch).map_err(|problem| DecodeError::Other(LoadError::Filter(problem)))?;
                     Some(kept_rows(&keep)).filter(|kept| kept.len() < chunk.rows())
                 }
             };

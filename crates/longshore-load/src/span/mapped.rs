@@ -11,7 +11,7 @@ use longshore_source::Mapping;
 
 use super::preamble::Preamble;
 use super::splitter::{Splitter, grow};
-use super::{SPAN_BYTES_MIN, Span, SpanText, Surroundings, span_bytes_for};
+use super::{SPAN_BYTES_MIN, ScanContext, Span, SpanText, span_bytes_for};
 use crate::error::LoadError;
 use crate::options::{Mode, TextFormat};
 use crate::stop::Stops;
@@ -45,8 +45,8 @@ enum Split {
 const UNKNOWN: u8 = u8::MAX;
 
 impl MappedSpans {
-    pub(super) fn new(name: String, mapping: Mapping, preamble: &Preamble, surroundings: &Surroundings<'_>) -> Self {
-        let Surroundings { options, tuning, files, stops, .. } = *surroundings;
+    pub(super) fn new(name: String, mapping: Mapping, preamble: &Preamble, context: &ScanContext<'_>) -> Self {
+        let ScanContext { options, tuning, files, stops, .. } = *context;
         let data_start = preamble.data_start;
         let data_bytes = mapping.bytes().len() - data_start;
         let span_bytes = tuning.span_bytes.unwrap_or_else(|| {

@@ -5,7 +5,7 @@ use longshore_csv::{Dialect, FirstRecord, QuoteState, ShapeErrorKind, record_sta
 use longshore_source::BYTE_ORDER_MARK;
 use longshore_storage::Column;
 
-use super::Surroundings;
+use super::ScanContext;
 use crate::error::{BadField, LoadError};
 use crate::input::{FieldNames, FieldTarget};
 use crate::options::{Header, TextFormat, TextOptions, TrailingDelimiter, Tuning};
@@ -46,9 +46,9 @@ pub(crate) fn read(
     head: &[u8],
     at_end: bool,
     fields: Fields<'_>,
-    surroundings: &Surroundings<'_>,
+    context: &ScanContext<'_>,
 ) -> Result<Option<Preamble>, LoadError> {
-    let Surroundings { options, tuning, .. } = *surroundings;
+    let ScanContext { options, tuning, .. } = *context;
     let mark = if head.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let Some(mut start) = after_lines(head, mark, options.skip_lines, at_end) else {
         return Ok(None);

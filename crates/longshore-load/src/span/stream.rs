@@ -13,7 +13,7 @@ use longshore_storage::{Memory, OutOfMemory};
 use super::buffer::{Pool, TextBuffer};
 use super::preamble::{self, Fields, Preamble};
 use super::splitter::{Splitter, grow};
-use super::{SPAN_BYTES_MIN, Span, SpanText, Surroundings, span_bytes_for};
+use super::{SPAN_BYTES_MIN, ScanContext, Span, SpanText, span_bytes_for};
 use crate::control::Control;
 use crate::error::LoadError;
 
@@ -53,9 +53,9 @@ impl StreamSpans {
         name: String,
         reader: Box<dyn Read + Send>,
         fields: Fields<'_>,
-        surroundings: &Surroundings<'_>,
+        context: &ScanContext<'_>,
     ) -> Result<(Self, Preamble), LoadError> {
-        let Surroundings { options, tuning, control, memory, .. } = *surroundings;
+        let ScanContext { options, tuning, control, memory, .. } = *context;
         // Each worker has one, and one is being filled.
         let pool = Pool::new(memory, tuning.threads + 1);
         let buffer = pool.fresh(HEAD_BYTES)?;
@@ -63,7 +63,7 @@ impl StreamSpans {
         let mut head_bytes = HEAD_BYTES;
         let preamble = loop {
             state.read_to(head_bytes, &name, control)?;
-            let found = preamble::read(&name, state.text(), state.at_end, fields, surroundings)?;
+            let found = preamble::read(&name, state.text(), state.at_end, fields, context)?;
             if let Some(preamble) = found {
                 break preamble;
             }

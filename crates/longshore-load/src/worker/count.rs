@@ -4,21 +4,21 @@
 
 use super::{Cursor, Scratch};
 use crate::error::LoadError;
-use crate::files::{Files, Work};
+use crate::files::{Files, SpanTask};
 use crate::numbering::First;
 
 /// The numbers of the first record of a span. What is wrong with the span is left for the parse to find.
 ///
 /// # Errors
 /// When a source has not as many numbers as the span has records.
-pub(super) fn first_record(files: &Files, work: &Work, scratch: &mut Scratch) -> Result<First, LoadError> {
-    let mut cursor = Cursor::unnumbered(files, work, scratch);
+pub(super) fn first_record(files: &Files, task: &SpanTask, scratch: &mut Scratch) -> Result<First, LoadError> {
+    let mut cursor = Cursor::unnumbered(files, task, scratch);
     let mut count = 0;
-    while let Ok(Some(piece)) = cursor.next(files, work, scratch) {
+    while let Ok(Some(piece)) = cursor.next(files, task, scratch) {
         count += piece.records();
     }
-    files.record_counts().tell(work.sequence, count, files.numbers());
-    if let Some(first) = files.record_counts().wait(work.sequence, work.file.first_span, files.stops()) {
+    files.record_counts().tell(task.sequence, count, files.numbers());
+    if let Some(first) = files.record_counts().wait(task.sequence, task.file.first_span, files.stops()) {
         return first.map_err(LoadError::NoNumbers);
     }
     Ok(First::of_nothing(files.numbers().len()))

@@ -8,7 +8,7 @@ use bzip2::{Decompress, Status};
 
 use crate::fault::{Stop, damaged, truncated};
 use crate::feed::Feed;
-use crate::ordered::{Output, Sink};
+use crate::parallel_reader::{Output, Sink};
 
 const FORMAT: &str = "bzip2";
 /// The bits that a block begins with: the digits of pi.

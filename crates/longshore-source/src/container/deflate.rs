@@ -4,7 +4,7 @@ use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 use crate::fault::{Stop, damaged, truncated};
 use crate::feed::Feed;
-use crate::ordered::Sink;
+use crate::parallel_reader::Sink;
 
 /// Decompresses the deflate stream at the front of `feed`; its CRC-32 and its length modulo 2^32 come back.
 pub(super) fn inflate(format: &'static str, feed: &mut Feed, sink: &mut Sink) -> Result<Crc, Stop> {

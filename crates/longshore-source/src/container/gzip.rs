@@ -6,7 +6,7 @@
 
 use crate::fault::{Stop, damaged, truncated};
 use crate::feed::Feed;
-use crate::ordered::{Output, Sink, UNIT_BYTES_MIN};
+use crate::parallel_reader::{Output, Sink, UNIT_BYTES_MIN};
 
 use super::deflate::inflate;
 

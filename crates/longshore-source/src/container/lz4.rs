@@ -7,7 +7,7 @@ use xxhash_rust::xxh32::xxh32;
 
 use crate::fault::{Stop, damaged, truncated};
 use crate::feed::Feed;
-use crate::ordered::{Expected, Output, Sink, UNIT_BYTES_MIN};
+use crate::parallel_reader::{Expected, Output, Sink, UNIT_BYTES_MIN};
 
 use super::skip_frame;
 

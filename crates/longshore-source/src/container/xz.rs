@@ -7,7 +7,7 @@ use liblzma::stream::{Action, Error, MtStreamBuilder, Status, Stream};
 
 use crate::fault::{Stop, damaged, truncated};
 use crate::feed::Feed;
-use crate::ordered::{Output, Sink};
+use crate::parallel_reader::{Output, Sink};
 
 pub(super) const SIGNATURE: &[u8] = b"\xfd7zXZ\0";
 const FORMAT: &str = "xz";

@@ -5,7 +5,7 @@
 
 use crate::fault::{Stop, damaged, truncated};
 use crate::feed::Feed;
-use crate::ordered::{Output, Sink};
+use crate::parallel_reader::{Output, Sink};
 
 use super::deflate::inflate;
 

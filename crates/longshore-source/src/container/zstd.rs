@@ -7,7 +7,7 @@ use zstd::zstd_safe::{self, DCtx, InBuffer, OutBuffer};
 
 use crate::fault::{Stop, damaged, truncated};
 use crate::feed::Feed;
-use crate::ordered::{Output, Sink, UNIT_BYTES_MIN};
+use crate::parallel_reader::{Output, Sink, UNIT_BYTES_MIN};
 
 use super::skip_frame;
 

@@ -1,7 +1,7 @@
 //! Encoded text becomes UTF-8 on other threads, beside the parsing: in parts side by side where the encoding allows it,
 //! otherwise from front to back.
 //!
-//! Not here: the threads and their memory (`ordered`), characters (`fast`, `transcode`).
+//! Not here: the threads and their memory (`parallel_reader`), characters (`fast`, `transcode`).
 
 use std::fmt;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use super::{Encoding, EncodingErrors};
 use crate::budget::Budget;
 use crate::fault::Stop;
 use crate::feed::Feed;
-use crate::ordered::{Ordered, Output, Sink};
+use crate::parallel_reader::{Output, ParallelReader, Sink};
 
 /// Units of text that are converted in one part.
 pub(super) const PART_UNITS: usize = 512 << 10;
@@ -29,9 +29,9 @@ pub(super) fn start(
 ) -> io::Result<Box<dyn Read + Send>> {
     let Some(units) = Units::of(encoding) else {
         let transcode = move |output: &Output| serial(Transcoder::new(input, encoding, errors), output);
-        return Ok(Box::new(Ordered::start(threads, budget, transcode)?));
+        return Ok(Box::new(ParallelReader::start(threads, budget, transcode)?));
     };
-    let text = Ordered::start(threads, budget, move |output| {
+    let text = ParallelReader::start(threads, budget, move |output| {
         let feed = Feed::new(input, output, Arc::default());
         let converter = Converter { units, name: encoding.name(), errors };
         cut(feed, output, &Arc::new(converter), part_units)
@@ -144,7 +144,7 @@ impl std::error::Error for Malformed {}
 
 /// Counts the lines that go out, so that what is wrong can be placed.
 struct Numbered {
-    text: Ordered,
+    text: ParallelReader,
     lines: u64,
     failed: Option<String>,
 }

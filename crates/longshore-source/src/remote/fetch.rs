@@ -15,7 +15,7 @@ use tokio::task::AbortHandle;
 use super::store::{RETRIES_MAX, Remote, explain, runtime};
 use crate::budget::{Budget, Reserved};
 use crate::options::StoreOptions;
-use crate::ordered::PATIENCE;
+use crate::parallel_reader::PATIENCE;
 
 /// Bytes of a range, unless memory is short.
 const RANGE_BYTES_MAX: u64 = 4 << 20;

@@ -14,7 +14,7 @@ use super::interleave::Interleaved;
 use super::{Append, Ready, is_small};
 use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::chunk::Chunk;
-use crate::chunk::hot::{HotChunk, Standing};
+use crate::chunk::hot::{HotChunk, KeyConflict};
 use crate::datum::Datum;
 use crate::error::{AppendedPair, Holder, TransactionError};
 use crate::index::{Index, Numbered, SharedKeys, Uniqueness, firsts};
@@ -190,7 +190,7 @@ impl Resolve<'_> {
     /// indexes and then take them out again, which costs more than all that follows.
     fn meets_soon(&self, transaction: &Transaction) -> bool {
         let (table, view, stamps) = (self.relation.table(), transaction.view(), self.relation.transactions().stamps());
-        let is_taken = |row: RowId| table.standing(row, view, stamps) == Standing::Taken;
+        let is_taken = |row: RowId| table.key_conflict(row, view, stamps) == KeyConflict::Duplicate;
         let meets = |chunk: &Arc<Chunk>, row| {
             self.arbiters.iter().any(|index| index.rows() > 0 && index.find_stored(chunk, row).iter().any(is_taken))
         };
@@ -200,10 +200,10 @@ impl Resolve<'_> {
 
     fn decide(&self, transaction: &Transaction, action: &ConflictAction) -> Result<Decision, TransactionError> {
         let (table, view, stamps) = (self.relation.table(), transaction.view(), self.relation.transactions().stamps());
-        let is_in_the_way = |row: RowId| match table.standing(row, view, stamps) {
-            Standing::Free => Ok(false),
-            Standing::Taken => Ok(true),
-            Standing::Conflict(kind) => Err(table.conflict(row, kind)),
+        let is_in_the_way = |row: RowId| match table.key_conflict(row, view, stamps) {
+            KeyConflict::None => Ok(false),
+            KeyConflict::Duplicate => Ok(true),
+            KeyConflict::Concurrent(kind) => Err(table.conflict(row, kind)),
         };
         let shared: Vec<SharedKeys> = self
             .arbiters

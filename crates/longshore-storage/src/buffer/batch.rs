@@ -106,7 +106,7 @@ fn check_types(schema: &Schema, batch: &RecordBatch) -> Result<(), AppendError> 
 
 /// How many of the rows have texts that fit in a heap of this room, and how much of it they take.
 fn rows_that_fit(batch: &RecordBatch, rows: Range<usize>, heap_room: usize) -> (usize, usize) {
-    let columns: Vec<Texts<'_>> = batch.columns().iter().filter_map(Texts::of).collect();
+    let columns: Vec<ViewColumn<'_>> = batch.columns().iter().filter_map(ViewColumn::of).collect();
     let all: usize = columns.iter().map(|texts| texts.heap_bytes(rows.clone())).sum();
     if all <= heap_room {
         return (rows.len(), all);
@@ -123,16 +123,16 @@ fn rows_that_fit(batch: &RecordBatch, rows: Range<usize>, heap_room: usize) -> (
 }
 
 /// A column of texts or of BYTEA, by its views.
-struct Texts<'a> {
+struct ViewColumn<'a> {
     views: &'a [u128],
     nulls: Option<&'a NullBuffer>,
 }
 
-impl Texts<'_> {
-    fn of(array: &ArrayRef) -> Option<Texts<'_>> {
+impl ViewColumn<'_> {
+    fn of(array: &ArrayRef) -> Option<ViewColumn<'_>> {
         let strings = array.as_string_view_opt().map(|array| &array.views()[..]);
         let views = strings.or_else(|| array.as_binary_view_opt().map(|array| &array.views()[..]))?;
-        Some(Texts { views, nulls: array.nulls() })
+        Some(ViewColumn { views, nulls: array.nulls() })
     }
 
     fn heap_bytes(&self, rows: Range<usize>) -> usize {

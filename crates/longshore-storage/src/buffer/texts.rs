@@ -21,19 +21,19 @@ impl PartitionBuffer {
     #[must_use]
     pub fn are_texts(&self, from: usize, heap_from: usize) -> bool {
         let heap = self.heap();
-        let is_ascii = heap.get(heap_from..).is_none_or(is_ascii);
+        let heap_is_ascii = heap.get(heap_from..).is_none_or(all_ascii);
         let columns = self.schema().columns().iter().enumerate();
         let mut texts = columns.filter(|(_, column)| column.column_type != ColumnType::Bytea);
         texts.all(|(at, _)| match self.values(at) {
-            Values::Views(views) => are_texts(&views[from..], heap, is_ascii),
+            Values::Views(views) => are_texts(&views[from..], heap, heap_is_ascii),
             _ => true,
         })
     }
 }
 
 /// The same of the views of one column.
-fn are_texts(views: &[u128], heap: &[u8], is_ascii: bool) -> bool {
-    if is_ascii && !any_high(views) {
+fn are_texts(views: &[u128], heap: &[u8], heap_is_ascii: bool) -> bool {
+    if heap_is_ascii && !any_high(views) {
         return true;
     }
     views.iter().all(|&view| {
@@ -43,7 +43,7 @@ fn are_texts(views: &[u128], heap: &[u8], is_ascii: bool) -> bool {
         }
         let at = view::offset(view);
         let text = at.checked_add(length).and_then(|end| heap.get(at..end));
-        text.is_some_and(|text| is_ascii || simdutf8::basic::from_utf8(text).is_ok())
+        text.is_some_and(|text| heap_is_ascii || simdutf8::basic::from_utf8(text).is_ok())
     })
 }
 
@@ -51,13 +51,13 @@ fn are_texts(views: &[u128], heap: &[u8], is_ascii: bool) -> bool {
 const STRETCH_BYTES: usize = 16 << 10;
 
 /// Whether no byte is 0x80 or above.
-fn is_ascii(bytes: &[u8]) -> bool {
+fn all_ascii(bytes: &[u8]) -> bool {
     // In stretches, so that it ends soon where it is not so.
     bytes.chunks(STRETCH_BYTES).all(|stretch| {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the feature it needs is there.
-            return unsafe { is_ascii_avx2(stretch) };
+            return unsafe { all_ascii_avx2(stretch) };
         }
         stretch.is_ascii()
     })
@@ -67,7 +67,7 @@ fn is_ascii(bytes: &[u8]) -> bool {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[expect(clippy::cast_ptr_alignment, reason = "the load is an unaligned one")]
-fn is_ascii_avx2(bytes: &[u8]) -> bool {
+fn all_ascii_avx2(bytes: &[u8]) -> bool {
     use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_setzero_si256};
     let mut all = [_mm256_setzero_si256(); 4];
     let (blocks, rest) = bytes.as_chunks::<128>();
@@ -153,11 +153,11 @@ mod tests {
             assert_eq!(any_high(&views), any_high_portable(&views), "{count} views");
         }
         for length in [0, 1, 31, 127, 128, 129, 300, STRETCH_BYTES + 1] {
-            assert!(is_ascii(&vec![0x7F; length]));
+            assert!(all_ascii(&vec![0x7F; length]));
             for at in (0..length).rev().take(300) {
                 let mut bytes = vec![0x7F; length];
                 bytes[at] = 0x80;
-                assert!(!is_ascii(&bytes), "{length} bytes, byte {at}");
+                assert!(!all_ascii(&bytes), "{length} bytes, byte {at}");
             }
         }
     }

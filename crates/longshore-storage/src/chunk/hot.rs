@@ -6,10 +6,10 @@
 //!
 //! A row is *dead* when it was deleted, by whomever, or its insert was undone. A dead row without versions is *free*:
 //! nobody sees it, no index refers to it, and the next insert may take it. Rows that came many at a time (a load, a
-//! batch) have no versions: their *birth* says for a range of rows when they came to be. The *death* of a slot says
-//! when all its rows went (TRUNCATE); once nobody sees them any longer, the slot is *gone*, and stays empty.
+//! batch) have no versions: an *insert range* says when all of them were inserted. The *deleted* stamp of a slot
+//! says when all its rows were deleted (TRUNCATE); once nobody sees them any longer, the slot is *gone*, and stays empty.
 //!
-//! Invariant. Births are ranges apart from each other, in ascending order: rows come behind those that there are.
+//! Invariant. Insert ranges do not overlap, and ascend: rows come behind those that there are.
 //!
 //! Not here: which slot takes an insert (`table.rs`), who may write (`transaction`).
 
@@ -43,7 +43,7 @@ pub(crate) use column::HotColumn;
 use dead::DeadRows;
 use heap::Heap;
 pub(crate) use prune::Needs;
-pub(crate) use read::{Cell, Sight, Standing, input_of};
+pub(crate) use read::{Cell, KeyConflict, RowVisibility, input_of};
 pub(crate) use reshape::Source;
 pub(crate) use write::{WriteError, Writer};
 
@@ -56,9 +56,9 @@ pub(crate) struct Slot {
     latch: RwLock<HotChunk>,
 }
 
-/// Rows that came to be together, or whose births nobody tells apart (`prune.rs`).
+/// Rows that were inserted together, or whose inserts no view tells apart (`prune.rs`).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Birth {
+pub(crate) struct InsertRange {
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) stamp: StampId,
@@ -77,9 +77,9 @@ pub(crate) struct HotChunk {
     versions: Option<Box<Versions>>,
     /// When all versions had been committed, if that is known: who sees this moment sees all rows as they are.
     settled: Option<Time>,
-    births: Vec<Birth>,
-    death: Option<StampId>,
-    /// Deaths by transactions that have not ended, which that one has overruled.
+    inserts: Vec<InsertRange>,
+    deleted: Option<StampId>,
+    /// Deletions by transactions that have not ended, which that one has overruled.
     overruled: Vec<StampId>,
     gone: bool,
     /// A time before which it had no rows.
@@ -189,8 +189,8 @@ impl HotChunk {
             dead: DeadRows::default(),
             versions: None,
             settled: None,
-            births: Vec::new(),
-            death: None,
+            inserts: Vec::new(),
+            deleted: None,
             overruled: Vec::new(),
             gone: false,
             since: Time(0),
@@ -218,12 +218,12 @@ impl HotChunk {
 
     /// Whether an insert may find room here.
     pub(crate) fn has_room(&self) -> bool {
-        !self.gone && self.death.is_none() && (self.rows < CHUNK_ROWS_MAX || self.dead.has_free())
+        !self.gone && self.deleted.is_none() && (self.rows < CHUNK_ROWS_MAX || self.dead.has_free())
     }
 
-    /// All rows came to be with a stamp.
-    pub(crate) fn born(mut self, stamp: StampId) -> HotChunk {
-        self.births.push(Birth { from: 0, to: self.rows, stamp });
+    /// All rows were inserted with a stamp.
+    pub(crate) fn inserted_by(mut self, stamp: StampId) -> HotChunk {
+        self.inserts.push(InsertRange { from: 0, to: self.rows, stamp });
         self
     }
 
@@ -240,11 +240,11 @@ impl HotChunk {
         self
     }
 
-    /// The birth of a row.
+    /// The range of rows that a row was inserted with.
     #[inline]
-    fn birth_of(&self, row: usize) -> Option<&Birth> {
-        let at = self.births.partition_point(|birth| birth.to <= row);
-        self.births.get(at).filter(|birth| birth.from <= row)
+    fn insert_range_of(&self, row: usize) -> Option<&InsertRange> {
+        let at = self.inserts.partition_point(|range| range.to <= row);
+        self.inserts.get(at).filter(|range| range.from <= row)
     }
 
     /// Whether all rows have gone for good.

@@ -17,7 +17,7 @@
 
 use std::sync::Arc;
 
-use super::vacancies::{Vacated, VacatedPlaces};
+use super::freed_slots::{FreedSlot, FreedSlots};
 use super::{Committed, Write, WriteKind, WriteSet};
 use crate::chunk::hot::Needs;
 use crate::visibility::{StampId, Stamps, Time};
@@ -65,15 +65,15 @@ pub(super) struct Pruned {
 }
 
 impl Pruning {
-    pub(super) fn run(&self, stamps: &Stamps, vacated: &mut VacatedPlaces) -> Pruned {
+    pub(super) fn run(&self, stamps: &Stamps, freed: &mut FreedSlots) -> Pruned {
         let mut pruned = Pruned { left: Vec::with_capacity(self.commits.len()), free_stamps: Vec::new() };
         for committed in &self.commits {
             // Who has read the relation that was altered has to know.
-            if committed.set().succession.is_some() {
+            if committed.set().table_swap.is_some() {
                 pruned.left.push(Arc::clone(committed));
                 continue;
             }
-            let left = self.prune(committed, stamps, vacated);
+            let left = self.prune(committed, stamps, freed);
             if left.is_empty() {
                 pruned.free_stamps.push(committed.stamp());
             } else if left.len() == committed.set().writes.len() {
@@ -86,7 +86,7 @@ impl Pruning {
     }
 
     /// What has to be remembered of a commit.
-    fn prune(&self, committed: &Committed, stamps: &Stamps, vacated: &mut VacatedPlaces) -> Vec<Write> {
+    fn prune(&self, committed: &Committed, stamps: &Stamps, freed: &mut FreedSlots) -> Vec<Write> {
         let (set, stamp) = (committed.set(), committed.stamp());
         let mut is_left = |write: &&Write| match write.kind {
             WriteKind::Insert => {
@@ -98,7 +98,7 @@ impl Pruning {
                 let version = (write.version, stamp);
                 slot.is_some_and(|slot| slot.write().prune_update(write.row.row(), version, stamps, &self.horizon))
             }
-            WriteKind::Delete | WriteKind::Replace => self.prune_deleted(set, write, stamp, stamps, vacated),
+            WriteKind::Delete | WriteKind::Replace => self.prune_deleted(set, write, stamp, stamps, freed),
             WriteKind::Append => {
                 let Some(slot) = set.tables[write.table as usize].slots.get(write.row.chunk()) else { return false };
                 let (first, time) = (write.row.row(), committed.time());
@@ -106,7 +106,7 @@ impl Pruning {
                 slot.prune_births(stamp, stamps, &self.horizon)
                     || self.horizon.writer < time.0 && slot.has_any_of(first..first + write.version as usize, time)
             }
-            WriteKind::Truncate => self.prune_dead(set, write, stamp, stamps, vacated),
+            WriteKind::Truncate => self.prune_dead(set, write, stamp, stamps, freed),
         };
         set.writes.iter().filter(|write| is_left(write)).copied().collect()
     }
@@ -117,7 +117,7 @@ impl Pruning {
         write: &Write,
         stamp: StampId,
         stamps: &Stamps,
-        vacated: &mut VacatedPlaces,
+        freed: &mut FreedSlots,
     ) -> bool {
         let (table, row) = (&set.tables[write.table as usize], write.row);
         let Some(slot) = table.slots.get(row.chunk()) else { return false };
@@ -134,7 +134,7 @@ impl Pruning {
         let _indexes = table.unindex_rows(row, 1);
         let mut slot = slot.write();
         slot.prune_deleted(row.row());
-        table.have_gone(row.chunk(), slot, vacated);
+        table.have_gone(row.chunk(), slot, freed);
         false
     }
 
@@ -144,7 +144,7 @@ impl Pruning {
         write: &Write,
         stamp: StampId,
         stamps: &Stamps,
-        vacated: &mut VacatedPlaces,
+        freed: &mut FreedSlots,
     ) -> bool {
         let (table, place) = (&set.tables[write.table as usize], write.row.chunk());
         let Some(slot) = table.slots.get(place) else { return false };
@@ -159,8 +159,8 @@ impl Pruning {
             slot.dead_rows_of(stamp)
         };
         let _indexes = table.unindex_rows(write.row, rows);
-        if slot.write().reclaim_death(stamp) {
-            vacated.push(Vacated { table: Arc::clone(table), place });
+        if slot.write().reclaim_delete(stamp) {
+            freed.push(FreedSlot { table: Arc::clone(table), place });
         }
         false
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::vacancies::{Vacated, VacatedPlaces};
+use super::freed_slots::{FreedSlot, FreedSlots};
 use super::{Write, WriteKind, WriteSet};
 use crate::chunk::hot::SlotWrite;
 use crate::table::Table;
@@ -19,7 +19,7 @@ const NO_SLOT: (u32, usize) = (u32::MAX, usize::MAX);
 
 impl WriteSet {
     /// Gives up the versions of a commit that everybody sees, and the rows that were deleted.
-    pub(super) fn reclaim(&self, stamp: StampId, vacated: &mut VacatedPlaces) {
+    pub(super) fn reclaim(&self, stamp: StampId, freed: &mut FreedSlots) {
         let mut writes = self.writes.iter().peekable();
         let mut emptied = [NO_SLOT; EMPTIED_MAX];
         let mut emptied_next = 0;
@@ -48,9 +48,9 @@ impl WriteSet {
                         continue;
                     }
                 }
-                WriteKind::Append => slot.reclaim_births(stamp),
-                WriteKind::Truncate if slot.reclaim_death(stamp) => {
-                    vacated.push(Vacated { table: Arc::clone(table), place: row.chunk() });
+                WriteKind::Append => slot.reclaim_inserts(stamp),
+                WriteKind::Truncate if slot.reclaim_delete(stamp) => {
+                    freed.push(FreedSlot { table: Arc::clone(table), place: row.chunk() });
                 }
                 // Somebody else has given them up.
                 WriteKind::Truncate => {}
@@ -60,7 +60,7 @@ impl WriteSet {
             while let Some(next) = writes.next_if(is_alike) {
                 slot.reclaim(next.row.row(), next.version, stamp);
             }
-            table.have_gone(row.chunk(), slot, vacated);
+            table.have_gone(row.chunk(), slot, freed);
         }
     }
 
@@ -73,10 +73,10 @@ impl WriteSet {
             let Some(slot) = table.slots.get(row.chunk()) else { continue };
             table.forget_cached();
             let mut slot = slot.write();
-            if slot.undo_births(row.row(), stamp) {
-                self.vacated.push(Vacated { table: Arc::clone(table), place: row.chunk() });
+            if slot.undo_inserts(row.row(), stamp) {
+                self.freed.push(FreedSlot { table: Arc::clone(table), place: row.chunk() });
             }
-            table.have_gone(row.chunk(), slot, &mut self.vacated);
+            table.have_gone(row.chunk(), slot, &mut self.freed);
         }
     }
 
@@ -99,22 +99,22 @@ impl WriteSet {
                     slot.undo(row.row(), version, table.memory());
                 }
                 WriteKind::Append => {
-                    if slot.undo_births(row.row(), stamp) {
-                        self.vacated.push(Vacated { table: Arc::clone(table), place: row.chunk() });
+                    if slot.undo_inserts(row.row(), stamp) {
+                        self.freed.push(FreedSlot { table: Arc::clone(table), place: row.chunk() });
                     }
                 }
-                WriteKind::Truncate => slot.undo_death(stamp),
+                WriteKind::Truncate => slot.undo_delete(stamp),
             }
-            table.have_gone(row.chunk(), slot, &mut self.vacated);
+            table.have_gone(row.chunk(), slot, &mut self.freed);
         }
     }
 }
 
 impl Table {
     /// Takes note that rows of a slot may be taken again, or gives it up if it has no others.
-    pub(super) fn have_gone(self: &Arc<Table>, place: usize, mut slot: SlotWrite<'_>, vacated: &mut VacatedPlaces) {
+    pub(super) fn have_gone(self: &Arc<Table>, place: usize, mut slot: SlotWrite<'_>, freed: &mut FreedSlots) {
         if slot.clear_if_free() {
-            vacated.push(Vacated { table: Arc::clone(self), place });
+            freed.push(FreedSlot { table: Arc::clone(self), place });
             return;
         }
         let is_news = !slot.listed && slot.has_free();

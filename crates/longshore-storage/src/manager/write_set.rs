@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::vacancies::VacatedPlaces;
+use super::freed_slots::FreedSlots;
 use crate::row_id::RowId;
-use crate::table::{Succession, Table};
+use crate::table::{Table, TableSwap};
 use crate::visibility::{StampId, Time};
 
 /// A kind of change.
@@ -38,9 +38,9 @@ pub(crate) struct WriteSet {
     pub(crate) tables: Vec<Arc<Table>>,
     pub(crate) writes: Vec<Write>,
     /// The alteration that it commits.
-    pub(crate) succession: Option<Box<Succession>>,
+    pub(crate) table_swap: Option<Box<TableSwap>>,
     /// Slots that are gone since what was appended to them was undone.
-    pub(crate) vacated: VacatedPlaces,
+    pub(crate) freed: FreedSlots,
 }
 
 /// Changes that a set has room for which is kept for the next transaction: one of more gives its memory back.
@@ -55,7 +55,7 @@ impl WriteSet {
         self.writes.clear();
         self.tables.shrink_to(SPARE_TABLES_MAX);
         self.writes.shrink_to(SPARE_WRITES_MAX);
-        self.succession = None;
+        self.table_swap = None;
     }
 
     /// The place of a table, which is entered if it is new.
@@ -105,8 +105,8 @@ impl Committed {
     }
 
     /// Gives up the versions, which everybody sees.
-    pub(super) fn reclaim(&self, vacated: &mut VacatedPlaces) {
-        self.set.reclaim(self.stamp, vacated);
+    pub(super) fn reclaim(&self, freed: &mut FreedSlots) {
+        self.set.reclaim(self.stamp, freed);
     }
 }
 

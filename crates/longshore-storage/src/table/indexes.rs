@@ -12,9 +12,9 @@ use std::sync::{Arc, PoisonError};
 
 use arrow_buffer::BooleanBuffer;
 
-use super::{Beside, Table};
+use super::{IncrementalIndexBuild, Table};
 use crate::chunk::Chunk;
-use crate::chunk::hot::{HotChunk, Standing};
+use crate::chunk::hot::{HotChunk, KeyConflict};
 use crate::error::{AppendedPair, Holder, TransactionError};
 use crate::index::{BulkError, Index, IndexKind, IsCancelled, Key, KeyError, Source, Uniqueness};
 use crate::row_id::RowId;
@@ -57,7 +57,7 @@ impl Table {
         is_cancelled: IsCancelled<'_>,
     ) -> Result<Arc<Index>, TransactionError> {
         let mut indexes = self.indexes_mut();
-        if self.tenure.is_closed() {
+        if self.visibility.is_closed() {
             return Err(self.altered(clock.now()));
         }
         if indexes.iter().any(|index| index.name() == name) {
@@ -160,7 +160,7 @@ impl Table {
         stamps: &Stamps,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<(), TransactionError> {
-        let is_in_the_way = |other| self.standing(other, view, stamps) != Standing::Free;
+        let is_in_the_way = |other| self.key_conflict(other, view, stamps) != KeyConflict::None;
         let inserted = index.insert_chunks_unless(&sources(chunks), threads(), is_in_the_way, is_cancelled);
         inserted.map_err(|error| self.bulk_error(error, view, stamps))
     }
@@ -170,11 +170,11 @@ impl Table {
         match error {
             BulkError::OutOfMemory(error) => error.into(),
             BulkError::Cancelled => TransactionError::Cancelled,
-            BulkError::Duplicate { index, key, first, .. } => match self.standing(first, view, stamps) {
-                Standing::Conflict(kind) => self.conflict(first, kind),
+            BulkError::Duplicate { index, key, first, .. } => match self.key_conflict(first, view, stamps) {
+                KeyConflict::Concurrent(kind) => self.conflict(first, kind),
                 // It was in the way, and has been undone since: to try again may help.
-                Standing::Free => self.conflict(first, ConflictKind::Uncommitted),
-                Standing::Taken => {
+                KeyConflict::None => self.conflict(first, ConflictKind::Uncommitted),
+                KeyConflict::Duplicate => {
                     TransactionError::Duplicate { relation: self.name(), index, key, row: first, appended: None }
                 }
             },
@@ -189,7 +189,7 @@ impl Table {
         slots: Range<usize>,
         view: View,
         stamps: &Stamps,
-        mut beside: Option<(Beside, Vec<u32>)>,
+        mut index_build: Option<(IncrementalIndexBuild, Vec<u32>)>,
         threads: usize,
     ) -> Result<(), TransactionError> {
         if indexes.is_empty() {
@@ -198,14 +198,15 @@ impl Table {
         let chunks = slots.filter_map(|at| Some((at, self.slots.get(at)?.write().chunk(), None)));
         let chunks: Vec<_> = chunks.collect();
         let sources = sources(&chunks);
-        let is_in_the_way = |other| self.standing(other, view, stamps) != Standing::Free;
+        let is_in_the_way = |other| self.key_conflict(other, view, stamps) != KeyConflict::None;
         let mut failed: Option<(RowId, BulkError)> = None;
         let mut entered = Vec::new();
         for index in &**indexes {
             if failed.is_some() && index.uniqueness() == Uniqueness::Multiple {
                 continue;
             }
-            let built = beside.as_mut().and_then(|(beside, numbers)| Some((beside.parts_of(index)?, &*numbers)));
+            let built =
+                index_build.as_mut().and_then(|(index_build, numbers)| Some((index_build.parts_of(index)?, &*numbers)));
             let result = match built {
                 Some((parts, numbers)) => parts.finish(&sources, numbers, threads, is_in_the_way),
                 None => index.insert_chunks(&sources, threads, is_in_the_way),
@@ -301,10 +302,10 @@ impl Table {
     }
 
     fn enter(&self, index: &Index, key: &Key, row: RowId, view: View, stamps: &Stamps) -> Result<(), TransactionError> {
-        index.insert(key, row, |other| match self.standing(other, view, stamps) {
-            Standing::Free => Ok(()),
-            Standing::Conflict(kind) => Err(self.conflict(other, kind)),
-            Standing::Taken => Err(TransactionError::Duplicate {
+        index.insert(key, row, |other| match self.key_conflict(other, view, stamps) {
+            KeyConflict::None => Ok(()),
+            KeyConflict::Concurrent(kind) => Err(self.conflict(other, kind)),
+            KeyConflict::Duplicate => Err(TransactionError::Duplicate {
                 relation: self.name(),
                 index: index.name().to_owned(),
                 key: index.describe(key),
@@ -343,9 +344,9 @@ impl Table {
     }
 
     /// What a row means to one who inserts another with its key.
-    pub(crate) fn standing(&self, row: RowId, view: View, stamps: &Stamps) -> Standing {
+    pub(crate) fn key_conflict(&self, row: RowId, view: View, stamps: &Stamps) -> KeyConflict {
         let slot = self.slots.get(row.chunk());
-        slot.map_or(Standing::Free, |slot| slot.read().standing(row.row(), view, stamps))
+        slot.map_or(KeyConflict::None, |slot| slot.read().key_conflict(row.row(), view, stamps))
     }
 }
 

@@ -5,7 +5,7 @@
 //! the next slots that need as many places beside each other get it. So a relation that is emptied and filled again has as
 //! many places as it has slots at a time, not as it ever had.
 //!
-//! Not here: when nobody knows a place any longer (`manager/vacancies.rs`).
+//! Not here: when nobody knows a place any longer (`manager/freed_slots.rs`).
 
 use std::collections::BTreeMap;
 use std::ops::Range;

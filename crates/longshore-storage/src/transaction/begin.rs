@@ -14,7 +14,7 @@ impl Transactions {
     #[must_use]
     pub fn begin(self: &Arc<Transactions>, isolation: Isolation) -> Transaction {
         let mut state = self.lock();
-        let (seat, view) = self.admit(&mut state, true);
+        let (active_slot, view) = self.register(&mut state, true);
         let stamp = state.take_stamp();
         self.stamps().set(stamp, view.id);
         let writes = state.take_set();
@@ -23,16 +23,16 @@ impl Transactions {
         if let Some(log) = &mut log {
             log.clear();
         }
-        Transaction::new(Arc::clone(self), seat, view, Some(stamp), isolation, writes, log)
+        Transaction::new(Arc::clone(self), active_slot, view, Some(stamp), isolation, writes, log)
     }
 
     /// Begins a transaction that changes nothing. It never conflicts with any other.
     #[must_use]
     pub fn begin_read_only(self: &Arc<Transactions>, isolation: Isolation) -> Transaction {
         let mut state = self.lock();
-        let (seat, view) = self.admit(&mut state, false);
+        let (active_slot, view) = self.register(&mut state, false);
         drop(state);
-        Transaction::new(Arc::clone(self), seat, view, None, isolation, WriteSet::default(), None)
+        Transaction::new(Arc::clone(self), active_slot, view, None, isolation, WriteSet::default(), None)
     }
 
     /// Runs a transaction until it commits: again whenever another one was in the way.

@@ -13,7 +13,7 @@ use crate::error::{AppendedPair, Holder, TransactionError};
 use crate::manager::{Write, WriteKind};
 use crate::relation::Relation;
 use crate::row_id::RowId;
-use crate::table::{Beside, Succession, Table, threads};
+use crate::table::{IncrementalIndexBuild, Table, TableSwap, threads};
 
 /// What becomes of the failure of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +44,11 @@ impl Transaction {
     }
 
     /// Lets a relation take the place of another one when it commits.
-    pub(crate) fn succeed(&mut self, succession: Succession) {
-        self.set.succession = Some(Box::new(succession));
+    pub(crate) fn swap_table(&mut self, table_swap: TableSwap) {
+        self.set.table_swap = Some(Box::new(table_swap));
     }
 
-    /// Lets slots die, apart from those of which the check says that they have no rows.
+    /// Marks slots deleted, apart from those of which the check says that they have no rows.
     fn truncate_slots(
         &mut self,
         table: &Arc<Table>,
@@ -60,7 +60,7 @@ impl Transaction {
             let writer = self.writer(table)?;
             let mut slot = slot.write();
             match check(&slot, &writer) {
-                Ok(()) => slot.die(writer.stamp),
+                Ok(()) => slot.mark_deleted(writer.stamp),
                 Err(WriteError::NoSuchRow) => continue,
                 Err(error) => return Err(table.failed(row, error)),
             }
@@ -76,15 +76,15 @@ impl Transaction {
         &mut self,
         relation: &Relation,
         slots: Vec<HotChunk>,
-        beside: Option<(Beside, Vec<u32>)>,
+        index_build: Option<(IncrementalIndexBuild, Vec<u32>)>,
         failure: Failure,
     ) -> Result<(), TransactionError> {
         let (table, before) = (relation.table(), self.writes());
         // Held from before the rows are there: an index that is built meanwhile would find them, too.
         let indexes = table.indexes();
-        let likely = beside.as_ref().map(|(beside, _)| beside.base());
+        let likely = index_build.as_ref().map(|(index_build, _)| index_build.base());
         let slots = self.push_slots(relation, slots, likely)?;
-        let indexed = table.index_slots(&indexes, slots, self.view, self.manager.stamps(), beside, threads());
+        let indexed = table.index_slots(&indexes, slots, self.view, self.manager.stamps(), index_build, threads());
         if indexed.is_err() {
             if failure == Failure::IsTold {
                 self.log_tried_of(table, &indexes, before);
@@ -106,7 +106,7 @@ impl Transaction {
         let stamp = self.writer(table)?.stamp;
         let at = self.set.table(table);
         let rows: Vec<usize> = slots.iter().map(HotChunk::len).collect();
-        let slots = slots.into_iter().map(|slot| slot.born(stamp)).collect();
+        let slots = slots.into_iter().map(|slot| slot.inserted_by(stamp)).collect();
         let places = table.push(slots, &self.writer(table)?, likely)?;
         let written = places.clone().zip(rows).map(|(slot, rows)| Write {
             table: at,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::guards::Guards;
+use super::foreign_key_reads::ForeignKeyReads;
 use super::validate::Validation;
 use super::{CommitError, Transaction};
 use crate::error::TransactionError;
@@ -32,7 +32,7 @@ impl Transaction {
     ///
     /// As [`Transaction::commit`], and [`TransactionError::Cancelled`]; then it has been rolled back.
     pub fn commit_unless(mut self, is_cancelled: IsCancelled<'_>) -> Result<Time, CommitError> {
-        self.settle_unless(is_cancelled).map_err(|error| CommitError::Failed(Box::new(error)))?;
+        self.run_foreign_key_actions_unless(is_cancelled).map_err(|error| CommitError::Failed(Box::new(error)))?;
         let Some(stamp) = self.stamp.filter(|_| self.has_written()) else {
             let start = self.view.start;
             self.end();
@@ -40,8 +40,8 @@ impl Transaction {
         };
         // When it fails, the transaction is dropped, and so rolled back.
         let manager = Arc::clone(&self.manager);
-        let (log, guards) = (self.log.as_deref(), self.guards.as_deref_mut());
-        let mut state = validated(&manager, log, guards, self.view.start, is_cancelled)?;
+        let (log, foreign_key_reads) = (self.log.as_deref(), self.foreign_key_reads.as_deref_mut());
+        let mut state = validated(&manager, log, foreign_key_reads, self.view.start, is_cancelled)?;
         self.check_rules().map_err(|error| CommitError::Failed(Box::new(error)))?;
         self.ended = true;
         let mut set = std::mem::take(&mut self.set);
@@ -50,19 +50,19 @@ impl Transaction {
         for table in &set.tables {
             table.set_changed(time);
         }
-        if let Some(succession) = &set.succession {
-            succession.take_place(time);
+        if let Some(table_swap) = &set.table_swap {
+            table_swap.take_place(time);
         }
         manager.advance(stamp, time);
-        // Its seat is empty from here on; until it is, what it has read stays.
-        state.stand_up(self.seat);
+        // Its slot is free from here on; until it is, what it has read stays.
+        state.unregister(self.active_slot);
         if state.is_idle() {
             // Nobody needs what was before: the common end of transactions that follow each other.
             manager.reclaim(state, stamp, set);
         } else {
-            let vacated = std::mem::take(&mut set.vacated);
+            let freed = std::mem::take(&mut set.freed);
             state.remember(Committed::new(time, stamp, set));
-            manager.clean_up(state, vacated);
+            manager.clean_up(state, freed);
         }
         Ok(time)
     }
@@ -91,12 +91,12 @@ impl Transaction {
 fn validated<'a>(
     manager: &'a Transactions,
     log: Option<&PredicateLog>,
-    mut guards: Option<&mut Guards>,
+    mut foreign_key_reads: Option<&mut ForeignKeyReads>,
     start: Time,
     is_cancelled: IsCancelled<'_>,
 ) -> Result<StateGuard<'a>, CommitError> {
     let log = log.filter(|log| !log.is_empty());
-    if log.is_none() && guards.is_none() {
+    if log.is_none() && foreign_key_reads.is_none() {
         return Ok(manager.lock());
     }
     let mut validation = log.map(|log| Validation::new(log, manager, is_cancelled));
@@ -104,9 +104,9 @@ fn validated<'a>(
         if let Some(validation) = &mut validation {
             validation.check(committed)?;
         }
-        match &mut guards {
-            Some(guards) => {
-                let checked = guards.check(committed, manager.stamps(), is_cancelled);
+        match &mut foreign_key_reads {
+            Some(foreign_key_reads) => {
+                let checked = foreign_key_reads.check(committed, manager.stamps(), is_cancelled);
                 checked.map_err(|error| CommitError::Failed(Box::new(error)))
             }
             None => Ok(()),

@@ -10,7 +10,7 @@ use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
 use super::Transaction;
-use crate::chunk::hot::{HotChunk, Sight, input_of};
+use crate::chunk::hot::{HotChunk, RowVisibility, input_of};
 use crate::datum::Datum;
 use crate::error::TransactionError;
 use crate::index::{Direction, Found, Index, Key, Range};
@@ -76,7 +76,7 @@ impl Transaction {
         let is_seen = |&row: &RowId| {
             let Some(slot) = table.slots.get(row.chunk()) else { return false };
             let slot = slot.read();
-            let is_seen = slot.sight(row.row(), view, stamps) != Sight::Hidden;
+            let is_seen = slot.visibility(row.row(), view, stamps) != RowVisibility::Hidden;
             if is_seen {
                 slot.prefetch(row.row(), columns);
             }

@@ -2,20 +2,20 @@
 //!
 //! What a statement has done is in the write set: rows that went, rows that came, columns that changed. So nothing is
 //! noted while it runs, whatever it is, and relations without foreign keys pay nothing. At its end
-//! ([`Transaction::settle`]) first the actions are taken, round by round, since an action may call for another one: the
-//! keys that went in a round are gathered, and the rows that refer to them found all at once (`children.rs`). RESTRICT is
-//! an action that fails. Then what must not be referred to any more is checked (NO ACTION: unless the key is there
-//! again), and then whether all rows that came refer to some row (`parents.rs`).
+//! ([`Transaction::run_foreign_key_actions`]) first the actions are taken, round by round, since an action may call for
+//! another one: the keys that went in a round are gathered, and the rows that refer to them found all at once
+//! (`children.rs`). RESTRICT is an action that fails. Then what must not be referred to any more is checked (NO ACTION:
+//! unless the key is there again), and then whether all rows that came refer to some row (`parents.rs`).
 //!
 //! Since rows are looked for as the transaction sees them, what was relied on is remembered until the commit
-//! (`guards.rs`). Changes that were never settled are settled by the commit.
+//! (`foreign_key_reads.rs`). A commit first runs the actions of the changes since the last call.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::Transaction;
-use super::guards::Guards;
+use super::foreign_key_reads::ForeignKeyReads;
 use crate::datum::Datum;
 use crate::error::{ForeignKeyError, ForeignKeyProblem, TransactionError, heed};
 use crate::index::{IsCancelled, Key};
@@ -56,45 +56,49 @@ struct GoneRow {
 }
 
 impl Transaction {
-    /// Sees to it that the foreign keys hold after all changes that have not been settled yet: takes their actions and
-    /// checks the rest, as at the end of a statement. Says which rows an action has changed, for those who have rules of
-    /// their own for them. Rows that were inserted by such changes may refer to each other.
+    /// Sees to it that the foreign keys hold after all changes since the last call: runs their actions and checks the
+    /// rest, as at the end of a statement. Says which rows an action has changed, for those who have rules of their own
+    /// for them. Rows that were inserted by such changes may refer to each other.
     ///
     /// # Errors
     ///
     /// When a foreign key does not hold, or an action fails; then the changes stand, to be undone.
-    pub fn settle(&mut self) -> Result<Vec<ActedOn>, TransactionError> {
-        self.settle_unless(&|| false)
+    pub fn run_foreign_key_actions(&mut self) -> Result<Vec<ActedOn>, TransactionError> {
+        self.run_foreign_key_actions_unless(&|| false)
     }
 
-    /// As [`Transaction::settle`], unless `is_cancelled`, which is asked now and then.
+    /// As [`Transaction::run_foreign_key_actions`], unless `is_cancelled`, which is asked now and then.
     ///
     /// # Errors
     ///
-    /// As [`Transaction::settle`], and [`TransactionError::Cancelled`]; then the changes stand, to be undone.
-    pub fn settle_unless(&mut self, is_cancelled: IsCancelled<'_>) -> Result<Vec<ActedOn>, TransactionError> {
-        let from = self.settled.min(self.set.writes.len());
+    /// As [`Transaction::run_foreign_key_actions`], and [`TransactionError::Cancelled`]; then the changes stand, to be
+    /// undone.
+    pub fn run_foreign_key_actions_unless(
+        &mut self,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<Vec<ActedOn>, TransactionError> {
+        let from = self.foreign_keys_checked.min(self.set.writes.len());
         let is_referencing = |write: &Write| self.set.tables[write.table as usize].references().is_some();
         let concerns = self.set.tables.iter().any(|table| table.references().is_some());
         if !concerns || !self.set.writes[from..].iter().any(is_referencing) {
-            self.settled = self.set.writes.len();
+            self.foreign_keys_checked = self.set.writes.len();
             return Ok(Vec::new());
         }
         // Who cannot commit need not go on.
         self.check_rules()?;
         let mut acted_on = Vec::new();
-        if let Err(error) = self.settle_from(from, &mut acted_on, is_cancelled) {
+        if let Err(error) = self.run_foreign_key_actions_from(from, &mut acted_on, is_cancelled) {
             // Who has given up learns nothing of what was read.
             if !matches!(error, TransactionError::Cancelled) {
                 self.log_referring(from)?;
             }
             return Err(error);
         }
-        self.settled = self.set.writes.len();
+        self.foreign_keys_checked = self.set.writes.len();
         Ok(acted_on)
     }
 
-    fn settle_from(
+    fn run_foreign_key_actions_from(
         &mut self,
         from: usize,
         acted_on: &mut Vec<ActedOn>,
@@ -111,8 +115,8 @@ impl Transaction {
         self.check_new(all, is_cancelled)
     }
 
-    fn guards(&mut self) -> &mut Guards {
-        self.guards.get_or_insert_default()
+    fn foreign_key_reads(&mut self) -> &mut ForeignKeyReads {
+        self.foreign_key_reads.get_or_insert_default()
     }
 
     /// The tables of the write set that other rows refer to, or that refer to others.
@@ -275,7 +279,7 @@ impl Transaction {
                 let Some(child) = key.child() else { continue };
                 if truncated {
                     self.check_all(key, &child, &table, is_cancelled)?;
-                    self.guards().forbid_all(key);
+                    self.foreign_key_reads().forbid_all(key);
                     continue;
                 }
                 let mut gone = self.gone_keys(key, &table, at, range.clone(), None, is_cancelled)?;
@@ -286,7 +290,7 @@ impl Transaction {
                 if let Some(&(_, at)) = self.children(key, &child, &gone, true, is_cancelled)?.first() {
                     return Err(still_referenced(key, &table, &child, &gone.rows[at]));
                 }
-                self.guards().forbid(key, gone.by_bytes.into_keys());
+                self.foreign_key_reads().forbid(key, gone.by_bytes.into_keys());
             }
         }
         Ok(())

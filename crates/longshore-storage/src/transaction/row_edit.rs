@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::Transaction;
-use crate::chunk::hot::{Sight, SlotWrite, Writer};
+use crate::chunk::hot::{RowVisibility, SlotWrite, Writer};
 use crate::datum::Datum;
 use crate::error::TransactionError;
 use crate::index::Index;
@@ -87,7 +87,7 @@ impl Transaction {
             let slot = slot.write();
             let mut kept = 0;
             if !slot.is_plain(row.row()) {
-                if slot.sight(row.row(), view, stamps) == Sight::Hidden {
+                if slot.visibility(row.row(), view, stamps) == RowVisibility::Hidden {
                     continue;
                 }
                 slot.check(row.row(), &writer).map_err(|error| table.failed(row, error))?;

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::Transaction;
-use crate::chunk::hot::{Cell, Sight, SlotRead};
+use crate::chunk::hot::{Cell, RowVisibility, SlotRead};
 use crate::datum::Datum;
 use crate::error::TransactionError;
 use crate::index::Index;
@@ -75,10 +75,10 @@ impl Transaction {
         let (view, stamps) = (*view, manager.stamps());
         rows.find_map(|row| {
             let slot = table.slots.get(row.chunk())?.read();
-            match slot.sight(row.row(), view, stamps) {
-                Sight::Hidden => None,
-                Sight::Stored => Some((slot, row, None)),
-                Sight::Older => Some((slot, row, Some((view, stamps)))),
+            match slot.visibility(row.row(), view, stamps) {
+                RowVisibility::Hidden => None,
+                RowVisibility::Stored => Some((slot, row, None)),
+                RowVisibility::Older => Some((slot, row, Some((view, stamps)))),
             }
         })
         .map(|(slot, row, older)| {

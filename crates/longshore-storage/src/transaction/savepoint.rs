@@ -28,9 +28,9 @@ impl Transaction {
             self.log_tried(savepoint.writes);
             self.went_back += 1;
             self.set.undo(savepoint.writes, stamp);
-            self.settled = self.settled.min(savepoint.writes);
-            if let Some(guards) = &mut self.guards {
-                guards.checked.retain(|checked| checked.end() <= savepoint.writes);
+            self.foreign_keys_checked = self.foreign_keys_checked.min(savepoint.writes);
+            if let Some(foreign_key_reads) = &mut self.foreign_key_reads {
+                foreign_key_reads.checked.retain(|checked| checked.end() <= savepoint.writes);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! An insert tells whether its key was free, whether it is done or not; a foreign key that does not hold tells which rows
 //! refer to which. As long as the rows are part of the transaction, two that tried the same meet at the rows. When they are
 //! undone, by the operation that failed or by going back to a savepoint, a serializable transaction logs the keys, as if it
-//! had looked for them. What a foreign key relied on when it held stays guarded (`transaction/guards.rs`).
+//! had looked for them. What a foreign key relied on when it held stays guarded (`transaction/foreign_key_reads.rs`).
 //!
 //! Not here: the log (`predicate`).
 

@@ -43,11 +43,11 @@ impl<'a> Validation<'a> {
     /// Holds what a transaction that committed meanwhile has written against the predicates.
     pub(super) fn check(&mut self, committed: &Committed) -> Result<(), CommitError> {
         let set = committed.set();
-        if let Some(succession) = &set.succession
-            && self.log.read_of(succession.before().id()).is_some()
+        if let Some(table_swap) = &set.table_swap
+            && self.log.read_of(table_swap.before().id()).is_some()
         {
             // What has changed since lies elsewhere.
-            let relation = succession.before().name();
+            let relation = table_swap.before().name();
             return Err(CommitError::Failed(Box::new(TransactionError::Altered { relation, retry: true })));
         }
         let (mut last_table, mut log) = (None, None);

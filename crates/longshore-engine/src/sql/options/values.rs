@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use longshore_format::pattern::Preset;
 use longshore_format::sniff::types::DateOrder;
-use longshore_load::{ColumnChoice, ColumnValues, MomentFormat, ValueOptions, ValueType};
+use longshore_load::{ColumnChoice, ColumnValues, DateTimeFormat, ValueOptions, ValueType};
 use longshore_storage::ColumnType;
 
 use super::given::{Given, boolean};
@@ -100,7 +100,7 @@ impl Values {
         }
         let ValueOptions { date_format, time_format, timestamp_format, .. } = &mut self.options;
         if date_format.is_none() && time_format.is_none() && timestamp_format.is_none() {
-            *timestamp_format = MomentFormat::new(&[preset.time_format]).ok();
+            *timestamp_format = DateTimeFormat::new(&[preset.time_format]).ok();
         }
     }
 
@@ -183,21 +183,21 @@ fn character(given: &Given<'_>, name: &'static str, value: &OptionValue) -> Resu
     Err(given.bad(name, "one character in single quotes is expected"))
 }
 
-fn moment(given: &Given<'_>, name: &'static str, value: &OptionValue) -> Result<MomentFormat, Error> {
+fn moment(given: &Given<'_>, name: &'static str, value: &OptionValue) -> Result<DateTimeFormat, Error> {
     let formats = texts(given, name, value)?;
-    MomentFormat::new(&formats).map_err(|error| given.bad(name, &error.to_string()))
+    DateTimeFormat::new(&formats).map_err(|error| given.bad(name, &error.to_string()))
 }
 
 /// How dates and timestamps are read where the order of day and month is given.
-pub(super) fn format_in_order(order: DateOrder) -> MomentFormat {
+pub(super) fn format_in_order(order: DateOrder) -> DateTimeFormat {
     match order {
         DateOrder::MonthFirst => moment_of(&["iso", "us"]),
         DateOrder::DayFirst => moment_of(&["iso", "eu"]),
     }
 }
 
-fn moment_of(presets: &[&str]) -> MomentFormat {
-    MomentFormat::new(presets).expect("presets are formats")
+fn moment_of(presets: &[&str]) -> DateTimeFormat {
+    DateTimeFormat::new(presets).expect("presets are formats")
 }
 
 fn defaults(given: &Given<'_>) -> Result<Vec<(String, String)>, Error> {

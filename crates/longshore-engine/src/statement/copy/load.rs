@@ -84,7 +84,7 @@ impl LoadPlan {
                 // The transaction is nobody else's while it lasts.
                 Some(work) if interleaves => work.with_unless_cancelled(control, |transaction| {
                     let settle = |transaction: &mut Transaction| {
-                        acted_on.extend(transaction.settle_unless(&|| control.is_cancelled())?);
+                        acted_on.extend(transaction.run_foreign_key_actions_unless(&|| control.is_cancelled())?);
                         Ok(())
                     };
                     load_interleaved(files, &into, transaction, &text, &tuning, control, settle).map_err(named)
@@ -108,7 +108,7 @@ impl LoadPlan {
                             if let Some(checks) = &checks {
                                 transaction.note_checked(since, checks);
                             }
-                            acted_on.extend(transaction.settle_unless(&|| control.is_cancelled())?);
+                            acted_on.extend(transaction.run_foreign_key_actions_unless(&|| control.is_cancelled())?);
                             Ok(())
                         };
                         loaded.commit_in(transaction, settle).map_err(named)

@@ -14,7 +14,9 @@ use crate::statement::Context;
 pub(crate) fn settle(context: &Context<'_>) -> Result<(), Error> {
     check_acted_on(
         context,
-        context.work.with(|transaction| transaction.settle_unless(&|| context.control.is_cancelled()))?,
+        context
+            .work
+            .with(|transaction| transaction.run_foreign_key_actions_unless(&|| context.control.is_cancelled()))?,
     )
 }
 

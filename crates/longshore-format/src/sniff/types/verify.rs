@@ -6,7 +6,7 @@
 
 use longshore_csv::{Dialect, Rows};
 
-use super::{InferredType, Reading, TypeSet, classify, moment};
+use super::{InferredType, Reading, TypeSet, classify, date_time};
 
 /// Which fields are NULL whatever their type is: by the user's word, or because nothing stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,10 +62,10 @@ pub fn verify(rows: &Rows<'_>, column: usize, value_type: &InferredType, nulls: 
             field.eq_ignore_ascii_case(b"true") || field.eq_ignore_ascii_case(b"false")
         }),
         InferredType::Time if reading.formats.time.is_some() => {
-            all(rows, column, value_type, nulls, reading, moment::is_kept)
+            all(rows, column, value_type, nulls, reading, date_time::is_kept)
         }
         InferredType::Timestamp(None) | InferredType::TimestampTz if reading.formats.timestamp.is_some() => {
-            all(rows, column, value_type, nulls, reading, moment::is_kept)
+            all(rows, column, value_type, nulls, reading, date_time::is_kept)
         }
         InferredType::Time => all(rows, column, value_type, nulls, reading, |field| {
             field.len() >= 8 && field[2] == b':' && field[5] == b':' && (field.len() == 8 || field.len() <= 15)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Birth, HotChunk};
+use super::{HotChunk, InsertRange};
 use crate::chunk::Chunk;
 use crate::memory::{Memory, OutOfMemory};
 use crate::row_id::CHUNK_ROWS_MAX;
@@ -23,7 +23,7 @@ impl HotChunk {
         stamp: StampId,
         memory: &Arc<Memory>,
     ) -> Result<usize, OutOfMemory> {
-        if self.closed || self.gone || self.death.is_some() {
+        if self.closed || self.gone || self.deleted.is_some() {
             return Ok(0);
         }
         let count = (source.rows() - from).min(CHUNK_ROWS_MAX - self.rows);
@@ -50,7 +50,7 @@ impl HotChunk {
             self.append_column(column, source, from, count);
         }
         self.rows += count;
-        self.births.push(Birth { from: to, to: to + count, stamp });
+        self.inserts.push(InsertRange { from: to, to: to + count, stamp });
         Ok(count)
     }
 

@@ -88,10 +88,10 @@ impl HotChunk {
         views.needs(since, Time(stamps.get(stamp))) || self.uncommitted(stamps).is_some()
     }
 
-    /// Takes births together that no view tells apart; says whether one with a stamp is left.
+    /// Merges insert ranges that no view tells apart; says whether one with a stamp is left.
     pub(crate) fn prune_births(&mut self, stamp: StampId, stamps: &Stamps, views: &impl Needs) -> bool {
-        let time = |birth: &super::Birth| stamps.get(birth.stamp);
-        self.births.dedup_by(|next, before| {
+        let time = |range: &super::InsertRange| stamps.get(range.stamp);
+        self.inserts.dedup_by(|next, before| {
             let (one, other) = (time(before), time(next));
             let is_one = before.to == next.from
                 && Stamps::is_committed(one.max(other))
@@ -105,7 +105,7 @@ impl HotChunk {
             }
             is_one
         });
-        self.births.iter().any(|birth| birth.stamp == stamp)
+        self.inserts.iter().any(|range| range.stamp == stamp)
     }
 
     /// Whether any of some rows that came with a commit of a time may still be there: of a slot that took the place of
@@ -115,8 +115,8 @@ impl HotChunk {
         !self.gone && self.since < time && rows.any(|row| !self.dead.contains(row) || has_versions(row))
     }
 
-    /// When a row came to be, as far as its birth says.
+    /// When a row was inserted, as far as its insert range says.
     fn born_at(&self, row: usize, stamps: &Stamps) -> Time {
-        self.birth_of(row).map_or(Time(0), |birth| Time(stamps.get(birth.stamp)))
+        self.insert_range_of(row).map_or(Time(0), |range| Time(stamps.get(range.stamp)))
     }
 }

@@ -22,7 +22,7 @@ pub(crate) enum Cell<'a> {
 
 /// How a view sees a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sight {
+pub(crate) enum RowVisibility {
     /// Not at all.
     Hidden,
     /// As it is stored.
@@ -46,13 +46,13 @@ pub(crate) fn input_of(cell: Cell<'_>) -> Input<'static> {
 
 /// What a row means to one who inserts another with the same key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum KeyConflict {
     /// Nothing: it is gone.
-    Free,
+    None,
     /// It has the key.
-    Taken,
-    /// Somebody has inserted or deleted it whom he does not see.
-    Conflict(ConflictKind),
+    Duplicate,
+    /// A transaction that he does not see has inserted or deleted it.
+    Concurrent(ConflictKind),
 }
 
 impl Cell<'_> {
@@ -89,16 +89,16 @@ impl Cell<'_> {
 impl HotChunk {
     /// How a view sees a row. Most rows have no versions, and are told by a few tests.
     #[inline]
-    pub(crate) fn sight(&self, row: usize, view: View, stamps: &Stamps) -> Sight {
+    pub(crate) fn visibility(&self, row: usize, view: View, stamps: &Stamps) -> RowVisibility {
         let newest = self.versions.as_ref().and_then(|versions| versions.newest(row));
         if newest.is_some_and(|newest| !view.sees(stamps.get(newest.stamp))) {
-            return if self.is_visible(row, view, stamps) { Sight::Older } else { Sight::Hidden };
+            return if self.is_visible(row, view, stamps) { RowVisibility::Older } else { RowVisibility::Hidden };
         }
         let is_there = row < self.rows && !self.dead.contains(row);
-        if is_there && self.is_born(row, view, stamps) && !self.is_dead_for(view, stamps) {
-            Sight::Stored
+        if is_there && self.is_inserted(row, view, stamps) && !self.is_dead_for(view, stamps) {
+            RowVisibility::Stored
         } else {
-            Sight::Hidden
+            RowVisibility::Hidden
         }
     }
 
@@ -107,15 +107,15 @@ impl HotChunk {
     pub(crate) fn is_plain(&self, row: usize) -> bool {
         row < self.rows
             && !self.closed
-            && self.births.is_empty()
-            && self.death.is_none()
+            && self.inserts.is_empty()
+            && self.deleted.is_none()
             && !self.dead.contains(row)
             && self.versions.as_ref().is_none_or(|versions| versions.newest(row).is_none())
     }
 
     /// Whether a view sees a row.
     pub(crate) fn is_visible(&self, row: usize, view: View, stamps: &Stamps) -> bool {
-        if row >= self.rows || !self.is_born(row, view, stamps) || self.is_dead_for(view, stamps) {
+        if row >= self.rows || !self.is_inserted(row, view, stamps) || self.is_dead_for(view, stamps) {
             return false;
         }
         let mut alive = !self.dead.contains(row);
@@ -134,24 +134,24 @@ impl HotChunk {
         alive
     }
 
-    /// Whether a view sees that a row came to be, as far as its birth says.
+    /// Whether a view sees that a row was inserted, as far as its insert range says.
     #[inline]
-    pub(super) fn is_born(&self, row: usize, view: View, stamps: &Stamps) -> bool {
-        self.births.is_empty() || self.birth_of(row).is_none_or(|birth| view.sees(stamps.get(birth.stamp)))
+    pub(super) fn is_inserted(&self, row: usize, view: View, stamps: &Stamps) -> bool {
+        self.inserts.is_empty() || self.insert_range_of(row).is_none_or(|range| view.sees(stamps.get(range.stamp)))
     }
 
     /// Whether all rows have gone, for a view.
     #[inline]
     pub(super) fn is_dead_for(&self, view: View, stamps: &Stamps) -> bool {
-        self.gone || self.death.is_some_and(|death| view.sees(stamps.get(death)))
+        self.gone || self.deleted.is_some_and(|deleted| view.sees(stamps.get(deleted)))
     }
 
     /// A value as a view sees it; `None` if it does not see the row.
     pub(crate) fn visible_cell(&self, row: usize, column: usize, view: View, stamps: &Stamps) -> Option<Cell<'_>> {
-        match self.sight(row, view, stamps) {
-            Sight::Hidden => None,
-            Sight::Stored => Some(self.cell(row, column)),
-            Sight::Older => Some(self.older_cell(row, column, view, stamps)),
+        match self.visibility(row, view, stamps) {
+            RowVisibility::Hidden => None,
+            RowVisibility::Stored => Some(self.cell(row, column)),
+            RowVisibility::Older => Some(self.older_cell(row, column, view, stamps)),
         }
     }
 
@@ -236,27 +236,27 @@ impl HotChunk {
     }
 
     /// Whether a row keeps others from having its key, for one who inserts it: 2.2.5 of the thesis.
-    pub(crate) fn standing(&self, row: usize, view: View, stamps: &Stamps) -> Standing {
+    pub(crate) fn key_conflict(&self, row: usize, view: View, stamps: &Stamps) -> KeyConflict {
         if row >= self.rows || self.gone {
-            return Standing::Free;
+            return KeyConflict::None;
         }
-        if let Some(death) = self.death {
-            let stamp = stamps.get(death);
-            return if view.sees(stamp) { Standing::Free } else { Standing::Conflict(ConflictKind::of(stamp)) };
+        if let Some(deleted) = self.deleted {
+            let stamp = stamps.get(deleted);
+            return if view.sees(stamp) { KeyConflict::None } else { KeyConflict::Concurrent(ConflictKind::of(stamp)) };
         }
         let is_dead = self.dead.contains(row);
         let newest = self.versions.as_ref().and_then(|versions| versions.newest(row));
         if let Some(stamp) = newest.map(|newest| stamps.get(newest.stamp)).filter(|&stamp| !view.sees(stamp)) {
             // An update of other columns by somebody else leaves the key taken.
             let is_taken = !is_dead && self.is_visible(row, view, stamps);
-            return if is_taken { Standing::Taken } else { Standing::Conflict(ConflictKind::of(stamp)) };
+            return if is_taken { KeyConflict::Duplicate } else { KeyConflict::Concurrent(ConflictKind::of(stamp)) };
         }
         if is_dead {
-            return Standing::Free;
+            return KeyConflict::None;
         }
-        match self.birth_of(row).map(|birth| stamps.get(birth.stamp)).filter(|&stamp| !view.sees(stamp)) {
-            Some(stamp) => Standing::Conflict(ConflictKind::of(stamp)),
-            None => Standing::Taken,
+        match self.insert_range_of(row).map(|range| stamps.get(range.stamp)).filter(|&stamp| !view.sees(stamp)) {
+            Some(stamp) => KeyConflict::Concurrent(ConflictKind::of(stamp)),
+            None => KeyConflict::Duplicate,
         }
     }
 

@@ -66,18 +66,18 @@ impl HotChunk {
     /// A row that somebody has changed and not committed.
     pub(crate) fn uncommitted(&self, stamps: &Stamps) -> Option<usize> {
         let is_open = |stamp: StampId| !Stamps::is_committed(stamps.get(stamp));
-        if self.death.is_some_and(is_open) {
+        if self.deleted.is_some_and(is_open) {
             return Some(0);
         }
-        if let Some(birth) = self.births.iter().find(|birth| is_open(birth.stamp)) {
-            return Some(birth.from);
+        if let Some(range) = self.inserts.iter().find(|range| is_open(range.stamp)) {
+            return Some(range.from);
         }
         self.changes().find(|(_, version)| is_open(version.stamp)).map(|(row, _)| row)
     }
 
     /// The first column and row, of those that are alive, that would be NULL and must not be.
     pub(crate) fn missing(&self, schema: &Schema, sources: &[Source<'_>]) -> Option<(usize, usize)> {
-        if self.gone || self.death.is_some() || self.dead.count() == self.rows {
+        if self.gone || self.deleted.is_some() || self.dead.count() == self.rows {
             return None;
         }
         let missing = |column: usize| {
@@ -108,7 +108,7 @@ impl HotChunk {
         memory: &Arc<Memory>,
     ) -> Result<HotChunk, WriteError> {
         let rows = self.rows;
-        if self.gone || self.death.is_some() {
+        if self.gone || self.deleted.is_some() {
             return Ok(HotChunk::gone(schema));
         }
         let mut heap = self.reshaped_heap(sources, memory)?;

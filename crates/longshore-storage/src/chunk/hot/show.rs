@@ -67,14 +67,14 @@ impl HotChunk {
 
     /// What a view sees otherwise than it is; `None` if that is nothing.
     fn overlay(&mut self, view: View, stamps: &Stamps) -> Option<Overlay> {
-        let unseen_birth = self.births.iter().any(|birth| !view.sees(stamps.get(birth.stamp)));
+        let unseen_insert = self.inserts.iter().any(|range| !view.sees(stamps.get(range.stamp)));
         let changed = self.unseen_changes(view, stamps);
-        if self.dead.is_empty() && !unseen_birth && changed.is_empty() {
+        if self.dead.is_empty() && !unseen_insert && changed.is_empty() {
             return None;
         }
         let mut overlay = Overlay::new(self.rows, self.columns.len(), self.dead.words(), changed.len());
-        for birth in self.births.iter().filter(|birth| !view.sees(stamps.get(birth.stamp))) {
-            (birth.from..birth.to).for_each(|row| overlay.hide(row, true));
+        for range in self.inserts.iter().filter(|range| !view.sees(stamps.get(range.stamp))) {
+            (range.from..range.to).for_each(|row| overlay.hide(row, true));
         }
         let versions = self.versions.as_deref();
         for (row, head) in changed.into_iter().map(|(row, head)| (usize::from(row), head)) {
@@ -84,7 +84,7 @@ impl HotChunk {
                 match version.change {
                     Change::Insert => hidden = true,
                     // What was inserted and deleted unseen ends with the insert.
-                    Change::Delete => hidden = !self.is_born(row, view, stamps),
+                    Change::Delete => hidden = !self.is_inserted(row, view, stamps),
                     Change::Update(column, image) => overlay.patch(column.into(), row, image.bits()),
                     Change::Free => {}
                 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
-use super::{Birth, HotChunk};
+use super::{HotChunk, InsertRange};
 use crate::memory::Memory;
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::version::Change;
@@ -80,16 +80,16 @@ impl HotChunk {
         }
     }
 
-    /// Every view sees the rows that came to be with a stamp.
-    pub(crate) fn reclaim_births(&mut self, stamp: StampId) {
-        self.births.retain(|birth| birth.stamp != stamp);
+    /// Every view sees the rows that were inserted with a stamp.
+    pub(crate) fn reclaim_inserts(&mut self, stamp: StampId) {
+        self.inserts.retain(|range| range.stamp != stamp);
     }
 
-    /// The rows that came to be together from a row on, with a stamp, never did; says whether the slot has gone with them.
-    pub(crate) fn undo_births(&mut self, from: usize, stamp: StampId) -> bool {
-        let undone = self.births.iter().position(|birth| birth.from == from && birth.stamp == stamp);
-        let Some(Birth { to, .. }) = undone.map(|at| self.births.remove(at)) else { return false };
-        if from == 0 && to == self.rows && self.births.is_empty() {
+    /// Undoes the insert of rows from a row on, with a stamp; says whether the slot has gone with them.
+    pub(crate) fn undo_inserts(&mut self, from: usize, stamp: StampId) -> bool {
+        let undone = self.inserts.iter().position(|range| range.from == from && range.stamp == stamp);
+        let Some(InsertRange { to, .. }) = undone.map(|at| self.inserts.remove(at)) else { return false };
+        if from == 0 && to == self.rows && self.inserts.is_empty() {
             self.clear();
             return true;
         }
@@ -100,31 +100,31 @@ impl HotChunk {
         false
     }
 
-    /// All rows go with a stamp, whoever has let them go before.
-    pub(crate) fn die(&mut self, stamp: StampId) {
-        self.overruled.extend(self.death.replace(stamp));
+    /// All rows are deleted with a stamp, whoever has deleted them before.
+    pub(crate) fn mark_deleted(&mut self, stamp: StampId) {
+        self.overruled.extend(self.deleted.replace(stamp));
     }
 
-    /// They do not, unless somebody else has let them go.
-    pub(crate) fn undo_death(&mut self, stamp: StampId) {
-        self.overruled.retain(|&death| death != stamp);
-        if self.death == Some(stamp) {
-            self.death = self.overruled.pop();
+    /// They are not, unless somebody else has deleted them.
+    pub(crate) fn undo_delete(&mut self, stamp: StampId) {
+        self.overruled.retain(|&deleted| deleted != stamp);
+        if self.deleted == Some(stamp) {
+            self.deleted = self.overruled.pop();
         }
     }
 
-    /// Whether the rows went with a stamp.
+    /// Whether the rows were deleted with a stamp.
     pub(crate) fn is_dead_with(&self, stamp: StampId) -> bool {
-        self.death == Some(stamp) || self.overruled.contains(&stamp)
+        self.deleted == Some(stamp) || self.overruled.contains(&stamp)
     }
 
-    /// How many rows went with a stamp: all or none. No more come to a slot that dies.
+    /// How many rows were deleted with a stamp: all or none. No more come to a slot that is marked deleted.
     pub(crate) fn dead_rows_of(&self, stamp: StampId) -> usize {
         if self.is_dead_with(stamp) { self.rows } else { 0 }
     }
 
-    /// Gives up all rows if they went with a stamp that everybody sees; says whether they did.
-    pub(crate) fn reclaim_death(&mut self, stamp: StampId) -> bool {
+    /// Gives up all rows if they were deleted with a stamp that everybody sees; says whether they did.
+    pub(crate) fn reclaim_delete(&mut self, stamp: StampId) -> bool {
         let is_dead = self.is_dead_with(stamp);
         if is_dead {
             self.clear();
@@ -152,8 +152,8 @@ impl HotChunk {
         self.heap = super::Heap::filled(empty(), 0);
         self.dead = super::DeadRows::default();
         self.versions = None;
-        self.births = Vec::new();
-        self.death = None;
+        self.inserts = Vec::new();
+        self.deleted = None;
         self.overruled = Vec::new();
         self.shown = None;
     }

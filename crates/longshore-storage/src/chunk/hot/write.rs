@@ -62,11 +62,11 @@ impl HotChunk {
         if self.closed {
             return Err(WriteError::Closed(view.start()));
         }
-        if row >= self.rows || self.gone || !self.is_born(row, view, stamps) {
+        if row >= self.rows || self.gone || !self.is_inserted(row, view, stamps) {
             return Err(WriteError::NoSuchRow);
         }
-        if let Some(death) = self.death {
-            let stamp = stamps.get(death);
+        if let Some(deleted) = self.deleted {
+            let stamp = stamps.get(deleted);
             return Err(if view.sees(stamp) { WriteError::NoSuchRow } else { conflict(stamp) });
         }
         let newest = self.versions.as_ref().and_then(|versions| versions.newest(row));
@@ -89,15 +89,15 @@ impl HotChunk {
         if self.gone {
             return Err(WriteError::NoSuchRow);
         }
-        if let Some(death) = self.death {
-            let stamp = stamps.get(death);
+        if let Some(deleted) = self.deleted {
+            let stamp = stamps.get(deleted);
             return Err(if view.sees(stamp) { WriteError::NoSuchRow } else { conflict(stamp) });
         }
-        let births = self.births.iter().map(|birth| birth.stamp);
+        let inserts = self.inserts.iter().map(|range| range.stamp);
         let newest = self.versions.iter().flat_map(|versions| {
             versions.rows().into_iter().filter_map(|row| versions.chain(row.into()).next().map(|version| version.stamp))
         });
-        match births.chain(newest).map(|stamp| stamps.get(stamp)).find(|&stamp| !view.sees(stamp)) {
+        match inserts.chain(newest).map(|stamp| stamps.get(stamp)).find(|&stamp| !view.sees(stamp)) {
             Some(stamp) => Err(conflict(stamp)),
             None => Ok(()),
         }
@@ -108,8 +108,8 @@ impl HotChunk {
         if self.closed {
             return Err(WriteError::Closed(writer.view.start()));
         }
-        let is_dead = |death| Stamps::is_committed(writer.clock.stamps().get(death));
-        if self.gone || self.death.is_some_and(is_dead) { Err(WriteError::NoSuchRow) } else { Ok(()) }
+        let is_dead = |deleted| Stamps::is_committed(writer.clock.stamps().get(deleted));
+        if self.gone || self.deleted.is_some_and(is_dead) { Err(WriteError::NoSuchRow) } else { Ok(()) }
     }
 
     /// Inserts a row; says where it is and the number of its version. `None` if there is no room.
@@ -121,7 +121,7 @@ impl HotChunk {
         if self.closed {
             return Err(WriteError::Closed(writer.view.start()));
         }
-        if self.gone || self.death.is_some() {
+        if self.gone || self.deleted.is_some() {
             return Ok(None);
         }
         let heap_bytes = values.iter().map(heap_bytes).sum();
@@ -133,7 +133,7 @@ impl HotChunk {
         }
         // A row that came to be with others, and has gone: whoever does not see these would not see what takes its place,
         // not even if he has put it there himself.
-        let is_usable = |row| self.is_born(row, writer.view, writer.clock.stamps());
+        let is_usable = |row| self.is_inserted(row, writer.view, writer.clock.stamps());
         let free = if self.dead.next_free().is_some_and(is_usable) { self.dead.take_free() } else { None };
         let row = match free {
             Some(row) => row,

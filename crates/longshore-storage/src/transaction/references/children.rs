@@ -14,7 +14,7 @@ use crate::table::{ForeignKey, Table};
 use crate::transaction::Transaction;
 
 /// An index by which rows that refer are found.
-struct Way<'i> {
+struct ReferencingIndex<'i> {
     index: &'i Index,
     /// The place in the foreign key of each of its first columns.
     places: Vec<usize>,
@@ -31,9 +31,9 @@ impl Transaction {
         is_cancelled: IsCancelled<'_>,
     ) -> Result<Vec<(RowId, usize)>, TransactionError> {
         let indexes = child.indexes().clone();
-        let way = indexes.iter().find_map(|index| way_of(index, key));
-        match way {
-            Some(way) => self.children_by_index(key, child, &way, gone, one_is_enough, is_cancelled),
+        let lookup = indexes.iter().find_map(|index| referencing_index(index, key));
+        match lookup {
+            Some(lookup) => self.children_by_index(key, child, &lookup, gone, one_is_enough, is_cancelled),
             None => self.children_by_scan(key, child, gone, one_is_enough, is_cancelled),
         }
     }
@@ -42,7 +42,7 @@ impl Transaction {
         &self,
         key: &ForeignKey,
         child: &Table,
-        way: &Way<'_>,
+        lookup: &ReferencingIndex<'_>,
         gone: &GoneKeys,
         one_is_enough: bool,
         is_cancelled: IsCancelled<'_>,
@@ -56,20 +56,20 @@ impl Transaction {
         for number in numbers {
             heed(is_cancelled)?;
             let values = parent.stored(gone.rows[number].row, key.index().columns())?;
-            let datums: Vec<Datum<'_>> = way.places.iter().map(|&place| values[place].datum(types[place])).collect();
+            let datums: Vec<Datum<'_>> = lookup.places.iter().map(|&place| values[place].datum(types[place])).collect();
             let mut rows = Vec::new();
-            if way.places.len() == way.index.columns().len() {
-                let wanted = way.index.key(&datums).map_err(|error| child.key_error(way.index, error))?;
-                rows.extend(way.index.find(&wanted).iter());
+            if lookup.places.len() == lookup.index.columns().len() {
+                let wanted = lookup.index.key(&datums).map_err(|error| child.key_error(lookup.index, error))?;
+                rows.extend(lookup.index.find(&wanted).iter());
             } else {
-                let wanted = way.index.prefix(&datums).map_err(|error| child.key_error(way.index, error))?;
+                let wanted = lookup.index.prefix(&datums).map_err(|error| child.key_error(lookup.index, error))?;
                 let ends = (Bound::Included(&wanted), Bound::Included(&wanted));
-                let mut range = way.index.range(ends.0, ends.1, Direction::Forward);
+                let mut range = lookup.index.range(ends.0, ends.1, Direction::Forward);
                 let mut before = usize::MAX;
                 while before != rows.len() {
                     heed(is_cancelled)?;
                     before = rows.len();
-                    way.index.next_batch(&mut range, &mut rows);
+                    lookup.index.next_batch(&mut range, &mut rows);
                 }
             }
             found.extend(rows.into_iter().filter(|&row| self.sees_row(child, row)).map(|row| (row, number)));
@@ -138,7 +138,7 @@ impl Transaction {
 }
 
 /// The index as a way to rows that refer, if it is one: its first columns are those of the foreign key, in any order.
-fn way_of<'i>(index: &'i Index, key: &ForeignKey) -> Option<Way<'i>> {
+fn referencing_index<'i>(index: &'i Index, key: &ForeignKey) -> Option<ReferencingIndex<'i>> {
     let (wanted, columns) = (key.columns(), index.columns());
     let fits = match index.kind() {
         IndexKind::Hash => columns.len() == wanted.len(),
@@ -146,5 +146,5 @@ fn way_of<'i>(index: &'i Index, key: &ForeignKey) -> Option<Way<'i>> {
     };
     let place = |column: &usize| wanted.iter().position(|of| of == column);
     let places: Vec<usize> = columns.iter().take(wanted.len()).map_while(place).collect();
-    (fits && places.len() == wanted.len()).then_some(Way { index, places })
+    (fits && places.len() == wanted.len()).then_some(ReferencingIndex { index, places })
 }

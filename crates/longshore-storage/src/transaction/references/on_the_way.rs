@@ -15,7 +15,7 @@ use crate::relation::{Finder, Missing, Relation, RowSet};
 use crate::row_id::RowId;
 use crate::sync::Mutex;
 use crate::table::{ForeignKey, Table};
-use crate::transaction::guards::CheckedAppend;
+use crate::transaction::foreign_key_reads::CheckedAppend;
 use crate::transaction::{KEYS_LOGGED_MAX, Transaction};
 use crate::typed::Input;
 use crate::visibility::View;
@@ -24,7 +24,8 @@ impl Transaction {
     /// Whether an append was checked as it went on.
     pub(super) fn is_checked(&self, write: usize, key: &Arc<ForeignKey>) -> bool {
         let has_it = |checked: &&CheckedAppend| checked.writes.contains(&write);
-        let found = self.guards.as_ref().and_then(|guards| guards.checked.iter().find(has_it));
+        let found =
+            self.foreign_key_reads.as_ref().and_then(|foreign_key_reads| foreign_key_reads.checked.iter().find(has_it));
         found.is_some_and(|checked| checked.keys.iter().any(|known| Arc::ptr_eq(known, key)))
     }
 
@@ -52,12 +53,12 @@ impl Transaction {
     pub fn note_checked(&mut self, since: usize, checks: &ReferenceChecks) {
         let writes = since..self.set.writes.len();
         self.note_missing(checks);
-        let guards = self.guards();
+        let foreign_key_reads = self.foreign_key_reads();
         for (key, found) in checks.keys.iter().zip(&checks.found) {
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-            guards.keep(key, std::mem::take(&mut found.kept));
+            foreign_key_reads.keep(key, std::mem::take(&mut found.kept));
         }
-        guards.checked.push(CheckedAppend { writes, keys: checks.keys.clone() });
+        foreign_key_reads.checked.push(CheckedAppend { writes, keys: checks.keys.clone() });
     }
 
     /// Takes note of the keys that were looked for and not found, of a load that leaves rows out for that, or fails.

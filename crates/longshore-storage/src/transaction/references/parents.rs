@@ -144,9 +144,9 @@ impl Transaction {
         many.retain(|(number, _)| *number < until);
         let pieces: Vec<&Piece> = many.iter().map(|(_, piece)| piece).collect();
         let (found, sets) = self.check_pieces(key, child, parent, &pieces, is_cancelled)?;
-        let guards = self.guards();
+        let foreign_key_reads = self.foreign_key_reads();
         for set in sets.into_iter().chain([kept]) {
-            guards.keep(key, set);
+            foreign_key_reads.keep(key, set);
         }
         Ok(found.map(|(piece, missing)| (many[piece].0, missing)).or(first))
     }

@@ -1,4 +1,4 @@
-//! When a relation stands: from the commit that put it in its place to the one that puts another one there.
+//! When a table is visible: from the commit that put it in its place to the one that puts another one there.
 //!
 //! Not here: how the other one is made (`alteration`).
 
@@ -11,8 +11,8 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::types::Schema;
 use crate::visibility::Time;
 
-/// When a relation stands.
-pub(crate) struct Tenure {
+/// From when to when a table is visible.
+pub(crate) struct VisibilityInterval {
     since: AtomicU64,
     /// [`OPEN`], [`CLOSED`], or the time of the commit that put another one in its place.
     until: AtomicU64,
@@ -25,23 +25,23 @@ const OPEN: u64 = u64::MAX;
 /// It is being altered.
 const CLOSED: u64 = u64::MAX - 1;
 
-impl Default for Tenure {
-    fn default() -> Tenure {
-        Tenure { since: AtomicU64::new(0), until: AtomicU64::new(OPEN) }
+impl Default for VisibilityInterval {
+    fn default() -> VisibilityInterval {
+        VisibilityInterval { since: AtomicU64::new(0), until: AtomicU64::new(OPEN) }
     }
 }
 
-impl Tenure {
-    fn pending() -> Tenure {
-        Tenure { since: AtomicU64::new(PENDING), ..Tenure::default() }
+impl VisibilityInterval {
+    fn pending() -> VisibilityInterval {
+        VisibilityInterval { since: AtomicU64::new(PENDING), ..VisibilityInterval::default() }
     }
 
-    /// Whether it stands for who sees what was committed up to a time.
+    /// Whether it is visible to who sees what was committed up to a time.
     pub(crate) fn stands_at(&self, time: Time) -> bool {
         self.since.load(Ordering::Acquire) <= time.0 && self.lasts_at(time)
     }
 
-    /// Whether no other one stands by then.
+    /// Whether no other one has taken its place by then.
     pub(crate) fn lasts_at(&self, time: Time) -> bool {
         time.0 < self.until.load(Ordering::Acquire)
     }
@@ -61,33 +61,33 @@ impl Tenure {
 }
 
 /// An append that has begun and may yet be committed.
-pub(crate) struct UnderWay<'r>(&'r Table);
+pub(crate) struct AppendInProgress<'r>(&'r Table);
 
-impl<'r> UnderWay<'r> {
-    pub(crate) fn new(table: &'r Table) -> UnderWay<'r> {
+impl<'r> AppendInProgress<'r> {
+    pub(crate) fn new(table: &'r Table) -> AppendInProgress<'r> {
         table.appends.fetch_add(1, Ordering::AcqRel);
-        UnderWay(table)
+        AppendInProgress(table)
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for AppendInProgress<'_> {
     fn drop(&mut self) {
         self.0.appends.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-/// A relation takes the place of another one.
-pub(crate) struct Succession {
+/// A table takes the place of another one when a transaction commits.
+pub(crate) struct TableSwap {
     before: Arc<Table>,
     after: Arc<Table>,
     /// Kept until nobody reads the one before.
     _keep: Arc<dyn Any + Send + Sync>,
 }
 
-impl Succession {
+impl TableSwap {
     /// `keep` is kept as long as somebody may read what was before.
-    pub(crate) fn new(before: Arc<Table>, after: Arc<Table>, keep: Arc<dyn Any + Send + Sync>) -> Succession {
-        Succession { before, after, _keep: keep }
+    pub(crate) fn new(before: Arc<Table>, after: Arc<Table>, keep: Arc<dyn Any + Send + Sync>) -> TableSwap {
+        TableSwap { before, after, _keep: keep }
     }
 
     pub(crate) fn before(&self) -> &Table {
@@ -96,8 +96,8 @@ impl Succession {
 
     /// With the commit of this time, which nobody sees yet.
     pub(crate) fn take_place(&self, time: Time) {
-        self.after.tenure.since.store(time.0, Ordering::Release);
-        self.before.tenure.until.store(time.0, Ordering::Release);
+        self.after.visibility.since.store(time.0, Ordering::Release);
+        self.before.visibility.until.store(time.0, Ordering::Release);
         self.before.end_references(time);
     }
 }
@@ -105,12 +105,12 @@ impl Succession {
 impl Table {
     /// A table that is to take the place of another one.
     pub(crate) fn pending(schema: Arc<Schema>, memory: Arc<Memory>) -> Table {
-        Table { tenure: Tenure::pending(), ..Table::new(schema, memory) }
+        Table { visibility: VisibilityInterval::pending(), ..Table::new(schema, memory) }
     }
 
     /// Whether it has not taken the place yet of the one that it was made of.
     pub(crate) fn is_pending(&self) -> bool {
-        self.tenure.since.load(Ordering::Acquire) == PENDING
+        self.visibility.since.load(Ordering::Acquire) == PENDING
     }
 
     /// Whether appends are under way.

@@ -41,7 +41,7 @@ const UNIT_SHARE: usize = 64;
 /// How long a reader waits before it asks whether it shall go on.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
-type Work = Box<dyn FnOnce(&mut Sink) -> Result<(), Stop> + Send>;
+type UnitTask = Box<dyn FnOnce(&mut Sink) -> Result<(), Stop> + Send>;
 
 struct Shared {
     state: Mutex<State>,
@@ -62,7 +62,7 @@ struct State {
     slots: VecDeque<Slot>,
     /// Number of the front slot.
     first: u64,
-    units: VecDeque<(u64, Work, Reserved)>,
+    units: VecDeque<(u64, UnitTask, Reserved)>,
     workers: usize,
     workers_idle: usize,
     /// Bytes of blocks that are being filled or wait to be read.
@@ -166,12 +166,12 @@ impl Output {
         Sink { shared: Arc::clone(&self.shared), number, block: None, ended: false }
     }
 
-    /// The next slot, to be filled by a worker with what `work` makes of the `bytes` that it holds. Waits while all are
+    /// The next slot, to be filled by a worker with what `task` makes of the `bytes` that it holds. Waits while all are
     /// busy and have enough to do.
     pub(crate) fn submit(
         &self,
         bytes: usize,
-        work: impl FnOnce(&mut Sink) -> Result<(), Stop> + Send + 'static,
+        task: impl FnOnce(&mut Sink) -> Result<(), Stop> + Send + 'static,
     ) -> Result<(), Stop> {
         let mut state = self.shared.lock();
         let counted = loop {
@@ -197,7 +197,7 @@ impl Output {
             state = Shared::wait_a_little(&self.shared.writable, state);
         };
         let number = state.open_slot();
-        state.units.push_back((number, Box::new(work), counted));
+        state.units.push_back((number, Box::new(task), counted));
         if state.workers_idle < state.units.len() && state.workers < self.shared.threads {
             let shared = Arc::clone(&self.shared);
             let spawned = thread::Builder::new().name(String::from("decompress")).spawn(move || work_units(&shared));
@@ -228,7 +228,7 @@ impl Drop for Output {
 fn work_units(shared: &Arc<Shared>) {
     loop {
         let mut state = shared.lock();
-        let (number, work, counted) = loop {
+        let (number, task, counted) = loop {
             if shared.is_cancelled() {
                 return;
             }
@@ -245,7 +245,7 @@ fn work_units(shared: &Arc<Shared>) {
         drop(state);
         shared.writable.notify_all();
         let mut sink = Sink { shared: Arc::clone(shared), number, block: None, ended: false };
-        let result = work(&mut sink);
+        let result = task(&mut sink);
         drop(counted);
         match result {
             Ok(()) => sink.finish(),
@@ -255,7 +255,7 @@ fn work_units(shared: &Arc<Shared>) {
 }
 
 /// Reads the blocks in order.
-pub(crate) struct Ordered {
+pub(crate) struct ParallelReader {
     shared: Arc<Shared>,
     block: Option<Block>,
     /// Bytes of `block` that were read.
@@ -265,7 +265,7 @@ pub(crate) struct Ordered {
     failed: Option<(io::ErrorKind, String)>,
 }
 
-impl Ordered {
+impl ParallelReader {
     /// Starts `cut` on a thread of its own; `threads` workers may help it. Called at the first read.
     pub(crate) fn start(
         threads: usize,
@@ -369,7 +369,7 @@ impl Drop for PanicGuard<'_> {
     }
 }
 
-impl Read for Ordered {
+impl Read for ParallelReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if let Some((kind, message)) = &self.failed {
             return Err(io::Error::new(*kind, message.clone()));
@@ -412,7 +412,7 @@ impl Read for Ordered {
     }
 }
 
-impl Drop for Ordered {
+impl Drop for ParallelReader {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         self.shared.cancelled.store(true, Ordering::Relaxed);

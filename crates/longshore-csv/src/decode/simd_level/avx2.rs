@@ -15,7 +15,7 @@ use std::arch::x86_64::{
     _mm256_set1_epi8,
 };
 
-use super::{TEXT_BYTES_MAX, Tier};
+use super::{SimdLevel, TEXT_BYTES_MAX};
 
 /// x86-64 with AVX2 and BMI: [`crate::Kernel::Avx2`] and better.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +75,7 @@ impl Avx2 {
     }
 }
 
-impl Tier for Avx2 {
+impl SimdLevel for Avx2 {
     #[inline(always)]
     unsafe fn whole(field: *const u8, len: usize) -> Option<u64> {
         // SAFETY: as the caller promises.

@@ -4,21 +4,21 @@
 use std::io::{self, Read};
 
 use crate::budget::Budget;
-use crate::ordered::Ordered;
+use crate::parallel_reader::ParallelReader;
 
 /// What a pipe gives, read ahead from the first read on.
-pub(crate) enum Ahead {
+pub(crate) enum PipeReader {
     Waiting { input: Option<Box<dyn Read + Send>>, budget: Budget },
-    Started(Ordered),
+    Started(ParallelReader),
 }
 
-impl Ahead {
+impl PipeReader {
     pub(crate) fn new(input: Box<dyn Read + Send>, budget: Budget) -> Self {
         Self::Waiting { input: Some(input), budget }
     }
 }
 
-impl Read for Ahead {
+impl Read for PipeReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             match self {
@@ -32,8 +32,8 @@ impl Read for Ahead {
     }
 }
 
-fn start(mut input: Box<dyn Read + Send>, budget: &Budget) -> io::Result<Ordered> {
-    Ordered::start(1, budget, move |output| {
+fn start(mut input: Box<dyn Read + Send>, budget: &Budget) -> io::Result<ParallelReader> {
+    ParallelReader::start(1, budget, move |output| {
         let mut sink = output.sink();
         loop {
             match input.read(sink.free()?) {

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use longshore_csv::{PADDING, Rows};
 use longshore_storage::{Arena, CHUNK_ROWS_MAX, PartitionBuffer, Schema};
 
-use crate::fields::{BadValue, FieldPlan, Refusal};
+use crate::fields::{BadValue, DecodeError, FieldPlan};
 use crate::piece::Piece;
 
 /// Room that a partition buffer gets beyond the estimate of its rows: one part in this many.
 const ESTIMATE_SLACK: usize = 64;
 
-/// Where the rows of a piece go.
-pub(crate) struct Target<'a> {
+/// Decodes rows of a piece into partition buffers.
+pub(crate) struct RowDecoder<'a> {
     pub(crate) plan: &'a FieldPlan,
     /// The columns that the plan fills.
     pub(crate) schema: &'a Arc<Schema>,
@@ -24,19 +24,19 @@ pub(crate) struct Target<'a> {
     pub(crate) arena: &'a mut Arena,
 }
 
-impl Target<'_> {
+impl RowDecoder<'_> {
     /// Decodes `rows`, which are of `piece`, into the last buffer, and into new ones as each is full. With `bad`, rows
     /// with bad fields go there; the first of `rows` counts as row 0. Returns how many rows were taken.
     ///
     /// # Errors
     /// The first bad field, without `bad`; lack of memory; a text that changed meanwhile.
-    pub(crate) fn take(
+    pub(crate) fn decode(
         self,
         mut rows: Rows<'_>,
         piece: &Piece<'_>,
         mut bad: Option<&mut Vec<BadValue>>,
-    ) -> Result<usize, Refusal> {
-        let Target { plan, schema, bytes_left, buffers, arena } = self;
+    ) -> Result<usize, DecodeError> {
+        let RowDecoder { plan, schema, bytes_left, buffers, arena } = self;
         let (mut row, mut taken) = (0, 0);
         while !rows.is_empty() {
             // Copies write whole registers, beyond the end of the last string.
@@ -53,7 +53,7 @@ impl Target<'_> {
                 let pieces = bytes_left / piece.bytes.max(1) + 1;
                 let heap_bytes = heap_due.max(bytes_left + PADDING + pieces * plan.constant_bytes());
                 let buffer = PartitionBuffer::with_capacity(schema, estimate, heap_bytes, arena)
-                    .map_err(|error| Refusal::Other(error.into()))?;
+                    .map_err(|error| DecodeError::Other(error.into()))?;
                 buffers.push(buffer);
                 continue;
             }

@@ -1,20 +1,20 @@
 //! Dates and times: ISO's forms, and the layouts of [`Layout`].
 
-use longshore_csv::decode::{MomentFormat, ValueType, exact};
+use longshore_csv::decode::{DateTimeFormat, ValueType, exact};
 
 use super::{Formats, Layout, TypeSet, bit};
 
 /// Bytes that the text of a date or time has at most.
-const MOMENT_BYTES_MAX: usize = 40;
+const DATE_TIME_BYTES_MAX: usize = 40;
 /// Digits of a second's fraction that are kept.
 const FRACTION_DIGITS_MAX: usize = 6;
 
 /// The types of a date or time; `None` if `text` is none that keeps its value.
 pub(super) fn classify(text: &[u8], formats: &Formats) -> Option<TypeSet> {
-    if text.len() < 4 || text.len() > MOMENT_BYTES_MAX || fraction_digits(text) > FRACTION_DIGITS_MAX {
+    if text.len() < 4 || text.len() > DATE_TIME_BYTES_MAX || fraction_digits(text) > FRACTION_DIGITS_MAX {
         return None;
     }
-    let of = |format: &Option<MomentFormat>, value_type, iso: fn(&[u8]) -> bool| match format {
+    let of = |format: &Option<DateTimeFormat>, value_type, iso: fn(&[u8]) -> bool| match format {
         Some(format) => format.matches(value_type, text),
         None => iso(text),
     };

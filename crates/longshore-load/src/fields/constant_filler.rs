@@ -18,7 +18,7 @@ use crate::piece::Piece;
 const CHECK_BLOCK_BYTES: usize = 64 << 10;
 
 /// What goes into a column that no field goes to.
-pub(super) enum Filler {
+pub(super) enum ConstantFiller {
     Null,
     RecordNumber,
     /// Of the source of numbers at this place.
@@ -30,7 +30,7 @@ pub(super) enum Filler {
     },
 }
 
-impl Filler {
+impl ConstantFiller {
     /// Fills the next slots of a column, for `rows` of `piece`.
     pub(super) fn fill(&self, column: &mut SpareColumn<'_>, rows: &Rows<'_>, piece: &Piece<'_>, heap: &mut Heap<'_>) {
         let count = rows.count();
@@ -106,7 +106,7 @@ fn repeat_first(values: &mut SpareValues<'_>, count: usize, zero: bool) {
 }
 
 /// The filler for the value of `text`, which is never NULL.
-pub(super) fn constant(file: &str, column: &Column, text: &str, kernel: Kernel) -> Result<Filler, LoadError> {
+pub(super) fn constant(file: &str, column: &Column, text: &str, kernel: Kernel) -> Result<ConstantFiller, LoadError> {
     let dialect: &Dialect = RowText::dialect();
     let rule = FieldRule { force_not_null: true, ..FieldRule::new(value_type(&column.column_type)) };
     let decoder = Box::new(Decoder::with_kernel(rule, dialect, kernel));
@@ -122,7 +122,7 @@ pub(super) fn constant(file: &str, column: &Column, text: &str, kernel: Kernel) 
     let mut heap = Heap::new(spare.heap.bytes, spare.heap.used);
     let mut target = target(&mut spare.columns[0], 1, &mut heap);
     match decoder.decode(&row.rows(), 0, &mut target) {
-        Ok(()) => Ok(Filler::Constant { decoder, text: row }),
+        Ok(()) => Ok(ConstantFiller::Constant { decoder, text: row }),
         Err(error) => {
             let Advice { reason, remedy } = decoder.advice(text.as_bytes(), error.reason);
             Err(LoadError::Unfit {

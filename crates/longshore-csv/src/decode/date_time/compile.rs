@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::fixed::Fixed;
 use super::item::{Item, Part};
-use super::{Kind, MomentFormatError};
+use super::{DateTimeFormatError, Kind};
 
 /// A compiled pattern.
 #[derive(Debug)]
@@ -40,8 +40,8 @@ const NO_PRESET: &str = "neither a pattern, such as %d.%m.%Y, nor one of iso, us
 
 impl Pattern {
     /// Compiles a pattern.
-    pub(super) fn new(text: &str) -> Result<Pattern, MomentFormatError> {
-        let problem = |problem| MomentFormatError::new(text, problem);
+    pub(super) fn new(text: &str) -> Result<Pattern, DateTimeFormatError> {
+        let problem = |problem| DateTimeFormatError::new(text, problem);
         let mut items = Vec::new();
         read_items(text.as_bytes(), &mut items).map_err(problem)?;
         if items.iter().all(|item| matches!(item, Item::Literal(_))) {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::table::Table;
 
 /// A place whose slot is gone.
-pub(crate) struct Vacated {
+pub(crate) struct FreedSlot {
     pub(crate) table: Arc<Table>,
     pub(crate) place: usize,
 }
@@ -19,11 +19,11 @@ pub(crate) struct Vacated {
 /// Places whose slots are gone. Most transactions have none, so that it is one word of each.
 #[derive(Default)]
 #[expect(clippy::box_collection, reason = "the size of what is moved with every transaction")]
-pub(crate) struct VacatedPlaces(Option<Box<Vec<Vacated>>>);
+pub(crate) struct FreedSlots(Option<Box<Vec<FreedSlot>>>);
 
-impl VacatedPlaces {
+impl FreedSlots {
     #[cold]
-    pub(super) fn push(&mut self, place: Vacated) {
+    pub(super) fn push(&mut self, place: FreedSlot) {
         self.0.get_or_insert_default().push(place);
     }
 
@@ -39,14 +39,14 @@ pub(super) struct Ticket(u64);
 
 /// Who reclaims, and the places that wait for them.
 #[derive(Default)]
-pub(super) struct Vacancies {
+pub(super) struct FreedSlotQueue {
     next: u64,
     at_work: Vec<Ticket>,
     /// Each with the first ticket that it does not wait for.
-    waiting: VecDeque<(Ticket, Vacated)>,
+    waiting: VecDeque<(Ticket, FreedSlot)>,
 }
 
-impl Vacancies {
+impl FreedSlotQueue {
     pub(super) fn begin(&mut self) -> Ticket {
         let ticket = Ticket(self.next);
         self.next += 1;
@@ -64,13 +64,13 @@ impl Vacancies {
     }
 
     /// Lets places wait for those who are at work now.
-    pub(super) fn put(&mut self, VacatedPlaces(places): VacatedPlaces) {
+    pub(super) fn put(&mut self, FreedSlots(places): FreedSlots) {
         let next = Ticket(self.next);
         self.waiting.extend(places.into_iter().flat_map(|places| *places).map(|place| (next, place)));
     }
 
     /// The places that need not wait any longer.
-    pub(super) fn ready(&mut self) -> Vec<Vacated> {
+    pub(super) fn ready(&mut self) -> Vec<FreedSlot> {
         let first = self.at_work.iter().min().copied();
         let count = self.waiting.partition_point(|(until, _)| first.is_none_or(|first| *until <= first));
         self.waiting.drain(..count).map(|(_, place)| place).collect()
@@ -78,10 +78,10 @@ impl Vacancies {
 }
 
 /// Gives places to whoever needs some next.
-pub(super) fn vacate(mut vacated: Vec<Vacated>) {
-    vacated.sort_unstable_by_key(|Vacated { table, place }| (table.id(), *place));
-    for of_table in vacated.chunk_by(|one, other| one.table.id() == other.table.id()) {
-        let places: Vec<usize> = of_table.iter().map(|vacated| vacated.place).collect();
+pub(super) fn release(mut freed: Vec<FreedSlot>) {
+    freed.sort_unstable_by_key(|FreedSlot { table, place }| (table.id(), *place));
+    for of_table in freed.chunk_by(|one, other| one.table.id() == other.table.id()) {
+        let places: Vec<usize> = of_table.iter().map(|freed| freed.place).collect();
         of_table[0].table.vacate(&places);
     }
 }
@@ -97,23 +97,24 @@ mod tests {
     fn a_place_waits_for_those_who_were_at_work_and_no_longer() {
         let relation = Relation::new(Arc::new(Schema::new(Vec::new())), Memory::new(None));
         let places = |place| {
-            let mut places = VacatedPlaces::default();
-            places.push(Vacated { table: Arc::clone(relation.table()), place });
+            let mut places = FreedSlots::default();
+            places.push(FreedSlot { table: Arc::clone(relation.table()), place });
             places
         };
-        let mut vacancies = Vacancies::default();
-        let ready = |vacancies: &mut Vacancies| vacancies.ready().iter().map(|of| of.place).collect::<Vec<_>>();
-        vacancies.put(places(0));
-        assert_eq!(ready(&mut vacancies), [0]);
-        let (first, second) = (vacancies.begin(), vacancies.begin());
-        vacancies.put(places(1));
-        let third = vacancies.begin();
-        vacancies.end(second);
-        vacancies.put(places(2));
-        assert!(ready(&mut vacancies).is_empty());
-        vacancies.end(first);
-        assert_eq!(ready(&mut vacancies), [1]);
-        vacancies.end(third);
-        assert_eq!(ready(&mut vacancies), [2]);
+        let mut freed_slots = FreedSlotQueue::default();
+        let ready =
+            |freed_slots: &mut FreedSlotQueue| freed_slots.ready().iter().map(|of| of.place).collect::<Vec<_>>();
+        freed_slots.put(places(0));
+        assert_eq!(ready(&mut freed_slots), [0]);
+        let (first, second) = (freed_slots.begin(), freed_slots.begin());
+        freed_slots.put(places(1));
+        let third = freed_slots.begin();
+        freed_slots.end(second);
+        freed_slots.put(places(2));
+        assert!(ready(&mut freed_slots).is_empty());
+        freed_slots.end(first);
+        assert_eq!(ready(&mut freed_slots), [1]);
+        freed_slots.end(third);
+        assert_eq!(ready(&mut freed_slots), [2]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::MomentFormat;
+use super::DateTimeFormat;
 use super::compile::Pattern;
 use super::item::Item;
 
@@ -89,10 +89,10 @@ fn with_times(dates: &[&str], times: &[&str]) -> Vec<Pattern> {
     dated.chain(times.iter().map(|time| pattern(time))).collect()
 }
 
-/// See [`MomentFormat::candidates`].
-pub(super) fn candidates() -> &'static [MomentFormat] {
-    static CANDIDATES: LazyLock<Vec<MomentFormat>> = LazyLock::new(|| {
-        let single = |text: &str| MomentFormat::new(&[text]).expect("a candidate is a pattern");
+/// See [`DateTimeFormat::candidates`].
+pub(super) fn candidates() -> &'static [DateTimeFormat] {
+    static CANDIDATES: LazyLock<Vec<DateTimeFormat>> = LazyLock::new(|| {
+        let single = |text: &str| DateTimeFormat::new(&[text]).expect("a candidate is a pattern");
         let times = CANDIDATE_TIMES[3..].iter().map(|time| single(time));
         let dates = CANDIDATE_DATES.iter().map(|date| single(date));
         let timestamps = CANDIDATE_DATES

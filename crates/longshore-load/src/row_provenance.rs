@@ -6,7 +6,7 @@
 //! while it is little, or all of it where every row may be asked for, and otherwise fetched again from the source. What
 //! can be read only once and was not kept gives the number of the record instead.
 //!
-//! Not here: which rows have keys of others (`longshore-storage`), the reading itself (`places/again`).
+//! Not here: which rows have keys of others (`longshore-storage`), the reading itself (`row_provenance/again`).
 
 mod again;
 
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use longshore_storage::Memory;
 
-use crate::files::Work;
+use crate::files::SpanTask;
 
 pub(crate) use again::{Located, Reading};
 
@@ -28,7 +28,7 @@ const PART_OF_LIMIT: usize = 8;
 const FILES_MAX: usize = 128;
 
 /// The spans of a load.
-pub(crate) struct Places {
+pub(crate) struct RowProvenance {
     /// Whether the text of streams is kept, however much it is.
     keeps_all: bool,
     text_bytes_max: usize,
@@ -38,13 +38,13 @@ pub(crate) struct Places {
 
 #[derive(Default)]
 struct State {
-    spans: Vec<Place>,
+    spans: Vec<SpanProvenance>,
     /// The files that stay open, by their addresses.
     files: BTreeSet<usize>,
 }
 
 /// A span that was read.
-struct Place {
+struct SpanProvenance {
     sequence: u64,
     /// Rows that it gave.
     rows: u64,
@@ -56,14 +56,14 @@ struct Place {
 /// Where the text of a span is.
 enum Origin {
     /// There.
-    Text(Work),
+    Text(SpanTask),
     /// To be fetched again: so many bytes.
-    Forgotten(Work, usize),
+    Forgotten(SpanTask, usize),
     /// In a file of this name that was closed.
     Closed(String),
 }
 
-impl Places {
+impl RowProvenance {
     pub(crate) fn new(keeps_all: bool, memory: &Memory) -> Self {
         let part = memory.limit().map_or(usize::MAX, |limit| limit / PART_OF_LIMIT);
         Self {
@@ -75,26 +75,26 @@ impl Places {
     }
 
     /// Notes a span that was read.
-    pub(crate) fn note(&self, mut work: Work, rows: u64, rejected: u64) {
-        let sequence = work.sequence;
-        let bytes = work.text().len();
-        let owns_text = work.span.owns_text();
+    pub(crate) fn note(&self, mut task: SpanTask, rows: u64, rejected: u64) {
+        let sequence = task.sequence;
+        let bytes = task.text().len();
+        let owns_text = task.span.owns_text();
         let keeps_text = !owns_text
             || self.keeps_all
             || self.text_bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= self.text_bytes_max;
         if !keeps_text {
-            work.span.forget_text();
+            task.span.forget_text();
         }
         let mut state = self.state();
-        let file = Arc::as_ptr(&work.file).addr();
+        let file = Arc::as_ptr(&task.file).addr();
         let stays_open = self.keeps_all || state.files.len() < FILES_MAX || state.files.contains(&file);
         let origin = if stays_open {
             state.files.insert(file);
-            if keeps_text { Origin::Text(work) } else { Origin::Forgotten(work, bytes) }
+            if keeps_text { Origin::Text(task) } else { Origin::Forgotten(task, bytes) }
         } else {
-            Origin::Closed(work.file.name.clone())
+            Origin::Closed(task.file.name.clone())
         };
-        state.spans.push(Place { sequence, rows, rejected, origin });
+        state.spans.push(SpanProvenance { sequence, rows, rejected, origin });
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -102,10 +102,10 @@ impl Places {
     }
 }
 
-impl Place {
+impl SpanProvenance {
     fn file(&self) -> &str {
         match &self.origin {
-            Origin::Text(work) | Origin::Forgotten(work, _) => &work.file.name,
+            Origin::Text(task) | Origin::Forgotten(task, _) => &task.file.name,
             Origin::Closed(name) => name,
         }
     }

@@ -115,18 +115,18 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_read_back() {
+    fn times_are_read_back() {
         let mut micros = MICROSECONDS_PER_DAY - 1;
         while micros > 0 {
             assert_eq!(exact::time(written(|out| time(out, micros)).as_bytes()), Ok(micros));
             micros = micros * 10 / 13;
         }
         let (min, max) = (i64::from(DATE_MIN), i64::from(DATE_MAX) + 1);
-        let mut moment = min * MICROSECONDS_PER_DAY;
-        while moment < max * MICROSECONDS_PER_DAY {
-            assert_eq!(exact::timestamp(written(|out| timestamp(out, moment)).as_bytes()), Ok(moment));
-            assert_eq!(exact::timestamptz(written(|out| timestamptz(out, moment)).as_bytes()), Ok(moment));
-            moment += 12_345_678_901_234;
+        let mut micros = min * MICROSECONDS_PER_DAY;
+        while micros < max * MICROSECONDS_PER_DAY {
+            assert_eq!(exact::timestamp(written(|out| timestamp(out, micros)).as_bytes()), Ok(micros));
+            assert_eq!(exact::timestamptz(written(|out| timestamptz(out, micros)).as_bytes()), Ok(micros));
+            micros += 12_345_678_901_234;
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::visibility::{ConflictKind, Stamps, Time, View};
 
 /// What a transaction relied on.
 #[derive(Default)]
-pub(super) struct Guards {
+pub(super) struct ForeignKeyReads {
     /// Rows that must be there, by the foreign key that refers to them.
     kept: Vec<(Arc<ForeignKey>, RowSet)>,
     gone: Vec<Gone>,
@@ -58,7 +58,7 @@ struct Gone {
     all: bool,
 }
 
-impl Guards {
+impl ForeignKeyReads {
     /// The rows that must stay since rows refer to them by this foreign key.
     pub(super) fn kept(&mut self, key: &Arc<ForeignKey>) -> &mut RowSet {
         let known = self.kept.iter().position(|(known, _)| Arc::ptr_eq(known, key));

@@ -4,13 +4,13 @@
 
 use std::arch::x86_64::{__m512i, _mm512_cmpeq_epi8_mask, _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_set1_epi8};
 
-use super::{Avx2, Tier};
+use super::{Avx2, SimdLevel};
 
 /// x86-64 with AVX-512: [`crate::Kernel::Avx512`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx512;
 
-impl Tier for Avx512 {
+impl SimdLevel for Avx512 {
     #[inline(always)]
     unsafe fn whole(field: *const u8, len: usize) -> Option<u64> {
         // SAFETY: as the caller promises.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, Schema};
 
-use super::{Origin, Place, Places};
+use super::{Origin, RowProvenance, SpanProvenance};
 use crate::check::{BLOCK_BYTES, CHECKED, Checker};
 use crate::control::Control;
 use crate::error::{LoadError, RecordNumber, RecordPlace};
-use crate::files::{Files, OpenFile, Work};
-use crate::fill::Target;
+use crate::files::{Files, OpenFile, SpanTask};
 use crate::options::RowCheck;
+use crate::row_decoder::RowDecoder;
 use crate::span::Spans;
 use crate::worker::{Cursor, Scratch};
 
@@ -44,7 +44,7 @@ struct Found {
     end: usize,
 }
 
-impl Places {
+impl RowProvenance {
     /// Gives the records of rows to `visit`; `rows` are their numbers in the load, ascending. All spans were noted.
     pub(crate) fn locate(
         &self,
@@ -97,26 +97,26 @@ impl<'a> Walk<'a> {
     /// Gives the records of some rows of a span to `visit`.
     fn span(
         &mut self,
-        place: &Place,
+        place: &SpanProvenance,
         wanted: &[u64],
         rows_before: u64,
         records_before: u64,
         visit: &mut Visit<'_>,
     ) -> Result<(), LoadError> {
         let fetched;
-        let work = match &place.origin {
-            Origin::Text(work) => Some(work),
-            Origin::Forgotten(work, bytes) => {
-                fetched = self.fetch(work, *bytes)?;
+        let task = match &place.origin {
+            Origin::Text(task) => Some(task),
+            Origin::Forgotten(task, bytes) => {
+                fetched = self.fetch(task, *bytes)?;
                 fetched.as_ref()
             }
             Origin::Closed(_) => None,
         };
-        let found = match work {
-            Some(work) => self.find(work, wanted)?,
+        let found = match task {
+            Some(task) => self.find(task, wanted)?,
             None => None,
         };
-        let (Some(work), Some(found)) = (work, found) else {
+        let (Some(task), Some(found)) = (task, found) else {
             let file: Arc<str> = Arc::from(place.file());
             for row in wanted {
                 let number = records_before + row + 1;
@@ -129,16 +129,16 @@ impl<'a> Walk<'a> {
             }
             return Ok(());
         };
-        let text = work.text();
-        let mut lines = self.lines_before(work);
+        let text = task.text();
+        let mut lines = self.lines_before(task);
         let mut counted = 0;
-        let file: Arc<str> = Arc::from(work.file.name.as_str());
+        let file: Arc<str> = Arc::from(task.file.name.as_str());
         for (row, found) in wanted.iter().zip(found) {
             lines += feeds(&text[counted..found.start]);
             counted = found.start;
             let place = RecordPlace {
                 file: Arc::clone(&file),
-                line_and_byte: Some((lines + 1, work.span.offset + found.start as u64)),
+                line_and_byte: Some((lines + 1, task.span.offset + found.start as u64)),
                 number: RecordNumber::Exactly(records_before + found.before + 1),
             };
             visit(Located { row: rows_before + row, place, record: Some(&text[found.start..found.end]) })?;
@@ -147,11 +147,11 @@ impl<'a> Walk<'a> {
     }
 
     /// A span of a stream with its text; `None` if it cannot be read again, or is another one now.
-    fn fetch(&mut self, work: &Work, bytes: usize) -> Result<Option<Work>, LoadError> {
+    fn fetch(&mut self, task: &SpanTask, bytes: usize) -> Result<Option<SpanTask>, LoadError> {
         let Reading { files, control, .. } = *self.reading;
-        if !self.again.as_ref().is_some_and(|(file, _)| Arc::ptr_eq(file, &work.file)) {
-            let spans = if work.file.input.reads_once { None } else { files.open_again(&work.file, control).ok() };
-            self.again = Some((Arc::clone(&work.file), spans));
+        if !self.again.as_ref().is_some_and(|(file, _)| Arc::ptr_eq(file, &task.file)) {
+            let spans = if task.file.input.reads_once { None } else { files.open_again(&task.file, control).ok() };
+            self.again = Some((Arc::clone(&task.file), spans));
         }
         let Some((file, Some(spans))) = &self.again else { return Ok(None) };
         loop {
@@ -160,18 +160,18 @@ impl<'a> Walk<'a> {
             }
             // Whatever goes wrong, there is something to be told without the text.
             let Ok(Some(span)) = spans.claim(control) else { return Ok(None) };
-            if span.sequence == work.span.sequence {
-                let is_same = span.offset == work.span.offset;
-                let again = Work { file: Arc::clone(file), span, sequence: work.sequence };
+            if span.sequence == task.span.sequence {
+                let is_same = span.offset == task.span.offset;
+                let again = SpanTask { file: Arc::clone(file), span, sequence: task.sequence };
                 return Ok((is_same && again.text().len() == bytes).then_some(again));
             }
         }
     }
 
     /// The records of some rows of a span; `None` if there are not so many, since the text has changed.
-    fn find(&mut self, work: &Work, wanted: &[u64]) -> Result<Option<Vec<Found>>, LoadError> {
+    fn find(&mut self, task: &SpanTask, wanted: &[u64]) -> Result<Option<Vec<Found>>, LoadError> {
         let Reading { files, schema, memory, check, control } = *self.reading;
-        let Ok(mut cursor) = Cursor::new(files, work, &mut self.scratch) else { return Ok(None) };
+        let Ok(mut cursor) = Cursor::new(files, task, &mut self.scratch) else { return Ok(None) };
         let mut checker = check
             .filter(|_| files.is_lenient())
             .map(|check| Checker::new(check, files.output(CHECKED), Arena::new(Arc::clone(memory), BLOCK_BYTES)));
@@ -183,20 +183,20 @@ impl<'a> Walk<'a> {
             if control.is_cancelled() {
                 return Err(LoadError::Cancelled);
             }
-            let Ok(Some(piece)) = cursor.next(files, work, &mut self.scratch) else { return Ok(None) };
+            let Ok(Some(piece)) = cursor.next(files, task, &mut self.scratch) else { return Ok(None) };
             bad.clear();
             if files.is_lenient() {
                 // Which rows were taken only shows when they are decoded again.
-                let (plan, bytes_left) = (&work.file.plans[0], piece.bytes);
-                let target = Target { plan, schema, bytes_left, buffers: &mut buffers, arena: &mut self.arena };
-                if target.take(piece.rows, &piece, Some(&mut bad)).is_err() {
+                let (plan, bytes_left) = (&task.file.plans[0], piece.bytes);
+                let decoder = RowDecoder { plan, schema, bytes_left, buffers: &mut buffers, arena: &mut self.arena };
+                if decoder.decode(piece.rows, &piece, Some(&mut bad)).is_err() {
                     return Ok(None);
                 }
                 buffers.clear();
             }
             let mut refused: Vec<usize> = bad.iter().map(|bad| bad.error.row).collect();
             if let Some(checker) = &mut checker {
-                if checker.find(&work.file.plans[CHECKED], piece.rows, &piece).is_err() {
+                if checker.find(&task.file.plans[CHECKED], piece.rows, &piece).is_err() {
                     return Ok(None);
                 }
                 refused.extend(checker.found.iter().map(|violation| violation.row));
@@ -225,17 +225,17 @@ impl<'a> Walk<'a> {
     }
 
     /// Line feeds of the file before a span.
-    fn lines_before(&mut self, work: &Work) -> u64 {
-        let Some(text) = work.file.spans.mapped() else {
-            return work.file.spans.lines_before(&work.span, work.span.offset);
+    fn lines_before(&mut self, task: &SpanTask) -> u64 {
+        let Some(text) = task.file.spans.mapped() else {
+            return task.file.spans.lines_before(&task.span, task.span.offset);
         };
         let (from, before) = match &self.lines {
-            Some((file, from, before)) if Arc::ptr_eq(file, &work.file) => (*from, *before),
+            Some((file, from, before)) if Arc::ptr_eq(file, &task.file) => (*from, *before),
             _ => (0, 0),
         };
-        let to = (work.span.offset as usize).min(text.len());
+        let to = (task.span.offset as usize).min(text.len());
         let lines = before + feeds(&text[from..to]);
-        self.lines = Some((Arc::clone(&work.file), to, lines));
+        self.lines = Some((Arc::clone(&task.file), to, lines));
         lines
     }
 }

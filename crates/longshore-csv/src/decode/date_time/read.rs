@@ -24,7 +24,7 @@ const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "frid
 
 /// What a field says.
 #[derive(Debug, Default)]
-pub(super) struct Moment {
+pub(super) struct DateTime {
     year: u32,
     month: Option<u32>,
     day: Option<u32>,
@@ -46,18 +46,18 @@ pub(super) struct Moment {
 impl Pattern {
     /// What the field, without white space around it, says by this pattern; otherwise the reason, and how many bytes
     /// were left.
-    pub(super) fn read(&self, bytes: &[u8]) -> Result<Moment, (Reason, usize)> {
+    pub(super) fn read(&self, bytes: &[u8]) -> Result<DateTime, (Reason, usize)> {
         let mut reader = Reader { rest: bytes };
-        let mut moment = Moment::default();
+        let mut date_time = DateTime::default();
         for item in &self.items {
-            moment.read(*item, &mut reader).map_err(|reason| (reason, reader.rest.len()))?;
+            date_time.read(*item, &mut reader).map_err(|reason| (reason, reader.rest.len()))?;
         }
         reader.end().map_err(|reason| (reason, reader.rest.len()))?;
-        Ok(moment)
+        Ok(date_time)
     }
 }
 
-impl Moment {
+impl DateTime {
     fn read(&mut self, item: Item, reader: &mut Reader<'_>) -> Result<(), Reason> {
         match item {
             Item::Literal(byte) => reader.byte(byte)?,

@@ -2,7 +2,7 @@
 
 #![allow(clippy::cast_ptr_alignment, reason = "all loads and stores are unaligned ones")]
 
-use super::Tier;
+use super::SimdLevel;
 
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
@@ -40,7 +40,7 @@ unsafe fn aligned(field: *const u8, len: usize) -> u64 {
     (word ^ ZEROS) << (64 - 8 * len)
 }
 
-impl Tier for Portable {
+impl SimdLevel for Portable {
     #[inline(always)]
     unsafe fn whole(field: *const u8, len: usize) -> Option<u64> {
         // SAFETY: `len` is 1 to 16, and 16 bytes can be read.

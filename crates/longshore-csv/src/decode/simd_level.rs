@@ -16,11 +16,11 @@ pub(crate) use avx2::Avx2;
 pub(crate) use avx512::Avx512;
 pub(crate) use portable::{Portable, eight_digits, is_eight_digits};
 
-/// Most digits that [`Tier::whole`] and its siblings take, as bytes of text.
+/// Most digits that [`SimdLevel::whole`] and its siblings take, as bytes of text.
 pub(crate) const TEXT_BYTES_MAX: usize = 16;
 
 /// Instructions, by the arithmetic that they make fast.
-pub(crate) trait Tier: Copy {
+pub(crate) trait SimdLevel: Copy {
     /// The number that `len` digits mean; `None` if any is no digit.
     ///
     /// # Safety
@@ -33,8 +33,8 @@ pub(crate) trait Tier: Copy {
     ///
     /// # Safety
     ///
-    /// `len` is 2 to [`TEXT_BYTES_MAX`], `fraction` less than `len`; `len` plus 16 bytes can be read at `field`; the CPU
-    /// runs the instructions.
+    /// `len` is 2 to [`TEXT_BYTES_MAX`], `fraction` less than `len`; `len` plus 16 bytes can be read at `field`; the
+    /// CPU runs the instructions.
     unsafe fn pointed(field: *const u8, len: usize, fraction: usize) -> Option<u64>;
 
     /// Offset of the first point within `len` bytes, or `len`.
@@ -73,7 +73,7 @@ pub(crate) trait Tier: Copy {
 ///
 /// `len` plus `len` plus 16 bytes can be read at `field`; the CPU runs the instructions of `T`.
 #[inline(always)]
-pub(crate) unsafe fn long_whole<T: Tier>(field: *const u8, len: usize) -> Option<u128> {
+pub(crate) unsafe fn long_whole<T: SimdLevel>(field: *const u8, len: usize) -> Option<u128> {
     if len == 0 || len > 38 {
         return None;
     }
@@ -95,7 +95,7 @@ pub(crate) unsafe fn long_whole<T: Tier>(field: *const u8, len: usize) -> Option
 mod tests {
     use super::*;
 
-    fn check<T: Tier>() {
+    fn check<T: SimdLevel>() {
         let digits = b"9876543210123456";
         for len in 1..=TEXT_BYTES_MAX {
             let mut text = [b'7'; 80];

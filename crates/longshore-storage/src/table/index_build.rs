@@ -20,7 +20,7 @@ const FURTHER: u32 = 1 << 31;
 const CHUNK_BITS: u32 = 8;
 
 /// Parts of all indexes that there were when the append began.
-pub(crate) struct Beside {
+pub(crate) struct IncrementalIndexBuild {
     parts: Vec<IndexParts>,
     /// Where in the relation the first chunk is taken to come.
     base: usize,
@@ -28,10 +28,10 @@ pub(crate) struct Beside {
     waiting: Mutex<Vec<(u32, Arc<Chunk>)>>,
 }
 
-impl Beside {
-    pub(crate) fn new(table: &Table) -> Beside {
+impl IncrementalIndexBuild {
+    pub(crate) fn new(table: &Table) -> IncrementalIndexBuild {
         let parts = table.indexes().iter().map(IndexParts::new).collect();
-        Beside { parts, base: table.slots.likely(), waiting: Mutex::default() }
+        IncrementalIndexBuild { parts, base: table.slots.likely(), waiting: Mutex::default() }
     }
 
     /// The number that a chunk is indexed by: that which it will have in the relation, if each sequence number stands
@@ -67,7 +67,7 @@ impl Beside {
     }
 
     /// Indexes what waits. Threads may call this side by side.
-    pub(crate) fn work(&self) -> Result<(), OutOfMemory> {
+    pub(crate) fn index_waiting(&self) -> Result<(), OutOfMemory> {
         loop {
             let Some((number, chunk)) = self.waiting().pop() else { return Ok(()) };
             self.parts.iter().try_for_each(|parts| parts.add(number, &chunk))?;

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "this is test code")]
 
 use longshore_csv::decode::exact;
-use longshore_csv::{MomentFormat, Reason, ValueType};
+use longshore_csv::{DateTimeFormat, Reason, ValueType};
 
-fn format(patterns: &[&str]) -> MomentFormat {
-    MomentFormat::new(patterns).unwrap()
+fn format(patterns: &[&str]) -> DateTimeFormat {
+    DateTimeFormat::new(patterns).unwrap()
 }
 
 /// A timestamp by a format, as ISO 8601 has it; the reason if there is none.
@@ -166,10 +166,10 @@ fn what_is_no_format() {
         ("%Y-%j-%d", "has the day of the year and the month or its day"),
         ("%s %F", "has more than the time since 1970"),
     ] {
-        let error = MomentFormat::new(&[pattern]).unwrap_err().to_string();
+        let error = DateTimeFormat::new(&[pattern]).unwrap_err().to_string();
         assert!(error.contains(problem), "{pattern}: {error}");
     }
-    assert!(MomentFormat::new::<&str>(&[]).is_err());
+    assert!(DateTimeFormat::new::<&str>(&[]).is_err());
 }
 
 #[test]
@@ -188,10 +188,10 @@ fn formats_suit_types() {
     }
 }
 
-/// Every candidate reads what it writes, for many moments; only the ones of other order may read it as another.
+/// Every candidate reads what it writes, for many points in time; only the ones of other order may read it as another.
 #[test]
 fn candidates_read_what_they_describe() {
-    for format in MomentFormat::candidates() {
+    for format in DateTimeFormat::candidates() {
         let pattern = format.to_string();
         let pattern = pattern.trim_matches('\'');
         for step in 0..500_i64 {
@@ -215,7 +215,7 @@ fn candidates_read_what_they_describe() {
     }
 }
 
-/// The moment by a pattern, by the book.
+/// The time as a pattern writes it, by the book.
 fn written(pattern: &str, day: i32, second: i64) -> String {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];

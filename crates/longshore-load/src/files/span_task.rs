@@ -9,14 +9,14 @@ use crate::error::LoadError;
 use crate::span::Span;
 
 /// A span that a worker claimed.
-pub(crate) struct Work {
+pub(crate) struct SpanTask {
     pub(crate) file: Arc<OpenFile>,
     pub(crate) span: Span,
     /// Position in the order of all files, from 0 without gaps.
     pub(crate) sequence: u64,
 }
 
-impl Work {
+impl SpanTask {
     /// What has been done when `text_bytes` more bytes of text are, in the bytes that progress is told in.
     pub(crate) fn bytes_done(&self, text_bytes: usize) -> u64 {
         self.file.bytes_done(text_bytes as u64)

@@ -3,8 +3,8 @@
 //! A format is a list of patterns in the language of `strptime` that are tried in order. The patterns are compiled once
 //! ([`compile`]) and interpreted per field ([`read`]); those of fixed places are brought into the order of ISO 8601, so
 //! that the fast paths of the default format read them ([`fixed`]). Names that stand for several patterns, and the
-//! patterns that a sniffer should try, are in [`presets`]. Stricter than `strptime`: ranges are checked, a `%Y` has four
-//! digits, digits that follow each other without a separator have their full width, and blanks mean themselves.
+//! patterns that a sniffer should try, are in [`presets`]. Stricter than `strptime`: ranges are checked, a `%Y` has
+//! four digits, digits that follow each other without a separator have their full width, and blanks mean themselves.
 
 mod compile;
 mod fixed;
@@ -23,7 +23,7 @@ use fixed::Fixed;
 
 /// How the dates, times or timestamps of a column are spelled.
 #[derive(Clone)]
-pub struct MomentFormat {
+pub struct DateTimeFormat {
     /// What the user gave.
     given: Arc<[Given]>,
 }
@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-impl MomentFormat {
+impl DateTimeFormat {
     /// The format that reads what any of `formats` reads, the first that can deciding. Each is a pattern such as
     /// `%d.%m.%Y %H:%M`, or the name of a preset: `iso`, `us` (the month first), `eu` (the day first), `epoch`,
     /// `epoch_ms` or `epoch_us` (seconds, milliseconds, microseconds since 1970-01-01 00:00:00 UTC).
@@ -66,9 +66,12 @@ impl MomentFormat {
     /// # Errors
     ///
     /// If there is none, or one is neither.
-    pub fn new<S: AsRef<str>>(formats: &[S]) -> Result<MomentFormat, MomentFormatError> {
+    pub fn new<S: AsRef<str>>(formats: &[S]) -> Result<DateTimeFormat, DateTimeFormatError> {
         if formats.is_empty() {
-            return Err(MomentFormatError::new("", "the list of formats is empty; name one, or leave the option out"));
+            return Err(DateTimeFormatError::new(
+                "",
+                "the list of formats is empty; name one, or leave the option out",
+            ));
         }
         let given: Result<Arc<[Given]>, _> = formats
             .iter()
@@ -81,13 +84,13 @@ impl MomentFormat {
                 Ok(Given { text: text.to_owned(), patterns })
             })
             .collect();
-        Ok(MomentFormat { given: given? })
+        Ok(DateTimeFormat { given: given? })
     }
 
     /// Common formats other than ISO 8601, from the least ambiguous on, for finding out which one a column has. More
     /// than one may match a value, such as those with the month and with the day first: only the whole column tells.
     #[must_use]
-    pub fn candidates() -> &'static [MomentFormat] {
+    pub fn candidates() -> &'static [DateTimeFormat] {
         presets::candidates()
     }
 
@@ -107,12 +110,12 @@ impl MomentFormat {
     /// # Errors
     ///
     /// Names what a part lacks, or what it has and the type does not hold.
-    pub fn check(&self, value_type: ValueType) -> Result<(), MomentFormatError> {
+    pub fn check(&self, value_type: ValueType) -> Result<(), DateTimeFormatError> {
         let Some(kind) = Kind::of(value_type) else { return Ok(()) };
         for given in &*self.given {
             let misfits: Option<Vec<_>> = given.patterns.iter().map(|pattern| pattern.misfit(kind)).collect();
             if let Some(&misfit) = misfits.as_ref().and_then(|misfits| misfits.first()) {
-                return Err(MomentFormatError::new(&given.text, misfit));
+                return Err(DateTimeFormatError::new(&given.text, misfit));
             }
         }
         Ok(())
@@ -138,7 +141,7 @@ impl MomentFormat {
         bytes: &[u8],
         fast: impl Fn(&Fixed, &[u8]) -> Option<T>,
         iso: impl Fn(&[u8]) -> Result<T, Reason>,
-        read: impl Fn(&read::Moment) -> Result<T, Reason>,
+        read: impl Fn(&read::DateTime) -> Result<T, Reason>,
     ) -> Result<T, Reason> {
         let content = exact::trim(bytes);
         for given in &*self.given {
@@ -154,7 +157,8 @@ impl MomentFormat {
                 if let Some(value) = pattern.fixed.as_ref().and_then(|fixed| fast(fixed, content)) {
                     return Ok(value);
                 }
-                if let Ok(value) = pattern.read(content).map_err(|(reason, _)| reason).and_then(|moment| read(&moment))
+                if let Ok(value) =
+                    pattern.read(content).map_err(|(reason, _)| reason).and_then(|date_time| read(&date_time))
                 {
                     return Ok(value);
                 }
@@ -170,7 +174,7 @@ impl MomentFormat {
         kind: Kind,
         content: &[u8],
         iso: impl Fn(&[u8]) -> Result<T, Reason>,
-        read: impl Fn(&read::Moment) -> Result<T, Reason>,
+        read: impl Fn(&read::DateTime) -> Result<T, Reason>,
     ) -> Reason {
         let mut best = (usize::MAX, Reason::Empty);
         if content.is_empty() {
@@ -185,7 +189,7 @@ impl MomentFormat {
             }
             for pattern in given.patterns.iter().filter(|pattern| pattern.misfit(kind).is_none()) {
                 let failure = match pattern.read(content) {
-                    Ok(moment) => read(&moment).err().map(|reason| (0, reason)),
+                    Ok(date_time) => read(&date_time).err().map(|reason| (0, reason)),
                     Err((reason, left)) => Some((left + 1, reason)),
                 };
                 debug_assert!(failure.is_some(), "a pattern that was passed over reads {}", content.escape_ascii());
@@ -200,8 +204,8 @@ impl MomentFormat {
     }
 
     fn read_date(&self, bytes: &[u8], fast: impl Fn(&Fixed, &[u8]) -> Option<i32>) -> Result<i32, Reason> {
-        self.first(Kind::Date, bytes, fast, exact::date, |moment| {
-            let micros = exact::within_range(moment.timestamp()?)?;
+        self.first(Kind::Date, bytes, fast, exact::date, |date_time| {
+            let micros = exact::within_range(date_time.timestamp()?)?;
             if micros.rem_euclid(MICROSECONDS_PER_DAY) != 0 {
                 return Err(Reason::TimeOfDay);
             }
@@ -210,19 +214,19 @@ impl MomentFormat {
     }
 
     fn read_time(&self, bytes: &[u8], fast: impl Fn(&Fixed, &[u8]) -> Option<i64>) -> Result<i64, Reason> {
-        self.first(Kind::Time, bytes, fast, exact::time, |moment| {
-            let micros = moment.time();
+        self.first(Kind::Time, bytes, fast, exact::time, |date_time| {
+            let micros = date_time.time();
             if micros < MICROSECONDS_PER_DAY { Ok(micros) } else { Err(Reason::Time) }
         })
     }
 
     fn read_timestamp(&self, bytes: &[u8], fast: impl Fn(&Fixed, &[u8]) -> Option<i64>) -> Result<i64, Reason> {
-        let read = |moment: &read::Moment| exact::within_range(moment.timestamp()?);
+        let read = |date_time: &read::DateTime| exact::within_range(date_time.timestamp()?);
         self.first(Kind::Timestamp, bytes, fast, exact::timestamp, read)
     }
 
     fn read_timestamptz(&self, bytes: &[u8], fast: impl Fn(&Fixed, &[u8]) -> Option<i64>) -> Result<i64, Reason> {
-        let read = |moment: &read::Moment| exact::within_range(moment.timestamp()?);
+        let read = |date_time: &read::DateTime| exact::within_range(date_time.timestamp()?);
         self.first(Kind::TimestampTz, bytes, fast, exact::timestamptz, read)
     }
 
@@ -262,28 +266,28 @@ impl MomentFormat {
         self.read_timestamptz(bytes, |_, _| None)
     }
 
-    /// What [`MomentFormat::date`] reads, faster.
+    /// What [`DateTimeFormat::date`] reads, faster.
     pub(super) fn fast_date(&self, bytes: &[u8]) -> Result<i32, Reason> {
         self.read_date(bytes, Fixed::date)
     }
 
-    /// What [`MomentFormat::time`] reads, faster.
+    /// What [`DateTimeFormat::time`] reads, faster.
     pub(super) fn fast_time(&self, bytes: &[u8]) -> Result<i64, Reason> {
         self.read_time(bytes, Fixed::time)
     }
 
-    /// What [`MomentFormat::timestamp`] reads, faster.
+    /// What [`DateTimeFormat::timestamp`] reads, faster.
     pub(super) fn fast_timestamp(&self, bytes: &[u8]) -> Result<i64, Reason> {
         self.read_timestamp(bytes, Fixed::timestamp)
     }
 
-    /// What [`MomentFormat::timestamptz`] reads, faster.
+    /// What [`DateTimeFormat::timestamptz`] reads, faster.
     pub(super) fn fast_timestamptz(&self, bytes: &[u8]) -> Result<i64, Reason> {
         self.read_timestamptz(bytes, Fixed::timestamp)
     }
 }
 
-impl fmt::Display for MomentFormat {
+impl fmt::Display for DateTimeFormat {
     /// The formats as SQL strings, with "or" between them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, given) in self.given.iter().enumerate() {
@@ -294,34 +298,34 @@ impl fmt::Display for MomentFormat {
     }
 }
 
-impl fmt::Debug for MomentFormat {
+impl fmt::Debug for DateTimeFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MomentFormat({self})")
+        write!(f, "DateTimeFormat({self})")
     }
 }
 
-impl PartialEq for MomentFormat {
-    fn eq(&self, other: &MomentFormat) -> bool {
+impl PartialEq for DateTimeFormat {
+    fn eq(&self, other: &DateTimeFormat) -> bool {
         self.given.iter().map(|given| &given.text).eq(other.given.iter().map(|given| &given.text))
     }
 }
 
-impl Eq for MomentFormat {}
+impl Eq for DateTimeFormat {}
 
 /// Why a text is no format, or not one of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MomentFormatError {
+pub struct DateTimeFormatError {
     format: String,
     problem: &'static str,
 }
 
-impl MomentFormatError {
-    fn new(format: &str, problem: &'static str) -> MomentFormatError {
-        MomentFormatError { format: format.to_owned(), problem }
+impl DateTimeFormatError {
+    fn new(format: &str, problem: &'static str) -> DateTimeFormatError {
+        DateTimeFormatError { format: format.to_owned(), problem }
     }
 }
 
-impl fmt::Display for MomentFormatError {
+impl fmt::Display for DateTimeFormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.format.is_empty() {
             f.write_str(self.problem)
@@ -331,4 +335,4 @@ impl fmt::Display for MomentFormatError {
     }
 }
 
-impl Error for MomentFormatError {}
+impl Error for DateTimeFormatError {}

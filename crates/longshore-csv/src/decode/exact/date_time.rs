@@ -128,7 +128,7 @@ fn read_timestamp(reader: &mut Reader<'_>) -> Result<(i64, bool), Reason> {
     Ok((midnight + read_time(reader)?, true))
 }
 
-/// Refuses moments outside the years 1 to 9999.
+/// Refuses times outside the years 1 to 9999.
 pub(crate) fn within_range(micros: i64) -> Result<i64, Reason> {
     let days = micros.div_euclid(MICROSECONDS_PER_DAY);
     if (i64::from(DATE_MIN)..=i64::from(DATE_MAX)).contains(&days) { Ok(micros) } else { Err(Reason::Year) }
