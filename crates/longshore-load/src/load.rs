@@ -223,7 +223,7 @@ fn load(
 
 /// What is to be told of a span.
 #[derive(Default)]
-struct Told {
+struct SpanReport {
     /// `None` if the first bad record ends the load.
     rejects: Option<SpanRejects>,
     repairs: SpanRepairs,
@@ -263,9 +263,10 @@ impl Load<'_, '_> {
                 Err((sequence, error)) => return self.fail(sequence, error),
             };
             let sequence = task.sequence;
-            let mut told = Told { rejects: self.rejects.map(|order| order.span(&task)), ..Told::default() };
-            let filled = self.fill(&task, &mut arena, &mut scratch, &mut told, checker.as_mut());
-            let Told { rejects, repairs } = told;
+            let mut report =
+                SpanReport { rejects: self.rejects.map(|order| order.span(&task)), ..SpanReport::default() };
+            let filled = self.fill(&task, &mut arena, &mut scratch, &mut report, checker.as_mut());
+            let SpanReport { rejects, repairs } = report;
             let sound = task.finish();
             let kept = sound.and(filled).map_err(|error| (sequence, error)).and_then(|buffers| {
                 let rejected = rejects.as_ref().map_or(0, SpanRejects::records);
@@ -307,12 +308,12 @@ impl Load<'_, '_> {
         task: &SpanTask,
         arena: &mut Arena,
         scratch: &mut Scratch,
-        told: &mut Told,
+        report: &mut SpanReport,
         mut checker: Option<&mut Checker<'_>>,
     ) -> Result<Vec<PartitionBuffer>, LoadError> {
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
         let mut bad: Vec<BadValue> = Vec::new();
-        let Told { rejects, repairs } = told;
+        let SpanReport { rejects, repairs } = report;
         let mut selected = Vec::new();
         let mut cursor = Cursor::new(self.files, task, scratch)?;
         loop {

@@ -249,7 +249,7 @@ impl<'r> Append<'r> {
         let relation = self.relation;
         let ready = self.ready()?;
         let rows = ready.rows;
-        ready.append_to(relation, transaction, Failure::IsTold)?;
+        ready.append_to(relation, transaction, Failure::IsLogged)?;
         Ok(rows)
     }
 

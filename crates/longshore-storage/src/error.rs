@@ -328,7 +328,7 @@ impl From<OutOfMemory> for TransactionError {
     }
 }
 
-/// Ends what somebody has given up.
-pub(crate) fn heed(is_cancelled: IsCancelled<'_>) -> Result<(), TransactionError> {
+/// Fails if the statement was cancelled.
+pub(crate) fn check_cancelled(is_cancelled: IsCancelled<'_>) -> Result<(), TransactionError> {
     if is_cancelled() { Err(TransactionError::Cancelled) } else { Ok(()) }
 }

@@ -25,6 +25,7 @@ mod begin;
 mod bulk;
 mod commit;
 mod error;
+mod failed_keys;
 mod foreign_key_reads;
 mod keys;
 mod reads;
@@ -33,16 +34,15 @@ mod row_edit;
 mod row_read;
 mod rows;
 mod savepoint;
-mod tried;
 mod validate;
 
 pub(crate) use bulk::Failure;
 pub use error::CommitError;
+pub(crate) use failed_keys::KEYS_LOGGED_MAX;
 pub use references::{ActedOn, ReferenceChecks};
 pub use row_edit::RowEdit;
 pub use row_read::RowRead;
 pub use savepoint::Savepoint;
-pub(crate) use tried::KEYS_LOGGED_MAX;
 
 use foreign_key_reads::ForeignKeyReads;
 

@@ -56,7 +56,7 @@ impl Evidence {
 }
 
 /// The style with what its quotes are found to be.
-pub(super) fn settle(style: Style, stretches: &Stretches<'_>, given: &Given) -> (Style, Quotes) {
+pub(super) fn choose(style: Style, stretches: &Stretches<'_>, given: &Given) -> (Style, Quotes) {
     if given.quote.is_some() || given.rules.stray_quotes.is_some() {
         return (style, Quotes::Given);
     }

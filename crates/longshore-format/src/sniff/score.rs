@@ -74,7 +74,7 @@ pub(super) fn choose(sample: &[u8], at_end: bool, given: &Given, breaks: LineBre
         best = steady;
     }
     let style = best.map_or_else(Style::default, |(_, style)| style);
-    let (mut style, quotes) = quoting::settle(style, &stretches, given);
+    let (mut style, quotes) = quoting::choose(style, &stretches, given);
     let parsed = stretches.parse(&style);
     let Score { fields, share, .. } = score(&parsed, &style);
     let reason = format!("{:.0} % of the records of the sample have {fields} fields", share * 100.0);

@@ -89,7 +89,7 @@ impl<'a> Loaded<'a> {
             }
         });
         let (merged, transaction) = merged.map_err(|error| match (error, &provenance) {
-            (LoadError::Transaction(error), Some(provenance)) => told(error, provenance, &reading),
+            (LoadError::Transaction(error), Some(provenance)) => with_records(error, provenance, &reading),
             (error, _) => error,
         })?;
         run_actions(transaction).map_err(|error| match (error, &provenance) {
@@ -113,7 +113,7 @@ impl<'a> Loaded<'a> {
 type Tell<'t> = dyn FnMut(&Clashes<'_>) -> Result<(), LoadError> + 't;
 
 /// The error of an append, with the places of the records that it is about.
-fn told(error: TransactionError, provenance: &RowProvenance, reading: &Reading<'_>) -> LoadError {
+fn with_records(error: TransactionError, provenance: &RowProvenance, reading: &Reading<'_>) -> LoadError {
     let TransactionError::Duplicate { relation, index, key, appended: Some(pair), .. } = &error else {
         return error.into();
     };
@@ -195,9 +195,9 @@ fn reject(
     if all.is_empty() {
         return Ok(());
     }
-    let told = if order.wants_all() { all } else { &all[..all.len().min(REJECTS_SHOWN_MAX)] };
+    let shown = if order.wants_all() { all } else { &all[..all.len().min(REJECTS_SHOWN_MAX)] };
     let holder = |clash: &Clash| if let Holder::Append(row) = clash.holder { Some(row) } else { None };
-    let mut rows: Vec<u64> = told.iter().flat_map(|clash| holder(clash).into_iter().chain([clash.row])).collect();
+    let mut rows: Vec<u64> = shown.iter().flat_map(|clash| holder(clash).into_iter().chain([clash.row])).collect();
     rows.sort_unstable();
     rows.dedup();
     // Who has a key comes before those who must not.
@@ -205,7 +205,7 @@ fn reject(
     let mut reserved = Reservation::new(order.memory());
     let mut batch = Vec::new();
     let mut handed_on = 0;
-    let mut next = told.iter().peekable();
+    let mut next = shown.iter().peekable();
     provenance.locate(rows, reading, &mut |located| {
         let Some(clash) = next.next_if(|clash| clash.row == located.row) else {
             reserved.grow(2 * size_of::<RecordPlace>())?;

@@ -142,7 +142,7 @@ fn commit<E: From<TransactionError>>(
     let inserted = ready.rows;
     let arbiters = arbiters(relation.table(), on)?;
     if on.action == ConflictAction::Stop || arbiters.is_empty() {
-        ready.append_to(relation, transaction, Failure::IsTold)?;
+        ready.append_to(relation, transaction, Failure::IsLogged)?;
         return Ok(Merged { inserted, ..Merged::default() });
     }
     let chunks = ready.chunks();
@@ -150,7 +150,7 @@ fn commit<E: From<TransactionError>>(
     let rows = Numbered { chunks: &chunks, firsts: &firsts };
     let resolve = Resolve { relation, arbiters: &arbiters, rows };
     if !ready.has_duplicates() && !resolve.meets_soon(transaction) {
-        match ready.append_to(relation, transaction, Failure::IsNotTold) {
+        match ready.append_to(relation, transaction, Failure::IsRetried) {
             Ok(()) => return Ok(Merged { inserted, ..Merged::default() }),
             Err(TransactionError::Duplicate { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -348,10 +348,10 @@ fn append(
 ) -> Result<(), TransactionError> {
     let chunks: Vec<Arc<Chunk>> = slots.iter_mut().map(HotChunk::chunk).collect();
     if is_small(rows, chunks.iter().map(|chunk| chunk.bytes()).sum()) {
-        return transaction.append_rows(relation, &chunks, Failure::IsTold);
+        return transaction.append_rows(relation, &chunks, Failure::IsLogged);
     }
     drop(chunks);
-    transaction.append_slots(relation, slots, None, Failure::IsTold)
+    transaction.append_slots(relation, slots, None, Failure::IsLogged)
 }
 
 /// The error about rows that were appended without some, with the numbers that they had with them.

@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::RowSet;
 use crate::chunk::{Stored, VisibleChunk};
-use crate::error::{ForeignKeyError, ForeignKeyProblem, TransactionError, heed};
+use crate::error::{ForeignKeyError, ForeignKeyProblem, TransactionError, check_cancelled};
 use crate::index::{IsCancelled, Recent, ReferredBytes};
 use crate::row_id::RowId;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -182,7 +182,7 @@ pub(crate) fn in_order(
             join.collect()
         })
     };
-    heed(is_cancelled)?;
+    check_cancelled(is_cancelled)?;
     let (found, sets): (Vec<_>, Vec<_>) = results.into_iter().unzip();
     Ok((found.into_iter().flatten().min_by_key(|(number, _): &(usize, Missing)| *number), sets))
 }

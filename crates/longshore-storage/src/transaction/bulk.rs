@@ -18,10 +18,10 @@ use crate::table::{IncrementalIndexBuild, Table, TableSwap, threads};
 /// What becomes of the failure of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The transaction learns of it, and so of the keys that there are.
-    IsTold,
-    /// Another way is tried.
-    IsNotTold,
+    /// It is reported, and so the keys that it tells of count as read.
+    IsLogged,
+    /// The append is tried in another way.
+    IsRetried,
 }
 
 impl Transaction {
@@ -86,8 +86,8 @@ impl Transaction {
         let slots = self.push_slots(relation, slots, likely)?;
         let indexed = table.index_slots(&indexes, slots, self.view, self.manager.stamps(), index_build, threads());
         if indexed.is_err() {
-            if failure == Failure::IsTold {
-                self.log_tried_of(table, &indexes, before);
+            if failure == Failure::IsLogged {
+                self.log_failed_keys_of(table, &indexes, before);
             }
             self.undo_appended(before);
         }
@@ -159,8 +159,8 @@ impl Transaction {
                         let first = self.appended(before, *row).map_or(Holder::Relation(*row), Holder::Append);
                         *appended = Some(Box::new(AppendedPair { first, second: (rows + entered) as u64 }));
                     }
-                    if failure == Failure::IsTold {
-                        self.log_tried(before);
+                    if failure == Failure::IsLogged {
+                        self.log_failed_keys(before);
                     }
                     self.set.undo(before, stamp);
                     return Err(error);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::chunk::hot::input_of;
 use crate::datum::Datum;
-use crate::error::{TransactionError, heed};
+use crate::error::{TransactionError, check_cancelled};
 use crate::index::{IsCancelled, Referred};
 use crate::manager::{Committed, Write, WriteKind};
 use crate::relation::RowSet;
@@ -109,7 +109,7 @@ impl ForeignKeyReads {
                 continue;
             }
             for write in set.writes.iter().filter(|write| write.table as usize == at) {
-                heed(is_cancelled)?;
+                check_cancelled(is_cancelled)?;
                 match write.kind {
                     WriteKind::Delete | WriteKind::Replace | WriteKind::Truncate if is_kept => {
                         self.check_kept(table, write, committed.time(), stamps)?;

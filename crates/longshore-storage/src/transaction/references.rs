@@ -17,7 +17,7 @@ use std::sync::Arc;
 use super::Transaction;
 use super::foreign_key_reads::ForeignKeyReads;
 use crate::datum::Datum;
-use crate::error::{ForeignKeyError, ForeignKeyProblem, TransactionError, heed};
+use crate::error::{ForeignKeyError, ForeignKeyProblem, TransactionError, check_cancelled};
 use crate::index::{IsCancelled, Key};
 use crate::manager::{Write, WriteKind};
 use crate::relation::{Relation, first_violation};
@@ -26,10 +26,10 @@ use crate::table::{ForeignKey, ReferenceAction, Table};
 use crate::typed::Input;
 
 mod children;
-mod on_the_way;
+mod early_checks;
 mod parents;
 
-pub use on_the_way::ReferenceChecks;
+pub use early_checks::ReferenceChecks;
 
 /// Rows that a foreign key's action has changed.
 #[derive(Debug)]
@@ -177,7 +177,7 @@ impl Transaction {
         let relation = Relation::of(&child, &self.manager);
         let mut rows = Vec::with_capacity(found.len());
         for (row, at) in found {
-            heed(is_cancelled)?;
+            check_cancelled(is_cancelled)?;
             let successor = gone.rows[at].successor;
             match (action, successor) {
                 (ReferenceAction::Cascade, None) => self.delete(&relation, row)?,
@@ -236,7 +236,7 @@ impl Transaction {
             if write.table != at || is_update.is_some_and(|is_update| is_update != successor.is_some()) {
                 continue;
             }
-            heed(is_cancelled)?;
+            check_cancelled(is_cancelled)?;
             let found = table.key_of(key.index(), write.row)?;
             let keeps_key = match successor {
                 Some(successor) => table.key_of(key.index(), successor)? == found,

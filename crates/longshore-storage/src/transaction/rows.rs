@@ -175,7 +175,7 @@ impl Transaction {
         self.set.writes.push(Write { table: at, kind: WriteKind::Insert, row, version });
         if let Err(error) = table.index_row(&indexes, row, values, self.view, self.manager.stamps()) {
             // To learn that a key is there, or is not, is to read it.
-            self.log_tried_row(table, &indexes, values, &error);
+            self.log_failed_row(table, &indexes, values, &error);
             drop(indexes);
             self.set.undo(before, stamp);
             return Err(error);

@@ -25,7 +25,7 @@ impl Transaction {
     /// forgotten. What was read since stays read, and that keys which rows had were free is part of that.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         if let Some(stamp) = self.stamp {
-            self.log_tried(savepoint.writes);
+            self.log_failed_keys(savepoint.writes);
             self.went_back += 1;
             self.set.undo(savepoint.writes, stamp);
             self.foreign_keys_checked = self.foreign_keys_checked.min(savepoint.writes);

@@ -12,7 +12,7 @@
 
 use super::CommitError;
 use crate::chunk::hot::{Cell, HotChunk};
-use crate::error::{TransactionError, heed};
+use crate::error::{TransactionError, check_cancelled};
 use crate::index::IsCancelled;
 use crate::manager::{Committed, Transactions, Write, WriteKind};
 use crate::predicate::{
@@ -63,7 +63,7 @@ impl<'a> Validation<'a> {
             if is_single && last_row.replace(write.row) == Some(write.row) {
                 continue;
             }
-            heed(self.is_cancelled).map_err(|error| CommitError::Failed(Box::new(error)))?;
+            check_cancelled(self.is_cancelled).map_err(|error| CommitError::Failed(Box::new(error)))?;
             self.check_write(&set.tables[write.table as usize], log, write, committed.time())?;
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::ops::{Bound, ControlFlow};
 use super::GoneKeys;
 use crate::chunk::VisibleChunk;
 use crate::datum::Datum;
-use crate::error::{TransactionError, heed};
+use crate::error::{TransactionError, check_cancelled};
 use crate::index::{Direction, Index, IndexKind, IsCancelled, Referred};
 use crate::row_id::RowId;
 use crate::table::{ForeignKey, Table};
@@ -54,7 +54,7 @@ impl Transaction {
         let mut numbers: Vec<usize> = gone.by_bytes.values().copied().collect();
         numbers.sort_unstable();
         for number in numbers {
-            heed(is_cancelled)?;
+            check_cancelled(is_cancelled)?;
             let values = parent.stored(gone.rows[number].row, key.index().columns())?;
             let datums: Vec<Datum<'_>> = lookup.places.iter().map(|&place| values[place].datum(types[place])).collect();
             let mut rows = Vec::new();
@@ -67,7 +67,7 @@ impl Transaction {
                 let mut range = lookup.index.range(ends.0, ends.1, Direction::Forward);
                 let mut before = usize::MAX;
                 while before != rows.len() {
-                    heed(is_cancelled)?;
+                    check_cancelled(is_cancelled)?;
                     before = rows.len();
                     lookup.index.next_batch(&mut range, &mut rows);
                 }
@@ -91,7 +91,7 @@ impl Transaction {
         let mut found = Vec::new();
         let snapshot = child.show(self.view, self.manager.stamps());
         for piece in snapshot.pieces() {
-            heed(is_cancelled)?;
+            check_cancelled(is_cancelled)?;
             let mut take = |row: usize, bytes: &[u8]| {
                 if let Some(&number) = gone.by_bytes.get(bytes) {
                     found.push((piece.row_id(row), number));

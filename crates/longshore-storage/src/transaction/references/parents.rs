@@ -1,8 +1,8 @@
 //! Checks that the rows which came refer to rows that are there.
 //!
 //! Single rows are looked up one by one. Rows of a load, which came many at a time, are checked chunk by chunk, on several
-//! threads. A load may do that itself while it goes on (`references/on_the_way.rs`), or leave it to the end of the statement
-//! (*post*).
+//! threads. A load may do that itself while it goes on (`references/early_checks.rs`), or leave it to the end of the
+//! statement (*post*).
 //!
 //! Not here: the search for rows that refer to none (`relation/violations.rs`).
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::Transaction;
 use crate::chunk::hot::input_of;
 use crate::datum::Datum;
-use crate::error::{ForeignKeyError, TransactionError, heed};
+use crate::error::{ForeignKeyError, TransactionError, check_cancelled};
 use crate::index::{IsCancelled, Referred, ReferredBytes};
 use crate::manager::WriteKind;
 use crate::relation::{Finder, Found, Missing, RowSet, in_order};
@@ -110,7 +110,7 @@ impl Transaction {
             if write.table != at || write.kind == WriteKind::Append && self.is_checked(number, key) {
                 continue;
             }
-            heed(is_cancelled)?;
+            check_cancelled(is_cancelled)?;
             let (slot, from) = (write.row.chunk(), write.row.row());
             if rows >= ROWS_MANY {
                 many.push((number, Piece { slot, rows: from..from + rows }));

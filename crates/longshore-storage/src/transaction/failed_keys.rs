@@ -24,7 +24,7 @@ pub(crate) const KEYS_LOGGED_MAX: usize = 1000;
 impl Transaction {
     /// Logs the keys of a row that is not inserted, as far as they were tried before an error.
     #[cold]
-    pub(super) fn log_tried_row(
+    pub(super) fn log_failed_row(
         &mut self,
         table: &Table,
         indexes: &IndexList<'_>,
@@ -47,19 +47,19 @@ impl Transaction {
     }
 
     /// Logs the keys of all rows that came since it had made so many changes, before they are undone.
-    pub(super) fn log_tried(&mut self, since: usize) {
+    pub(super) fn log_failed_keys(&mut self, since: usize) {
         if self.log.is_none() {
             return;
         }
         for at in 0..self.set.tables.len() {
             let table = Arc::clone(&self.set.tables[at]);
             let indexes = table.indexes().clone();
-            self.log_tried_of(&table, &indexes, since);
+            self.log_failed_keys_of(&table, &indexes, since);
         }
     }
 
     /// The same for rows of one relation, of which the indexes are given.
-    pub(super) fn log_tried_of(&mut self, table: &Arc<Table>, indexes: &[Arc<Index>], since: usize) {
+    pub(super) fn log_failed_keys_of(&mut self, table: &Arc<Table>, indexes: &[Arc<Index>], since: usize) {
         let unique = || indexes.iter().filter(|index| index.uniqueness() == Uniqueness::Unique);
         if self.log.is_none() || unique().next().is_none() {
             return;
