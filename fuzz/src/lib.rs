@@ -103,7 +103,8 @@ pub enum Cell {
 pub fn decode(decoder: &Decoder, rows: &Rows<'_>, column: usize) -> Result<Vec<Cell>, FieldError> {
     let count = rows.count();
     let mut bits = vec![0xff_u8; count.div_ceil(8)];
-    let mut bytes = vec![MaybeUninit::new(0_u8); rows.text_bytes() + PADDING];
+    let growth = count * decoder.rule().value_type.growth_max();
+    let mut bytes = vec![MaybeUninit::new(0_u8); rows.text_bytes() + growth + PADDING];
     macro_rules! column {
         ($values:ident, $type:ty, $cell:expr) => {{
             let mut slots = vec![MaybeUninit::new(<$type>::default()); count];

@@ -41,6 +41,8 @@ pub use reason::{Due, Reason};
 pub use rule::{FieldRule, RuleError};
 pub use target::{HEAP_BYTES_MAX, Heap, Slot, Target, VIEW_INLINE_BYTES_MAX, Validity, Values};
 
+use longshore_value::uuid::UUID_GROWTH_MAX;
+
 use crate::{Dialect, Kernel, Rows};
 use column::Settings;
 
@@ -113,6 +115,12 @@ impl ValueType {
                 Slot::View
             }
         }
+    }
+
+    /// Bytes by which a value in the [`Heap`] may be longer than its field.
+    #[must_use]
+    pub fn growth_max(self) -> usize {
+        if self == ValueType::Uuid { UUID_GROWTH_MAX } else { 0 }
     }
 
     /// Whether values are numbers.

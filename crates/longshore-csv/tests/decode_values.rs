@@ -89,7 +89,8 @@ reads_text!(limited_texts, Varchar(3), "abc" => b"abc", "abc  " => b"abc", "\u{e
 reads_text!(padded_texts, Char(3), "a  " => b"a", "abc   " => b"abc", "   " => b"");
 reads_text!(
     uuids, Uuid,
-    "{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11}" => b"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+    "{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11}" => b"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+    "a0eebc999c0b4ef8bb6d6bb9bd380a11" => b"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
 );
 reads_text!(bytes, Bytea, "\\xDEADbeef" => [0xDE, 0xAD, 0xBE, 0xEF], "\\x" => []);
 
@@ -127,7 +128,9 @@ refuses!(
 refuses!(no_booleans, Boolean, "o" => "neither true, yes, on, 1 nor false, no, off, 0");
 refuses!(no_limited_texts, Varchar(3), "abcd" => "longer than 3 characters", "abc x" => "longer than 3 characters");
 refuses!(no_padded_texts, Char(3), "abcd  " => "longer than 3 characters");
-refuses!(no_uuids, Uuid, "a0eebc99-9c0b" => "ends where '-' is due", "g" => "found 'g' where a hexadecimal digit is due");
+refuses!(no_uuids, Uuid, "a0eebc99-9c0b" => "ends where a hexadecimal digit is due", "g" => "found 'g' where a hexadecimal digit is due",
+    " a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11" => "found ' ' where a hexadecimal digit is due",
+    "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 " => "found ' ' where the end is due");
 refuses!(no_bytes, Bytea, "abc" => "does not begin with \\x", "\\x0" => "ends where a hexadecimal digit is due");
 
 #[test]

@@ -143,6 +143,7 @@ impl Sniffed {
             common_nulls: given.null_texts.is_none() && self.family.value.json_layout().is_none(),
             letter_booleans: self.family.value == Family::PgText,
             boolean_words: given.boolean_words.clone(),
+            trim: given.trim,
             quoted_strings: self.family.value.json_layout().is_some(),
         }
     }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use longshore_csv::decode::{Advice, Decoder, FieldError, Heap, Reason, Target, Validity, Values};
-use longshore_csv::{Kernel, Rows};
+use longshore_csv::{Kernel, PADDING, Rows};
 use longshore_storage::{Column, ColumnType, PartitionBuffer, SpareColumn, SpareValues};
 
 use crate::error::LoadError;
@@ -51,6 +51,11 @@ pub(crate) struct BadValue {
     /// Index into the file's fields.
     pub(crate) position: usize,
     pub(crate) error: FieldError,
+}
+
+/// Bytes of heap by which a decoder's value may be longer than its field.
+fn growth(decoder: &Decoder) -> usize {
+    decoder.rule().value_type.growth_max()
 }
 
 /// That what was decoded of a piece behind so many rows, and bytes of the heap, is text, if it may have changed since it
@@ -117,9 +122,20 @@ impl FieldPlan {
     pub(crate) fn constant_bytes(&self) -> usize {
         let bytes = |(_, filler): &(usize, ConstantFiller)| match filler {
             ConstantFiller::Null | ConstantFiller::RecordNumber | ConstantFiller::Number(_) => 0,
-            ConstantFiller::Constant { text, .. } => text.rows().text_bytes(),
+            ConstantFiller::Constant { decoder, text } => text.rows().text_bytes() + growth(decoder),
         };
         self.fillers.iter().map(bytes).sum()
+    }
+
+    /// Bytes of heap by which the values of a row may be longer than its fields.
+    pub(crate) fn row_growth(&self) -> usize {
+        self.fields.iter().map(|field| growth(&field.decoder)).sum()
+    }
+
+    /// Bytes of heap that [`FieldPlan::decode`] needs at most for these rows.
+    pub(crate) fn heap_bytes(&self, rows: &Rows<'_>) -> usize {
+        // Copies write whole registers, beyond the end of the last string.
+        rows.text_bytes() + rows.count() * self.row_growth() + self.constant_bytes() + PADDING
     }
 
     /// What to tell about the field `raw`, quotes included, at `position` of a record, that was refused for `reason`.

@@ -39,8 +39,7 @@ impl RowDecoder<'_> {
         let RowDecoder { plan, schema, bytes_left, buffers, arena } = self;
         let (mut row, mut taken) = (0, 0);
         while !rows.is_empty() {
-            // Copies write whole registers, beyond the end of the last string.
-            let heap_due = rows.text_bytes() + plan.constant_bytes() + PADDING;
+            let heap_due = plan.heap_bytes(&rows);
             let room = match buffers.last() {
                 Some(buffer) if buffer.heap_room() >= heap_due => buffer.capacity() - buffer.rows(),
                 _ => 0,
@@ -51,7 +50,9 @@ impl RowDecoder<'_> {
                 }
                 let estimate = estimate_rows(rows.count(), piece, bytes_left);
                 let pieces = bytes_left / piece.bytes.max(1) + 1;
-                let heap_bytes = heap_due.max(bytes_left + PADDING + pieces * plan.constant_bytes());
+                // Also for the rows of the last piece that do not fit.
+                let growth = (estimate + rows.count()) * plan.row_growth();
+                let heap_bytes = heap_due.max(bytes_left + growth + PADDING + pieces * plan.constant_bytes());
                 let buffer = PartitionBuffer::with_capacity(schema, estimate, heap_bytes, arena)
                     .map_err(|error| DecodeError::Other(error.into()))?;
                 buffers.push(buffer);

@@ -74,6 +74,13 @@ loads!(
     "\"NA\";\"\"\n\"7\";\"NA\"\n" => ",\n\"7\",\n"
 );
 loads!(
+    uuids_in_every_spelling, [ColumnType::Uuid, ColumnType::Uuid],
+    |_values| (),
+    &("a0eebc999c0b4ef8bb6d6bb9bd380a11;\n".repeat(1000) + "{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11};a0eebc999c0b4ef8bb6d6bb9bd380a12\n")
+        => ("\"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\",\n".repeat(1000)
+            + "\"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\",\"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12\"\n")
+);
+loads!(
     trimming, [ColumnType::Text, ColumnType::Text],
     |values| values.trim = true,
     "  a b ;\t\" c \" \n   ;\" \"\n" => "\"a b\",\" c \"\n,\" \"\n"

@@ -8,9 +8,7 @@
 mod domain;
 mod field;
 mod range;
-mod uuid;
 
-pub(crate) use domain::{Input, Stored, StoredValue, ValueError, input, is_plain};
+pub(crate) use domain::{Input, Stored, StoredValue, ValueError, input, is_plain, shown};
 pub use field::{Field, FieldType, Scalar};
 pub use range::ColumnRange;
-pub(crate) use uuid::{UUID_BYTES, canonical as canonical_uuid};

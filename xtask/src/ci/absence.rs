@@ -10,6 +10,12 @@ use crate::shell::{capture, cargo, ending, files, root};
 
 /// `(crate, what it must not depend on, a crate that does depend on it)`.
 const DEPENDENCIES: &[(&str, &str, &str)] = &[
+    ("longshore-value", "longshore-csv", "longshore-load"),
+    ("longshore-value", "longshore-storage", "longshore-load"),
+    ("longshore-value", "longshore-format", "longshore-load"),
+    ("longshore-value", "longshore-source", "longshore-load"),
+    ("longshore-value", "longshore-load", "longshore-engine"),
+    ("longshore-value", "arrow-array", "longshore-storage"),
     ("longshore-csv", "datafusion", "longshore-engine"),
     ("longshore-csv", "tokio", "longshore-engine"),
     ("longshore-csv", "arrow-array", "longshore-storage"),
@@ -37,6 +43,7 @@ const DEPENDENCIES: &[(&str, &str, &str)] = &[
 
 /// `(folder, words that its code must not have, the promise)`.
 const SOURCES: &[(&str, &[&str], &str)] = &[
+    ("crates/longshore-value/src/", &["std::", "alloc::", "extern crate"], "does no I/O and does not allocate"),
     (
         "crates/longshore-csv/src/",
         &["std::fs", "std::io", "std::thread", "std::net", "std::process"],

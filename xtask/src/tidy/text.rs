@@ -36,7 +36,8 @@ const RULES: &[Rule] = &[
 ];
 
 /// Crates that are libraries: they print nothing and read no environment.
-const LIBRARIES: [&str; 6] = [
+const LIBRARIES: [&str; 7] = [
+    "crates/longshore-value/src/",
     "crates/longshore-csv/src/",
     "crates/longshore-storage/src/",
     "crates/longshore-format/src/",

@@ -2,7 +2,7 @@
 //!
 //! They are the specification of the language of values, the path that the fast decoders leave the unusual
 //! to, and the oracle of the tests. They see a field's content, without its quotes, and know nothing of NULL.
-//! Types that are not strings may be surrounded by ASCII white space, as in PostgreSQL.
+//! Types that are not strings may be surrounded by ASCII white space, but for UUID and BYTEA, as in PostgreSQL.
 
 mod date_time;
 mod number;
@@ -11,7 +11,7 @@ mod string;
 
 pub use date_time::{DATE_MAX, DATE_MIN, civil_from_days, date, days_from_civil, time, timestamp, timestamptz};
 pub(crate) use date_time::{MICROSECONDS_PER_DAY, days_of_month, within_range, zone_offset};
-pub(crate) use number::POWERS_OF_TEN;
+pub(crate) use longshore_value::digits::POWERS_OF_TEN;
 pub use number::{decimal64, decimal128, float32, float64, int16, int32, int64};
 pub use separators::Separators;
 pub use string::{boolean, bytea, character, text, uuid, varchar};

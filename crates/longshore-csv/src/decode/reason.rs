@@ -170,6 +170,9 @@ impl Reason {
             Reason::Unexpected { found: b',', due: _ } if value_type.is_number() => {
                 "write a point before the fraction and no thousands separators, or set DELIMITER ','".to_owned()
             }
+            Reason::Unexpected { found: b' ' | b'\t', due: _ } if *value_type == ValueType::Uuid => {
+                "set TRIM true if blanks stand around UUIDs, or declare the column TEXT".to_owned()
+            }
             Reason::Unexpected { .. } | Reason::Ends { .. } => syntax_remedy(value_type),
             Reason::OutOfRange | Reason::TooManyDigits { .. } | Reason::Underflow => range_remedy(value_type),
             Reason::Year | Reason::Month | Reason::Day | Reason::DayOfYear | Reason::Weekday => {

@@ -146,8 +146,8 @@ impl<'a> Validity<'a> {
 /// Memory for strings too long for a view, filled from the front.
 ///
 /// Contract: before the text columns of some rows are decoded, [`Heap::room`] is at least the rows'
-/// `text_bytes()` plus [`PADDING`]: no value is longer than its field, and the decoders store up to
-/// [`PADDING`] bytes at a time, so that some bytes beyond [`Heap::used`] may be overwritten. They panic
+/// `text_bytes()`, the `growth_max()` of each column's type for each row, and [`PADDING`]: no value is longer
+/// than its field and that growth, and the decoders store up to [`PADDING`] bytes at a time, so that some bytes beyond [`Heap::used`] may be overwritten. They panic
 /// where the contract is broken.
 #[derive(Debug)]
 pub struct Heap<'h> {

@@ -2,11 +2,13 @@
 
 use std::mem::MaybeUninit;
 
+use longshore_value::uuid::UUID_BYTES;
+
 use super::conversion::{Conversion, Exact};
 use super::{Heap, Reason, ValueType, Values, exact};
 
 /// Characters of a UUID.
-const LEN: usize = 36;
+const LEN: usize = UUID_BYTES;
 
 /// The lower-case of every hexadecimal digit; 0 for other bytes.
 static LOWER: [u8; 256] = {

@@ -216,7 +216,8 @@ fn decode_once(decoder: &Decoder, rows: Rows<'_>, column: usize, lenient: bool) 
     const USED: usize = 5;
     let count = rows.count();
     let mut bits = vec![0xFF_u8; count / 8 + 2];
-    let mut memory = vec![MaybeUninit::<u8>::uninit(); USED + rows.text_bytes() + PADDING];
+    let growth = count * decoder.rule().value_type.growth_max();
+    let mut memory = vec![MaybeUninit::<u8>::uninit(); USED + rows.text_bytes() + growth + PADDING];
     let (mut errors, mut nulls) = (Vec::new(), 0);
     macro_rules! slots {
         ($variant:ident, $zero:expr, |$value:ident, $heap:ident| $cell:expr) => {{

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use longshore_storage::{ColumnType, Datum};
+use longshore_value::decimal;
 use sqlparser::ast::{Expr, Statement, Value, Visit, VisitMut, Visitor, VisitorMut};
 
 use crate::Error;
@@ -129,33 +130,13 @@ pub(crate) fn fit(value: Datum<'_>, column_type: ColumnType) -> Option<Datum<'_>
         | (Datum::I32(_), ColumnType::Date)
         | (Datum::I64(_), ColumnType::Time | ColumnType::Timestamp | ColumnType::TimestampTz) => Some(value),
         (Datum::Text(text), ColumnType::Decimal { precision, scale }) if precision <= 18 => {
-            digits(text, precision, scale).map(Datum::I64)
+            decimal::plain(text, precision, scale).map(Datum::I64)
         }
         (Datum::I16(value), _) => whole(value.into()),
         (Datum::I32(value), _) => whole(value.into()),
         (Datum::I64(value), _) => whole(value),
         _ => None,
     }
-}
-
-/// The digits of a decimal number that is written plainly, such as `-12.50`; `None` for every other spelling, and for
-/// one that would have to be rounded.
-pub(crate) fn digits(text: &str, precision: u8, scale: u8) -> Option<i64> {
-    let (sign, unsigned) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text),
-    };
-    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
-    let zeros = usize::from(scale).checked_sub(fraction.len())?;
-    if whole.is_empty() || whole.len() + fraction.len() + zeros > 18 {
-        return None;
-    }
-    let mut digits = 0_i64;
-    for byte in whole.bytes().chain(fraction.bytes()) {
-        digits = digits * 10 + i64::from(byte.is_ascii_digit().then(|| byte - b'0')?);
-    }
-    digits *= 10_i64.pow(zeros as u32);
-    (digits < 10_i64.pow(precision.into())).then_some(sign * digits)
 }
 
 #[cfg(test)]

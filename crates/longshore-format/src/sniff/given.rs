@@ -29,6 +29,7 @@ impl QuoteChoice {
 }
 
 /// What the user says about a file. `None` is what is to be found out.
+#[expect(clippy::struct_excessive_bools, reason = "options that do not depend on each other")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
     /// The format.
@@ -59,6 +60,8 @@ pub struct Given {
     pub formats: Formats,
     /// The words for true and false.
     pub boolean_words: BooleanWords,
+    /// Whether blanks around unquoted fields do not belong to them.
+    pub trim: bool,
     /// The columns' names: then those of a header are not used.
     pub names: Option<Vec<String>>,
     /// Whether the names of a header are made lower case, of letters, digits and underscores.

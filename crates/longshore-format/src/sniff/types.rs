@@ -13,6 +13,7 @@
 mod date_time;
 mod layout;
 mod number;
+mod uuid;
 mod verify;
 
 use std::fmt;
@@ -60,6 +61,7 @@ pub struct Formats {
 }
 
 /// How values are written, as far as it is the same for all columns of a file.
+#[expect(clippy::struct_excessive_bools, reason = "options that do not depend on each other")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Between the digits before and behind the point.
@@ -76,6 +78,8 @@ pub struct Reading {
     pub letter_booleans: bool,
     /// The words for true and false that the user gave. Those that are numbers make no column of numbers a boolean.
     pub boolean_words: BooleanWords,
+    /// Whether blanks around unquoted fields do not belong to them.
+    pub trim: bool,
     /// Whether quoted fields are strings, which may be dates and the like but not numbers or booleans: JSON.
     pub quoted_strings: bool,
 }
@@ -90,6 +94,7 @@ impl Default for Reading {
             common_nulls: true,
             letter_booleans: false,
             boolean_words: BooleanWords::default(),
+            trim: false,
             quoted_strings: false,
         }
     }
@@ -400,9 +405,10 @@ pub fn classify(content: &[u8], quoted: bool, reading: &Reading) -> TypeSet {
         return types;
     }
     let only = |kinds| TypeSet { kinds, ..TypeSet::TEXT };
+    // Around UUIDs the decoders skip no blanks, unless they trim fields.
+    let spelled = if reading.trim && !quoted { uuid::unpadded(content) } else { content };
     if is_string {
-        let uuid = longshore_csv::decode::exact::uuid(trimmed).is_ok();
-        return if uuid { only(bit::UUID) } else { TypeSet::TEXT };
+        return if uuid::is_kept(spelled) { only(bit::UUID) } else { TypeSet::TEXT };
     }
     if number::is_special(trimmed) {
         return only(bit::DOUBLE);
@@ -410,7 +416,7 @@ pub fn classify(content: &[u8], quoted: bool, reading: &Reading) -> TypeSet {
     if is_boolean(trimmed, reading) {
         return only(bit::BOOLEAN);
     }
-    if longshore_csv::decode::exact::uuid(trimmed).is_ok() {
+    if uuid::is_kept(spelled) {
         return only(bit::UUID);
     }
     TypeSet::TEXT

@@ -9,7 +9,7 @@ use longshore_csv::decode::{Advice, Decoder, FieldRule, Heap, Validity};
 use longshore_csv::{Dialect, Kernel, Missing, RowText, Rows};
 use longshore_storage::{Arena, Column, Memory, PartitionBuffer, Schema, SpareColumn, SpareValues};
 
-use super::target;
+use super::{growth, target};
 use crate::error::LoadError;
 use crate::options::value_type;
 use crate::piece::Piece;
@@ -114,7 +114,7 @@ pub(super) fn constant(file: &str, column: &Column, text: &str, kernel: Kernel) 
     row.push_quoted(text.as_bytes(), 0);
     row.end_record(0, 0);
     row.seal();
-    let heap_bytes = row.rows().text_bytes() + longshore_csv::PADDING;
+    let heap_bytes = row.rows().text_bytes() + growth(&decoder) + longshore_csv::PADDING;
     let schema = Arc::new(Schema::new(vec![column.clone()]));
     let mut arena = Arena::new(Memory::new(None), CHECK_BLOCK_BYTES);
     let mut trial = PartitionBuffer::with_capacity(&schema, 1, heap_bytes, &mut arena)?;

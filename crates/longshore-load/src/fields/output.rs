@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use longshore_csv::{PADDING, Rows};
+use longshore_csv::Rows;
 use longshore_storage::{Arena, PartitionBuffer, Schema};
 
 use super::{DecodeError, FieldPlan};
@@ -31,8 +31,7 @@ impl Output {
         rows: Rows<'_>,
         arena: &mut Arena,
     ) -> Result<PartitionBuffer, DecodeError> {
-        let heap_bytes = rows.text_bytes() + plan.constant_bytes() + PADDING;
-        PartitionBuffer::with_capacity(&self.schema, rows.count(), heap_bytes, arena)
+        PartitionBuffer::with_capacity(&self.schema, rows.count(), plan.heap_bytes(&rows), arena)
             .map(PartitionBuffer::without_bounds)
             .map_err(|error| DecodeError::Other(error.into()))
     }

@@ -37,6 +37,7 @@ pub(super) fn given(given: &Given, options: &TextOptions) -> Given {
     formats.date = formats.date.take().or_else(|| values.date_format.clone());
     formats.time = formats.time.take().or_else(|| values.time_format.clone());
     formats.timestamp = formats.timestamp.take().or_else(|| values.timestamp_format.clone());
+    given.trim |= values.trim;
     if given.boolean_words.is_default() {
         given.boolean_words = values.boolean_words(&ColumnValues::default());
     }
@@ -98,6 +99,7 @@ pub(super) fn readings(names: &[&str], usual: &Reading, options: &TextOptions) -
             decimal_separator: own.decimal_separator.and_then(ascii).unwrap_or(usual.decimal_separator),
             thousands_separator: own.thousands_separator.map_or(usual.thousands_separator, |own| own.and_then(ascii)),
             common_nulls: usual.common_nulls && own.nulls.is_none(),
+            trim: own.trim.unwrap_or(usual.trim),
             ..usual.clone()
         };
         let differs = reading != *usual;

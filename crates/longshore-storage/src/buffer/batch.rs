@@ -17,16 +17,16 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::NullBuffer;
+use longshore_value::decimal;
+use longshore_value::text::{fit_char, fit_varchar};
+use longshore_value::uuid::{UUID_BYTES, canonical};
 
 use super::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues};
 use crate::arena::Arena;
 use crate::row_id::CHUNK_ROWS_MAX;
-use crate::typed::canonical_uuid;
+use crate::typed::shown;
 use crate::types::{Column, ColumnType, Schema};
 use crate::view::{self, HEAP_BYTES_MAX, INLINE_BYTES_MAX};
-
-/// Characters of a value that an error shows.
-const SHOWN_CHARACTERS_MAX: usize = 40;
 
 impl PartitionBuffer {
     /// Buffers, each of just the needed size, with all rows of a batch of the schema's Arrow types.
@@ -44,9 +44,9 @@ impl PartitionBuffer {
         let mut row = 0;
         while row < batch.num_rows() {
             let rows = row..batch.num_rows().min(row + CHUNK_ROWS_MAX);
-            let (count, heap_bytes) = rows_that_fit(batch, rows.clone(), HEAP_BYTES_MAX);
+            let (count, heap_bytes) = rows_that_fit(schema, batch, rows.clone(), HEAP_BYTES_MAX);
             if count == 0 {
-                let (_, bytes) = rows_that_fit(batch, row..row + 1, usize::MAX);
+                let (_, bytes) = rows_that_fit(schema, batch, row..row + 1, usize::MAX);
                 return Err(AppendError::RowTooLarge { row, bytes });
             }
             let mut buffer = PartitionBuffer::with_capacity(schema, count, heap_bytes, arena)?;
@@ -54,6 +54,12 @@ impl PartitionBuffer {
             buffers.push(buffer);
         }
         Ok(buffers)
+    }
+
+    /// Bytes of heap that the rows of a batch of the schema's Arrow types need at most.
+    #[must_use]
+    pub fn heap_bytes_of(schema: &Schema, batch: &RecordBatch) -> usize {
+        rows_that_fit(schema, batch, 0..batch.num_rows(), usize::MAX).1
     }
 
     /// Appends rows of a batch of the schema's Arrow types, as many as there is room for; says how many. On an error
@@ -70,7 +76,7 @@ impl PartitionBuffer {
         assert!(rows.end <= batch.num_rows(), "the batch has {} rows", batch.num_rows());
         check_types(&self.schema, batch)?;
         let offered = rows.start..rows.end.min(rows.start + self.capacity() - self.rows());
-        let (count, _) = rows_that_fit(batch, offered, self.heap_room());
+        let (count, _) = rows_that_fit(&self.schema, batch, offered, self.heap_room());
         let rows = rows.start..rows.start + count;
         let schema = Arc::clone(&self.schema);
         let mut nulls = Vec::with_capacity(schema.columns().len());
@@ -105,8 +111,10 @@ fn check_types(schema: &Schema, batch: &RecordBatch) -> Result<(), AppendError> 
 }
 
 /// How many of the rows have texts that fit in a heap of this room, and how much of it they take.
-fn rows_that_fit(batch: &RecordBatch, rows: Range<usize>, heap_room: usize) -> (usize, usize) {
-    let columns: Vec<ViewColumn<'_>> = batch.columns().iter().filter_map(ViewColumn::of).collect();
+fn rows_that_fit(schema: &Schema, batch: &RecordBatch, rows: Range<usize>, heap_room: usize) -> (usize, usize) {
+    let columns = schema.columns().iter().zip(batch.columns());
+    let columns: Vec<ViewColumn<'_>> =
+        columns.filter_map(|(column, array)| ViewColumn::of(column.column_type, array)).collect();
     let all: usize = columns.iter().map(|texts| texts.heap_bytes(rows.clone())).sum();
     if all <= heap_room {
         return (rows.len(), all);
@@ -126,17 +134,21 @@ fn rows_that_fit(batch: &RecordBatch, rows: Range<usize>, heap_room: usize) -> (
 struct ViewColumn<'a> {
     views: &'a [u128],
     nulls: Option<&'a NullBuffer>,
+    /// UUIDs, which are stored in a form of their own whatever their texts are.
+    uuids: bool,
 }
 
 impl ViewColumn<'_> {
-    fn of(array: &ArrayRef) -> Option<ViewColumn<'_>> {
+    fn of(column_type: ColumnType, array: &ArrayRef) -> Option<ViewColumn<'_>> {
         let strings = array.as_string_view_opt().map(|array| &array.views()[..]);
         let views = strings.or_else(|| array.as_binary_view_opt().map(|array| &array.views()[..]))?;
-        Some(ViewColumn { views, nulls: array.nulls() })
+        Some(ViewColumn { views, nulls: array.nulls(), uuids: column_type == ColumnType::Uuid })
     }
 
     fn heap_bytes(&self, rows: Range<usize>) -> usize {
         match self.nulls {
+            None if self.uuids => rows.len() * UUID_BYTES,
+            Some(nulls) if self.uuids => rows.filter(|&row| nulls.is_valid(row)).count() * UUID_BYTES,
             None => view::heap_bytes(&self.views[rows]),
             // What a view says where the row is NULL means nothing.
             Some(nulls) => {
@@ -169,8 +181,7 @@ impl Source<'_> {
             (SpareValues::I32(slots), _) => self.copy::<Int32Type>(slots)?,
             (SpareValues::I64(slots), ColumnType::Decimal { precision, .. }) => {
                 let values = self.array.as_primitive::<Decimal128Type>().values();
-                let limit = 10_i64.pow(precision.into());
-                let narrow = |value: i128| i64::try_from(value).ok().filter(|value| (1 - limit..limit).contains(value));
+                let narrow = |value: i128| decimal::fits(value, precision).then_some(value as i64);
                 self.fill(slots, |row| narrow(values[row]).ok_or_else(|| self.invalid_decimal(row)))?;
             }
             (SpareValues::I64(slots), ColumnType::Time) => self.copy::<Time64MicrosecondType>(slots)?,
@@ -181,14 +192,8 @@ impl Source<'_> {
             (SpareValues::I128(slots), column_type) => {
                 let values = self.array.as_primitive::<Decimal128Type>().values();
                 let precision = if let ColumnType::Decimal { precision, .. } = column_type { precision } else { 38 };
-                let limit = 10_i128.pow(precision.into());
-                let fits = |value: i128| (1 - limit..limit).contains(&value);
-                self.fill(
-                    slots,
-                    |row| {
-                        if fits(values[row]) { Ok(values[row]) } else { Err(self.invalid_decimal(row)) }
-                    },
-                )?;
+                let whole = |value: i128| decimal::fits(value, precision).then_some(value);
+                self.fill(slots, |row| whole(values[row]).ok_or_else(|| self.invalid_decimal(row)))?;
             }
             (SpareValues::F32(slots), _) => self.copy::<Float32Type>(slots)?,
             (SpareValues::F64(slots), _) => self.copy::<Float64Type>(slots)?,
@@ -200,7 +205,7 @@ impl Source<'_> {
                 let values = self.array.as_string_view();
                 self.fill(slots, |row| {
                     let text = values.value(row);
-                    let stored = canonical_uuid(text.as_bytes()).ok_or_else(|| self.invalid(row, text))?;
+                    let stored = canonical(text.as_bytes()).map_err(|_| self.invalid(row, text))?;
                     Ok(push(heap, &stored))
                 })?;
             }
@@ -257,24 +262,14 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// A text as its column stores it: CHAR without trailing blanks, VARCHAR without those that are too many.
+    /// A text as its column stores it.
     fn fitted<'t>(&self, row: usize, text: &'t str) -> Result<&'t str, AppendError> {
-        let (stored, characters_max) = match self.column.column_type {
-            ColumnType::Char(length) => (text.trim_end_matches(' '), length as usize),
-            ColumnType::Varchar(length) => (text, length as usize),
-            _ => return Ok(text),
+        let stored = match self.column.column_type {
+            ColumnType::Char(n) => fit_char(text, n),
+            ColumnType::Varchar(n) => fit_varchar(text, n),
+            _ => Some(text),
         };
-        // Every character has at least a byte.
-        if stored.len() <= characters_max {
-            return Ok(stored);
-        }
-        let Some((end, _)) = stored.char_indices().nth(characters_max) else {
-            return Ok(stored);
-        };
-        if stored[end..].bytes().all(|byte| byte == b' ') {
-            return Ok(&stored[..end]);
-        }
-        Err(AppendError::TooLong {
+        stored.ok_or_else(|| AppendError::TooLong {
             column: self.column.name.clone(),
             column_type: self.column.column_type,
             row,
@@ -306,13 +301,6 @@ fn decimal_text(value: i128, scale: usize) -> String {
     let (whole, fraction) = digits.split_at(digits.len() - scale);
     let point = if scale > 0 { "." } else { "" };
     format!("{sign}{whole}{point}{fraction}")
-}
-
-fn shown(value: &str) -> String {
-    match value.char_indices().nth(SHOWN_CHARACTERS_MAX) {
-        Some((end, _)) => format!("{}...", &value[..end]),
-        None => value.to_owned(),
-    }
 }
 
 /// The view of a text, which is copied to the heap if it is long.

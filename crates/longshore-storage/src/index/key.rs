@@ -16,6 +16,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use longshore_value::text::trim_char;
+
 use crate::datum::Datum;
 use crate::types::{ColumnType, Physical, Schema};
 
@@ -320,7 +322,7 @@ impl Part {
             (Physical::View, Datum::Text(value)) if self.column_type != ColumnType::Bytea => {
                 // As the column stores it.
                 let is_char = matches!(self.column_type, ColumnType::Char(_));
-                key.push_text(if is_char { value.trim_end_matches(' ') } else { value }.as_bytes());
+                key.push_text(if is_char { trim_char(value) } else { value }.as_bytes());
             }
             (Physical::View, Datum::Bytes(value)) if self.column_type == ColumnType::Bytea => key.push_text(value),
             (_, value) => self.encode_converted(key, value)?,

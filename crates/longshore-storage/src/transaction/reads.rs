@@ -6,6 +6,9 @@
 
 use std::ops::{Bound, ControlFlow};
 
+use longshore_value::text::trim_char;
+use longshore_value::uuid::{UUID_BYTES, canonical};
+
 use super::Transaction;
 use crate::datum::Datum;
 use crate::error::TransactionError;
@@ -13,7 +16,7 @@ use crate::predicate::{Attribute, Comparand, RelationLog, Restriction, Span, bet
 use crate::relation::Relation;
 use crate::row_id::RowId;
 use crate::table::Table;
-use crate::typed::{ColumnRange, UUID_BYTES, canonical_uuid};
+use crate::typed::ColumnRange;
 use crate::types::{Column, ColumnType, Physical};
 
 /// Columns of a key that is logged without further ado, if all are integers.
@@ -277,8 +280,8 @@ fn comparand<'a>(
         Datum::F32(value) => is_float(physical).then_some(Comparand::Float(value.into())),
         Datum::F64(value) => is_float(physical).then_some(Comparand::Float(value)),
         Datum::Text(text) => match described.column_type {
-            ColumnType::Uuid => Some(Comparand::Bytes(uuid.insert(canonical_uuid(text.as_bytes())?))),
-            ColumnType::Char(_) => Some(Comparand::Bytes(text.trim_end_matches(' ').as_bytes())),
+            ColumnType::Uuid => Some(Comparand::Bytes(uuid.insert(canonical(text.as_bytes()).ok()?))),
+            ColumnType::Char(_) => Some(Comparand::Bytes(trim_char(text).as_bytes())),
             _ => (physical == Physical::View).then_some(Comparand::Bytes(text.as_bytes())),
         },
         Datum::Bytes(bytes) => (physical == Physical::View).then_some(Comparand::Bytes(bytes)),

@@ -4,23 +4,14 @@
 
 use std::borrow::Cow;
 
-use super::canonical_uuid;
+use longshore_value::text::{fit_char, fit_varchar};
+use longshore_value::{decimal, uuid};
+
 use crate::datum::{Datum, datum_of_bits};
 use crate::types::{Column, ColumnType, Physical};
 
 /// Characters of a value that an error shows.
 const SHOWN_CHARACTERS_MAX: usize = 40;
-
-/// What values of decimals of so many digits are below.
-const POWERS_OF_TEN: [u128; 39] = {
-    let mut powers = [1; 39];
-    let mut at = 1;
-    while at < powers.len() {
-        powers[at] = powers[at - 1] * 10;
-        at += 1;
-    }
-    powers
-};
 
 /// A value as a column stores it.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,9 +111,7 @@ pub(crate) fn is_plain(column: &Column, datum: Datum<'_>) -> bool {
         // Every character has at least a byte.
         (ColumnType::Varchar(length), Datum::Text(value)) => value.len() <= length as usize,
         (ColumnType::Char(length), Datum::Text(value)) => value.len() <= length as usize && !value.ends_with(' '),
-        (ColumnType::Decimal { precision, .. }, Datum::I64(value)) => {
-            u128::from(value.unsigned_abs()) < POWERS_OF_TEN[usize::from(precision)]
-        }
+        (ColumnType::Decimal { precision, .. }, Datum::I64(value)) => decimal::fits(value.into(), precision),
         _ => false,
     }
 }
@@ -176,11 +165,11 @@ fn any_input<'a>(column: &Column, datum: Datum<'a>) -> Result<Input<'a>, ValueEr
         (Physical::I16, Datum::I16(value)) => Input::Bits(value as u128),
         (Physical::I32, Datum::I32(value)) => Input::Bits(value as u128),
         (Physical::I32, Datum::I16(value)) => Input::Bits(value as u128),
-        (Physical::I64, Datum::I64(value)) => Input::Bits(decimal(column, value.into())?),
-        (Physical::I64, Datum::I32(value)) => Input::Bits(decimal(column, value.into())?),
-        (Physical::I64, Datum::I16(value)) => Input::Bits(decimal(column, value.into())?),
-        (Physical::I128, Datum::I128(value)) => Input::Bits(decimal(column, value)?),
-        (Physical::I128, Datum::I64(value)) => Input::Bits(decimal(column, value.into())?),
+        (Physical::I64, Datum::I64(value)) => Input::Bits(digits(column, value.into())?),
+        (Physical::I64, Datum::I32(value)) => Input::Bits(digits(column, value.into())?),
+        (Physical::I64, Datum::I16(value)) => Input::Bits(digits(column, value.into())?),
+        (Physical::I128, Datum::I128(value)) => Input::Bits(digits(column, value)?),
+        (Physical::I128, Datum::I64(value)) => Input::Bits(digits(column, value.into())?),
         (Physical::F32, Datum::F32(value)) => Input::Bits(value.to_bits().into()),
         (Physical::F64, Datum::F64(value)) => Input::Bits(value.to_bits().into()),
         (Physical::F64, Datum::F32(value)) => Input::Bits(f64::from(value).to_bits().into()),
@@ -193,42 +182,34 @@ fn any_input<'a>(column: &Column, datum: Datum<'a>) -> Result<Input<'a>, ValueEr
 }
 
 /// The bits of an integer, which must have no more digits than a decimal column may hold.
-fn decimal(column: &Column, value: i128) -> Result<u128, ValueError> {
+fn digits(column: &Column, value: i128) -> Result<u128, ValueError> {
     if let ColumnType::Decimal { precision, .. } = column.column_type
-        && value.unsigned_abs() >= POWERS_OF_TEN[usize::from(precision)]
+        && !decimal::fits(value, precision)
     {
         return Err(invalid(&value.to_string()));
     }
     Ok(value as u128)
 }
 
-/// A text as its column stores it: CHAR without trailing blanks, VARCHAR without those that are too many, UUID in its
-/// canonical form.
+/// A text as its column stores it.
 fn text<'a>(column: &Column, text: &'a str) -> Result<Input<'a>, ValueError> {
-    let (stored, characters_max) = match column.column_type {
-        ColumnType::Char(length) => (text.trim_end_matches(' '), length as usize),
-        ColumnType::Varchar(length) => (text, length as usize),
+    let stored = match column.column_type {
+        ColumnType::Char(n) => fit_char(text, n),
+        ColumnType::Varchar(n) => fit_varchar(text, n),
         ColumnType::Uuid => {
-            let stored = canonical_uuid(text.as_bytes()).ok_or_else(|| invalid(text))?;
+            let stored = uuid::canonical(text.as_bytes()).map_err(|_| invalid(text))?;
             return Ok(Input::Text(Cow::Owned(stored.to_vec())));
         }
-        _ => return Ok(Input::Text(text.as_bytes().into())),
+        _ => Some(text),
     };
-    // Every character has at least a byte.
-    if stored.len() <= characters_max {
-        return Ok(Input::Text(stored.as_bytes().into()));
+    match stored {
+        Some(stored) => Ok(Input::Text(stored.as_bytes().into())),
+        None => Err(ValueError::TooLong { value: shown(text), length: text.chars().count() }),
     }
-    let Some((end, _)) = stored.char_indices().nth(characters_max) else {
-        return Ok(Input::Text(stored.as_bytes().into()));
-    };
-    if stored[end..].bytes().all(|byte| byte == b' ') {
-        return Ok(Input::Text(stored.as_bytes()[..end].into()));
-    }
-    Err(ValueError::TooLong { value: shown(text), length: text.chars().count() })
 }
 
 /// A value, shortened for display.
-fn shown(value: &str) -> String {
+pub(crate) fn shown(value: &str) -> String {
     match value.char_indices().nth(SHOWN_CHARACTERS_MAX) {
         Some((end, _)) => format!("{}...", &value[..end]),
         None => value.to_owned(),

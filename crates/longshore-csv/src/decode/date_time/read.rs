@@ -1,5 +1,7 @@
 //! The slow and obvious reader: a field against a pattern, item by item.
 
+use longshore_value::digits::rounded;
+
 use super::super::exact::{MICROSECONDS_PER_DAY, Reader, days_from_civil, days_of_month, zone_offset};
 use super::super::{Due, Reason};
 use super::compile::Pattern;
@@ -92,10 +94,7 @@ impl DateTime {
                 if digits.is_empty() || digits.len() > 9 {
                     return Err(if digits.is_empty() { reader.missing(Due::Digit) } else { Reason::Fraction });
                 }
-                for place in 0..6 {
-                    self.micros = self.micros * 10 + i64::from(digits.get(place).map_or(0, |digit| digit - b'0'));
-                }
-                self.micros += i64::from(digits.get(6).is_some_and(|digit| *digit >= b'5'));
+                self.micros = rounded(digits.iter().copied(), 6) as i64;
             }
             Item::Offset => self.offset = zone_offset(reader, 2)?,
             Item::Utc => utc(reader)?,

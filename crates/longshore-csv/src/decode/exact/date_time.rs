@@ -1,5 +1,7 @@
 //! Dates, times and timestamps.
 
+use longshore_value::digits::rounded;
+
 use super::{Due, Reader, Reason};
 
 /// Microseconds of a day.
@@ -81,10 +83,7 @@ fn read_time(reader: &mut Reader<'_>) -> Result<i64, Reason> {
             if digits.is_empty() {
                 return Err(reader.missing(Due::Digit));
             }
-            for place in 0..6 {
-                micros = micros * 10 + i64::from(digits.get(place).map_or(0, |digit| digit - b'0'));
-            }
-            micros += i64::from(digits.get(6).is_some_and(|digit| *digit >= b'5'));
+            micros = rounded(digits.iter().copied(), 6) as i64;
         }
     }
     if hours > 23 || minutes > 59 || seconds > 59 {

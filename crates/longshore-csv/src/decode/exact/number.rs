@@ -3,18 +3,9 @@
 use std::fmt::Debug;
 use std::str::FromStr;
 
-use super::{Due, Reader, Reason, trim};
+use longshore_value::decimal;
 
-/// `POWERS_OF_TEN[n]` is 10 to the power of `n`; 38 is the last that 128 bits hold with a sign.
-pub(crate) const POWERS_OF_TEN: [i128; 39] = {
-    let mut powers = [1; 39];
-    let mut exponent = 1;
-    while exponent < powers.len() {
-        powers[exponent] = powers[exponent - 1] * 10;
-        exponent += 1;
-    }
-    powers
-};
+use super::{Due, Reader, Reason, trim};
 
 /// A whole number with an optional sign.
 fn whole(bytes: &[u8]) -> Result<i128, Reason> {
@@ -103,12 +94,8 @@ impl<'a> Written<'a> {
         Ok(Written { negative: sign == Some(b'-'), integer, fraction, exponent })
     }
 
-    fn digits(&self) -> impl Iterator<Item = u8> + '_ {
-        self.integer.iter().chain(self.fraction).map(|digit| digit - b'0')
-    }
-
     fn is_zero(&self) -> bool {
-        self.digits().all(|digit| digit == 0)
+        self.integer.iter().chain(self.fraction).all(|digit| *digit == b'0')
     }
 }
 
@@ -120,31 +107,9 @@ impl<'a> Written<'a> {
 /// If the field is not a number, or needs more than `precision` digits.
 pub fn decimal128(bytes: &[u8], precision: u8, scale: u8) -> Result<i128, Reason> {
     let written = Written::read(&mut Reader::trimmed(bytes)?)?;
-    let overflow = Reason::TooManyDigits { digits: precision.saturating_sub(scale) };
-    if written.is_zero() {
-        return Ok(0);
-    }
-    // The value is the first `kept` of its significant digits, followed by zeros if there are fewer.
-    let zeros = written.digits().take_while(|digit| *digit == 0).count();
-    let kept = written.integer.len() as i64 - zeros as i64 + written.exponent + i64::from(scale);
-    if kept < 0 {
-        return Ok(0);
-    }
-    if kept > i64::from(precision) {
-        return Err(overflow);
-    }
-    let mut significant = written.digits().skip(zeros);
-    let mut number = 0_i128;
-    for _ in 0..kept {
-        number = number * 10 + i128::from(significant.next().unwrap_or(0));
-    }
-    if significant.next().is_some_and(|digit| digit >= 5) {
-        number += 1;
-    }
-    if number >= POWERS_OF_TEN[usize::from(precision)] {
-        return Err(overflow);
-    }
-    Ok(if written.negative { -number } else { number })
+    let units = decimal::units(written.integer, written.fraction, written.exponent, precision, scale);
+    let units = units.ok_or(Reason::TooManyDigits { digits: precision.saturating_sub(scale) })?;
+    Ok(if written.negative { -units } else { units })
 }
 
 /// [`decimal128`] for a `precision` of at most 18.

@@ -1,6 +1,9 @@
 //! Booleans, text, UUIDs and bytes.
 
-use super::{Due, Reader, Reason, trim};
+use longshore_value::text::{fit_char, fit_varchar};
+use longshore_value::uuid::{UUID_BYTES, UuidPart, canonical};
+
+use super::{Due, Reason, trim};
 
 /// A boolean: 1, 0, or in any case a beginning of true, false, yes, no, on or off that is not a beginning of
 /// another.
@@ -40,10 +43,7 @@ pub fn text(bytes: &[u8]) -> Result<&str, Reason> {
 ///
 /// If the field is not UTF-8, or longer.
 pub fn varchar(bytes: &[u8], characters: u32) -> Result<&str, Reason> {
-    let text = text(bytes)?;
-    let Some((end, _)) = text.char_indices().nth(characters as usize) else { return Ok(text) };
-    let (fitting, surplus) = text.split_at(end);
-    if surplus.bytes().all(|byte| byte == b' ') { Ok(fitting) } else { Err(Reason::TooLong { characters }) }
+    fit_varchar(text(bytes)?, characters).ok_or(Reason::TooLong { characters })
 }
 
 /// Text of at most `characters` characters, without its trailing blanks, which mean nothing in a CHAR.
@@ -52,36 +52,30 @@ pub fn varchar(bytes: &[u8], characters: u32) -> Result<&str, Reason> {
 ///
 /// If the field is not UTF-8, or longer.
 pub fn character(bytes: &[u8], characters: u32) -> Result<&str, Reason> {
-    let text = text(bytes)?.trim_end_matches(' ');
-    if text.chars().count() <= characters as usize { Ok(text) } else { Err(Reason::TooLong { characters }) }
+    fit_char(text(bytes)?, characters).ok_or(Reason::TooLong { characters })
 }
 
 fn hex_value(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).map(|value| value as u8)
 }
 
-/// A UUID of 8-4-4-4-12 hexadecimal digits, perhaps in braces, as lower-case text.
+/// A UUID in any spelling of [`canonical`], as text of the usual one. Blanks around it are no part of any.
 ///
 /// # Errors
 ///
 /// If the field is anything else.
-pub fn uuid(bytes: &[u8]) -> Result<[u8; 36], Reason> {
-    let mut reader = Reader::trimmed(bytes)?;
-    let brace = reader.take(|byte| byte == b'{').is_some();
-    let mut text = [b'-'; 36];
-    for (place, slot) in text.iter_mut().enumerate() {
-        if matches!(place, 8 | 13 | 18 | 23) {
-            reader.byte(b'-')?;
-        } else {
-            let digit = reader.take(|byte| byte.is_ascii_hexdigit());
-            *slot = digit.ok_or_else(|| reader.missing(Due::HexDigit))?.to_ascii_lowercase();
-        }
+pub fn uuid(bytes: &[u8]) -> Result<[u8; UUID_BYTES], Reason> {
+    if bytes.is_empty() {
+        return Err(Reason::Empty);
     }
-    if brace {
-        reader.byte(b'}')?;
-    }
-    reader.end()?;
-    Ok(text)
+    canonical(bytes).map_err(|error| {
+        let due = match error.due {
+            UuidPart::HexDigit => Due::HexDigit,
+            UuidPart::Brace => Due::Byte(b'}'),
+            UuidPart::End => Due::End,
+        };
+        bytes.get(error.at).map_or(Reason::Ends { due }, |&found| Reason::Unexpected { found, due })
+    })
 }
 
 /// Bytes from `\x` and pairs of hexadecimal digits, appended to `out`.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use longshore_storage::{
     ARENA_BLOCK_BYTES, AppendError, Arena, CHUNK_ROWS_MAX, HEAP_BYTES_MAX, PartitionBuffer, Relation,
 };
@@ -15,8 +15,6 @@ use crate::{Error, ErrorKind};
 
 /// Bytes of memory that a small insert takes from the system at a time.
 const SMALL_BLOCK_BYTES: usize = 2 << 20;
-/// Bytes of a text that its view holds itself.
-const VIEW_BYTES: u32 = 12;
 
 /// Gathers rows for a relation.
 pub(in crate::datafusion) struct BulkAppender<'a> {
@@ -74,7 +72,7 @@ impl<'a> BulkAppender<'a> {
         let memory = self.relation.memory();
         let arena = self.arena.get_or_insert_with(|| Arena::new(Arc::clone(memory), block_bytes));
         let schema = self.relation.schema();
-        let heap_bytes: usize = self.waiting.iter().map(long_text_bytes).sum();
+        let heap_bytes: usize = self.waiting.iter().map(|batch| PartitionBuffer::heap_bytes_of(schema, batch)).sum();
         let mut room = |rows: usize| {
             PartitionBuffer::with_capacity(schema, rows.min(CHUNK_ROWS_MAX), heap_bytes.min(HEAP_BYTES_MAX), arena)
         };
@@ -89,7 +87,8 @@ impl<'a> BulkAppender<'a> {
                 left -= taken;
                 if row < batch.num_rows() {
                     if buffer.rows() == 0 {
-                        return Err(too_large(&self.relation.name(), &batch.slice(row, 1)));
+                        let bytes = PartitionBuffer::heap_bytes_of(schema, &batch.slice(row, 1));
+                        return Err(rejected(&self.relation.name(), AppendError::RowTooLarge { row: 0, bytes }));
                     }
                     self.buffers.push(std::mem::replace(&mut buffer, room(left)?));
                 }
@@ -98,17 +97,6 @@ impl<'a> BulkAppender<'a> {
         self.buffers.push(buffer);
         Ok(())
     }
-}
-
-/// Bytes of the texts in `batch` that do not fit into their views.
-fn long_text_bytes(batch: &RecordBatch) -> usize {
-    let long = |view: &u128| Some(*view as u32).filter(|&length| length > VIEW_BYTES).unwrap_or(0) as usize;
-    let columns = batch.columns().iter().map(|array| match array.data_type() {
-        DataType::Utf8View => array.as_string_view().views().iter().map(long).sum::<usize>(),
-        DataType::BinaryView => array.as_binary_view().views().iter().map(long).sum(),
-        _ => 0,
-    });
-    columns.sum()
 }
 
 /// The rows of `batch` in the types of `target`. What does not fit is an error, never NULL.
@@ -135,14 +123,10 @@ fn rejected(relation: &str, error: AppendError) -> Error {
     }
 }
 
-fn too_large(relation: &str, row: &RecordBatch) -> Error {
-    rejected(relation, AppendError::RowTooLarge { row: 0, bytes: long_text_bytes(row) })
-}
-
 #[cfg(test)]
 mod tests {
-    use datafusion::arrow::array::{Int64Array, StringArray};
-    use datafusion::arrow::datatypes::Field;
+    use datafusion::arrow::array::{AsArray, Int64Array, StringArray};
+    use datafusion::arrow::datatypes::{DataType, Field};
     use longshore_storage::{Column, ColumnType, Memory, MergeKind, Schema as TableSchema};
 
     use super::*;

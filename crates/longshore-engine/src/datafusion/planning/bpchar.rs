@@ -14,6 +14,7 @@ use datafusion::logical_expr::expr::{Between, InList, Placeholder};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{BinaryExpr, Distinct, Expr, JoinType, LogicalPlan, Operator};
 use longshore_storage::ColumnType;
+use longshore_value::text::trim_char;
 
 use crate::datafusion::scan::table::RelationTable;
 
@@ -85,7 +86,7 @@ pub(in crate::datafusion) fn trimmed(rows: &RecordBatch, columns: &[usize]) -> R
     for column in columns {
         let Some(texts) = rows.column(*column).as_string_view_opt() else { continue };
         if texts.iter().flatten().any(|text| text.ends_with(' ')) {
-            let texts = texts.iter().map(|text| text.map(|text| text.trim_end_matches(' ')));
+            let texts = texts.iter().map(|text| text.map(trim_char));
             arrays.get_or_insert_with(|| rows.columns().to_vec())[*column] =
                 Arc::new(texts.collect::<StringViewArray>());
         }
@@ -113,7 +114,7 @@ fn trim(value: &mut Expr) -> bool {
     }
     match value {
         Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => {
-            text.truncate(text.trim_end_matches(' ').len());
+            text.truncate(trim_char(text).len());
         }
         Expr::Placeholder(placeholder) => placeholder.id.push_str(BLIND),
         _ => {}

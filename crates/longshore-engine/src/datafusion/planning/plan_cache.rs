@@ -31,6 +31,8 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, Statement as PlanStatement, TableScan, Volatility};
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_storage::{Datum, Relation};
+use longshore_value::decimal;
+use longshore_value::text::trim_char;
 use sqlparser::ast::{self, Ident, Statement};
 
 pub(in crate::datafusion) use placeholders::{Written, untyped, without_casts};
@@ -244,7 +246,7 @@ impl Plan {
             let (number, is_blind) = name.strip_suffix(BLIND).map_or((name, false), |number| (number, true));
             let value = number.parse::<usize>().ok().and_then(|number| values.get(number.checked_sub(1)?));
             let value = value.map(|value| match *value {
-                Datum::Text(text) if is_blind => Datum::Text(text.trim_end_matches(' ')),
+                Datum::Text(text) if is_blind => Datum::Text(trim_char(text)),
                 other => other,
             });
             let Some(value) = value.and_then(|value| scalar(value, data_type)) else { return Ok(Bound::Unfit) };
@@ -381,7 +383,7 @@ fn scalar(value: Datum<'_>, data_type: &DataType) -> Option<ScalarValue> {
         (Datum::Text(value), DataType::Utf8View) => Some(ScalarValue::Utf8View(Some(value.to_owned()))),
         (Datum::Text(value), DataType::Utf8) => Some(ScalarValue::Utf8(Some(value.to_owned()))),
         (Datum::Text(value), DataType::Decimal128(precision @ ..=18, scale @ 0..)) => {
-            let digits = parameters::digits(value, *precision, scale.unsigned_abs())?;
+            let digits = decimal::plain(value, *precision, scale.unsigned_abs())?;
             Some(ScalarValue::Decimal128(Some(digits.into()), *precision, *scale))
         }
         (Datum::Text(value), DataType::Date32 | DataType::Timestamp(..)) => {

@@ -48,6 +48,10 @@ fn the_narrowest_type_without_loss() {
         (&["12:30", "9:05:06.5"], "TIME"),
         (&["3:2"], "TEXT"),
         (&["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"], "UUID"),
+        (&["{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11}"], "UUID"),
+        (&["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "a0eebc999c0b4ef8bb6d6bb9bd380a11"], "TEXT"),
+        (&["a0ee-bc99-9c0b-4ef8-bb6d6bb9bd380a11"], "TEXT"),
+        (&[" a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"], "TEXT"),
         (&["12/31/2024", "01/02/2024"], "DATE"),
         (&["31/12/2024 08:15", "01/02/2024 9:00"], "TIMESTAMP"),
         (&["01/02/2024"], "TEXT"),
@@ -94,6 +98,14 @@ fn a_decimal_comma_is_read_where_it_is_the_separator() {
     assert_eq!(decide(b"12"), "INTEGER");
 }
 
+#[test]
+fn blanks_around_uuids_do_not_count_where_fields_are_trimmed() {
+    let reading = Reading { trim: true, ..Reading::default() };
+    let decide = |text: &[u8], quoted| classify(text, quoted, &reading).decide(&reading).value_type;
+    let padded = b" \ta0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 ";
+    assert_eq!((decide(padded, false), decide(padded, true)), (InferredType::Uuid, InferredType::Text));
+}
+
 /// What the decoders read, for the types that `classify` admits.
 fn reads(content: &[u8], value_type: &InferredType) -> bool {
     match *value_type {
@@ -129,7 +141,7 @@ const TYPES: [InferredType; 13] = [
 
 /// Words from pieces that numbers, dates and words consist of.
 fn words() -> impl Iterator<Item = String> {
-    const PIECES: [&str; 30] = [
+    const PIECES: [&str; 33] = [
         "0",
         "1",
         "7",
@@ -160,6 +172,9 @@ fn words() -> impl Iterator<Item = String> {
         "31",
         "00",
         "nan",
+        "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+        "a0eebc999c0b4ef8bb6d6bb9bd380a11",
+        "a0ee-bc99-9c0b-4ef8-bb6d6bb9bd380a11",
     ];
     let mut random = fastrand::Rng::with_seed(1);
     let mut below = move |bound: usize| random.usize(..bound);

@@ -6,7 +6,7 @@
 
 use longshore_csv::{Dialect, Rows};
 
-use super::{InferredType, Reading, TypeSet, classify, date_time};
+use super::{InferredType, Reading, TypeSet, classify, date_time, uuid};
 
 /// Which fields are NULL whatever their type is: by the user's word, or because nothing stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,8 @@ pub fn classify_column(rows: &Rows<'_>, column: usize, nulls: &Nulls, reading: &
 pub fn verify(rows: &Rows<'_>, column: usize, value_type: &InferredType, nulls: &Nulls, reading: &Reading) -> bool {
     let point = reading.decimal_separator;
     match *value_type {
-        InferredType::Text | InferredType::Uuid | InferredType::Date(None) => true,
+        InferredType::Text | InferredType::Date(None) => true,
+        InferredType::Uuid => all(rows, column, value_type, nulls, reading, uuid::has_usual_hyphens),
         InferredType::Integer | InferredType::BigInt => all(rows, column, value_type, nulls, reading, is_plain_integer),
         InferredType::Decimal { scale, .. } => {
             let scale = usize::from(scale);
