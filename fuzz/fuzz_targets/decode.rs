@@ -2,7 +2,7 @@
 //! The fast decoder of every type takes and refuses what the slow twin does, with the same value and reason.
 
 use libfuzzer_sys::fuzz_target;
-use longshore_csv::decode::{BooleanWords, Decoder, FieldRule, DateTimeFormat, Reason, ValueType, exact};
+use longshore_csv::decode::{BooleanWords, DateTimeFormat, Decoder, FieldRule, Reason, ValueType, exact};
 use longshore_csv::reference::{self, RawField};
 use longshore_csv::{Dialect, Kernel, Marks, Rows, Scanner, Shape, survey};
 use longshore_fuzz::{Cell, Choices, PaddedText, decode};
