@@ -53,7 +53,7 @@ const STEPS: &[Step] = &[
     step("asan", "low crates under AddressSanitizer", false, sanitizer::step),
     step("threads", "transactions and index builds under ThreadSanitizer", false, threads::step),
     step("interleave", "transactions in interleavings that seeds choose", false, interleave::step),
-    step("neon", "low crates on emulated ARM", false, neon::step),
+    step("neon", "csv and storage on emulated ARM", false, neon::step),
     step("fuzz", "each fuzz target for a while", false, fuzz::step),
     step("demo", "the demo at scale 0.01 under each kernel of this machine", false, demo::step),
 ];

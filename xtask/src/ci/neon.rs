@@ -1,4 +1,4 @@
-//! The low crates on emulated ARM, so that the neon kernel is tested on every machine.
+//! longshore-csv and longshore-storage on emulated ARM, so that the neon kernel is tested on every machine.
 //!
 //! `scripts/neon-test.sh` does the work; here stands when it can.
 
