@@ -131,7 +131,7 @@ async fn random_words_never_panic() {
     let config = Config { threads: 2, memory_limit: Some(64 << 20), ..Config::default() };
     let mut session = Database::open(config).expect("a database opens").session();
     let rounds = std::env::var("SOUP_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3000);
-    let mut random = Random::new(42);
+    let mut random = Random::new(1);
     let mut done = 0;
     for _ in 0..rounds {
         let sql = random.statement().replace("$DIR", &path);
@@ -149,7 +149,7 @@ async fn random_words_never_panic() {
             Err(error) => assert_ne!(error.kind(), ErrorKind::Internal, "{sql}: {error}"),
         }
     }
-    assert!(done > rounds / 20, "only {done} of {rounds} statements did something");
+    assert!(done > rounds / 10, "only {done} of {rounds} statements did something");
 }
 
 /// Trees of this depth come from programs that write SQL.

@@ -7,13 +7,13 @@
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     Merge, MergeAction, MergeClause, MergeClauseKind, MergeInsertExpr, MergeInsertKind, MergeUpdateExpr, OutputClause,
-    Query, SetExpr, Statement, With,
+    SetExpr, Statement, With,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{IsOptional, Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use super::overriding;
+use super::{build, overriding};
 
 /// The MERGE that the parser stands before, if it does; with a WITH, a query of it.
 pub(super) fn merge(parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
@@ -34,26 +34,11 @@ pub(super) fn merge(parser: &mut Parser) -> Option<Result<Statement, ParserError
     match with {
         Ok(None) => None,
         Ok(Some(with)) => Some(parse(parser).map(|merge| {
-            let mut query = empty_query(SetExpr::Merge(Statement::Merge(merge)));
+            let mut query = build::query(SetExpr::Merge(Statement::Merge(merge)));
             query.with = Some(with);
             Statement::Query(Box::new(query))
         })),
         Err(error) => Some(Err(error)),
-    }
-}
-
-fn empty_query(body: SetExpr) -> Query {
-    Query {
-        with: None,
-        body: Box::new(body),
-        order_by: None,
-        limit_clause: None,
-        fetch: None,
-        locks: Vec::new(),
-        for_clause: None,
-        settings: None,
-        format_clause: None,
-        pipe_operators: Vec::new(),
     }
 }
 
