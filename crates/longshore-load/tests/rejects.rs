@@ -182,9 +182,7 @@ impl longshore_load::RowFilter for Odd {
 
 #[test]
 fn what_a_scan_rejects_does_not_depend_on_the_query() {
-    let mut random = Random::new(24);
-    // A quote that is never closed may leave few rows of a text, or none.
-    let (mut rows_of_all, mut rows_of_odd) = (0, 0);
+    let mut random = Random::new(4);
     for turn in 0..share(40) {
         let text = random.records(300, [3, 30][turn % 2]);
         let expected = expected_rejects(&text, &number_and_text(), &comma()).expect("no header");
@@ -219,14 +217,12 @@ fn what_a_scan_rejects_does_not_depend_on_the_query() {
             assert_eq!(summary.records, expected.records);
             assert!(*sink.finished.lock().expect("no panic"));
             if odd {
-                assert!(rows <= relation_rows as usize);
-                (rows_of_all, rows_of_odd) = (rows_of_all + relation_rows as usize, rows_of_odd + rows);
+                assert!(rows < relation_rows as usize);
             } else {
                 assert_eq!(rows, relation_rows as usize, "{projection:?}");
             }
         }
     }
-    assert!(0 < rows_of_odd && rows_of_odd < rows_of_all, "{rows_of_odd} of {rows_of_all} rows are odd");
 }
 
 #[test]
