@@ -1,7 +1,8 @@
 //! The vector loops against plain ones, and the bounds of awkward values.
 
 #[cfg(target_arch = "x86_64")]
-use super::super::extremes::{extremes_avx2, extremes_inline};
+use super::super::extremes::extremes_avx2;
+use super::super::extremes::extremes_inline;
 use super::*;
 
 /// A row of values, some of them NULL, and the same as an iterator of those that are not.
