@@ -5,7 +5,9 @@
 //! build only the crates below the engine, each in a folder of its own under `target/`.
 
 mod absence;
+mod book;
 mod demo;
+mod features;
 mod fuzz;
 mod interleave;
 mod neon;
@@ -46,10 +48,12 @@ const STEPS: &[Step] = &[
     step("tidy", "house rules", true, tidy_step),
     step("fmt", "rustfmt", true, fmt),
     step("absence", "promises of absence, crate by crate", true, absence::step),
+    step("features", "every package builds the same DataFusion", true, features::step),
     step("imports", "imports within each crate point down", true, imports_step),
     step("clippy", "lints, warnings denied", true, clippy),
     step("test", "all tests of the workspace", true, test),
     step("doc", "documentation, warnings denied", false, doc),
+    step("book", "the book is built without a warning", false, book::step),
     step("asan", "low crates under AddressSanitizer", false, sanitizer::step),
     step("threads", "transactions and index builds under ThreadSanitizer", false, threads::step),
     step("interleave", "transactions in interleavings that seeds choose", false, interleave::step),

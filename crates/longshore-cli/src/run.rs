@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use console::Term;
 use futures::StreamExt as _;
 use longshore_engine::{Config, Database, Outcome, Report, RowStream, Session};
 
@@ -338,13 +339,8 @@ pub(crate) fn note(text: &str) {
 
 /// Width of the terminal on standard output, in character cells.
 fn terminal_width() -> usize {
-    // SAFETY: `winsize` is plain integers, for which zero is a value, and the call writes nothing else.
-    let size = unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        (libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) == 0).then_some(size)
-    };
-    match size {
-        Some(size) if size.ws_col > 0 => usize::from(size.ws_col),
+    match Term::stdout().size_checked() {
+        Some((_, width)) if width > 0 => usize::from(width),
         _ => TERMINAL_WIDTH_DEFAULT,
     }
 }

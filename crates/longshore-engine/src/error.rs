@@ -206,9 +206,18 @@ impl Error {
     }
 
     pub(crate) fn io(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        let file = path.display().to_string();
-        let details = ErrorDetails { file: Some(file.clone()), ..ErrorDetails::NONE };
-        Self::new(ErrorKind::Io, format!("{file}: cannot {action}: {error}")).about(details)
+        Self::in_file(ErrorKind::Io, path, format!("cannot {action}: {error}"))
+    }
+
+    /// What `message` says of the file `path`.
+    pub(crate) fn in_file(kind: ErrorKind, path: &std::path::Path, message: impl Into<String>) -> Self {
+        Self::new(kind, message).with_file(&path.display().to_string())
+    }
+
+    /// The same with the name of the file before it.
+    pub(crate) fn with_file(self, file: &str) -> Self {
+        let details = ErrorDetails { file: Some(file.to_owned()), ..self.details().clone() };
+        Self { message: format!("{file}: {}", self.message), ..self }.about(details)
     }
 
     pub(crate) fn cancelled() -> Self {
@@ -248,11 +257,7 @@ impl Error {
                 | ErrorKind::Damaged
                 | ErrorKind::Internal
         );
-        if !is_about_data || self.details().file.is_some() || self.message.contains(file) {
-            return self;
-        }
-        let details = ErrorDetails { file: Some(file.to_owned()), ..self.details().clone() };
-        Self { message: format!("{file}: {}", self.message), ..self }.about(details)
+        if is_about_data && self.details().file.is_none() { self.with_file(file) } else { self }
     }
 
     /// What sort of failure it is.

@@ -9,7 +9,7 @@ use longshore_csv::{Kernel, PADDING, Rows};
 use longshore_storage::{Column, ColumnType, PartitionBuffer, SpareColumn, SpareValues};
 
 use crate::error::LoadError;
-use crate::input::{ConstantValue, InputFile};
+use crate::input::{ComputedValue, InputFile};
 use crate::options::TextOptions;
 use crate::piece::Piece;
 
@@ -92,25 +92,25 @@ impl FieldPlan {
                 plan.fields.push(Field { position, column, decoder });
                 continue;
             }
-            let value = input.constants.iter().find(|(filled, _)| *filled == place).map(|(_, value)| value);
+            let value = input.computed.iter().find(|(filled, _)| *filled == place).map(|(_, value)| value);
             let filler = match value {
-                Some(ConstantValue::Text(text)) => constant(file, definition, text, kernel)?,
-                Some(ConstantValue::RecordNumber) if definition.column_type == ColumnType::BigInt => {
+                Some(ComputedValue::Text(text)) => constant(file, definition, text, kernel)?,
+                Some(ComputedValue::RecordNumber) if definition.column_type == ColumnType::BigInt => {
                     ConstantFiller::RecordNumber
                 }
-                Some(ConstantValue::RecordNumber) => return Err(no_bigint(definition)),
-                Some(ConstantValue::Number(source)) => {
+                Some(ComputedValue::RecordNumber) => return Err(no_bigint(definition)),
+                Some(ComputedValue::Number(source)) => {
                     match definition.column_type {
                         ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt => {}
                         _ => return Err(no_bigint(definition)),
                     }
                     ConstantFiller::Number(*source)
                 }
-                None | Some(ConstantValue::Null) if definition.nullable => ConstantFiller::Null,
-                None | Some(ConstantValue::Null) if input.names.is_some() => {
+                None | Some(ComputedValue::Null) if definition.nullable => ConstantFiller::Null,
+                None | Some(ComputedValue::Null) if input.names.is_some() => {
                     return Err(not_in_header(file, definition));
                 }
-                None | Some(ConstantValue::Null) => return Err(not_null(file, definition)),
+                None | Some(ComputedValue::Null) => return Err(not_null(file, definition)),
             };
             plan.fillers.push((column, filler));
         }

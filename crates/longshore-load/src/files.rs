@@ -12,7 +12,7 @@ use longshore_storage::{Column, Memory, Schema};
 use crate::control::Control;
 use crate::error::LoadError;
 use crate::fields::{FieldPlan, Output};
-use crate::input::{ConstantValue, FieldTarget, InputFile};
+use crate::input::{ComputedValue, FieldTarget, InputFile};
 use crate::numbering::RecordCounts;
 use crate::options::{Mode, NumberSource, PIECE_BYTES_DEFAULT, Repair, RepairLog, TextFormat, TextOptions, Tuning};
 use crate::span::{Fields, ScanContext, Spans};
@@ -254,9 +254,9 @@ impl Files {
         });
         // Who decodes by plans of their own need the numbers as well.
         let has_number = input
-            .constants
+            .computed
             .iter()
-            .any(|(_, value)| matches!(value, ConstantValue::RecordNumber | ConstantValue::Number(_)));
+            .any(|(_, value)| matches!(value, ComputedValue::RecordNumber | ComputedValue::Number(_)));
         let is_numbered = has_number
             && plans.iter().zip(outputs).any(|(plan, output)| plan.is_numbered() || output.columns.is_empty());
         Ok(OpenFile {

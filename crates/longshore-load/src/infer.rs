@@ -59,7 +59,7 @@ pub struct InferRequest {
     pub spelled: Vec<(String, ColumnType)>,
     /// What columns take where a record or a file lacks them. It counts as one of their values.
     pub defaults: Vec<(String, String)>,
-    /// Further columns behind those of the files: the constants of an [`InputFile`] count from the first of them.
+    /// Further columns behind those of the files: those computed of an [`InputFile`] count from the first of them.
     pub extra: Vec<Column>,
     /// Whether columns are found by the names in the header of each file, and some may be in some files only.
     pub by_name: bool,
@@ -271,8 +271,8 @@ fn read_by(
     let fields: Vec<_> = names.iter().enumerate().map(|(index, name)| Some(request.target(index, name))).collect();
     for input in &mut inputs {
         input.fields.clone_from(&fields);
-        for constant in &mut input.constants {
-            constant.0 += columns;
+        for computed in &mut input.computed {
+            computed.0 += columns;
         }
     }
     let mut header = if sniffed.header.value { Header::Skip } else { Header::None };

@@ -34,7 +34,7 @@ pub struct InputFile {
     /// How the header decides it; then `fields` does not count. Of texts that have a header.
     pub names: Option<Arc<FieldNames>>,
     /// What goes into columns that no field goes to; where nothing is said, NULL.
-    pub constants: Vec<(usize, ConstantValue)>,
+    pub computed: Vec<(usize, ComputedValue)>,
     /// Bytes to read, if they are known before it is opened; for the progress display.
     pub bytes: Option<u64>,
     /// The text, if it is kept for an inference alone.
@@ -67,7 +67,7 @@ impl FieldTarget {
 
 /// What goes into a column that no field of a file goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ConstantValue {
+pub enum ComputedValue {
     /// NULL in every row.
     Null,
     /// The value of this text in every row.
@@ -97,7 +97,7 @@ impl InputFile {
             is_kept: false,
             fields,
             names: None,
-            constants: Vec::new(),
+            computed: Vec::new(),
             bytes: None,
             own_text: None,
             text_end: None,
@@ -164,7 +164,7 @@ impl InputFile {
             own_text: self.own_text.clone(),
             fields: self.fields.clone(),
             names: self.names.clone(),
-            constants: self.constants.clone(),
+            computed: self.computed.clone(),
             bytes: self.bytes,
             text_end: self.text_end,
             sampled: Vec::new(),

@@ -57,7 +57,7 @@ pub struct TextOptions {
     pub repair: Repair,
     /// What must hold of rows that are loaded. Queries over files do not heed it.
     pub check: Option<Arc<dyn RowCheck>>,
-    /// Where the numbers of [`crate::ConstantValue::Number`] come from.
+    /// Where the numbers of [`crate::ComputedValue::Number`] come from.
     pub numbers: Vec<Arc<dyn NumberSource>>,
     /// What to do about records with keys that are there already. Of loads only.
     pub conflicts: Conflicts,

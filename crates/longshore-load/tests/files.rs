@@ -8,7 +8,7 @@ use std::sync::Arc;
 use harness::{comma, dump};
 use longshore_csv::{Defect, DefectKind, FirstRecord, RecordFormat, RowText};
 use longshore_load::{
-    ConstantValue, Control, FieldTarget, Header, InputFile, LoadError, OnError, ScanRequest, Source, TextFormat,
+    ComputedValue, Control, FieldTarget, Header, InputFile, LoadError, OnError, ScanRequest, Source, TextFormat,
     TextOptions, TextScan, Tuning, copy_from, load_inferred,
 };
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
@@ -195,11 +195,11 @@ fn columns_without_a_field_are_filled() {
     for tuning in tunings() {
         let mut input = input(&file, &[0, 1]);
         input.fields = vec![None, Some(FieldTarget::new(1))];
-        input.constants = vec![
-            (0, ConstantValue::Text("2024".to_owned())),
-            (2, ConstantValue::Null),
-            (3, ConstantValue::Text("1.5".to_owned())),
-            (4, ConstantValue::Text(long.to_owned())),
+        input.computed = vec![
+            (0, ComputedValue::Text("2024".to_owned())),
+            (2, ComputedValue::Null),
+            (3, ComputedValue::Text("1.5".to_owned())),
+            (4, ComputedValue::Text(long.to_owned())),
         ];
         assert_eq!(load(vec![input], &schema, &comma(), &tuning).expect("a load"), expected, "{tuning:?}");
     }
@@ -209,7 +209,7 @@ fn columns_without_a_field_are_filled() {
 fn a_fill_must_be_a_value_of_its_column() {
     let file = file("x\n");
     let mut bad = input(&file, &[1]);
-    bad.constants = vec![(0, ConstantValue::Text("abc".to_owned()))];
+    bad.computed = vec![(0, ComputedValue::Text("abc".to_owned()))];
     let error = load(vec![bad], &numbers(), &comma(), &Tuning::new(1)).expect_err("no number").to_string();
     assert!(error.contains("column a INTEGER: the value \"abc\" for the whole file is not valid"), "{error}");
 }
@@ -268,7 +268,7 @@ fn a_scan_reads_the_same_as_a_load() {
     ]);
     let inputs = files.iter().enumerate().map(|(part, file)| {
         let mut input = input(file, &[0, 1]);
-        input.constants = vec![(2, ConstantValue::Text(format!("a rather long name {part}")))];
+        input.computed = vec![(2, ComputedValue::Text(format!("a rather long name {part}")))];
         input
     });
     let request = ScanRequest {
@@ -305,7 +305,7 @@ fn records_are_numbered_file_by_file() {
         let inputs = files.iter().map(|file| {
             let mut input = input(file, &[0]);
             input.fields.push(None);
-            input.constants = vec![(1, ConstantValue::RecordNumber)];
+            input.computed = vec![(1, ComputedValue::RecordNumber)];
             input
         });
         assert_eq!(load(inputs.collect(), &schema, &options, &tuning).expect("a load"), expected, "{tuning:?}");
@@ -332,7 +332,7 @@ fn rejected_records_are_counted() {
     });
     for tuning in tunings() {
         let mut input = input(&file, &[0, 1]);
-        input.constants = vec![(2, ConstantValue::RecordNumber)];
+        input.computed = vec![(2, ComputedValue::RecordNumber)];
         assert_eq!(load(vec![input], &schema, &options, &tuning).expect("a load"), expected, "{tuning:?}");
     }
 }
@@ -353,7 +353,7 @@ fn records_of_another_format_are_numbered() {
     });
     for tuning in tunings() {
         let mut input = input(&file, &[0, 1]);
-        input.constants = vec![(2, ConstantValue::RecordNumber)];
+        input.computed = vec![(2, ComputedValue::RecordNumber)];
         assert_eq!(load(vec![input], &schema, &options, &tuning).expect("a load"), expected, "{tuning:?}");
     }
 }

@@ -12,7 +12,7 @@ use arrow_array::{Array, RecordBatch, cast::AsArray};
 use harness::rejects::file_of;
 use harness::{Machine, comma, dump, machines, schema};
 use longshore_load::{
-    ConstantValue, Control, DefectKind, InputFile, LoadError, LoadReport, NumberSource, OnError, RowCheck,
+    ComputedValue, Control, DefectKind, InputFile, LoadError, LoadReport, NumberSource, OnError, RowCheck,
     RowViolation, Source, TextOptions, copy_from,
 };
 use longshore_storage::{ColumnType, Memory, Relation, Schema};
@@ -75,7 +75,7 @@ fn load(
     texts: &[&str],
     schema: &Arc<Schema>,
     fields: &[usize],
-    constants: &[(usize, ConstantValue)],
+    computed: &[(usize, ComputedValue)],
     options: &TextOptions,
 ) -> Result<(LoadReport, String), LoadError> {
     let relation = Relation::new(Arc::clone(schema), Memory::new(None));
@@ -84,7 +84,7 @@ fn load(
     for file in &files {
         let source = if machine.stream { Source::open_unmapped(file.path()) } else { Source::open(file.path()) };
         let mut input = InputFile::opened(source?, fields);
-        input.constants = constants.to_vec();
+        input.computed = computed.to_vec();
         inputs.push(input);
     }
     let options = TextOptions { mode: machine.mode, ..options.clone() };
@@ -136,11 +136,11 @@ fn the_first_violation_ends_a_load_and_is_named() {
 fn numbers_follow_the_files() {
     let schema = schema(&[ColumnType::Text, ColumnType::Integer, ColumnType::BigInt]);
     let texts = ["a\nb\n\"c\nc\"\n", "", "d\n", "e\nf\ng\nh\n"];
-    let constants = [(1, ConstantValue::Number(0)), (2, ConstantValue::RecordNumber)];
+    let computed = [(1, ComputedValue::Number(0)), (2, ComputedValue::RecordNumber)];
     for machine in machines() {
         let numbers = Arc::new(Threes { next: Mutex::new(10), limit: i64::MAX });
         let options = TextOptions { numbers: vec![numbers.clone()], ..comma() };
-        let (_, rows) = load(&machine, &texts, &schema, &[0], &constants, &options).expect("sound");
+        let (_, rows) = load(&machine, &texts, &schema, &[0], &computed, &options).expect("sound");
         let expected = ["a", "b", "c\nc", "d", "e", "f", "g", "h"].iter().zip([1, 2, 3, 1, 1, 2, 3, 4]).enumerate();
         let expected = expected.map(|(row, (text, record))| format!("\"{text}\",\"{}\",\"{record}\"\n", 10 + 3 * row));
         assert_eq!(rows, expected.collect::<String>(), "{machine:?}");
@@ -154,7 +154,7 @@ fn rejected_records_use_up_numbers() {
     for machine in machines() {
         let numbers = vec![Arc::new(Threes { next: Mutex::new(10), limit: i64::MAX }) as Arc<dyn NumberSource>];
         let options = TextOptions { numbers, on_error: OnError::Ignore, check: Some(Arc::new(EvenNumber)), ..comma() };
-        let (_, rows) = load(&machine, &["1\nx\n3\n4\n5\n"], &schema, &[0], &[(1, ConstantValue::Number(0))], &options)
+        let (_, rows) = load(&machine, &["1\nx\n3\n4\n5\n"], &schema, &[0], &[(1, ComputedValue::Number(0))], &options)
             .expect("it is lenient");
         assert_eq!(rows, "\"1\",\"10\"\n\"3\",\"16\"\n\"5\",\"22\"\n", "{machine:?}");
     }
@@ -182,7 +182,7 @@ fn a_load_ends_where_numbers_do() {
     for machine in machines().into_iter().step_by(3) {
         let numbers = vec![Arc::new(Threes { next: Mutex::new(10), limit: 18 }) as Arc<dyn NumberSource>];
         let options = TextOptions { numbers, ..comma() };
-        let found = load(&machine, &["a\nb\nc\n"], &schema, &[0], &[(1, ConstantValue::Number(0))], &options);
+        let found = load(&machine, &["a\nb\nc\n"], &schema, &[0], &[(1, ComputedValue::Number(0))], &options);
         assert!(matches!(found, Err(LoadError::NoNumbers(_))), "{machine:?}: {found:?}");
     }
 }

@@ -1,9 +1,7 @@
 //! Decides where the demonstration keeps its files, whether there is room, and what remains of them.
 
-use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::args::DemoArgs;
@@ -105,13 +103,7 @@ pub(super) fn check_room(request: &Request) -> Result<(), Failure> {
 
 /// Bytes that this user may still write to the disk of `path`; none if the system does not tell.
 fn free_bytes(path: &Path) -> Option<u64> {
-    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
-    // SAFETY: `statvfs` is plain integers, for which zero is a value; `path` ends with a zero byte and outlives the
-    // call, which writes to `room` alone.
-    let room = unsafe {
-        let mut room: libc::statvfs = std::mem::zeroed();
-        (libc::statvfs(path.as_ptr(), &raw mut room) == 0).then_some(room)?
-    };
+    let room = rustix::fs::statvfs(path).ok()?;
     Some(room.f_bavail * room.f_frsize)
 }
 

@@ -164,21 +164,21 @@ impl Files {
         }
         let texts = TextSources::Files(request.files.clone());
         let mut columns = schema.columns().to_vec();
-        let mut constants = Vec::new();
-        for (column, constant) in texts.further_columns(request.options())? {
+        let mut computed = Vec::new();
+        for (column, value) in texts.further_columns(request.options())? {
             // A table or a list of columns may have it already.
             let place = schema.index_of(&column.name).unwrap_or(columns.len());
             if place == columns.len() {
                 columns.push(column);
             }
-            constants.push((place, constant));
+            computed.push((place, value));
         }
-        let is_filled = |place: &usize| constants.iter().any(|(filled, _)| filled == place);
+        let is_filled = |place: &usize| computed.iter().any(|(filled, _)| filled == place);
         let places: Vec<usize> = (0..schema.columns().len()).filter(|place| !is_filled(place)).collect();
         let wanted = ColumnMapping {
             columns: places.iter().map(|place| &schema.columns()[*place]).collect(),
             places: &places,
-            constants: &constants,
+            computed: &computed,
             are_listed: false,
         };
         let (inputs, options) = texts.plan(request.options(), &wanted, &self.control)?;

@@ -30,7 +30,6 @@ use super::errors::from_datafusion;
 use super::execution::complexity;
 use super::execution::workers::Pool;
 use super::files::Files;
-use super::files::named_source::NamedSource;
 use super::files::{columnar, parquet};
 use super::hidden_names::TARGET;
 use super::parallel_reader::ParallelReader;
@@ -40,7 +39,7 @@ use super::planning::plan::{reads_only, rows_of_insert};
 use super::planning::plan_cache::{Bound, Keep, Parameters, State};
 use super::planning::planner::{Optimized, Planner};
 use super::planning::rules::Checks;
-use super::request::{Appended, Appending, Changing, ExecutionContext};
+use super::request::{Appended, Appending, Changing, ExecutionContext, NamedInputs};
 use super::{context, scan};
 use crate::catalog::{Catalog, Rules, Table};
 use crate::text::FileRejects;
@@ -82,23 +81,38 @@ impl Queries {
         self.run_query(self.planner(context), statement, context).await
     }
 
+    /// Starts a query that also reads `inputs`.
+    pub(crate) async fn query_with(
+        &self,
+        statement: Statement,
+        inputs: NamedInputs<'_>,
+        context: &ExecutionContext<'_>,
+    ) -> Result<RowStream, Error> {
+        let mut planner = self.planner(context);
+        if let Some(table) = inputs.target {
+            planner.change(table);
+        }
+        for (name, rows) in inputs.rows {
+            planner.define_rows(&name, rows).map_err(from_datafusion)?;
+        }
+        if let Some((name, source)) = inputs.source {
+            planner.define(&name, source, self.files.tuning.threads);
+        }
+        Box::pin(self.run_query(planner, statement, context)).await
+    }
+
     /// The rows to change that the query `statement` finds, which reads the table under the name [`TARGET`] and returns
     /// the numbers of rows, the new values of the columns that are set, and the others that are wanted.
     pub(crate) async fn find_rows(
         &self,
         statement: Statement,
-        changing: Changing<'_>,
+        Changing { table, columns, also, named }: Changing<'_>,
         context: &ExecutionContext<'_>,
     ) -> Result<FoundRows, Error> {
-        let planner = self.planner(context);
-        if !changing.named.iter().any(|(name, _)| name == TARGET) {
-            planner.change(changing.table);
-        }
-        for (name, rows) in changing.named {
-            planner.define_rows(&name, rows).map_err(from_datafusion)?;
-        }
-        let rows = self.run_query(planner, statement, context).await?;
-        FoundRows::read(rows, changing.table.relation.schema(), changing.columns, changing.also).await
+        let is_given = named.iter().any(|(name, _)| name == TARGET);
+        let inputs = NamedInputs { target: (!is_given).then_some(table), rows: named, source: None };
+        let rows = self.query_with(statement, inputs, context).await?;
+        FoundRows::read(rows, table.relation.schema(), columns, also).await
     }
 
     /// All rows of the query `statement`, which reads `table` under the name [`TARGET`].
@@ -108,26 +122,13 @@ impl Queries {
         table: &Table,
         context: &ExecutionContext<'_>,
     ) -> Result<RecordBatch, Error> {
-        let planner = self.planner(context);
-        planner.change(table);
-        let mut rows = self.run_query(planner, statement, context).await?;
+        let inputs = NamedInputs { target: Some(table), ..NamedInputs::default() };
+        let mut rows = self.query_with(statement, inputs, context).await?;
         let mut batches = Vec::new();
         while let Some(batch) = rows.try_next().await? {
             batches.push(batch);
         }
         concat_batches(rows.schema(), &batches).map_err(|error| from_datafusion(error.into()))
-    }
-
-    /// Starts the query `statement`, which reads `table` under the name [`TARGET`], and the numbers of its rows.
-    pub(crate) async fn query_altered(
-        &self,
-        statement: Statement,
-        table: &Table,
-        context: &ExecutionContext<'_>,
-    ) -> Result<RowStream, Error> {
-        let planner = self.planner(context);
-        planner.change(table);
-        self.run_query(planner, statement, &ExecutionContext { parameters: None, ..*context }).await
     }
 
     /// The rows of the INSERT `statement`, whose target is `table`, in the types of its columns.
@@ -166,32 +167,6 @@ impl Queries {
         let plan = planner.optimized_insert(&plan).await?;
         let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
         Ok((planner, Source::Optimized(plan), physical))
-    }
-
-    /// Starts the query `statement`, which knows rows by names.
-    pub(crate) async fn query_rows(
-        &self,
-        statement: Statement,
-        named: Vec<(String, RecordBatch)>,
-        context: &ExecutionContext<'_>,
-    ) -> Result<RowStream, Error> {
-        let planner = self.planner(context);
-        for (name, rows) in named {
-            planner.define_rows(&name, rows).map_err(from_datafusion)?;
-        }
-        self.run_query(planner, statement, context).await
-    }
-
-    /// Starts the query `statement`, which reads files under a name.
-    pub(crate) async fn query_source(
-        &self,
-        statement: Statement,
-        (name, source): (String, NamedSource),
-        context: &ExecutionContext<'_>,
-    ) -> Result<RowStream, Error> {
-        let mut planner = self.planner(context);
-        planner.define(&name, source, self.files.tuning.threads);
-        self.run_query(planner, statement, context).await
     }
 
     async fn run_query(

@@ -7,6 +7,8 @@ use longshore_load::{Control, RejectSummary};
 use longshore_storage::{MergeKind, Merged, OnConflict};
 
 use super::files::named_source::NamedSource;
+#[cfg(doc)]
+use super::hidden_names::TARGET;
 use super::planning::plan_cache::Parameters;
 use crate::catalog::Table;
 use crate::text::FileRejects;
@@ -21,6 +23,17 @@ pub(crate) struct ExecutionContext<'a> {
     pub(crate) control: &'a Arc<Control>,
     /// The values of parameters that still stand in the statement.
     pub(crate) parameters: Option<&'a Parameters<'a>>,
+}
+
+/// What names of ours stand for in a query, beside those of the catalog.
+#[derive(Default)]
+pub(crate) struct NamedInputs<'a> {
+    /// What [`TARGET`] stands for, with the numbers of its rows.
+    pub(crate) target: Option<&'a Table>,
+    /// Rows that are there.
+    pub(crate) rows: Vec<(String, RecordBatch)>,
+    /// Files.
+    pub(crate) source: Option<(String, NamedSource)>,
 }
 
 /// How an INSERT appends.

@@ -10,7 +10,7 @@
 
 mod aggregate;
 mod lookup;
-mod named;
+mod named_table;
 mod recognise;
 mod rows;
 mod select;

@@ -64,11 +64,9 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
             if kinds.iter().all(|kind| *kind == FileKind::Text) {
                 let texts = TextSources::Files(files.clone());
                 let target = Target::new(table, &copy.columns, &options, texts.further_columns(&options)?)?;
-                let loaded = match CopyPlan::of_text(context, target, texts, &options, copy.condition) {
-                    Ok(plan) => plan.run(context).await,
-                    Err(error) => Err(error),
-                };
-                loaded.map_err(|error| explain_load(error, &TextSources::Files(files), &options))?
+                let load =
+                    async { CopyPlan::of_text(context, target, texts, &options, copy.condition)?.run(context).await };
+                load.await.map_err(|error| explain_load(error, &TextSources::Files(files), &options))?
             } else {
                 options.check_columnar()?;
                 let target = Target::new(table, &copy.columns, &options, Vec::new())?;
@@ -89,7 +87,7 @@ pub(crate) async fn load_file(
     let fields: Vec<usize> = (0..relation.schema().columns().len()).collect();
     let texts = TextSources::Files(find_files(&[path.display().to_string()], &options.source)?);
     let columns = relation.schema().columns().iter().collect();
-    let mapping = ColumnMapping { columns, places: &fields, constants: &[], are_listed: false };
+    let mapping = ColumnMapping { columns, places: &fields, computed: &[], are_listed: false };
     let plan = CopyPlan::of_load(context, relation, &mapping, texts, options, LoadRules::default(), None)?;
     plan.run(context).await.map(|(report, _)| report)
 }

@@ -11,7 +11,7 @@ use longshore_storage::Relation;
 use sqlparser::ast::{SelectItem, Statement, WildcardAdditionalOptions};
 
 use crate::catalog::{Rules, Table};
-use crate::datafusion::{Columnar, NamedSource};
+use crate::datafusion::{Columnar, NamedInputs, NamedSource};
 use crate::sql::copy::{CopyFrom, CopySource, CreateFrom};
 use crate::sql::options::{ConflictChoice, ErrorChoice, Options, Use};
 use crate::sql::{build, names};
@@ -169,9 +169,10 @@ async fn from_columnar(
     let everything = SelectItem::Wildcard(WildcardAdditionalOptions::default());
     let select = build::select(vec![everything], vec![build::alone(build::table(source, None))]);
     let query = Statement::Query(Box::new(build::query_of(select)));
-    let read = (source.to_owned(), NamedSource::Columnar(read));
+    let read = Some((source.to_owned(), NamedSource::Columnar(read)));
+    let inputs = NamedInputs { source: read, ..NamedInputs::default() };
     let execution = context.execution();
-    let rows = context.database.queries.query_source(query, read, &execution);
+    let rows = context.database.queries.query_with(query, inputs, &execution);
     let report = Box::pin(create::create_of(context, name, Vec::new(), replace, rows)).await.map_err(in_file)?;
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
 }

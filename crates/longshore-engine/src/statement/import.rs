@@ -126,10 +126,11 @@ struct Made {
 /// The statements of an SQL file of the directory.
 fn read_sql(path: &Path) -> Result<Vec<Parsed>, Error> {
     let text = fs::read_to_string(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::not_found(format!(
-            "{}: there is no such file; name a directory that EXPORT DATABASE has written",
-            path.display()
-        )),
+        std::io::ErrorKind::NotFound => Error::in_file(
+            ErrorKind::NotFound,
+            path,
+            "there is no such file; name a directory that EXPORT DATABASE has written",
+        ),
         _ => Error::io("read", path, &error),
     })?;
     let split = sql::split::split(&text);
@@ -138,7 +139,7 @@ fn read_sql(path: &Path) -> Result<Vec<Parsed>, Error> {
 }
 
 fn in_file(path: &Path, error: &Error) -> Error {
-    error.clone().reworded(|message| format!("{}: {message}", path.display()))
+    error.clone().with_file(&path.display().to_string())
 }
 
 fn read_schema(directory: &Path) -> Result<Made, Error> {
@@ -187,7 +188,7 @@ fn read_schema(directory: &Path) -> Result<Made, Error> {
             _ => return Err(foreign(&path, "COPY", TAKEN)),
         };
         if let Some(name) = taken {
-            return Err(Error::invalid(format!("{}: {name} is made twice", path.display())));
+            return Err(Error::in_file(ErrorKind::Invalid, &path, format!("{name} is made twice")));
         }
     }
     for view in views.values() {
@@ -247,10 +248,14 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
         };
         let (name, file) = data_file(directory, copy).map_err(|error| in_file(&path, &error))?;
         if !schemas.contains_key(&name) {
-            return Err(Error::not_found(format!("{}: table {name} is not made by {SCHEMA_FILE}", path.display())));
+            return Err(Error::in_file(
+                ErrorKind::NotFound,
+                &path,
+                format!("table {name} is not made by {SCHEMA_FILE}"),
+            ));
         }
         if files.insert(name.clone(), file).is_some() {
-            return Err(Error::invalid(format!("{}: table {name} is loaded twice", path.display())));
+            return Err(Error::in_file(ErrorKind::Invalid, &path, format!("table {name} is loaded twice")));
         }
     }
     Ok(files)

@@ -3,7 +3,7 @@
 use longshore_load::{FieldTarget, OtherFields};
 use longshore_storage::Column;
 
-use super::files::ConstantColumn;
+use super::files::ComputedColumn;
 use crate::sql::options::Options;
 
 /// The columns that the fields of texts go to.
@@ -13,7 +13,7 @@ pub(crate) struct ColumnMapping<'a> {
     /// Their places in the table.
     pub(crate) places: &'a [usize],
     /// What goes into other columns of it.
-    pub(crate) constants: &'a [(usize, ConstantColumn)],
+    pub(crate) computed: &'a [(usize, ComputedColumn)],
     /// Whether the user listed them.
     pub(crate) are_listed: bool,
 }

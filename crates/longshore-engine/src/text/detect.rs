@@ -56,7 +56,7 @@ pub(super) fn plan(
     for (found, column) in assigned(&sniffed, &mapping, wanted) {
         spell(&mut text.values, found, column);
     }
-    let mut inputs = texts.inputs(options, wanted.constants);
+    let mut inputs = texts.inputs(options, wanted.computed);
     match mapping {
         FieldMapping::ByPlace(fields) => inputs.iter_mut().for_each(|input| input.fields.clone_from(&fields)),
         FieldMapping::ByName(names) => {

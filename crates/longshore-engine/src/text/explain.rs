@@ -27,7 +27,7 @@ pub(crate) fn of_inputs(error: LoadError, inputs: &[TextInput]) -> Error {
     let is_nameless = matches!(error, LoadError::OutOfMemory(_));
     let error = Error::from(error);
     match inputs {
-        [only] if is_nameless => error.reworded(|message| format!("{}: {message}", only.name)),
+        [only] if is_nameless => error.with_file(&only.name),
         [first, others @ ..] if is_nameless => {
             error.reworded(|message| format!("{} and {} others: {message}", first.name, others.len()))
         }

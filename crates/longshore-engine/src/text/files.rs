@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use longshore_format::sniff::types::{Reading, TypeSet, classify};
-use longshore_load::{ConstantValue, SourceError, column_type};
+use longshore_load::{ComputedValue, SourceError, column_type};
 use longshore_source::{FoundFile, Location, expand, partition_names};
 use longshore_storage::{Column, ColumnType};
 
@@ -20,7 +20,7 @@ use crate::sql::options::{Format, SourceOptions};
 
 /// What goes into a column that no field goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ConstantColumn {
+pub(crate) enum ComputedColumn {
     /// The name of the file.
     Filename,
     /// The number of the record in its file.
@@ -33,7 +33,7 @@ pub(crate) enum ConstantColumn {
     Number(usize),
 }
 
-impl ConstantColumn {
+impl ComputedColumn {
     /// In words.
     pub(crate) fn described(&self) -> &'static str {
         match self {
@@ -111,7 +111,7 @@ pub(crate) fn further_columns(
     files: &[FoundFile],
     options: &SourceOptions,
     types: &[(String, ColumnType)],
-) -> Result<Vec<(Column, ConstantColumn)>, Error> {
+) -> Result<Vec<(Column, ComputedColumn)>, Error> {
     let mut columns = Vec::new();
     if options.hive_partitioning {
         let names = partition_names(files)?;
@@ -124,14 +124,14 @@ pub(crate) fn further_columns(
         for (index, name) in names.into_iter().enumerate() {
             let given = types.iter().find(|(given, _)| *given == name).map(|(_, given)| *given);
             let column_type = given.unwrap_or_else(|| type_of_values(files, index));
-            columns.push((Column::new(name, column_type, true), ConstantColumn::Partition(index)));
+            columns.push((Column::new(name, column_type, true), ComputedColumn::Partition(index)));
         }
     }
     if let Some(name) = &options.filename {
-        columns.push((Column::new(name.clone(), ColumnType::Text, false), ConstantColumn::Filename));
+        columns.push((Column::new(name.clone(), ColumnType::Text, false), ComputedColumn::Filename));
     }
     if let Some(name) = &options.row_number {
-        columns.push((Column::new(name.clone(), ColumnType::BigInt, false), ConstantColumn::RowNumber));
+        columns.push((Column::new(name.clone(), ColumnType::BigInt, false), ComputedColumn::RowNumber));
     }
     for (index, (column, _)) in columns.iter().enumerate() {
         if columns[..index].iter().any(|(other, _)| other.name == column.name) {
@@ -155,20 +155,20 @@ fn type_of_values(files: &[FoundFile], index: usize) -> ColumnType {
     if decided.layout().is_some() { ColumnType::Text } else { column_type(&decided) }
 }
 
-/// What `constant` is for the file called `name`, whose folders say `partitions`.
-pub(super) fn constant_value(
-    constant: &ConstantColumn,
+/// What `column` is for the file called `name`, whose folders say `partitions`.
+pub(super) fn computed_value(
+    column: &ComputedColumn,
     name: &str,
     partitions: &[(String, Option<String>)],
-) -> ConstantValue {
-    match constant {
-        ConstantColumn::Filename => ConstantValue::Text(name.to_owned()),
-        ConstantColumn::RowNumber => ConstantValue::RecordNumber,
-        ConstantColumn::Partition(index) => match partitions.get(*index) {
-            Some((_, Some(value))) => ConstantValue::Text(value.clone()),
-            _ => ConstantValue::Null,
+) -> ComputedValue {
+    match column {
+        ComputedColumn::Filename => ComputedValue::Text(name.to_owned()),
+        ComputedColumn::RowNumber => ComputedValue::RecordNumber,
+        ComputedColumn::Partition(index) => match partitions.get(*index) {
+            Some((_, Some(value))) => ComputedValue::Text(value.clone()),
+            _ => ComputedValue::Null,
         },
-        ConstantColumn::Value(text) => ConstantValue::Text(text.clone()),
-        ConstantColumn::Number(source) => ConstantValue::Number(*source),
+        ComputedColumn::Value(text) => ComputedValue::Text(text.clone()),
+        ComputedColumn::Number(source) => ComputedValue::Number(*source),
     }
 }

@@ -11,7 +11,7 @@ use longshore_load::{
 };
 use longshore_storage::{Column, ColumnType, Memory, Schema};
 
-use super::files::ConstantColumn;
+use super::files::ComputedColumn;
 use super::given::sniffing;
 use super::input::TextInput;
 use super::rejects::FileRejects;
@@ -80,7 +80,7 @@ impl Finder<'_> {
             input.text_end = footer.map(|footer| footer.byte);
             input.fields.clone_from(&fields);
             input.names.clone_from(&names);
-            input.move_constants(count);
+            input.move_computed(count);
             input
         });
         Ok(FoundText {
@@ -93,7 +93,7 @@ impl Finder<'_> {
     }
 
     /// What inference is asked for.
-    pub(crate) fn request(&self, head: &[u8], further: &[(Column, ConstantColumn)]) -> Result<InferRequest, Error> {
+    pub(crate) fn request(&self, head: &[u8], further: &[(Column, ComputedColumn)]) -> Result<InferRequest, Error> {
         let given = sniffing(self.options, head)?;
         if self.options.format == Some(Format::Pattern) && given.rules.pattern.is_none() {
             // Says what is missing.
@@ -107,7 +107,7 @@ impl Finder<'_> {
         let of_folder = |name: &str| {
             further
                 .iter()
-                .any(|(column, constant)| column.name == name && matches!(constant, ConstantColumn::Partition(_)))
+                .any(|(column, computed)| column.name == name && matches!(computed, ComputedColumn::Partition(_)))
         };
         Ok(InferRequest {
             given,

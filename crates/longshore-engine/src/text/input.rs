@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use longshore_load::{ConstantValue, FieldNames, FieldTarget, InputFile, KeptText, Source, SourceError};
+use longshore_load::{ComputedValue, FieldNames, FieldTarget, InputFile, KeptText, Source, SourceError};
 use longshore_source::{FoundFile, Location, OpenOptions};
 
-use super::files::{self, ConstantColumn};
+use super::files::{self, ComputedColumn};
 
 /// Opens a text anew for every pass over it.
 type Open = Arc<dyn Fn() -> Result<Source, SourceError> + Send + Sync>;
@@ -30,7 +30,7 @@ pub(crate) struct TextInput {
     /// How the header decides that.
     pub(super) names: Option<Arc<FieldNames>>,
     /// What goes into columns that no field goes to.
-    pub(crate) constants: Vec<(usize, ConstantValue)>,
+    pub(crate) computed: Vec<(usize, ComputedValue)>,
     /// What its folders say.
     partitions: Vec<(String, Option<String>)>,
     /// Columns that have one value in all of it, which is known before it is opened; `None` is NULL.
@@ -73,7 +73,7 @@ impl TextInput {
             text_end: None,
             fields: Vec::new(),
             names: None,
-            constants: Vec::new(),
+            computed: Vec::new(),
             partitions: Vec::new(),
             known: Vec::new(),
         }
@@ -94,23 +94,23 @@ impl TextInput {
         self.reads_once
     }
 
-    /// Fills the columns that `constants` name.
-    pub(super) fn fill(&mut self, constants: &[(usize, ConstantColumn)]) {
-        let value = |constant| files::constant_value(constant, &self.name, &self.partitions);
-        self.constants = constants.iter().map(|(column, constant)| (*column, value(constant))).collect();
-        self.known = constants
+    /// Fills the columns that `computed` name.
+    pub(super) fn fill(&mut self, computed: &[(usize, ComputedColumn)]) {
+        let value = |computed_column| files::computed_value(computed_column, &self.name, &self.partitions);
+        self.computed = computed.iter().map(|(column, computed_column)| (*column, value(computed_column))).collect();
+        self.known = computed
             .iter()
-            .filter_map(|(column, constant)| match constant {
-                ConstantColumn::Partition(index) => Some((*column, self.partitions.get(*index)?.1.clone())),
-                ConstantColumn::Filename => Some((*column, Some(self.name.clone()))),
-                ConstantColumn::RowNumber | ConstantColumn::Value(_) | ConstantColumn::Number(_) => None,
+            .filter_map(|(column, computed_column)| match computed_column {
+                ComputedColumn::Partition(index) => Some((*column, self.partitions.get(*index)?.1.clone())),
+                ComputedColumn::Filename => Some((*column, Some(self.name.clone()))),
+                ComputedColumn::RowNumber | ComputedColumn::Value(_) | ComputedColumn::Number(_) => None,
             })
             .collect();
     }
 
     /// Makes room for `count` columns before those that are filled.
-    pub(super) fn move_constants(&mut self, count: usize) {
-        self.constants.iter_mut().for_each(|(column, _)| *column += count);
+    pub(super) fn move_computed(&mut self, count: usize) {
+        self.computed.iter_mut().for_each(|(column, _)| *column += count);
         self.known.iter_mut().for_each(|(column, _)| *column += count);
     }
 
@@ -120,7 +120,7 @@ impl TextInput {
         let mut file = InputFile::new(&self.name, move || open(), &[]);
         file.fields.clone_from(&self.fields);
         file.names.clone_from(&self.names);
-        file.constants.clone_from(&self.constants);
+        file.computed.clone_from(&self.computed);
         file.bytes = self.bytes;
         file.reads_once = self.reads_once;
         file.is_kept = self.is_kept;

@@ -8,7 +8,7 @@ use longshore_source::FoundFile;
 use longshore_storage::Column;
 
 use super::column_mapping::ColumnMapping;
-use super::files::{self, ConstantColumn};
+use super::files::{self, ComputedColumn};
 use super::input::{TextInput, is_read_again};
 use crate::Error;
 use crate::sql::options::Options;
@@ -36,7 +36,7 @@ impl TextSources {
     }
 
     /// The columns that the options ask for beside those of the texts.
-    pub(crate) fn further_columns(&self, options: &Options) -> Result<Vec<(Column, ConstantColumn)>, Error> {
+    pub(crate) fn further_columns(&self, options: &Options) -> Result<Vec<(Column, ComputedColumn)>, Error> {
         let files: &[FoundFile] = match self {
             Self::Files(files) => files,
             Self::Opened(_, file, _) => file.as_slice(),
@@ -57,7 +57,7 @@ impl TextSources {
         let fields: Vec<_> =
             plan.fields.iter().map(|field| field.map(|field| mapping.target(options, field))).collect();
         let names = options.field_names(mapping.targets(options), mapping.others()).map(Arc::new);
-        let mut inputs = self.inputs(options, mapping.constants);
+        let mut inputs = self.inputs(options, mapping.computed);
         for input in &mut inputs {
             input.fields.clone_from(&fields);
             input.names.clone_from(&names);
@@ -66,12 +66,12 @@ impl TextSources {
     }
 
     /// The texts, the fields of which are not known yet; `further` are what goes into the columns behind them.
-    pub(crate) fn all_inputs(self, options: &Options, further: &[(Column, ConstantColumn)]) -> Vec<TextInput> {
-        let constants: Vec<_> = further.iter().map(|(_, constant)| constant.clone()).enumerate().collect();
-        self.inputs(options, &constants)
+    pub(crate) fn all_inputs(self, options: &Options, further: &[(Column, ComputedColumn)]) -> Vec<TextInput> {
+        let computed: Vec<_> = further.iter().map(|(_, computed_column)| computed_column.clone()).enumerate().collect();
+        self.inputs(options, &computed)
     }
 
-    pub(super) fn inputs(self, options: &Options, constants: &[(usize, ConstantColumn)]) -> Vec<TextInput> {
+    pub(super) fn inputs(self, options: &Options, computed: &[(usize, ComputedColumn)]) -> Vec<TextInput> {
         let open = &options.source.open;
         let mut inputs: Vec<TextInput> = match self {
             Self::Files(files) => files.iter().map(|file| TextInput::of_file(file, open)).collect(),
@@ -79,7 +79,7 @@ impl TextSources {
             Self::Opened(name, file, source) => vec![TextInput::of_source(&name, file, *source)],
         };
         for input in &mut inputs {
-            input.fill(constants);
+            input.fill(computed);
         }
         inputs
     }

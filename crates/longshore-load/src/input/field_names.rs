@@ -6,7 +6,7 @@
 
 use longshore_format::sniff::normalized;
 
-use super::{ConstantValue, FieldTarget, InputFile};
+use super::{ComputedValue, FieldTarget, InputFile};
 
 /// How the names in a file's header decide what becomes of its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl FieldNames {
         for (_, target) in &self.columns {
             let has_field = fields.iter().flatten().any(|field| field.column == target.column);
             if let Some(default) = target.default.as_ref().filter(|_| !has_field) {
-                input.constants.push((target.column, ConstantValue::Text(default.clone())));
+                input.computed.push((target.column, ComputedValue::Text(default.clone())));
             }
         }
         input.fields = fields;

@@ -181,7 +181,7 @@ pub(in crate::datafusion) fn files_of(plan: &Arc<dyn ExecutionPlan>) -> Option<S
 fn schema(path: &Path, kind: FileKind) -> Result<SchemaRef, Error> {
     let file = File::open(path).map_err(|error| Error::io("open", path, &error))?;
     let damaged = |error: &dyn fmt::Display| {
-        Error::new(ErrorKind::Damaged, format!("{}: not a sound {} file: {error}", path.display(), kind.name()))
+        Error::in_file(ErrorKind::Damaged, path, format!("not a sound {} file: {error}", kind.name()))
     };
     match kind {
         FileKind::Text => Err(neither(&path.display())),
@@ -209,7 +209,7 @@ fn meta(path: &Path) -> Result<ObjectMeta, Error> {
     let metadata = path.metadata().map_err(failed)?;
     let absolute = std::path::absolute(path).map_err(failed)?;
     let location = StorePath::from_absolute_path(&absolute)
-        .map_err(|error| Error::invalid(format!("{}: not a path that can be read: {error}", path.display())))?;
+        .map_err(|error| Error::in_file(ErrorKind::Invalid, path, format!("not a path that can be read: {error}")))?;
     // By it `DataFusion` tells whether the footer that it has is of this version of the file. The time of the last change
     // of any kind cannot be set back.
     let seconds = u64::try_from(metadata.ctime()).unwrap_or(0);

@@ -193,7 +193,7 @@ fn read_group(
         if control.is_cancelled() {
             return Err(Error::cancelled());
         }
-        let damaged = |error| Error::new(ErrorKind::Damaged, format!("{}: cannot read: {error}", path.display()));
+        let damaged = |error| Error::in_file(ErrorKind::Damaged, path, format!("cannot read: {error}"));
         let batch = batch.map_err(damaged)?;
         let columns = batch.columns().iter().zip(target.fields());
         let columns: Result<Vec<ArrayRef>, _> =
@@ -217,11 +217,11 @@ fn check_columns(path: &Path, found: &SchemaRef, expected: &SchemaRef) -> Result
     if found == expected {
         return Ok(());
     }
-    Err(Error::new(
+    Err(Error::in_file(
         ErrorKind::Damaged,
+        path,
         format!(
-            "{}: the file has the columns {} where the table has {}; export it again",
-            path.display(),
+            "the file has the columns {} where the table has {}; export it again",
             found.join(", "),
             expected.join(", ")
         ),
@@ -230,5 +230,5 @@ fn check_columns(path: &Path, found: &SchemaRef, expected: &SchemaRef) -> Result
 
 fn parquet_error(path: &Path, action: &str, error: &ParquetError) -> Error {
     let kind = if action == "read" { ErrorKind::Damaged } else { ErrorKind::Io };
-    Error::new(kind, format!("{}: cannot {action}: {error}", path.display()))
+    Error::in_file(kind, path, format!("cannot {action}: {error}"))
 }

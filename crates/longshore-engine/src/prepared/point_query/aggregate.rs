@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use longshore_storage::{ColumnType, Relation, RowId, Schema, Transaction, TransactionError};
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
-use super::named::Named;
+use super::named_table::NamedTable;
 use super::rows;
 use crate::sql::names;
 
@@ -32,7 +32,7 @@ pub(super) enum Aggregate {
 
 impl Aggregate {
     /// The aggregate that an expression is, and its name.
-    pub(super) fn of(expr: &Expr, named: &Named) -> Option<(Self, String)> {
+    pub(super) fn of(expr: &Expr, named: &NamedTable) -> Option<(Self, String)> {
         let Expr::Function(Function {
             name,
             uses_odbc_syntax: false,

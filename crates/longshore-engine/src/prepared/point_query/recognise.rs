@@ -4,7 +4,7 @@
 
 use sqlparser::ast::{AssignmentTarget, BinaryOperator, Expr, FromTable, SetExpr, Statement, TableObject};
 
-use super::named::Named;
+use super::named_table::NamedTable;
 use super::{Kind, NewValue, Operand, PointQueryPlan, select};
 use crate::catalog::{Catalog, Origin};
 use crate::sql::names;
@@ -38,7 +38,7 @@ fn insert(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
     let SetExpr::Values(values) = source.body.as_ref() else { return None };
     let [row] = values.rows.as_slice() else { return None };
     let columns = table.relation.schema().columns().len();
-    let named = Named { alias: table.name.clone(), rules: table.rules(), table };
+    let named = NamedTable { alias: table.name.clone(), rules: table.rules(), table };
     if !named.rules.checks.is_empty() || insert.settings.is_some() {
         return None;
     }
@@ -74,7 +74,7 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
         && update.or.is_none()
         && update.limit.is_none()
         && update.order_by.is_empty();
-    let named = Named::new(&update.table, catalog).filter(|_| is_plain)?;
+    let named = NamedTable::new(&update.table, catalog).filter(|_| is_plain)?;
     let mut set: Vec<(usize, NewValue)> = Vec::with_capacity(update.assignments.len());
     for assignment in &update.assignments {
         let AssignmentTarget::ColumnName(name) = &assignment.target else { return None };
@@ -92,7 +92,7 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
     Some(named.plan(Kind::Update { lookup, set }))
 }
 
-fn new_value(named: &Named, column: usize, value: &Expr) -> Option<NewValue> {
+fn new_value(named: &NamedTable, column: usize, value: &Expr) -> Option<NewValue> {
     match value {
         Expr::BinaryOp { left, op: BinaryOperator::Plus, right } if named.column(left) == Some(column) => {
             Some(NewValue::Plus(Operand::of(right)?))
@@ -113,7 +113,7 @@ fn delete(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
         && delete.order_by.is_empty();
     let (FromTable::WithFromKeyword(tables) | FromTable::WithoutKeyword(tables)) = &delete.from;
     let [table] = tables.as_slice() else { return None };
-    let named = Named::new(table, catalog).filter(|_| is_plain)?;
+    let named = NamedTable::new(table, catalog).filter(|_| is_plain)?;
     let lookup = named.lookup(delete.selection.as_ref(), &[])?;
     Some(named.plan(Kind::Delete { lookup }))
 }

@@ -7,7 +7,7 @@ use longshore_storage::Direction;
 use sqlparser::ast::{Expr, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr};
 
 use super::aggregate::Aggregate;
-use super::named::{Conditions, Named};
+use super::named_table::{Conditions, NamedTable};
 use super::{Kind, Operand, Output, PointQueryPlan};
 use crate::catalog::Catalog;
 use crate::sql::{build, names};
@@ -29,7 +29,7 @@ pub(super) fn select(query: &Query, catalog: &Catalog) -> Option<PointQueryPlan>
         return None;
     }
     let [from] = select.from.as_slice() else { return None };
-    let named = Named::new(from, catalog)?;
+    let named = NamedTable::new(from, catalog)?;
     let conditions = named.conditions(select.selection.as_ref())?;
     let limit = match &query.limit_clause {
         None => None,
@@ -65,7 +65,7 @@ fn is_same(select: &Select, plain: &Select) -> bool {
 }
 
 /// The columns that are returned, and what they are called.
-fn projected(items: &[SelectItem], named: &Named) -> Option<(Vec<usize>, Vec<Arc<Field>>)> {
+fn projected(items: &[SelectItem], named: &NamedTable) -> Option<(Vec<usize>, Vec<Arc<Field>>)> {
     let arrow = named.schema().arrow();
     let mut columns = Vec::new();
     let mut fields: Vec<Arc<Field>> = Vec::new();
@@ -93,7 +93,7 @@ fn projected(items: &[SelectItem], named: &Named) -> Option<(Vec<usize>, Vec<Arc
 }
 
 /// The columns of ORDER BY, and whether they descend.
-fn by_columns(order: &OrderBy, items: &[SelectItem], named: &Named) -> Option<Vec<(usize, bool)>> {
+fn by_columns(order: &OrderBy, items: &[SelectItem], named: &NamedTable) -> Option<Vec<(usize, bool)>> {
     let OrderBy { kind: OrderByKind::Expressions(by), interpolate: None } = order else { return None };
     let by = by.iter().map(|by| {
         // What is returned under a name comes before a column of that name.
@@ -110,7 +110,7 @@ fn by_columns(order: &OrderBy, items: &[SelectItem], named: &Named) -> Option<Ve
 }
 
 /// The aggregates that are returned, if there are no other things, and what they are called.
-fn aggregates(items: &[SelectItem], named: &Named) -> Option<Vec<(Aggregate, String)>> {
+fn aggregates(items: &[SelectItem], named: &NamedTable) -> Option<Vec<(Aggregate, String)>> {
     let items = items.iter().map(|item| match item {
         SelectItem::UnnamedExpr(expr) => Aggregate::of(expr, named),
         SelectItem::ExprWithAlias { expr, alias } => {
@@ -123,7 +123,7 @@ fn aggregates(items: &[SelectItem], named: &Named) -> Option<Vec<(Aggregate, Str
     (!(0..items.len()).any(is_twice)).then_some(items)
 }
 
-fn aggregated(named: Named, conditions: &Conditions, items: Vec<(Aggregate, String)>) -> Option<PointQueryPlan> {
+fn aggregated(named: NamedTable, conditions: &Conditions, items: Vec<(Aggregate, String)>) -> Option<PointQueryPlan> {
     // The least and the greatest value that an index is ordered by stand at its ends.
     let end = match items.as_slice() {
         [(Aggregate::Min(column), name)] => Some((*column, false, name)),

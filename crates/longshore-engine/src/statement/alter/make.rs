@@ -10,14 +10,14 @@ use sqlparser::ast::{Expr, LimitClause, Statement, UnaryOperator};
 use super::draft::{Draft, Values};
 use super::{references, views};
 use crate::catalog::{Check, Entry, Table};
-use crate::datafusion::{ExecutionContext, FoundRows, ROW_COLUMN};
+use crate::datafusion::{ExecutionContext, FoundRows, NamedInputs, ROW_COLUMN};
 use crate::sql::build;
 use crate::statement::Context;
 use crate::statement::change::rows_of_target;
 use crate::statement::drop::drop_dependents;
 use crate::statement::rows::ROWS_AT_A_TIME;
 use crate::transaction::StatementTransaction;
-use crate::{Error, ErrorKind, blocking};
+use crate::{Error, ErrorKind, RowStream, blocking};
 
 /// How long those who have written to the table, and not committed, are waited for.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -120,11 +120,7 @@ async fn compute(
         return Ok(alteration);
     }
     let statement = Statement::Query(Box::new(build::query_of(select)));
-    let rows = context
-        .database
-        .queries
-        .query_altered(statement, &draft.before, &ExecutionContext { work: look, ..context.execution() })
-        .await?;
+    let rows = query_altered(context, statement, &draft.before, look).await?;
     let found = FoundRows::read(rows, schema, &columns, &[]).await?;
     let relation = Arc::clone(relation);
     blocking::run(context.control, move |control| {
@@ -174,11 +170,7 @@ pub(in crate::statement) async fn validate(
     query.limit_clause =
         Some(LimitClause::LimitOffset { limit: Some(build::number(1)), offset: None, limit_by: Vec::new() });
     let statement = Statement::Query(Box::new(query));
-    let rows = context
-        .database
-        .queries
-        .query_altered(statement, table, &ExecutionContext { work, ..context.execution() })
-        .await?;
+    let rows = query_altered(context, statement, table, work).await?;
     let found = FoundRows::read(rows, table.relation.schema(), &[], &[]).await?.row_ids();
     let Some(row) = found.first() else { return Ok(()) };
     Err(Error::new(
@@ -248,4 +240,17 @@ fn in_the_way(table: &Table, error: Error) -> Error {
             table.name
         ),
     )
+}
+
+/// Starts the query `statement` in `work`, which reads `table` under the name `TARGET`, and the numbers of its rows. It
+/// has no parameters.
+async fn query_altered(
+    context: &Context<'_>,
+    statement: Statement,
+    table: &Table,
+    work: &Arc<StatementTransaction>,
+) -> Result<RowStream, Error> {
+    let inputs = NamedInputs { target: Some(table), ..NamedInputs::default() };
+    let execution = ExecutionContext { work, parameters: None, ..context.execution() };
+    context.database.queries.query_with(statement, inputs, &execution).await
 }

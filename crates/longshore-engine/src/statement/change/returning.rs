@@ -15,7 +15,7 @@ use sqlparser::ast::{
     SelectItemQualifiedWildcardKind, Statement, Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
-use crate::datafusion::TARGET;
+use crate::datafusion::{NamedInputs, TARGET};
 use crate::sql::{build, names};
 use crate::statement::Context;
 use crate::{Error, Outcome};
@@ -84,7 +84,8 @@ pub(crate) async fn returning(
     select.projection = asked(items, &alias, &hidden);
     let query = Query { with: context.with.cloned(), order_by, ..build::query_of(select) };
     let statement = Statement::Query(Box::new(query));
-    let rows = context.database.queries.query_rows(statement, rows_known, &context.execution()).await?;
+    let inputs = NamedInputs { rows: rows_known, ..NamedInputs::default() };
+    let rows = context.database.queries.query_with(statement, inputs, &context.execution()).await?;
     // Made before the statement ends: one that cannot be made undoes the change.
     Ok(Outcome::Rows(rows.made().await?))
 }

@@ -12,7 +12,7 @@ use sqlparser::ast::{Expr, Ident, Query, SelectItem, Statement, Visit, Visitor};
 use super::conflict;
 use super::settings::Settings;
 use super::target::Target;
-use crate::datafusion::{Appended, Appending, Columnar, NamedSource};
+use crate::datafusion::{Appended, Appending, NamedSource};
 use crate::sql::build;
 use crate::statement::Context;
 use crate::statement::rejects::{self, Rejects};
@@ -23,53 +23,35 @@ use crate::{Error, Report};
 pub(super) struct InsertPlan {
     pub(super) target: Target,
     pub(super) query: Box<Query>,
-    pub(super) source: Source,
+    /// What the query reads under a name of ours.
+    pub(super) source: Option<(String, NamedSource)>,
+    /// The repairs of texts among it.
+    pub(super) repairs: Option<Arc<RepairLog>>,
     pub(super) settings: Settings,
     pub(super) rejects: Rejects,
     /// What becomes of rows whose key is there already.
     pub(super) conflict: OnConflict,
 }
 
-/// What the query reads under a name of ours.
-pub(super) enum Source {
-    /// Nothing.
-    Query,
-    /// Texts, and their repairs.
-    Text { name: String, table: NamedSource, repairs: Option<Arc<RepairLog>> },
-    /// Parquet or Arrow files.
-    Columnar { name: String, files: Columnar },
-}
-
 impl InsertPlan {
     /// Appends the rows of the query: says how many, and what is to be told of it.
     pub(super) async fn run(self, context: &Context<'_>) -> Result<(Report, Option<String>), Error> {
-        match self.source {
-            Source::Query => self.append(context, None).await,
-            Source::Text { name, table, repairs } => {
-                let plan = Self { source: Source::Query, ..self };
-                let appended = plan.append(context, Some((name, table))).await?;
-                if let Some(repairs) = repairs {
-                    tell_repairs(&repairs.summary(), context.control);
-                }
-                Ok(appended)
+        let repairs = self.repairs.clone();
+        let Some((_, NamedSource::Columnar(files))) = &self.source else {
+            let appended = self.append(context).await?;
+            if let Some(repairs) = repairs {
+                tell_repairs(&repairs.summary(), context.control);
             }
-            Source::Columnar { name, files } => {
-                let plan = Self { source: Source::Query, ..self };
-                let (bytes, shown) = (files.bytes(), files.shown());
-                context.control.progress.start(bytes);
-                let appended = plan.append(context, Some((name, NamedSource::Columnar(files)))).await;
-                let (report, notice) = appended.map_err(|error| error.of_file(&shown))?;
-                Ok((Report { bytes_read: bytes, ..report }, notice))
-            }
-        }
+            return Ok(appended);
+        };
+        let (bytes, shown) = (files.bytes(), files.shown());
+        context.control.progress.start(bytes);
+        let (report, notice) = self.append(context).await.map_err(|error| error.of_file(&shown))?;
+        Ok((Report { bytes_read: bytes, ..report }, notice))
     }
 
-    async fn append(
-        self,
-        context: &Context<'_>,
-        source: Option<(String, NamedSource)>,
-    ) -> Result<(Report, Option<String>), Error> {
-        let Self { target, query, settings, rejects, conflict, .. } = self;
+    async fn append(self, context: &Context<'_>) -> Result<(Report, Option<String>), Error> {
+        let Self { target, query, source, settings, rejects, conflict, .. } = self;
         target.check_rejects(rejects.on_error.stops())?;
         let started = Instant::now();
         let dry_run = settings.rejects.dry_run;

@@ -10,7 +10,7 @@ use longshore_source::FoundFile;
 use longshore_storage::{Relation, Schema};
 use sqlparser::ast::{Expr, Query};
 
-use super::insert::{InsertPlan, Source, rows_of_source};
+use super::insert::{InsertPlan, rows_of_source};
 use super::load::LoadPlan;
 use super::rules::{Followed, LoadRules};
 use super::settings::Settings;
@@ -19,7 +19,7 @@ use crate::datafusion::{Columnar, NamedSource, TextTable};
 use crate::sql::options::{CheckTime, Options};
 use crate::statement::rejects::Rejects;
 use crate::statement::{Context, refuse};
-use crate::text::{ColumnMapping, ConstantColumn, TextSources};
+use crate::text::{ColumnMapping, ComputedColumn, TextSources};
 use crate::transaction::StatementTransaction;
 use crate::{Error, Report};
 
@@ -41,7 +41,7 @@ impl CopyPlan {
         let settings = Settings::new(context, options);
         let conflict = target.conflicts_of_rows(options)?;
         let rejects = Rejects::new(context, &settings.rejects)?;
-        Ok(Self::Insert(InsertPlan { target, query, source: Source::Query, settings, rejects, conflict }))
+        Ok(Self::Insert(InsertPlan { target, query, source: None, repairs: None, settings, rejects, conflict }))
     }
 
     /// Those records of `texts` into `target` for which `condition` is true.
@@ -54,10 +54,10 @@ impl CopyPlan {
     ) -> Result<Self, Error> {
         check_named(options, &target.names())?;
         let followed = if condition.is_none() { target.followed(context, options.rejects.dry_run)? } else { None };
-        if let Some(Followed { constants, mut rules }) = followed {
+        if let Some(Followed { computed, mut rules }) = followed {
             rules.conflicts = target.conflicts(options)?;
-            let constants: Vec<_> = target.constants.iter().cloned().chain(constants).collect();
-            let mapping = target.mapping(&target.fields, &constants);
+            let computed: Vec<_> = target.computed.iter().cloned().chain(computed).collect();
+            let mapping = target.mapping(&target.fields, &computed);
             let work = Some(context.work);
             return Self::of_load(context, &target.table.relation, &mapping, texts, options, rules, work);
         }
@@ -68,15 +68,15 @@ impl CopyPlan {
             ));
         }
         let columns = target.table.relation.schema().columns();
-        let filled = target.constants.iter().map(|(column, _)| *column);
+        let filled = target.computed.iter().map(|(column, _)| *column);
         let fields: Vec<usize> = target.fields.iter().copied().chain(filled).collect();
         let schema = Arc::new(Schema::new(fields.iter().map(|field| columns[*field].clone()).collect()));
         let name = texts.name();
         let places: Vec<usize> = (0..target.fields.len()).collect();
-        let behind = target.constants.iter().enumerate();
-        let constants: Vec<(usize, ConstantColumn)> =
-            behind.map(|(index, (_, constant))| (places.len() + index, constant.clone())).collect();
-        let (inputs, text) = texts.plan(options, &target.mapping(&places, &constants), context.control)?;
+        let behind = target.computed.iter().enumerate();
+        let computed: Vec<(usize, ComputedColumn)> =
+            behind.map(|(index, (_, computed_column))| (places.len() + index, computed_column.clone())).collect();
+        let (inputs, text) = texts.plan(options, &target.mapping(&places, &computed), context.control)?;
         // The plan is run once, so that records are repaired as they come.
         let mut text = text.repairing().unwrap_or(text);
         let repairs = text.repair_log().cloned();
@@ -85,12 +85,12 @@ impl CopyPlan {
         text.on_error = rejects.on_error.clone();
         let table = TextTable::new(name, inputs, schema, text, settings.tuning.clone(), context.database.memory());
         let table = NamedSource::Text(Box::new(TextTable { checks_all: true, ..table }));
-        let target = Target { fields, constants: Vec::new(), ..target };
+        let target = Target { fields, computed: Vec::new(), ..target };
         let fields: Vec<String> = target.names().into_iter().map(str::to_owned).collect();
         let (query, name) = rows_of_source(&target, &fields, condition)?;
         let conflict = target.conflicts_of_rows(options)?;
-        let source = Source::Text { name, table, repairs };
-        Ok(Self::Insert(InsertPlan { target, query, source, settings, rejects, conflict }))
+        let source = Some((name, table));
+        Ok(Self::Insert(InsertPlan { target, query, source, repairs, settings, rejects, conflict }))
     }
 
     /// Those rows of Parquet or Arrow `files` into `target` for which `condition` is true.
@@ -107,8 +107,8 @@ impl CopyPlan {
         let rejects = Rejects::new(context, &settings.rejects)?;
         let (query, name) = rows_of_source(&target, &fields, condition)?;
         let conflict = target.conflicts_of_rows(options)?;
-        let source = Source::Columnar { name, files };
-        Ok(Self::Insert(InsertPlan { target, query, source, settings, rejects, conflict }))
+        let source = Some((name, NamedSource::Columnar(files)));
+        Ok(Self::Insert(InsertPlan { target, query, source, repairs: None, settings, rejects, conflict }))
     }
 
     /// A load of `texts`, as part of `work` or in a transaction of its own.

@@ -12,7 +12,7 @@ use super::target::Target;
 use crate::catalog::{Origin, Sequence};
 use crate::datafusion::Value;
 use crate::statement::Context;
-use crate::text::ConstantColumn;
+use crate::text::ComputedColumn;
 use crate::transaction::StatementTransaction;
 use crate::{Error, ErrorKind};
 
@@ -20,7 +20,7 @@ use crate::{Error, ErrorKind};
 #[derive(Default)]
 pub(super) struct LoadRules {
     pub(super) check: Option<Arc<dyn RowCheck>>,
-    /// What [`ConstantColumn::Number`] refers to.
+    /// What [`ComputedColumn::Number`] refers to.
     pub(super) numbers: Vec<Arc<dyn NumberSource>>,
     /// What becomes of rows whose key is there already.
     pub(super) conflicts: Conflicts,
@@ -29,7 +29,7 @@ pub(super) struct LoadRules {
 /// What a load does for a table's rules.
 pub(super) struct Followed {
     /// What goes into columns that nothing else goes to.
-    pub(super) constants: Vec<(usize, ConstantColumn)>,
+    pub(super) computed: Vec<(usize, ComputedColumn)>,
     pub(super) rules: LoadRules,
 }
 
@@ -37,16 +37,16 @@ impl Target {
     /// How a load can follow the rules of the table; `None` if it cannot.
     pub(super) fn followed(&self, context: &Context<'_>, dry_run: bool) -> Result<Option<Followed>, Error> {
         let queries = &context.database.queries;
-        let (mut constants, mut rules) = (Vec::new(), LoadRules::default());
+        let (mut computed, mut rules) = (Vec::new(), LoadRules::default());
         for (place, column) in self.table.relation.schema().columns().iter().enumerate() {
             let origin = self.rules.origin(place);
-            let is_given = self.fields.contains(&place) || self.constants.iter().any(|(filled, _)| *filled == place);
+            let is_given = self.fields.contains(&place) || self.computed.iter().any(|(filled, _)| *filled == place);
             if is_given || matches!(origin, Origin::Null) {
                 continue;
             }
             match queries.value(column, origin, &context.execution())? {
                 Value::Null => {}
-                Value::Constant(text) => constants.push((place, ConstantColumn::Value(text))),
+                Value::Constant(text) => computed.push((place, ComputedColumn::Value(text))),
                 Value::Volatile => {
                     let is_number =
                         matches!(column.column_type, ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt);
@@ -54,7 +54,7 @@ impl Target {
                     let Some(sequence) = name.and_then(|name| context.database.catalog.sequence(&name)) else {
                         return Ok(None);
                     };
-                    constants.push((place, ConstantColumn::Number(rules.numbers.len())));
+                    computed.push((place, ComputedColumn::Number(rules.numbers.len())));
                     let (column_type, work) = (column.column_type, Arc::clone(context.work));
                     rules.numbers.push(Arc::new(Numbers { sequence, column_type, work, dry_run }));
                 }
@@ -62,7 +62,7 @@ impl Target {
         }
         let checks = queries.checks(&self.table, self.rules.checks.iter(), &context.execution())?;
         rules.check = checks.map(|checks| Arc::new(checks) as Arc<dyn RowCheck>);
-        Ok(Some(Followed { constants, rules }))
+        Ok(Some(Followed { computed, rules }))
     }
 
     /// Refuses what a statement wants that goes through the planner: to leave out rows that violate a check.

@@ -11,7 +11,7 @@ use crate::catalog::{Origin, Rules, Table};
 use crate::datafusion::Columnar;
 use crate::sql::names;
 use crate::sql::options::{ConflictChoice, MergeMode, Options};
-use crate::text::{ColumnMapping, ConstantColumn};
+use crate::text::{ColumnMapping, ComputedColumn};
 
 /// Where COPY puts rows.
 pub(super) struct Target {
@@ -19,7 +19,7 @@ pub(super) struct Target {
     /// The column of each field.
     pub(super) fields: Vec<usize>,
     /// What goes into columns that no field goes to.
-    pub(super) constants: Vec<(usize, ConstantColumn)>,
+    pub(super) computed: Vec<(usize, ComputedColumn)>,
     /// Whether the statement names columns.
     pub(super) names_columns: bool,
     pub(super) rules: Arc<Rules>,
@@ -32,38 +32,38 @@ impl Target {
         table: Arc<Table>,
         columns: &[String],
         options: &Options,
-        further: Vec<(Column, ConstantColumn)>,
+        further: Vec<(Column, ComputedColumn)>,
     ) -> Result<Self, Error> {
         let (name, schema) = (&table.name, table.relation.schema());
         let mut fields = positions(name, schema, columns)?;
-        let mut constants = Vec::new();
-        let place_of = |column: &str, constant: &ConstantColumn| {
+        let mut computed = Vec::new();
+        let place_of = |column: &str, computed_column: &ComputedColumn| {
             position(name, schema, column).map_err(|error| {
-                error.reworded(|message| format!("{column} is to take {}: {message}", constant.described()))
+                error.reworded(|message| format!("{column} is to take {}: {message}", computed_column.described()))
             })
         };
-        for (column, constant) in further {
-            let place = place_of(&column.name, &constant)?;
+        for (column, computed_column) in further {
+            let place = place_of(&column.name, &computed_column)?;
             if !columns.is_empty() && fields.contains(&place) {
                 return Err(Error::invalid(format!(
                     "column {} is among the columns to copy, but it is to take {}; leave it out there",
                     column.name,
-                    constant.described()
+                    computed_column.described()
                 )));
             }
             fields.retain(|field| *field != place);
-            constants.push((place, constant));
+            computed.push((place, computed_column));
         }
         for (column, value) in options.defaults() {
-            let constant = ConstantColumn::Value(value.to_owned());
-            let place = place_of(column, &constant)?;
-            if !fields.contains(&place) && !constants.iter().any(|(filled, _)| *filled == place) {
-                constants.push((place, constant));
+            let computed_column = ComputedColumn::Value(value.to_owned());
+            let place = place_of(column, &computed_column)?;
+            if !fields.contains(&place) && !computed.iter().any(|(filled, _)| *filled == place) {
+                computed.push((place, computed_column));
             }
         }
         let rules = table.rules();
-        check_fields(name, schema, &rules, &fields, &constants)?;
-        Ok(Self { fields, constants, names_columns: !columns.is_empty(), table, rules })
+        check_fields(name, schema, &rules, &fields, &computed)?;
+        Ok(Self { fields, computed, names_columns: !columns.is_empty(), table, rules })
     }
 
     /// The columns that are copied.
@@ -74,7 +74,7 @@ impl Target {
 
     /// What becomes of rows whose key is there already.
     pub(super) fn conflicts(&self, options: &Options) -> Result<Conflicts, Error> {
-        let filled = self.constants.iter().map(|(column, _)| *column);
+        let filled = self.computed.iter().map(|(column, _)| *column);
         let columns: Vec<usize> = self.fields.iter().copied().chain(filled).collect();
         conflict::conflicts(&options.conflict, &self.table.name, &self.table.relation, &columns)
     }
@@ -99,11 +99,11 @@ impl Target {
     pub(super) fn mapping<'a>(
         &'a self,
         places: &'a [usize],
-        constants: &'a [(usize, ConstantColumn)],
+        computed: &'a [(usize, ComputedColumn)],
     ) -> ColumnMapping<'a> {
         let columns = self.table.relation.schema().columns();
         let columns = self.fields.iter().map(|field| &columns[*field]).collect();
-        ColumnMapping { columns, places, constants, are_listed: self.names_columns }
+        ColumnMapping { columns, places, computed, are_listed: self.names_columns }
     }
 
     /// The column of the file that each copied column takes its values from: the one of its name.
@@ -169,9 +169,9 @@ fn check_fields(
     schema: &Schema,
     rules: &Rules,
     fields: &[usize],
-    constants: &[(usize, ConstantColumn)],
+    computed: &[(usize, ComputedColumn)],
 ) -> Result<(), Error> {
-    let is_filled = |position: usize| constants.iter().any(|(filled, _)| *filled == position);
+    let is_filled = |position: usize| computed.iter().any(|(filled, _)| *filled == position);
     for (position, column) in schema.columns().iter().enumerate() {
         let is_null = matches!(rules.origin(position), Origin::Null);
         if !column.nullable && is_null && !fields.contains(&position) && !is_filled(position) {

@@ -13,7 +13,7 @@ use crate::datafusion::has_plain_order;
 use crate::sql::names;
 
 /// The table that is named, and what else it may be called.
-pub(super) struct Named {
+pub(super) struct NamedTable {
     pub(super) table: Arc<Table>,
     pub(super) rules: Arc<Rules>,
     pub(super) alias: String,
@@ -28,7 +28,7 @@ pub(super) struct Conditions {
     bounded: Option<(usize, Bound<Operand>, Bound<Operand>)>,
 }
 
-impl Named {
+impl NamedTable {
     pub(super) fn new(from: &TableWithJoins, catalog: &Catalog) -> Option<Self> {
         let TableWithJoins { relation: factor @ TableFactor::Table { name, alias, args: None, .. }, joins } = from
         else {
