@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests end where anything fails")]
 
+#[path = "source/common/mod.rs"]
 mod common;
 
 use std::io::Read;

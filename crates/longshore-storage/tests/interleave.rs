@@ -9,9 +9,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
-#[path = "history_support/database.rs"]
+#[path = "storage/history_support/database.rs"]
 mod database;
+#[path = "storage/history_support/mod.rs"]
 mod history_support;
+#[path = "storage/support/mod.rs"]
 mod support;
 
 use std::sync::Arc;
@@ -41,7 +43,7 @@ fn interleaved(times: usize, test: impl Fn(u64) + Send + Sync + 'static) {
     shuttle::check_pct(move || other(), times * factor, SWITCHES);
 }
 
-/// Runs a few transactions of a session, as `tests/history.rs` does.
+/// Runs a few transactions of a session, as `tests/storage/history.rs` does.
 fn session(database: &Database, number: usize, isolation: Isolation, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed << 8 | number as u64);
     let mut records = Vec::new();

@@ -8,7 +8,7 @@ use super::Outcome;
 use crate::shell::{cargo, root, run, target};
 
 /// Tests of the storage whose threads meet in its own locks only.
-const TESTS: [&str; 5] = ["history", "stress", "merge", "index_bulk", "conflict"];
+const TESTS: [&str; 5] = ["history::", "stress::", "merge::", "index_bulk::", "conflict::"];
 
 pub(super) fn step() -> Result<Outcome, String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
@@ -17,10 +17,7 @@ pub(super) fn step() -> Result<Outcome, String> {
     let mut test = cargo(&["test", "--locked", "--package", "longshore-storage", "--features", "sanitize-threads"]);
     // With an explicit target the flags reach no build script.
     test.args(["--target", "x86_64-unknown-linux-gnu"]);
-    for name in TESTS {
-        test.args(["--test", name]);
-    }
-    test.arg("--target-dir").arg(target().join("threads"));
+    test.args(["--test", "storage"]).arg("--target-dir").arg(target().join("threads")).arg("--").args(TESTS);
     test.env("RUSTC_BOOTSTRAP", "1");
     test.env("RUSTFLAGS", "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer");
     let suppressions = root().join("xtask/src/ci/threads.supp");

@@ -9,7 +9,7 @@ mod recipes;
 mod remote;
 mod run;
 #[allow(dead_code, clippy::unwrap_used, reason = "the tests of longshore-source use more of it")]
-#[path = "../../../longshore-source/tests/common/server.rs"]
+#[path = "../../../longshore-source/tests/source/common/server.rs"]
 mod server;
 mod shell;
 mod statements;

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "the test of the sniffer uses all of it")]
 
-#[path = "../../../longshore-format/tests/sniff/table.rs"]
+#[path = "../../../longshore-format/tests/format/sniff/table.rs"]
 pub(crate) mod table;
-#[path = "../../../longshore-format/tests/sniff/writer.rs"]
+#[path = "../../../longshore-format/tests/format/sniff/writer.rs"]
 pub(crate) mod writer;

@@ -1,6 +1,6 @@
 //! Every statement by which a session learns of rows is a read of them, errors included.
 //!
-//! Each case is write skew, as in `longshore-storage/tests/doors.rs`: the first session learns something and writes to `b`,
+//! Each case is write skew, as in `longshore-storage/tests/storage/doors.rs`: the first session learns something and writes to `b`,
 //! the second one has read `b` and changes what the first has learned, so both must not commit. The same with a change of
 //! something else shows that it is not refused for nothing.
 

@@ -3,7 +3,7 @@
 //!
 //! The statements are Hermitage's, in its order. Where its databases let a writer wait for another, here it fails at
 //! once. A level is what two columns say: what SERIALIZABLE does, and what all weaker ones do, which run as SNAPSHOT.
-//! Not here: the same through storage (`longshore-storage/tests/isolation.rs`).
+//! Not here: the same through storage (`longshore-storage/tests/storage/isolation.rs`).
 
 use longshore_engine::ErrorKind;
 

@@ -5,7 +5,7 @@
 //! and beside them. Once they take turns in one thread, so that the order of commits is known and a replay can tell
 //! everything; once they are threads, with lists alone, whose versions say themselves in which order they came.
 //!
-//! Not here: the checkers, and the same over the typed API (`longshore-storage/tests/history.rs`).
+//! Not here: the checkers, and the same over the typed API (`longshore-storage/tests/storage/history.rs`).
 
 use std::collections::BTreeSet;
 use std::io::Cursor;

@@ -10,7 +10,7 @@ mod doors;
 mod everything;
 mod hermitage;
 mod history;
-#[path = "../../../longshore-storage/tests/history_support/mod.rs"]
+#[path = "../../../longshore-storage/tests/storage/history_support/mod.rs"]
 mod history_support;
 mod typed;
 mod typed_alter;

@@ -2,7 +2,7 @@
 
 use crate::json::Layout;
 
-#[path = "../../../../longshore-csv/tests/common/random.rs"]
+#[path = "../../../../longshore-csv/tests/csv/common/random.rs"]
 mod random;
 
 pub(super) use random::Random;

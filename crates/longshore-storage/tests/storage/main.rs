@@ -1,0 +1,39 @@
+//! The tests of longshore-storage: one program, because each would compile what they share anew.
+
+#![allow(clippy::unwrap_used, reason = "this is test code")]
+
+mod alter;
+mod alter_model;
+mod alter_references;
+mod buffer;
+mod conflict;
+#[path = "history_support/database.rs"]
+mod database;
+mod doors;
+mod family_support;
+mod foreign_keys;
+mod foreign_keys_model;
+mod foreign_keys_threads;
+mod history;
+mod history_checkers;
+mod history_support;
+mod index;
+mod index_bulk;
+mod isolation;
+mod keys;
+mod locks;
+mod long_keys;
+mod merge;
+mod model;
+mod native_damage;
+mod native_round_trip;
+mod native_support;
+mod old_readers;
+mod precision;
+mod precision_keys;
+mod rows;
+mod snapshot;
+mod stress;
+mod support;
+mod transaction;
+mod truncate;
