@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use crate::support::Random;
+use crate::support::{Random, share};
 use longshore_storage::{
     Column, ColumnType, Datum, Direction, Index, IndexKind, Key, Memory, OutOfMemory, RowId, Schema, Uniqueness,
 };
@@ -94,7 +94,7 @@ fn rows_are_found_by_their_keys_whatever_came_and_went() {
         for kind in [IndexKind::Hash, IndexKind::Art] {
             let index = index(layout, kind, Uniqueness::Multiple);
             let (mut model, mut random) = (Model::new(), Random::new(seed as u64));
-            for step in 0..12_000 {
+            for step in 0..share(12_000) {
                 let key = index.key(&draw(layout, &mut random)).expect("a key");
                 let row = RowId(random.next() >> 61 << 30 | random.next() >> 58);
                 // The index grows for a while, then shrinks.

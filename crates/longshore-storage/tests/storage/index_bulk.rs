@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::support::{Cell, Random, Row, buffers, on_threads, relation};
+use crate::support::{Cell, Random, Row, buffers, on_threads, relation, share};
 use longshore_storage::{
     Arena, BulkError, Chunk, Column, ColumnType, Datum, Direction, Index, IndexKind, IndexParts, Memory, MergeKind,
     OutOfMemory, RowId, Schema, Source, Uniqueness,
@@ -188,7 +188,7 @@ fn first_duplicate(
 #[test]
 fn the_first_duplicate_is_told_whatever_the_number_of_threads() {
     let schema = schema();
-    for seed in 0..3 {
+    for seed in 0..share(3) {
         let mut random = Random::new(100 + seed);
         let mut rows = rows(Ids::Shuffled, 40_000, &mut random);
         // A few duplicates; and of the numbers, which may be NULL, there are some anyway.

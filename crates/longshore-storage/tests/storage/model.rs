@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::support::{Cell, Random, Row, all_types, buffers, datum, id_and_text, relation, rows_in, rows_of};
+use crate::support::{Cell, Random, Row, all_types, buffers, datum, id_and_text, relation, rows_in, rows_of, share};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use longshore_storage::{
     Arena, Datum, Index, IndexKind, Isolation, MergeKind, Relation, RowId, Savepoint, Schema, Snapshot, Transaction,
@@ -301,7 +301,7 @@ impl World {
 
 #[test]
 fn interleaved_transactions_see_what_the_model_says() {
-    for seed in 0..12 {
+    for seed in 0..share(12) {
         let mut world = World::new(seed);
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let (steps, check_every) = if world.rows_max > 100 { (250, 25) } else { (900, 15) };

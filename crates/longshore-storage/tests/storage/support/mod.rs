@@ -27,6 +27,12 @@ pub(crate) enum Cell {
 
 pub(crate) type Row = Vec<Cell>;
 
+/// One part of the work in so many as `LONGSHORE_TEST_SHARE` says: all of it, but where each instruction takes long.
+pub(crate) fn share(work: u64) -> u64 {
+    let parts = std::env::var("LONGSHORE_TEST_SHARE");
+    work.div_ceil(parts.map_or(1, |parts| parts.parse().expect("LONGSHORE_TEST_SHARE is a number")))
+}
+
 /// Every column type, each nullable, and one that is not.
 pub(crate) fn all_types() -> Arc<Schema> {
     let types = [
