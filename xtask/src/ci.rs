@@ -52,7 +52,7 @@ const STEPS: &[Step] = &[
     step("imports", "imports within each crate point down", true, imports_step),
     step("clippy", "lints, warnings denied", true, clippy),
     step("test", "all tests of the workspace", true, test),
-    step("doc", "documentation, warnings denied", false, doc),
+    step("doc", "documentation of the libraries, warnings denied", false, doc),
     step("book", "the book is built without a warning", false, book::step),
     step("asan", "low crates under AddressSanitizer", false, sanitizer::step),
     step("threads", "transactions and index builds under ThreadSanitizer", false, threads::step),
@@ -160,7 +160,7 @@ fn test() -> Result<Outcome, String> {
 }
 
 fn doc() -> Result<Outcome, String> {
-    run(cargo(&["doc", "--locked", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    run(cargo(&["doc", "--locked", "--workspace", "--no-deps", "--lib"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(Outcome::Passed)
 }
 

@@ -10,7 +10,7 @@ const FINDINGS_MAX: usize = 10;
 /// Threads that run seeds.
 const WORKERS: usize = 2;
 /// How long seeds are begun, unless so many are asked for: a busy machine runs fewer.
-const SECONDS_MAX: u64 = 180;
+const SECONDS_MAX: u64 = 100;
 /// Deep plans need deep stacks.
 const STACK_BYTES: usize = 64 << 20;
 

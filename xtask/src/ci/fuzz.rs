@@ -9,7 +9,7 @@ use super::Outcome;
 use crate::shell::{cargo, is_installed, root, run};
 
 /// How long a target runs when `LONGSHORE_FUZZ_SECONDS` does not say.
-const TARGET_SECONDS: &str = "10";
+const TARGET_SECONDS: &str = "6";
 
 pub(super) fn step() -> Result<Outcome, String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
