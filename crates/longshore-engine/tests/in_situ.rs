@@ -5,11 +5,13 @@ mod query_support;
 
 use std::path::PathBuf;
 
+use longshore_engine::Session;
+use longshore_testing::Random;
+use tempfile::TempDir;
+
 use dialects::table::{Numbers, Table};
 use dialects::writer::Dialect;
-use longshore_engine::Session;
-use query_support::{Random, fails, fill, ok, predicate, run, session, sorted};
-use tempfile::TempDir;
+use query_support::{fails, fill, ok, predicate, run, session, sorted};
 
 /// Rows of the file that most tests use.
 const ROWS: usize = 40_000;

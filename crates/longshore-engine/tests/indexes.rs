@@ -2,7 +2,8 @@
 
 mod query_support;
 
-use query_support::{Random, fill, ok, session, sorted};
+use longshore_testing::Random;
+use query_support::{fill, ok, session, sorted};
 
 const ROWS: usize = 70_000;
 
@@ -13,13 +14,13 @@ fn outside(predicate: &str) -> String {
 
 /// A predicate over columns that have an index, of all types, and over some that have none.
 fn by_keys(random: &mut Random) -> String {
-    let row = random.below(ROWS as u64 + 2000);
+    let row = random.below(ROWS + 2000);
     let width = random.below(40);
     let term = match random.below(16) {
         0 => format!("id = {row}"),
-        1 => format!("id IN ({row}, {}, NULL, {})", random.below(ROWS as u64), row + 1),
+        1 => format!("id IN ({row}, {}, NULL, {})", random.below(ROWS), row + 1),
         2 => format!("id BETWEEN {row} AND {}", row + width),
-        3 => format!("id > {}", ROWS as u64 - width),
+        3 => format!("id > {}", ROWS - width),
         4 => format!("small = {} AND big < {}", random.below(1000), random.below(100_000)),
         5 => format!("small = {} AND big = {}", random.below(1000), random.below(100_000)),
         6 => format!("s = 'row {row}'"),

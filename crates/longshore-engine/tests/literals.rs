@@ -5,7 +5,8 @@
 
 mod query_support;
 
-use query_support::{Random, ok, run, session};
+use longshore_testing::Random;
+use query_support::{ok, run, session};
 
 /// Literals of a run.
 const LITERALS: u64 = 200;
@@ -127,13 +128,13 @@ fn literal(random: &mut Random) -> String {
         "10",
         "0",
     ];
-    let digits = |random: &mut Random, most: u64| {
+    let digits = |random: &mut Random, most: usize| {
         let count = random.below(most) + 1;
         (0..count).map(|_| char::from(b'0' + random.below(10) as u8)).collect::<String>()
     };
     let mut text = match random.below(4) {
         0 => random.pick(&near).to_owned(),
-        1 => format!("{}{}", "0".repeat(random.below(3) as usize), digits(random, 19)),
+        1 => format!("{}{}", "0".repeat(random.below(3)), digits(random, 19)),
         _ => digits(random, 12),
     };
     match random.below(6) {

@@ -3,7 +3,8 @@
 mod query_support;
 
 use longshore_engine::{Config, ErrorKind};
-use query_support::{Random, fails, fill, ok, open, predicate, run, session, sorted};
+use longshore_testing::Random;
+use query_support::{fails, fill, ok, open, predicate, run, session, sorted};
 
 /// Rows of the table that most tests use: several chunks, the last one not full.
 const ROWS: usize = 150_000;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use longshore_engine::{Config, Database, Error, ErrorKind, Outcome, Session, split};
+use longshore_testing::Random;
 
 /// A statement that takes longer is cancelled.
 const STATEMENT_TIME_MAX: Duration = Duration::from_millis(500);
@@ -76,40 +77,27 @@ const WORDS: &[&str] = &[
     "STDIN",
 ];
 
-/// Random numbers, the same for the same seed.
-struct Random(fastrand::Rng);
-
-impl Random {
-    fn new(seed: u64) -> Random {
-        Random(fastrand::Rng::with_seed(seed))
+fn word(random: &mut Random) -> &'static str {
+    if random.once_in(3) {
+        return random.pick(WORDS);
     }
+    let words: Vec<_> = random.pick(STATEMENTS).split(' ').collect();
+    random.pick(&words)
+}
 
-    fn below(&mut self, end: usize) -> usize {
-        self.0.usize(..end)
-    }
-
-    fn word(&mut self) -> &'static str {
-        if self.below(3) == 0 {
-            return WORDS[self.below(WORDS.len())];
+fn statement(random: &mut Random) -> String {
+    let mut words: Vec<_> = random.pick(STATEMENTS).split(' ').collect();
+    for _ in 0..random.below(4) {
+        let at = random.below(words.len());
+        match random.below(4) {
+            0 => words.insert(at, word(random)),
+            1 => words[at] = word(random),
+            2 => words.swap(at, 0),
+            _ => drop(words.remove(at)),
         }
-        let words: Vec<_> = STATEMENTS[self.below(STATEMENTS.len())].split(' ').collect();
-        words[self.below(words.len())]
+        words.push("");
     }
-
-    fn statement(&mut self) -> String {
-        let mut words: Vec<_> = STATEMENTS[self.below(STATEMENTS.len())].split(' ').collect();
-        for _ in 0..self.below(4) {
-            let at = self.below(words.len());
-            match self.below(4) {
-                0 => words.insert(at, self.word()),
-                1 => words[at] = self.word(),
-                2 => words.swap(at, 0),
-                _ => drop(words.remove(at)),
-            }
-            words.push("");
-        }
-        words.join(" ")
-    }
+    words.join(" ")
 }
 
 async fn run(session: &mut Session, sql: &str) -> Result<(), Error> {
@@ -134,7 +122,7 @@ async fn random_words_never_panic() {
     let mut random = Random::new(1);
     let mut done = 0;
     for _ in 0..rounds {
-        let sql = random.statement().replace("$DIR", &path);
+        let sql = statement(&mut random).replace("$DIR", &path);
         assert!(split(&sql).statements.len() <= sql.matches(';').count());
         // A recursive query may have no end; then it must end when it is cancelled.
         let control = session.control();

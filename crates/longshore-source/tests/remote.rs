@@ -10,12 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use common::pool::{LimitReached, Limited};
-use common::server::{Manners, Server, serve};
-use common::{gzip, text, zstd_frame};
 use longshore_source::{
     Cancellation, FoundFile, Location, MemoryPool, OpenOptions, SourceError, StoreOptions, expand, open,
 };
+
+use common::pool::{LimitReached, Limited};
+use common::server::{Manners, Server, serve};
+use common::{gzip, text, zstd_frame};
 
 fn read(url: &str, options: &OpenOptions) -> Result<Vec<u8>, String> {
     let source = open(&Location::parse(url), options).map_err(|error| error.to_string())?;

@@ -19,15 +19,16 @@ mod support;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use database::Database;
-use history_support::{End, History, Record, adya, replay};
 use longshore_storage::{
     Column, ColumnType, Datum, Index, IndexKind, Isolation, KeptIndex, Memory, MergeKind, NewColumn, ReferenceAction,
     ReferenceMatch, ReferenceRules, Relation, Schema, Time, Transaction, TransactionError, Transactions, Uniqueness,
     key,
 };
+use longshore_testing::Random;
 use shuttle::thread;
-use support::Random;
+
+use database::Database;
+use history_support::{End, History, Record, adya, replay};
 
 /// Switches of threads at places that count, in those that have few.
 const SWITCHES: usize = 4;

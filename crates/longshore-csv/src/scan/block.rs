@@ -79,14 +79,16 @@ pub(crate) unsafe fn flatten_by_trailing_zeros(mut marks: u64, base: u32, mut ou
 /// What every kernel must answer, compared with one line of plain Rust.
 #[cfg(test)]
 pub(crate) mod tests {
+    use longshore_testing::Random;
+
     use super::*;
 
     const ALPHABET: &[u8] = b"\",|\n\r\x00\x80\xFFabc\x7F\x0B-+";
 
     /// Runs all checks on a block type whose features the CPU has.
     pub(crate) unsafe fn check_block<B: Block>() {
-        let mut random = fastrand::Rng::with_seed(1);
-        let mut next = || random.u64(..);
+        let mut random = Random::new(1);
+        let mut next = || random.next();
         for round in 0..2_000 {
             let mut bytes = [0_u8; BLOCK_BYTES];
             for byte in &mut bytes {

@@ -2,8 +2,9 @@
 //! or removed, quoted and unquoted.
 
 use crate::decoding::seeds::seeds;
-use crate::decoding::{Field, Random, check, dialects, mutate, nulls, parts, share};
+use crate::decoding::{Field, check, dialects, mutate, nulls};
 use longshore_csv::{Dialect, FieldRule, ValueType};
+use longshore_testing::{Random, parts, share};
 
 /// A few ways in which NULL may be written.
 fn rules(value_type: ValueType) -> Vec<FieldRule> {

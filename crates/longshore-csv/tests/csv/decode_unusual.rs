@@ -2,8 +2,9 @@
 //! changed, inserted or removed, quoted and unquoted, with blanks around them.
 
 use crate::decoding::seeds::seeds;
-use crate::decoding::{Field, Random, check, dialects, mutate, nulls, share};
+use crate::decoding::{Field, check, dialects, mutate, nulls};
 use longshore_csv::{BooleanWords, DateTimeFormat, Dialect, FieldRule, ValueType};
+use longshore_testing::{Random, share};
 
 /// Checks fields made of `seeds`: as they are, mutated, quoted, with blanks around. Returns how many are values.
 fn check_around(rule: &FieldRule, dialect: &Dialect, seeds: &[Vec<u8>], random: &mut Random) -> usize {

@@ -2,11 +2,12 @@
 
 #![allow(clippy::trivially_copy_pass_by_ref, reason = "as in the library")]
 
-use crate::common::{Random, STATES, check, dialect, dialects, padded};
+use crate::common::{STATES, check, dialect, dialects, padded, soup, table};
 use longshore_csv::{
     Dialect, Kernel, Marks, Padded, QuoteState, Scanner, Shape, Survey, TextTraits, record_start, record_start_fast,
     survey, unclosed_quote,
 };
+use longshore_testing::Random;
 
 /// The state behind a byte.
 fn step(dialect: &Dialect, state: QuoteState, byte: u8) -> QuoteState {
@@ -29,7 +30,7 @@ fn soup_of_every_length_around_block_edges() {
     let mut random = Random::new(1);
     for len in 0..=200 {
         for round in 0..4 {
-            let text = random.soup(len);
+            let text = soup(&mut random, len);
             for dialect in &dialects() {
                 check(&text, dialect, Shape { fields: 1 + round % 3, trailing_delimiter: round == 3 });
             }
@@ -44,7 +45,7 @@ fn tables() {
     for round in 0..150 {
         for shape in shapes() {
             for dialect in &dialects() {
-                let text = random.table(dialect, shape, round % 12);
+                let text = table(&mut random, dialect, shape, round % 12);
                 rows += check(&text, dialect, shape).rows.len();
             }
         }
@@ -64,7 +65,7 @@ fn a_text_of_marks_only() {
 fn marks_are_unquoted_delimiters_and_line_ends() {
     let mut random = Random::new(3);
     for round in 0..400 {
-        let text = random.soup(round);
+        let text = soup(&mut random, round);
         for dialect in &dialects() {
             let mut state = QuoteState::Outside;
             let (mut positions, mut line_ends, mut carriage_returns) = (vec![u32::MAX], 0, 0);
@@ -92,7 +93,7 @@ fn marks_are_unquoted_delimiters_and_line_ends() {
 fn surveys_follow_every_state() {
     let mut random = Random::new(4);
     for round in 0..600 {
-        let text = random.soup(round);
+        let text = soup(&mut random, round);
         for dialect in &dialects() {
             for kernel in Kernel::available() {
                 let survey = survey(kernel, dialect, &text);
@@ -123,7 +124,7 @@ fn states(dialect: &Dialect) -> impl Iterator<Item = QuoteState> {
 fn surveys_of_two_parts_make_that_of_the_whole() {
     let mut random = Random::new(5);
     for round in 0..20 {
-        let text = random.soup(150 + round);
+        let text = soup(&mut random, 150 + round);
         for dialect in &dialects() {
             for kernel in Kernel::available() {
                 let whole = survey(kernel, dialect, &text);
@@ -143,7 +144,7 @@ fn surveys_of_two_parts_make_that_of_the_whole() {
 fn records_start_behind_the_first_unquoted_line_end() {
     let mut random = Random::new(6);
     for round in 0..600 {
-        let mut text = random.soup(round % 300);
+        let mut text = soup(&mut random, round % 300);
         if round % 2 == 1 {
             // Line ends late in the text.
             for byte in text.iter_mut().take(round % 256).filter(|byte| **byte == b'\n') {

@@ -1,8 +1,8 @@
 //! Text that is written is read as the same text, never as NULL, whatever bytes it holds.
 
-use crate::decoding::Random;
 use longshore_csv::write::Quoting;
 use longshore_csv::{Dialect, reference, write};
+use longshore_testing::Random;
 
 /// What is to be written, the obvious way.
 fn obvious(value: &[u8], dialect: &Dialect, null_text: &[u8], force_quote: bool) -> Vec<u8> {

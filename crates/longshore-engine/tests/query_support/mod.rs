@@ -8,6 +8,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow_array::RecordBatch;
 use futures::TryStreamExt;
 use longshore_engine::{Config, Database, Error, Outcome, Session};
+use longshore_testing::Random;
 
 /// A session of a new database with `threads` workers.
 pub(crate) fn session(threads: usize) -> Session {
@@ -59,23 +60,6 @@ fn lines(batch: &RecordBatch) -> Vec<String> {
         .collect()
 }
 
-/// Random numbers, the same for the same seed.
-pub(crate) struct Random(fastrand::Rng);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(fastrand::Rng::with_seed(seed))
-    }
-
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.0.u64(..end)
-    }
-
-    pub(crate) fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices[self.below(choices.len() as u64) as usize]
-    }
-}
-
 /// Makes the table `t` of `rows` rows whose columns have every type, NULLs, and a share of them in order.
 pub(crate) async fn fill(session: &mut Session, rows: usize) {
     ok(
@@ -109,7 +93,7 @@ pub(crate) fn predicate(random: &mut Random, rows: usize, depth: usize) -> Strin
             _ => format!("({left}) AND ({right})"),
         };
     }
-    let row = random.below(rows as u64 + rows as u64 / 4);
+    let row = random.below(rows + rows / 4);
     let comparison = random.pick(&["<", "<=", "=", "<>", ">", ">="]);
     match random.below(16) {
         0..=2 => format!("id {comparison} {row}"),

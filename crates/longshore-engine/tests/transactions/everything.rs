@@ -25,9 +25,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use longshore_engine::{Config, Database};
+use longshore_testing::Random;
 use tokio::sync::RwLock;
 
-use super::{Random, run};
+use super::run;
 use actor::{Actor, Record};
 use steps::{MAKE, Step};
 use watchdog::Watchdog;

@@ -13,10 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 use longshore_engine::{Database, Datum, Error, ErrorKind, Prepared, Session, key};
+use longshore_testing::Random;
 
 use super::history_support::adya::{self, Kind};
 use super::history_support::{End, History, Object, Op, Record, Table, Value, replay};
-use super::{Random, database, run, shown};
+use super::{database, run, shown};
 
 /// Lists and registers that are there from the start.
 const KEYS: i32 = 10;

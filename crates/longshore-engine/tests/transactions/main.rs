@@ -53,16 +53,3 @@ fn rows_of(batch: &RecordBatch) -> Vec<String> {
     let shown = |row: usize| columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join(" ");
     (0..batch.num_rows()).map(shown).collect()
 }
-
-/// Random numbers, the same for the same seed.
-struct Random(fastrand::Rng);
-
-impl Random {
-    fn new(seed: u64) -> Random {
-        Random(fastrand::Rng::with_seed(seed))
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.0.usize(..end)
-    }
-}

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use longshore_engine::typed::{Columns, Direction, Field, Index, RowId, Table, Transaction};
 use longshore_engine::{Database, Error, ErrorKind, Isolation, key};
+use longshore_testing::Random;
 
-use super::{Random, database, run};
+use super::{database, run};
 
 const LEVELS: [Isolation; 2] = [Isolation::Serializable, Isolation::Snapshot];
 

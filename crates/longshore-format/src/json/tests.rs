@@ -4,11 +4,11 @@ mod cases;
 mod generate;
 
 use longshore_csv::{Defect, DefectKind, Missing, RecordFormat, RowText};
+use longshore_testing::Random;
 use serde_json::Value;
 
 use super::discover::{Extent, extents};
 use super::*;
-use generate::Random;
 
 /// A field: its text and whether it was in quotes; `None` where it is missing.
 type Field = Option<(Vec<u8>, bool)>;
@@ -167,7 +167,7 @@ fn generated_texts_are_read_as_the_twin_reads_them() {
     let mut random = Random::new(1);
     for round in 0..3_000 {
         let layout = LAYOUTS[round % 3];
-        let text = random.text(layout);
+        let text = generate::text(&mut random, layout);
         let outcome = read_whole(&format(&["a", "[0]"], layout), text.as_bytes());
         assert!(outcome.defects.is_empty(), "{:?}; {text}", outcome.defects);
         check(PATHS[random.below(PATHS.len())], layout, text.as_bytes(), &mut random);
@@ -179,9 +179,9 @@ fn mutated_texts_are_read_as_the_twin_reads_them() {
     let mut random = Random::new(2);
     for round in 0..20_000 {
         let layout = LAYOUTS[round % 3];
-        let mut text = random.text(layout).into_bytes();
+        let mut text = generate::text(&mut random, layout).into_bytes();
         for _ in 0..=random.below(4) {
-            random.mutate(&mut text);
+            generate::mutate(&mut random, &mut text);
         }
         check(PATHS[random.below(PATHS.len())], layout, &text, &mut random);
     }

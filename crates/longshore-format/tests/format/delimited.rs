@@ -1,12 +1,13 @@
 //! Delimited text: the language rule by rule, then generated text against the slow twin and against plain CSV.
 
-use crate::common::{Random, Read, Row, assert_cuts_do_not_matter, kinds, read_all, values};
+use crate::common::{Read, Row, assert_cuts_do_not_matter, kinds, read_all, values};
 use longshore_csv::{DefectKind, Dialect, FirstRecord, RecordFormat, reference as csv};
 use longshore_format::delimited::{
     Delimited, DelimitedError, DelimitedOptions, Escape, EscapeRule, LongRecords, NulBytes, ShortRecords, StrayQuotes,
     reference,
 };
 use longshore_format::{LineEnds, QuoteCheck};
+use longshore_testing::Random;
 
 fn options(change: impl FnOnce(&mut DelimitedOptions)) -> DelimitedOptions {
     let mut options = DelimitedOptions::default();

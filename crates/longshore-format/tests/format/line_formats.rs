@@ -1,6 +1,6 @@
 //! Fixed width, logfmt and patterns: their rules one by one, then generated lines against slow twins.
 
-use crate::common::{MISSING, Random, Read, assert_cuts_do_not_matter, kinds, read_all, values};
+use crate::common::{MISSING, Read, assert_cuts_do_not_matter, kinds, read_all, soup, values};
 use longshore_csv::{DefectKind, FirstRecord, RecordFormat};
 use longshore_format::delimited::{LongRecords, ShortRecords};
 use longshore_format::fixed_width::Unit;
@@ -9,6 +9,7 @@ use longshore_format::pattern::{preset, presets};
 use longshore_format::{
     FixedColumn, FixedWidth, FixedWidthOptions, LineEnds, LineOptions, Logfmt, LogfmtOptions, Pattern,
 };
+use longshore_testing::Random;
 
 /// Two columns of three and one behind a gap.
 fn places() -> FixedWidthOptions {
@@ -131,7 +132,7 @@ fn generated_fixed_width_text_is_read_as_the_twin_reads_it() {
         let unit = [Unit::Characters, Unit::Bytes][random.below(2)];
         let wide: &[u8] = if unit == Unit::Characters { "é€".as_bytes() } else { b"#" };
         let tokens: [&[u8]; 10] = [b"a", b"bc", b" ", b"  ", b"\t", b"\"", b"\n", b"\r\n", b"\r", wide];
-        let text = String::from_utf8(random.soup(&tokens, 40)).unwrap();
+        let text = String::from_utf8(soup(&mut random, &tokens, 40)).unwrap();
         let mut column =
             |name: &str| FixedColumn { name: name.to_owned(), start: random.below(6), width: 1 + random.below(4) };
         let columns = vec![column("a"), column("b")];
@@ -273,7 +274,7 @@ fn generated_logfmt_is_read_as_the_twin_reads_it() {
     let format = logfmt(UnknownKeys::Drop);
     let mut random = Random::new(5);
     for _ in 0..8_000 {
-        let text = String::from_utf8(random.soup(&tokens, 30)).unwrap();
+        let text = String::from_utf8(soup(&mut random, &tokens, 30)).unwrap();
         let whole = read_all(&format, text.as_bytes(), 3);
         let (mut rows, mut defects) = (Vec::new(), Vec::new());
         for line in text.lines().filter(|line| !line.trim_matches([' ', '\t']).is_empty()) {

@@ -1,9 +1,10 @@
 //! PostgreSQL's text format: its rules one by one, then generated text against the slow twin.
 
-use crate::common::{Random, Read, Row, assert_cuts_do_not_matter, kinds, read_all, values};
+use crate::common::{Read, Row, assert_cuts_do_not_matter, kinds, read_all, soup, values};
 use longshore_csv::{DefectKind, FirstRecord, RecordFormat};
 use longshore_format::LineEnds;
 use longshore_format::postgres_text::{PostgresText, PostgresTextError, PostgresTextOptions, reference};
+use longshore_testing::Random;
 
 /// What is read of `text`, which is what the twin reads.
 fn compared(options: &PostgresTextOptions, fields: usize, text: &[u8]) -> Read {
@@ -147,7 +148,7 @@ fn generated_text_is_read_as_the_twin_reads_it_wherever_it_is_cut() {
         };
         // Without the mark that ends the data, behind which a text cannot be cut.
         let count = [8, 40][random.below(2)];
-        let mut text = random.soup(&tokens, count);
+        let mut text = soup(&mut random, &tokens, count);
         let fields = 1 + random.below(3);
         compared(&options, fields, &text);
         let format = PostgresText::new(options.clone()).unwrap();

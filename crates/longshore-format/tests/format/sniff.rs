@@ -4,6 +4,7 @@ pub(crate) mod table;
 mod writer;
 
 use longshore_format::sniff::{Given, Sniffed};
+use longshore_testing::Random;
 use table::{Numbers, Table};
 use writer::{Dialect, Written};
 
@@ -179,7 +180,7 @@ fn any_prefix_of_a_text_is_looked_at_without_trouble() {
 fn mutated_texts_are_looked_at_without_trouble() {
     const BYTES: &[u8] = b",;\t|\"'\\\r\n #{}[]:0.-e\xff\0A";
     for seed in 0..300 {
-        let mut random = table::Random::new(seed);
+        let mut random = Random::new(seed);
         let mut text = Dialect::random(seed).write(&Table::random(seed, Numbers::Point), seed).text;
         text.truncate(2_000);
         for _ in 0..=random.below(40) {

@@ -1,8 +1,8 @@
 //! Tiny texts of JSON are known for what they are, whatever keys their records have.
 
-use crate::common::Random;
 use longshore_format::json::Layout;
 use longshore_format::sniff::{Family, Given, sniff};
+use longshore_testing::Random;
 
 fn family(text: &str) -> Family {
     sniff(text.as_bytes(), true, &Given::default()).family.value

@@ -7,11 +7,12 @@ mod truth;
 
 use std::collections::BTreeMap;
 
+use longshore_load::{Kernel, Mode, Tuning};
+use longshore_testing::{Random, share};
+
 use crate::harness::Machine;
 use crate::harness::infer::{file, on_request, request};
-use crate::harness::share;
-use longshore_load::{Kernel, Mode, Tuning};
-use truth::{Before, Hazard, Random, Special, Style, Table};
+use truth::{Before, Hazard, Special, Style, Table};
 
 /// Records of a text; the larger ones only where they are asked for.
 const RECORDS: [usize; 8] = [10, 10, 50, 300, 401, 1_000, 3_000, 20_000];

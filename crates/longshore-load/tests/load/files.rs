@@ -10,6 +10,7 @@ use longshore_load::{
     TextOptions, TextScan, Tuning, copy_from, load_inferred,
 };
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_testing::share;
 use tempfile::NamedTempFile;
 
 /// Lines of key=value pairs in any order: `a=1;b=two`.
@@ -123,7 +124,7 @@ fn files_follow_each_other_in_order() {
 
 #[test]
 fn thousands_of_small_files_make_few_chunks_in_their_order() {
-    let count = crate::harness::share(4000);
+    let count = share(4000);
     let texts: Vec<Arc<String>> = (0..count)
         .map(|part| Arc::new(lines(3, |row| format!("{},{}x\n", part * 3 + row, "y".repeat(row * 9)))))
         .collect();

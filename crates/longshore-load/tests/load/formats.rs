@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::harness::{Machine, dump, machines, share};
+use crate::harness::{Machine, dump, machines};
 use longshore_csv::RecordFormat;
 use longshore_format::delimited::{Escape, EscapeRule, ShortRecords};
 use longshore_format::{
@@ -14,6 +14,7 @@ use longshore_format::{
 };
 use longshore_load::{Control, InputFile, Source, TextFormat, TextOptions, copy_from};
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_testing::share;
 use tempfile::NamedTempFile;
 
 fn load(machine: &Machine, text: &str, options: &TextOptions) -> Result<String, String> {

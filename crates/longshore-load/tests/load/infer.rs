@@ -5,6 +5,7 @@ use crate::harness::infer::{columns, file, infers, input, on, request};
 use crate::harness::{Machine, dump};
 use longshore_load::{Control, Tuning, infer, load_inferred};
 use longshore_storage::ColumnType;
+use longshore_testing::share;
 
 #[test]
 fn a_header_and_typed_columns() {
@@ -37,7 +38,7 @@ fn late(lines: usize, last: &str) -> Vec<u8> {
 
 #[test]
 fn the_last_line_counts() {
-    let lines = crate::harness::share(200_000);
+    let lines = share(200_000);
     for (last, expected) in [
         ("1,x\n", "a INTEGER, b TEXT"),
         ("1,3000000000\n", "a INTEGER, b BIGINT"),

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::harness::dump;
 use crate::harness::infer::{columns, file, request};
 use crate::harness::rejects::Gathered;
-use crate::harness::{dump, share};
 use longshore_load::{
     Control, InferRequest, InputFile, LoadError, OnError, RejectSink, Source, Tuning, infer, load_inferred,
 };
 use longshore_storage::{ColumnType, Memory};
+use longshore_testing::share;
 
 /// More text than is kept within a small limit, with another last line.
 fn late(last: &str) -> String {

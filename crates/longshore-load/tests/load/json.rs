@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::harness::rejects::load_with_rejects;
-use crate::harness::{Machine, dump, machines, share};
+use crate::harness::{Machine, dump, machines};
 use longshore_format::json::{Json, JsonPath, Layout, UnknownKeys};
 use longshore_load::{Control, InputFile, Source, TextFormat, TextOptions, copy_from};
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_testing::share;
 use tempfile::NamedTempFile;
 
 const LAYOUTS: [Layout; 3] = [Layout::Lines, Layout::Values, Layout::Array];

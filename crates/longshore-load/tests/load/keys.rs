@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::harness::rejects::{Gathered, Random, file_of};
-use crate::harness::{Machine, comma, dump, machines, share};
+use crate::harness::rejects::{Gathered, file_of, some_of};
+use crate::harness::{Machine, comma, dump, machines};
 use longshore_load::{
     Conflicts, Control, DefectKind, InputFile, KeyHolder, LoadError, LoadReport, OnError, RejectLimit, RejectSink,
     Source, TextOptions, copy_from, load_interleaved,
@@ -15,6 +15,7 @@ use longshore_storage::{
     Column, ColumnType, ConflictAction, IndexKind, Isolation, Memory, MergeKind, OnConflict, Relation, Schema,
     Uniqueness,
 };
+use longshore_testing::{Random, share};
 use tempfile::NamedTempFile;
 
 fn relation(kind: IndexKind) -> Relation {
@@ -184,7 +185,7 @@ fn every_machine_does_what_the_serial_model_does() {
         let rejects = *action == ConflictAction::KeepFirst && sinks;
         let conflicts = Conflicts { on: OnConflict { action: action.clone(), index: None }, rejects };
         let expected = model(&before, &records, action);
-        for (at, machine) in random.machines(&all, 4).iter().enumerate() {
+        for (at, machine) in some_of(&mut random, &all, 4).iter().enumerate() {
             let Load { result, relation, sink } = load(machine, &files, &before, &conflicts, sinks, at % 3 == 2);
             let what = format!("turn {turn}, {action:?}, {machine:?}");
             let first = expected.left_out.first().filter(|_| *action == ConflictAction::Stop);

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::harness::{comma, schema, share};
+use crate::harness::{comma, schema};
 use arrow_array::cast::AsArray;
 use longshore_load::{Control, InputFile, LoadError, Mode, Source, TextOptions, Tuning, copy_from};
 use longshore_storage::{ColumnType, Memory, Relation, Schema};
+use longshore_testing::share;
 
 /// Real rows of the file with the treacherous field.
 const ROWS: u64 = 848;

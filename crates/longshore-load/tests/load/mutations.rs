@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::harness::rejects::Random;
-use crate::harness::{Machine, check_on, comma, machines, pipe, schema, share, texts};
+use crate::harness::{Machine, check_on, comma, machines, pipe, schema, texts};
 use longshore_load::{Dialect, Header, TextOptions};
 use longshore_storage::{ColumnType, Schema};
+use longshore_testing::{Random, share};
 
 /// Machines that each text is tried on.
 const MACHINES_PER_TEXT: usize = 6;

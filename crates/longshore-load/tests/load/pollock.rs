@@ -15,8 +15,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use crate::harness::dump;
-use files::{File, files};
 use longshore_csv::reference;
 use longshore_format::LineEnds;
 use longshore_format::delimited::{
@@ -28,6 +26,9 @@ use longshore_load::{
     sniffed_options,
 };
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+
+use crate::harness::dump;
+use files::{File, files};
 
 /// What was loaded: names of columns, and rows.
 struct Loaded {

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::harness::rejects::{Gathered, Random, file_of};
-use crate::harness::{Machine, comma, machines, share};
+use crate::harness::rejects::{Gathered, file_of};
+use crate::harness::{Machine, comma, machines};
 use longshore_load::{
     Conflicts, Control, InputFile, LoadError, LoadReport, OnError, ReferringRecord, RejectSink, Source, TextOptions,
     Tuning, copy_from, load_interleaved, load_into,
@@ -15,6 +15,7 @@ use longshore_storage::{
     Column, ColumnType, ConflictAction, IndexKind, Isolation, Memory, MergeKind, OnConflict, ReferenceAction,
     ReferenceMatch, ReferenceRules, Relation, Schema, Transactions, Uniqueness, key,
 };
+use longshore_testing::{Random, share};
 use tempfile::NamedTempFile;
 
 /// Parents 0, 1, ... up to this one are there.

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::harness::rejects::{
-    Expected, Gathered, Outcome, Random, expected_rejects, file_of, kinds, load, load_with_rejects, number_and_text,
+    Expected, Gathered, Outcome, expected_rejects, file_of, kinds, load, load_with_rejects, mutate, number_and_text,
+    records, some_of,
 };
-use crate::harness::{Machine, comma, dump, machines, schema, share};
+use crate::harness::{Machine, comma, dump, machines, schema};
 use longshore_format::delimited::{Delimited, DelimitedOptions};
 use longshore_format::sniff::{Given, QuoteChoice};
 use longshore_load::{
@@ -16,6 +17,7 @@ use longshore_load::{
     ValueOptions, copy_from, infer, load_inferred,
 };
 use longshore_storage::{ColumnType, Memory, Relation, Schema};
+use longshore_testing::{Random, share};
 use tempfile::NamedTempFile;
 
 /// Compares the rejects of a text on all of some machines with the slow twin's.
@@ -66,9 +68,9 @@ fn generated_records_with_errors() {
     let mut random = Random::new(21);
     for turn in 0..share(160) {
         let (count, one_in) = ([3, 20, 200][turn % 3], [1, 2, 10, 40][turn % 4]);
-        let mut text = random.records(count, one_in);
-        random.mutate(&mut text);
-        check_on(&random.machines(&all, 5), &text, &number_and_text(), &comma());
+        let mut text = records(&mut random, count, one_in);
+        mutate(&mut random, &mut text);
+        check_on(&some_of(&mut random, &all, 5), &text, &number_and_text(), &comma());
     }
 }
 
@@ -80,7 +82,7 @@ fn generated_soup() {
     for turn in 0..share(1200) {
         let text: Vec<u8> = (0..random.below(150)).map(|_| b"\",\n\r1a\"\n,1,1"[random.below(12)]).collect();
         let header = if turn % 5 == 0 { Header::Skip } else { Header::None };
-        check_on(&random.machines(&all, 4), &text, &schema(&types), &TextOptions { header, ..comma() });
+        check_on(&some_of(&mut random, &all, 4), &text, &schema(&types), &TextOptions { header, ..comma() });
     }
 }
 
@@ -108,7 +110,7 @@ fn generated_records_of_another_dialect() {
             let trail = if trails && random.below(20) > 0 { "|" } else { "" };
             writeln!(text, "{number}|{boolean}|{money}{trail}").expect("a string takes all");
         }
-        check_on(&random.machines(&all, 5), text.as_bytes(), &schema, &options);
+        check_on(&some_of(&mut random, &all, 5), text.as_bytes(), &schema, &options);
     }
 }
 
@@ -182,7 +184,7 @@ impl longshore_load::RowFilter for Odd {
 fn what_a_scan_rejects_does_not_depend_on_the_query() {
     let mut random = Random::new(4);
     for turn in 0..share(40) {
-        let text = random.records(300, [3, 30][turn % 2]);
+        let text = records(&mut random, 300, [3, 30][turn % 2]);
         let expected = expected_rejects(&text, &number_and_text(), &comma()).expect("no header");
         // The key is the first field, quoted; texts may hold lines that look as if they began with one.
         let relation_rows =
@@ -271,7 +273,7 @@ fn types_are_found_out_beside_records_that_are_rejected() {
         text.extend(last.bytes().map(|byte| if byte == b'B' { 0xFF } else { byte }));
         let file = file_of(&text);
         let mut found: Option<Outcome> = None;
-        for machine in random.machines(&all, 4) {
+        for machine in some_of(&mut random, &all, 4) {
             let sink = Arc::new(Gathered::default());
             let on_error = OnError::Collect(Arc::clone(&sink) as Arc<dyn RejectSink>);
             let request = InferRequest {
@@ -329,7 +331,7 @@ fn rejects_of_other_formats_stand_where_they_say() {
         let file = file_of(text);
         let options = TextOptions::of(TextFormat::Other(Arc::clone(&format) as _));
         let mut first: Option<Outcome> = None;
-        for machine in random.machines(&all, 5) {
+        for machine in some_of(&mut random, &all, 5) {
             let (found, _) = load_with_rejects(&machine, file.path(), &number_and_text(), &options).expect("a load");
             for reject in &found.rejects {
                 let (at, start) = (reject.byte as usize, reject.record_byte as usize);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::common::{Endless, Random, files, read, read_chunked, text};
+use crate::common::{Endless, files, read, read_chunked, text};
 use longshore_source::{Compression, Container, OpenOptions, open_reader};
+use longshore_testing::Random;
 
 /// The size of the blocks that are handed from thread to thread.
 const BLOCK_BYTES: usize = 1 << 20;

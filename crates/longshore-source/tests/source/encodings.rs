@@ -2,8 +2,9 @@
 
 use std::io::{Cursor, Read};
 
-use crate::common::{Chunked, Random, read, read_chunked};
+use crate::common::{Chunked, read, read_chunked};
 use longshore_source::{Encoding, EncodingErrors, OpenOptions, open_reader};
+use longshore_testing::Random;
 
 const NAMES: [&str; 15] = [
     "utf-8",

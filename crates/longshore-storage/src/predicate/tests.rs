@@ -3,30 +3,11 @@
 use std::cmp::Ordering;
 use std::ops::Bound;
 
+use longshore_testing::Random;
+
 use super::log::{BOXES_MAX, COARSE_BOXES, POINTS_MAX};
 use super::*;
 use crate::types::Physical;
-
-/// Random numbers, the same in every run (`SplitMix64`).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
 
 #[derive(Clone, Debug, PartialEq)]
 enum Cell {
@@ -212,7 +193,7 @@ fn log_of(predicates: &[Vec<(usize, Asked)>]) -> PredicateLog {
 
 #[test]
 fn the_tree_agrees_with_the_naive_evaluator() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let (mut held, mut exact) = (0, 0);
     for _ in 0..3_000 {
         let count = 1 + random.below(12);
@@ -250,7 +231,7 @@ fn the_tree_agrees_with_the_naive_evaluator() {
 
 #[test]
 fn an_index_range_asks_for_all_keys_between_its_bounds() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     let columns = [0, 5, 4];
     let key = |random: &mut Random, length: usize| -> Vec<Cell> {
         columns[..length].iter().map(|&column| cell(random, column)).collect()
@@ -305,7 +286,7 @@ fn many_points_are_coarsened_to_ranges_that_hold_them_all() {
     let value = |value: i64| Comparand::Integer(value).order().low;
     let mut log = PredicateLog::default();
     let mut keys = Vec::new();
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for at in 0..200_000 {
         let key = [at / 50_000, at % 50_000 * 10 + random.below(3) as i64];
         keys.push(key);
@@ -342,7 +323,7 @@ fn keys_side_by_side_are_coarsened_to_exactly_these() {
 
 #[test]
 fn many_predicates_of_any_kind_stay_few() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let mut predicates: Vec<_> = (0..60_000).map(|_| conjunction(&mut random)).collect();
     for predicate in &mut predicates {
         // In the order of columns, lest there be more shapes than are kept apart.
@@ -413,7 +394,7 @@ fn changes_of_columns_that_nobody_read_concern_nobody() {
 
 #[test]
 fn summaries_rise_with_values() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for column in 0..PHYSICAL.len() {
         for _ in 0..20_000 {
             let (a, b) = (cell(&mut random, column), cell(&mut random, column));

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::{
-    Cell, Random, Row, all_types, buffers, check_statistics, datum, id_and_text, relation, rows_in, rows_of, share,
+    Cell, Row, all_types, buffers, check_statistics, datum, id_and_text, random_rows, relation, rows_in, rows_of,
 };
 use longshore_storage::{
     Arena, Column, ColumnType, Datum, IndexKind, Isolation, KeptIndex, MergeKind, NewColumn, Relation, RowId, Schema,
     Snapshot, Transaction, TransactionError, Uniqueness, key,
 };
+use longshore_testing::{Random, share};
 
 type Rows = BTreeMap<RowId, Row>;
 
@@ -114,7 +115,7 @@ impl World {
     fn insert(&mut self, at: usize) {
         let is_outdated = self.is_outdated(at);
         let schema = Arc::clone(self.active[at].relation.schema());
-        let row = self.random.rows(&schema, self.next_id, 1).remove(0);
+        let row = random_rows(&mut self.random, &schema, self.next_id, 1).remove(0);
         self.next_id += 1;
         let types = schema.columns().iter().map(|column| column.column_type);
         let datums: Vec<Datum<'_>> = row.iter().zip(types).map(|(cell, of)| datum(cell, of)).collect();
@@ -141,7 +142,7 @@ impl World {
         if described.name == "id" && !deletes {
             return;
         }
-        let fresh = self.random.rows(&schema, 0, 1).remove(0).swap_remove(column);
+        let fresh = random_rows(&mut self.random, &schema, 0, 1).remove(0).swap_remove(column);
         let active = &mut self.active[at];
         let written = if deletes {
             active.transaction.delete(&active.relation, row)
@@ -183,7 +184,7 @@ impl World {
     fn append(&mut self, at: usize) {
         let count = [1, 20, 100, 9_000][self.random.below(4) * usize::from(self.random.below(8) == 0)];
         let relation = Arc::clone(&self.active[at].relation);
-        let rows = self.random.rows(relation.schema(), self.next_id, count);
+        let rows = random_rows(&mut self.random, relation.schema(), self.next_id, count);
         self.next_id += count as i64;
         let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
         let append = relation.begin_append([MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk][count % 3]);
@@ -267,7 +268,8 @@ impl World {
                     let types = all_types();
                     let of = types.columns()[self.random.below(17)].column_type;
                     let column = Column::new(format!("a{}", self.next_id), of, true);
-                    let value = self.random.rows(&Schema::new(vec![column.clone()]), 0, 1).remove(0).remove(0);
+                    let value =
+                        random_rows(&mut self.random, &Schema::new(vec![column.clone()]), 0, 1).remove(0).remove(0);
                     columns.insert(at, (column, None, value));
                 }
             }
@@ -362,7 +364,7 @@ fn alterations_between_transactions_do_what_the_model_says() {
     let (mut alterations, mut refused) = (0, 0);
     let seeds = share(12);
     for seed in 0..seeds {
-        let mut world = World::new(seed);
+        let mut world = World::new(seed as u64);
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for step in 0..250 {
                 world.step();
@@ -393,14 +395,14 @@ fn a_column_of_every_type_is_added_with_every_value() {
     let schema = id_and_text();
     let types = all_types();
     let relation = relation(&schema);
-    let rows = random.rows(&schema, 0, 70_000);
+    let rows = random_rows(&mut random, &schema, 0, 70_000);
     let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
     let append = relation.begin_append(MergeKind::Chunk);
     append.merge(0, buffers(&schema, &rows, &mut arena)).unwrap();
     append.commit().unwrap();
     let mut columns = schema.columns().to_vec();
     columns.extend(types.columns()[..17].iter().cloned());
-    let values = random.rows(&types, 0, 1).remove(0);
+    let values = random_rows(&mut random, &types, 0, 1).remove(0);
     let mut sources = vec![NewColumn::Kept(0), NewColumn::Kept(1)];
     sources.extend(
         types.columns()[..17]

@@ -7,11 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::family_support::{refused, rules};
-use crate::support::Random;
 use longshore_storage::{
     Alteration, Column, ColumnType, ConflictKind, Datum, IndexKind, Isolation, KeptIndex, Memory, NewColumn,
     ReferenceAction, Relation, Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
 };
+use longshore_testing::Random;
 
 /// A relation, and all that it was.
 #[derive(Default)]

@@ -3,11 +3,12 @@
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use crate::support::{Random, all_types, batch, buffers, rows_of};
+use crate::support::{all_types, batch, buffers, random_rows, rows_of};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use longshore_storage::{Arena, Chunk, Column, ColumnType, Memory, PartitionBuffer, Schema, SpareValues, Value};
+use longshore_testing::Random;
 
 fn schema() -> Arc<Schema> {
     Arc::new(Schema::new(vec![
@@ -74,7 +75,7 @@ fn fill_without(buffer: &mut PartitionBuffer, rows: &[(Option<i32>, Option<Strin
     unsafe { buffer.advance_without(rows.len(), rejected, &nulls, heap_used) };
 }
 
-fn random_rows(random: &mut Random, count: usize) -> Vec<(Option<i32>, Option<String>)> {
+fn pairs(random: &mut Random, count: usize) -> Vec<(Option<i32>, Option<String>)> {
     let number = |random: &mut Random| (random.below(3) > 0).then(|| random.next() as i32);
     let text = |random: &mut Random| (random.below(3) > 0).then(|| "é, x".repeat(random.below(9)));
     (0..count).map(|_| (number(random), text(random))).collect()
@@ -108,7 +109,7 @@ fn rows_come_piece_by_piece() {
         let mut model = Vec::new();
         while model.len() < 500 {
             let count = random.below([2, 20, 100][seed as usize % 3]);
-            let rows = random_rows(&mut random, count);
+            let rows = pairs(&mut random, count);
             let beyond = random.below(20).min(buffer.capacity() - buffer.rows() - count);
             fill(&mut buffer, &rows, beyond);
             model.extend(rows);
@@ -127,7 +128,7 @@ fn rejected_rows_leave_no_trace() {
         let mut model = Vec::new();
         while model.len() < 500 {
             let count = random.below([3, 20, 100][seed as usize % 3]);
-            let rows = random_rows(&mut random, count);
+            let rows = pairs(&mut random, count);
             let chances = [1, 2, 4, 50][random.below(4)];
             let rejected: Vec<u32> = (0..count as u32).filter(|_| random.below(chances) == 0).collect();
             let beyond = random.below(20).min(buffer.capacity() - buffer.rows() - count);
@@ -177,7 +178,7 @@ fn bounds_can_be_done_without() {
 fn all_types_come_back_from_any_offset() {
     let schema = all_types();
     let mut arena = Arena::new(Memory::new(None), 2 << 20);
-    let rows = Random::new(11).rows(&schema, 0, 300);
+    let rows = random_rows(&mut Random::new(11), &schema, 0, 300);
     let mut sealed: Vec<Chunk> = buffers(&schema, &rows, &mut arena).into_iter().map(PartitionBuffer::seal).collect();
     let chunk = sealed.remove(0);
     let projection: Vec<usize> = (0..schema.columns().len()).collect();

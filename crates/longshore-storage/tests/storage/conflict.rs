@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::support::{Cell, Random, Row, buffers, on_threads, rows_in};
+use crate::support::{Cell, Row, buffers, on_threads, rows_in};
 use longshore_storage::{
     Append, Arena, Clashes, Column, ColumnType, ConflictAction, ConflictKind, Datum, Holder, IndexKind, Isolation,
     Memory, MergeKind, Merged, OnConflict, Relation, Schema, TransactionError, Uniqueness,
 };
+use longshore_testing::Random;
 
 /// Two keys, and values.
 fn schema() -> Arc<Schema> {

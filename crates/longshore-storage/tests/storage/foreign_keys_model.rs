@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::family_support::Family;
-use crate::support::Random;
 use longshore_storage::{Datum, IndexKind, Isolation, ReferenceAction, Transaction, Uniqueness, key};
+use longshore_testing::Random;
 
 use ReferenceAction::{Cascade, NoAction, Restrict, SetNull};
 

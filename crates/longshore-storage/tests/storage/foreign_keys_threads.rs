@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use crate::support::{Cell, Random};
+use crate::support::Cell;
 use longshore_storage::{
     Arena, Column, ColumnType, ConflictKind, Datum, Index, IndexKind, Isolation, Memory, MergeKind, ReferenceAction,
     ReferenceMatch, ReferenceRules, Relation, Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
 };
+use longshore_testing::Random;
 
 struct Family {
     transactions: Arc<Transactions>,

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::database::{Database, Step};
 use crate::history_support::adya::{self, Kind};
 use crate::history_support::{End, History, Op, Record, replay};
-use crate::support::Random;
 use longshore_storage::{Isolation, MergeKind, Transaction, TransactionError};
+use longshore_testing::Random;
 
 const KEYS: i32 = 12;
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use crate::support::{Random, share};
 use longshore_storage::{
     Column, ColumnType, Datum, Direction, Index, IndexKind, Key, Memory, OutOfMemory, RowId, Schema, Uniqueness,
 };
+use longshore_testing::{Random, share};
 
 /// Values that the columns of a key are drawn from: few, so that keys meet often; alike, so that they are close.
 struct Values {

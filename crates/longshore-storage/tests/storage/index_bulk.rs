@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::support::{Cell, Random, Row, buffers, on_threads, relation, share};
+use crate::support::{Cell, Row, buffers, on_threads, relation};
 use longshore_storage::{
     Arena, BulkError, Chunk, Column, ColumnType, Datum, Direction, Index, IndexKind, IndexParts, Memory, MergeKind,
     OutOfMemory, RowId, Schema, Source, Uniqueness,
 };
+use longshore_testing::{Random, share};
 
 /// How the ids of rows follow each other.
 #[derive(Clone, Copy, Debug)]
@@ -189,7 +190,7 @@ fn first_duplicate(
 fn the_first_duplicate_is_told_whatever_the_number_of_threads() {
     let schema = schema();
     for seed in 0..share(3) {
-        let mut random = Random::new(100 + seed);
+        let mut random = Random::new(100 + seed as u64);
         let mut rows = rows(Ids::Shuffled, 40_000, &mut random);
         // A few duplicates; and of the numbers, which may be NULL, there are some anyway.
         for _ in 0..4 {

@@ -7,6 +7,9 @@ use longshore_storage::{
     Column, ColumnType, ConflictKind, Datum, Direction, Field, Index, IndexKind, Isolation, Memory, MergeKind,
     Relation, RowId, Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
 };
+use longshore_testing::Random;
+
+use crate::support::random_rows;
 
 struct Stock {
     transactions: Arc<Transactions>,
@@ -148,7 +151,7 @@ fn loads_enter_the_indexes_or_fail() {
             let relation = crate::support::relation(&schema);
             let pk = relation.create_index("pk", &[0], IndexKind::Hash, Uniqueness::Unique).unwrap();
             let load = |from: i64, count: usize| {
-                let rows = crate::support::Random::new(1).rows(&schema, from, count);
+                let rows = random_rows(&mut Random::new(1), &schema, from, count);
                 let mut arena = longshore_storage::Arena::new(Arc::clone(relation.memory()), 1 << 20);
                 let append = relation.begin_append(merge);
                 append.merge(0, crate::support::buffers(&schema, &rows, &mut arena)).unwrap();

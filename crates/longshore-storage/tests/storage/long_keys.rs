@@ -4,11 +4,12 @@
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use crate::support::{Cell, Random};
+use crate::support::Cell;
 use longshore_storage::{
     Append, Arena, Column, ColumnType, Datum, Direction, Index, IndexKind, Isolation, Memory, MergeKind, Relation,
     Schema, Uniqueness,
 };
+use longshore_testing::Random;
 
 const BYTES: usize = 1_000_000;
 

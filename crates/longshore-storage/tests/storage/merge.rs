@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{
-    Cell, Random, Row, all_types, batch, buffers, check_statistics, id_and_text, ids_in, on_threads, relation, rows_in,
+    Cell, Row, all_types, batch, buffers, check_statistics, id_and_text, ids_in, on_threads, random_rows, relation,
+    rows_in,
 };
 use arrow_array::Array;
 use longshore_storage::{Append, Arena, CHUNK_ROWS_MAX, Memory, MergeKind, Relation, Schema, Snapshot};
+use longshore_testing::Random;
 
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
 
@@ -16,7 +18,7 @@ fn pieces(random: &mut Random, schema: &Schema, first_id: i64, rows_max: usize) 
     let mut next = first_id;
     let mut piece = || {
         let rows = random.below(rows_max);
-        let rows = random.rows(schema, next, rows);
+        let rows = random_rows(random, schema, next, rows);
         next += rows.len() as i64;
         rows
     };
@@ -76,7 +78,7 @@ fn appends_of_every_kind_add_up_to_the_model() {
 fn load(relation: &Relation, kind: MergeKind, threads: usize) -> Arc<Snapshot> {
     let schema = relation.schema();
     let mut random = Random::new(42);
-    let pieces: Vec<Vec<Row>> = (0..16).map(|at| random.rows(schema, at * 9_999, 9_999)).collect();
+    let pieces: Vec<Vec<Row>> = (0..16).map(|at| random_rows(&mut random, schema, at * 9_999, 9_999)).collect();
     let append = relation.begin_append(kind);
     merge_shuffled(&append, relation.memory(), &pieces, threads, &mut random, schema);
     assert_eq!(append.commit().expect("no duplicates"), 16 * 9_999);
@@ -116,7 +118,7 @@ fn many_small_appends_make_few_chunks() {
         let mut model = Vec::new();
         let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
         for id in 0..count {
-            let rows = random.rows(&schema, id, 1);
+            let rows = random_rows(&mut random, &schema, id, 1);
             let append = relation.begin_append(kind);
             append.merge(0, buffers(&schema, &rows, &mut arena)).expect("memory is enough");
             assert_eq!(append.commit().expect("no duplicates"), 1);
@@ -142,7 +144,7 @@ fn small_buffers_of_one_append_make_few_chunks_between_large_ones() {
         for (buffers, rows_max) in [(300, 40), (1, 0), (200, 90), (2, 0)] {
             for _ in 0..buffers {
                 let rows = if rows_max == 0 { 9_000 } else { random.below(rows_max) };
-                let rows = random.rows(&schema, next, rows);
+                let rows = random_rows(&mut random, &schema, next, rows);
                 next += rows.len() as i64;
                 pieces.push(rows);
             }
@@ -168,7 +170,7 @@ fn sequences_may_leave_gaps_and_be_empty() {
         let mut random = Random::new(1);
         let append = relation.begin_append(kind);
         let mut merge = |sequence, first_id, count| {
-            let rows = random.rows(&schema, first_id, count);
+            let rows = random_rows(&mut random, &schema, first_id, count);
             append.merge(sequence, buffers(&schema, &rows, &mut arena)).expect("memory is enough");
         };
         merge(5, 3, 2);
@@ -214,7 +216,7 @@ fn an_empty_projection_counts_rows() {
 fn a_batch_may_be_larger_than_a_chunk() {
     let schema = id_and_text();
     let relation = relation(&schema);
-    let rows = Random::new(3).rows(&schema, 0, CHUNK_ROWS_MAX + 5);
+    let rows = random_rows(&mut Random::new(3), &schema, 0, CHUNK_ROWS_MAX + 5);
     let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
     let buffers = longshore_storage::PartitionBuffer::from_batch(&schema, &batch(&schema, &rows), &mut arena);
     let append = relation.begin_append(MergeKind::Chunk);

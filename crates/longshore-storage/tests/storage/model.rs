@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::support::{Cell, Random, Row, all_types, buffers, datum, id_and_text, relation, rows_in, rows_of, share};
+use crate::support::{Cell, Row, all_types, buffers, datum, id_and_text, random_rows, relation, rows_in, rows_of};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use longshore_storage::{
     Arena, Datum, Index, IndexKind, Isolation, MergeKind, Relation, RowId, Savepoint, Schema, Snapshot, Transaction,
     TransactionError, Uniqueness, key,
 };
+use longshore_testing::{Random, share};
 
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
 
@@ -121,7 +122,7 @@ impl World {
     fn insert(&mut self, at: usize) {
         let id = if self.random.below(4) == 0 { self.random.below(30) as i64 } else { self.next_id };
         self.next_id = self.next_id.max(id + 1);
-        let row = self.random.rows(&self.schema, id, 1).remove(0);
+        let row = random_rows(&mut self.random, &self.schema, id, 1).remove(0);
         let types = self.schema.columns().iter().map(|column| column.column_type);
         let datums: Vec<Datum<'_>> =
             row.iter().zip(types).map(|(cell, column_type)| datum(cell, column_type)).collect();
@@ -150,7 +151,7 @@ impl World {
     fn update(&mut self, at: usize) {
         let Some(row) = self.pick(at) else { return };
         let id = World::id(&self.active[at].sees[&row], &self.schema);
-        let fresh = self.random.rows(&self.schema, id, 1).remove(0);
+        let fresh = random_rows(&mut self.random, &self.schema, id, 1).remove(0);
         let columns = self.schema.columns();
         let column = self.random.below(columns.len());
         if columns[column].name == "id" {
@@ -203,7 +204,7 @@ impl World {
         let count = if self.rows_max < 100 { count.min(40) } else { count };
         // Of ids that nobody has used.
         self.next_id += 1_000_000;
-        let rows = self.random.rows(&self.schema, self.next_id, count);
+        let rows = random_rows(&mut self.random, &self.schema, self.next_id, count);
         self.next_id += count as i64;
         let mut arena = Arena::new(Arc::clone(self.relation.memory()), 1 << 20);
         let append = self.relation.begin_append(KINDS[self.random.below(3)]);
@@ -302,7 +303,7 @@ impl World {
 #[test]
 fn interleaved_transactions_see_what_the_model_says() {
     for seed in 0..share(12) {
-        let mut world = World::new(seed);
+        let mut world = World::new(seed as u64);
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let (steps, check_every) = if world.rows_max > 100 { (250, 25) } else { (900, 15) };
             for step in 0..steps {

@@ -5,10 +5,11 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::native_support::{Random, every_type, random_batch, relation_of, reload, texts, unload};
+use crate::native_support::{every_type, random_batch, relation_of, reload, texts, unload};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use longshore_storage::native::{self, NativeError, Place};
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_testing::Random;
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -194,10 +195,10 @@ fn forged_blocks_are_values_or_errors() {
         let mut random = Random::new(7);
         let (mut read, mut refused) = (0, 0);
         for _ in 0..4000 {
-            let (offset, len, checksum_at) = blocks[random.below(blocks.len() as u64) as usize];
+            let (offset, len, checksum_at) = random.pick(&blocks);
             let mut bytes = sample.bytes.clone();
             for _ in 0..=random.below(3) {
-                bytes[offset + random.below(len as u64) as usize] = random.next() as u8;
+                bytes[offset + random.below(len)] = random.next() as u8;
             }
             let checksum = xxh3_64(&bytes[offset..offset + len]);
             bytes[checksum_at..checksum_at + 8].copy_from_slice(&checksum.to_le_bytes());
@@ -224,7 +225,7 @@ fn forged_directories_are_values_or_errors() {
         let mut bytes = sample.bytes.clone();
         bytes[at] = value;
         if random.below(2) == 0 {
-            let other = start + random.below((end - start) as u64) as usize;
+            let other = start + random.below(end - start);
             bytes[other] = random.next() as u8;
         }
         sample.sign_directory(&mut bytes);

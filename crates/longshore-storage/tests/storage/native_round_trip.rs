@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::native_support::{Random, assert_comes_back, every_type, random_batch, relation_of, reload, texts, unload};
+use crate::native_support::{
+    assert_comes_back, every_type, random_batch, random_text, relation_of, reload, texts, unload,
+};
 use arrow_array::{
     ArrayRef, BinaryViewArray, Decimal128Array, Float64Array, Int16Array, Int32Array, Int64Array, RecordBatch,
     new_null_array,
@@ -11,6 +13,7 @@ use arrow_array::{
 use longshore_storage::checksum::checksum;
 use longshore_storage::native::{self, NativeError};
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_testing::Random;
 
 fn of_column(column_type: ColumnType, array: impl Into<ArrayRef>) -> Relation {
     let schema = Arc::new(Schema::new(vec![Column::new("a", column_type, true)]));
@@ -124,7 +127,7 @@ fn empty_texts_alone() {
 #[test]
 fn long_texts() {
     let mut random = Random::new(4);
-    assert_comes_back(&texts((0..20).map(|i| random.text(i * i * 100))));
+    assert_comes_back(&texts((0..20).map(|i| random_text(&mut random, i * i * 100))));
     assert_comes_back(&texts([&"abc".repeat(1 << 20), "short"]));
 }
 

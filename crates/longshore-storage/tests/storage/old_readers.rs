@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use crate::support::{Cell, Random};
+use crate::support::Cell;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use longshore_storage::{
     Arena, Column, ColumnType, Datum, Direction, Index, IndexKind, Isolation, Memory, MergeKind, Relation, RowId,
     Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
 };
+use longshore_testing::Random;
 
 /// Id, value, text.
 type Rows = BTreeMap<i64, (i64, String)>;

@@ -7,6 +7,9 @@ use longshore_storage::{
     Arena, Column, ColumnRange, ColumnType, CommitError, Datum, Field, Isolation, Memory, MergeKind, PartitionBuffer,
     Relation, Schema, Transaction, Transactions, key,
 };
+use longshore_testing::Random;
+
+use crate::support::random_rows;
 
 const CITY: usize = 1;
 const AGE: usize = 2;
@@ -194,7 +197,7 @@ fn what_a_load_brings_is_held_against_predicates_too() {
             let range = ColumnRange::between(0, Bound::Included(Datum::I64(low)), Bound::Included(Datum::I64(high)));
             reader.scan(&loaded, &[range], |_, _| panic!("it is empty")).unwrap();
             reader.insert(&log, key![1_i64, None::<&str>]).unwrap();
-            let rows = crate::support::Random::new(1).rows(&schema, 100, 10_000);
+            let rows = random_rows(&mut Random::new(1), &schema, 100, 10_000);
             let mut arena = Arena::new(Arc::clone(loaded.memory()), 1 << 20);
             let buffers =
                 PartitionBuffer::from_batch(&schema, &crate::support::batch(&schema, &rows), &mut arena).unwrap();

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use crate::support::Random;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -11,6 +10,7 @@ use longshore_storage::{
     Column, ColumnType, Datum, Field, IndexKind, Isolation, Memory, Relation, RowId, Schema, Stretch, Transaction,
     TransactionError, Transactions, Uniqueness, Values, key,
 };
+use longshore_testing::Random;
 
 /// Columns of small numbers behind the others, so that there are more than the bits of a word.
 const SMALL_FROM: usize = 5;

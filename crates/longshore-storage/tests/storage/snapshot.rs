@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::{Random, all_types, buffers, id_and_text, ids_in, relation, rows_in};
+use crate::support::{all_types, buffers, id_and_text, ids_in, random_rows, relation, rows_in};
 use longshore_storage::{
     Append, Arena, CHUNK_ROWS_MAX, Memory, MergeKind, OutOfMemory, PartitionBuffer, Relation, Snapshot,
 };
+use longshore_testing::Random;
 
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
 
 fn append(relation: &Relation, kind: MergeKind, first_id: i64, count: usize) -> Result<(), OutOfMemory> {
-    let rows = Random::new(first_id as u64).rows(relation.schema(), first_id, count);
+    let rows = random_rows(&mut Random::new(first_id as u64), relation.schema(), first_id, count);
     let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
     let append = relation.begin_append(kind);
     append.merge(0, buffers(relation.schema(), &rows, &mut arena))?;
@@ -74,7 +75,7 @@ fn readers_and_an_append_do_not_disturb_each_other() {
             if at % 7 == 0 {
                 // One that comes to nothing, on the rows that the next one will write.
                 let doomed = relation.begin_append(MergeKind::Copy);
-                let rows = Random::new(1).rows(&schema, -1000, 90);
+                let rows = random_rows(&mut Random::new(1), &schema, -1000, 90);
                 let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
                 doomed.merge(0, buffers(&schema, &rows, &mut arena)).expect("memory is enough");
             }
@@ -96,7 +97,7 @@ fn a_dropped_append_returns_its_memory() {
                 append(&relation, MergeKind::Copy, 0, rows_before).expect("memory is enough");
             }
             let used = relation.memory().used();
-            let rows = Random::new(9).rows(&schema, 0, 12_000);
+            let rows = random_rows(&mut Random::new(9), &schema, 0, 12_000);
             {
                 let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
                 let doomed = relation.begin_append(kind);
@@ -149,7 +150,7 @@ fn the_limit_stops_an_append_and_spares_the_relation() {
     append(&relation, MergeKind::Copy, 0, 1000).expect("memory is enough");
     let used = memory.used();
     for kind in KINDS {
-        let rows = Random::new(5).rows(&schema, 1000, 8_000);
+        let rows = random_rows(&mut Random::new(5), &schema, 1000, 8_000);
         let doomed = relation.begin_append(kind);
         let mut arena = Arena::new(Arc::clone(&memory), 1 << 20);
         let failed = (0..200).find_map(|sequence| {

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::support::Random;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use longshore_storage::{
     Arena, Column, ColumnType, Direction, Field, Index, IndexKind, Isolation, Memory, MergeKind, PartitionBuffer,
     Relation, Schema, Snapshot, Transaction, TransactionError, Transactions, Uniqueness, key,
 };
+use longshore_testing::Random;
 
 const ACCOUNTS: i64 = 600;
 const TOTAL: i64 = ACCOUNTS * 100;

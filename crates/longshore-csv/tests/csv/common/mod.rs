@@ -3,15 +3,12 @@
 #![allow(clippy::trivially_copy_pass_by_ref, reason = "as in the library")]
 #![allow(clippy::unwrap_used, reason = "this is test code")]
 
-mod random;
-
 use longshore_csv::reference::{RawRecord, ReferenceError, records};
 use longshore_csv::{
     Dialect, Kernel, Marks, PADDING, Padded, QuoteState, Rows, Scanner, Shape, ShapeError, ShapeErrorKind, TextTraits,
     survey,
 };
-
-pub(crate) use random::Random;
+use longshore_testing::Random;
 
 /// Fields of a row: start and end.
 pub(crate) type Spans = Vec<(u32, u32)>;
@@ -47,75 +44,73 @@ pub(crate) fn padded(text: &[u8]) -> Vec<u8> {
     text.iter().copied().chain(hostile.take(PADDING)).collect()
 }
 
-impl Random {
-    /// Bytes out of the special ones of all [`dialects`] and some without meaning.
-    pub(crate) fn soup(&mut self, len: usize) -> Vec<u8> {
-        let alphabet = "\",\\|\n\r aé";
-        let mut soup: Vec<u8> = (0..len).map(|_| alphabet.as_bytes()[self.below(alphabet.len())]).collect();
-        if self.once_in(3) {
-            // Whole blocks without any special byte, or with one of them only.
-            soup.iter_mut().filter(|_| !self.once_in(50)).for_each(|byte| *byte = b'x');
-        } else if self.once_in(2) {
-            // With fewer line ends and quotes, structures get longer.
-            let (rare, instead) = ([b'\n', b'"', b'\r'][self.below(3)], b'x');
-            for byte in &mut soup {
-                if *byte == rare && !self.once_in(8) {
-                    *byte = instead;
-                }
+/// Bytes out of the special ones of all [`dialects`] and some without meaning.
+pub(crate) fn soup(random: &mut Random, len: usize) -> Vec<u8> {
+    let alphabet = "\",\\|\n\r aé";
+    let mut bytes: Vec<u8> = (0..len).map(|_| alphabet.as_bytes()[random.below(alphabet.len())]).collect();
+    if random.once_in(3) {
+        // Whole blocks without any special byte, or with one of them only.
+        bytes.iter_mut().filter(|_| !random.once_in(50)).for_each(|byte| *byte = b'x');
+    } else if random.once_in(2) {
+        // With fewer line ends and quotes, structures get longer.
+        let (rare, instead) = ([b'\n', b'"', b'\r'][random.below(3)], b'x');
+        for byte in &mut bytes {
+            if *byte == rare && !random.once_in(8) {
+                *byte = instead;
             }
         }
-        soup
     }
+    bytes
+}
 
-    /// Well-formed records of the given shape, sometimes with one byte changed or the end cut off.
-    pub(crate) fn table(&mut self, dialect: &Dialect, shape: Shape, rows: usize) -> Vec<u8> {
-        let mut text = Vec::new();
-        let crlf = self.below(3);
-        for _ in 0..rows {
-            for column in 0..shape.fields {
-                self.field(dialect, &mut text);
-                if column + 1 < shape.fields || shape.trailing_delimiter {
-                    text.push(dialect.delimiter());
-                }
+/// Well-formed records of the given shape, sometimes with one byte changed or the end cut off.
+pub(crate) fn table(random: &mut Random, dialect: &Dialect, shape: Shape, rows: usize) -> Vec<u8> {
+    let mut text = Vec::new();
+    let crlf = random.below(3);
+    for _ in 0..rows {
+        for column in 0..shape.fields {
+            field(random, dialect, &mut text);
+            if column + 1 < shape.fields || shape.trailing_delimiter {
+                text.push(dialect.delimiter());
             }
-            if crlf == 1 || crlf == 2 && self.once_in(2) {
-                text.push(b'\r');
-            }
-            text.push(b'\n');
         }
-        if !text.is_empty() && self.once_in(3) {
-            let at = self.below(text.len());
-            text[at] = self.soup(1)[0];
+        if crlf == 1 || crlf == 2 && random.once_in(2) {
+            text.push(b'\r');
         }
-        if self.once_in(3) {
-            text.truncate(self.below(text.len() + 1));
-        }
-        text
+        text.push(b'\n');
     }
+    if !text.is_empty() && random.once_in(3) {
+        let at = random.below(text.len());
+        text[at] = soup(random, 1)[0];
+    }
+    if random.once_in(3) {
+        text.truncate(random.below(text.len() + 1));
+    }
+    text
+}
 
-    fn field(&mut self, dialect: &Dialect, text: &mut Vec<u8>) {
-        let len = [0, 1, 3, 9, 40, 150][self.below(6)];
-        let special = |byte: u8| {
-            byte == b'\n'
-                || byte == b'\r'
-                || byte == dialect.delimiter()
-                || Some(byte) == dialect.quote()
-                || Some(byte) == dialect.escape()
-        };
-        let content = self.soup(len);
-        let Some(quote) = dialect.quote().filter(|_| self.once_in(3)) else {
-            text.extend(content.into_iter().filter(|&byte| !special(byte)));
-            return;
-        };
-        text.push(quote);
-        for byte in content {
-            if byte == quote || Some(byte) == dialect.escape() {
-                text.push(dialect.escape().unwrap_or(quote));
-            }
-            text.push(byte);
+fn field(random: &mut Random, dialect: &Dialect, text: &mut Vec<u8>) {
+    let len = [0, 1, 3, 9, 40, 150][random.below(6)];
+    let special = |byte: u8| {
+        byte == b'\n'
+            || byte == b'\r'
+            || byte == dialect.delimiter()
+            || Some(byte) == dialect.quote()
+            || Some(byte) == dialect.escape()
+    };
+    let content = soup(random, len);
+    let Some(quote) = dialect.quote().filter(|_| random.once_in(3)) else {
+        text.extend(content.into_iter().filter(|&byte| !special(byte)));
+        return;
+    };
+    text.push(quote);
+    for byte in content {
+        if byte == quote || Some(byte) == dialect.escape() {
+            text.push(dialect.escape().unwrap_or(quote));
         }
-        text.push(quote);
+        text.push(byte);
     }
+    text.push(quote);
 }
 
 /// The records of a text whose stray carriage returns and open quote are forgiven, and where those carriage returns

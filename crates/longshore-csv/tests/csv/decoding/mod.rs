@@ -10,8 +10,7 @@ use longshore_csv::{
     Decoder, Dialect, FieldError, FieldRule, Heap, Kernel, Marks, PADDING, Padded, Reason, Rows, Scanner, Shape,
     Target, Validity, ValueType, Values, survey,
 };
-
-pub(crate) use crate::common::Random;
+use longshore_testing::Random;
 
 /// A decoded field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,16 +22,6 @@ pub(crate) enum Cell {
     Bits(u64),
     /// Text or bytes.
     Bytes(Vec<u8>),
-}
-
-/// One part of the work in so many as `LONGSHORE_TEST_SHARE` says: all of it, but where each instruction takes long.
-pub(crate) fn share(work: usize) -> usize {
-    work.div_ceil(parts())
-}
-
-/// In how many parts the work is cut of which one is done.
-pub(crate) fn parts() -> usize {
-    std::env::var("LONGSHORE_TEST_SHARE").map_or(1, |parts| parts.parse().expect("LONGSHORE_TEST_SHARE is a number"))
 }
 
 /// Changes a few bytes of `content`.

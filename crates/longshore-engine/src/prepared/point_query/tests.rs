@@ -4,6 +4,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow_array::RecordBatch;
 use futures::TryStreamExt;
 use longshore_storage::Datum;
+use longshore_testing::Random;
 
 use crate::prepared::Prepared;
 use crate::sql::parameters::literal;
@@ -56,29 +57,17 @@ async fn filled() -> Session {
     session
 }
 
-/// A small generator of pseudo-random numbers (xorshift64*).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: i64) -> i64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as i64 % end
-    }
-
-    /// A value of a parameter: of `a`, `b`, `c` and so on, as it is called in the text of a statement.
-    fn value(&mut self, of: char) -> Datum<'static> {
-        match of {
-            'a' if self.below(8) == 0 => Datum::I64(99),
-            'a' => Datum::I64(self.below(40)),
-            'b' => Datum::I64(self.below(4_100)),
-            'c' => Datum::I64(self.below(14)),
-            'g' => Datum::I64(self.below(43)),
-            'h' => Datum::Text(["h0", "h3", "h6", "none"][self.below(4) as usize]),
-            'v' => Datum::Text(["v1", "v37", "v5", "v9", ""][self.below(5) as usize]),
-            _ => Datum::I64(self.below(5)),
-        }
+/// A value of a parameter: of `a`, `b`, `c` and so on, as it is called in the text of a statement.
+fn random_value(random: &mut Random, of: char) -> Datum<'static> {
+    match of {
+        'a' if random.below(8) == 0 => Datum::I64(99),
+        'a' => Datum::I64(random.below(40) as i64),
+        'b' => Datum::I64(random.below(4_100) as i64),
+        'c' => Datum::I64(random.below(14) as i64),
+        'g' => Datum::I64(random.below(43) as i64),
+        'h' => Datum::Text(random.pick(&["h0", "h3", "h6", "none"])),
+        'v' => Datum::Text(random.pick(&["v1", "v37", "v5", "v9", ""])),
+        _ => Datum::I64(random.below(5) as i64),
     }
 }
 
@@ -88,7 +77,7 @@ fn written(template: &str, random: &mut Random) -> (String, Vec<Datum<'static>>,
     let mut letters = template.chars();
     while let Some(letter) = letters.next() {
         if letter == ':' {
-            let mut value = random.value(letters.next().expect("a parameter has a name"));
+            let mut value = random_value(random, letters.next().expect("a parameter has a name"));
             if random.below(40) == 0 && !template.contains("LIMIT") {
                 value = Datum::Null;
             }
@@ -107,7 +96,7 @@ fn written(template: &str, random: &mut Random) -> (String, Vec<Datum<'static>>,
 #[tokio::test(flavor = "multi_thread")]
 async fn selects_give_what_the_planner_gives() {
     let mut session = filled().await;
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for round in 0..10 {
         if round == 5 {
             run(&mut session, "BEGIN").await;
@@ -168,7 +157,7 @@ async fn selects_give_what_the_planner_gives() {
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_are_those_of_the_planner() {
     let mut session = filled().await;
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     for _ in 0..6 {
         for template in [
             "UPDATE t SET d = :l, s = s + 1 WHERE a = :a AND b = :b",

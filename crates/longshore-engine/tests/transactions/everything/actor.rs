@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use futures::StreamExt;
 use longshore_engine::{Database, Datum, Error, ErrorKind, Outcome, Prepared, RowStream, Session};
+use longshore_testing::Random;
 
-use super::super::{Random, shown};
+use super::super::shown;
 use super::steps::{PREPARED, Step, TABLES};
 use super::typed::OpenTyped;
 use super::{Answer, World};

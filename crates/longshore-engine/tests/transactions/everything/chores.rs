@@ -1,8 +1,9 @@
 //! What is done to the tables beside the sessions, and must not change what statements answer.
 
 use longshore_engine::ErrorKind;
+use longshore_testing::Random;
 
-use super::super::{Random, run};
+use super::super::run;
 use super::World;
 
 /// A random one of them, outside of all histories. It may find others in its way.

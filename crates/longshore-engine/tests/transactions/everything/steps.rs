@@ -3,7 +3,7 @@
 //! Keys are few, so that transactions meet. What a statement answers must follow from the rows that there are, not from the
 //! order in which they lie: where several rows are changed, no two of them are in each other's way.
 
-use super::super::Random;
+use longshore_testing::Random;
 
 /// What there is at first.
 pub(super) const MAKE: [&str; 17] = [

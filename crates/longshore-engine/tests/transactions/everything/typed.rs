@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 
 use longshore_engine::typed::{Columns, Direction, Index, RowId, Savepoint, Table, Transaction};
 use longshore_engine::{Database, Datum, Error, Isolation, key};
+use longshore_testing::Random;
 
-use super::super::Random;
 use super::actor::{Record, state};
 use super::steps::{self, Step};
 use super::{Answer, World};

@@ -172,6 +172,8 @@ fn escaped(backslashes: u64, first_escaped: bool) -> (u64, bool) {
 
 #[cfg(test)]
 mod tests {
+    use longshore_testing::Random;
+
     use super::*;
 
     fn slow<const ARRAY: bool>(text: &[u8]) -> Found {
@@ -188,8 +190,8 @@ mod tests {
 
     #[test]
     fn blocks_find_what_a_byte_at_a_time_finds() {
-        let mut random = fastrand::Rng::with_seed(1);
-        let mut below = |bound: usize| random.usize(..bound);
+        let mut random = Random::new(1);
+        let mut below = |bound: usize| random.below(bound);
         let pieces: [&[u8]; 14] = [
             b"{",
             b"}",

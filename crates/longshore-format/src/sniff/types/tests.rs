@@ -1,6 +1,7 @@
 //! What values become, and that the decoders and the fast checks agree with it.
 
 use longshore_csv::decode::exact;
+use longshore_testing::Random;
 
 use super::*;
 
@@ -176,8 +177,8 @@ fn words() -> impl Iterator<Item = String> {
         "a0eebc999c0b4ef8bb6d6bb9bd380a11",
         "a0ee-bc99-9c0b-4ef8-bb6d6bb9bd380a11",
     ];
-    let mut random = fastrand::Rng::with_seed(1);
-    let mut below = move |bound: usize| random.usize(..bound);
+    let mut random = Random::new(1);
+    let mut below = move |bound: usize| random.below(bound);
     (0..25_000).map(move |_| (0..=below(4)).map(|_| PIECES[below(PIECES.len())]).collect())
 }
 

@@ -3,14 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "this is test code")]
 
 use longshore_csv::{Defect, DefectKind, Missing, RecordFormat, RowText, reference};
+use longshore_testing::Random;
 
-pub(crate) use crate::sniff::table::Random;
-
-impl Random {
-    /// Up to `count` of these, one behind the other.
-    pub(crate) fn soup(&mut self, tokens: &[&[u8]], count: usize) -> Vec<u8> {
-        (0..self.below(count + 1)).flat_map(|_| self.pick(tokens).to_vec()).collect()
-    }
+/// Up to `count` of these, one behind the other.
+pub(crate) fn soup(random: &mut Random, tokens: &[&[u8]], count: usize) -> Vec<u8> {
+    (0..random.below(count + 1)).flat_map(|_| random.pick(tokens).to_vec()).collect()
 }
 
 /// What a missing field becomes in these tests: a value that no text holds.

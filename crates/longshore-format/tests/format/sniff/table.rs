@@ -1,9 +1,6 @@
 //! Tables of known types.
 
-#[path = "../../../../longshore-csv/tests/csv/common/random.rs"]
-mod random;
-
-pub(crate) use random::Random;
+use longshore_testing::Random;
 
 /// How decimals are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

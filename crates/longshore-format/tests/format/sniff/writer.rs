@@ -1,6 +1,8 @@
 //! Writes tables in any dialect.
 
-use super::table::{Random, Table};
+use longshore_testing::Random;
+
+use super::table::Table;
 
 /// Which fields are quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

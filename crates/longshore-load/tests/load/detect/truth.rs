@@ -2,26 +2,7 @@
 
 use std::fmt;
 
-/// Random numbers that are the same for a seed.
-pub(crate) struct Random(fastrand::Rng);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(fastrand::Rng::with_seed(seed))
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0.usize(..bound)
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-
-    pub(crate) fn once_in(&mut self, odds: usize) -> bool {
-        self.below(odds) == 0
-    }
-}
+use longshore_testing::Random;
 
 /// How a table is written.
 #[derive(Clone, Debug)]

@@ -27,12 +27,6 @@ pub const SPAN_BYTES: [Option<usize>; 5] = [Some(1), Some(3), Some(64), Some(257
 /// Workers.
 pub const THREADS: [usize; 3] = [1, 2, 7];
 
-/// One part of the work in so many as `LONGSHORE_TEST_SHARE` says: all of it, but where each instruction takes long.
-pub fn share(work: usize) -> usize {
-    let parts = std::env::var("LONGSHORE_TEST_SHARE");
-    work.div_ceil(parts.map_or(1, |parts| parts.parse().expect("LONGSHORE_TEST_SHARE is a number")))
-}
-
 /// PostgreSQL's CSV.
 pub fn comma() -> TextOptions {
     TextOptions::new(Dialect::new(b',', Some(b'"'), None).expect("a dialect"))

@@ -13,6 +13,7 @@ use longshore_load::{
     TextOptions, TrailingDelimiter, Tuning, copy_from,
 };
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_testing::Random;
 use tempfile::NamedTempFile;
 
 use super::{Machine, canonical, canonical_value, dump, is_null};
@@ -233,71 +234,51 @@ pub fn kinds() -> Vec<u8> {
     text
 }
 
-/// Random numbers, the same for the same seed, so that a failure can be repeated.
-pub struct Random(fastrand::Rng);
-
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random(fastrand::Rng::with_seed(seed))
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0.u64(..)
-    }
-
-    pub fn below(&mut self, limit: usize) -> usize {
-        self.0.usize(..limit)
-    }
-
-    pub fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices[self.below(choices.len())]
-    }
-
-    /// Records of three fields, one in a few of them bad in one way or another.
-    pub fn records(&mut self, count: usize, one_in: usize) -> Vec<u8> {
-        let mut text = String::new();
-        for row in 0..count {
-            let bad = self.below(one_in) == 0;
-            let number = if bad { self.pick(&["", "1x", "99999999999", "\"\"", "7", "7", "\"8\""]) } else { "" };
-            let words =
-                ["plain", "", "\"quoted\"", "\"a,b\"", "\"two\nlines\"", "\"say \"\"so\"\"\"", "\"x\r\n,1,\n\""];
-            let text_of_it = self.pick(&words);
-            let dates =
-                if bad { ["2024-02-30", "x", "", "2024-1"] } else { ["2024-02-29", "", "1999-12-31", "2000-01-01"] };
-            let date = self.pick(&dates);
-            let end = self.pick(&["\n", "\n", "\n", "\r\n"]);
-            let kind = if bad { self.below(8) } else { 7 };
-            let number = if bad { number.to_owned() } else { row.to_string() };
-            match kind {
-                0 => write!(text, "{number},{text_of_it}{end}"),
-                1 => write!(text, "{number},{text_of_it},{date},{end}"),
-                2 => write!(text, "{number},a\rb,{date}{end}"),
-                3 => write!(text, "{end}"),
-                _ => write!(text, "{number},{text_of_it},{date}{end}"),
-            }
-            .expect("a string takes all");
+/// Records of three fields, one in a few of them bad in one way or another.
+pub fn records(random: &mut Random, count: usize, one_in: usize) -> Vec<u8> {
+    let mut text = String::new();
+    for row in 0..count {
+        let bad = random.below(one_in) == 0;
+        let number = if bad { random.pick(&["", "1x", "99999999999", "\"\"", "7", "7", "\"8\""]) } else { "" };
+        let words = ["plain", "", "\"quoted\"", "\"a,b\"", "\"two\nlines\"", "\"say \"\"so\"\"\"", "\"x\r\n,1,\n\""];
+        let text_of_it = random.pick(&words);
+        let dates =
+            if bad { ["2024-02-30", "x", "", "2024-1"] } else { ["2024-02-29", "", "1999-12-31", "2000-01-01"] };
+        let date = random.pick(&dates);
+        let end = random.pick(&["\n", "\n", "\n", "\r\n"]);
+        let kind = if bad { random.below(8) } else { 7 };
+        let number = if bad { number.to_owned() } else { row.to_string() };
+        match kind {
+            0 => write!(text, "{number},{text_of_it}{end}"),
+            1 => write!(text, "{number},{text_of_it},{date},{end}"),
+            2 => write!(text, "{number},a\rb,{date}{end}"),
+            3 => write!(text, "{end}"),
+            _ => write!(text, "{number},{text_of_it},{date}{end}"),
         }
-        text.into_bytes()
+        .expect("a string takes all");
     }
+    text.into_bytes()
+}
 
-    pub fn mutate(&mut self, text: &mut Vec<u8>) {
-        for _ in 0..self.below(4) {
-            if !text.is_empty() {
-                let at = self.below(text.len());
-                let special = b"\"\",\n\r -.0a\xc3\xa9\x00"[self.below(13)];
-                match self.below(4) {
-                    0 => text[at] = special,
-                    1 => text.insert(at, special),
-                    2 => drop(text.remove(at)),
-                    _ => text.truncate(at),
-                }
+/// Changes a few bytes of a text.
+pub fn mutate(random: &mut Random, text: &mut Vec<u8>) {
+    for _ in 0..random.below(4) {
+        if !text.is_empty() {
+            let at = random.below(text.len());
+            let special = b"\"\",\n\r -.0a\xc3\xa9\x00"[random.below(13)];
+            match random.below(4) {
+                0 => text[at] = special,
+                1 => text.insert(at, special),
+                2 => drop(text.remove(at)),
+                _ => text.truncate(at),
             }
         }
     }
+}
 
-    pub fn machines(&mut self, all: &[Machine], count: usize) -> Vec<Machine> {
-        (0..count).map(|_| all[self.below(all.len())].clone()).collect()
-    }
+/// Some of these machines.
+pub fn some_of(random: &mut Random, all: &[Machine], count: usize) -> Vec<Machine> {
+    (0..count).map(|_| all[random.below(all.len())].clone()).collect()
 }
 
 /// Loads `text` with a sink or without, on a usual machine.

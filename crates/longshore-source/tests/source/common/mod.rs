@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::write::{DeflateEncoder, GzEncoder};
 use longshore_source::{Container, OpenOptions, open_reader};
+use longshore_testing::Random;
 
 pub(crate) mod pool;
 pub(crate) mod server;
@@ -23,19 +24,6 @@ pub(crate) fn text(bytes: usize) -> Vec<u8> {
     }
     text.truncate(bytes);
     text
-}
-
-/// Random numbers, the same for the same seed.
-pub(crate) struct Random(fastrand::Rng);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(fastrand::Rng::with_seed(seed))
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0.u64(..)
-    }
 }
 
 /// Gives the same bytes for ever, a little at a time, and tells when it is dropped.

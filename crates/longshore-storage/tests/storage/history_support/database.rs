@@ -8,9 +8,10 @@ use longshore_storage::{
     Arena, Column, ColumnRange, ColumnType, Datum, Direction, Field, Index, IndexKind, Isolation, Memory, MergeKind,
     PartitionBuffer, Relation, RowId, Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
 };
+use longshore_testing::Random;
 
 use crate::history_support::{End, Object, Op, Record, Table, Value};
-use crate::support::{Cell, Random, batch};
+use crate::support::{Cell, batch};
 
 const KEY: usize = 0;
 const VALUE: usize = 1;

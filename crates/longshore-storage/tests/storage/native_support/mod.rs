@@ -12,6 +12,7 @@ use arrow_array::{
 use longshore_storage::checksum::checksum;
 use longshore_storage::native::{self, NativeError, NativeReport};
 use longshore_storage::{Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema};
+use longshore_testing::Random;
 
 /// A column of every type; all but the last may be NULL.
 pub(crate) fn every_type() -> Arc<Schema> {
@@ -40,35 +41,18 @@ pub(crate) fn every_type() -> Arc<Schema> {
     Arc::new(Schema::new(columns))
 }
 
-/// Random numbers, the same for the same seed.
-pub(crate) struct Random(fastrand::Rng);
+/// `None` once in `one_in` times, never if that is 0.
+fn nullable<T>(random: &mut Random, one_in: usize, value: T) -> Option<T> {
+    if one_in > 0 && random.below(one_in) == 0 { None } else { Some(value) }
+}
 
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(fastrand::Rng::with_seed(seed))
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0.u64(..)
-    }
-
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.0.u64(..bound)
-    }
-
-    /// `None` once in `one_in` times, never if that is 0.
-    fn nullable<T>(&mut self, one_in: u64, value: T) -> Option<T> {
-        if one_in > 0 && self.below(one_in) == 0 { None } else { Some(value) }
-    }
-
-    pub(crate) fn text(&mut self, len_max: u64) -> String {
-        const CHARACTERS: [char; 8] = ['a', 'e', ' ', 'ß', '京', 'z', '9', '🦀'];
-        (0..self.below(len_max + 1)).map(|_| CHARACTERS[self.below(8) as usize]).collect()
-    }
+pub(crate) fn random_text(random: &mut Random, len_max: usize) -> String {
+    const CHARACTERS: [char; 8] = ['a', 'e', ' ', 'ß', '京', 'z', '9', '🦀'];
+    (0..random.below(len_max + 1)).map(|_| random.pick(&CHARACTERS)).collect()
 }
 
 /// `rows` rows of `every_type`; one value in `null_one_in` is NULL.
-pub(crate) fn random_batch(rows: usize, seed: u64, null_one_in: u64) -> RecordBatch {
+pub(crate) fn random_batch(rows: usize, seed: u64, null_one_in: usize) -> RecordBatch {
     let mut random = Random::new(seed);
     let decimal_max = 10_i128.pow(15) - 1;
     let mut columns: Vec<ArrayRef> = Vec::new();
@@ -78,7 +62,7 @@ pub(crate) fn random_batch(rows: usize, seed: u64, null_one_in: u64) -> RecordBa
                 .map(|$row| {
                     let $random = &mut random;
                     let value = $value;
-                    $random.nullable(null_one_in, value)
+                    nullable($random, null_one_in, value)
                 })
                 .collect();
             array
@@ -92,11 +76,11 @@ pub(crate) fn random_batch(rows: usize, seed: u64, null_one_in: u64) -> RecordBa
     columns.push(Arc::new(column!(Float64Array, |r, _| r.next() as f64 / 3.0)));
     let decimal = column!(Decimal128Array, |r, _| i128::from(r.next()) % (decimal_max + 1) - decimal_max / 2);
     columns.push(Arc::new(decimal.with_precision_and_scale(15, 2).expect("it fits")));
-    let wide = column!(Decimal128Array, |r, _| (i128::from(r.next() as i64) << 40) / i128::from(1 + r.below(1 << 40)));
+    let wide = column!(Decimal128Array, |r, _| (i128::from(r.next() as i64) << 40) / (1 + r.below(1 << 40)) as i128);
     columns.push(Arc::new(wide.with_precision_and_scale(38, 10).expect("it fits")));
-    columns.push(Arc::new(column!(StringViewArray, |r, _| ["AIR", "MAIL", "", "DELIVER"][r.below(4) as usize])));
+    columns.push(Arc::new(column!(StringViewArray, |r, _| ["AIR", "MAIL", "", "DELIVER"][r.below(4)])));
     columns.push(Arc::new(column!(StringViewArray, |r, _| format!("value no. {:>5} of many", r.below(1000)))));
-    columns.push(Arc::new(column!(StringViewArray, |r, _| r.text(20))));
+    columns.push(Arc::new(column!(StringViewArray, |r, _| random_text(r, 20))));
     columns.push(Arc::new(column!(Date32Array, |r, _| r.below(20_000) as i32)));
     columns.push(Arc::new(column!(Time64MicrosecondArray, |r, _| r.below(86_400_000_000) as i64)));
     columns.push(Arc::new(column!(TimestampMicrosecondArray, |r, _| r.below(1 << 31) as i64 * 1_000_000)));

@@ -11,6 +11,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use longshore_storage::{Arena, Column, ColumnType, Datum, Memory, PartitionBuffer, Relation, Schema, Snapshot, Value};
+use longshore_testing::Random;
 
 /// A value of any type.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,12 +27,6 @@ pub(crate) enum Cell {
 }
 
 pub(crate) type Row = Vec<Cell>;
-
-/// One part of the work in so many as `LONGSHORE_TEST_SHARE` says: all of it, but where each instruction takes long.
-pub(crate) fn share(work: u64) -> u64 {
-    let parts = std::env::var("LONGSHORE_TEST_SHARE");
-    work.div_ceil(parts.map_or(1, |parts| parts.parse().expect("LONGSHORE_TEST_SHARE is a number")))
-}
 
 /// Every column type, each nullable, and one that is not.
 pub(crate) fn all_types() -> Arc<Schema> {
@@ -85,62 +80,41 @@ pub(crate) fn datum(cell: &Cell, column_type: ColumnType) -> Datum<'_> {
     }
 }
 
-/// Random numbers, the same for the same seed.
-pub(crate) struct Random(fastrand::Rng);
+fn random_text(random: &mut Random, length_max: usize) -> String {
+    let alphabet: Vec<char> = "abcxyz ,\"\n0é日\u{1F600}".chars().collect();
+    let length = random.below(length_max + 1);
+    (0..length).map(|_| alphabet[random.below(alphabet.len())]).collect()
+}
 
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(fastrand::Rng::with_seed(seed))
+fn random_cell(random: &mut Random, column: &Column, id: i64) -> Cell {
+    if column.nullable && random.below(5) == 0 {
+        return Cell::Null;
     }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0.u64(..)
-    }
-
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.0.usize(..end)
-    }
-
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
-        self.0.shuffle(items);
-    }
-
-    fn text(&mut self, length_max: usize) -> String {
-        let alphabet: Vec<char> = "abcxyz ,\"\n0é日\u{1F600}".chars().collect();
-        let length = self.below(length_max + 1);
-        (0..length).map(|_| alphabet[self.below(alphabet.len())]).collect()
-    }
-
-    fn cell(&mut self, column: &Column, id: i64) -> Cell {
-        if column.nullable && self.below(5) == 0 {
-            return Cell::Null;
+    let bits = random.next();
+    match column.column_type {
+        ColumnType::Boolean => Cell::Boolean(bits & 1 == 1),
+        ColumnType::SmallInt => Cell::Integer((bits as i16).into()),
+        ColumnType::Integer | ColumnType::Date => Cell::Integer((bits as i32).into()),
+        ColumnType::BigInt if column.name == "id" => Cell::Integer(id),
+        ColumnType::BigInt | ColumnType::Time | ColumnType::Timestamp | ColumnType::TimestampTz => {
+            Cell::Integer(bits as i64)
         }
-        let bits = self.next();
-        match column.column_type {
-            ColumnType::Boolean => Cell::Boolean(bits & 1 == 1),
-            ColumnType::SmallInt => Cell::Integer((bits as i16).into()),
-            ColumnType::Integer | ColumnType::Date => Cell::Integer((bits as i32).into()),
-            ColumnType::BigInt if column.name == "id" => Cell::Integer(id),
-            ColumnType::BigInt | ColumnType::Time | ColumnType::Timestamp | ColumnType::TimestampTz => {
-                Cell::Integer(bits as i64)
-            }
-            ColumnType::Real => Cell::Float(f64::from(bits as i32 as f32 / 7.0).to_bits()),
-            ColumnType::Double => Cell::Float((bits as i64 as f64 / 7.0).to_bits()),
-            ColumnType::Decimal { precision: 15, .. } => Cell::Decimal((bits as i64 % 1_000_000_000_000_000).into()),
-            ColumnType::Decimal { .. } => Cell::Decimal((i128::from(bits as i64) << 60) | i128::from(self.next() >> 4)),
-            ColumnType::Char(_) => Cell::Text(self.text(3).trim_end_matches(' ').to_owned()),
-            ColumnType::Varchar(_) => Cell::Text(self.text(40)),
-            ColumnType::Text => Cell::Text(self.text(if bits.is_multiple_of(50) { 600 } else { 20 })),
-            ColumnType::Uuid => Cell::Text(format!("{:08x}-1234-4ef8-bb6d-6bb9bd380a11", bits as u32)),
-            ColumnType::Bytea => Cell::Bytes((0..self.below(30)).map(|_| self.next() as u8).collect()),
-        }
+        ColumnType::Real => Cell::Float(f64::from(bits as i32 as f32 / 7.0).to_bits()),
+        ColumnType::Double => Cell::Float((bits as i64 as f64 / 7.0).to_bits()),
+        ColumnType::Decimal { precision: 15, .. } => Cell::Decimal((bits as i64 % 1_000_000_000_000_000).into()),
+        ColumnType::Decimal { .. } => Cell::Decimal((i128::from(bits as i64) << 60) | i128::from(random.next() >> 4)),
+        ColumnType::Char(_) => Cell::Text(random_text(random, 3).trim_end_matches(' ').to_owned()),
+        ColumnType::Varchar(_) => Cell::Text(random_text(random, 40)),
+        ColumnType::Text => Cell::Text(random_text(random, if bits.is_multiple_of(50) { 600 } else { 20 })),
+        ColumnType::Uuid => Cell::Text(format!("{:08x}-1234-4ef8-bb6d-6bb9bd380a11", bits as u32)),
+        ColumnType::Bytea => Cell::Bytes((0..random.below(30)).map(|_| random.next() as u8).collect()),
     }
+}
 
-    /// Rows whose ids count from `first_id`.
-    pub(crate) fn rows(&mut self, schema: &Schema, first_id: i64, count: usize) -> Vec<Row> {
-        let ids = first_id..first_id + count as i64;
-        ids.map(|id| schema.columns().iter().map(|column| self.cell(column, id)).collect()).collect()
-    }
+/// Random rows whose ids count from `first_id`.
+pub(crate) fn random_rows(random: &mut Random, schema: &Schema, first_id: i64, count: usize) -> Vec<Row> {
+    let ids = first_id..first_id + count as i64;
+    ids.map(|id| schema.columns().iter().map(|column| random_cell(random, column, id)).collect()).collect()
 }
 
 macro_rules! primitives {
