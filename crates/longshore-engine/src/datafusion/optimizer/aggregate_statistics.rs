@@ -3,7 +3,8 @@
 //! In 55.2 the rule looks below an aggregate with FILTER for one without, as far down as it takes, and puts the inner one in
 //! the place of the outer one: `SELECT count(d) FILTER (WHERE d > 100) FROM (SELECT max(m) AS d FROM a)` gave the maximum. So
 //! this one looks at an aggregate and at the first step of the same, nowhere else. It also takes a constant for a value that
-//! is there, though there may be no row, and NULL for one that `count(DISTINCT ...)` counts; neither is asked for here.
+//! is there, though there may be no row, also in one part of a union, and NULL for one that `count(DISTINCT ...)` counts;
+//! none of these is asked for here.
 
 use std::sync::Arc;
 
@@ -65,8 +66,29 @@ fn known(node: &Plan) -> Result<Option<Plan>> {
         Some(ProjectionExpr { expr: lit(value), alias: function.name().to_owned() })
     });
     let Some(values) = values.collect::<Option<Vec<_>>>() else { return Ok(None) };
+    if !every_input_has_rows(first.input())? {
+        return Ok(None);
+    }
     let row = Arc::new(PlaceholderRowExec::new(node.schema()));
     Ok(Some(Arc::new(ProjectionExec::try_new(values, row)?)))
+}
+
+/// Whether each input of a union or a join, however deep, is known to have rows: the statistics of a constant column say
+/// that its value is there, and those of a union do not ask each input whether it has a row at all.
+fn every_input_has_rows(plan: &Plan) -> Result<bool> {
+    let inputs = plan.children();
+    for input in &inputs {
+        if inputs.len() > 1 {
+            let statistics = StatisticsContext::new().compute(input.as_ref(), &StatisticsArgs::new())?;
+            if !matches!(statistics.num_rows, Precision::Exact(1..)) {
+                return Ok(false);
+            }
+        }
+        if !every_input_has_rows(input)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The first step of an aggregate without groups and filters, which may be its only one.

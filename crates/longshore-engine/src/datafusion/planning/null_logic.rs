@@ -34,8 +34,8 @@ use crate::datafusion::execution::shared::stable;
 const LIST: &str = "list (hidden)";
 
 /// The plan with such expressions.
-pub(in crate::datafusion) fn with_null_logic(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let plan = plan.transform_up_with_subqueries(|node| {
+pub(in crate::datafusion) fn with_null_logic(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    plan.transform_up_with_subqueries(|node| {
         let mut has_some = false;
         node.apply_expressions(|expr| {
             has_some |= expr.exists(|part| Ok(is_one(part) || matches!(part, Expr::Exists(_))))?;
@@ -54,8 +54,7 @@ pub(in crate::datafusion) fn with_null_logic(plan: LogicalPlan) -> Result<Logica
             let expr = if is_condition || is_join { expr } else { counted(expr)? };
             Ok(Transformed::yes(name.restore(expr)))
         })
-    })?;
-    Ok(plan.data)
+    })
 }
 
 fn is_one(expr: &Expr) -> bool {

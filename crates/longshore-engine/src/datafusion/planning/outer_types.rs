@@ -22,13 +22,13 @@ use crate::datafusion::execution::complexity;
 ///
 /// # Errors
 /// Those of a plan that does not fit its new types.
-pub(in crate::datafusion) fn settled(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
+pub(in crate::datafusion) fn resolved(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
     if !is_correlated(&plan)? {
         return Ok(plan);
     }
     let rewrites = ApplyFunctionRewrites::new(state.analyzer().function_rewrites().to_vec());
     let levels = complexity::levels(&plan);
-    complexity::with_stack(levels, || Settling { state, rewrites, around: Vec::new() }.plan(plan))
+    complexity::with_stack(levels, || Resolver { state, rewrites, around: Vec::new() }.plan(plan))
 }
 
 fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
@@ -40,14 +40,14 @@ fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
     Ok(found)
 }
 
-struct Settling<'a> {
+struct Resolver<'a> {
     state: &'a SessionState,
     rewrites: ApplyFunctionRewrites,
     /// The columns of the queries around, the innermost last.
     around: Vec<DFSchemaRef>,
 }
 
-impl Settling<'_> {
+impl Resolver<'_> {
     fn plan(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
         let plan = match plan {
             // LATERAL takes columns from what stands left of it.
@@ -64,9 +64,9 @@ impl Settling<'_> {
         };
         let plan = if has_correlated_expressions(&plan)? {
             self.around.push(self.final_schema(&plan.inputs()));
-            let settled = plan.map_subqueries(|subquery| self.plan(subquery).map(Transformed::yes));
+            let resolved = plan.map_subqueries(|subquery| self.plan(subquery).map(Transformed::yes));
             self.around.pop();
-            settled?.data
+            resolved?.data
         } else {
             plan
         };

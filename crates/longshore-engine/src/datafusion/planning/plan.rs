@@ -55,9 +55,11 @@ impl Planner {
     /// The logical plan of `statement`, not optimized.
     pub(in crate::datafusion) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
         let plan = self.plan(statement, &mut Vec::new()).await?;
-        let plan = without_blanks(plan);
-        let plan = plan.and_then(with_null_logic).and_then(with_multisets).and_then(with_order);
-        plan.and_then(with_equal_zeros).map_err(from_datafusion)
+        let plan = without_blanks(plan).and_then(with_null_logic).and_then(|plan| {
+            // The queries that IN became take the value from the query around them.
+            if plan.transformed { outer_types::resolved(plan.data, &self.state) } else { Ok(plan.data) }
+        });
+        plan.and_then(with_multisets).and_then(with_order).and_then(with_equal_zeros).map_err(from_datafusion)
     }
 
     /// How an optimized plan is to be run.
@@ -154,7 +156,7 @@ impl Planner {
                 complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.
             let plan = with_shared_rows(plan).and_then(common_types::united).map_err(from_datafusion)?;
-            if queries > 1 { outer_types::settled(plan, &self.state).map_err(from_datafusion) } else { Ok(plan) }
+            if queries > 1 { outer_types::resolved(plan, &self.state).map_err(from_datafusion) } else { Ok(plan) }
         })
     }
 
