@@ -12,6 +12,7 @@ mod container;
 mod debian;
 mod files;
 mod needs;
+mod notices;
 mod release;
 
 use std::path::{Path, PathBuf};
@@ -103,12 +104,13 @@ fn printed_version(binary: &Path) -> Result<String, String> {
 /// Makes the folder `out` anew from a binary; returns the names of its files.
 fn package(release: &Release, binary: &Path, out: &Path) -> Result<Vec<String>, String> {
     let needs = Needs::of(binary)?;
+    let notices = notices::text()?;
     renew(out)?;
     // Within `out`, so that nothing is left behind elsewhere if a step fails.
     let staging = out.join("staging");
     let mut made = vec![
-        archive::make(release, binary, &staging.join("archive"), out)?,
-        debian::make(release, binary, &needs, &staging.join("debian"), out)?,
+        archive::make(release, binary, &notices, &staging.join("archive"), out)?,
+        debian::make(release, binary, &needs, &notices, &staging.join("debian"), out)?,
         container::make(release, &needs, out)?,
     ];
     remove(&staging)?;
@@ -175,7 +177,8 @@ mod tests {
             let top = release.folder();
             let listed = tool("tar", &["--list", "--file", &release.archive()], &out);
             let listed: Vec<&str> = listed.lines().collect();
-            let names = ["", "CHANGELOG.md", "LICENSE", "README.md", "longshore"].map(|name| format!("{top}/{name}"));
+            let names = ["", "CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY-NOTICES.txt", "longshore"]
+                .map(|name| format!("{top}/{name}"));
             assert_eq!(listed, names);
 
             // A Debian package is an archive of these members, in this order.

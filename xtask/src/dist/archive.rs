@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::files::{copy, make_folder, output};
+use super::files::{copy, make_folder, output, write};
+use super::notices;
 use super::release::Release;
 use crate::shell::{command, root};
 
@@ -10,13 +11,20 @@ use crate::shell::{command, root};
 const DOCUMENTS: [&str; 3] = ["CHANGELOG.md", "LICENSE", "README.md"];
 
 /// Makes the archive in `out` and returns its name.
-pub(super) fn make(release: &Release, binary: &Path, staging: &Path, out: &Path) -> Result<String, String> {
+pub(super) fn make(
+    release: &Release,
+    binary: &Path,
+    notices: &str,
+    staging: &Path,
+    out: &Path,
+) -> Result<String, String> {
     let folder = staging.join(release.folder());
     make_folder(&folder)?;
     copy(binary, &folder.join("longshore"))?;
     for name in DOCUMENTS {
         copy(&root().join(name), &folder.join(name))?;
     }
+    write(&folder.join(notices::NAME), notices)?;
     let name = release.archive();
     pack(release, staging, &release.folder(), &out.join(&name))?;
     Ok(name)

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::archive::pack;
 use super::files::{bytes, copy, make_folder, output, write};
 use super::needs::Needs;
+use super::notices;
 use super::release::{Release, VERSION};
 use crate::shell::{command, root};
 
@@ -18,6 +19,7 @@ pub(super) fn make(
     release: &Release,
     binary: &Path,
     needs: &Needs,
+    notices: &str,
     staging: &Path,
     out: &Path,
 ) -> Result<String, String> {
@@ -36,6 +38,8 @@ pub(super) fn make(
         copy(&source, &texts.join(name))?;
         installed_bytes += bytes(&source)?;
     }
+    write(&texts.join(notices::NAME), notices)?;
+    installed_bytes += notices.len() as u64;
     let described = staging.join("control");
     make_folder(&described)?;
     write(&described.join("control"), &control_file(release, needs, installed_bytes))?;
