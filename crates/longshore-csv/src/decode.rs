@@ -37,7 +37,7 @@ mod variants;
 pub use advice::Advice;
 pub use boolean::BooleanWords;
 pub use date_time::{DateTimeFormat, DateTimeFormatError};
-pub use reason::{Due, Reason};
+pub use reason::{Expected, Reason};
 pub use rule::{FieldRule, RuleError};
 pub use target::{HEAP_BYTES_MAX, Heap, Slot, Target, VIEW_INLINE_BYTES_MAX, Validity, Values};
 

@@ -52,7 +52,7 @@ pub mod scan;
 pub mod write;
 
 pub use decode::{
-    Advice, BooleanWords, DateTimeFormat, DateTimeFormatError, Decoder, Due, FieldError, FieldRule, Heap, Reason,
+    Advice, BooleanWords, DateTimeFormat, DateTimeFormatError, Decoder, Expected, FieldError, FieldRule, Heap, Reason,
     RuleError, Slot, Target, Validity, ValueType, Values,
 };
 pub use dialect::{Dialect, DialectError};

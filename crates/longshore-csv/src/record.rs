@@ -240,7 +240,7 @@ struct Scanned<'a> {
 }
 
 impl Scanned<'_> {
-    /// Whether all complete records have the shape that is due. There are `line_ends` of them.
+    /// Whether all complete records have the shape that is expected. There are `line_ends` of them.
     fn is_rectangular(&self, line_ends: usize) -> bool {
         let stride = self.shape.marks();
         let Some(marks) = self.positions.get(1..=line_ends * stride) else {
@@ -256,7 +256,7 @@ impl Scanned<'_> {
         }
     }
 
-    /// The first record that has another shape than is due.
+    /// The first record that has another shape than is expected.
     fn first_misshapen(&self) -> Option<ShapeError> {
         let (mut row, mut marks) = (0, 0);
         for (index, &mark) in self.positions.iter().enumerate().skip(1) {
@@ -275,7 +275,7 @@ impl Scanned<'_> {
         None
     }
 
-    /// Replaces `marks` by those of the first `count` records, which have the shape that is due: each with a mark of its
+    /// Replaces `marks` by those of the first `count` records, which have the shape that is expected: each with a mark of its
     /// own before the first field, and the last field ended by a carriage return that belongs to the line end. Returns
     /// how many such carriage returns there are.
     fn copy_trimmed(&self, count: usize, marks: &mut Vec<u32>) -> usize {
@@ -310,12 +310,12 @@ impl Scanned<'_> {
         }
     }
 
-    /// Where record `row` begins, if all before it have the shape that is due.
+    /// Where record `row` begins, if all before it have the shape that is expected.
     fn start(&self, row: usize) -> u32 {
         self.positions[row * self.shape.marks()].wrapping_add(1)
     }
 
-    /// The `\n` of record `row`, if it and all before it have the shape that is due.
+    /// The `\n` of record `row`, if it and all before it have the shape that is expected.
     fn line_end(&self, row: usize) -> u32 {
         self.positions[(row + 1) * self.shape.marks()]
     }

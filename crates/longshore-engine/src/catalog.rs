@@ -61,7 +61,7 @@ impl Table {
     /// What the table is to who sees what was committed up to `time`.
     pub(crate) fn at(self: &Arc<Self>, time: Time) -> Arc<Self> {
         let mut table = Arc::clone(self);
-        while !table.relation.stands_at(time)
+        while !table.relation.is_current_at(time)
             && let Some(before) = table.before.upgrade()
         {
             table = before;

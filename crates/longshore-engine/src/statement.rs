@@ -128,7 +128,7 @@ pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Ou
             let context = Context { database, control, work, parameters: None, with: None };
             let outcome = execute_in(&context, streams, parsed).await?;
             if nature == Nature::Writes {
-                foreign::settle(&context)?;
+                foreign::run_actions(&context)?;
             }
             Ok(outcome)
         })
@@ -168,7 +168,7 @@ pub(crate) async fn execute_prepared(
                 match work.with(|transaction| point_query.run(transaction, values))? {
                     Done::Rows(batch) => return Ok(Outcome::Rows(RowStream::from_batch(batch))),
                     Done::Changed(verb, rows) => {
-                        foreign::settle(&context)?;
+                        foreign::run_actions(&context)?;
                         let report = Report { rows, ..Report::default() };
                         return Ok(Outcome::Done { tag: [verb, &rows.to_string()].join(" "), report, notice: None });
                     }
@@ -190,7 +190,7 @@ pub(crate) async fn execute_prepared(
                 Box::pin(execute_tree(&context, statement)).await?
             };
             if nature == Nature::Writes {
-                foreign::settle(&Context { database, control, work, parameters: None, with: None })?;
+                foreign::run_actions(&Context { database, control, work, parameters: None, with: None })?;
             }
             Ok(outcome)
         })

@@ -78,7 +78,7 @@ async fn query(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
             let batches: Vec<RecordBatch> = stream.try_collect().await.unwrap_or_else(|error| panic!("{sql}\n{error}"));
             batches.iter().flat_map(cells).collect()
         }
-        Outcome::Done { tag, .. } => panic!("{tag} where rows are due"),
+        Outcome::Done { tag, .. } => panic!("{tag} where rows are expected"),
     }
 }
 

@@ -109,7 +109,7 @@ impl RecordFormat for Json {
             start: last.len() as u32,
             end: last.len() as u32,
             kind: DefectKind::Syntax,
-            reason: "the array is not closed: found the end of the text where ',' or ']' is due".to_owned(),
+            reason: "the array is not closed: found the end of the text where ',' or ']' is expected".to_owned(),
             remedy: "complete the file, whose end may be missing".to_owned(),
         })
     }

@@ -195,7 +195,7 @@ fn pair(text: &[u8], mut at: usize, end: usize) -> Result<Option<(Pair, usize)>,
     let behind = text[at..end].iter().position(ends_key).map_or(end, |offset| at + offset);
     let key = (at, behind);
     if behind == at || behind < end && text[behind] == b'"' {
-        let reason = "has a quote or an equals sign where a key is due";
+        let reason = "has a quote or an equals sign where a key is expected";
         return Err(Fault::new(DefectKind::Syntax, reason, "write key=value, the value in quotes if it has blanks"));
     }
     if behind == end || text[behind] != b'=' {

@@ -19,26 +19,26 @@ struct State {
     pool: OnceLock<Option<Arc<dyn MemoryPool>>>,
     /// Wakes the requests that wait for it.
     #[cfg(feature = "remote")]
-    settled: Notify,
+    fixed: Notify,
 }
 
 impl Budget {
     /// Everything from now on counts against `pool`.
-    pub(crate) fn tell(&self, pool: &Arc<dyn MemoryPool>) {
-        // Whoever reads without having told does not tell later.
+    pub(crate) fn count_against(&self, pool: &Arc<dyn MemoryPool>) {
+        // After the first read it stays as it was then.
         let _ = self.0.pool.set(Some(Arc::clone(pool)));
         self.announce();
     }
 
-    /// To be called at the first read: what was not told until now will not be.
-    pub(crate) fn settle(&self) {
+    /// Fixes what is counted against, at the first read: nothing, if no pool was given until now.
+    pub(crate) fn fix(&self) {
         self.pool();
         self.announce();
     }
 
     #[cfg(feature = "remote")]
     fn announce(&self) {
-        self.0.settled.notify_one();
+        self.0.fixed.notify_one();
     }
 
     /// Nobody waits for it but requests.
@@ -46,11 +46,11 @@ impl Budget {
     #[expect(clippy::unused_self, reason = "with the feature `remote` it is used")]
     fn announce(&self) {}
 
-    /// Waits until it is told, or settled without.
+    /// Waits until it is fixed what is counted against.
     #[cfg(feature = "remote")]
-    pub(crate) async fn settled(&self) {
+    pub(crate) async fn fixed(&self) {
         while self.0.pool.get().is_none() {
-            self.0.settled.notified().await;
+            self.0.fixed.notified().await;
         }
     }
 

@@ -113,5 +113,5 @@ fn stream(
     let counter = Arc::new(ByteCounter::default());
     let text = stages::text(input, options, Arc::clone(&counter), budget.clone());
     let source = Source::from_reader(name, text).measured(bytes_total, counter);
-    source.counted(move |pool| budget.tell(pool))
+    source.counted(move |pool| budget.count_against(pool))
 }

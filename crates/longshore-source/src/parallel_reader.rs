@@ -272,7 +272,7 @@ impl ParallelReader {
         budget: &Budget,
         cut: impl FnOnce(&Output) -> Result<(), Stop> + Send + 'static,
     ) -> io::Result<Self> {
-        budget.settle();
+        budget.fix();
         let threads = threads.clamp(1, THREADS_MAX);
         let shared = Arc::new(Shared {
             state: Mutex::new(State {

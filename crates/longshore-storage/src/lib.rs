@@ -84,7 +84,7 @@ pub use row_id::{CHUNK_ROWS_MAX, RowId};
 pub use statistics::{ColumnStatistics, Value};
 pub use sync::locks_held;
 pub use table::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, Snapshot};
-pub use transaction::{ActedOn, CommitError, Isolation, ReferenceChecks, RowEdit, RowRead, Savepoint, Transaction};
+pub use transaction::{ActionRows, CommitError, Isolation, ReferenceChecks, RowEdit, RowRead, Savepoint, Transaction};
 pub use typed::{ColumnRange, Field, FieldType, Scalar};
 pub use types::{Column, ColumnType, Physical, Schema};
 pub use values::Values;

@@ -205,11 +205,11 @@ impl Relation {
         Relation { table: Arc::clone(table), transactions: Arc::clone(transactions) }
     }
 
-    /// Whether it is what its name stands for to who sees what was committed up to a time: what an alteration has made
-    /// is only to those who see that, and not at all before it is committed.
+    /// Whether its name means this relation to a view that sees what was committed up to `time`. A relation that an
+    /// alteration has made is current only for views that see the alteration, and for none before it is committed.
     #[must_use]
-    pub fn stands_at(&self, time: Time) -> bool {
-        self.table.visibility.stands_at(time)
+    pub fn is_current_at(&self, time: Time) -> bool {
+        self.table.visibility.is_current_at(time)
     }
 
     pub(crate) fn table(&self) -> &Arc<Table> {

@@ -39,7 +39,7 @@ mod validate;
 pub(crate) use bulk::Failure;
 pub use error::CommitError;
 pub(crate) use failed_keys::KEYS_LOGGED_MAX;
-pub use references::{ActedOn, ReferenceChecks};
+pub use references::{ActionRows, ReferenceChecks};
 pub use row_edit::RowEdit;
 pub use row_read::RowRead;
 pub use savepoint::Savepoint;

@@ -312,7 +312,7 @@ impl Family {
     fn children(&self, start: Time) -> Arc<Relation> {
         // Nobody else goes on while the lock is held.
         let all = self.children.lock().unwrap().clone();
-        all.into_iter().rev().find(|children| children.stands_at(start)).unwrap()
+        all.into_iter().rev().find(|children| children.is_current_at(start)).unwrap()
     }
 
     /// Inserts a child of parent 0; says whether that is committed.

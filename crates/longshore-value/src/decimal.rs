@@ -3,7 +3,7 @@
 //!
 //! [`units`] is the rule. [`plain`] is a fast path beside it, for numbers without an exponent that need no rounding.
 //!
-//! Not here: which spellings a number may have in text, and what is due where it is not one (`csv/decode/exact/number`).
+//! Not here: which spellings a number may have in text, and what is expected where it is not one (`csv/decode/exact/number`).
 
 use crate::digits::{POWERS_OF_TEN, rounded};
 

@@ -20,8 +20,8 @@ pub const UUID_GROWTH_MAX: usize = UUID_BYTES - DIGITS;
 pub struct UuidError {
     /// Offset of the byte that is wrong; the text's length if it ends too early.
     pub at: usize,
-    /// What is due there.
-    pub due: UuidPart,
+    /// What is expected there.
+    pub expected: UuidPart,
 }
 
 /// A part of a UUID's text.
@@ -48,7 +48,7 @@ pub fn canonical(text: &[u8]) -> Result<[u8; UUID_BYTES], UuidError> {
     for digit in 0..DIGITS {
         at += usize::from(digit > 0 && digit % 4 == 0 && text.get(at) == Some(&b'-'));
         let found = text.get(at).filter(|byte| byte.is_ascii_hexdigit());
-        let found = found.ok_or(UuidError { at, due: UuidPart::HexDigit })?;
+        let found = found.ok_or(UuidError { at, expected: UuidPart::HexDigit })?;
         to += usize::from(matches!(to, 8 | 13 | 18 | 23));
         stored[to] = found.to_ascii_lowercase();
         at += 1;
@@ -56,11 +56,11 @@ pub fn canonical(text: &[u8]) -> Result<[u8; UUID_BYTES], UuidError> {
     }
     if braces {
         if text.get(at) != Some(&b'}') {
-            return Err(UuidError { at, due: UuidPart::Brace });
+            return Err(UuidError { at, expected: UuidPart::Brace });
         }
         at += 1;
     }
-    if at == text.len() { Ok(stored) } else { Err(UuidError { at, due: UuidPart::End }) }
+    if at == text.len() { Ok(stored) } else { Err(UuidError { at, expected: UuidPart::End }) }
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn other_texts_are_refused_where_they_go_wrong() {
         use UuidPart::{Brace, End, HexDigit};
-        for (text, at, due) in [
+        for (text, at, expected) in [
             ("", 0, HexDigit),
             ("{}", 1, HexDigit),
             ("-a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", 0, HexDigit),
@@ -103,7 +103,7 @@ mod tests {
             ("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 ", 36, End),
             ("\u{e4}0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", 0, HexDigit),
         ] {
-            assert_eq!(canonical(text.as_bytes()), Err(UuidError { at, due }), "{text:?}");
+            assert_eq!(canonical(text.as_bytes()), Err(UuidError { at, expected }), "{text:?}");
         }
     }
 }

@@ -107,5 +107,5 @@ async fn check(outcome: Outcome, rows_returned: usize) -> Result<(), Failure> {
         }
         Outcome::Done { report, .. } => (report.rows as usize, 1),
     };
-    if found == due { Ok(()) } else { Err(format!("{found} rows where {due} are due").into()) }
+    if found == due { Ok(()) } else { Err(format!("{found} rows where {due} are expected").into()) }
 }

@@ -78,7 +78,7 @@ async fn count(session: &mut Session, sql: &str) -> Result<usize, Failure> {
             let counted = stream.try_fold(0, async |rows, batch| Ok(rows + batch.num_rows()));
             Ok(counted.await?)
         }
-        Outcome::Done { tag, .. } => Err(format!("{tag} where rows are due").into()),
+        Outcome::Done { tag, .. } => Err(format!("{tag} where rows are expected").into()),
     }
 }
 

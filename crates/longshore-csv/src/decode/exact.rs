@@ -16,7 +16,7 @@ pub use number::{decimal64, decimal128, float32, float64, int16, int32, int64};
 pub use separators::Separators;
 pub use string::{boolean, bytea, character, text, uuid, varchar};
 
-use super::{Due, Reason, ValueType};
+use super::{Expected, Reason, ValueType};
 
 /// Whether a field of that text is a value of the type, were it not NULL.
 pub(crate) fn is_value(text: &[u8], value_type: ValueType) -> bool {
@@ -87,27 +87,27 @@ impl<'a> Reader<'a> {
             number = number * 10 + u32::from(digit - b'0');
             count += 1;
         }
-        if count < min { Err(self.missing(Due::Digit)) } else { Ok(number) }
+        if count < min { Err(self.missing(Expected::Digit)) } else { Ok(number) }
     }
 
     /// Takes `byte` or fails.
     pub(crate) fn byte(&mut self, byte: u8) -> Result<(), Reason> {
-        self.take(|next| next == byte).map(|_| ()).ok_or_else(|| self.missing(Due::Byte(byte)))
+        self.take(|next| next == byte).map(|_| ()).ok_or_else(|| self.missing(Expected::Byte(byte)))
     }
 
     /// Fails unless everything was read.
     pub(crate) fn end(&self) -> Result<(), Reason> {
         match self.peek() {
             None => Ok(()),
-            Some(found) => Err(Reason::Unexpected { found, due: Due::End }),
+            Some(found) => Err(Reason::Unexpected { found, expected: Expected::End }),
         }
     }
 
-    /// The reason for not finding `due` here.
-    pub(crate) fn missing(&self, due: Due) -> Reason {
+    /// The reason for not finding `expected` here.
+    pub(crate) fn missing(&self, expected: Expected) -> Reason {
         match self.peek() {
-            None => Reason::Ends { due },
-            Some(found) => Reason::Unexpected { found, due },
+            None => Reason::Ends { expected },
+            Some(found) => Reason::Unexpected { found, expected },
         }
     }
 }

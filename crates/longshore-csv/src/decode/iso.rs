@@ -9,7 +9,7 @@ use super::simd_level::{eight_digits, is_eight_digits};
 /// `YYYY-MM-` as a word: exclusive or leaves digits as values and hyphens as zeros.
 pub(crate) const YEAR_MONTH: u64 = u64::from_le_bytes(*b"0000-00-");
 
-/// What to add so that a byte's highest bit tells that it is no digit, or not zero where a hyphen was due.
+/// What to add so that a byte's highest bit tells that it is no digit, or not zero where a hyphen was expected.
 pub(crate) const YEAR_MONTH_CHECK: u64 = u64::from_le_bytes([0x76, 0x76, 0x76, 0x76, 0x7F, 0x76, 0x76, 0x7F]);
 
 /// Days of every month of a leap year; none of what is no month.

@@ -19,13 +19,13 @@ pub enum Reason {
     Unexpected {
         /// The byte.
         found: u8,
-        /// What is due instead.
-        due: Due,
+        /// What is expected instead.
+        expected: Expected,
     },
     /// The field ends too early.
     Ends {
-        /// What is due.
-        due: Due,
+        /// What is expected.
+        expected: Expected,
     },
     /// The value does not fit the type.
     OutOfRange,
@@ -78,7 +78,7 @@ pub enum Reason {
 
 /// What a field's syntax asks for at some place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Due {
+pub enum Expected {
     /// A decimal digit.
     Digit,
     /// A hexadecimal digit.
@@ -103,20 +103,20 @@ pub enum Due {
     End,
 }
 
-impl fmt::Display for Due {
+impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Due::Digit => f.write_str("a digit"),
-            Due::HexDigit => f.write_str("a hexadecimal digit"),
-            Due::Number => f.write_str("a number"),
-            Due::Byte(byte) => write!(f, "'{}'", char::from(*byte)),
-            Due::TimeSeparator => f.write_str("' ' or 'T'"),
-            Due::Offset => f.write_str("'Z', '+' or '-'"),
-            Due::MonthName => f.write_str("the name of a month"),
-            Due::WeekdayName => f.write_str("the name of a weekday"),
-            Due::Meridiem => f.write_str("AM or PM"),
-            Due::Utc => f.write_str("UTC, GMT or Z"),
-            Due::End => f.write_str("the end"),
+            Expected::Digit => f.write_str("a digit"),
+            Expected::HexDigit => f.write_str("a hexadecimal digit"),
+            Expected::Number => f.write_str("a number"),
+            Expected::Byte(byte) => write!(f, "'{}'", char::from(*byte)),
+            Expected::TimeSeparator => f.write_str("' ' or 'T'"),
+            Expected::Offset => f.write_str("'Z', '+' or '-'"),
+            Expected::MonthName => f.write_str("the name of a month"),
+            Expected::WeekdayName => f.write_str("the name of a weekday"),
+            Expected::Meridiem => f.write_str("AM or PM"),
+            Expected::Utc => f.write_str("UTC, GMT or Z"),
+            Expected::End => f.write_str("the end"),
         }
     }
 }
@@ -126,11 +126,13 @@ impl fmt::Display for Reason {
         match *self {
             Reason::Null => f.write_str("is NULL but the column is NOT NULL"),
             Reason::Empty => f.write_str("is empty"),
-            Reason::Unexpected { found, due } if found.is_ascii_graphic() || found == b' ' => {
-                write!(f, "found '{}' where {due} is due", char::from(found))
+            Reason::Unexpected { found, expected } if found.is_ascii_graphic() || found == b' ' => {
+                write!(f, "found '{}' where {expected} is expected", char::from(found))
             }
-            Reason::Unexpected { found, due } => write!(f, "found byte 0x{found:02X} where {due} is due"),
-            Reason::Ends { due } => write!(f, "ends where {due} is due"),
+            Reason::Unexpected { found, expected } => {
+                write!(f, "found byte 0x{found:02X} where {expected} is expected")
+            }
+            Reason::Ends { expected } => write!(f, "ends where {expected} is expected"),
             Reason::OutOfRange => f.write_str("out of range"),
             Reason::TooManyDigits { digits } => {
                 write!(f, "out of range: more than {digits} digits before the decimal point")
@@ -167,10 +169,10 @@ impl Reason {
             Reason::Empty => {
                 "give a value, or list the column in FORCE_NULL if quoted empty fields mean NULL".to_owned()
             }
-            Reason::Unexpected { found: b',', due: _ } if value_type.is_number() => {
+            Reason::Unexpected { found: b',', expected: _ } if value_type.is_number() => {
                 "write a point before the fraction and no thousands separators, or set DELIMITER ','".to_owned()
             }
-            Reason::Unexpected { found: b' ' | b'\t', due: _ } if *value_type == ValueType::Uuid => {
+            Reason::Unexpected { found: b' ' | b'\t', expected: _ } if *value_type == ValueType::Uuid => {
                 "set TRIM true if blanks stand around UUIDs, or declare the column TEXT".to_owned()
             }
             Reason::Unexpected { .. } | Reason::Ends { .. } => syntax_remedy(value_type),

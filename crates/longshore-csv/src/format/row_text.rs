@@ -172,7 +172,7 @@ impl RowText {
     }
 
     /// Appends a whole record of fields between `delimiter` bytes, each as [`RowText::push_clean`] takes it, that stands
-    /// at `start` of the original. Takes it only if it has as many fields as are due.
+    /// at `start` of the original. Takes it only if it has as many fields as are expected.
     ///
     /// # Errors
     /// The number of fields that it has, where that is another.
@@ -290,7 +290,7 @@ impl RowText {
     /// If it lacks fields or has too many.
     #[inline]
     pub fn end_record(&mut self, start: u32, end: u32) {
-        assert_eq!(self.fields_begun(), self.fields(), "a record has as many fields as are due");
+        assert_eq!(self.fields_begun(), self.fields(), "a record has as many fields as are expected");
         if let Some(last) = self.text.last_mut() {
             *last = b'\n';
         }

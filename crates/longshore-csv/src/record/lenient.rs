@@ -45,11 +45,11 @@ impl<'a> Rows<'a> {
 }
 
 impl Scanned<'_> {
-    /// Replaces `marks` by those of the complete records that have the shape that is due, as
+    /// Replaces `marks` by those of the complete records that have the shape that is expected, as
     /// [`Scanned::copy_trimmed`] leaves them, and appends the others to `errors`. Returns how many are good. There are
     /// `line_ends` records in all.
     ///
-    /// At first, a record is taken to have as many marks as are due if a line end stands there. That is wrong where
+    /// At first, a record is taken to have as many marks as are expected if a line end stands there. That is wrong where
     /// short records add up to the length of one; then fewer records are found than there are line ends, and each is
     /// measured.
     fn copy_good(

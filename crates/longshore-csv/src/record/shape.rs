@@ -1,4 +1,4 @@
-//! The shape that is due of every record, and how to say that one lacks it.
+//! The shape that is expected of every record, and how to say that one lacks it.
 
 /// What every record must look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +31,10 @@ impl Shape {
     }
 }
 
-/// A record of another shape than is due.
+/// A record of another shape than is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeError {
-    /// How many rows of the shape that is due stand before it in the text.
+    /// How many rows of the shape that is expected stand before it in the text.
     pub row: usize,
     /// Its first byte.
     pub start: u32,
@@ -79,7 +79,7 @@ impl ShapeErrorKind {
         };
         match *self {
             ShapeErrorKind::MissingFields { expected, found } | ShapeErrorKind::ExtraFields { expected, found } => {
-                format!("found {} where {expected} are due", fields(found))
+                format!("found {} where {expected} are expected", fields(found))
             }
             ShapeErrorKind::TrailingDelimiterMissing => "the last field is not followed by a delimiter".to_owned(),
             ShapeErrorKind::StrayCarriageReturn { .. } => {

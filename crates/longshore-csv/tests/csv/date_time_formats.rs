@@ -87,10 +87,10 @@ refuses!(
 );
 refuses!(
     years_have_four_digits, ["%d.%m.%Y"],
-    "01.01.21" => "ends where a digit is due", "01.01.20211" => "found '1' where the end is due"
+    "01.01.21" => "ends where a digit is expected", "01.01.20211" => "found '1' where the end is expected"
 );
-refuses!(adjacent_numbers_lacking_zeros, ["%Y%m%d"], "202134" => "ends where a digit is due");
-refuses!(blanks_mean_themselves, ["%d %b %Y"], "4  Mar 2021" => "found ' ' where the name of a month is due");
+refuses!(adjacent_numbers_lacking_zeros, ["%Y%m%d"], "202134" => "ends where a digit is expected");
+refuses!(blanks_mean_themselves, ["%d %b %Y"], "4  Mar 2021" => "found ' ' where the name of a month is expected");
 refuses!(no_hours_beyond_twelve, ["%Y-%m-%d %I %p"], "2021-03-04 13 PM" => "the hour is not within 1 to 12", "2021-03-04 0 AM" => "the hour is not within 1 to 12");
 refuses!(wrong_weekdays, ["%a %F"], "Fri 2021-03-04" => "the date is not that day of the week");
 refuses!(wrong_days_of_the_year, ["%Y-%j"], "2021-366" => "the year has no such day", "2021-0" => "the year has no such day");
@@ -103,7 +103,7 @@ refuses!(
 );
 refuses!(
     the_format_that_came_furthest, ["%d.%m.%Y", "%d %b %Y"],
-    "4 Mrz 2021" => "found 'M' where the name of a month is due", "04.03.x" => "found 'x' where a digit is due"
+    "4 Mrz 2021" => "found 'M' where the name of a month is expected", "04.03.x" => "found 'x' where a digit is expected"
 );
 
 #[test]

@@ -5,7 +5,7 @@ use longshore_csv::ValueType::{
     Boolean, Bytea, Char, Date, Decimal64, Decimal128, Float32, Float64, Int16, Int32, Int64, Text, Time, Timestamp,
     TimestampTz, Uuid, Varchar,
 };
-use longshore_csv::{BooleanWords, DateTimeFormat, Decoder, Dialect, Due, FieldRule, Reason, ValueType};
+use longshore_csv::{BooleanWords, DateTimeFormat, Decoder, Dialect, Expected, FieldRule, Reason, ValueType};
 
 /// What a raw field means by a rule, once every kernel says the same.
 fn value(rule: &FieldRule, raw: &str) -> Result<Cell, Reason> {
@@ -92,42 +92,42 @@ reads_text!(bytes, Bytea, "\\xDEADbeef" => [0xDE, 0xAD, 0xBE, 0xEF], "\\x" => []
 
 refuses!(
     no_integers, Int16,
-    "32768" => "out of range", "\"1,0\"" => "found ',' where a digit is due", "x" => "found 'x' where a number is due",
-    "-" => "ends where a digit is due", "\"\"" => "is empty", "1.0" => "found '.' where a digit is due",
+    "32768" => "out of range", "\"1,0\"" => "found ',' where a digit is expected", "x" => "found 'x' where a number is expected",
+    "-" => "ends where a digit is expected", "\"\"" => "is empty", "1.0" => "found '.' where a digit is expected",
     "" => "is NULL but the column is NOT NULL"
 );
 refuses!(
     no_decimals, PRICE,
     "10000000000000" => "out of range: more than 13 digits before the decimal point",
     "9999999999999.995" => "out of range: more than 13 digits before the decimal point",
-    "." => "ends where a digit is due", "1e" => "ends where a digit is due", "NaN" => "found 'N' where a number is due"
+    "." => "ends where a digit is expected", "1e" => "ends where a digit is expected", "NaN" => "found 'N' where a number is expected"
 );
 refuses!(no_floats, Float64, "1e999" => "out of range", "1e-999" => "out of range: too close to zero");
 refuses!(no_singles, Float32, "1e39" => "out of range", "1e-60" => "out of range: too close to zero");
 refuses!(
     no_dates, Date,
     "0000-01-01" => "the year is not within 0001 to 9999", "1996-13-01" => "the month is not within 1 to 12",
-    "1900-02-29" => "the month has no such day", "1996/03/13" => "found '/' where '-' is due",
-    "1996-03-13x" => "found 'x' where the end is due"
+    "1900-02-29" => "the month has no such day", "1996/03/13" => "found '/' where '-' is expected",
+    "1996-03-13x" => "found 'x' where the end is expected"
 );
 refuses!(no_times, Time, "24:00:00" => "the time is not within 00:00:00 to 23:59:59.999999");
 refuses!(
     no_timestamps, Timestamp,
-    "1996-03-13 10:00:00+02" => "has a zone offset", "1996-03-13x" => "found 'x' where ' ' or 'T' is due",
+    "1996-03-13 10:00:00+02" => "has a zone offset", "1996-03-13x" => "found 'x' where ' ' or 'T' is expected",
     "9999-12-31 23:59:59.9999999" => "the year is not within 0001 to 9999"
 );
 refuses!(
     no_timestamps_in_utc, TimestampTz,
     "1996-03-13 10:00:00+16" => "the zone offset is not within -15:59:59 to +15:59:59",
-    "1996-03-13 10:00:00x" => "found 'x' where 'Z', '+' or '-' is due"
+    "1996-03-13 10:00:00x" => "found 'x' where 'Z', '+' or '-' is expected"
 );
 refuses!(no_booleans, Boolean, "o" => "neither true, yes, on, 1 nor false, no, off, 0");
 refuses!(no_limited_texts, Varchar(3), "abcd" => "longer than 3 characters", "abc x" => "longer than 3 characters");
 refuses!(no_padded_texts, Char(3), "abcd  " => "longer than 3 characters");
-refuses!(no_uuids, Uuid, "a0eebc99-9c0b" => "ends where a hexadecimal digit is due", "g" => "found 'g' where a hexadecimal digit is due",
-    " a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11" => "found ' ' where a hexadecimal digit is due",
-    "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 " => "found ' ' where the end is due");
-refuses!(no_bytes, Bytea, "abc" => "does not begin with \\x", "\\x0" => "ends where a hexadecimal digit is due");
+refuses!(no_uuids, Uuid, "a0eebc99-9c0b" => "ends where a hexadecimal digit is expected", "g" => "found 'g' where a hexadecimal digit is expected",
+    " a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11" => "found ' ' where a hexadecimal digit is expected",
+    "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 " => "found ' ' where the end is expected");
+refuses!(no_bytes, Bytea, "abc" => "does not begin with \\x", "\\x0" => "ends where a hexadecimal digit is expected");
 
 #[test]
 fn null_is_the_unquoted_null_text_by_default() {
@@ -169,8 +169,8 @@ fn text_must_be_utf_8() {
 
 #[test]
 fn unprintable_bytes_are_named_by_their_number() {
-    let reason = Reason::Unexpected { found: 0xE4, due: Due::Digit };
-    assert_eq!(reason.to_string(), "found byte 0xE4 where a digit is due");
+    let reason = Reason::Unexpected { found: 0xE4, expected: Expected::Digit };
+    assert_eq!(reason.to_string(), "found byte 0xE4 where a digit is expected");
 }
 
 /// What the user is told about a bad field.
@@ -184,36 +184,36 @@ fn told(rule: &FieldRule, raw: &str) -> String {
 #[test]
 fn remedies_name_the_option_that_would_read_the_value() {
     for (value_type, raw, expected) in [
-        (PRICE, "\"1,20\"", "found ',' where a digit is due; set DECIMAL_SEPARATOR ','"),
-        (PRICE, "\"1,234.56\"", "found ',' where a digit is due; set THOUSANDS_SEPARATOR ','"),
+        (PRICE, "\"1,20\"", "found ',' where a digit is expected; set DECIMAL_SEPARATOR ','"),
+        (PRICE, "\"1,234.56\"", "found ',' where a digit is expected; set THOUSANDS_SEPARATOR ','"),
         (
             PRICE,
             "\"1.234,56\"",
-            "found ',' where a digit is due; set DECIMAL_SEPARATOR ',' and THOUSANDS_SEPARATOR '.'",
+            "found ',' where a digit is expected; set DECIMAL_SEPARATOR ',' and THOUSANDS_SEPARATOR '.'",
         ),
         (
             Float64,
             "\"1,234\"",
-            "found ',' where a digit is due; set DECIMAL_SEPARATOR ',' if the fraction follows, or \
+            "found ',' where a digit is expected; set DECIMAL_SEPARATOR ',' if the fraction follows, or \
              THOUSANDS_SEPARATOR ',' if it groups digits",
         ),
-        (Int32, "1 234", "found ' ' where a digit is due; set THOUSANDS_SEPARATOR ' '"),
+        (Int32, "1 234", "found ' ' where a digit is expected; set THOUSANDS_SEPARATOR ' '"),
         (
             Int32,
             "1.5",
-            "found '.' where a digit is due; write a whole number, or declare the column DECIMAL, DOUBLE PRECISION or TEXT",
+            "found '.' where a digit is expected; write a whole number, or declare the column DECIMAL, DOUBLE PRECISION or TEXT",
         ),
         (
             Date,
             "03/04/2021",
-            "found '/' where a digit is due; set DATE_FORMAT '%m/%d/%Y' if the month comes first, or '%d/%m/%Y' if the \
+            "found '/' where a digit is expected; set DATE_FORMAT '%m/%d/%Y' if the month comes first, or '%d/%m/%Y' if the \
              day does",
         ),
-        (Date, "13/04/2021", "found '/' where a digit is due; set DATE_FORMAT '%d/%m/%Y'"),
-        (Date, "4-Mar-21", "found '-' where a digit is due; set DATE_FORMAT '%d-%b-%y'"),
-        (Timestamp, "31.12.1999 23:59", "found '.' where a digit is due; set TIMESTAMP_FORMAT '%d.%m.%Y %H:%M'"),
-        (Time, "1:02 PM", "found ' ' where the end is due; set TIME_FORMAT '%I:%M %p'"),
-        (Int32, "N/A", "found 'N' where a number is due; set NULL ('', 'N/A') if it stands for NULL"),
+        (Date, "13/04/2021", "found '/' where a digit is expected; set DATE_FORMAT '%d/%m/%Y'"),
+        (Date, "4-Mar-21", "found '-' where a digit is expected; set DATE_FORMAT '%d-%b-%y'"),
+        (Timestamp, "31.12.1999 23:59", "found '.' where a digit is expected; set TIMESTAMP_FORMAT '%d.%m.%Y %H:%M'"),
+        (Time, "1:02 PM", "found ' ' where the end is expected; set TIME_FORMAT '%I:%M %p'"),
+        (Int32, "N/A", "found 'N' where a number is expected; set NULL ('', 'N/A') if it stands for NULL"),
         (
             Int32,
             "\"\"",
@@ -238,7 +238,7 @@ fn other_spellings_are_named_in_reasons() {
     assert_eq!(value(&rule, "3/4/2021"), value(&FieldRule::new(Date), "2021-03-04"));
     assert_eq!(
         told(&rule, "2021-03-04"),
-        "not of the format '%d.%m.%Y' or 'us': found '2' where '.' is due; add 'iso' to DATE_FORMAT"
+        "not of the format '%d.%m.%Y' or 'us': found '2' where '.' is expected; add 'iso' to DATE_FORMAT"
     );
     assert_eq!(
         told(&rule, "31.02.2021"),
@@ -246,7 +246,7 @@ fn other_spellings_are_named_in_reasons() {
          format that it has to DATE_FORMAT, or declare the column TEXT"
     );
     let rule = FieldRule { decimal_separator: b',', ..FieldRule::new(PRICE) };
-    assert_eq!(told(&rule, "1.5"), "found '.' where a digit is due; set DECIMAL_SEPARATOR '.'");
+    assert_eq!(told(&rule, "1.5"), "found '.' where a digit is expected; set DECIMAL_SEPARATOR '.'");
     assert_eq!(value(&rule, "\"-1,5\""), Ok(Cell::Number(-150)));
     let rule = FieldRule { thousands_separator: Some(','), ..FieldRule::new(Int64) };
     assert_eq!(value(&rule, "\"1,234,567\""), Ok(Cell::Number(1_234_567)));

@@ -143,8 +143,8 @@ fn an_incomplete_record_is_left_for_later() {
 
 #[test]
 fn errors_read_as_sentences() {
-    assert_eq!(missing(1).reason(), "found 1 field where 2 are due");
-    assert_eq!(extra(3).reason(), "found 3 fields where 2 are due");
+    assert_eq!(missing(1).reason(), "found 1 field where 2 are expected");
+    assert_eq!(extra(3).reason(), "found 3 fields where 2 are expected");
     assert!(extra(3).remedy().contains("TRAILING_DELIMITER true"));
     assert!(!extra(4).remedy().contains("TRAILING_DELIMITER"));
     assert_eq!(stray(0).remedy(), r"quote the field, end every line with \n or \r\n, or set LINE_ENDS any");

@@ -7,8 +7,8 @@
 //! Not here: which rows obey (`longshore_storage::Transaction::run_foreign_key_actions`), dropping and emptying tables
 //! that others refer to ([`dependents`]).
 
+mod actions;
 pub(crate) mod dependents;
-mod settle;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use sqlparser::ast::{
     ForeignKeyConstraint, Ident, ReferentialAction, TableConstraint,
 };
 
-pub(crate) use settle::{check_acted_on, settle};
+pub(crate) use actions::{check_action_rows, run_actions};
 
 use crate::catalog::{Entry, Key, Reference, Role, Rules, Table};
 use crate::datafusion::datum;

@@ -96,7 +96,7 @@ fn mapping(sniffed: &Sniffed, options: &Options, wanted: &ColumnMapping<'_>) -> 
         return Ok(by_place());
     }
     Err(format!(
-        "{} fields were found ({}), where {} are due: {}; list the columns of the file, as in COPY t (a, b) FROM",
+        "{} fields were found ({}), where {} are expected: {}; list the columns of the file, as in COPY t (a, b) FROM",
         found.len(),
         found.join(", "),
         due.len(),

@@ -1,5 +1,5 @@
 //! The anomalies of Hermitage (Martin Kleppmann's collection, after Adya's definitions) through sessions, each with the
-//! outcome that is due at each level, and the write skew of the thesis (2.3.2).
+//! outcome that is expected at each level, and the write skew of the thesis (2.3.2).
 //!
 //! The statements are Hermitage's, in its order. Where its databases let a writer wait for another, here it fails at
 //! once. A level is what two columns say: what SERIALIZABLE does, and what all weaker ones do, which run as SNAPSHOT.

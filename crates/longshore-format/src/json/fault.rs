@@ -18,7 +18,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// Another byte than those that are due stands at `at`.
+    /// Another byte than those that are expected stands at `at`.
     #[cold]
     #[inline(never)]
     pub(super) fn unexpected(text: &[u8], at: usize, due: &str) -> Box<Fault> {
@@ -26,7 +26,7 @@ impl Fault {
             at,
             kind: DefectKind::Syntax,
             found: format!("found {}", describe(text, at)),
-            due: format!("where {due} is due"),
+            due: format!("where {due} is expected"),
             remedy: remedy(text, at, due),
         })
     }
@@ -87,7 +87,7 @@ fn remedy(text: &[u8], at: usize, due: &str) -> &'static str {
         Some(b'\n' | b'\r') => {
             "complete the record; where records span lines, read the text as values, not as one record a line"
         }
-        // Where a record is due, what stands before it may not be at hand.
+        // Where a record is expected, what stands before it may not be at hand.
         Some(b'}' | b']') if before == Some(&b',') && due.starts_with("a ") => "take out the comma before it",
         Some(b'/' | b'#') => "take out comments, which JSON does not have",
         Some(b'\'') => "write strings and keys in double quotes",
@@ -112,10 +112,10 @@ mod tests {
     #[test]
     fn a_reason_says_what_where_and_what_was_due() {
         let (reason, remedy) = said(b"{\"a\":1,}", 7, "a key");
-        assert_eq!(reason, "found '}' at byte 8 of the record where a key is due");
+        assert_eq!(reason, "found '}' at byte 8 of the record where a key is expected");
         assert_eq!(remedy, "take out the comma before it");
         let (reason, remedy) = said(b"{\"a\":NaN}", 5, "a value");
-        assert_eq!(reason, "found \"NaN\" at byte 6 of the record where a value is due");
+        assert_eq!(reason, "found \"NaN\" at byte 6 of the record where a value is expected");
         assert_eq!(remedy, "write null, or a string, for what JSON has no number for");
     }
 

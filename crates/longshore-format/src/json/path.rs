@@ -28,7 +28,7 @@ pub struct JsonPathError {
     path: String,
     /// Position of the byte that is wrong.
     at: usize,
-    due: &'static str,
+    expected: &'static str,
 }
 
 impl JsonPath {
@@ -107,11 +107,11 @@ impl fmt::Display for JsonPath {
 
 impl fmt::Display for JsonPathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let JsonPathError { path, at, due } = self;
+        let JsonPathError { path, at, expected } = self;
         let found = path[*at..].chars().next().map_or("its end".to_owned(), |found| format!("'{found}'"));
         write!(
             f,
-            "\"{path}\" is not a path into JSON: {due} is due where {found} stands (byte {}); write a.b, a[0].b, or \
+            "\"{path}\" is not a path into JSON: {expected} is expected where {found} stands (byte {}); write a.b, a[0].b, or \
              \"a.b\" in double quotes for a key with such characters",
             at + 1
         )
@@ -124,7 +124,7 @@ impl FromStr for JsonPath {
     type Err = JsonPathError;
 
     fn from_str(path: &str) -> Result<JsonPath, JsonPathError> {
-        let error = |at: usize, due| JsonPathError { path: path.to_owned(), at, due };
+        let error = |at: usize, expected| JsonPathError { path: path.to_owned(), at, expected };
         let mut steps = Vec::new();
         let mut at = 0;
         while at < path.len() || steps.is_empty() {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_is_no_path_is_refused_where_it_goes_wrong() {
-        for (path, at, due) in [
+        for (path, at, expected) in [
             ("", 0, "a key"),
             ("a.", 2, "a key"),
             ("a b", 1, "'.' or '['"),
@@ -202,9 +202,11 @@ mod tests {
             ("\"a", 2, "a closing quote"),
             ("[0]a", 3, "'.' or '['"),
         ] {
-            assert_eq!(path.parse::<JsonPath>().unwrap_err(), JsonPathError { path: path.to_owned(), at, due });
+            assert_eq!(path.parse::<JsonPath>().unwrap_err(), JsonPathError { path: path.to_owned(), at, expected });
         }
         let message = "a b".parse::<JsonPath>().unwrap_err().to_string();
-        assert!(message.starts_with("\"a b\" is not a path into JSON: '.' or '[' is due where ' ' stands (byte 2)"));
+        assert!(
+            message.starts_with("\"a b\" is not a path into JSON: '.' or '[' is expected where ' ' stands (byte 2)")
+        );
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn container<const LINES: bool>(text: &[u8], start: usize, depth: usi
     let mut open = Open { kinds: [0; JSON_DEPTH_MAX / 64], depth: 0 };
     let mut at = start;
     loop {
-        // A value is due.
+        // A value is expected.
         match byte(text, at) {
             b'"' => at = string(text, at + 1)?.0 + 1,
             b'-' | b'0'..=b'9' => at = number(text, at)?,
@@ -55,7 +55,7 @@ pub(super) fn container<const LINES: bool>(text: &[u8], start: usize, depth: usi
             }
             _ => at = name(text, at)?,
         }
-        // What is due follows a value.
+        // What is expected follows a value.
         loop {
             if open.depth == 0 {
                 return Ok(at);
@@ -95,7 +95,7 @@ fn key<const LINES: bool>(text: &[u8], at: usize) -> Scanned {
     colon::<LINES>(text, quote + 1)
 }
 
-/// The position of the value behind the colon that is due from `at` on.
+/// The position of the value behind the colon that is expected from `at` on.
 pub(super) fn colon<const LINES: bool>(text: &[u8], at: usize) -> Scanned {
     let at = skip_blanks::<LINES>(text, at);
     if byte(text, at) != b':' {

@@ -222,7 +222,7 @@ impl Guesses {
     }
 
     /// Forgets the hints: what is known is what all values were checked for.
-    pub(super) fn settle(&self) {
+    pub(super) fn drop_hints(&self) {
         let mut current = self.lock();
         self.change(&mut current, |column, _| column.hint = TypeSet::EVERY);
     }

@@ -105,7 +105,7 @@ impl Inference<'_> {
             if self.failure.exists() {
                 return;
             }
-            self.guesses.settle();
+            self.guesses.drop_hints();
             let guess = self.guesses.current();
             let mut spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
             let (mut stale, good): (Vec<_>, Vec<_>) = spans.drain(..).partition(|span| !span.guess.agrees_with(&guess));

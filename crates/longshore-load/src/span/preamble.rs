@@ -177,7 +177,7 @@ fn record_end(head: &[u8], start: usize, at_end: bool, dialect: &Dialect, tuning
         .or(at_end.then_some(head.len()))
 }
 
-/// Whether the first record in `text` has one more field than is due, and that is empty. A malformed record has not;
+/// Whether the first record in `text` has one more field than is expected, and that is empty. A malformed record has not;
 /// the load itself will report it.
 fn has_trailing_delimiter(text: &[u8], fields_due: usize, dialect: &Dialect) -> bool {
     let records = reference::records(text, dialect).unwrap_or_default();
@@ -216,7 +216,7 @@ fn check_header(
             Some(actual) if actual == expected => {}
             Some(actual) => {
                 return unfit(format!(
-                    "line {line}: the header names field {} \"{actual}\" where column \"{expected}\" is due; \
+                    "line {line}: the header names field {} \"{actual}\" where column \"{expected}\" is expected; \
                      list the columns in the order of the file, set UNION_BY_NAME true to find them by their names, or \
                      HEADER true to skip the header",
                     position + 1
@@ -224,7 +224,7 @@ fn check_header(
             }
             None => {
                 return unfit(format!(
-                    "line {line}: the header has {} fields where {} columns are due; \
+                    "line {line}: the header has {} fields where {} columns are expected; \
                      list the columns of the file, set UNION_BY_NAME true to find them by their names, or check the \
                      delimiter",
                     found.len(),
@@ -235,7 +235,7 @@ fn check_header(
     }
     if found.len() > columns.len() {
         return unfit(format!(
-            "line {line}: the header has {} fields where {} columns are due; \
+            "line {line}: the header has {} fields where {} columns are expected; \
              list the columns of the file, set UNION_BY_NAME true to find them by their names, or check the delimiter",
             found.len(),
             columns.len()

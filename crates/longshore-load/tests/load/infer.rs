@@ -254,5 +254,5 @@ fn all_files_count_and_their_headers_must_agree() {
     assert_eq!(columns(&inferred), "a INTEGER, b TEXT");
     assert_eq!(dump(&relation), "\"1\",\"2\"\n\"3\",\"x\"\n");
     let error = infer(inputs(3), &request(&Tuning::new(2)), &Control::new()).map(|_| ()).unwrap_err();
-    assert!(error.to_string().contains("the header names field 1 \"b\" where column \"a\" is due"), "{error}");
+    assert!(error.to_string().contains("the header names field 1 \"b\" where column \"a\" is expected"), "{error}");
 }

@@ -116,7 +116,7 @@ fn short_and_long_records() {
     let strict = RecordRules { short_records: Some(ShortRecords::Reject), ..RecordRules::default() };
     let comma = Some(b",".to_vec());
     let message = refused(Given { header: Some(true), delimiter: comma, ..rules(strict) }, "a,b\n1,2\n3\n4,5\n");
-    assert!(message.contains("line 3, byte 8: \"3\": found 1 field where 2 are due"), "{message}");
+    assert!(message.contains("line 3, byte 8: \"3\": found 1 field where 2 are expected"), "{message}");
 }
 
 #[test]

@@ -101,8 +101,11 @@ fn every_machine_loads_the_same_rows() {
 #[test]
 fn every_machine_finds_the_first_error() {
     let bad = [
-        ("{\"id\":1,}", "found '}' at byte 9 of the record where a key in double quotes is due; take out the comma"),
-        ("{\"id\":NaN}", "found \"NaN\" at byte 7 of the record where a value is due; write null, or a string"),
+        (
+            "{\"id\":1,}",
+            "found '}' at byte 9 of the record where a key in double quotes is expected; take out the comma",
+        ),
+        ("{\"id\":NaN}", "found \"NaN\" at byte 7 of the record where a value is expected; write null, or a string"),
         ("{\"id\":\"\\ud800\"}", "found \\uD800, half a character, at byte 8 of the record"),
         ("{\"id\":1,\"day\":\"1999-02-30\"}", "column day DATE: \"\"1999-02-30\"\""),
         ("{\"price\":1}", "column id BIGINT: "),

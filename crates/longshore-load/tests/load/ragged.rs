@@ -92,9 +92,9 @@ fn empty_fields_too_many_are_dropped_and_told() {
 fn values_too_many_are_refused() {
     let error = inferred(&lines(40, &[(3, "3,6,Smith, John")]), |_| {}).expect_err("a value would be lost");
     assert!(error.starts_with("FILE: line 5, byte "), "{error}");
-    assert!(error.contains("\"3,6,Smith, John\": found 4 fields where 3 are due"), "{error}");
+    assert!(error.contains("\"3,6,Smith, John\": found 4 fields where 3 are expected"), "{error}");
     let error = inferred(&lines(40, &[(3, "3,6,x,\"\"")]), |_| {}).expect_err("an empty text is a value");
-    assert!(error.contains("found 4 fields where 3 are due"), "{error}");
+    assert!(error.contains("found 4 fields where 3 are expected"), "{error}");
 }
 
 #[test]
@@ -216,9 +216,9 @@ fn strict_repairs_nothing() {
     let found = inferred(&quoted, |_| {}).expect("a quote within a field is a character");
     assert_eq!(found.repaired.iter().map(|found| (found.records, found.line)).collect::<Vec<_>>(), [(1, 9)]);
     for (text, expected) in [
-        (lines(40, &[(3, "3,6")]), "line 5, byte 47: \"3,6\": found 2 fields where 3 are due"),
+        (lines(40, &[(3, "3,6")]), "line 5, byte 47: \"3,6\": found 2 fields where 3 are expected"),
         (lines(20_000, &[(15_000, "3,6")]), "line 15002, byte "),
-        (lines(40, &[(3, "3,6,x,")]), "found 4 fields where 3 are due"),
+        (lines(40, &[(3, "3,6,x,")]), "found 4 fields where 3 are expected"),
         (quoted, "line 9, byte "),
     ] {
         let error = inferred(&text, strict).expect_err("it is refused");

@@ -117,7 +117,7 @@ loads!(
 
 fails!(
     a_comma_that_was_not_announced, [PRICE], |_values| (), "1\n1,5\n" =>
-    "line 2, byte 2, column c0", "found ',' where a digit is due", "set DECIMAL_SEPARATOR ','"
+    "line 2, byte 2, column c0", "found ',' where a digit is expected", "set DECIMAL_SEPARATOR ','"
 );
 fails!(
     a_date_of_another_order, [ColumnType::Date], |values| values.date_format = Some(format(&["us"])), "1/2/2021\n13/2/2021\n" =>

@@ -82,7 +82,7 @@ impl Read for RemoteReader {
         if let Some((kind, message)) = &self.failed {
             return Err(io::Error::new(*kind, message.clone()));
         }
-        self.budget.settle();
+        self.budget.fix();
         while self.position == self.part.0.len() && !self.at_end {
             match self.parts.recv_timeout(PATIENCE) {
                 // An empty part is the end; without one the task was lost.
@@ -119,7 +119,7 @@ struct Fetch {
 
 impl Fetch {
     async fn run(self) {
-        self.budget.settled().await;
+        self.budget.fixed().await;
         let last = match self.fetch().await {
             Ok(()) => Ok((Vec::new(), Reserved::default())),
             Err(error) => Err(error),

@@ -76,7 +76,7 @@ impl fmt::Display for AppendError {
                 write!(f, "a row has {found} values, but the table has {expected} columns")
             }
             AppendError::Type { column, expected, found } => {
-                write!(f, "column {column}: found a value of type {found} where {expected} is due; cast it")
+                write!(f, "column {column}: found a value of type {found} where {expected} is expected; cast it")
             }
             AppendError::Null { column, .. } => {
                 write!(f, "column {column}: the value is NULL but the column is NOT NULL")

@@ -198,7 +198,7 @@ impl Block {
         let extents = self.extents();
         if extents.len() != self.sections.len() || !self.pieces.is_empty() && !self.encoding.is_text() {
             return Err(Malformed::new(format!(
-                "{} sections and {} pieces where {} sections are due",
+                "{} sections and {} pieces where {} sections are expected",
                 self.sections.len(),
                 self.pieces.len(),
                 extents.len()

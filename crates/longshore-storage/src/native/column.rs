@@ -117,7 +117,10 @@ pub(super) fn decode(
         set_bits_beyond(validity, rows);
         let nulls: u32 = validity.iter().map(|byte| byte.count_zeros()).sum();
         if u64::from(nulls) != block.statistics.null_count {
-            return Err(Malformed::new(format!("{nulls} rows are NULL where {} are due", block.statistics.null_count)));
+            return Err(Malformed::new(format!(
+                "{nulls} rows are NULL where {} are expected",
+                block.statistics.null_count
+            )));
         }
     }
     let validity = block.has_validity().then_some((&column.validity[..rows.div_ceil(8)], 0));

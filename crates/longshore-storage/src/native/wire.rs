@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
     /// The next `count` bytes.
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let Some((head, tail)) = self.rest.split_at_checked(count) else {
-            return Err(Malformed::new(format!("the directory ends where {count} more bytes are due")));
+            return Err(Malformed::new(format!("the directory ends where {count} more bytes are expected")));
         };
         self.rest = tail;
         Ok(head)

@@ -37,7 +37,7 @@ impl VisibilityInterval {
     }
 
     /// Whether it is visible to who sees what was committed up to a time.
-    pub(crate) fn stands_at(&self, time: Time) -> bool {
+    pub(crate) fn is_current_at(&self, time: Time) -> bool {
         self.since.load(Ordering::Acquire) <= time.0 && self.lasts_at(time)
     }
 

@@ -31,9 +31,9 @@ mod parents;
 
 pub use early_checks::ReferenceChecks;
 
-/// Rows that a foreign key's action has changed.
+/// Rows that a foreign key's action (CASCADE, SET NULL, SET DEFAULT) has changed.
 #[derive(Debug)]
-pub struct ActedOn {
+pub struct ActionRows {
     /// The foreign key, of the relation that they are rows of.
     pub key: Arc<ForeignKey>,
     /// Where they are now.
@@ -63,7 +63,7 @@ impl Transaction {
     /// # Errors
     ///
     /// When a foreign key does not hold, or an action fails; then the changes stand, to be undone.
-    pub fn run_foreign_key_actions(&mut self) -> Result<Vec<ActedOn>, TransactionError> {
+    pub fn run_foreign_key_actions(&mut self) -> Result<Vec<ActionRows>, TransactionError> {
         self.run_foreign_key_actions_unless(&|| false)
     }
 
@@ -76,7 +76,7 @@ impl Transaction {
     pub fn run_foreign_key_actions_unless(
         &mut self,
         is_cancelled: IsCancelled<'_>,
-    ) -> Result<Vec<ActedOn>, TransactionError> {
+    ) -> Result<Vec<ActionRows>, TransactionError> {
         let from = self.foreign_keys_checked.min(self.set.writes.len());
         let is_referencing = |write: &Write| self.set.tables[write.table as usize].references().is_some();
         let concerns = self.set.tables.iter().any(|table| table.references().is_some());
@@ -86,8 +86,8 @@ impl Transaction {
         }
         // Who cannot commit need not go on.
         self.check_rules()?;
-        let mut acted_on = Vec::new();
-        if let Err(error) = self.run_foreign_key_actions_from(from, &mut acted_on, is_cancelled) {
+        let mut action_rows = Vec::new();
+        if let Err(error) = self.run_foreign_key_actions_from(from, &mut action_rows, is_cancelled) {
             // Who has given up learns nothing of what was read.
             if !matches!(error, TransactionError::Cancelled) {
                 self.log_referring(from)?;
@@ -95,19 +95,19 @@ impl Transaction {
             return Err(error);
         }
         self.foreign_keys_checked = self.set.writes.len();
-        Ok(acted_on)
+        Ok(action_rows)
     }
 
     fn run_foreign_key_actions_from(
         &mut self,
         from: usize,
-        acted_on: &mut Vec<ActedOn>,
+        action_rows: &mut Vec<ActionRows>,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<(), TransactionError> {
         let mut done = from;
         while done < self.set.writes.len() {
             let until = self.set.writes.len();
-            self.act(done..until, acted_on, is_cancelled)?;
+            self.act(done..until, action_rows, is_cancelled)?;
             done = until;
         }
         let all = from..self.set.writes.len();
@@ -129,7 +129,7 @@ impl Transaction {
     fn act(
         &mut self,
         range: Range<usize>,
-        acted_on: &mut Vec<ActedOn>,
+        action_rows: &mut Vec<ActionRows>,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<(), TransactionError> {
         for (at, table) in self.referencing_tables() {
@@ -145,7 +145,7 @@ impl Transaction {
                         self.forget_back(key, &table, &mut gone);
                     }
                     if !gone.by_bytes.is_empty() {
-                        self.act_on(key, &table, action, &gone, acted_on, is_cancelled)?;
+                        self.act_on(key, &table, action, &gone, action_rows, is_cancelled)?;
                     }
                 }
             }
@@ -159,7 +159,7 @@ impl Transaction {
         parent: &Arc<Table>,
         action: ReferenceAction,
         gone: &GoneKeys,
-        acted_on: &mut Vec<ActedOn>,
+        action_rows: &mut Vec<ActionRows>,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<(), TransactionError> {
         let Some(child) = key.child() else { return Ok(()) };
@@ -193,7 +193,7 @@ impl Transaction {
             }
         }
         if !rows.is_empty() {
-            acted_on.push(ActedOn { key: Arc::clone(key), rows });
+            action_rows.push(ActionRows { key: Arc::clone(key), rows });
         }
         Ok(())
     }

@@ -41,7 +41,7 @@ impl Bank {
     fn accounts(&self, transaction: &Transaction) -> Arc<Relation> {
         let shapes = self.shapes.lock().unwrap();
         let start = transaction.view().start();
-        Arc::clone(shapes.iter().rev().find(|shape| shape.stands_at(start)).unwrap())
+        Arc::clone(shapes.iter().rev().find(|shape| shape.is_current_at(start)).unwrap())
     }
 
     fn newest(&self) -> Arc<Relation> {
@@ -206,7 +206,7 @@ fn what_was_before_is_kept_as_long_as_somebody_may_read_it() {
     let before = Arc::downgrade(&bank.newest());
     bank.alter(true, Duration::ZERO).unwrap();
     bank.shapes.lock().unwrap().remove(0);
-    assert!(before.upgrade().is_some_and(|before| before.stands_at(reader.view().start())));
+    assert!(before.upgrade().is_some_and(|before| before.is_current_at(reader.view().start())));
     let later = bank.transactions.begin_read_only(Isolation::Snapshot);
     drop(reader);
     assert!(before.upgrade().is_none());

@@ -88,7 +88,8 @@ impl World {
 
     fn begin(&mut self) {
         let transaction = self.now().transactions().begin(Isolation::Snapshot);
-        let standing: Vec<_> = self.shapes.iter().filter(|shape| shape.stands_at(transaction.view().start())).collect();
+        let standing: Vec<_> =
+            self.shapes.iter().filter(|shape| shape.is_current_at(transaction.view().start())).collect();
         let [relation] = standing.as_slice() else { panic!("one shape stands at a time") };
         assert!(Arc::ptr_eq(relation, self.now()), "who begins sees the newest");
         let relation = Arc::clone(relation);

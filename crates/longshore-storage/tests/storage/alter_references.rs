@@ -20,7 +20,7 @@ struct Shapes(Mutex<Vec<Arc<Relation>>>);
 impl Shapes {
     fn at(&self, transaction: &Transaction) -> Arc<Relation> {
         let start = transaction.view().start();
-        Arc::clone(self.0.lock().unwrap().iter().rev().find(|shape| shape.stands_at(start)).unwrap())
+        Arc::clone(self.0.lock().unwrap().iter().rev().find(|shape| shape.is_current_at(start)).unwrap())
     }
 
     fn newest(&self) -> Arc<Relation> {

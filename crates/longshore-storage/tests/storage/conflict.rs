@@ -228,7 +228,7 @@ fn check(case: &Case<'_>) {
             assert_eq!(rows_in(&transaction.snapshot(&relation)), case.before, "{what}: nothing is done");
             drop(transaction);
         }
-        (expected, found) => panic!("{what}: {found:?}, but {:?} is due", expected.map(|outcome| outcome.merged)),
+        (expected, found) => panic!("{what}: {found:?}, but {:?} is expected", expected.map(|outcome| outcome.merged)),
     }
     let rows = rows_in(&relation.snapshot());
     let mut reader = relation.transactions().begin(Isolation::Snapshot);

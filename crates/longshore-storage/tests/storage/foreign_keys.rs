@@ -119,8 +119,8 @@ fn actions_follow_what_is_referred_to() {
                 } else {
                     transaction.delete(&family.parents, row).unwrap();
                 }
-                let acted_on = transaction.run_foreign_key_actions().unwrap();
-                let changed: usize = acted_on.iter().map(|acted_on| acted_on.rows.len()).sum();
+                let action_rows = transaction.run_foreign_key_actions().unwrap();
+                let changed: usize = action_rows.iter().map(|action_rows| action_rows.rows.len()).sum();
                 assert_eq!(changed, if action == Cascade && !is_update { 0 } else { 2 });
                 transaction.commit().unwrap();
                 let found = family.children(&mut family.begin());

@@ -1,5 +1,5 @@
 //! What transactions may and may not see of each other: the anomalies of Hermitage (Martin Kleppmann's collection, after
-//! Adya's definitions), each with the outcome that is due at each level, and the write skew of the thesis (2.3.2).
+//! Adya's definitions), each with the outcome that is expected at each level, and the write skew of the thesis (2.3.2).
 //!
 //! The steps of several transactions are taken in turn by one thread, so each outcome is the only one possible. Where
 //! Hermitage's databases let a writer wait for another, here it fails at once.

@@ -190,20 +190,20 @@ impl<'a> Terminal<'a> {
             let done = match self.work(input)? {
                 Outcome::Conflict => {
                     // Perhaps with the one that is open.
-                    self.settle(open.take())?;
+                    self.finish(open.take())?;
                     self.execute(input)?;
                     continue;
                 }
                 Outcome::RolledBack => continue,
                 Outcome::Done(done) => done,
             };
-            self.settle(open.replace(done))?;
+            self.finish(open.replace(done))?;
         }
-        self.settle(open)
+        self.finish(open)
     }
 
     /// Commits a transaction, or runs it again if it cannot be.
-    fn settle(&mut self, done: Option<Done<'a>>) -> Result<(), Failure> {
+    fn finish(&mut self, done: Option<Done<'a>>) -> Result<(), Failure> {
         let Some(done) = done else { return Ok(()) };
         let input = done.input;
         if self.commit(done)? { Ok(()) } else { self.execute(input) }

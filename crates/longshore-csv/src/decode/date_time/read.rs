@@ -3,7 +3,7 @@
 use longshore_value::digits::rounded;
 
 use super::super::exact::{MICROSECONDS_PER_DAY, Reader, days_from_civil, days_of_month, zone_offset};
-use super::super::{Due, Reason};
+use super::super::{Expected, Reason};
 use super::compile::Pattern;
 use super::item::{Item, Part};
 
@@ -81,18 +81,18 @@ impl DateTime {
                     Part::Second => self.second = number,
                 }
             }
-            Item::MonthName => self.month = Some(name(reader, &MONTHS, Due::MonthName)? as u32 + 1),
-            Item::WeekdayName => self.weekday = Some(name(reader, &WEEKDAYS, Due::WeekdayName)? as i32),
+            Item::MonthName => self.month = Some(name(reader, &MONTHS, Expected::MonthName)? as u32 + 1),
+            Item::WeekdayName => self.weekday = Some(name(reader, &WEEKDAYS, Expected::WeekdayName)? as i32),
             Item::Meridiem => {
                 let half = reader.take(|byte| matches!(byte, b'a' | b'A' | b'p' | b'P'));
-                let half = half.ok_or_else(|| reader.missing(Due::Meridiem))?;
-                reader.take(|byte| matches!(byte, b'm' | b'M')).ok_or_else(|| reader.missing(Due::Meridiem))?;
+                let half = half.ok_or_else(|| reader.missing(Expected::Meridiem))?;
+                reader.take(|byte| matches!(byte, b'm' | b'M')).ok_or_else(|| reader.missing(Expected::Meridiem))?;
                 self.is_afternoon = Some(matches!(half, b'p' | b'P'));
             }
             Item::Fraction => {
                 let digits = reader.digits();
                 if digits.is_empty() || digits.len() > 9 {
-                    return Err(if digits.is_empty() { reader.missing(Due::Digit) } else { Reason::Fraction });
+                    return Err(if digits.is_empty() { reader.missing(Expected::Digit) } else { Reason::Fraction });
                 }
                 self.micros = rounded(digits.iter().copied(), 6) as i64;
             }
@@ -102,7 +102,7 @@ impl DateTime {
                 self.is_negative = reader.take(|byte| byte == b'-').is_some();
                 let digits = reader.digits();
                 if digits.is_empty() {
-                    return Err(reader.missing(Due::Digit));
+                    return Err(reader.missing(Expected::Digit));
                 }
                 let number = digits
                     .iter()
@@ -161,11 +161,11 @@ impl DateTime {
 }
 
 /// Takes one of the names, or its first three letters, in any case; returns which.
-fn name(reader: &mut Reader<'_>, names: &[&str], due: Due) -> Result<usize, Reason> {
+fn name(reader: &mut Reader<'_>, names: &[&str], expected: Expected) -> Result<usize, Reason> {
     // Makes letters small; no other byte becomes a letter by it.
     let start = reader.rest.first_chunk::<3>().map(|start| start.map(|byte| byte | 0x20));
     let found = start.and_then(|start| names.iter().position(|name| name.as_bytes().first_chunk() == Some(&start)));
-    let index = found.ok_or_else(|| reader.missing(due))?;
+    let index = found.ok_or_else(|| reader.missing(expected))?;
     let whole = names[index];
     let is_whole = reader.rest.get(..whole.len()).is_some_and(|found| found.eq_ignore_ascii_case(whole.as_bytes()));
     reader.rest = &reader.rest[if is_whole { whole.len() } else { 3 }..];
@@ -180,5 +180,5 @@ fn utc(reader: &mut Reader<'_>) -> Result<(), Reason> {
             return Ok(());
         }
     }
-    Err(reader.missing(Due::Utc))
+    Err(reader.missing(Expected::Utc))
 }

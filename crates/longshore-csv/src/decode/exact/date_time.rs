@@ -2,7 +2,7 @@
 
 use longshore_value::digits::rounded;
 
-use super::{Due, Reader, Reason};
+use super::{Expected, Reader, Reason};
 
 /// Microseconds of a day.
 pub(crate) const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
@@ -81,7 +81,7 @@ fn read_time(reader: &mut Reader<'_>) -> Result<i64, Reason> {
         if reader.take(|byte| byte == b'.').is_some() {
             let digits = reader.digits();
             if digits.is_empty() {
-                return Err(reader.missing(Due::Digit));
+                return Err(reader.missing(Expected::Digit));
             }
             micros = rounded(digits.iter().copied(), 6) as i64;
         }
@@ -98,7 +98,7 @@ pub(crate) fn zone_offset(reader: &mut Reader<'_>, hour_digits_min: usize) -> Re
     if reader.take(|byte| matches!(byte, b'Z' | b'z')).is_some() {
         return Ok(0);
     }
-    let sign = reader.take(|byte| matches!(byte, b'+' | b'-')).ok_or_else(|| reader.missing(Due::Offset))?;
+    let sign = reader.take(|byte| matches!(byte, b'+' | b'-')).ok_or_else(|| reader.missing(Expected::Offset))?;
     let mut parts = [reader.number(hour_digits_min, 2)?, 0, 0];
     for part in &mut parts[1..] {
         let colon = reader.take(|byte| byte == b':').is_some();
@@ -122,7 +122,7 @@ fn read_timestamp(reader: &mut Reader<'_>) -> Result<(i64, bool), Reason> {
         return Ok((midnight, false));
     }
     if reader.take(|byte| matches!(byte, b' ' | b'T' | b't')).is_none() {
-        return Err(reader.missing(Due::TimeSeparator));
+        return Err(reader.missing(Expected::TimeSeparator));
     }
     Ok((midnight + read_time(reader)?, true))
 }

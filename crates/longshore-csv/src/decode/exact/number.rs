@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use longshore_value::decimal;
 
-use super::{Due, Reader, Reason, trim};
+use super::{Expected, Reader, Reason, trim};
 
 /// A whole number with an optional sign.
 fn whole(bytes: &[u8]) -> Result<i128, Reason> {
@@ -13,10 +13,10 @@ fn whole(bytes: &[u8]) -> Result<i128, Reason> {
     let sign = reader.take(|byte| matches!(byte, b'+' | b'-'));
     let digits = reader.digits();
     if digits.is_empty() {
-        return Err(reader.missing(if sign.is_some() { Due::Digit } else { Due::Number }));
+        return Err(reader.missing(if sign.is_some() { Expected::Digit } else { Expected::Number }));
     }
     if let Some(found) = reader.peek() {
-        return Err(Reason::Unexpected { found, due: Due::Digit });
+        return Err(Reason::Unexpected { found, expected: Expected::Digit });
     }
     let mut number = 0_i128;
     for digit in digits {
@@ -71,15 +71,15 @@ impl<'a> Written<'a> {
         let point = reader.take(|byte| byte == b'.');
         let fraction = if point.is_some() { reader.digits() } else { &[] };
         if integer.is_empty() && fraction.is_empty() {
-            let due = if sign.is_none() && point.is_none() { Due::Number } else { Due::Digit };
-            return Err(reader.missing(due));
+            let expected = if sign.is_none() && point.is_none() { Expected::Number } else { Expected::Digit };
+            return Err(reader.missing(expected));
         }
         let mut exponent = 0_i64;
         if reader.take(|byte| matches!(byte, b'e' | b'E')).is_some() {
             let sign = reader.take(|byte| matches!(byte, b'+' | b'-'));
             let digits = reader.digits();
             if digits.is_empty() {
-                return Err(reader.missing(Due::Digit));
+                return Err(reader.missing(Expected::Digit));
             }
             for digit in digits {
                 exponent = (exponent * 10 + i64::from(digit - b'0')).min(1_000_000_000);
@@ -89,7 +89,7 @@ impl<'a> Written<'a> {
             }
         }
         if let Some(found) = reader.peek() {
-            return Err(Reason::Unexpected { found, due: Due::Digit });
+            return Err(Reason::Unexpected { found, expected: Expected::Digit });
         }
         Ok(Written { negative: sign == Some(b'-'), integer, fraction, exponent })
     }

@@ -1,6 +1,6 @@
 //! Numbers with separators of other countries, rewritten as plain ones.
 
-use super::{Due, Reason, trim};
+use super::{Expected, Reason, trim};
 
 /// What stands before the fraction of a number, and between groups of three digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Separators {
                 in_integer = false;
             }
             if byte == b'.' && self.decimal != b'.' {
-                return Err(Reason::Unexpected { found: byte, due: Due::Digit });
+                return Err(Reason::Unexpected { found: byte, expected: Expected::Digit });
             }
             plain.push(if byte == self.decimal { b'.' } else { byte });
             rest = tail;
@@ -69,7 +69,7 @@ impl Separators {
     #[must_use]
     pub fn reason(&self, reason: Reason) -> Reason {
         match reason {
-            Reason::Unexpected { found: b'.', due } => Reason::Unexpected { found: self.decimal, due },
+            Reason::Unexpected { found: b'.', expected } => Reason::Unexpected { found: self.decimal, expected },
             other => other,
         }
     }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_point_means_nothing_where_another_separator_was_set() {
-        let point = Err(Reason::Unexpected { found: b'.', due: Due::Digit });
+        let point = Err(Reason::Unexpected { found: b'.', expected: Expected::Digit });
         assert_eq!(plain(b',', None, "1.5"), point);
         assert_eq!(plain(b',', Some(' '), "1 234.5"), point);
         assert_eq!(plain(b',', Some('.'), "1,234.567"), point);

@@ -3,7 +3,7 @@
 use longshore_value::text::{fit_char, fit_varchar};
 use longshore_value::uuid::{UUID_BYTES, UuidPart, canonical};
 
-use super::{Due, Reason, trim};
+use super::{Expected, Reason, trim};
 
 /// A boolean: 1, 0, or in any case a beginning of true, false, yes, no, on or off that is not a beginning of
 /// another.
@@ -69,12 +69,12 @@ pub fn uuid(bytes: &[u8]) -> Result<[u8; UUID_BYTES], Reason> {
         return Err(Reason::Empty);
     }
     canonical(bytes).map_err(|error| {
-        let due = match error.due {
-            UuidPart::HexDigit => Due::HexDigit,
-            UuidPart::Brace => Due::Byte(b'}'),
-            UuidPart::End => Due::End,
+        let expected = match error.expected {
+            UuidPart::HexDigit => Expected::HexDigit,
+            UuidPart::Brace => Expected::Byte(b'}'),
+            UuidPart::End => Expected::End,
         };
-        bytes.get(error.at).map_or(Reason::Ends { due }, |&found| Reason::Unexpected { found, due })
+        bytes.get(error.at).map_or(Reason::Ends { expected }, |&found| Reason::Unexpected { found, expected })
     })
 }
 
@@ -85,11 +85,11 @@ pub fn uuid(bytes: &[u8]) -> Result<[u8; UUID_BYTES], Reason> {
 /// If the field is anything else; `out` may then hold some of the bytes.
 pub fn bytea(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
     let digits = bytes.strip_prefix(b"\\x").ok_or(Reason::NotHexadecimal)?;
-    let due = Due::HexDigit;
-    let value = |digit: u8| hex_value(digit).ok_or(Reason::Unexpected { found: digit, due });
+    let expected = Expected::HexDigit;
+    let value = |digit: u8| hex_value(digit).ok_or(Reason::Unexpected { found: digit, expected });
     for pair in digits.chunks(2) {
         let high = value(pair[0])?;
-        let low = value(*pair.get(1).ok_or(Reason::Ends { due })?)?;
+        let low = value(*pair.get(1).ok_or(Reason::Ends { expected })?)?;
         out.push(high << 4 | low);
     }
     Ok(())

@@ -214,7 +214,7 @@ fn decode_hex(digits: &str) -> Result<Vec<u8>> {
             if digit.is_ascii_whitespace() && half.is_none() {
                 continue;
             }
-            return exec_err!("\\x{digits} is not a BYTEA: found {digit:?} where a hexadecimal digit is due");
+            return exec_err!("\\x{digits} is not a BYTEA: found {digit:?} where a hexadecimal digit is expected");
         };
         match half.take() {
             None => half = Some(value as u8),

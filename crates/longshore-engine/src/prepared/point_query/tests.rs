@@ -135,7 +135,7 @@ async fn selects_give_what_the_planner_gives() {
                 let at = 981_173_106_000_000 + random.below(4_000) * 60_000_000;
                 let last = values.len() - 1;
                 let before = literal(values[last]).to_string();
-                values[last] = Datum::I64(at);
+                values[last] = Datum::I64(at as i64);
                 let rest = text.rfind(&before).expect("it is there");
                 let moment = format!("TIMESTAMP '1970-01-01' + INTERVAL '{} seconds'", at / 1_000_000);
                 text.replace_range(rest..rest + before.len(), &moment);

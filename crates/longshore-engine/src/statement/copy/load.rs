@@ -71,23 +71,23 @@ impl LoadPlan {
         let loaded = blocking::run(context.control, move |control| {
             let files = inputs.iter().map(TextInput::file).collect();
             let named = |error| named_by_inputs(error, &inputs);
-            let mut acted_on = Vec::new();
+            let mut action_rows = Vec::new();
             let repairs_later = text.repairing().is_some();
             let again = |error: &LoadError| repairs_later && matches!(error, LoadError::Misshapen(_));
             if dry_run {
                 return match longshore_load::dry_run(files, into.schema(), into.memory(), &text, &tuning, control) {
                     Err(error) if again(&error) => Ok(None),
-                    report => Ok(Some((report.map_err(named)?, acted_on))),
+                    report => Ok(Some((report.map_err(named)?, action_rows))),
                 };
             }
             let report = match work {
                 // The transaction is nobody else's while it lasts.
                 Some(work) if interleaves => work.with_unless_cancelled(control, |transaction| {
-                    let settle = |transaction: &mut Transaction| {
-                        acted_on.extend(transaction.run_foreign_key_actions_unless(&|| control.is_cancelled())?);
+                    let run_actions = |transaction: &mut Transaction| {
+                        action_rows.extend(transaction.run_foreign_key_actions_unless(&|| control.is_cancelled())?);
                         Ok(())
                     };
-                    load_interleaved(files, &into, transaction, &text, &tuning, control, settle).map_err(named)
+                    load_interleaved(files, &into, transaction, &text, &tuning, control, run_actions).map_err(named)
                 })?,
                 Some(work) => {
                     let loaded = match load_into(files, &into, &text, &tuning, control) {
@@ -104,14 +104,14 @@ impl LoadPlan {
                     let loaded = loaded.map_err(named)?;
                     work.with_unless_cancelled(control, |transaction| {
                         let since = transaction.writes();
-                        let settle = |transaction: &mut Transaction| {
+                        let run_actions = |transaction: &mut Transaction| {
                             if let Some(checks) = &checks {
                                 transaction.note_checked(since, checks);
                             }
-                            acted_on.extend(transaction.run_foreign_key_actions_unless(&|| control.is_cancelled())?);
+                            action_rows.extend(transaction.run_foreign_key_actions_unless(&|| control.is_cancelled())?);
                             Ok(())
                         };
-                        loaded.commit_in(transaction, settle).map_err(named)
+                        loaded.commit_in(transaction, run_actions).map_err(named)
                     })?
                 }
                 None => match longshore_load::copy_from(files, &into, &text, &tuning, control) {
@@ -119,14 +119,14 @@ impl LoadPlan {
                     report => report.map_err(named)?,
                 },
             };
-            Ok(Some((report, acted_on)))
+            Ok(Some((report, action_rows)))
         })
         .await?;
-        let Some((loaded, acted_on)) = loaded else { return Ok(None) };
+        let Some((loaded, action_rows)) = loaded else { return Ok(None) };
         if let Some(log) = log {
             tell_repairs(&log.summary(), context.control);
         }
-        foreign::check_acted_on(context, acted_on)?;
+        foreign::check_action_rows(context, action_rows)?;
         rejects.keep(context)?;
         let notice = rejects::notice(&loaded.rejects, &settings.rejects, loaded.rows, Some(relation));
         let notice = conflict::notice(conflict::merged(&loaded), &settings.conflict, notice);

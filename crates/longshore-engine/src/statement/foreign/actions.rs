@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use longshore_storage::ActedOn;
+use longshore_storage::ActionRows;
 
 use crate::Error;
 use crate::catalog::{Entry, Table};
@@ -11,8 +11,8 @@ use crate::datafusion::fetch_rows;
 use crate::statement::Context;
 
 /// Sees to the foreign keys of all tables that the statement has changed rows of.
-pub(crate) fn settle(context: &Context<'_>) -> Result<(), Error> {
-    check_acted_on(
+pub(crate) fn run_actions(context: &Context<'_>) -> Result<(), Error> {
+    check_action_rows(
         context,
         context
             .work
@@ -21,20 +21,20 @@ pub(crate) fn settle(context: &Context<'_>) -> Result<(), Error> {
 }
 
 /// Checks rows that actions of foreign keys have changed.
-pub(crate) fn check_acted_on(context: &Context<'_>, acted_on: Vec<ActedOn>) -> Result<(), Error> {
-    for acted_on in acted_on {
+pub(crate) fn check_action_rows(context: &Context<'_>, action_rows: Vec<ActionRows>) -> Result<(), Error> {
+    for action_rows in action_rows {
         let tables = context.database.catalog.entries().into_iter().filter_map(|entry| match entry {
             Entry::Table(table) => Some(table),
             Entry::View(_) => None,
         });
-        let Some(table) = tables.into_iter().find(|table: &Arc<Table>| acted_on.key.is_of(&table.relation)) else {
+        let Some(table) = tables.into_iter().find(|table: &Arc<Table>| action_rows.key.is_of(&table.relation)) else {
             continue;
         };
         let rules = table.rules();
         let checks = context.database.queries.checks(&table, rules.checks.iter(), &context.execution())?;
         let Some(checks) = checks else { continue };
         let relation = &table.relation;
-        if let Err(error) = checks.check(&fetch_rows(&context.work.snapshot(relation), &acted_on.rows)?) {
+        if let Err(error) = checks.check(&fetch_rows(&context.work.snapshot(relation), &action_rows.rows)?) {
             // It tells what a row is that only the action has found.
             let columns: Vec<usize> = (0..relation.schema().columns().len()).collect();
             context.work.log_scan(relation, &[], &columns);

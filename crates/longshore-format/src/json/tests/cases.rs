@@ -194,13 +194,13 @@ fn bytes_that_are_not_utf8_are_refused_wherever_they_are() {
 #[test]
 fn records_must_be_what_the_paths_begin_with() {
     for (text, paths, reason) in [
-        ("1", "a", "found '1' at byte 1 of the record where an object is due"),
-        ("[1]", "a", "found '[' at byte 1 of the record where an object is due"),
-        ("{}", "[0]", "found '{' at byte 1 of the record where an array is due"),
-        ("\"a\"", "a", "found '\"' at byte 1 of the record where an object is due"),
-        ("null", "a", "found \"null\" at byte 1 of the record where an object is due"),
-        ("{} {}", "a", "found '{' at byte 4 of the record where the end of the line is due"),
-        ("{\"a\":1", "a", "found the end of the text at byte 7 of the record where ',' or '}' is due"),
+        ("1", "a", "found '1' at byte 1 of the record where an object is expected"),
+        ("[1]", "a", "found '[' at byte 1 of the record where an object is expected"),
+        ("{}", "[0]", "found '{' at byte 1 of the record where an array is expected"),
+        ("\"a\"", "a", "found '\"' at byte 1 of the record where an object is expected"),
+        ("null", "a", "found \"null\" at byte 1 of the record where an object is expected"),
+        ("{} {}", "a", "found '{' at byte 4 of the record where the end of the line is expected"),
+        ("{\"a\":1", "a", "found the end of the text at byte 7 of the record where ',' or '}' is expected"),
     ] {
         let outcome = read_whole(&format(&[paths], Layout::Lines), text.as_bytes());
         assert_eq!(outcome.defects[0].reason, reason);

@@ -32,7 +32,7 @@ pub fn comma() -> TextOptions {
     TextOptions::new(Dialect::new(b',', Some(b'"'), None).expect("a dialect"))
 }
 
-/// dbgen's files: no quotes are due, but they are looked for.
+/// dbgen's files: no quotes are expected, but they are looked for.
 pub fn pipe() -> TextOptions {
     TextOptions::new(Dialect::new(b'|', Some(b'"'), None).expect("a dialect"))
 }

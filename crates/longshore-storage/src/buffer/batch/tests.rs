@@ -121,7 +121,7 @@ fn values_behind_nulls_do_not_matter() {
 fn a_batch_of_other_columns_is_refused() {
     let array: ArrayRef = Arc::new(Int64Array::from(vec![1]));
     let error = stored(ColumnType::Integer, true, Arc::clone(&array)).unwrap_err();
-    assert_eq!(error.to_string(), "column c: found a value of type Int64 where Int32 is due; cast it");
+    assert_eq!(error.to_string(), "column c: found a value of type Int64 where Int32 is expected; cast it");
     let two = Arc::new(Schema::new(vec![
         Column::new("a", ColumnType::BigInt, true),
         Column::new("b", ColumnType::BigInt, true),
