@@ -47,8 +47,11 @@ pub(crate) fn main(arguments: &[&str]) -> Result<(), String> {
     if findings.is_empty() { Ok(()) } else { Err(findings.join("\n")) }
 }
 
-/// The declared order read backwards must be found at fault: otherwise no import was seen.
+/// The declared order read backwards must be found at fault: otherwise no import was seen. A single file imports nothing.
 fn controls(one: &Crate) -> Result<(), String> {
+    if one.graph.len() == 1 {
+        return Ok(());
+    }
     let backwards: Vec<String> = one.order.iter().rev().cloned().collect();
     if check(&one.graph, &backwards).is_empty() {
         return Err(format!("the control failed: {} passes with its modules in reverse order", one.name));

@@ -8,6 +8,7 @@ pub struct Random(fastrand::Rng);
 
 impl Random {
     /// The stream of a seed.
+    #[must_use]
     pub fn new(seed: u64) -> Random {
         Random(fastrand::Rng::with_seed(seed))
     }
@@ -46,11 +47,16 @@ impl Random {
 
 /// In how many parts the work is cut of which one is done: `LONGSHORE_TEST_SHARE`, or 1. A sanitizer, under which each
 /// instruction takes long, sets it.
+///
+/// # Panics
+/// If it is set to something else than a number.
+#[must_use]
 pub fn parts() -> usize {
     std::env::var("LONGSHORE_TEST_SHARE").map_or(1, |parts| parts.parse().expect("LONGSHORE_TEST_SHARE is a number"))
 }
 
 /// One of so many [`parts`] of the work, rounded up.
+#[must_use]
 pub fn share(work: usize) -> usize {
     work.div_ceil(parts())
 }

@@ -97,7 +97,7 @@ pub(crate) fn random_batch(rows: usize, seed: u64, null_one_in: usize) -> Record
             b & 0xFFFF_FFFF_FFFF
         )
     })));
-    columns.push(Arc::new(column!(BinaryViewArray, |r, _| r.next().to_le_bytes().repeat(r.below(5) as usize))));
+    columns.push(Arc::new(column!(BinaryViewArray, |r, _| r.next().to_le_bytes().repeat(r.below(5)))));
     columns.push(Arc::new((0..rows as i64).map(Some).collect::<Int64Array>()));
     RecordBatch::try_new(every_type().arrow(), columns).expect("the arrays are those of the schema")
 }
