@@ -20,6 +20,11 @@ const SINGLE_TYPED: f64 = 0.62;
 /// Of a dialect that leaves the first lines out, the share that one must have which explains all of them.
 const STEADY_SHARE: f64 = 0.4;
 
+/// A table with stray quotes is one if at least this share of its records has the usual number of fields, and there are so
+/// many of them.
+const TABLE_SHARE_MIN: f64 = 0.8;
+const TABLE_RECORDS_MIN: usize = 3;
+
 /// A dialect that was chosen.
 #[derive(Default)]
 pub(super) struct Chosen {
@@ -48,6 +53,8 @@ pub(super) fn choose(sample: &[u8], at_end: bool, given: &Given, breaks: LineBre
     let mut best: Option<(Score, Style)> = None;
     // The best of those that explain every line from the first one on.
     let mut steady: Option<(Score, Style)> = None;
+    // The best of those that make a table of quoted fields, whatever quotes stand where none should.
+    let mut quoted: Option<(Score, Style)> = None;
     let comments = comments::choices(&stretches, given);
     for style in candidates(&stretches, given) {
         let plain = stretches.parse(&Style { comment: comments[0].clone(), ..style.clone() });
@@ -62,6 +69,12 @@ pub(super) fn choose(sample: &[u8], at_end: bool, given: &Given, breaks: LineBre
             if is_steady && steady.as_ref().is_none_or(|(steady, _)| score.value > steady.value) {
                 steady = Some((score, style.clone()));
             }
+            if score.is_quoted_table
+                && style.has_usual_delimiter()
+                && quoted.as_ref().is_none_or(|(quoted, _)| score.value_of_table > quoted.value_of_table)
+            {
+                quoted = Some((score, style.clone()));
+            }
             if best.as_ref().is_none_or(|(best, _)| score.value > best.value) {
                 best = Some((score, style));
             }
@@ -72,6 +85,13 @@ pub(super) fn choose(sample: &[u8], at_end: bool, given: &Given, breaks: LineBre
         && score.value > STEADY_SHARE * found.value
     {
         best = steady;
+    }
+    // Lines as a single column would lose nothing, but nobody writes quoted fields for that.
+    if let (Some((found, _)), Some((score, _))) = (&best, &quoted)
+        && found.fields < 2
+        && score.value_of_table > found.value
+    {
+        best = quoted;
     }
     let style = best.map_or_else(Style::default, |(_, style)| style);
     let (mut style, quotes) = quoting::choose(style, &stretches, given);
@@ -129,6 +149,10 @@ struct Score {
     fields: usize,
     /// The share of records that have it, from the first one that has it.
     share: f64,
+    /// Whether fields in quotes stand in a table of several columns.
+    is_quoted_table: bool,
+    /// What the value were without stray quotes.
+    value_of_table: f64,
 }
 
 fn score(parsed: &Parsed, style: &Style) -> Score {
@@ -145,7 +169,7 @@ fn score(parsed: &Parsed, style: &Style) -> Score {
     let body = &records[first..];
     let fitting: Vec<&Record> = body.iter().copied().filter(|record| record.cells.len() == fields).collect();
     if fitting.is_empty() {
-        return Score { value: 0.0, first, fields, share: 0.0 };
+        return Score { value: 0.0, first, fields, share: 0.0, is_quoted_table: false, value_of_table: 0.0 };
     }
     let share = fitting.len() as f64 / body.len() as f64;
     let cells = fitting.len() * fields;
@@ -169,7 +193,8 @@ fn score(parsed: &Parsed, style: &Style) -> Score {
         let value = if typed > 0.9 { SINGLE_TYPED } else { SINGLE_TEXT };
         // Of one column, the empty delimiter says so most plainly.
         let plain = if style.delimiter.is_empty() { 1.0 } else { 0.9 };
-        return Score { value: value * plain * quoting * if fields < 2 { 1.0 } else { 0.5 }, first, fields, share };
+        let value = value * plain * quoting * if fields < 2 { 1.0 } else { 0.5 };
+        return Score { value, first, fields, share, is_quoted_table: false, value_of_table: value };
     }
     let mut head = 1.0 - 0.3 * first as f64 / records.len() as f64;
     if first == 1 && records[0].cells.len() + 1 == fields && fields > 2 {
@@ -186,7 +211,12 @@ fn score(parsed: &Parsed, style: &Style) -> Score {
     let comment = if parsed.comments > 0 && style.comment.is_some() { 0.97 } else { 1.0 };
     let shape = share.powi(3).max(runs) * head * width * comment;
     let value = shape * clean * (0.5 + 0.5 * alike) * quoting * weight(style, typed);
-    Score { value, first, fields, share }
+    let is_quoted_table = style.quote == Some(b'"')
+        && parsed.quoted > parsed.broken
+        && !parsed.open
+        && share >= TABLE_SHARE_MIN
+        && fitting.len() >= TABLE_RECORDS_MIN;
+    Score { value, first, fields, share, is_quoted_table, value_of_table: value / stray }
 }
 
 /// The share of records that have as many fields as the one before, and more than one.

@@ -226,6 +226,22 @@ fn spectrum() {
 }
 
 #[test]
+fn a_stray_quote_does_not_make_lines_of_a_table() {
+    let found = |text: &str| longshore_format::sniff::sniff(text.as_bytes(), true, &Given::default());
+    let shape = |text: &str| (found(text).columns.len(), found(text).quote.value);
+    let stray = "2,\"b\"c\",3\n";
+    let rest = "3,d,4\n4,\"e, f\",5\n";
+    assert_eq!(shape(&format!("id,name,n\n1,\"a\nx\",2\n{stray}3,d,4\n")), (3, Some(b'"')));
+    assert_eq!(shape(&format!("id,name,n\n{stray}1,\"a\nx\",2\n{rest}")), (3, Some(b'"')));
+    assert_eq!(shape(&format!("id;name;n\r\n1;\"a;\r\nx\";2\r\n{}", stray.replace(',', ";"))).0, 3);
+    // One record in a few may have another number of fields, and is a matter of the load.
+    assert_eq!(shape(&format!("id,name,n\n1,\"a\nx\",2\n{stray}{rest}5,g,6,more\n")).0, 3);
+    // What nobody wrote as a table is none.
+    assert_eq!(shape("He said \"yes, no\"\nShe said \"a, b, c\", and left\nNobody, \"ever\", did\nOr so\n").0, 1);
+    assert_eq!(shape("\"Hello, world\"\n\"x, y, z\"\n\"and\"so\" on\"\n\"a\"\n").0, 1);
+}
+
+#[test]
 fn titles_may_be_filled_up_with_delimiters() {
     let skipped = |text: &str| {
         let found = longshore_format::sniff::sniff(text.as_bytes(), true, &Given::default());
