@@ -212,8 +212,7 @@ fn score(parsed: &Parsed, style: &Style) -> Score {
     let shape = share.powi(3).max(runs) * head * width * comment;
     let value = shape * clean * (0.5 + 0.5 * alike) * quoting * weight(style, typed);
     let is_quoted_table = style.quote == Some(b'"')
-        && parsed.quoted > parsed.broken
-        && !parsed.open
+        && parsed.quoted > parsed.broken + usize::from(parsed.open)
         && share >= TABLE_SHARE_MIN
         && fitting.len() >= TABLE_RECORDS_MIN;
     Score { value, first, fields, share, is_quoted_table, value_of_table: value / stray }

@@ -236,6 +236,8 @@ fn a_stray_quote_does_not_make_lines_of_a_table() {
     assert_eq!(shape(&format!("id;name;n\r\n1;\"a;\r\nx\";2\r\n{}", stray.replace(',', ";"))).0, 3);
     // One record in a few may have another number of fields, and is a matter of the load.
     assert_eq!(shape(&format!("id,name,n\n1,\"a\nx\",2\n{stray}{rest}5,g,6,more\n")).0, 3);
+    // A text that ends in quotes is cut off, which the load refuses.
+    assert_eq!(shape(&format!("id,name,n\n1,\"a\nx\",2\n{stray}{rest}5,\"g")), (3, Some(b'"')));
     // What nobody wrote as a table is none.
     assert_eq!(shape("He said \"yes, no\"\nShe said \"a, b, c\", and left\nNobody, \"ever\", did\nOr so\n").0, 1);
     assert_eq!(shape("\"Hello, world\"\n\"x, y, z\"\n\"and\"so\" on\"\n\"a\"\n").0, 1);
