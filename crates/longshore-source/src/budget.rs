@@ -25,12 +25,12 @@ struct State {
 impl Budget {
     /// Everything from now on counts against `pool`.
     pub(crate) fn count_against(&self, pool: &Arc<dyn MemoryPool>) {
-        // After the first read it stays as it was then.
+        // A pool that comes after the first read is not taken.
         let _ = self.0.pool.set(Some(Arc::clone(pool)));
         self.announce();
     }
 
-    /// Fixes what is counted against, at the first read: nothing, if no pool was given until now.
+    /// Fixes the pool at the first read: there is none unless one was given before.
     pub(crate) fn fix(&self) {
         self.pool();
         self.announce();
@@ -46,7 +46,7 @@ impl Budget {
     #[expect(clippy::unused_self, reason = "with the feature `remote` it is used")]
     fn announce(&self) {}
 
-    /// Waits until it is fixed what is counted against.
+    /// Waits until the pool is fixed.
     #[cfg(feature = "remote")]
     pub(crate) async fn fixed(&self) {
         while self.0.pool.get().is_none() {

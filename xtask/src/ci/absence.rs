@@ -73,7 +73,8 @@ pub(super) fn step() -> Result<Outcome, String> {
         }
         println!("{package} has no {absent} (and {control} has)");
     }
-    nothing_depends_on_bench()?;
+    nothing_depends_on("longshore-bench", "all")?;
+    nothing_depends_on("longshore-testing", "normal,build")?;
     let sources = sources()?;
     for &(folder, words, promise) in SOURCES {
         let mut seen = 0;
@@ -102,21 +103,23 @@ fn depends(package: &str, absent: &str) -> Result<bool, String> {
     Ok(tree.success && !tree.stdout.trim().is_empty())
 }
 
-fn nothing_depends_on_bench() -> Result<(), String> {
+/// Checks that no crate depends on `absent` by edges of these kinds, as `cargo tree` names them.
+fn nothing_depends_on(absent: &str, edges: &str) -> Result<(), String> {
     let users = |name: &str| -> Result<usize, String> {
-        let tree = capture(&mut cargo(&["tree", "--locked", "--workspace", "--prefix", "none", "--invert", name]))?;
+        let mut tree = cargo(&["tree", "--locked", "--workspace", "--prefix", "none", "--edges", edges]);
+        let tree = capture(tree.args(["--invert", name]))?;
         if !tree.success {
-            return Err(format!("cargo tree --workspace -i {name}: {}", tree.stderr));
+            return Err(format!("cargo tree --workspace -e {edges} -i {name}: {}", tree.stderr));
         }
         Ok(tree.stdout.lines().filter(|line| !line.starts_with(name) && !line.trim().is_empty()).count())
     };
     if users("longshore-engine")? == 0 {
         return Err("the control failed: nothing depends on longshore-engine".to_owned());
     }
-    if users("longshore-bench")? > 0 {
-        return Err("something depends on longshore-bench; see: cargo tree --workspace -i longshore-bench".to_owned());
+    if users(absent)? > 0 {
+        return Err(format!("something depends on {absent}; see: cargo tree --workspace -e {edges} -i {absent}"));
     }
-    println!("nothing depends on longshore-bench");
+    println!("nothing depends on {absent} (edges: {edges})");
     Ok(())
 }
 

@@ -66,7 +66,7 @@ pub(crate) unsafe fn flatten_by_trailing_zeros(mut marks: u64, base: u32, mut ou
     let mut left = marks.count_ones();
     while left > 0 {
         for lane in 0..8 {
-            // SAFETY: `left` marks of at most 64 are expected; rounded up to eights they are within the 64 promised.
+            // SAFETY: at most 64 marks are `left` to write; rounded up to eights they are within the 64 promised.
             unsafe { out.add(lane).write(base.wrapping_add(marks.trailing_zeros())) };
             marks &= marks.wrapping_sub(1);
         }

@@ -51,7 +51,7 @@ impl<'a> Quoting<'a> {
         Quoting { dialect: *dialect, null_text, force_quote, special }
     }
 
-    /// Appends text, quoted where that is expected.
+    /// Appends text, quoted where it must be.
     ///
     /// # Errors
     ///

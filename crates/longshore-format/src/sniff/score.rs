@@ -20,8 +20,8 @@ const SINGLE_TYPED: f64 = 0.62;
 /// Of a dialect that leaves the first lines out, the share that one must have which explains all of them.
 const STEADY_SHARE: f64 = 0.4;
 
-/// A table with stray quotes is one if at least this share of its records has the usual number of fields, and there are so
-/// many of them.
+/// A text with stray quotes is a table if at least this share of its records, and this number of them, have the usual
+/// number of fields.
 const TABLE_SHARE_MIN: f64 = 0.8;
 const TABLE_RECORDS_MIN: usize = 3;
 
@@ -69,9 +69,9 @@ pub(super) fn choose(sample: &[u8], at_end: bool, given: &Given, breaks: LineBre
             if is_steady && steady.as_ref().is_none_or(|(steady, _)| score.value > steady.value) {
                 steady = Some((score, style.clone()));
             }
-            if score.is_quoted_table
+            if score.quoted_table.is_some()
                 && style.has_usual_delimiter()
-                && quoted.as_ref().is_none_or(|(quoted, _)| score.value_of_table > quoted.value_of_table)
+                && quoted.as_ref().is_none_or(|(quoted, _)| score.quoted_table > quoted.quoted_table)
             {
                 quoted = Some((score, style.clone()));
             }
@@ -89,7 +89,7 @@ pub(super) fn choose(sample: &[u8], at_end: bool, given: &Given, breaks: LineBre
     // Lines as a single column would lose nothing, but nobody writes quoted fields for that.
     if let (Some((found, _)), Some((score, _))) = (&best, &quoted)
         && found.fields < 2
-        && score.value_of_table > found.value
+        && score.quoted_table > Some(found.value)
     {
         best = quoted;
     }
@@ -149,10 +149,8 @@ struct Score {
     fields: usize,
     /// The share of records that have it, from the first one that has it.
     share: f64,
-    /// Whether fields in quotes stand in a table of several columns.
-    is_quoted_table: bool,
-    /// What the value were without stray quotes.
-    value_of_table: f64,
+    /// Of a table of several columns with fields in quotes: what the value would be without stray quotes.
+    quoted_table: Option<f64>,
 }
 
 fn score(parsed: &Parsed, style: &Style) -> Score {
@@ -169,7 +167,7 @@ fn score(parsed: &Parsed, style: &Style) -> Score {
     let body = &records[first..];
     let fitting: Vec<&Record> = body.iter().copied().filter(|record| record.cells.len() == fields).collect();
     if fitting.is_empty() {
-        return Score { value: 0.0, first, fields, share: 0.0, is_quoted_table: false, value_of_table: 0.0 };
+        return Score { value: 0.0, first, fields, share: 0.0, quoted_table: None };
     }
     let share = fitting.len() as f64 / body.len() as f64;
     let cells = fitting.len() * fields;
@@ -194,7 +192,7 @@ fn score(parsed: &Parsed, style: &Style) -> Score {
         // Of one column, the empty delimiter says so most plainly.
         let plain = if style.delimiter.is_empty() { 1.0 } else { 0.9 };
         let value = value * plain * quoting * if fields < 2 { 1.0 } else { 0.5 };
-        return Score { value, first, fields, share, is_quoted_table: false, value_of_table: value };
+        return Score { value, first, fields, share, quoted_table: None };
     }
     let mut head = 1.0 - 0.3 * first as f64 / records.len() as f64;
     if first == 1 && records[0].cells.len() + 1 == fields && fields > 2 {
@@ -215,7 +213,7 @@ fn score(parsed: &Parsed, style: &Style) -> Score {
         && parsed.quoted > parsed.broken + usize::from(parsed.open)
         && share >= TABLE_SHARE_MIN
         && fitting.len() >= TABLE_RECORDS_MIN;
-    Score { value, first, fields, share, is_quoted_table, value_of_table: value / stray }
+    Score { value, first, fields, share, quoted_table: is_quoted_table.then_some(value / stray) }
 }
 
 /// The share of records that have as many fields as the one before, and more than one.

@@ -60,7 +60,7 @@ impl FreeList {
         self.blocks.iter().rposition(|waiting| fits(waiting.mapping.bytes()))
     }
 
-    /// Adds a block; one that cannot be marked where that is expected goes to `dropped`.
+    /// Adds a block; one that cannot be marked where it must be goes to `dropped`.
     pub(super) fn put(&mut self, mapping: Mapping, dropped: &mut Vec<Mapping>) {
         let mut added = Waiting { mapping, marked: false };
         if is_huge(added.mapping.bytes()) {
