@@ -297,6 +297,18 @@ impl RowText {
         self.records.push((start, end));
     }
 
+    /// Takes back the last field of the record under construction.
+    ///
+    /// # Panics
+    /// If it has none.
+    pub fn cancel_field(&mut self) {
+        assert!(self.fields_begun() > 0, "a field is to be taken back");
+        self.marks.pop();
+        self.origins.pop();
+        let kept = if self.marks.len() == 1 { 0 } else { self.marks[self.marks.len() - 1] as usize + 1 };
+        self.text.truncate(kept);
+    }
+
     /// Takes back the fields of the record under construction.
     pub fn cancel_record(&mut self) {
         let whole = self.count() * self.fields();

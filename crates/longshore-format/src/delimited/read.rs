@@ -41,12 +41,10 @@ struct Count {
 impl Count {
     const NONE: Count = Count { found: 0, ends_empty: false, rest_is_empty: true };
 
-    /// Counts a field; `is_empty` is asked of those that are beyond `due`.
-    fn add(&mut self, due: usize, is_empty: impl FnOnce() -> bool) {
-        if self.found >= due {
-            self.ends_empty = is_empty();
-            self.rest_is_empty &= self.ends_empty;
-        }
+    /// Counts a field, of which `expected` are no rest.
+    fn add(&mut self, expected: usize, is_empty: bool) {
+        self.ends_empty = is_empty;
+        self.rest_is_empty &= is_empty || self.found < expected;
         self.found += 1;
     }
 }
@@ -162,18 +160,19 @@ impl Reader<'_> {
         if let [delimiter] = *format.delimiter
             && is_clean
             && !format.options.trim
+            && !format.options.trailing_delimiter
             && rows.push_record(&text[start..end], delimiter, start as u32).is_ok()
         {
             return;
         }
-        let due = rows.fields();
+        let expected = rows.fields();
         let mut from = start;
         let mut count = Count::NONE;
         let mut anchors = positions(format.anchor.1, &text[start..end]);
         loop {
             let delimiter = format.delimiter_at(text, start, from, &mut anchors);
             let to = delimiter.unwrap_or(end);
-            if count.found < due {
+            if count.found < expected {
                 if is_clean && !format.options.trim {
                     rows.push_clean_part(text, from, to);
                 } else {
@@ -181,7 +180,7 @@ impl Reader<'_> {
                     rows.push_bare(if format.options.trim { trimmed(raw) } else { raw }, from as u32);
                 }
             }
-            count.add(due, || format.is_empty(&text[from..to]));
+            count.add(expected, format.is_empty(&text[from..to]));
             if delimiter.is_none() {
                 break;
             }
@@ -194,21 +193,21 @@ impl Reader<'_> {
     fn record(&mut self, start: usize) -> usize {
         let (format, text) = (self.format, self.text);
         let options = &format.options;
-        let due = self.rows.fields();
+        let expected = self.rows.fields();
         let mut faults = Faults::default();
         let mut count = Count::NONE;
         let mut has_stray_quote = false;
         let mut at = start;
         loop {
             if let Some(field) = format.simple_field(text, at) {
-                if count.found < due && !faults.unclosed {
+                if count.found < expected && !faults.unclosed {
                     match format.quote {
                         _ if !field.quoted => self.rows.push_clean_part(text, at, field.end),
                         Some(b'"') => self.rows.push_verbatim_part(text, at, field.end),
                         _ => self.rows.push_quoted(&text[at + 1..field.end - 1], at as u32),
                     }
                 }
-                count.add(due, || field.end == at);
+                count.add(expected, field.end == at);
                 if field.ending == Ending::Line {
                     self.end(start, field.end, faults, count, has_stray_quote);
                     return field.next;
@@ -224,10 +223,10 @@ impl Reader<'_> {
                 && options.quote_check.is_contradicted(&text[field.start..field.end], &format.quoting());
             has_stray_quote |= field.stray_quote;
             faults.nul |= options.nul == NulBytes::Error && memchr(0, &text[field.start..field.end]).is_some();
-            if count.found < due && !faults.unclosed {
+            if count.found < expected && !faults.unclosed {
                 format.push(text, &field, self.rows);
             }
-            count.add(due, || format.is_empty(&text[field.start..field.end]));
+            count.add(expected, format.is_empty(&text[field.start..field.end]));
             at = field.next;
             if field.ending != Ending::Delimiter {
                 self.end(start, field.end, faults, count, has_stray_quote);
@@ -274,8 +273,12 @@ impl Reader<'_> {
         let options = &self.format.options;
         let expected = self.rows.fields();
         let Count { mut found, ends_empty, rest_is_empty } = count;
-        if options.trailing_delimiter && ends_empty && found == expected + 1 {
-            found = expected;
+        if options.trailing_delimiter && ends_empty && found <= expected + 1 {
+            // Behind the last delimiter there is no field.
+            found -= 1;
+            if found < expected {
+                self.rows.cancel_field();
+            }
         }
         if found < expected && options.short_records == ShortRecords::Reject {
             let kind = ShapeErrorKind::MissingFields { expected, found };

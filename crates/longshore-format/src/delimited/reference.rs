@@ -47,7 +47,7 @@ pub fn row(record: &Record, options: &DelimitedOptions, fields: usize) -> Result
     }
     let mut row: Vec<Option<Field>> = record.fields.iter().cloned().map(Some).collect();
     let last = &record.fields[record.fields.len() - 1];
-    if options.trailing_delimiter && row.len() == fields + 1 && !last.quoted && last.value.is_empty() {
+    if options.trailing_delimiter && row.len() <= fields + 1 && !last.quoted && last.value.is_empty() {
         row.pop();
     }
     if row.len() < fields && options.short_records == ShortRecords::Reject {

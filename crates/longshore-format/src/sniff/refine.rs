@@ -200,8 +200,10 @@ fn skip_titles(sniffed: &mut Sniffed, records: &mut Vec<Record>, fields: usize, 
     if has_wide && !begins_header() || has_table(&records[..first], &reading) {
         return;
     }
+    // A short record is where the table begins.
     let below: Table = records[first..].iter().take(LIKE_MAX).map(|record| record.cells.clone()).collect();
-    if records[..first].iter().any(|record| is_like(record, &below, &reading)) {
+    let first = records[..first].iter().position(|record| is_like(record, &below, &reading)).unwrap_or(first);
+    if first == 0 {
         return;
     }
     let lines = sniffed.skip_lines.value + records[first].line;
@@ -266,14 +268,17 @@ fn skip_filled_up_titles(sniffed: &mut Sniffed, records: &mut Vec<Record>, field
 /// Cuts the empty field behind a delimiter at the end of every record; returns the number of fields that are left.
 fn trailing_delimiter(sniffed: &mut Sniffed, table: &mut Table, fields: usize, given: &Given) -> usize {
     let is_empty = |cell: &Cell| !cell.quoted && cell.content.is_empty();
+    let ends_empty = |cells: &Vec<Cell>| cells.len() > 1 && cells.last().is_some_and(is_empty);
     // A short record may end with one, too.
-    let trails = |cells: &Vec<Cell>| cells.len() > 1 && cells.len() <= fields && cells.last().is_some_and(is_empty);
+    let trails = |cells: &Vec<Cell>| cells.len() <= fields && ends_empty(cells);
     let all = fields > 1
         && table.iter().any(|cells| cells.len() == fields && trails(cells))
         // A header may lack the last delimiter, and so may a record at the end; one that is too long is none.
         && table.iter().enumerate().all(|(row, cells)| {
             let is_last = row + 1 == table.len() && cells.len() < fields;
-            trails(cells) || row == 0 && cells.len() + 1 == fields || row > 0 && (cells.len() > fields || is_last)
+            trails(cells)
+                || row == 0 && (cells.len() + 1 == fields || ends_empty(cells) && !begins_with_names(sniffed, table, fields, given))
+                || row > 0 && (cells.len() > fields || is_last)
         });
     if sniffed.family.value != Family::Delimited
         || !(all && given.trailing_delimiter.is_none() || sniffed.trailing_delimiter.value)
@@ -287,9 +292,18 @@ fn trailing_delimiter(sniffed: &mut Sniffed, table: &mut Table, fields: usize, g
         return fields;
     }
     for cells in table {
+        if trails(cells) {
+            cells.pop();
+        }
         cells.truncate(fields - 1);
     }
     fields - 1
+}
+
+/// Whether the first record names columns, as far as there are `fields` of them.
+fn begins_with_names(sniffed: &Sniffed, table: &Table, fields: usize, given: &Given) -> bool {
+    let wide = table.iter().filter(|cells| cells.len() >= fields).map(|cells| cells[..fields].to_vec());
+    given.header.unwrap_or_else(|| super::header::is_header(&wide.collect::<Table>(), &sniffed.reading(given)).0)
 }
 
 /// Tells decimal commas: a column is a number with them and is none without, and a comma does not only stand before

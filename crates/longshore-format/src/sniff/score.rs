@@ -65,7 +65,8 @@ pub(super) fn choose(sample: &[u8], at_end: bool, given: &Given, breaks: LineBre
                 Some(_) if index > 0 => score(&stretches.parse(&style), &style),
                 _ => score(&plain, &style),
             };
-            let is_steady = score.share >= 1.0 && score.first == 0 && score.fields > 1 && style.has_usual_delimiter();
+            let is_told = style.has_usual_delimiter() || style.delimiter.len() > 1;
+            let is_steady = score.share >= 1.0 && score.first == 0 && score.fields > 1 && is_told;
             if is_steady && steady.as_ref().is_none_or(|(steady, _)| score.value > steady.value) {
                 steady = Some((score, style.clone()));
             }

@@ -160,6 +160,28 @@ reads!(
     [DefectKind::ExtraFields]
 );
 reads!(
+    trailing_short,
+    |o| o.trailing_delimiter = true,
+    "a,b,c,\nd,e,\nf,g,h\n\n",
+    [&["a", "b", "c"], &["f", "g", "h"]],
+    [DefectKind::MissingFields, DefectKind::MissingFields]
+);
+reads!(
+    trailing_padded,
+    |o| {
+        o.trailing_delimiter = true;
+        o.short_records = ShortRecords::Pad;
+    },
+    "a,b,\nc,\n\nd,e\nf,\"\"\n",
+    [
+        &["a", "b"],
+        &["c", crate::common::MISSING],
+        &[crate::common::MISSING, crate::common::MISSING],
+        &["d", "e"],
+        &["f", ""]
+    ]
+);
+reads!(
     ragged_rejected,
     |_| (),
     "a,b\nc\nd,e,f\n\ng,h\n",

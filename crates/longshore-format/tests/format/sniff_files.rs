@@ -139,11 +139,40 @@ fn a_record_above_a_table_is_no_title() {
     let table = lines(19, |line| format!("{line},north,{line}\n"));
     assert_eq!(
         found(&format!("Report\n0,north\n{table}")).split(':').next(),
-        Some("',', QUOTE '\"', SHORT_RECORDS pad, HEADER true")
+        Some("',', QUOTE '\"', SHORT_RECORDS pad, SKIP 1, HEADER false")
+    );
+    let trailing = lines(19, |line| format!("{line};north;{line};\n"));
+    assert_eq!(
+        found(&format!("Report\n0;north;\n{trailing}")),
+        "';', QUOTE '\"', TRAILING_DELIMITER true, SHORT_RECORDS pad, SKIP 1, HEADER false: column1 INTEGER, \
+         column2 TEXT, column3 INTEGER"
     );
     assert_eq!(
         found(&format!("Report\n\n{table}")),
         "',', QUOTE '\"', SKIP 2, HEADER false: column1 INTEGER, column2 TEXT, column3 INTEGER"
+    );
+}
+
+#[test]
+fn a_line_end_in_quotes_tells_between_delimiters() {
+    let table = lines(19, |line| format!("{line}||x||{line}||north\n"));
+    assert_eq!(
+        found(&format!("0||'a\nb'||0||north\n{table}")),
+        "'||', QUOTE '''', HEADER false: column1 INTEGER, column2 TEXT, column3 INTEGER, column4 TEXT"
+    );
+}
+
+#[test]
+fn a_long_first_record_ends_with_a_delimiter_as_the_others_do() {
+    let table = lines(19, |line| format!("{line}\tnorth\t\n"));
+    assert_eq!(
+        found(&format!("0\tnorth\tmore\t\n{table}")),
+        "E'\\t', QUOTE '\"', TRAILING_DELIMITER true, HEADER false: column1 INTEGER, column2 TEXT"
+    );
+    // A name that no record has a value for is a column all the same.
+    assert_eq!(
+        found(&format!("id\tname\tmore\t\n{table}")),
+        "E'\\t', QUOTE '\"', HEADER true: id INTEGER, name TEXT, more TEXT"
     );
 }
 

@@ -2,6 +2,7 @@
 //! they were written or refused with a line and a remedy. Never is there a row or a value that nobody wrote.
 //!
 //! `LONGSHORE_DETECT=1` makes more and larger ones: up to a million records, fields of 100 MB.
+//! `LONGSHORE_DETECT_SEED` and `LONGSHORE_DETECT_SEEDS` say which seed is the first, and how many there are.
 
 mod truth;
 
@@ -150,7 +151,7 @@ fn judge(case: &Case, outcome: &Result<(String, String), String>) -> Option<Stri
             if *rows == expected || is_padded {
                 return None;
             }
-            let differing = rows.lines().zip(expected.lines()).find(|(found, due)| found != due);
+            let differing = rows.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
             Some(format!("it is read as {columns}, {} rows; {differing:?}", rows.lines().count()))
         }
         Err(message) => {
@@ -199,8 +200,10 @@ impl Drop for Seed {
 fn no_dialect_makes_rows_up() {
     // Under AddressSanitizer each takes ten times as long.
     let is_slow = std::env::var_os("ASAN_OPTIONS").is_some();
-    let seeds: u64 = if is_long() { 6_000 } else { share(if is_slow { 100 } else { 400 }) as u64 };
-    let first: u64 = std::env::var("LONGSHORE_DETECT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
+    let given = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let usual = if is_long() { 6_000 } else { share(if is_slow { 100 } else { 400 }) as u64 };
+    let seeds = given("LONGSHORE_DETECT_SEEDS").unwrap_or(usual);
+    let first = given("LONGSHORE_DETECT_SEED").unwrap_or(0);
     let (mut refused, mut grave) = (Vec::new(), Vec::new());
     let mut kinds: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for seed in first..first + seeds {
