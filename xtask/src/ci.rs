@@ -35,31 +35,40 @@ type Run = fn() -> Result<Outcome, String>;
 struct Step {
     name: &'static str,
     about: &'static str,
-    /// Part of `--fast`.
-    fast: bool,
     run: Run,
+    /// What `--fast` runs of it, if anything.
+    fast: Option<Run>,
 }
 
-const fn step(name: &'static str, about: &'static str, fast: bool, run: Run) -> Step {
-    Step { name, about, fast, run }
+/// A step that `--fast` leaves out.
+const fn slow(name: &'static str, about: &'static str, run: Run) -> Step {
+    Step { name, about, run, fast: None }
 }
+
+/// A step that `--fast` runs as well, perhaps less of it.
+const fn fast(name: &'static str, about: &'static str, run: Run, fast: Run) -> Step {
+    Step { name, about, run, fast: Some(fast) }
+}
+
+/// Of the random texts, statements and histories, the part that `--fast` tries.
+const FAST_SHARE: &str = "10";
 
 const STEPS: &[Step] = &[
-    step("tidy", "house rules", true, tidy_step),
-    step("fmt", "rustfmt", true, fmt),
-    step("absence", "promises of absence, crate by crate", true, absence::step),
-    step("features", "every package builds the same DataFusion", true, features::step),
-    step("imports", "imports within each crate point down", true, imports_step),
-    step("clippy", "lints, warnings denied", true, clippy),
-    step("test", "all tests of the workspace", true, test),
-    step("doc", "documentation of the libraries, warnings denied", false, doc),
-    step("book", "the book is built without a warning", false, book::step),
-    step("asan", "low crates under AddressSanitizer", false, sanitizer::step),
-    step("threads", "transactions and index builds under ThreadSanitizer", false, threads::step),
-    step("interleave", "transactions in interleavings that seeds choose", false, interleave::step),
-    step("neon", "csv and storage on emulated ARM", false, neon::step),
-    step("fuzz", "each fuzz target for a while", false, fuzz::step),
-    step("demo", "the demo at scale 0.01 under each kernel of this machine", false, demo::step),
+    fast("tidy", "house rules", tidy_step, tidy_step),
+    fast("fmt", "rustfmt", fmt, fmt),
+    fast("absence", "promises of absence, crate by crate", absence::step, absence::step),
+    fast("features", "every package builds the same DataFusion", features::step, features::step),
+    fast("imports", "imports within each crate point down", imports_step, imports_step),
+    fast("clippy", "lints, warnings denied", clippy, clippy),
+    fast("test", "all tests of the workspace", test, some_tests),
+    slow("doc", "documentation of the libraries, warnings denied", doc),
+    slow("book", "the book is built without a warning", book::step),
+    slow("asan", "low crates under AddressSanitizer", sanitizer::step),
+    slow("threads", "transactions and index builds under ThreadSanitizer", threads::step),
+    slow("interleave", "transactions in interleavings that seeds choose", interleave::step),
+    slow("neon", "csv and storage on emulated ARM", neon::step),
+    slow("fuzz", "each fuzz target for a while", fuzz::step),
+    slow("demo", "the demo at scale 0.01 under each kernel of this machine", demo::step),
 ];
 
 /// Runs the steps that the arguments ask for.
@@ -70,17 +79,17 @@ const STEPS: &[Step] = &[
 pub(crate) fn main(arguments: &[&str]) -> Result<(), String> {
     let Some(steps) = select(arguments)? else {
         for step in STEPS {
-            let fast = if step.fast { " (also --fast)" } else { "" };
+            let fast = if step.fast.is_some() { " (also --fast)" } else { "" };
             println!("{:10} {}{fast}", step.name, step.about);
         }
         return Ok(());
     };
     let started = Instant::now();
     let mut report = Vec::new();
-    for step in steps {
+    for (step, run) in steps {
         println!("\n==> {}: {}", step.name, step.about);
         let began = Instant::now();
-        let result = (step.run)();
+        let result = run();
         let took = seconds(began.elapsed());
         match result {
             Ok(Outcome::Passed) => {
@@ -103,15 +112,16 @@ pub(crate) fn main(arguments: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// The steps to run; `None` to list them.
-fn select(arguments: &[&str]) -> Result<Option<Vec<&'static Step>>, String> {
+/// The steps to run, and what of them; `None` to list them.
+fn select(arguments: &[&str]) -> Result<Option<Vec<(&'static Step, Run)>>, String> {
     let mut steps: Vec<&'static Step> = STEPS.iter().collect();
     let mut named = Vec::new();
+    let mut is_fast = false;
     let mut rest = arguments.iter();
     while let Some(&argument) = rest.next() {
         match argument {
             "--list" => return Ok(None),
-            "--fast" => steps.retain(|step| step.fast),
+            "--fast" => is_fast = true,
             "--from" => {
                 let name = rest.next().ok_or("--from needs the name of a step")?;
                 let first = find(name)?.name;
@@ -120,7 +130,9 @@ fn select(arguments: &[&str]) -> Result<Option<Vec<&'static Step>>, String> {
             name => named.push(find(name)?),
         }
     }
-    Ok(Some(if named.is_empty() { steps } else { named }))
+    let steps = if named.is_empty() { steps } else { named };
+    let selected = |step: &'static Step| if is_fast { Some((step, step.fast?)) } else { Some((step, step.run)) };
+    Ok(Some(steps.into_iter().filter_map(selected).collect()))
 }
 
 fn find(name: &str) -> Result<&'static Step, String> {
@@ -159,6 +171,12 @@ fn test() -> Result<Outcome, String> {
     Ok(Outcome::Passed)
 }
 
+/// All tests, with a part of what they try at random.
+fn some_tests() -> Result<Outcome, String> {
+    run(cargo(&["test", "--locked", "--workspace"]).env("LONGSHORE_TEST_SHARE", FAST_SHARE))?;
+    Ok(Outcome::Passed)
+}
+
 fn doc() -> Result<Outcome, String> {
     run(cargo(&["doc", "--locked", "--workspace", "--no-deps", "--lib"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(Outcome::Passed)
@@ -170,7 +188,7 @@ mod tests {
 
     fn names(arguments: &[&str]) -> Vec<&'static str> {
         let steps = select(arguments).expect("valid").expect("steps");
-        steps.iter().map(|step| step.name).collect()
+        steps.iter().map(|(step, _)| step.name).collect()
     }
 
     #[test]

@@ -294,7 +294,7 @@ impl Scanned<'_> {
     }
 
     /// The first unquoted carriage return that is not part of a line end, among `count` records of the shape that is
-    /// due and the misshapen one behind them.
+    /// expected and the misshapen one behind them.
     fn first_stray(&self, count: usize, misshapen: Option<ShapeError>, dialect: &Dialect) -> Option<ShapeError> {
         let end = misshapen.map_or(self.start(count), |error| error.end) as usize;
         let mut state = QuoteState::Outside;

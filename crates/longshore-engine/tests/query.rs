@@ -3,7 +3,7 @@
 mod query_support;
 
 use longshore_engine::{Config, ErrorKind};
-use longshore_testing::Random;
+use longshore_testing::{Random, share};
 use query_support::{fails, fill, ok, open, predicate, run, session, sorted};
 
 /// Rows of the table that most tests use: several chunks, the last one not full.
@@ -19,7 +19,7 @@ async fn predicates_in_the_scan_keep_the_same_rows() {
     let mut session = session(3);
     fill(&mut session, ROWS).await;
     let mut random = Random::new(7);
-    for round in 0..60 {
+    for round in 0..share(60) {
         let condition = predicate(&mut random, ROWS, 2);
         let columns = random.pick(&["id", "s, id", "count(*), sum(id)", "d, c, dt, id", "count(v), max(ts)"]);
         let inside = sorted(&mut session, &format!("SELECT {columns} FROM t WHERE {condition}")).await;

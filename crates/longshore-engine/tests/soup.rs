@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use longshore_engine::{Config, Database, Error, ErrorKind, Outcome, Session, split};
-use longshore_testing::Random;
+use longshore_testing::{Random, share};
 
 /// A statement that takes longer is cancelled.
 const STATEMENT_TIME_MAX: Duration = Duration::from_millis(500);
@@ -118,7 +118,7 @@ async fn random_words_never_panic() {
     std::fs::write(directory.path().join("f"), "1,x\n2,y\n").expect("a temporary file can be written");
     let config = Config { threads: 2, memory_limit: Some(64 << 20), ..Config::default() };
     let mut session = Database::open(config).expect("a database opens").session();
-    let rounds = std::env::var("SOUP_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3000);
+    let rounds = std::env::var("SOUP_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(share(3000));
     let mut random = Random::new(1);
     let mut done = 0;
     for _ in 0..rounds {

@@ -135,7 +135,7 @@ impl PostgresText {
 
     /// Reads a record with backslashes or carriage returns.
     fn read_record(&self, text: &[u8], line: Line, rows: &mut RowText) -> Result<(), Fault> {
-        let due = rows.fields();
+        let expected = rows.fields();
         let mut found = 0;
         let mut from = line.start;
         loop {
@@ -144,14 +144,14 @@ impl PostgresText {
             let is_simple = simple == line.end || text[simple] == self.options.delimiter;
             let (to, is_last) =
                 if is_simple { (simple, simple == line.end) } else { self.field_end(text, from, line.end)? };
-            if found < due && is_simple {
+            if found < expected && is_simple {
                 rows.push_clean_part(text, from, to);
-            } else if found < due {
+            } else if found < expected {
                 self.push(&text[from..to], from as u32, rows);
             }
             found += 1;
             if is_last {
-                return check(found, due);
+                return check(found, expected);
             }
             from = to + 1;
         }

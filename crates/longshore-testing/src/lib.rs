@@ -46,7 +46,7 @@ impl Random {
 }
 
 /// In how many parts the work is cut of which one is done: `LONGSHORE_TEST_SHARE`, or 1. A sanitizer, under which each
-/// instruction takes long, sets it.
+/// instruction takes long, sets it, and so does `cargo xtask ci --fast`.
 ///
 /// # Panics
 /// If it is set to something else than a number.

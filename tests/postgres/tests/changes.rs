@@ -5,6 +5,7 @@
 //! `LONGSHORE_WITNESS_SEED=7` makes those of seed 7 only. Without PostgreSQL nothing is tested, but in CI that is a
 //! failure.
 
+use longshore_testing::share;
 use longshore_witness::case::Finding;
 use longshore_witness::changes::{Changes, Session};
 use longshore_witness::pair::{Pair, server};
@@ -12,12 +13,12 @@ use longshore_witness::random::Random;
 use longshore_witness::seeds::{self, Counts, Found};
 
 /// Seeds, each of which makes one session.
-const SEEDS: u64 = 12;
+const SEEDS: usize = 12;
 
 #[test]
 fn changes_agree_with_postgres() {
     let Some(server) = server() else { return };
-    seeds::run(SEEDS, |worker| Pair::new(&server, worker), run);
+    seeds::run(share(SEEDS) as u64, |worker| Pair::new(&server, worker), run);
 }
 
 /// Makes and compares the session of a seed.

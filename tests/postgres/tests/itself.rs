@@ -3,6 +3,7 @@
 //! `LONGSHORE_WITNESS=20 cargo test -p longshore-witness --test itself` makes twenty times as many, 80,000;
 //! `LONGSHORE_WITNESS_SEED=7` makes the queries of seed 7 only.
 
+use longshore_testing::share;
 use longshore_witness::case::Case;
 use longshore_witness::generate::Generator;
 use longshore_witness::itself::Twins;
@@ -12,13 +13,13 @@ use longshore_witness::schema::Schema;
 use longshore_witness::seeds::{self, Counts, Found};
 
 /// Seeds, each of which makes tables and queries over them.
-const SEEDS: u64 = 200;
+const SEEDS: usize = 200;
 /// Queries over the tables of one seed.
 const QUERIES: usize = 20;
 
 #[test]
 fn queries_agree_with_themselves() {
-    seeds::run(SEEDS, |_| (), async |(), seed| run(seed).await);
+    seeds::run(share(SEEDS) as u64, |_| (), async |(), seed| run(seed).await);
 }
 
 /// Makes and compares the queries of a seed. Ends with the first finding, as small as it gets.

@@ -4,6 +4,7 @@
 //! `LONGSHORE_WITNESS_SEED=7` makes the queries of seed 7 only. Without PostgreSQL nothing is tested, but in CI that is
 //! a failure.
 
+use longshore_testing::share;
 use longshore_witness::case::Case;
 use longshore_witness::generate::Generator;
 use longshore_witness::pair::{Pair, server};
@@ -13,14 +14,14 @@ use longshore_witness::schema::Schema;
 use longshore_witness::seeds::{self, Counts, Found};
 
 /// Seeds, each of which makes tables and queries over them.
-const SEEDS: u64 = 200;
+const SEEDS: usize = 200;
 /// Queries over the tables of one seed.
 const QUERIES: usize = 40;
 
 #[test]
 fn queries_agree_with_postgres() {
     let Some(server) = server() else { return };
-    seeds::run(SEEDS, |worker| Pair::new(&server, worker), run);
+    seeds::run(share(SEEDS) as u64, |worker| Pair::new(&server, worker), run);
 }
 
 /// Makes and compares the queries of a seed. Ends with the first finding, as small as it gets.

@@ -83,7 +83,7 @@ fn case(part: Part, text: Text, sample: &[u8], rows_due: Option<u64>) -> Case<'_
             counted += if part == Part::Cut { cut } else { started.elapsed() };
         }
         match rows_due {
-            Some(due) if due != count => Err(format!("{count} rows where {due} are right").into()),
+            Some(expected) if expected != count => Err(format!("{count} rows where {expected} are right").into()),
             _ => Ok(counted),
         }
     })

@@ -101,11 +101,11 @@ async fn once(
 }
 
 async fn check(outcome: Outcome, rows_returned: usize) -> Result<(), Failure> {
-    let (found, due) = match outcome {
+    let (found, expected) = match outcome {
         Outcome::Rows(rows) => {
             (rows.try_fold(0, async |rows, batch| Ok(rows + batch.num_rows())).await?, rows_returned)
         }
         Outcome::Done { report, .. } => (report.rows as usize, 1),
     };
-    if found == due { Ok(()) } else { Err(format!("{found} rows where {due} are expected").into()) }
+    if found == expected { Ok(()) } else { Err(format!("{found} rows where {expected} are expected").into()) }
 }

@@ -186,7 +186,7 @@ impl RowText {
         let base = self.text.len();
         self.text.extend_from_slice(record);
         self.text.push(b'\n');
-        let due = self.origins.len() + self.fields();
+        let expected = self.origins.len() + self.fields();
         self.origins.push(start);
         for at in positions(delimiter, record) {
             self.text[base + at] = DELIMITER;
@@ -194,11 +194,11 @@ impl RowText {
             self.origins.push(start + at as u32 + 1);
         }
         self.marks.push((base + record.len()) as u32);
-        if self.origins.len() == due {
+        if self.origins.len() == expected {
             self.records.push((start, start + record.len() as u32));
             return Ok(());
         }
-        let found = self.origins.len() + self.fields() - due;
+        let found = self.origins.len() + self.fields() - expected;
         self.cancel_record();
         Err(found)
     }

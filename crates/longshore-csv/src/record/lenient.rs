@@ -61,8 +61,9 @@ impl Scanned<'_> {
     ) -> usize {
         let stride = self.shape.marks();
         let errors_before = errors.len();
-        let due = |first| Some(first + stride).filter(|&end| self.ends_record(end)).or_else(|| self.record_end(first));
-        let count = self.copy_good_by(due, dialect, marks, errors);
+        let expected =
+            |first| Some(first + stride).filter(|&end| self.ends_record(end)).or_else(|| self.record_end(first));
+        let count = self.copy_good_by(expected, dialect, marks, errors);
         if count + errors.len() - errors_before == line_ends {
             return count;
         }

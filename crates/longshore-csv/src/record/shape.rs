@@ -49,14 +49,14 @@ pub struct ShapeError {
 pub enum ShapeErrorKind {
     /// Too few fields. An empty line has one, which is empty; none, if each field is followed by a delimiter.
     MissingFields {
-        /// Fields due.
+        /// Fields that are expected.
         expected: usize,
         /// Fields found.
         found: usize,
     },
     /// Too many fields.
     ExtraFields {
-        /// Fields due.
+        /// Fields that are expected.
         expected: usize,
         /// Fields found.
         found: usize,

@@ -88,7 +88,7 @@ fn mapping(sniffed: &Sniffed, options: &Options, wanted: &ColumnMapping<'_>) -> 
             _ => {}
         }
     }
-    let due: Vec<&str> = wanted.columns.iter().map(|column| column.name.as_str()).collect();
+    let expected: Vec<&str> = wanted.columns.iter().map(|column| column.name.as_str()).collect();
     if options.union_by_name {
         return Err("no header was found, by whose names columns could be found (UNION_BY_NAME)".to_owned());
     }
@@ -99,8 +99,8 @@ fn mapping(sniffed: &Sniffed, options: &Options, wanted: &ColumnMapping<'_>) -> 
         "{} fields were found ({}), where {} are expected: {}; list the columns of the file, as in COPY t (a, b) FROM",
         found.len(),
         found.join(", "),
-        due.len(),
-        due.join(", ")
+        expected.len(),
+        expected.join(", ")
     ))
 }
 

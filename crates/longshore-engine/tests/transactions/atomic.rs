@@ -2,6 +2,7 @@
 //!
 //! Not here: the same in SQL alone (`tests/sql/transactions/statements_that_fail.slt`).
 
+use longshore_testing::share;
 use std::io::{Cursor, Read};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -232,7 +233,7 @@ fn the_next_statement_does_not_meet_one_that_has_failed() {
         let mut session = database().session();
         run(&mut session, "CREATE TABLE r (a int PRIMARY KEY, b int)").await.unwrap();
         run(&mut session, "INSERT INTO r SELECT i, i FROM generate_series(1, 3000) AS g (i)").await.unwrap();
-        for round in 0..200 {
+        for round in 0..share(200) {
             for sql in [
                 "WITH w AS (SELECT a % 7 AS k, count(*) AS n FROM r GROUP BY 1) UPDATE r SET b = w.n FROM w \
                  WHERE w.k = r.a % 7 RETURNING 1 / (r.a - 2000)",

@@ -64,11 +64,10 @@ impl World {
 }
 
 /// The seeds of some histories.
-fn seeds(count: u64) -> Box<dyn Iterator<Item = u64>> {
-    if let Ok(seed) = std::env::var("LONGSHORE_SEED") {
-        return Box::new(std::iter::once(seed.parse().expect("LONGSHORE_SEED is a number")));
-    }
-    Box::new(1..=count * super::history::factor())
+fn seeds(count: usize) -> std::ops::Range<u64> {
+    let Ok(seed) = std::env::var("LONGSHORE_SEED") else { return super::history::seeds(count) };
+    let seed = seed.parse().expect("LONGSHORE_SEED is a number");
+    seed..seed + 1
 }
 
 fn runtime() -> tokio::runtime::Runtime {

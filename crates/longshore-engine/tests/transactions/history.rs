@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 use longshore_engine::{Database, Datum, Error, ErrorKind, Prepared, Session, key};
-use longshore_testing::Random;
+use longshore_testing::{Random, share};
 
 use super::history_support::adya::{self, Kind};
 use super::history_support::{End, History, Object, Op, Record, Table, Value, replay};
@@ -23,9 +23,11 @@ use super::{database, run, shown};
 const KEYS: i32 = 10;
 const MERGES: [&str; 3] = ["insert", "copy", "chunk"];
 
-/// How many histories there are for each that the tests make by default.
-pub(super) fn factor() -> u64 {
-    std::env::var("LONGSHORE_HISTORY").map_or(1, |factor| factor.parse().expect("LONGSHORE_HISTORY is a number"))
+/// The seeds of `count` histories, or of as many times that as `LONGSHORE_HISTORY` says.
+pub(super) fn seeds(count: usize) -> std::ops::Range<u64> {
+    let times =
+        std::env::var("LONGSHORE_HISTORY").map_or(1, |times| times.parse().expect("LONGSHORE_HISTORY is a number"));
+    0..share(count) as u64 * times
 }
 
 /// What the sessions work on.
@@ -389,7 +391,7 @@ fn assert_progress(name: &str, seed: u64, history: &History) {
 
 #[tokio::test]
 async fn interleaved_sessions_are_serializable() {
-    for seed in 0..2 * factor() {
+    for seed in seeds(2) {
         for sessions in [3, 8] {
             let history = Box::pin(interleaved("SERIALIZABLE", seed, sessions, 400)).await;
             let faults = replay::faults(&history, true);
@@ -404,7 +406,7 @@ async fn interleaved_sessions_are_serializable() {
 #[tokio::test]
 async fn snapshots_allow_write_skew_and_nothing_else() {
     let mut found = 0;
-    for seed in 0..2 * factor() {
+    for seed in seeds(2) {
         let history = Box::pin(interleaved("REPEATABLE READ", seed, 8, 400)).await;
         let faults = replay::faults(&history, false);
         assert!(faults.is_empty(), "seed {seed}: {} faults, the first: {}", faults.len(), faults[0]);
@@ -419,7 +421,7 @@ async fn snapshots_allow_write_skew_and_nothing_else() {
 
 #[test]
 fn threads_are_serializable_while_files_are_loaded() {
-    for seed in 0..2 * factor() {
+    for seed in seeds(2) {
         let history = threaded(seed, 3, 1_500);
         let anomalies = adya::anomalies(&history);
         assert!(anomalies.is_empty(), "seed {seed}: {:?}", &anomalies[..anomalies.len().min(5)]);

@@ -1,8 +1,32 @@
-//! What is wrong with a text that is no JSON: what was found, where, and what was due there.
+//! What is wrong with a text that is no JSON: what was found, where, and what is expected there.
 //!
 //! Kept apart from [`longshore_csv::Defect`] until the record's bounds are known. Everything here is cold.
 
+use std::fmt;
+
 use longshore_csv::DefectKind;
+
+/// What is expected where something else stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    Key,
+    Value,
+    /// A digit that a number begins with.
+    Number,
+    /// Anything else, as a message names it.
+    Other(&'static str),
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Expected::Key => "a key in double quotes",
+            Expected::Value => "a value",
+            Expected::Number => "a number's digit",
+            Expected::Other(name) => name,
+        })
+    }
+}
 
 /// Something that is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,8 +36,8 @@ pub(super) struct Fault {
     pub(super) kind: DefectKind,
     /// What is wrong, up to where it stands.
     pub(super) found: String,
-    /// What is wrong, from where it stands on.
-    pub(super) due: String,
+    /// What is expected there, unless it is there but not as it should be.
+    pub(super) expected: Option<Expected>,
     pub(super) remedy: &'static str,
 }
 
@@ -21,13 +45,13 @@ impl Fault {
     /// Another byte than those that are expected stands at `at`.
     #[cold]
     #[inline(never)]
-    pub(super) fn unexpected(text: &[u8], at: usize, due: &str) -> Box<Fault> {
+    pub(super) fn unexpected(text: &[u8], at: usize, expected: Expected) -> Box<Fault> {
         Box::new(Fault {
             at,
             kind: DefectKind::Syntax,
             found: format!("found {}", describe(text, at)),
-            due: format!("where {due} is expected"),
-            remedy: remedy(text, at, due),
+            expected: Some(expected),
+            remedy: remedy(text, at, expected),
         })
     }
 
@@ -35,14 +59,17 @@ impl Fault {
     #[cold]
     #[inline(never)]
     pub(super) fn new(at: usize, kind: DefectKind, found: impl Into<String>, remedy: &'static str) -> Box<Fault> {
-        Box::new(Fault { at, kind, found: found.into(), due: String::new(), remedy })
+        Box::new(Fault { at, kind, found: found.into(), expected: None, remedy })
     }
 
     /// The sentence part for a record that begins at `start`.
     pub(super) fn reason(&self, start: usize) -> String {
         let byte = self.at.saturating_sub(start) + 1;
-        let gap = if self.due.is_empty() { "" } else { " " };
-        format!("{} at byte {byte} of the record{gap}{}", self.found, self.due)
+        let found = format!("{} at byte {byte} of the record", self.found);
+        match self.expected {
+            Some(expected) => format!("{found} where {expected} is expected"),
+            None => found,
+        }
     }
 }
 
@@ -79,7 +106,7 @@ fn character(text: &[u8]) -> Option<char> {
     valid.chars().next()
 }
 
-fn remedy(text: &[u8], at: usize, due: &str) -> &'static str {
+fn remedy(text: &[u8], at: usize, expected: Expected) -> &'static str {
     let rest = text.get(at..).unwrap_or_default();
     let before = text[..at.min(text.len())].iter().rev().find(|byte| !byte.is_ascii_whitespace());
     match rest.first() {
@@ -88,14 +115,16 @@ fn remedy(text: &[u8], at: usize, due: &str) -> &'static str {
             "complete the record; where records span lines, read the text as values, not as one record a line"
         }
         // Where a record is expected, what stands before it may not be at hand.
-        Some(b'}' | b']') if before == Some(&b',') && due.starts_with("a ") => "take out the comma before it",
+        Some(b'}' | b']') if before == Some(&b',') && matches!(expected, Expected::Key | Expected::Value) => {
+            "take out the comma before it"
+        }
         Some(b'/' | b'#') => "take out comments, which JSON does not have",
         Some(b'\'') => "write strings and keys in double quotes",
-        Some(b'N' | b'I' | b'n' | b'i') if due.starts_with("a value") || due.starts_with("a number") => {
+        Some(b'N' | b'I' | b'n' | b'i') if matches!(expected, Expected::Value | Expected::Number) => {
             "write null, or a string, for what JSON has no number for"
         }
-        Some(b'T' | b'F' | b'U' | b'u') if due.starts_with("a value") => "write true, false or null, in lower case",
-        Some(byte) if due.starts_with("a key") && byte.is_ascii_alphabetic() => "write keys in double quotes",
+        Some(b'T' | b'F' | b'U' | b'u') if expected == Expected::Value => "write true, false or null, in lower case",
+        Some(byte) if expected == Expected::Key && byte.is_ascii_alphabetic() => "write keys in double quotes",
         Some(_) => "correct the record or take it out",
     }
 }
@@ -104,17 +133,17 @@ fn remedy(text: &[u8], at: usize, due: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    fn said(text: &[u8], at: usize, due: &str) -> (String, &'static str) {
-        let fault = Fault::unexpected(text, at, due);
+    fn said(text: &[u8], at: usize, expected: Expected) -> (String, &'static str) {
+        let fault = Fault::unexpected(text, at, expected);
         (fault.reason(0), fault.remedy)
     }
 
     #[test]
-    fn a_reason_says_what_where_and_what_was_due() {
-        let (reason, remedy) = said(b"{\"a\":1,}", 7, "a key");
-        assert_eq!(reason, "found '}' at byte 8 of the record where a key is expected");
+    fn a_reason_says_what_where_and_what_is_expected() {
+        let (reason, remedy) = said(b"{\"a\":1,}", 7, Expected::Key);
+        assert_eq!(reason, "found '}' at byte 8 of the record where a key in double quotes is expected");
         assert_eq!(remedy, "take out the comma before it");
-        let (reason, remedy) = said(b"{\"a\":NaN}", 5, "a value");
+        let (reason, remedy) = said(b"{\"a\":NaN}", 5, Expected::Value);
         assert_eq!(reason, "found \"NaN\" at byte 6 of the record where a value is expected");
         assert_eq!(remedy, "write null, or a string, for what JSON has no number for");
     }

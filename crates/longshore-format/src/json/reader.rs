@@ -2,7 +2,7 @@
 
 use longshore_csv::{Defect, DefectKind, RowText};
 
-use super::fault::Fault;
+use super::fault::{Expected, Fault};
 use super::layout::{self, Layout};
 use super::plan::Plan;
 use super::record::RecordReader;
@@ -73,7 +73,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         let end = self.record.read::<true>(start)?;
         let line_end = skip_blanks::<true>(self.text, end);
         if line_end < self.text.len() && self.text[line_end] != b'\n' {
-            return Err(Fault::unexpected(self.text, line_end, "the end of the line"));
+            return Err(Fault::unexpected(self.text, line_end, Expected::Other("the end of the line")));
         }
         self.push(start, end)?;
         Ok(line_end)
@@ -129,7 +129,7 @@ impl<'a, 'r> Reader<'a, 'r> {
                 }
                 _ => {
                     let end = layout::stray_end(text, at);
-                    let fault = Fault::unexpected(text, at, "an array, or the end of the text,");
+                    let fault = Fault::unexpected(text, at, Expected::Other("an array, or the end of the text,"));
                     self.defect(at, at + trim_end(&text[at..end]).len(), &fault);
                     at = end;
                 }
@@ -149,7 +149,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         let read = self.record.read::<false>(start).and_then(|end| {
             let next = skip_blanks::<false>(text, end);
             if next < text.len() && !matches!(text[next], b',' | b']') {
-                return Err(Fault::unexpected(text, next, "',' or ']'"));
+                return Err(Fault::unexpected(text, next, Expected::Other("',' or ']'")));
             }
             self.push(start, end).map(|()| end)
         });

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use longshore_csv::{DefectKind, RowText};
 
-use super::fault::Fault;
+use super::fault::{Expected, Fault};
 use super::plan::{IGNORED, Key, NONE, Plan};
 use super::skip::{self, colon, container};
 use super::token::{Scanned, byte, name, number, skip_blanks, string};
@@ -81,9 +81,9 @@ impl<'a> RecordReader<'a> {
         match byte(self.text, at) {
             b'{' if !root.by_name.is_empty() => self.object::<LINES>(at + 1, 0, 1),
             b'[' if !root.by_index.is_empty() => self.array::<LINES>(at + 1, 0, 1),
-            _ if root.by_index.is_empty() => Err(Fault::unexpected(self.text, at, "an object")),
-            _ if root.by_name.is_empty() => Err(Fault::unexpected(self.text, at, "an array")),
-            _ => Err(Fault::unexpected(self.text, at, "an object or array")),
+            _ if root.by_index.is_empty() => Err(Fault::unexpected(self.text, at, Expected::Other("an object"))),
+            _ if root.by_name.is_empty() => Err(Fault::unexpected(self.text, at, Expected::Other("an array"))),
+            _ => Err(Fault::unexpected(self.text, at, Expected::Other("an object or array"))),
         }
     }
 
@@ -130,7 +130,7 @@ impl<'a> RecordReader<'a> {
             match byte(self.text, at) {
                 b',' => at += 1,
                 b'}' => return Ok(at + 1),
-                _ => return Err(Fault::unexpected(self.text, at, "',' or '}'")),
+                _ => return Err(Fault::unexpected(self.text, at, Expected::Other("',' or '}'"))),
             }
             if byte(self.text, at) <= b' ' {
                 at = skip_blanks::<LINES>(self.text, at);
@@ -157,7 +157,7 @@ impl<'a> RecordReader<'a> {
             return Ok((next_but_one, end));
         }
         if byte(self.text, at) != b'"' {
-            return Err(Fault::unexpected(self.text, at, "a key in double quotes"));
+            return Err(Fault::unexpected(self.text, at, Expected::Key));
         }
         let (quote, escaped) = string(self.text, at + 1)?;
         let value = colon::<LINES>(self.text, quote + 1)?;
@@ -224,7 +224,7 @@ impl<'a> RecordReader<'a> {
             match byte(self.text, at) {
                 b',' => at = skip_blanks::<LINES>(self.text, at + 1),
                 b']' => return Ok(at + 1),
-                _ => return Err(Fault::unexpected(self.text, at, "',' or ']'")),
+                _ => return Err(Fault::unexpected(self.text, at, Expected::Other("',' or ']'"))),
             }
         }
         unreachable!("a text has fewer elements than u32 has values")

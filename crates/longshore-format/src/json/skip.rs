@@ -1,6 +1,6 @@
 //! Passes over containers that no path goes into, as strictly as over the others.
 
-use super::fault::Fault;
+use super::fault::{Expected, Fault};
 use super::token::{Scanned, byte, name, number, skip_blanks, string};
 
 use longshore_csv::DefectKind;
@@ -73,8 +73,8 @@ pub(super) fn container<const LINES: bool>(text: &[u8], start: usize, depth: usi
                     }
                     break;
                 }
-                (_, true) => return Err(Fault::unexpected(text, at, "',' or '}'")),
-                (_, false) => return Err(Fault::unexpected(text, at, "',' or ']'")),
+                (_, true) => return Err(Fault::unexpected(text, at, Expected::Other("',' or '}'"))),
+                (_, false) => return Err(Fault::unexpected(text, at, Expected::Other("',' or ']'"))),
             }
         }
     }
@@ -89,7 +89,7 @@ pub(super) fn too_deep(at: usize) -> Box<Fault> {
 /// The position of the value behind the key at `at`.
 fn key<const LINES: bool>(text: &[u8], at: usize) -> Scanned {
     if byte(text, at) != b'"' {
-        return Err(Fault::unexpected(text, at, "a key in double quotes"));
+        return Err(Fault::unexpected(text, at, Expected::Key));
     }
     let (quote, _) = string(text, at + 1)?;
     colon::<LINES>(text, quote + 1)
@@ -99,7 +99,7 @@ fn key<const LINES: bool>(text: &[u8], at: usize) -> Scanned {
 pub(super) fn colon<const LINES: bool>(text: &[u8], at: usize) -> Scanned {
     let at = skip_blanks::<LINES>(text, at);
     if byte(text, at) != b':' {
-        return Err(Fault::unexpected(text, at, "':'"));
+        return Err(Fault::unexpected(text, at, Expected::Other("':'")));
     }
     Ok(skip_blanks::<LINES>(text, at + 1))
 }

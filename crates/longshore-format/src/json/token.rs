@@ -5,7 +5,7 @@
 
 use longshore_csv::DefectKind;
 
-use super::fault::Fault;
+use super::fault::{Expected, Fault};
 use super::lanes::{LANES, Sixteen, sixteen};
 
 /// Where something ends, or what is wrong.
@@ -70,7 +70,7 @@ fn plain_bytes(text: &[u8]) -> usize {
 #[cold]
 fn unclosed(text: &[u8], at: usize) -> Box<Fault> {
     match text.get(at) {
-        None | Some(b'\n') => Fault::unexpected(text, at, "the closing quote of a string"),
+        None | Some(b'\n') => Fault::unexpected(text, at, Expected::Other("the closing quote of a string")),
         Some(byte) => Fault::new(
             at,
             DefectKind::Syntax,
@@ -101,7 +101,7 @@ fn escape(text: &[u8], at: usize) -> Scanned {
                 _ => Ok(at + 6),
             }
         }
-        _ => Err(Fault::unexpected(text, at + 1, "one of \" \\ / b f n r t u after a backslash")),
+        _ => Err(Fault::unexpected(text, at + 1, Expected::Other("one of \" \\ / b f n r t u after a backslash"))),
     }
 }
 
@@ -109,7 +109,7 @@ fn hex_digits(text: &[u8], at: usize) -> Scanned<u16> {
     let mut unit = 0;
     for at in at..at + 4 {
         let Some(digit) = char::from(byte(text, at)).to_digit(16) else {
-            return Err(Fault::unexpected(text, at, "a digit of base 16, of which \\u has four,"));
+            return Err(Fault::unexpected(text, at, Expected::Other("a digit of base 16, of which \\u has four,")));
         };
         unit = unit << 4 | digit as u16;
     }
@@ -156,13 +156,13 @@ pub(super) fn any_number(text: &[u8], start: usize) -> Scanned {
         }
         at
     };
-    let some_digits = |at: usize, due| {
+    let some_digits = |at: usize, expected| {
         let end = digits(at);
-        if end == at { Err(Fault::unexpected(text, at, due)) } else { Ok(end) }
+        if end == at { Err(Fault::unexpected(text, at, expected)) } else { Ok(end) }
     };
     let mut at = start + usize::from(byte(text, start) == b'-');
     let whole = at;
-    at = some_digits(at, "a number's digit")?;
+    at = some_digits(at, Expected::Number)?;
     if byte(text, whole) == b'0' && at > whole + 1 {
         return Err(Fault::new(
             whole,
@@ -172,12 +172,12 @@ pub(super) fn any_number(text: &[u8], start: usize) -> Scanned {
         ));
     }
     if byte(text, at) == b'.' {
-        at = some_digits(at + 1, "a digit behind the decimal point")?;
+        at = some_digits(at + 1, Expected::Other("a digit behind the decimal point"))?;
     }
     if byte(text, at) | 0x20 == b'e' {
         at += 1;
         at += usize::from(matches!(byte(text, at), b'+' | b'-'));
-        at = some_digits(at, "a digit of the exponent")?;
+        at = some_digits(at, Expected::Other("a digit of the exponent"))?;
     }
     Ok(at)
 }
@@ -189,9 +189,9 @@ pub(super) fn name(text: &[u8], at: usize) -> Scanned {
         b't' => b"true",
         b'f' => b"false",
         b'n' => b"null",
-        _ => return Err(Fault::unexpected(text, at, "a value")),
+        _ => return Err(Fault::unexpected(text, at, Expected::Value)),
     };
-    if text[at..].starts_with(name) { Ok(at + name.len()) } else { Err(Fault::unexpected(text, at, "a value")) }
+    if text[at..].starts_with(name) { Ok(at + name.len()) } else { Err(Fault::unexpected(text, at, Expected::Value)) }
 }
 
 #[cfg(test)]

@@ -181,7 +181,8 @@ impl Fit {
                      whole records",
                     plan.name(column)
                 ),
-                remedy: "mend the record, or set ON_ERROR ignore, which leaves such records out and tells of them",
+                remedy: "mend the record, set QUOTE if it is a line of a text in quotes, or ON_ERROR ignore, which leaves such \
+                         records out and tells of them",
             });
         }
         violations

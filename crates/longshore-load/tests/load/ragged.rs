@@ -105,7 +105,7 @@ fn a_repair_does_not_change_types() {
     assert!(
         error.contains(
             "\"7 14,name 7\": has too few fields, and so its values do not fit: that of column id is not INTEGER as in \
-             all whole records; mend the record, or set ON_ERROR ignore"
+             all whole records; mend the record, set QUOTE if it is a line of a text in quotes, or ON_ERROR ignore"
         ),
         "{error}"
     );

@@ -14,14 +14,16 @@ use crate::database::{Database, Step};
 use crate::history_support::adya::{self, Kind};
 use crate::history_support::{End, History, Op, Record, replay};
 use longshore_storage::{Isolation, MergeKind, Transaction, TransactionError};
-use longshore_testing::Random;
+use longshore_testing::{Random, share};
 
 const KEYS: i32 = 12;
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
 
-/// How many histories there are for each that the tests make by default.
-fn factor() -> u64 {
-    std::env::var("LONGSHORE_HISTORY").map_or(1, |factor| factor.parse().expect("LONGSHORE_HISTORY is a number"))
+/// The seeds of `count` histories, or of as many times that as `LONGSHORE_HISTORY` says.
+fn seeds(count: usize) -> std::ops::Range<u64> {
+    let times =
+        std::env::var("LONGSHORE_HISTORY").map_or(1, |times| times.parse().expect("LONGSHORE_HISTORY is a number"));
+    0..share(count) as u64 * times
 }
 
 /// A session, with the transaction that it is in the middle of.
@@ -182,7 +184,7 @@ fn assert_snapshot(name: &str, seed: u64, history: &History) -> BTreeMap<Kind, u
 
 #[test]
 fn interleaved_sessions_are_serializable() {
-    for seed in 0..6 * factor() {
+    for seed in seeds(6) {
         for sessions in [2, 5, 12] {
             let history = interleaved(Isolation::Serializable, seed % 2 == 0, seed, sessions, 1_500);
             assert_serializable("interleaved", seed, &history);
@@ -192,7 +194,7 @@ fn interleaved_sessions_are_serializable() {
 
 #[test]
 fn threads_are_serializable() {
-    for seed in 0..4 * factor() {
+    for seed in seeds(4) {
         let history = threaded(Isolation::Serializable, seed % 2 == 0, seed, 4, 5_000);
         assert_serializable("threads", seed, &history);
     }
@@ -201,13 +203,13 @@ fn threads_are_serializable() {
 #[test]
 fn snapshots_allow_write_skew_and_nothing_else() {
     let mut found = 0;
-    for seed in 0..4 * factor() {
+    for seed in seeds(4) {
         let history = interleaved(Isolation::Snapshot, seed % 2 == 0, seed, 5, 1_500);
         found += assert_snapshot("interleaved", seed, &history).len();
         assert!(!replay::faults(&history, true).is_empty(), "seed {seed}: the replay finds it too");
     }
-    assert_eq!(found as u64, 4 * factor(), "the checker finds write skew in every one");
-    for seed in 0..2 * factor() {
+    assert_eq!(found as u64, seeds(4).end, "the checker finds write skew in every one");
+    for seed in seeds(2) {
         assert_snapshot("threads", seed, &threaded(Isolation::Snapshot, seed % 2 == 0, seed, 4, 3_000));
     }
 }
