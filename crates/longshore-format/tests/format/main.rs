@@ -4,6 +4,7 @@
 
 mod common;
 mod delimited;
+mod delimited_generated;
 mod line_formats;
 mod postgres_text;
 mod repairs;
