@@ -17,9 +17,17 @@ pub(crate) fn target() -> PathBuf {
 }
 
 /// A command that starts at the root of the repository.
+///
+/// It does not see what `cargo run` says of this crate. The build script of `ring` reads such variables, so a cargo that saw
+/// them would compile `ring`, and with it `DataFusion`, anew after each change between `cargo xtask` and `cargo test`.
 pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root()).stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 

@@ -82,12 +82,12 @@ impl Prepared {
         })
     }
 
-    /// What it is to who sees what `work` does, if that is not what it was when it was prepared: recognised once for each
+    /// What it is to who sees what `transaction` does, if that is not what it was when it was prepared: recognised once for each
     /// change of the catalog.
     pub(crate) fn point_query_anew(
         &self,
         catalog: &Catalog,
-        work: &StatementTransaction,
+        transaction: &StatementTransaction,
     ) -> Option<Arc<PointQueryPlan>> {
         // Asked before the catalog is, so that no change is missed.
         let version = Some(catalog.version());
@@ -96,7 +96,7 @@ impl Prepared {
             let point_query = PointQueryPlan::recognise(&self.statement, catalog).map(Arc::new);
             *anew = Anew { version, point_query };
         }
-        anew.point_query.clone().filter(|point_query| point_query.is_current(catalog, work))
+        anew.point_query.clone().filter(|point_query| point_query.is_current(catalog, transaction))
     }
 
     /// Values as parameters of the types that were given; `None` if that takes more than to call them so.

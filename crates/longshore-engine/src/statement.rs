@@ -53,7 +53,7 @@ pub(crate) struct Context<'a> {
     pub(crate) database: &'a Arc<Database>,
     pub(crate) control: &'a Arc<Control>,
     /// The transaction that it works in.
-    pub(crate) work: &'a Arc<StatementTransaction>,
+    pub(crate) transaction: &'a Arc<StatementTransaction>,
     /// The values of parameters that still stand in it.
     pub(crate) parameters: Option<&'a Parameters<'a>>,
     /// The WITH that stands before it, if it changes rows.
@@ -63,12 +63,12 @@ pub(crate) struct Context<'a> {
 impl Context<'_> {
     /// What `name` stands for to the statement's transaction.
     pub(crate) fn entry(&self, name: &str) -> Option<Entry> {
-        self.work.entry(&self.database.catalog, name)
+        self.transaction.entry(&self.database.catalog, name)
     }
 
     /// What its queries run in.
     pub(crate) fn execution(&self) -> ExecutionContext<'_> {
-        ExecutionContext { work: self.work, control: self.control, parameters: self.parameters }
+        ExecutionContext { transaction: self.transaction, control: self.control, parameters: self.parameters }
     }
 
     /// A query of the statement's own, which sees the WITH before it and must change nothing.
@@ -81,7 +81,7 @@ impl Context<'_> {
 
     /// All tables and views as the statement's transaction sees them, sorted by name.
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        self.database.catalog.entries().into_iter().map(|entry| self.work.seen(entry)).collect()
+        self.database.catalog.entries().into_iter().map(|entry| self.transaction.seen(entry)).collect()
     }
 }
 
@@ -124,8 +124,8 @@ pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Ou
     let SessionContext { database, block, streams, control, .. } = session;
     let nature = nature(&parsed, &database.catalog);
     block
-        .run(nature, control, async |work| {
-            let context = Context { database, control, work, parameters: None, with: None };
+        .run(nature, control, async |transaction| {
+            let context = Context { database, control, transaction, parameters: None, with: None };
             let outcome = execute_in(&context, streams, parsed).await?;
             if nature == Nature::Writes {
                 foreign::run_actions(&context)?;
@@ -157,15 +157,17 @@ pub(crate) async fn execute_prepared(
     let values = values.and_then(|values| prepared.in_declared_types(values));
     let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
     let outcome = block
-        .run(nature, control, async |work| {
-            let context = Context { database, control, work, parameters: None, with: None };
-            let known =
-                prepared.point_query.as_ref().filter(|point_query| point_query.is_current(&database.catalog, work));
+        .run(nature, control, async |transaction| {
+            let context = Context { database, control, transaction, parameters: None, with: None };
+            let known = prepared
+                .point_query
+                .as_ref()
+                .filter(|point_query| point_query.is_current(&database.catalog, transaction));
             // Its table was altered, or made anew.
-            let anew = if known.is_none() { prepared.point_query_anew(&database.catalog, work) } else { None };
+            let anew = if known.is_none() { prepared.point_query_anew(&database.catalog, transaction) } else { None };
             let point_query = known.or(anew.as_deref());
             if let (Some(point_query), Some(values)) = (point_query, &values) {
-                match work.with(|transaction| point_query.run(transaction, values))? {
+                match transaction.with(|transaction| point_query.run(transaction, values))? {
                     Done::Rows(batch) => return Ok(Outcome::Rows(RowStream::from_batch(batch))),
                     Done::Changed(verb, rows) => {
                         foreign::run_actions(&context)?;
@@ -190,7 +192,7 @@ pub(crate) async fn execute_prepared(
                 Box::pin(execute_tree(&context, statement)).await?
             };
             if nature == Nature::Writes {
-                foreign::run_actions(&Context { database, control, work, parameters: None, with: None })?;
+                foreign::run_actions(&Context { database, control, transaction, parameters: None, with: None })?;
             }
             Ok(outcome)
         })
@@ -319,8 +321,8 @@ async fn change_with(context: &Context<'_>, with: &With, mut change: Statement) 
         }
         return Box::pin(execute_tree(context, change)).await;
     }
-    let Context { database, control, work, parameters, .. } = *context;
-    let context = Context { database, control, work, parameters, with: Some(with) };
+    let Context { database, control, transaction, parameters, .. } = *context;
+    let context = Context { database, control, transaction, parameters, with: Some(with) };
     Box::pin(execute_tree(&context, change)).await
 }
 

@@ -144,7 +144,7 @@ impl StatementTransaction {
 /// The transaction of one statement, which is undone at once where the statement does not come to its end: parts of a query
 /// that is given up may hold it for a while, and the next statement must not meet it.
 struct Single<'w> {
-    work: &'w StatementTransaction,
+    transaction: &'w StatementTransaction,
     has_ended: bool,
 }
 
@@ -155,13 +155,13 @@ impl Drop for Single<'_> {
         }
         // Who works on it has yet to see that it was given up, and undoes it then; waited for is nobody, since he may need
         // the thread that this is.
-        let transaction = match self.work.transaction.try_lock() {
+        let transaction = match self.transaction.transaction.try_lock() {
             Ok(mut transaction) => transaction.take(),
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().take(),
             Err(TryLockError::WouldBlock) => return,
         };
         drop(transaction);
-        self.work.restarts.undo(0);
+        self.transaction.restarts.undo(0);
     }
 }
 
@@ -239,14 +239,14 @@ impl Block {
                 // What takes effect at once does so beside its transaction, which then only reads.
                 let read_only = nature != Nature::Writes;
                 let modes = Modes { read_only, ..self.defaults };
-                let work =
+                let transaction =
                     StatementTransaction::begin(&self.transactions, modes, &self.numbers, self.defaults.read_only);
-                let mut single = Single { work: &work, has_ended: false };
-                let done = statement(&work).await;
+                let mut single = Single { transaction: &transaction, has_ended: false };
+                let done = statement(&transaction).await;
                 single.has_ended = true;
                 match &done {
-                    Ok(_) => work.commit(control)?,
-                    Err(_) => work.rollback(),
+                    Ok(_) => transaction.commit(control)?,
+                    Err(_) => transaction.rollback(),
                 }
                 return done;
             }
@@ -269,11 +269,11 @@ impl Block {
                 ),
             ));
         }
-        let work = open.work(&self.transactions, &self.numbers)?;
+        let transaction = open.transaction(&self.transactions, &self.numbers)?;
         let rows_to_come = open.rows_to_come();
         // A statement that is given up half-way leaves the block as one that fails does.
         self.state = State::Failed(open);
-        let done = statement(&work).await?;
+        let done = statement(&transaction).await?;
         if let State::Failed(open) = std::mem::replace(&mut self.state, State::Idle) {
             self.state = State::Open(open);
         }
@@ -355,10 +355,10 @@ impl Block {
             State::Open(open) => (open, Ended::Committed),
             State::Failed(open) => (open, Ended::RolledBack),
         };
-        if let Some(work) = open.begun() {
+        if let Some(transaction) = open.begun() {
             match ended {
-                Ended::Committed => work.commit(control)?,
-                _ => work.rollback(),
+                Ended::Committed => transaction.commit(control)?,
+                _ => transaction.rollback(),
             }
         }
         self.chain(&open, chain);
@@ -370,8 +370,8 @@ impl Block {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => Ended::NoBlock,
             State::Open(open) | State::Failed(open) => {
-                if let Some(work) = open.begun() {
-                    work.rollback();
+                if let Some(transaction) = open.begun() {
+                    transaction.rollback();
                 }
                 self.chain(&open, chain);
                 Ended::RolledBack

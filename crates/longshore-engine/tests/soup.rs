@@ -137,7 +137,7 @@ async fn random_words_never_panic() {
             Err(error) => assert_ne!(error.kind(), ErrorKind::Internal, "{sql}: {error}"),
         }
     }
-    assert!(done > rounds / 10, "only {done} of {rounds} statements did something");
+    assert!(done > rounds / 20, "only {done} of {rounds} statements did something");
 }
 
 /// Trees of this depth come from programs that write SQL.

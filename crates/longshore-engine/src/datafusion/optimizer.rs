@@ -4,6 +4,7 @@
 
 mod aggregate_orders;
 mod aggregate_statistics;
+mod columns_first;
 mod correct_order;
 mod correlated;
 mod empty_relations;
@@ -39,6 +40,7 @@ use datafusion::physical_plan::filter_pushdown::FilterPushdownPhase;
 
 use aggregate_orders::OrdersBelowAggregates;
 use aggregate_statistics::AggregateStatistics;
+use columns_first::{ColumnsFirst, TAKES_COMPARISONS_TOGETHER};
 use correct_order::CorrectOrderProperties;
 use correlated::UniqueCorrelatedColumns;
 use filter_projections::{MOVES_PROJECTIONS, TakeProjectionsOutOfFilters};
@@ -83,7 +85,11 @@ pub(super) fn logical_rules(all: bool) -> Vec<Logical> {
         ours.into_iter().find(|ours| ours.name() == rule.name()).unwrap_or(rule)
     };
     let with_ours_before = |rule: Logical| -> Vec<Logical> {
-        if USE_DEPENDENCIES.contains(&rule.name()) { vec![Arc::new(NoDependenciesOfJoins), rule] } else { vec![rule] }
+        match rule.name() {
+            TAKES_COMPARISONS_TOGETHER => vec![Arc::new(ColumnsFirst), rule],
+            name if USE_DEPENDENCIES.contains(&name) => vec![Arc::new(NoDependenciesOfJoins), rule],
+            _ => vec![rule],
+        }
     };
     let theirs = Optimizer::new().rules.into_iter().filter(is_wanted).map(ours).flat_map(with_ours_before);
     // Before subqueries become joins.
@@ -140,6 +146,8 @@ mod tests {
         for name in USE_DEPENDENCIES {
             assert!(logical.windows(2).any(|names| names == [NoDependenciesOfJoins.name(), name]), "{logical:?}");
         }
+        let in_turn = [ColumnsFirst.name(), TAKES_COMPARISONS_TOGETHER];
+        assert!(logical.windows(2).any(|names| names == in_turn), "{logical:?}");
         let logical = format!("{:?}", logical_rules(true));
         // Six of them, and one once more at the end.
         assert_eq!(logical.matches("InPlaceOf").count(), 7, "{logical}");

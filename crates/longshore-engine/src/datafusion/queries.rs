@@ -67,13 +67,13 @@ impl Queries {
     }
 
     fn planner(&self, context: &ExecutionContext<'_>) -> Planner {
-        Planner::new(&self.state, &self.functions, self.files.clone(), context.work, context.control)
+        Planner::new(&self.state, &self.functions, self.files.clone(), context.transaction, context.control)
     }
 
     /// A planner of statements whose files reject as `rejects` says.
     fn planner_rejecting(&self, rejects: Option<FileRejects>, context: &ExecutionContext<'_>) -> Planner {
         let files = Files { rejects, ..self.files.clone() };
-        Planner::new(&self.state, &self.functions, files, context.work, context.control)
+        Planner::new(&self.state, &self.functions, files, context.transaction, context.control)
     }
 
     /// Starts a query, EXPLAIN or SHOW; the rows are made while they are read.
@@ -196,7 +196,7 @@ impl Queries {
         appending: Appending,
         context: &ExecutionContext<'_>,
     ) -> Result<Appended, Error> {
-        let ExecutionContext { work, control, .. } = *context;
+        let ExecutionContext { transaction, control, .. } = *context;
         let Appending { merge, threads, source, rejects, dry_run, conflict } = appending;
         let is_rejecting = rejects.is_some();
         let mut planner = self.planner_rejecting(rejects, context);
@@ -221,16 +221,16 @@ impl Queries {
             let merged = if dry_run {
                 Merged { inserted: insert::dry_run(relation, rows, checks, control).await?, ..Merged::default() }
             } else {
-                insert::append(relation, rows, checks, Some(work), &conflict, control).await?
+                insert::append(relation, rows, checks, Some(transaction), &conflict, control).await?
             };
             return Ok(Appended::new(merged, RejectSummary::default()));
         };
         let (task, runtime, shared) = (planner.task_context(&physical), Handle::current(), Arc::clone(control));
-        let (work, relation) = (Arc::clone(work), Arc::clone(relation));
+        let (transaction, relation) = (Arc::clone(transaction), Arc::clone(relation));
         blocking::run(control, move |_| {
             let checks = checks.as_ref();
             let target = pipeline::Target { relation: &relation, checks, merge, threads, dry_run, conflict: &conflict };
-            pipeline.append(&target, &work, &task, &shared, &runtime)
+            pipeline.append(&target, &transaction, &task, &shared, &runtime)
         })
         .await
     }
@@ -329,7 +329,7 @@ impl Queries {
         plan: Arc<dyn ExecutionPlan>,
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
-        if planner.work.logs_reads() {
+        if planner.transaction.logs_reads() {
             scan::log_reads(&plan);
         }
         let files = columnar::files_of(&plan);

@@ -18,7 +18,7 @@ use crate::transaction::StatementTransaction;
 #[derive(Clone, Copy)]
 pub(crate) struct ExecutionContext<'a> {
     /// The transaction whose rows they see.
-    pub(crate) work: &'a Arc<StatementTransaction>,
+    pub(crate) transaction: &'a Arc<StatementTransaction>,
     /// Progress and cancellation of the statement.
     pub(crate) control: &'a Arc<Control>,
     /// The values of parameters that still stand in the statement.

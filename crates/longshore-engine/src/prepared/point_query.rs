@@ -85,9 +85,9 @@ pub(crate) enum Done {
 }
 
 impl PointQueryPlan {
-    /// Whether its table is still the one of its name to who sees what `work` does, and has the same rules.
-    pub(crate) fn is_current(&self, catalog: &Catalog, work: &StatementTransaction) -> bool {
-        let table = work.table(catalog, &self.table.name);
+    /// Whether its table is still the one of its name to who sees what `transaction` does, and has the same rules.
+    pub(crate) fn is_current(&self, catalog: &Catalog, transaction: &StatementTransaction) -> bool {
+        let table = transaction.table(catalog, &self.table.name);
         table.is_some_and(|table| Arc::ptr_eq(&table, &self.table) && Arc::ptr_eq(&table.rules(), &self.rules))
     }
 

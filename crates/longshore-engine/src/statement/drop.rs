@@ -124,10 +124,12 @@ pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Out
     }
     let cascade = truncate.cascade == Some(CascadeOption::Cascade);
     let tables = dependents::emptied_with(&context.database.catalog.entries(), tables, cascade)?;
-    context.work.with(|transaction| tables.iter().try_for_each(|table| transaction.truncate(&table.relation)))?;
+    context
+        .transaction
+        .with(|transaction| tables.iter().try_for_each(|table| transaction.truncate(&table.relation)))?;
     if truncate.identity == Some(TruncateIdentityOption::Restart) {
         for sequence in tables.iter().flat_map(|table| context.database.catalog.sequences_of(&table.name, None)) {
-            context.work.restart(&sequence);
+            context.transaction.restart(&sequence);
         }
     }
     Ok(Outcome::done("TRUNCATE TABLE"))

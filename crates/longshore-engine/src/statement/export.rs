@@ -48,7 +48,7 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
     let tables: Vec<(Arc<Table>, Arc<Snapshot>)> = entries
         .iter()
         .filter_map(|entry| match entry {
-            Entry::Table(table) => Some((Arc::clone(table), context.work.snapshot(&table.relation))),
+            Entry::Table(table) => Some((Arc::clone(table), context.transaction.snapshot(&table.relation))),
             Entry::View(_) => None,
         })
         .collect();

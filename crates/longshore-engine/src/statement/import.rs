@@ -81,7 +81,7 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
 /// Looks whether all rows pass the checks of their tables.
 async fn check(context: &Context<'_>, tables: &BTreeMap<String, Arc<Table>>) -> Result<(), Error> {
     // Begun behind the loads, it sees their rows.
-    let look = context.work.beside(&context.database.transactions, None);
+    let look = context.transaction.beside(&context.database.transactions, None);
     for table in tables.values() {
         for check in table.rules().checks.iter().filter(|check| check.is_valid) {
             Box::pin(validate(context, table, check, &look)).await?;

@@ -58,7 +58,7 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     }
     match returned {
         Some(items) => {
-            let images = fetch_rows(&context.work.snapshot(&target.table.relation), &rows_now)?;
+            let images = fetch_rows(&context.transaction.snapshot(&target.table.relation), &rows_now)?;
             returning(context, items, Returned::of(&target.alias, images)).await
         }
         None => Ok(done(rows_now.len() as u64, started)),

@@ -81,7 +81,7 @@ impl Rejects {
                 }
             };
             // Part of the transaction of the load, if it is one that writes: who loads again has no rejects twice.
-            let kept = context.work.with(|transaction| {
+            let kept = context.transaction.with(|transaction| {
                 if transaction.is_read_only() {
                     return Ok(None);
                 }

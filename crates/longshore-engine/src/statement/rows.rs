@@ -52,7 +52,7 @@ pub(crate) async fn insert(
         if first > 0 {
             pause(context).await?;
         }
-        context.work.with(|transaction| {
+        context.transaction.with(|transaction| {
             let mut values: Vec<Datum<'_>> = Vec::with_capacity(columns.len());
             for row in first..rows.num_rows().min(first + ROWS_AT_A_TIME) {
                 values.clear();
@@ -102,11 +102,11 @@ impl Updating {
     ) -> Result<Vec<RowId>, Error> {
         let relation = &table.relation;
         if let Some(checks) = &self.checks {
-            let checked = found.check(checks, &context.work.snapshot(relation));
+            let checked = found.check(checks, &context.transaction.snapshot(relation));
             if checked.is_err() {
                 // It shows the whole row.
                 let all: Vec<usize> = (0..relation.schema().columns().len()).collect();
-                context.work.with(|transaction| {
+                context.transaction.with(|transaction| {
                     transaction.log_columns(relation, &all);
                     Ok(())
                 })?;
@@ -118,7 +118,7 @@ impl Updating {
             if !changed.is_empty() {
                 pause(context).await?;
             }
-            context.work.with(|transaction| {
+            context.transaction.with(|transaction| {
                 part.each(|row, values| {
                     let row_values: Vec<(usize, Datum<'_>)> = columns.iter().copied().zip(values).collect();
                     changed.push(transaction.update(relation, row, &row_values)?);
@@ -136,7 +136,9 @@ pub(crate) async fn delete(context: &Context<'_>, table: &Table, rows: &[RowId])
         if number > 0 {
             pause(context).await?;
         }
-        context.work.with(|transaction| part.iter().try_for_each(|row| transaction.delete(&table.relation, *row)))?;
+        context
+            .transaction
+            .with(|transaction| part.iter().try_for_each(|row| transaction.delete(&table.relation, *row)))?;
     }
     Ok(())
 }

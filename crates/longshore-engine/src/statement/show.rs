@@ -86,8 +86,8 @@ pub(crate) fn show_tables(context: &Context<'_>, statement: &Statement) -> Resul
             Entry::View(_) => None,
             Entry::Table(table) => {
                 // Who counts the rows has read which there are.
-                context.work.log_scan(&table.relation, &[], &[]);
-                let snapshot = context.work.snapshot(&table.relation);
+                context.transaction.log_scan(&table.relation, &[], &[]);
+                let snapshot = context.transaction.snapshot(&table.relation);
                 Some((snapshot.rows() as i64, snapshot.bytes() as i64))
             }
         })

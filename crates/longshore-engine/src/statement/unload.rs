@@ -89,8 +89,8 @@ async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: 
         CopyWhat::Table { name, columns } => match context.entry(&name) {
             Some(Entry::Table(table)) => {
                 let projection = positions(&name, table.relation.schema(), &columns)?;
-                context.work.log_scan(&table.relation, &[], &projection);
-                let batches = TableBatches::new(context.work.snapshot(&table.relation), projection);
+                context.transaction.log_scan(&table.relation, &[], &projection);
+                let batches = TableBatches::new(context.transaction.snapshot(&table.relation), projection);
                 return unload_table(context, batches, target, options).await;
             }
             Some(Entry::View(_)) => query_of_view(&name, &columns),

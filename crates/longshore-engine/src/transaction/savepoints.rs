@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind};
 pub(super) struct Open {
     pub(super) modes: Modes,
     /// Begun by the first statement.
-    work: Option<Arc<StatementTransaction>>,
+    transaction: Option<Arc<StatementTransaction>>,
     /// The oldest first.
     marks: Vec<Mark>,
     /// The rows of queries that stand before the first savepoint, or behind one that was released.
@@ -36,34 +36,34 @@ struct Mark {
 
 impl Open {
     pub(super) fn new(modes: Modes) -> Self {
-        Self { modes, work: None, marks: Vec::new(), rows: vec![RowsToCome::default()] }
+        Self { modes, transaction: None, marks: Vec::new(), rows: vec![RowsToCome::default()] }
     }
 
     /// The transaction, which is begun for the first statement.
-    pub(super) fn work(
+    pub(super) fn transaction(
         &mut self,
         transactions: &Arc<Transactions>,
         numbers: &Arc<LastNumbers>,
     ) -> Result<Arc<StatementTransaction>, Error> {
-        if let Some(work) = &self.work {
-            return Ok(Arc::clone(work));
+        if let Some(transaction) = &self.transaction {
+            return Ok(Arc::clone(transaction));
         }
-        let work = StatementTransaction::begin(transactions, self.modes, numbers, self.modes.read_only);
+        let transaction = StatementTransaction::begin(transactions, self.modes, numbers, self.modes.read_only);
         if !self.marks.is_empty() {
-            let start = work.with(|transaction| Ok(transaction.savepoint()))?;
+            let start = transaction.with(|transaction| Ok(transaction.savepoint()))?;
             self.marks.iter_mut().for_each(|mark| mark.at = Some(start));
         }
-        self.work = Some(Arc::clone(&work));
-        Ok(work)
+        self.transaction = Some(Arc::clone(&transaction));
+        Ok(transaction)
     }
 
     /// The transaction, if a statement has begun it.
     pub(super) fn begun(&self) -> Option<&Arc<StatementTransaction>> {
-        self.work.as_ref()
+        self.transaction.as_ref()
     }
 
     pub(super) fn has_begun(&self) -> bool {
-        self.work.is_some()
+        self.transaction.is_some()
     }
 
     /// Where the rows of the next query are watched.
@@ -86,12 +86,12 @@ impl Open {
     /// Goes back to a savepoint, which stays.
     fn go_back(&mut self, to: usize) -> Result<(), Error> {
         self.marks.truncate(to + 1);
-        if let (Some(work), Some(savepoint)) = (&self.work, self.marks[to].at) {
-            work.with(|transaction| {
+        if let (Some(transaction), Some(savepoint)) = (&self.transaction, self.marks[to].at) {
+            transaction.with(|transaction| {
                 transaction.rollback_to(savepoint);
                 Ok(())
             })?;
-            work.restarts.undo(self.marks[to].restarts);
+            transaction.restarts.undo(self.marks[to].restarts);
         }
         // Queries behind it concern the block no longer, and what has failed by now is undone.
         self.marks[to].rows = RowsToCome::default();
@@ -107,8 +107,10 @@ impl Block {
     /// When no block is open, or it has failed.
     pub(crate) fn savepoint(&mut self, name: String) -> Result<(), Error> {
         let open = self.open("SAVEPOINT")?;
-        let (at, restarts) = match &open.work {
-            Some(work) => (Some(work.with(|transaction| Ok(transaction.savepoint()))?), work.restarts.count()),
+        let (at, restarts) = match &open.transaction {
+            Some(transaction) => {
+                (Some(transaction.with(|transaction| Ok(transaction.savepoint()))?), transaction.restarts.count())
+            }
             None => (None, 0),
         };
         open.marks.push(Mark { name, at, restarts, rows: RowsToCome::default() });

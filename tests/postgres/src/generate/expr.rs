@@ -23,7 +23,7 @@ impl Generator<'_> {
         found.unwrap_or_else(|| self.literal(data_type))
     }
 
-    fn literal(&mut self, data_type: Type) -> Expr {
+    pub(super) fn literal(&mut self, data_type: Type) -> Expr {
         Expr::Literal(data_type, data_type.literal(self.random))
     }
 

@@ -94,8 +94,36 @@ impl Generator<'_> {
                 ]);
                 Expr::call(data_type, template, vec![value(self, one), value(self, one), value(self, data_type)])
             }
+            14 => self.comparisons_with_constants(one, leaves),
             _ => value(self, data_type),
         }
+    }
+
+    /// Two or three comparisons of one value with constants, which optimizers make fewer.
+    fn comparisons_with_constants(&mut self, data_type: Type, leaves: Leaves<'_>) -> Expr {
+        let value = self.leaf(data_type, leaves);
+        let mut all = self.comparison_with_constants(&value, data_type);
+        for _ in 0..=self.random.below(2) {
+            let next = self.comparison_with_constants(&value, data_type);
+            let template = self.random.pick(&["({} AND {})", "({} AND {})", "({} OR {})", "({} AND NOT {})"]);
+            all = Expr::call(Type::Boolean, template, vec![all, next]);
+        }
+        all
+    }
+
+    fn comparison_with_constants(&mut self, value: &Expr, data_type: Type) -> Expr {
+        let (one, other) = (self.literal(data_type), self.literal(data_type));
+        let value = value.clone();
+        let (template, parts): (&[&str], _) = match self.random.below(10) {
+            0..7 => {
+                let parts = if self.random.chance(50) { vec![value, one] } else { vec![one, value] };
+                (&["({} = {})", "({} <> {})", "({} < {})", "({} <= {})", "({} > {})", "({} >= {})"], parts)
+            }
+            7 => (&["({} BETWEEN {} AND {})", "({} NOT BETWEEN {} AND {})"], vec![value, one, other]),
+            8 => (&["({} IN ({}, {}))", "({} NOT IN ({}, {}))"], vec![value, one, other]),
+            _ => (&["({} IS DISTINCT FROM {})", "({} IS NOT DISTINCT FROM {})"], vec![value, one]),
+        };
+        Expr::call(Type::Boolean, self.random.pick(template), parts)
     }
 
     /// Types that can be compared.

@@ -43,12 +43,12 @@ pub(in crate::datafusion) async fn gather(relation: &Relation, mut rows: RowStre
     concat_batches(&types, &batches).map_err(|error| from_datafusion(error.into()))
 }
 
-/// Appends `rows` to `relation`, as part of `work` if there is one: all but those that `conflict` leaves out, or none.
+/// Appends `rows` to `relation`, as part of `transaction` if there is one: all but those that `conflict` leaves out, or none.
 pub(in crate::datafusion) async fn append(
     relation: &Relation,
     mut rows: RowStream,
     checks: Option<&Checks>,
-    work: Option<&StatementTransaction>,
+    transaction: Option<&StatementTransaction>,
     conflict: &OnConflict,
     control: &Control,
 ) -> Result<Merged, Error> {
@@ -62,8 +62,8 @@ pub(in crate::datafusion) async fn append(
     let buffers = appender.finish()?;
     let append = relation.begin_append(MergeKind::Chunk);
     append.merge(0, buffers)?;
-    match work {
-        Some(work) => work.with(|transaction| append.commit_resolving(transaction, conflict, |_| Ok(()))),
+    match transaction {
+        Some(transaction) => transaction.with(|transaction| append.commit_resolving(transaction, conflict, |_| Ok(()))),
         None => Ok(Merged { inserted: append.commit()?, ..Merged::default() }),
     }
 }

@@ -104,7 +104,7 @@ impl Pipeline {
     pub(in crate::datafusion) fn append(
         &self,
         target: &Target<'_>,
-        work: &StatementTransaction,
+        transaction: &StatementTransaction,
         context: &Arc<TaskContext>,
         control: &Arc<Control>,
         runtime: &Handle,
@@ -146,7 +146,7 @@ impl Pipeline {
             Parts::Partitions(..) => RejectSummary::default(),
         };
         let merged = match append {
-            Some(append) => work.with_unless_cancelled(control, |transaction| {
+            Some(append) => transaction.with_unless_cancelled(control, |transaction| {
                 append.commit_resolving::<TransactionError>(transaction, target.conflict, |_| Ok(()))
             })?,
             None => Merged { inserted: rows.into_inner(), ..Merged::default() },

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, StringViewArray};
+use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::datasource::source_as_provider;
@@ -18,11 +19,11 @@ use longshore_value::text::trim_char;
 
 use crate::datafusion::scan::table::RelationTable;
 
-/// What stands behind the name of a parameter that is compared with a CHAR column.
-pub(in crate::datafusion) const BLIND: &str = " without blanks";
+/// Among the metadata of a parameter that is compared with a CHAR column.
+const BPCHAR: &str = "longshore.bpchar";
 
 /// The plan with such comparisons.
-pub(in crate::datafusion) fn without_blanks(plan: LogicalPlan) -> Result<LogicalPlan> {
+pub(in crate::datafusion) fn with_bpchar_semantics(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = plan.transform_up_with_subqueries(|node| {
         let mut may_change = false;
         node.apply_expressions(|expr| {
@@ -39,14 +40,17 @@ pub(in crate::datafusion) fn without_blanks(plan: LogicalPlan) -> Result<Logical
         };
         node.map_expressions(|expr| {
             let name = names.save(&expr);
-            Ok(blind(expr, &is_char)?.update_data(|expr| name.restore(expr)))
+            Ok(compare_bpchar(expr, &is_char)?.update_data(|expr| name.restore(expr)))
         })
     })?;
     Ok(plan.data)
 }
 
 /// The expression with such comparisons, where `is_char` says of which columns.
-pub(in crate::datafusion) fn blind(expr: Expr, is_char: &dyn Fn(&Column) -> bool) -> Result<Transformed<Expr>> {
+pub(in crate::datafusion) fn compare_bpchar(
+    expr: Expr,
+    is_char: &dyn Fn(&Column) -> bool,
+) -> Result<Transformed<Expr>> {
     let is_char = |expr: &Expr| matches!(expr, Expr::Column(column) if is_char(column));
     expr.transform_up(|part| {
         let mut changed = false;
@@ -80,6 +84,11 @@ pub(in crate::datafusion) fn blind(expr: Expr, is_char: &dyn Fn(&Column) -> bool
     })
 }
 
+/// Whether the trailing blanks of the values of a parameter do not count.
+pub(in crate::datafusion) fn is_bpchar(parameter: &Placeholder) -> bool {
+    parameter.field.as_ref().is_some_and(|field| field.metadata().contains_key(BPCHAR))
+}
+
 /// `rows` without the trailing blanks of texts in these columns; `None` if there are none.
 pub(in crate::datafusion) fn trimmed(rows: &RecordBatch, columns: &[usize]) -> Result<Option<RecordBatch>> {
     let mut arrays: Option<Vec<ArrayRef>> = None;
@@ -103,7 +112,7 @@ fn is_comparison(operator: Operator) -> bool {
 fn has_blanks(value: &Expr) -> bool {
     match value {
         Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => text.ends_with(' '),
-        Expr::Placeholder(Placeholder { id, .. }) => !id.ends_with(BLIND),
+        Expr::Placeholder(placeholder) => !is_bpchar(placeholder),
         _ => false,
     }
 }
@@ -116,7 +125,15 @@ fn trim(value: &mut Expr) -> bool {
         Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => {
             text.truncate(trim_char(text).len());
         }
-        Expr::Placeholder(placeholder) => placeholder.id.push_str(BLIND),
+        Expr::Placeholder(placeholder) => {
+            let field = placeholder
+                .field
+                .take()
+                .map_or_else(|| Field::new(&placeholder.id, DataType::Utf8View, true), Arc::unwrap_or_clone);
+            let mut metadata = field.metadata().clone();
+            metadata.insert(BPCHAR.to_owned(), String::new());
+            placeholder.field = Some(Arc::new(field.with_metadata(metadata)));
+        }
         _ => {}
     }
     true

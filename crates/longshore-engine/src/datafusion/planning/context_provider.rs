@@ -48,7 +48,7 @@ impl Planner {
 
     /// The scalar function of this name.
     pub(in crate::datafusion) fn function(&self, name: &str) -> Option<Arc<ScalarUDF>> {
-        let own = sequences::function(name, &self.catalog, &self.work);
+        let own = sequences::function(name, &self.catalog, &self.transaction);
         own.or_else(|| self.functions.scalar.get(name).cloned())
     }
 

@@ -16,14 +16,14 @@ use crate::transaction::StatementTransaction;
 /// The tables and views of one statement, with the rows that its transaction sees.
 pub(in crate::datafusion) struct Names {
     catalog: Arc<Catalog>,
-    work: Arc<StatementTransaction>,
+    transaction: Arc<StatementTransaction>,
     known: Mutex<HashMap<String, Arc<dyn TableProvider>>>,
 }
 
 impl Names {
-    /// Names of `catalog` as `work` sees them, none looked up yet.
-    pub(in crate::datafusion) fn new(catalog: Arc<Catalog>, work: Arc<StatementTransaction>) -> Self {
-        Self { catalog, work, known: Mutex::default() }
+    /// Names of `catalog` as `transaction` sees them, none looked up yet.
+    pub(in crate::datafusion) fn new(catalog: Arc<Catalog>, transaction: Arc<StatementTransaction>) -> Self {
+        Self { catalog, transaction, known: Mutex::default() }
     }
 
     fn known<R>(&self, act: impl FnOnce(&mut HashMap<String, Arc<dyn TableProvider>>) -> R) -> R {
@@ -54,8 +54,8 @@ impl Names {
                 return Some(Arc::clone(provider));
             }
             // Views are planned and defined before the statement that reads them.
-            let table = self.work.table(&self.catalog, name)?;
-            let provider: Arc<dyn TableProvider> = Arc::new(RelationTable::new(&table, &self.work));
+            let table = self.transaction.table(&self.catalog, name)?;
+            let provider: Arc<dyn TableProvider> = Arc::new(RelationTable::new(&table, &self.transaction));
             known.insert(name.to_owned(), Arc::clone(&provider));
             Some(provider)
         })

@@ -17,7 +17,7 @@ use datafusion::sql::parser::Statement as Parsed;
 use futures::future::BoxFuture;
 use sqlparser::ast::Statement;
 
-use super::bpchar::without_blanks;
+use super::bpchar::with_bpchar_semantics;
 use super::multisets::with_multisets;
 use super::null_logic::with_null_logic;
 use super::order::with_order;
@@ -55,7 +55,7 @@ impl Planner {
     /// The logical plan of `statement`, not optimized.
     pub(in crate::datafusion) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
         let plan = self.plan(statement, &mut Vec::new()).await?;
-        let plan = without_blanks(plan).and_then(with_null_logic).and_then(|plan| {
+        let plan = with_bpchar_semantics(plan).and_then(with_null_logic).and_then(|plan| {
             // The queries that IN became take the value from the query around them.
             if plan.transformed { outer_types::resolved(plan.data, &self.state) } else { Ok(plan.data) }
         });
@@ -101,7 +101,7 @@ impl Planner {
                 defaults.insert(column.name.clone(), default);
             }
         }
-        self.names.define(&table.name, Arc::new(RelationTable::target(table, &self.work, defaults)));
+        self.names.define(&table.name, Arc::new(RelationTable::target(table, &self.transaction, defaults)));
         Ok(())
     }
 

@@ -16,19 +16,21 @@ mod placeholders;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{ParamValues, Result, ScalarValue, internal_datafusion_err, internal_err};
+use datafusion::common::{Result, ScalarValue, internal_datafusion_err, internal_err};
 use datafusion::datasource::{MemTable, TableType, provider_as_source, source_as_provider};
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::{Expr, LogicalPlan, Statement as PlanStatement, TableScan, Volatility};
+use datafusion::logical_expr::expr::Placeholder;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{
+    Expr, LogicalPlan, LogicalPlanBuilder, Statement as PlanStatement, TableScan, Volatility,
+};
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_storage::{Datum, Relation};
 use longshore_value::decimal;
@@ -37,7 +39,7 @@ use sqlparser::ast::{self, Ident, Statement};
 
 pub(in crate::datafusion) use placeholders::{Written, untyped, without_casts};
 
-use super::bpchar::BLIND;
+use super::bpchar;
 use super::names::Names;
 use super::plan::{optimized_insert, reads_only, rows_of_insert};
 use super::planner::{Optimized, Planner};
@@ -88,8 +90,6 @@ impl PartialEq for State {
 /// A plan with placeholders.
 pub(in crate::datafusion) struct Plan {
     optimized: Optimized,
-    /// By their names.
-    parameters: HashMap<String, DataType>,
     /// Whether it has functions that belong to the statement that they were planned in.
     has_own_functions: bool,
 }
@@ -226,32 +226,14 @@ impl Plan {
         } else {
             Optimized { tree: complexity::optimized(state, plan)?, projects_last: false }
         };
-        let mut parameters = HashMap::new();
-        for (name, data_type) in tree.get_parameter_types()? {
-            let Some(data_type) = data_type else { return Ok(None) };
-            parameters.insert(name, data_type);
+        if !untyped(&tree)?.is_empty() {
+            return Ok(None);
         }
-        Ok(without_rows(tree)?.map(|tree| Self {
-            optimized: Optimized { tree, projects_last },
-            parameters,
-            has_own_functions,
-        }))
+        Ok(without_rows(tree)?.map(|tree| Self { optimized: Optimized { tree, projects_last }, has_own_functions }))
     }
 
     /// The plan over the tables that `names` stand for, with the functions of its statement and with these values.
     pub(in crate::datafusion) fn bound(&self, names: &Names, planner: &Planner, values: &[Datum<'_>]) -> Result<Bound> {
-        let mut given = HashMap::with_capacity(self.parameters.len());
-        for (name, data_type) in &self.parameters {
-            let name = name.trim_start_matches('$');
-            let (number, is_blind) = name.strip_suffix(BLIND).map_or((name, false), |number| (number, true));
-            let value = number.parse::<usize>().ok().and_then(|number| values.get(number.checked_sub(1)?));
-            let value = value.map(|value| match *value {
-                Datum::Text(text) if is_blind => Datum::Text(trim_char(text)),
-                other => other,
-            });
-            let Some(value) = value.and_then(|value| scalar(value, data_type)) else { return Ok(Bound::Unfit) };
-            given.insert(name.to_owned(), ScalarAndMetadata::from(value));
-        }
         let mut stale = false;
         let tree = self.optimized.tree.clone().transform_up_with_subqueries(|node| {
             let LogicalPlan::TableScan(scan) = node else { return Ok(Transformed::no(node)) };
@@ -266,7 +248,7 @@ impl Plan {
             return Ok(Bound::Stale);
         }
         let tree = if self.has_own_functions { with_functions_of(planner, tree.data)? } else { tree.data };
-        let tree = tree.with_param_values(ParamValues::Map(given))?;
+        let Some(tree) = with_values(tree, values)? else { return Ok(Bound::Unfit) };
         Ok(Bound::Plan(Box::new(Optimized { tree, projects_last: self.optimized.projects_last })))
     }
 }
@@ -364,6 +346,49 @@ fn with_functions_of(planner: &Planner, plan: LogicalPlan) -> Result<LogicalPlan
         })
     })?;
     Ok(plan.data)
+}
+
+/// The plan with `values` in the place of its placeholders; `None` if one of them is not the same value in the type of its
+/// placeholder.
+fn with_values(plan: LogicalPlan, values: &[Datum<'_>]) -> Result<Option<LogicalPlan>> {
+    let mut fit = true;
+    let plan = plan.transform_up_with_subqueries(|node| {
+        let names = NamePreserver::new(&node);
+        let node = node.map_expressions(|expr| {
+            if !expr.exists(|part| Ok(matches!(part, Expr::Placeholder(_))))? {
+                return Ok(Transformed::no(expr));
+            }
+            let name = names.save(&expr);
+            let expr = expr.transform_up(|part| match part {
+                Expr::Placeholder(placeholder) => {
+                    let value = value_of(&placeholder, values);
+                    fit &= value.is_some();
+                    Ok(value.map_or_else(
+                        || Transformed::no(Expr::Placeholder(placeholder)),
+                        |value| Transformed::yes(Expr::Literal(value, None)),
+                    ))
+                }
+                other => Ok(Transformed::no(other)),
+            })?;
+            Ok(expr.update_data(|expr| name.restore(expr)))
+        })?;
+        // A value that is not NULL makes its column one without NULL.
+        node.map_data(|node| match node {
+            LogicalPlan::Values(rows) => LogicalPlanBuilder::values(rows.values)?.build(),
+            node => node.recompute_schema(),
+        })
+    })?;
+    Ok(fit.then_some(plan.data))
+}
+
+/// The value of a placeholder among `values`.
+fn value_of(placeholder: &Placeholder, values: &[Datum<'_>]) -> Option<ScalarValue> {
+    let number: usize = placeholder.id.strip_prefix('$')?.parse().ok()?;
+    let data_type = placeholder.field.as_ref()?.data_type();
+    match *values.get(number.checked_sub(1)?)? {
+        Datum::Text(text) if bpchar::is_bpchar(placeholder) => scalar(Datum::Text(trim_char(text)), data_type),
+        value => scalar(value, data_type),
+    }
 }
 
 /// A value in the type of a placeholder, if it is the same value there.

@@ -45,7 +45,7 @@ pub(in crate::datafusion) struct Planner {
     pub(in crate::datafusion) functions: Arc<Functions>,
     pub(in crate::datafusion) catalog: Arc<Catalog>,
     pub(in crate::datafusion) names: Arc<Names>,
-    pub(in crate::datafusion) work: Arc<StatementTransaction>,
+    pub(in crate::datafusion) transaction: Arc<StatementTransaction>,
     /// Whether joins shall sort both sides rather than keep one of them.
     pub(in crate::datafusion) merges: bool,
 }
@@ -56,12 +56,12 @@ impl Planner {
         base: &SessionState,
         functions: &Arc<Functions>,
         mut files: Files,
-        work: &Arc<StatementTransaction>,
+        transaction: &Arc<StatementTransaction>,
         control: &Arc<Control>,
     ) -> Self {
         files.control = Arc::clone(control);
         let catalog = Arc::clone(&files.catalog);
-        let names = Arc::new(Names::new(Arc::clone(&catalog), Arc::clone(work)));
+        let names = Arc::new(Names::new(Arc::clone(&catalog), Arc::clone(transaction)));
         let mut state = base.clone();
         state.register_catalog_list(Arc::new(OneSchema(Arc::clone(&names))) as Arc<dyn CatalogProviderList>);
         state.config_mut().set_extension(Arc::clone(control));
@@ -70,8 +70,8 @@ impl Planner {
             state.register_relation_planner(planner).expect("the state of a session takes planners of relations");
         }
         state.mark_start_execution();
-        let (functions, work) = (Arc::clone(functions), Arc::clone(work));
-        Self { state: Box::new(state), functions, catalog, names, work, merges: false }
+        let (functions, transaction) = (Arc::clone(functions), Arc::clone(transaction));
+        Self { state: Box::new(state), functions, catalog, names, transaction, merges: false }
     }
 
     /// The same planner for plans whose joins spill.
@@ -108,7 +108,7 @@ impl Planner {
 
     /// Makes [`TARGET`] stand for `table` with the numbers of its rows.
     pub(in crate::datafusion) fn change(&self, table: &Table) {
-        self.names.define(TARGET, Arc::new(RelationTable::with_rows(table, &self.work)));
+        self.names.define(TARGET, Arc::new(RelationTable::with_rows(table, &self.transaction)));
     }
 
     /// Makes `name` stand for these rows.

@@ -23,7 +23,7 @@ use longshore_load::{DefectKind, RowCheck, RowViolation};
 use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::{self, Visit, Visitor};
 
-use super::bpchar::{blind, trimmed};
+use super::bpchar::{compare_bpchar, trimmed};
 use super::planner::Planner;
 use crate::catalog::{Check, Origin, Rules};
 use crate::datafusion::errors::from_datafusion;
@@ -78,7 +78,7 @@ impl Checks {
         let chars = (0..columns.len()).filter(|at| is_char(columns[*at])).collect();
         let compile = |check: &Check| {
             let expr = logical(planner, &check.condition, &over)?;
-            let expr = blind(expr, &|column| schema.index_of(&column.name).is_some_and(is_char))
+            let expr = compare_bpchar(expr, &|column| schema.index_of(&column.name).is_some_and(is_char))
                 .map_err(from_datafusion)?
                 .data;
             if expr.get_type(&over).map_err(from_datafusion)? != DataType::Boolean {

@@ -20,16 +20,16 @@ use crate::sql::{in_text, names};
 use crate::transaction::StatementTransaction;
 use crate::{Error, ErrorKind};
 
-/// The function of this name, for a statement that works in `work`.
+/// The function of this name, for a statement that works in `transaction`.
 pub(in crate::datafusion) fn function(
     name: &str,
     catalog: &Arc<Catalog>,
-    work: &Arc<StatementTransaction>,
+    transaction: &Arc<StatementTransaction>,
 ) -> Option<Arc<ScalarUDF>> {
     let kind = KINDS.into_iter().find(|kind| kind.name() == name)?;
-    let (catalog, work) = (Arc::clone(catalog), Arc::clone(work));
+    let (catalog, transaction) = (Arc::clone(catalog), Arc::clone(transaction));
     let signature = Signature::new(kind.arguments(), Volatility::Volatile);
-    Some(Arc::new(ScalarUDF::new_from_impl(Function { kind, catalog, work, signature })))
+    Some(Arc::new(ScalarUDF::new_from_impl(Function { kind, catalog, transaction, signature })))
 }
 
 /// The names of the functions.
@@ -82,7 +82,7 @@ impl Kind {
 struct Function {
     kind: Kind,
     catalog: Arc<Catalog>,
-    work: Arc<StatementTransaction>,
+    transaction: Arc<StatementTransaction>,
     signature: Signature,
 }
 
@@ -94,7 +94,7 @@ impl fmt::Debug for Function {
 
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind && Arc::ptr_eq(&self.work, &other.work)
+        self.kind == other.kind && Arc::ptr_eq(&self.transaction, &other.transaction)
     }
 }
 
@@ -121,7 +121,7 @@ impl Function {
 
     /// Takes a number for each of `names`.
     fn next(&self, names: &StringArray) -> std::result::Result<Int64Array, Error> {
-        let last = self.work.numbers_to_change(self.name())?;
+        let last = self.transaction.numbers_to_change(self.name())?;
         let mut numbers = Vec::with_capacity(names.len());
         let mut row = 0;
         while row < names.len() {
@@ -148,7 +148,7 @@ impl Function {
         values: &Int64Array,
         called: Option<&BooleanArray>,
     ) -> std::result::Result<Int64Array, Error> {
-        let last = self.work.numbers_to_change(self.name())?;
+        let last = self.transaction.numbers_to_change(self.name())?;
         let mut set = Vec::with_capacity(names.len());
         for row in 0..names.len() {
             if names.is_null(row) || values.is_null(row) || called.is_some_and(|called| called.is_null(row)) {
@@ -192,11 +192,11 @@ impl Function {
                 let names = texts(0)?;
                 let numbers = names.iter().map(|name| match name {
                     None => Ok(None),
-                    Some(name) => self.work.numbers().of(&self.sequence(name)?).map(Some),
+                    Some(name) => self.transaction.numbers().of(&self.sequence(name)?).map(Some),
                 });
                 Int64Array::from(numbers.collect::<std::result::Result<Vec<_>, Error>>()?)
             }
-            Kind::Last => Int64Array::from_value(self.work.numbers().latest()?, rows),
+            Kind::Last => Int64Array::from_value(self.transaction.numbers().latest()?, rows),
             Kind::Set => {
                 let values = argument(1, DataType::Int64)?;
                 let called = match args.args.len() {

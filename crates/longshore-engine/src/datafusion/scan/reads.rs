@@ -15,7 +15,7 @@ use crate::transaction::StatementTransaction;
 /// Where the reads of a scan are logged.
 #[derive(Clone)]
 pub(in crate::datafusion) struct Reads {
-    work: Arc<StatementTransaction>,
+    transaction: Arc<StatementTransaction>,
     relation: Arc<Relation>,
 }
 
@@ -29,14 +29,14 @@ impl fmt::Debug for Reads {
 const POINTS_MAX: usize = 64;
 
 impl Reads {
-    /// Reads of `relation` in `work`.
-    pub(in crate::datafusion) fn new(work: &Arc<StatementTransaction>, relation: &Arc<Relation>) -> Self {
-        Self { work: Arc::clone(work), relation: Arc::clone(relation) }
+    /// Reads of `relation` in `transaction`.
+    pub(in crate::datafusion) fn new(transaction: &Arc<StatementTransaction>, relation: &Arc<Relation>) -> Self {
+        Self { transaction: Arc::clone(transaction), relation: Arc::clone(relation) }
     }
 
     /// Whether it matters to the transaction what is read.
     pub(in crate::datafusion) fn matter(&self) -> bool {
-        self.work.logs_reads()
+        self.transaction.logs_reads()
     }
 
     /// Logs a scan that returns `columns` of the rows for which `predicate` is true.
@@ -71,7 +71,7 @@ impl Reads {
                 ranges.push(ColumnRange::equal(*column, points[combination % points.len()]));
                 combination /= points.len();
             }
-            self.work.log_scan(&self.relation, &ranges, &read);
+            self.transaction.log_scan(&self.relation, &ranges, &read);
         }
     }
 

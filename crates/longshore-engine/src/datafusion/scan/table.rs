@@ -34,21 +34,21 @@ pub(in crate::datafusion) struct RelationTable {
 }
 
 impl RelationTable {
-    /// The rows of `table` that `work` sees.
-    pub(in crate::datafusion) fn new(table: &Table, work: &Arc<StatementTransaction>) -> Self {
+    /// The rows of `table` that `transaction` sees.
+    pub(in crate::datafusion) fn new(table: &Table, transaction: &Arc<StatementTransaction>) -> Self {
         Self {
             name: table.name.as_str().into(),
             relation: Arc::clone(&table.relation),
-            snapshot: work.snapshot(&table.relation),
+            snapshot: transaction.snapshot(&table.relation),
             schema: table.relation.schema().arrow(),
-            reads: Reads::new(work, &table.relation),
+            reads: Reads::new(transaction, &table.relation),
             defaults: HashMap::new(),
         }
     }
 
     /// The same with the number of each row in a column behind the others.
-    pub(in crate::datafusion) fn with_rows(table: &Table, work: &Arc<StatementTransaction>) -> Self {
-        Self::new(table, work).numbered()
+    pub(in crate::datafusion) fn with_rows(table: &Table, transaction: &Arc<StatementTransaction>) -> Self {
+        Self::new(table, transaction).numbered()
     }
 
     /// The same rows with the number of each in a column behind the others.
@@ -62,10 +62,10 @@ impl RelationTable {
     /// because NOT NULL is checked when rows are appended, with a message that names the column.
     pub(in crate::datafusion) fn target(
         table: &Table,
-        work: &Arc<StatementTransaction>,
+        transaction: &Arc<StatementTransaction>,
         defaults: HashMap<String, Expr>,
     ) -> Self {
-        let target = Self::new(table, work);
+        let target = Self::new(table, transaction);
         let fields = target.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
         Self { schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())), defaults, ..target }
     }

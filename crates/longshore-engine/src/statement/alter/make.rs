@@ -30,13 +30,13 @@ pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(
     let begun = blocking::run(context.control, move |_| Ok(relation.begin_alteration(PATIENCE)?)).await;
     let alteration = begun.map_err(|error| in_the_way(&before, error))?;
     // Begun while nobody writes, it sees all that was written.
-    let look = context.work.beside(&context.database.transactions, None);
+    let look = context.transaction.beside(&context.database.transactions, None);
     let schema = Arc::new(draft.schema());
     let (alteration, relation) = reshape(context, &draft, &schema, alteration).await?;
     let alteration = compute(context, &draft, &schema, alteration, &relation, &look).await?;
     add_keys(context, &draft, &relation).await?;
     let seen = Table::altered(&before, &draft.name, Arc::clone(&relation), draft.rules());
-    let as_altered = context.work.beside(&context.database.transactions, Some(Arc::clone(&seen)));
+    let as_altered = context.transaction.beside(&context.database.transactions, Some(Arc::clone(&seen)));
     for check in draft.checks.iter().filter(|check| check.is_new && check.check.is_valid) {
         validate(context, &seen, &check.check, &as_altered).await?;
     }
@@ -159,7 +159,7 @@ pub(in crate::statement) async fn validate(
     context: &Context<'_>,
     table: &Table,
     check: &Check,
-    work: &Arc<StatementTransaction>,
+    transaction: &Arc<StatementTransaction>,
 ) -> Result<(), Error> {
     let name = build::quoted(&table.name);
     let mut select = rows_of_target(&name);
@@ -170,7 +170,7 @@ pub(in crate::statement) async fn validate(
     query.limit_clause =
         Some(LimitClause::LimitOffset { limit: Some(build::number(1)), offset: None, limit_by: Vec::new() });
     let statement = Statement::Query(Box::new(query));
-    let rows = query_altered(context, statement, table, work).await?;
+    let rows = query_altered(context, statement, table, transaction).await?;
     let found = FoundRows::read(rows, table.relation.schema(), &[], &[]).await?.row_ids();
     let Some(row) = found.first() else { return Ok(()) };
     Err(Error::new(
@@ -242,15 +242,15 @@ fn in_the_way(table: &Table, error: Error) -> Error {
     )
 }
 
-/// Starts the query `statement` in `work`, which reads `table` under the name `TARGET`, and the numbers of its rows. It
+/// Starts the query `statement` in `transaction`, which reads `table` under the name `TARGET`, and the numbers of its rows. It
 /// has no parameters.
 async fn query_altered(
     context: &Context<'_>,
     statement: Statement,
     table: &Table,
-    work: &Arc<StatementTransaction>,
+    transaction: &Arc<StatementTransaction>,
 ) -> Result<RowStream, Error> {
     let inputs = NamedInputs { target: Some(table), ..NamedInputs::default() };
-    let execution = ExecutionContext { work, parameters: None, ..context.execution() };
+    let execution = ExecutionContext { transaction, parameters: None, ..context.execution() };
     context.database.queries.query_with(statement, inputs, &execution).await
 }

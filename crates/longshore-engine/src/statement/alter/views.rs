@@ -28,9 +28,14 @@ pub(super) async fn dependents(
             matches!(column.values, Values::Converted(_)) || column.column.column_type != before.column_type
         });
     for view in readers(context, &draft.before.name) {
-        let planned = async |work: &Arc<StatementTransaction>| {
-            let context =
-                Context { database: context.database, control: context.control, work, parameters: None, with: None };
+        let planned = async |transaction: &Arc<StatementTransaction>| {
+            let context = Context {
+                database: context.database,
+                control: context.control,
+                transaction,
+                parameters: None,
+                with: None,
+            };
             let schema = view::schema(&context, &view).await?;
             let columns = schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone()));
             Ok::<_, Error>(columns.collect::<Vec<_>>())

@@ -99,11 +99,11 @@ impl Target {
     pub(crate) fn fetch_rows(&self, context: &Context<'_>, rows: &[RowId]) -> Result<RecordBatch, Error> {
         let relation = &self.table.relation;
         let columns: Vec<usize> = (0..relation.schema().columns().len()).collect();
-        context.work.with(|transaction| {
+        context.transaction.with(|transaction| {
             transaction.log_columns(relation, &columns);
             Ok(())
         })?;
-        fetch_rows(&context.work.snapshot(relation), rows)
+        fetch_rows(&context.transaction.snapshot(relation), rows)
     }
 
     /// Refuses to set what only the table itself sets.

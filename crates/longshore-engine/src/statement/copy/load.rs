@@ -22,7 +22,7 @@ pub(super) struct LoadPlan {
     pub(super) text: TextOptions,
     pub(super) settings: Settings,
     /// The transaction that it is part of; `None` for one of its own.
-    pub(super) work: Option<Arc<StatementTransaction>>,
+    pub(super) transaction: Option<Arc<StatementTransaction>>,
 }
 
 impl LoadPlan {
@@ -55,19 +55,19 @@ impl LoadPlan {
         context: &Context<'_>,
         mut text: TextOptions,
     ) -> Result<Option<(Report, Option<String>)>, Error> {
-        let Self { relation, inputs, settings, work, .. } = self;
+        let Self { relation, inputs, settings, transaction, .. } = self;
         let rejects = Rejects::new(context, &settings.rejects)?;
         text.on_error = rejects.on_error.clone();
         let (into, tuning) = (Arc::clone(relation), settings.tuning.clone());
         let (dry_run, interleaves) = (settings.rejects.dry_run, self.interleaves());
-        let checks = match work {
-            Some(work) if is_checked_on_the_way(settings, &text)? => {
-                work.with(|transaction| Ok(transaction.reference_checks(relation)))?.map(Arc::new)
+        let checks = match transaction {
+            Some(transaction) if is_checked_on_the_way(settings, &text)? => {
+                transaction.with(|transaction| Ok(transaction.reference_checks(relation)))?.map(Arc::new)
             }
             _ => None,
         };
         text.references.clone_from(&checks);
-        let (work, inputs, log) = (work.clone(), inputs.clone(), text.repair_log().cloned());
+        let (transaction, inputs, log) = (transaction.clone(), inputs.clone(), text.repair_log().cloned());
         let loaded = blocking::run(context.control, move |control| {
             let files = inputs.iter().map(TextInput::file).collect();
             let named = |error| named_by_inputs(error, &inputs);
@@ -80,29 +80,29 @@ impl LoadPlan {
                     report => Ok(Some((report.map_err(named)?, action_rows))),
                 };
             }
-            let report = match work {
+            let report = match transaction {
                 // The transaction is nobody else's while it lasts.
-                Some(work) if interleaves => work.with_unless_cancelled(control, |transaction| {
+                Some(transaction) if interleaves => transaction.with_unless_cancelled(control, |transaction| {
                     let run_actions = |transaction: &mut Transaction| {
                         action_rows.extend(transaction.run_foreign_key_actions_unless(&|| control.is_cancelled())?);
                         Ok(())
                     };
                     load_interleaved(files, &into, transaction, &text, &tuning, control, run_actions).map_err(named)
                 })?,
-                Some(work) => {
+                Some(transaction) => {
                     let loaded = match load_into(files, &into, &text, &tuning, control) {
                         Err(error) if again(&error) => return Ok(None),
                         loaded => loaded,
                     };
                     if let (Err(_), Some(checks)) = (&loaded, &checks) {
                         // The error may tell of a row that is not there.
-                        work.with_unless_cancelled(control, |transaction| {
+                        transaction.with_unless_cancelled(control, |transaction| {
                             transaction.note_missing(checks);
                             Ok::<_, Error>(())
                         })?;
                     }
                     let loaded = loaded.map_err(named)?;
-                    work.with_unless_cancelled(control, |transaction| {
+                    transaction.with_unless_cancelled(control, |transaction| {
                         let since = transaction.writes();
                         let run_actions = |transaction: &mut Transaction| {
                             if let Some(checks) = &checks {

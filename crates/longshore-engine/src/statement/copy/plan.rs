@@ -58,8 +58,8 @@ impl CopyPlan {
             rules.conflicts = target.conflicts(options)?;
             let computed: Vec<_> = target.computed.iter().cloned().chain(computed).collect();
             let mapping = target.mapping(&target.fields, &computed);
-            let work = Some(context.work);
-            return Self::of_load(context, &target.table.relation, &mapping, texts, options, rules, work);
+            let transaction = Some(context.transaction);
+            return Self::of_load(context, &target.table.relation, &mapping, texts, options, rules, transaction);
         }
         if options.references == Some(CheckTime::Unified) {
             return Err(Error::unsupported(
@@ -111,7 +111,7 @@ impl CopyPlan {
         Ok(Self::Insert(InsertPlan { target, query, source, repairs: None, settings, rejects, conflict }))
     }
 
-    /// A load of `texts`, as part of `work` or in a transaction of its own.
+    /// A load of `texts`, as part of `transaction` or in a transaction of its own.
     pub(super) fn of_load(
         context: &Context<'_>,
         relation: &Arc<Relation>,
@@ -119,13 +119,13 @@ impl CopyPlan {
         texts: TextSources,
         options: &Options,
         rules: LoadRules,
-        work: Option<&Arc<StatementTransaction>>,
+        transaction: Option<&Arc<StatementTransaction>>,
     ) -> Result<Self, Error> {
         let (inputs, text) = texts.plan(options, mapping, context.control)?;
         let LoadRules { check, numbers, conflicts } = rules;
         let text = TextOptions { check, numbers, conflicts, reject_limit: options.rejects.limit, ..text };
         let (relation, settings) = (Arc::clone(relation), Settings::new(context, options));
-        Ok(Self::Load(LoadPlan { relation, inputs, text, settings, work: work.map(Arc::clone) }))
+        Ok(Self::Load(LoadPlan { relation, inputs, text, settings, transaction: transaction.map(Arc::clone) }))
     }
 
     /// Runs it: says how much was done, and what is to be told of it.

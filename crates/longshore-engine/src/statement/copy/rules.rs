@@ -55,8 +55,8 @@ impl Target {
                         return Ok(None);
                     };
                     computed.push((place, ComputedColumn::Number(rules.numbers.len())));
-                    let (column_type, work) = (column.column_type, Arc::clone(context.work));
-                    rules.numbers.push(Arc::new(Numbers { sequence, column_type, work, dry_run }));
+                    let (column_type, transaction) = (column.column_type, Arc::clone(context.transaction));
+                    rules.numbers.push(Arc::new(Numbers { sequence, column_type, transaction, dry_run }));
                 }
             }
         }
@@ -85,7 +85,7 @@ impl Target {
 struct Numbers {
     sequence: Arc<Sequence>,
     column_type: ColumnType,
-    work: Arc<StatementTransaction>,
+    transaction: Arc<StatementTransaction>,
     /// Whether none is to be used up.
     dry_run: bool,
 }
@@ -108,7 +108,7 @@ impl Numbers {
 
 impl NumberSource for Numbers {
     fn take(&self, count: u64) -> Result<(i64, i64), String> {
-        let last = self.work.numbers_to_change("nextval").map_err(|error| error.to_string())?;
+        let last = self.transaction.numbers_to_change("nextval").map_err(|error| error.to_string())?;
         let taken = self.sequence.take(count).map_err(|error| error.to_string())?;
         if taken.count < count || !self.fits(taken.last()) {
             self.sequence.give_back(&taken, 0);

@@ -15,7 +15,7 @@ pub(crate) fn run_actions(context: &Context<'_>) -> Result<(), Error> {
     check_action_rows(
         context,
         context
-            .work
+            .transaction
             .with(|transaction| transaction.run_foreign_key_actions_unless(&|| context.control.is_cancelled()))?,
     )
 }
@@ -34,10 +34,10 @@ pub(crate) fn check_action_rows(context: &Context<'_>, action_rows: Vec<ActionRo
         let checks = context.database.queries.checks(&table, rules.checks.iter(), &context.execution())?;
         let Some(checks) = checks else { continue };
         let relation = &table.relation;
-        if let Err(error) = checks.check(&fetch_rows(&context.work.snapshot(relation), &action_rows.rows)?) {
+        if let Err(error) = checks.check(&fetch_rows(&context.transaction.snapshot(relation), &action_rows.rows)?) {
             // It tells what a row is that only the action has found.
             let columns: Vec<usize> = (0..relation.schema().columns().len()).collect();
-            context.work.log_scan(relation, &[], &columns);
+            context.transaction.log_scan(relation, &[], &columns);
             return Err(error);
         }
     }

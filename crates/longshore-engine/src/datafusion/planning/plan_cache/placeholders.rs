@@ -14,7 +14,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use longshore_storage::Datum;
 use sqlparser::ast;
 
-use super::{BLIND, Parameters};
+use super::Parameters;
 use crate::sql::build;
 use crate::sql::parameters;
 
@@ -75,11 +75,7 @@ impl Parameters<'_> {
         for (number, value) in self.values.iter().enumerate() {
             let name = format!("${}", number + 1);
             let placeholder = build::value(ast::Value::Placeholder(name.clone()));
-            let data_type = match (
-                untyped.contains(&name) || untyped.contains(&format!("{name}{BLIND}")),
-                self.types.get(number),
-                value,
-            ) {
+            let data_type = match (untyped.contains(&name), self.types.get(number), value) {
                 (false, ..) => {
                     written.push(placeholder);
                     continue;
