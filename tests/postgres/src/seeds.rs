@@ -5,12 +5,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use longshore_testing::share;
+
 /// Findings after which no more are looked for.
 const FINDINGS_MAX: usize = 10;
 /// Threads that run seeds.
 const WORKERS: usize = 2;
 /// How long seeds are begun, unless so many are asked for: a busy machine runs fewer.
-const SECONDS_MAX: u64 = 100;
+const SECONDS_MAX: usize = 100;
 /// Deep plans need deep stacks.
 const STACK_BYTES: usize = 64 << 20;
 
@@ -44,7 +46,7 @@ pub fn run<S>(seeds: u64, start: impl Fn(usize) -> S + Sync, work: impl AsyncFn(
                 let runtime =
                     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
                 let mut state = start(worker);
-                let late = || times.is_none() && started.elapsed().as_secs() >= SECONDS_MAX;
+                let late = || times.is_none() && started.elapsed().as_secs() >= share(SECONDS_MAX) as u64;
                 while findings.lock().expect("no panic").len() < FINDINGS_MAX && !late() {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
                     if seed >= first + seeds {

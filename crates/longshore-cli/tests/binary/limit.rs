@@ -94,6 +94,9 @@ fn what_is_more_than_fits_spills_and_finishes_within_the_limit() {
     let run = |sql: &str| under(limit, directory.path(), sql).within(limit, idle_bytes);
     let sorted = run("COPY (SELECT * FROM 'rows.csv' ORDER BY note, id) TO 'sorted.csv'");
     assert!(sorted.succeeded, "{}", sorted.err);
+    if longshore_testing::parts() > 1 {
+        return;
+    }
     run("SELECT count(*) AS n FROM (SELECT note, count(*) FROM 'rows.csv' GROUP BY note)").gives(&format!("n\n{ROWS}"));
     run("SELECT count(DISTINCT note) AS n FROM 'rows.csv'").gives(&format!("n\n{ROWS}"));
     run("SELECT count(*) AS n FROM 'rows.csv' a JOIN 'rows.csv' b ON a.note = b.note AND a.id = b.id")
