@@ -12,6 +12,7 @@ mod json;
 mod keyed;
 mod load;
 mod memory;
+mod pack;
 #[cfg(feature = "queries")]
 mod prepared;
 #[cfg(feature = "queries")]
@@ -62,6 +63,8 @@ pub(crate) enum Workload {
     Reload,
     /// Peak memory of a load, in a process of its own
     Memory,
+    /// Columns of lineitem packed and unpacked, by instruction set (GB/s of plain values)
+    Pack,
     /// The same number of values in ever more columns (ns per value)
     Wide,
     /// TPC-C over the typed API, serializable and snapshot (thousands of transactions a second)
@@ -126,6 +129,7 @@ impl Workload {
             Workload::Unload => report("unload", "Unload", &unload::unload(settings)?),
             Workload::Reload => report("reload", "Reload", &unload::reload(settings)?),
             Workload::Memory => report("memory", "Peak memory of a load", &memory::run(settings)?),
+            Workload::Pack => report("pack", "Columns packed and unpacked", &pack::run(settings)?),
             Workload::Wide => report("wide", "Load by number of columns", &wide::run(settings)?),
             Workload::Tpcc { warehouses } => tpcc::run(settings, *warehouses, report),
             #[cfg(feature = "queries")]
@@ -156,6 +160,7 @@ impl Workload {
                     Workload::Unload,
                     Workload::Reload,
                     Workload::Memory,
+                    Workload::Pack,
                     Workload::Wide,
                     Workload::Tpcc { warehouses: tpcc::WAREHOUSES },
                     #[cfg(feature = "queries")]

@@ -167,6 +167,7 @@ impl Drop for Block {
 /// Types whose every bit pattern is a value and that have no padding.
 pub(crate) trait Plain: Copy + 'static {}
 impl Plain for u8 {}
+impl Plain for u16 {}
 impl Plain for i16 {}
 impl Plain for i32 {}
 impl Plain for i64 {}

@@ -18,7 +18,7 @@ use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::ColumnStatistics;
 use crate::statistics::bounds::Bounds;
 use crate::types::{Physical, Schema};
-use crate::values::Values;
+use crate::values::{SpareValues, Values};
 use crate::view::HEAP_BYTES_MAX;
 
 mod batch;
@@ -86,27 +86,6 @@ pub struct SpareColumn<'a> {
     pub validity: &'a mut [u8],
     /// The bit of the first spare row, less than 8.
     pub validity_offset: usize,
-}
-
-/// Slots by physical type. A row that is NULL is given 0 or the empty view (0).
-#[derive(Debug)]
-pub enum SpareValues<'a> {
-    /// Booleans, 0 or 1.
-    U8(&'a mut [MaybeUninit<u8>]),
-    /// 16-bit integers.
-    I16(&'a mut [MaybeUninit<i16>]),
-    /// 32-bit integers.
-    I32(&'a mut [MaybeUninit<i32>]),
-    /// 64-bit integers.
-    I64(&'a mut [MaybeUninit<i64>]),
-    /// 128-bit integers.
-    I128(&'a mut [MaybeUninit<i128>]),
-    /// 32-bit floats.
-    F32(&'a mut [MaybeUninit<f32>]),
-    /// 64-bit floats.
-    F64(&'a mut [MaybeUninit<f64>]),
-    /// Views in Arrow's layout; long ones have data buffer 0 and an offset into the heap.
-    Views(&'a mut [MaybeUninit<u128>]),
 }
 
 /// The heap for texts of more than 12 bytes.

@@ -16,11 +16,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
 use crate::chunk::Chunk;
-use crate::native::value_bytes;
 use crate::table::Snapshot;
 use crate::types::{Physical, Schema};
 use crate::values::Values;
-use crate::view::INLINE_BYTES_MAX;
+use crate::view::{self, INLINE_BYTES_MAX};
 
 /// Rows that are brought into canonical form at a time; with 16 columns they stay in L1.
 const BATCH_ROWS: usize = 128;
@@ -133,7 +132,7 @@ impl CanonicalRows {
             }
             Values::Views(views) => scatter(words, stride, &views[of], |view| {
                 let bytes = view.to_le_bytes();
-                let value = value_bytes(&bytes, chunk.heap());
+                let value = view::text(&bytes, chunk.heap());
                 let rest = if value.len() <= INLINE_BYTES_MAX { (view >> 64) as u64 } else { xxh3_64(value) };
                 [view as u64, rest]
             }),

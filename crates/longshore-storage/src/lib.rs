@@ -15,6 +15,7 @@
 //!
 //! - `sync`: locks and atomics, and the order in which locks are taken
 //! - `prefetch`: asks for memory before it is needed
+//! - `instruction_set`: loops compiled for each instruction set
 //! - `show`: values of times and decimals as text
 //! - `memory`: the blocks of a database and their limit
 //! - `arena`: blocks cut into regions
@@ -25,6 +26,7 @@
 //! - `values`: the values of a column
 //! - `statistics`: counts and bounds of columns
 //! - `typed`: columns as Rust types; which values a column takes
+//! - `packed`: the values of a column in little memory
 //! - `visibility`: times, stamps and views: what a transaction sees
 //! - `version`: the versions of rows
 //! - `chunk`: the rows of a relation, immutable or where they may change
@@ -50,9 +52,11 @@ mod chunk;
 mod datum;
 mod error;
 mod index;
+mod instruction_set;
 mod manager;
 mod memory;
 pub mod native;
+mod packed;
 mod predicate;
 mod prefetch;
 mod relation;
@@ -72,13 +76,14 @@ mod visibility;
 pub use alteration::{Alteration, KeptIndex, NewColumn};
 pub use append::{Append, Clash, Clashes, ConflictAction, MergeKind, Merged, OnConflict};
 pub use arena::{ARENA_BLOCK_BYTES, Arena, Region};
-pub use buffer::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues};
+pub use buffer::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap};
 pub use chunk::{Chunk, Stretch, VisibleChunk};
 pub use datum::Datum;
 pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, TransactionError};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
 pub use manager::Transactions;
 pub use memory::{Memory, OutOfMemory, Reservation};
+pub use packed::{PackedAs, PackedColumn, Packer};
 pub use relation::Relation;
 pub use row_id::{CHUNK_ROWS_MAX, RowId};
 pub use statistics::{ColumnStatistics, Value};
@@ -87,6 +92,6 @@ pub use table::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, Reference
 pub use transaction::{ActionRows, CommitError, Isolation, ReferenceChecks, RowEdit, RowRead, Savepoint, Transaction};
 pub use typed::{ColumnRange, Field, FieldType, Scalar};
 pub use types::{Column, ColumnType, Physical, Schema};
-pub use values::Values;
+pub use values::{SpareValues, Values};
 pub use view::HEAP_BYTES_MAX;
 pub use visibility::{ConflictKind, Time, View};

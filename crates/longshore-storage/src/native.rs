@@ -46,8 +46,6 @@ pub use error::{NativeError, Place};
 pub use read::read;
 pub use write::write;
 
-pub(crate) use text::value_bytes;
-
 /// The first bytes of a file. The high bit and the line breaks show a transfer that took it for text.
 pub const MAGIC: [u8; 8] = [0x8C, b'L', b'S', b'H', b'R', b'\r', b'\n', 0x1A];
 

@@ -11,7 +11,7 @@
 use std::cmp::Ordering;
 
 pub(crate) mod bounds;
-mod extremes;
+pub(crate) mod extremes;
 
 /// A bound of a column's values.
 #[derive(Clone, Debug, PartialEq)]

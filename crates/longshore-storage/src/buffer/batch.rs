@@ -21,11 +21,12 @@ use longshore_value::decimal;
 use longshore_value::text::{fit_char, fit_varchar};
 use longshore_value::uuid::{UUID_BYTES, canonical};
 
-use super::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap, SpareValues};
+use super::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap};
 use crate::arena::Arena;
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::typed::shown;
 use crate::types::{Column, ColumnType, Schema};
+use crate::values::SpareValues;
 use crate::view::{self, HEAP_BYTES_MAX, INLINE_BYTES_MAX};
 
 impl PartitionBuffer {

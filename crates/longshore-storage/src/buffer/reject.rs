@@ -6,7 +6,8 @@
 
 use std::mem::MaybeUninit;
 
-use super::{PartitionBuffer, Physical, Region, SpareValues, spare_values};
+use super::{PartitionBuffer, Physical, Region, spare_values};
+use crate::values::SpareValues;
 
 impl PartitionBuffer {
     /// As [`PartitionBuffer::advance`], but leaves out the rows `rejected`: numbers among the `rows`, ascending. `nulls`

@@ -8,11 +8,11 @@ use std::mem::MaybeUninit;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::buffer::{SpareColumn, SpareHeap, SpareValues};
+use crate::buffer::{SpareColumn, SpareHeap};
 use crate::chunk::Chunk;
 use crate::statistics::bounds::Bounds;
 use crate::types::ColumnType;
-use crate::values::Values;
+use crate::values::{SpareValues, Values};
 
 use super::block::{Block, Encoding};
 use super::bounds;

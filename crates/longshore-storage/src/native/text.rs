@@ -96,15 +96,9 @@ fn is_long(view: u128) -> bool {
     view::length(view) > view::INLINE_BYTES_MAX
 }
 
-/// The text of the view whose bytes are `view`, which lies there or in `heap`.
-pub(crate) fn value_bytes<'a>(view: &'a [u8; 16], heap: &'a [u8]) -> &'a [u8] {
-    let bits = u128::from_le_bytes(*view);
-    if is_long(bits) { &heap[view::offset(bits)..][..view::length(bits)] } else { &view[4..4 + view::length(bits)] }
-}
-
 fn hash(view: u128, heap: &[u8]) -> u64 {
     if is_long(view) {
-        return xxh3_64(value_bytes(&view.to_le_bytes(), heap));
+        return xxh3_64(view::text(&view.to_le_bytes(), heap));
     }
     let (low, high) = (view as u64, (view >> 64) as u64);
     let mixed = (low ^ high).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
@@ -116,7 +110,7 @@ fn equal(a: u128, b: u128, heap: &[u8]) -> bool {
     a == b
         || a as u64 == b as u64
             && is_long(a)
-            && value_bytes(&a.to_le_bytes(), heap) == value_bytes(&b.to_le_bytes(), heap)
+            && view::text(&a.to_le_bytes(), heap) == view::text(&b.to_le_bytes(), heap)
 }
 
 /// Writes the lengths, short values and long values of `views`; returns the code of the lengths.
@@ -127,7 +121,7 @@ pub(super) fn encode(views: &[u128], heap: &[u8], writer: &mut SectionWriter) ->
     for view in views {
         let bytes = view.to_le_bytes();
         let target = if is_long(*view) { &mut long } else { &mut short };
-        target.extend_from_slice(value_bytes(&bytes, heap));
+        target.extend_from_slice(view::text(&bytes, heap));
     }
     let code = integer::encode(&lengths, None, |section| writer.push(section));
     writer.push(&short);
@@ -181,13 +175,8 @@ impl Values<'_> {
                 let (source, at) = if is_long { (self.long, long_at) } else { (short, short_at) };
                 let start: &[u8; view::INLINE_BYTES_MAX] =
                     source.get(at..).and_then(<[u8]>::first_chunk).ok_or_else(beyond)?;
-                let (first, rest) = split_start(start);
-                let (first_mask, rest_mask) = KEPT[(length as usize).min(view::INLINE_BYTES_MAX + 1)];
-                let offset = u64::from(self.long_at.wrapping_add(long_at as u32)) << 32;
-                let high = rest & rest_mask | if is_long { offset } else { 0 };
-                let low = u64::from(length) | u64::from(first & first_mask) << 32;
-                slot.write(u128::from(low) | u128::from(high) << 64);
-                inside_a_character |= first & first_mask & 0xC0 == 0x80;
+                slot.write(view::of_start(start, length, self.long_at.wrapping_add(long_at as u32)));
+                inside_a_character |= length > 0 && start[0] & 0xC0 == 0x80;
                 long_at += if is_long { length as usize } else { 0 };
                 short_at += if is_long { 0 } else { length as usize };
             }
@@ -202,26 +191,6 @@ impl Values<'_> {
         Ok(unsafe { out.assume_init_ref() })
     }
 }
-
-/// The first 4 and the next 8 bytes of a value.
-fn split_start(start: &[u8; view::INLINE_BYTES_MAX]) -> (u32, u64) {
-    let (first, rest) = start.split_first_chunk::<4>().expect("12 are more than 4");
-    let rest = rest.first_chunk::<8>().expect("12 are 4 and 8");
-    (u32::from_le_bytes(*first), u64::from_le_bytes(*rest))
-}
-
-/// By the length of a value: the bits of its first 4 and its next 8 bytes that its view keeps. The last entry is that of
-/// all long values, whose views keep the first 4 bytes.
-const KEPT: [(u32, u64); view::INLINE_BYTES_MAX + 2] = {
-    let mut kept = [(u32::MAX, 0); view::INLINE_BYTES_MAX + 2];
-    let mut length = 0;
-    while length <= view::INLINE_BYTES_MAX {
-        let bits = (1_u128 << (8 * length)) - 1;
-        kept[length] = (bits as u32, (bits >> 32) as u64);
-        length += 1;
-    }
-    kept
-};
 
 /// Looks every code up in `table`, which holds the views of a dictionary.
 pub(super) fn decode_codes<'out>(

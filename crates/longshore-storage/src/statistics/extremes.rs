@@ -6,14 +6,14 @@
 #![allow(clippy::inline_always, reason = "the loops are compiled anew for each instruction set")]
 
 /// The least and the greatest key of some values, NaN aside.
-pub(super) struct Extremes<T> {
-    pub(super) min: T,
-    pub(super) max: T,
-    pub(super) nan: bool,
+pub(crate) struct Extremes<T> {
+    pub(crate) min: T,
+    pub(crate) max: T,
+    pub(crate) nan: bool,
 }
 
 /// A stored type whose extremes are gathered, by a key that orders like it.
-pub(super) trait Lane: Copy {
+pub(crate) trait Lane: Copy {
     type Key: Copy + PartialOrd;
     /// Not less than any key.
     const HIGHEST: Self::Key;
@@ -95,7 +95,7 @@ impl Lane for u128 {
 }
 
 /// The extremes of values whose validity bit is set.
-pub(super) fn extremes<T: Lane>(values: &[T], validity: Option<(&[u8], usize)>) -> Extremes<T::Key> {
+pub(crate) fn extremes<T: Lane>(values: &[T], validity: Option<(&[u8], usize)>) -> Extremes<T::Key> {
     #[cfg(target_arch = "x86_64")]
     {
         if std::arch::is_x86_feature_detected!("avx512f")
@@ -122,7 +122,7 @@ fn extremes_avx512<T: Lane>(values: &[T], validity: Option<(&[u8], usize)>) -> E
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-pub(super) fn extremes_avx2<T: Lane>(values: &[T], validity: Option<(&[u8], usize)>) -> Extremes<T::Key> {
+pub(crate) fn extremes_avx2<T: Lane>(values: &[T], validity: Option<(&[u8], usize)>) -> Extremes<T::Key> {
     extremes_inline(values, validity)
 }
 
@@ -130,7 +130,7 @@ pub(super) fn extremes_avx2<T: Lane>(values: &[T], validity: Option<(&[u8], usiz
 const LANES: usize = 16;
 
 #[inline(always)]
-pub(super) fn extremes_inline<T: Lane>(values: &[T], validity: Option<(&[u8], usize)>) -> Extremes<T::Key> {
+pub(crate) fn extremes_inline<T: Lane>(values: &[T], validity: Option<(&[u8], usize)>) -> Extremes<T::Key> {
     let mut lanes = Lanes::<T> { min: [T::HIGHEST; LANES], max: [T::LOWEST; LANES], nan: [0; LANES] };
     match validity {
         None => lanes.add(values),

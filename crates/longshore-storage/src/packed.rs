@@ -1,0 +1,299 @@
+//! Decides how values are kept in little memory: the blocks of *Data Blocks* (the thesis, chapter 7).
+//!
+//! A packed column holds the values of one column of one chunk, which do not change, in the encoding that takes the fewest
+//! bytes for the values that are there. Every encoding gives value *i* in constant time. There is
+//!
+//! - **constant**: every row has one value;
+//! - **bits**: a boolean per bit;
+//! - **offset**: a whole number as a multiple of a divisor above the least one (`offset`);
+//! - **dictionary**: the distinct values in their order, and which of them each row has (`dictionary`);
+//! - **texts**: one behind the other, with the end of each (`text`);
+//! - **plain**: the values as they are, where nothing saves memory.
+//!
+//! What a packed column gives for a row that is NULL means nothing: its validity bits lie elsewhere.
+//!
+//! Not here: the choice of an encoding (`packed/pack.rs`).
+
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use arrow_buffer::{ArrowNativeType, Buffer};
+
+use crate::arena::{Arena, Plain};
+use crate::instruction_set::InstructionSet;
+use crate::memory::OutOfMemory;
+use crate::types::Physical;
+use crate::values::SpareValues;
+use offset::{Code, Whole};
+use text::TextEnds;
+
+mod dictionary;
+mod offset;
+mod pack;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use pack::Packer;
+
+/// The values of a column of a chunk, packed.
+pub struct PackedColumn {
+    physical: Physical,
+    rows: usize,
+    encoding: Encoding,
+    /// The texts that views refer to.
+    heap: Buffer,
+}
+
+enum Encoding {
+    /// The bits of the value.
+    Constant(u128),
+    /// Row *i* is bit *i* % 8 of byte *i* / 8.
+    Bits(Buffer),
+    Offset {
+        base: i128,
+        divisor: u64,
+        codes: Codes,
+    },
+    /// The entries are values of the column's physical type.
+    Dictionary {
+        entries: Buffer,
+        codes: Codes,
+    },
+    Texts(TextEnds),
+    Plain(Buffer),
+}
+
+/// Numbers of one width.
+enum Codes {
+    U8(Buffer),
+    U16(Buffer),
+    U32(Buffer),
+}
+
+impl Codes {
+    fn bytes(&self) -> usize {
+        let (Codes::U8(codes) | Codes::U16(codes) | Codes::U32(codes)) = self;
+        codes.len()
+    }
+
+    #[inline]
+    fn get(&self, row: usize) -> u32 {
+        match self {
+            Codes::U8(codes) => codes.as_slice()[row].into(),
+            Codes::U16(codes) => codes.typed_data::<u16>()[row].into(),
+            Codes::U32(codes) => codes.typed_data::<u32>()[row],
+        }
+    }
+}
+
+/// What of a column is packed in which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PackedAs {
+    /// Every row has one value.
+    Constant,
+    /// One bit for each boolean.
+    Bits,
+    /// Offsets of this many bytes.
+    Offset(u8),
+    /// Codes of this many bytes into a dictionary.
+    Dictionary(u8),
+    /// Texts one behind the other.
+    Texts,
+    /// As they are.
+    Plain,
+}
+
+impl fmt::Debug for PackedColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PackedColumn")
+            .field("rows", &self.rows)
+            .field("encoding", &self.packed_as())
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+impl PackedColumn {
+    /// Rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// How it is packed.
+    #[must_use]
+    pub fn packed_as(&self) -> PackedAs {
+        let width = |codes: &Codes| match codes {
+            Codes::U8(_) => 1,
+            Codes::U16(_) => 2,
+            Codes::U32(_) => 4,
+        };
+        match &self.encoding {
+            Encoding::Constant(_) => PackedAs::Constant,
+            Encoding::Bits(_) => PackedAs::Bits,
+            Encoding::Offset { codes, .. } => PackedAs::Offset(width(codes)),
+            Encoding::Dictionary { codes, .. } => PackedAs::Dictionary(width(codes)),
+            Encoding::Texts(_) => PackedAs::Texts,
+            Encoding::Plain(_) => PackedAs::Plain,
+        }
+    }
+
+    /// Bytes that the values and their texts take.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let values = match &self.encoding {
+            Encoding::Constant(_) => 0,
+            Encoding::Bits(values) | Encoding::Plain(values) => values.len(),
+            Encoding::Offset { codes, .. } => codes.bytes(),
+            Encoding::Dictionary { entries, codes } => entries.len() + codes.bytes(),
+            Encoding::Texts(ends) => ends.bytes(),
+        };
+        values + self.heap.len()
+    }
+
+    /// The texts that its views refer to.
+    #[must_use]
+    pub fn heap(&self) -> &Buffer {
+        &self.heap
+    }
+
+    /// The bits of a value, of a text those of its view.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer rows.
+    #[inline]
+    #[must_use]
+    pub fn bits(&self, row: usize) -> u128 {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
+        match &self.encoding {
+            Encoding::Constant(bits) => *bits,
+            Encoding::Bits(bits) => (bits.as_slice()[row / 8] >> (row % 8) & 1).into(),
+            Encoding::Offset { base, divisor, codes } => {
+                base.wrapping_add((u64::from(codes.get(row)).wrapping_mul(*divisor)).into()) as u128
+            }
+            Encoding::Dictionary { entries, codes } => stored_bits(self.physical, entries, codes.get(row) as usize),
+            Encoding::Texts(ends) => {
+                let range = ends.range(row);
+                text::view_at(&self.heap, range.start as u32, range.len() as u32)
+            }
+            Encoding::Plain(values) => stored_bits(self.physical, values, row),
+        }
+    }
+
+    /// Writes the values of some rows, one to each slot; views refer to the heap.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer rows, or the slots are of another type or number.
+    pub fn unpack(&self, rows: Range<usize>, slots: SpareValues<'_>) {
+        self.unpack_with(InstructionSet::best(), rows, slots);
+    }
+
+    fn unpack_with(&self, set: InstructionSet, rows: Range<usize>, slots: SpareValues<'_>) {
+        assert!(rows.end <= self.rows, "rows to {} of {}", rows.end, self.rows);
+        match slots {
+            SpareValues::U8(slots) => self.unpack_booleans(rows, slots),
+            SpareValues::I16(slots) => self.unpack_whole(set, rows, slots),
+            SpareValues::I32(slots) => self.unpack_whole(set, rows, slots),
+            SpareValues::I64(slots) => self.unpack_whole(set, rows, slots),
+            SpareValues::I128(slots) => self.unpack_whole(set, rows, slots),
+            SpareValues::F32(slots) => self.unpack_stored(rows, slots, |bits| f32::from_bits(bits as u32)),
+            SpareValues::F64(slots) => self.unpack_stored(rows, slots, |bits| f64::from_bits(bits as u64)),
+            SpareValues::Views(slots) => match &self.encoding {
+                Encoding::Texts(ends) => ends.unpack(rows, &self.heap, slots),
+                _ => self.unpack_stored(rows, slots, |bits| bits),
+            },
+        }
+    }
+
+    fn unpack_booleans(&self, rows: Range<usize>, slots: &mut [MaybeUninit<u8>]) {
+        let Encoding::Bits(bits) = &self.encoding else {
+            return self.unpack_stored(rows, slots, |bits| bits as u8);
+        };
+        assert_eq!(rows.len(), slots.len(), "one slot per row");
+        for (slot, row) in slots.iter_mut().zip(rows) {
+            slot.write(bits.as_slice()[row / 8] >> (row % 8) & 1);
+        }
+    }
+
+    fn unpack_whole<T: Whole + ArrowNativeType>(
+        &self,
+        set: InstructionSet,
+        rows: Range<usize>,
+        slots: &mut [MaybeUninit<T>],
+    ) {
+        let Encoding::Offset { base, divisor, codes } = &self.encoding else {
+            return self.unpack_stored(rows, slots, |bits| T::of(bits as i128));
+        };
+        let base = T::of(*base);
+        match codes {
+            Codes::U8(codes) => offset::unpack(set, &codes.typed_data::<u8>()[rows], base, *divisor, slots),
+            Codes::U16(codes) => offset::unpack(set, &codes.typed_data::<u16>()[rows], base, *divisor, slots),
+            Codes::U32(codes) => offset::unpack(set, &codes.typed_data::<u32>()[rows], base, *divisor, slots),
+        }
+    }
+
+    /// The same of values that lie somewhere as they are.
+    fn unpack_stored<T: ArrowNativeType>(
+        &self,
+        rows: Range<usize>,
+        slots: &mut [MaybeUninit<T>],
+        of_bits: impl Fn(u128) -> T,
+    ) {
+        assert_eq!((rows.len(), size_of::<T>()), (slots.len(), self.physical.width()), "one slot per row");
+        match &self.encoding {
+            Encoding::Constant(bits) => slots.fill(MaybeUninit::new(of_bits(*bits))),
+            Encoding::Plain(values) => {
+                slots.write_copy_of_slice(&values.typed_data::<T>()[rows]);
+            }
+            Encoding::Dictionary { entries, codes } => {
+                let entries = entries.typed_data::<T>();
+                match codes {
+                    Codes::U8(codes) => look_up(entries, &codes.typed_data::<u8>()[rows], slots),
+                    Codes::U16(codes) => look_up(entries, &codes.typed_data::<u16>()[rows], slots),
+                    Codes::U32(codes) => look_up(entries, &codes.typed_data::<u32>()[rows], slots),
+                }
+            }
+            Encoding::Bits(_) | Encoding::Offset { .. } | Encoding::Texts(_) => {
+                unreachable!("they are of types that are unpacked elsewhere")
+            }
+        }
+    }
+}
+
+fn look_up<T: Copy, C: Code>(entries: &[T], codes: &[C], slots: &mut [MaybeUninit<T>]) {
+    for (slot, code) in slots.iter_mut().zip(codes) {
+        slot.write(entries[code.number() as usize]);
+    }
+}
+
+/// The bits of a value that is stored as it is.
+#[inline]
+fn stored_bits(physical: Physical, values: &Buffer, at: usize) -> u128 {
+    match physical {
+        Physical::U8 => values.as_slice()[at].into(),
+        Physical::I16 => values.typed_data::<i16>()[at] as u128,
+        Physical::I32 => values.typed_data::<i32>()[at] as u128,
+        Physical::I64 => values.typed_data::<i64>()[at] as u128,
+        Physical::F32 => values.typed_data::<u32>()[at].into(),
+        Physical::F64 => values.typed_data::<u64>()[at].into(),
+        Physical::I128 => values.typed_data::<i128>()[at] as u128,
+        Physical::View => values.typed_data::<u128>()[at],
+    }
+}
+
+/// A buffer of `count` values, which `fill` writes: all of them.
+fn filled<T: Plain>(
+    arena: &mut Arena,
+    count: usize,
+    fill: impl FnOnce(&mut [MaybeUninit<T>]),
+) -> Result<Buffer, OutOfMemory> {
+    let bytes = count * size_of::<T>();
+    let mut region = arena.allocate(bytes)?;
+    fill(region.spare(0, count));
+    // SAFETY: the region is given up here, so that nobody writes to it any more.
+    Ok(unsafe { region.buffer(bytes) })
+}

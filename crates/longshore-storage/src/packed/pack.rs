@@ -1,0 +1,423 @@
+//! Chooses the encoding that takes the fewest bytes, and packs values by it.
+
+use std::cmp::Ordering;
+use std::mem::MaybeUninit;
+
+use arrow_buffer::Buffer;
+
+use super::dictionary::{self, Distinct, Domain};
+use super::offset::{self, Code, Divisor, Whole};
+use super::text;
+use super::{Codes, Encoding, PackedColumn, filled};
+use crate::arena::{Arena, Plain};
+use crate::instruction_set::InstructionSet;
+use crate::memory::OutOfMemory;
+use crate::statistics::extremes::{Lane, extremes};
+use crate::types::Physical;
+use crate::values::Values;
+use crate::view::{self, INLINE_BYTES_MAX};
+
+/// Values whose distances are looked at for a common divisor.
+const SAMPLED: usize = 64;
+
+/// Times that a divisor is tried before the values are taken to have none.
+const DIVISORS_TRIED: usize = 4;
+
+/// Packs columns. Its memory is used again from column to column.
+pub struct Packer {
+    set: InstructionSet,
+    distinct: Distinct,
+}
+
+impl Default for Packer {
+    fn default() -> Packer {
+        Packer::with(InstructionSet::best())
+    }
+}
+
+impl std::fmt::Debug for Packer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Packer").field("set", &self.set).finish_non_exhaustive()
+    }
+}
+
+/// Whole numbers that are packed as offsets and dictionaries.
+trait Number: Whole + Lane<Key = Self> + Plain + Ord + Into<i128> {}
+impl Number for i16 {}
+impl Number for i32 {}
+impl Number for i64 {}
+impl Number for i128 {}
+
+impl Packer {
+    pub(super) fn with(set: InstructionSet) -> Packer {
+        Packer { set, distinct: Distinct::default() }
+    }
+
+    /// Packers by each instruction set that the machine has, with its name, the best first: to compare them.
+    pub fn of_every_instruction_set() -> impl Iterator<Item = (&'static str, Packer)> {
+        InstructionSet::all().map(|set| (set.name(), Packer::with(set)))
+    }
+
+    /// Packs the values of a column. `validity` has a bit for each (1 = valid), if some are NULL; long texts lie in
+    /// `heap`.
+    ///
+    /// # Errors
+    ///
+    /// When memory is short.
+    ///
+    /// # Panics
+    ///
+    /// When there are too few validity bits, or a view refers beyond the heap.
+    pub fn pack(
+        &mut self,
+        values: Values<'_>,
+        validity: Option<&[u8]>,
+        heap: &[u8],
+        arena: &mut Arena,
+    ) -> Result<PackedColumn, OutOfMemory> {
+        let empty = || Buffer::from_vec(Vec::<u8>::new());
+        let packed = |physical, rows, encoding, heap| PackedColumn { physical, rows, encoding, heap };
+        Ok(match values {
+            Values::U8(values) => packed(Physical::U8, values.len(), booleans(values, validity, arena)?, empty()),
+            Values::I16(values) => packed(Physical::I16, values.len(), self.whole(values, validity, arena)?, empty()),
+            Values::I32(values) => packed(Physical::I32, values.len(), self.whole(values, validity, arena)?, empty()),
+            Values::I64(values) => packed(Physical::I64, values.len(), self.whole(values, validity, arena)?, empty()),
+            Values::I128(values) => packed(Physical::I128, values.len(), self.whole(values, validity, arena)?, empty()),
+            Values::F32(values) => {
+                let encoding = self.dictionary_or_plain(values, &Floats, |value| value.to_bits().into(), arena)?;
+                packed(Physical::F32, values.len(), encoding, empty())
+            }
+            Values::F64(values) => {
+                let encoding = self.dictionary_or_plain(values, &Doubles, |value| value.to_bits().into(), arena)?;
+                packed(Physical::F64, values.len(), encoding, empty())
+            }
+            Values::Views(views) => {
+                let (encoding, heap) = self.texts(views, heap, arena)?;
+                packed(Physical::View, views.len(), encoding, heap)
+            }
+        })
+    }
+
+    fn whole<T: Number>(
+        &mut self,
+        values: &[T],
+        validity: Option<&[u8]>,
+        arena: &mut Arena,
+    ) -> Result<Encoding, OutOfMemory> {
+        let bounds = extremes(values, validity.map(|bits| (bits, 0)));
+        let (least, greatest): (i128, i128) = (bounds.min.into(), bounds.max.into());
+        // None is valid, or all are the same.
+        if least >= greatest {
+            return Ok(Encoding::Constant(if least > greatest { 0 } else { least as u128 }));
+        }
+        let numbers = Numbers { set: self.set, values, validity, base: bounds.min };
+        let range = u64::try_from(greatest.wrapping_sub(least) as u128).ok();
+        let width = size_of::<T>();
+        // Beyond 64 bits, distances wrap, and nothing is known of quotients.
+        let narrowest = range.map_or(width, |range| bytes_of(range).min(width));
+        if let Some(range) = range.filter(|_| narrowest > 1)
+            && let Some(encoding) = numbers.divided(range, narrowest, arena)?
+        {
+            return Ok(encoding);
+        }
+        if narrowest > 1
+            && let Some(encoding) = self.numbers_dictionary(values, narrowest, arena)?
+        {
+            return Ok(encoding);
+        }
+        if narrowest < width
+            && let Some(codes) = numbers.by_width(narrowest, Divisor::ONE, u64::MAX, arena)?
+        {
+            return Ok(Encoding::Offset { base: least, divisor: 1, codes });
+        }
+        plain(values, arena)
+    }
+
+    /// A dictionary of numbers, if it takes fewer bytes than `width` for each.
+    fn numbers_dictionary<T: Number>(
+        &mut self,
+        values: &[T],
+        width: usize,
+        arena: &mut Arena,
+    ) -> Result<Option<Encoding>, OutOfMemory> {
+        // Codes of two bytes save little where two or four do.
+        let most = if width <= 4 { 256 } else { usize::MAX };
+        let bits = |value: T| {
+            let wide: i128 = value.into();
+            wide as u128
+        };
+        self.dictionary(values, width, most, &Integers, bits, arena)
+    }
+
+    fn dictionary_or_plain<T: Plain>(
+        &mut self,
+        values: &[T],
+        domain: &impl Domain,
+        bits: impl Fn(T) -> u128,
+        arena: &mut Arena,
+    ) -> Result<Encoding, OutOfMemory> {
+        let first = values.first().map(|&value| bits(value)).unwrap_or_default();
+        if values.iter().all(|&value| bits(value) == first) {
+            return Ok(Encoding::Constant(first));
+        }
+        match self.dictionary(values, size_of::<T>(), usize::MAX, domain, bits, arena)? {
+            Some(encoding) => Ok(encoding),
+            None => plain(values, arena),
+        }
+    }
+
+    /// A dictionary of at most so many values, if it takes fewer bytes than `width` for each.
+    fn dictionary<T: Plain>(
+        &mut self,
+        values: &[T],
+        width: usize,
+        most: usize,
+        domain: &impl Domain,
+        bits: impl Fn(T) -> u128,
+        arena: &mut Arena,
+    ) -> Result<Option<Encoding>, OutOfMemory> {
+        let entries_max = dictionary::entries_max(values.len()).min(most);
+        if entries_max < 2 || !self.distinct.find(values.iter().map(|&value| bits(value)), entries_max, domain) {
+            return Ok(None);
+        }
+        let entries = self.distinct.entries.len();
+        let bytes = entries * size_of::<T>() + values.len() * bytes_of(entries as u64 - 1);
+        if bytes >= values.len() * width {
+            return Ok(None);
+        }
+        self.distinct.sort(domain);
+        let distinct = &self.distinct.entries;
+        let entries = filled(arena, distinct.len() * size_of::<T>(), |slots: &mut [MaybeUninit<u8>]| {
+            for (slot, entry) in slots.chunks_exact_mut(size_of::<T>()).zip(distinct) {
+                slot.write_copy_of_slice(&entry.to_le_bytes()[..size_of::<T>()]);
+            }
+        })?;
+        Ok(Some(Encoding::Dictionary { entries, codes: self.codes(arena)? }))
+    }
+
+    /// The codes of the dictionary that was found.
+    fn codes(&self, arena: &mut Arena) -> Result<Codes, OutOfMemory> {
+        let codes = &self.distinct.codes;
+        Ok(if self.distinct.entries.len() <= 256 {
+            Codes::U8(filled(arena, codes.len(), |slots: &mut [MaybeUninit<u8>]| {
+                slots.iter_mut().zip(codes).for_each(|(slot, &code)| {
+                    slot.write(code as u8);
+                });
+            })?)
+        } else {
+            Codes::U16(filled(arena, codes.len(), |slots: &mut [MaybeUninit<u16>]| {
+                slots.write_copy_of_slice(codes);
+            })?)
+        })
+    }
+
+    fn texts(&mut self, views: &[u128], heap: &[u8], arena: &mut Arena) -> Result<(Encoding, Buffer), OutOfMemory> {
+        let domain = Texts { heap };
+        let entries_max = dictionary::entries_max(views.len()).max(1);
+        if self.distinct.find(views.iter().copied(), entries_max, &domain) {
+            self.distinct.sort(&domain);
+            let heap = texts_heap(&mut self.distinct.entries, heap, arena)?;
+            if let [] | [_] = self.distinct.entries[..] {
+                return Ok((Encoding::Constant(self.distinct.entries.first().copied().unwrap_or_default()), heap));
+            }
+            let distinct = &self.distinct.entries;
+            let entries = filled(arena, distinct.len(), |slots: &mut [MaybeUninit<u128>]| {
+                slots.write_copy_of_slice(distinct);
+            })?;
+            return Ok((Encoding::Dictionary { entries, codes: self.codes(arena)? }, heap));
+        }
+        if let Some((ends, heap)) = text::pack(views, heap, arena)? {
+            return Ok((Encoding::Texts(ends), heap));
+        }
+        let mut views = views.to_vec();
+        let heap = texts_heap(&mut views, heap, arena)?;
+        Ok((plain(&views, arena)?, heap))
+    }
+}
+
+/// Bytes of a code that holds a number.
+fn bytes_of(number: u64) -> usize {
+    match number {
+        0..=0xFF => 1,
+        0x100..=0xFFFF => 2,
+        0x1_0000..=0xFFFF_FFFF => 4,
+        _ => 8,
+    }
+}
+
+/// Numbers that are not less than a base.
+struct Numbers<'a, T> {
+    set: InstructionSet,
+    values: &'a [T],
+    validity: Option<&'a [u8]>,
+    base: T,
+}
+
+impl<T: Number> Numbers<'_, T> {
+    /// Packs quotients by a divisor with which they are narrower than so many bytes, if there is one.
+    fn divided(&self, range: u64, width: usize, arena: &mut Arena) -> Result<Option<Encoding>, OutOfMemory> {
+        let step = self.values.len().div_ceil(SAMPLED).max(1);
+        let is_valid = |row: usize| self.validity.is_none_or(|bits| bits[row / 8] >> (row % 8) & 1 == 1);
+        let rows = (0..self.values.len()).step_by(step).filter(|&row| is_valid(row));
+        let sampled = rows.map(|row| self.values[row].distance_from(self.base));
+        let mut divisor = offset::common_divisor(sampled.chain([range]));
+        for _ in 0..DIVISORS_TRIED {
+            let narrower = bytes_of(range / divisor.max(1));
+            if divisor <= 1 || narrower >= width {
+                return Ok(None);
+            }
+            if let Some(codes) = self.by_width(narrower, Divisor::new(divisor), range / divisor, arena)? {
+                return Ok(Some(Encoding::Offset { base: self.base.into(), divisor, codes }));
+            }
+            let not_divided = (0..self.values.len())
+                .filter(|&row| is_valid(row))
+                .map(|row| self.values[row].distance_from(self.base))
+                .find(|distance| distance % divisor != 0);
+            divisor = offset::common_divisor([divisor, not_divided.unwrap_or(1)].into_iter());
+        }
+        Ok(None)
+    }
+
+    /// Packs quotients in codes of so many bytes. `None` if there are no such codes, or a quotient is greater than
+    /// `quotient_max`: then not all distances are multiples.
+    fn by_width(
+        &self,
+        width: usize,
+        divisor: Divisor,
+        quotient_max: u64,
+        arena: &mut Arena,
+    ) -> Result<Option<Codes>, OutOfMemory> {
+        Ok(match width {
+            1 => self.codes::<u8>(divisor, quotient_max, arena)?.map(Codes::U8),
+            2 => self.codes::<u16>(divisor, quotient_max, arena)?.map(Codes::U16),
+            4 => self.codes::<u32>(divisor, quotient_max, arena)?.map(Codes::U32),
+            _ => None,
+        })
+    }
+
+    fn codes<C: Code + Plain>(
+        &self,
+        divisor: Divisor,
+        quotient_max: u64,
+        arena: &mut Arena,
+    ) -> Result<Option<Buffer>, OutOfMemory> {
+        let (rows, bytes) = (self.values.len(), self.values.len() * size_of::<C>());
+        let mut region = arena.allocate(bytes)?;
+        let codes = region.spare::<C>(0, rows);
+        if offset::pack(self.set, self.values, self.validity, self.base, divisor, codes) > quotient_max {
+            region.shrink(0);
+            return Ok(None);
+        }
+        // SAFETY: all codes were written, and the region is given up here, so that nobody writes to it any more.
+        Ok(Some(unsafe { region.buffer(bytes) }))
+    }
+}
+
+fn booleans(values: &[u8], validity: Option<&[u8]>, arena: &mut Arena) -> Result<Encoding, OutOfMemory> {
+    let is_valid = |row: usize| validity.is_none_or(|bits| bits[row / 8] >> (row % 8) & 1 == 1);
+    let mut valid = values.iter().enumerate().filter(|(row, _)| is_valid(*row)).map(|(_, &value)| value);
+    let first = valid.next().unwrap_or_default();
+    if valid.all(|value| value == first) {
+        return Ok(Encoding::Constant(first.into()));
+    }
+    Ok(Encoding::Bits(filled(arena, values.len().div_ceil(8), |bytes: &mut [MaybeUninit<u8>]| {
+        for (byte, values) in bytes.iter_mut().zip(values.chunks(8)) {
+            byte.write(values.iter().enumerate().fold(0, |bits, (row, value)| bits | value << row));
+        }
+    })?))
+}
+
+fn plain<T: Plain>(values: &[T], arena: &mut Arena) -> Result<Encoding, OutOfMemory> {
+    Ok(Encoding::Plain(filled(arena, values.len(), |slots: &mut [MaybeUninit<T>]| {
+        slots.write_copy_of_slice(values);
+    })?))
+}
+
+/// Copies the long texts of views to a heap of their own, which the views refer to from then on.
+fn texts_heap(views: &mut [u128], heap: &[u8], arena: &mut Arena) -> Result<Buffer, OutOfMemory> {
+    filled(arena, view::heap_bytes(views), |texts: &mut [MaybeUninit<u8>]| {
+        let mut at = 0;
+        for view in views.iter_mut().filter(|view| view::length(**view) > INLINE_BYTES_MAX) {
+            let text = &heap[view::offset(*view)..][..view::length(*view)];
+            texts[at..at + text.len()].write_copy_of_slice(text);
+            *view = view::moved(*view, at);
+            at += text.len();
+        }
+    })
+}
+
+/// Whole numbers, by their bits with the sign kept.
+struct Integers;
+
+impl Domain for Integers {
+    fn hash(&self, value: u128) -> u64 {
+        dictionary::mix(value)
+    }
+
+    fn is_equal(&self, one: u128, other: u128) -> bool {
+        one == other
+    }
+
+    fn compare(&self, one: u128, other: u128) -> Ordering {
+        (one as i128).cmp(&(other as i128))
+    }
+}
+
+macro_rules! floats {
+    ($name:ident, $float:ty, $bits:ty) => {
+        /// Floats by their bits, in IEEE 754's total order: -0 and 0 are two values, as are NaNs of other bits.
+        struct $name;
+
+        impl Domain for $name {
+            fn hash(&self, value: u128) -> u64 {
+                dictionary::mix(value)
+            }
+
+            fn is_equal(&self, one: u128, other: u128) -> bool {
+                one == other
+            }
+
+            fn compare(&self, one: u128, other: u128) -> Ordering {
+                <$float>::from_bits(one as $bits).total_cmp(&<$float>::from_bits(other as $bits))
+            }
+        }
+    };
+}
+floats!(Floats, f32, u32);
+floats!(Doubles, f64, u64);
+
+/// Texts by their views, in the order of their bytes.
+struct Texts<'a> {
+    heap: &'a [u8],
+}
+
+impl Texts<'_> {
+    fn is_long(view: u128) -> bool {
+        view::length(view) > INLINE_BYTES_MAX
+    }
+}
+
+impl Domain for Texts<'_> {
+    fn hash(&self, view: u128) -> u64 {
+        if !Texts::is_long(view) {
+            return dictionary::mix(view);
+        }
+        // The length and the first bytes, and the last ones.
+        let bytes = view.to_le_bytes();
+        let text = view::text(&bytes, self.heap);
+        let last: [u8; 8] = *text.last_chunk().expect("a long text has more than 12 bytes");
+        dictionary::mix(u128::from(view as u64) | u128::from(u64::from_le_bytes(last)) << 64)
+    }
+
+    fn is_equal(&self, one: u128, other: u128) -> bool {
+        // The low half of a view is the length of its text and its first bytes.
+        one == other
+            || one as u64 == other as u64
+                && Texts::is_long(one)
+                && view::text(&one.to_le_bytes(), self.heap) == view::text(&other.to_le_bytes(), self.heap)
+    }
+
+    fn compare(&self, one: u128, other: u128) -> Ordering {
+        view::text(&one.to_le_bytes(), self.heap).cmp(view::text(&other.to_le_bytes(), self.heap))
+    }
+}

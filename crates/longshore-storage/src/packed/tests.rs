@@ -1,0 +1,333 @@
+//! Packed columns against the plain ones that they were made of, by every instruction set.
+
+use std::mem::MaybeUninit;
+
+use longshore_testing::Random;
+
+use super::{PackedAs, PackedColumn, Packer, stored_bits};
+use crate::arena::Arena;
+use crate::instruction_set::InstructionSet;
+use crate::memory::Memory;
+use crate::values::{SpareValues, Values};
+use crate::view;
+use arrow_array::builder::make_view;
+
+/// A column as it is, with bits of the rows that are not NULL.
+struct Column {
+    values: Stored,
+    validity: Option<Vec<u8>>,
+}
+
+enum Stored {
+    U8(Vec<u8>),
+    I16(Vec<i16>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    I128(Vec<i128>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Texts(Vec<Vec<u8>>),
+}
+
+/// One line per physical type: the same of each.
+macro_rules! each {
+    ($stored:expr, $values:ident => $does:expr) => {
+        match $stored {
+            Stored::U8($values) => $does,
+            Stored::I16($values) => $does,
+            Stored::I32($values) => $does,
+            Stored::I64($values) => $does,
+            Stored::I128($values) => $does,
+            Stored::F32($values) => $does,
+            Stored::F64($values) => $does,
+            Stored::Texts($values) => $does,
+        }
+    };
+}
+
+impl Column {
+    fn of(values: Stored) -> Column {
+        Column { values, validity: None }
+    }
+
+    fn rows(&self) -> usize {
+        each!(&self.values, values => values.len())
+    }
+
+    fn is_valid(&self, row: usize) -> bool {
+        self.validity.as_ref().is_none_or(|bits| bits[row / 8] >> (row % 8) & 1 == 1)
+    }
+
+    fn packed(&self, set: InstructionSet) -> PackedColumn {
+        let mut arena = Arena::new(Memory::new(None), 1 << 20);
+        let mut packer = Packer::with(set);
+        let mut pack = |values, heap: &[u8]| {
+            packer.pack(values, self.validity.as_deref(), heap, &mut arena).expect("there is memory")
+        };
+        match &self.values {
+            Stored::U8(values) => pack(Values::U8(values), &[]),
+            Stored::I16(values) => pack(Values::I16(values), &[]),
+            Stored::I32(values) => pack(Values::I32(values), &[]),
+            Stored::I64(values) => pack(Values::I64(values), &[]),
+            Stored::I128(values) => pack(Values::I128(values), &[]),
+            Stored::F32(values) => pack(Values::F32(values), &[]),
+            Stored::F64(values) => pack(Values::F64(values), &[]),
+            Stored::Texts(texts) => {
+                let mut heap = Vec::new();
+                let views: Vec<u128> = texts
+                    .iter()
+                    .map(|text| {
+                        let at = heap.len() as u32;
+                        if text.len() > view::INLINE_BYTES_MAX {
+                            heap.extend_from_slice(text);
+                        }
+                        make_view(text, 0, at)
+                    })
+                    .collect();
+                pack(Values::Views(&views), &heap)
+            }
+        }
+    }
+
+    /// Every value of `packed` is that of the row, whichever way it is read.
+    fn assert_equals(&self, packed: &PackedColumn, set: InstructionSet, random: &mut Random) {
+        let rows = self.rows();
+        assert_eq!(packed.rows(), rows);
+        let from = random.below(rows + 1);
+        let ranges = [0..rows, from..rows, from..from + random.below(rows - from + 1)];
+        for range in ranges {
+            let from = range.start;
+            let count = range.len();
+            macro_rules! compared {
+                ($slots:ident, $values:ident, $bits:expr) => {{
+                    let mut slots = vec![MaybeUninit::uninit(); count];
+                    packed.unpack_with(set, range, SpareValues::$slots(&mut slots));
+                    for (at, slot) in slots.iter().enumerate() {
+                        // SAFETY: all slots were written, as Miri and the sanitizers see.
+                        let unpacked = $bits(unsafe { slot.assume_init() });
+                        if self.is_valid(from + at) {
+                            assert_eq!(unpacked, $bits($values[from + at]), "row {} of {packed:?}", from + at);
+                            assert_eq!($bits(bits_of(packed.bits(from + at))), unpacked, "row {}", from + at);
+                        }
+                    }
+                }};
+            }
+            match &self.values {
+                Stored::U8(values) => compared!(U8, values, |value: u8| value),
+                Stored::I16(values) => compared!(I16, values, |value: i16| value),
+                Stored::I32(values) => compared!(I32, values, |value: i32| value),
+                Stored::I64(values) => compared!(I64, values, |value: i64| value),
+                Stored::I128(values) => compared!(I128, values, |value: i128| value),
+                Stored::F32(values) => compared!(F32, values, f32::to_bits),
+                Stored::F64(values) => compared!(F64, values, f64::to_bits),
+                Stored::Texts(texts) => {
+                    let mut slots = vec![MaybeUninit::uninit(); count];
+                    packed.unpack_with(set, range, SpareValues::Views(&mut slots));
+                    for (at, slot) in slots.iter().enumerate() {
+                        // SAFETY: as above.
+                        let view = unsafe { slot.assume_init() };
+                        let text = &texts[from + at];
+                        assert_eq!(view::text(&view.to_le_bytes(), packed.heap()), text, "row {}", from + at);
+                        // The view itself is the one that Arrow demands.
+                        assert_eq!(view, make_view(text, 0, (view >> 96) as u32), "row {}", from + at);
+                        assert_eq!(packed.bits(from + at), view, "row {}", from + at);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A value of its lower bits.
+fn bits_of<T: OfBits>(bits: u128) -> T {
+    T::of(bits)
+}
+
+trait OfBits {
+    fn of(bits: u128) -> Self;
+}
+macro_rules! of_bits {
+    ($($type:ty: $of:expr;)*) => {$(
+        impl OfBits for $type {
+            fn of(bits: u128) -> $type {
+                $of(bits)
+            }
+        }
+    )*};
+}
+of_bits! {
+    u8: |bits| bits as u8;
+    i16: |bits| bits as i16;
+    i32: |bits| bits as i32;
+    i64: |bits| bits as i64;
+    i128: |bits| bits as i128;
+    f32: |bits| f32::from_bits(bits as u32);
+    f64: |bits| f64::from_bits(bits as u64);
+}
+
+/// Packs by every instruction set; they agree on how. Returns it, and the bytes.
+fn checked(column: &Column, random: &mut Random) -> (PackedAs, usize) {
+    let packed: Vec<(InstructionSet, PackedColumn)> =
+        InstructionSet::all().map(|set| (set, column.packed(set))).collect();
+    for (set, packed) in &packed {
+        column.assert_equals(packed, *set, random);
+    }
+    let shapes: Vec<_> = packed.iter().map(|(_, packed)| (packed.packed_as(), packed.bytes())).collect();
+    assert!(shapes.windows(2).all(|pair| pair[0] == pair[1]), "{shapes:?}");
+    shapes[0]
+}
+
+const ROWS: [usize; 12] = [0, 1, 7, 8, 9, 63, 64, 255, 256, 257, 3000, 65_536];
+
+/// Whole numbers in many ranges, around many bases, with and without divisors.
+fn whole(random: &mut Random, rows: usize) -> Vec<i128> {
+    let bits = random.below(128) as u32;
+    let range = if bits == 0 { 0 } else { u128::MAX >> (128 - bits) };
+    let base = [0, -1, 1 << 20, i128::MIN, i128::MAX / 2, i64::MIN.into(), -(1 << 40)][random.below(7)];
+    let step = [1, 1, 1, 2, 10, 100, 1000, 1_000_000, 86_400_000_000, 3 << 33][random.below(10)];
+    let few = random.once_in(3).then(|| 1 + random.below(300));
+    let wide = |random: &mut Random| u128::from(random.next()) << 64 | u128::from(random.next());
+    let pool: Vec<i128> = (0..few.unwrap_or(rows))
+        .map(|_| base.wrapping_add(((wide(random) & range) as i128).wrapping_mul(step)))
+        .collect();
+    let mut values: Vec<i128> =
+        (0..rows).map(|row| if few.is_some() { pool[random.below(pool.len())] } else { pool[row] }).collect();
+    if random.once_in(5) && rows > 0 {
+        let at = random.below(rows);
+        values[at] = [i128::MIN, i128::MAX, i64::MIN.into(), i64::MAX.into(), 0, 1][random.below(6)];
+    }
+    values
+}
+
+fn doubles(random: &mut Random, rows: usize) -> Vec<f64> {
+    let special = [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, 0.1, 1e300];
+    let few = random.once_in(2);
+    (0..rows).map(|_| if few { special[random.below(special.len())] } else { f64::from_bits(random.next()) }).collect()
+}
+
+fn texts(random: &mut Random, rows: usize) -> Vec<Vec<u8>> {
+    let longest = [0, 3, 12, 13, 40, 400][random.below(6)];
+    let text = |random: &mut Random| {
+        let letters = [2, 26][random.below(2)];
+        (0..random.below(longest + 1)).map(|_| b'a' + random.below(letters) as u8).collect::<Vec<u8>>()
+    };
+    let few = random.once_in(2).then(|| 1 + random.below(400));
+    let pool: Vec<Vec<u8>> = (0..few.unwrap_or(0)).map(|_| text(random)).collect();
+    (0..rows).map(|_| if few.is_some() { pool[random.below(pool.len())].clone() } else { text(random) }).collect()
+}
+
+fn validity(random: &mut Random, rows: usize) -> Option<Vec<u8>> {
+    let of_bytes =
+        |random: &mut Random, byte: fn(&mut Random) -> u8| (0..rows.div_ceil(8)).map(|_| byte(random)).collect();
+    match random.below(5) {
+        0 => Some(of_bytes(random, |random| random.next() as u8)),
+        1 => Some(of_bytes(random, |random| if random.once_in(50) { 1 } else { 0xFF })),
+        2 => Some(vec![0; rows.div_ceil(8)]),
+        _ => None,
+    }
+}
+
+#[test]
+fn packed_values_are_the_plain_ones() {
+    let mut random = Random::new(71);
+    let mut seen = std::collections::HashSet::new();
+    for round in 0..longshore_testing::share(1200) {
+        let rows = match round % 8 {
+            0 => ROWS[random.below(ROWS.len())],
+            1 => random.below(5000),
+            _ => random.below(600),
+        };
+        let values = match random.below(8) {
+            0 => Stored::U8((0..rows).map(|_| random.below(2) as u8).collect()),
+            1 => Stored::I16(whole(&mut random, rows).into_iter().map(|value| value as i16).collect()),
+            2 => Stored::I32(whole(&mut random, rows).into_iter().map(|value| value as i32).collect()),
+            3 => Stored::I64(whole(&mut random, rows).into_iter().map(|value| value as i64).collect()),
+            4 => Stored::I128(whole(&mut random, rows)),
+            5 => Stored::F32(doubles(&mut random, rows).into_iter().map(|value| value as f32).collect()),
+            6 => Stored::F64(doubles(&mut random, rows)),
+            _ => Stored::Texts(texts(&mut random, rows)),
+        };
+        let column = Column { values, validity: validity(&mut random, rows) };
+        seen.insert(checked(&column, &mut random).0);
+    }
+    for expected in [
+        PackedAs::Constant,
+        PackedAs::Bits,
+        PackedAs::Offset(1),
+        PackedAs::Offset(2),
+        PackedAs::Offset(4),
+        PackedAs::Dictionary(1),
+        PackedAs::Dictionary(2),
+        PackedAs::Texts,
+        PackedAs::Plain,
+    ] {
+        assert!(seen.contains(&expected) || longshore_testing::share(10) < 10, "{expected:?} in {seen:?}");
+    }
+}
+
+#[test]
+fn the_encoding_is_the_one_of_the_fewest_bytes() {
+    let mut random = Random::new(1);
+    let rows = 4096;
+    let i64s = |value: fn(i64) -> i64| Stored::I64((0..4096).map(value).collect());
+    let dictionary_of_200 = 200 * 8 + rows;
+    for (values, packed_as, bytes) in [
+        (i64s(|_| 7), PackedAs::Constant, 0),
+        (i64s(|row| i64::MIN + row % 256), PackedAs::Offset(1), rows),
+        (i64s(|row| row % 257), PackedAs::Offset(2), 2 * rows),
+        (i64s(|row| row * 100_000), PackedAs::Offset(2), 2 * rows),
+        (i64s(|row| (row * 7919 % 4096) * 1_000_001 + 5), PackedAs::Offset(2), 2 * rows),
+        (i64s(|row| row * row * 3 + row), PackedAs::Offset(4), 4 * rows),
+        (i64s(|row| (row % 200 + 1).pow(7)), PackedAs::Dictionary(1), dictionary_of_200),
+        (i64s(|row| row.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)), PackedAs::Plain, 8 * rows),
+        (Stored::U8((0..4096).map(|row| (row % 3 == 0).into()).collect()), PackedAs::Bits, rows / 8),
+        (Stored::Texts(vec![b"a text that is not short".to_vec(); rows]), PackedAs::Constant, 24),
+        (Stored::F64((0..4096).map(|row| f64::from(row % 7) / 10.0).collect()), PackedAs::Dictionary(1), 7 * 8 + rows),
+        (
+            Stored::Texts((0..4096).map(|row| format!("{row:05}").into_bytes()).collect()),
+            PackedAs::Texts,
+            5 * rows + 2 * rows + 4 * rows / 256 + 12,
+        ),
+        (
+            Stored::Texts((0..4096).map(|row| format!("{}", row % 3).into_bytes()).collect()),
+            PackedAs::Dictionary(1),
+            3 * 16 + rows,
+        ),
+    ] {
+        assert_eq!(checked(&Column::of(values), &mut random), (packed_as, bytes));
+    }
+}
+
+#[test]
+fn one_value_that_is_no_multiple_is_found() {
+    let mut random = Random::new(2);
+    for (odd, packed_as) in [(0, PackedAs::Offset(2)), (500_000, PackedAs::Offset(2)), (1, PackedAs::Offset(4))] {
+        let mut values: Vec<i64> = (0..4096).map(|row| row * 1_000_000).collect();
+        // Not among those that are sampled.
+        values[4095 - 1] += odd;
+        for value in &mut values {
+            *value += 3;
+        }
+        assert_eq!(checked(&Column::of(Stored::I64(values)), &mut random).0, packed_as, "{odd}");
+    }
+}
+
+#[test]
+fn entries_of_a_dictionary_ascend() {
+    let texts = ["b", "a long text that has a heap", "", "a", "a long text that had a heap"];
+    let column = Column::of(Stored::Texts((0..400).map(|row| texts[row % 5].as_bytes().to_vec()).collect()));
+    let packed = column.packed(InstructionSet::best());
+    let super::Encoding::Dictionary { entries, .. } = &packed.encoding else { panic!("{packed:?}") };
+    let entries: Vec<Vec<u8>> = (0..5)
+        .map(|at| stored_bits(crate::types::Physical::View, entries, at))
+        .map(|view| view::text(&view.to_le_bytes(), packed.heap()).to_vec())
+        .collect();
+    assert!(entries.is_sorted() && entries.len() == 5, "{entries:?}");
+}
+
+#[test]
+fn a_text_of_a_megabyte_is_packed() {
+    let mut random = Random::new(3);
+    let texts = vec![vec![b'x'; 1 << 20], b"y".to_vec(), vec![b'z'; 70_000], Vec::new()];
+    assert_eq!(checked(&Column::of(Stored::Texts(texts)), &mut random).0, PackedAs::Texts);
+}

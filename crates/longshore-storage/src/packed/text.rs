@@ -1,0 +1,132 @@
+//! Texts one behind the other, with the end of each.
+//!
+//! The ends count from the beginning of a group of 256 texts, so that two bytes do for each where no group is longer than
+//! 64 KiB. Value *i* is found in constant time, and its text is a view into the heap: nothing is copied.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use arrow_buffer::Buffer;
+
+use super::{Codes, filled};
+use crate::arena::Arena;
+use crate::memory::OutOfMemory;
+use crate::view;
+
+/// Texts whose ends count from the same place.
+const GROUP_ROWS: usize = 256;
+
+/// Bytes behind the last text, so that the start of each can be read whole.
+const SLACK_BYTES: usize = view::INLINE_BYTES_MAX;
+
+/// Where texts lie in their heap.
+pub(super) struct TextEnds {
+    /// Where each group begins.
+    groups: Buffer,
+    /// Where each text ends, from where its group begins; of two bytes or four.
+    ends: Codes,
+}
+
+/// Packs the texts of views; gives their ends and their heap. `None` if they do not fit a heap.
+pub(super) fn pack(views: &[u128], heap: &[u8], arena: &mut Arena) -> Result<Option<(TextEnds, Buffer)>, OutOfMemory> {
+    let bytes_of = |views: &[u128]| views.iter().map(|&view| view::length(view)).sum::<usize>();
+    let groups: Vec<usize> = views.chunks(GROUP_ROWS).map(bytes_of).collect();
+    let bytes: usize = groups.iter().sum();
+    if bytes > view::HEAP_BYTES_MAX - SLACK_BYTES {
+        return Ok(None);
+    }
+    let is_narrow = groups.iter().all(|&bytes| u16::try_from(bytes).is_ok());
+    let starts = filled(arena, groups.len(), |starts: &mut [MaybeUninit<u32>]| {
+        let mut at = 0;
+        for (start, bytes) in starts.iter_mut().zip(&groups) {
+            start.write(at);
+            at += *bytes as u32;
+        }
+    })?;
+    let ends = if is_narrow {
+        Codes::U16(filled(arena, views.len(), |ends| write_ends(views, ends, |end| end as u16))?)
+    } else {
+        Codes::U32(filled(arena, views.len(), |ends| write_ends(views, ends, |end| end))?)
+    };
+    let texts = filled(arena, bytes + SLACK_BYTES, |texts: &mut [MaybeUninit<u8>]| {
+        let mut at = 0;
+        for view in views {
+            let bytes = view.to_le_bytes();
+            let text = view::text(&bytes, heap);
+            texts[at..at + text.len()].write_copy_of_slice(text);
+            at += text.len();
+        }
+        texts[at..].fill(MaybeUninit::new(0));
+    })?;
+    Ok(Some((TextEnds { groups: starts, ends }, texts)))
+}
+
+fn write_ends<E: Copy>(views: &[u128], ends: &mut [MaybeUninit<E>], end: impl Fn(u32) -> E) {
+    for (views, ends) in views.chunks(GROUP_ROWS).zip(ends.chunks_mut(GROUP_ROWS)) {
+        let mut at = 0;
+        for (view, slot) in views.iter().zip(ends) {
+            at += view::length(*view) as u32;
+            slot.write(end(at));
+        }
+    }
+}
+
+impl TextEnds {
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.groups.len() + self.ends.bytes()
+    }
+
+    /// Where a text lies.
+    #[inline]
+    pub(super) fn range(&self, row: usize) -> Range<usize> {
+        let group = self.groups.typed_data::<u32>()[row / GROUP_ROWS];
+        let (start, end) = match &self.ends {
+            Codes::U8(_) => unreachable!("ends take two bytes or four"),
+            Codes::U16(ends) => bounds(ends.typed_data::<u16>(), row),
+            Codes::U32(ends) => bounds(ends.typed_data::<u32>(), row),
+        };
+        (group + start) as usize..(group + end) as usize
+    }
+
+    /// Writes views of the texts of some rows.
+    pub(super) fn unpack(&self, rows: Range<usize>, heap: &[u8], views: &mut [MaybeUninit<u128>]) {
+        assert_eq!(rows.len(), views.len(), "one view per row");
+        match &self.ends {
+            Codes::U8(_) => unreachable!("ends take two bytes or four"),
+            Codes::U16(ends) => self.views(ends.typed_data::<u16>(), rows, heap, views),
+            Codes::U32(ends) => self.views(ends.typed_data::<u32>(), rows, heap, views),
+        }
+    }
+
+    fn views<E: Copy + Into<u32>>(&self, ends: &[E], rows: Range<usize>, heap: &[u8], views: &mut [MaybeUninit<u128>]) {
+        let groups = self.groups.typed_data::<u32>();
+        let mut from = rows.start;
+        let mut views = views.iter_mut();
+        while from < rows.end {
+            let to = rows.end.min((from / GROUP_ROWS + 1) * GROUP_ROWS);
+            let group = groups[from / GROUP_ROWS];
+            let mut at = bounds(ends, from).0;
+            for (end, view) in ends[from..to].iter().zip(&mut views) {
+                let end: u32 = (*end).into();
+                view.write(view_at(heap, group + at, end - at));
+                at = end;
+            }
+            from = to;
+        }
+    }
+}
+
+/// Where a text begins and ends within its group.
+#[inline]
+fn bounds<E: Copy + Into<u32>>(ends: &[E], row: usize) -> (u32, u32) {
+    let start = if row.is_multiple_of(GROUP_ROWS) { 0 } else { ends[row - 1].into() };
+    (start, ends[row].into())
+}
+
+/// The view of a text of a heap, behind which there are as many bytes as a view holds.
+#[inline]
+pub(super) fn view_at(heap: &[u8], start: u32, length: u32) -> u128 {
+    let first = heap[start as usize..].first_chunk().expect("there are some bytes behind every text");
+    view::of_start(first, length, start)
+}
