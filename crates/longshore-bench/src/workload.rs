@@ -20,6 +20,7 @@ mod queries;
 mod random;
 mod rejects;
 mod scan;
+mod scan_packed;
 mod sources;
 mod table;
 mod tatp;
@@ -65,6 +66,8 @@ pub(crate) enum Workload {
     Memory,
     /// Columns of lineitem packed and unpacked, by instruction set (GB/s of plain values)
     Pack,
+    /// Rows in a range, found by packed columns and plain ones (millions of rows a second)
+    ScanPacked,
     /// The same number of values in ever more columns (ns per value)
     Wide,
     /// TPC-C over the typed API, serializable and snapshot (thousands of transactions a second)
@@ -130,6 +133,7 @@ impl Workload {
             Workload::Reload => report("reload", "Reload", &unload::reload(settings)?),
             Workload::Memory => report("memory", "Peak memory of a load", &memory::run(settings)?),
             Workload::Pack => report("pack", "Columns packed and unpacked", &pack::run(settings)?),
+            Workload::ScanPacked => report("scan-packed", "Rows in a range", &scan_packed::run(settings)?),
             Workload::Wide => report("wide", "Load by number of columns", &wide::run(settings)?),
             Workload::Tpcc { warehouses } => tpcc::run(settings, *warehouses, report),
             #[cfg(feature = "queries")]
@@ -161,6 +165,7 @@ impl Workload {
                     Workload::Reload,
                     Workload::Memory,
                     Workload::Pack,
+                    Workload::ScanPacked,
                     Workload::Wide,
                     Workload::Tpcc { warehouses: tpcc::WAREHOUSES },
                     #[cfg(feature = "queries")]

@@ -92,6 +92,17 @@ fn memory() {
 }
 
 #[test]
+fn pack() {
+    let told = tiny("pack", &[]);
+    assert!(told.contains("| pack l_linenumber, ") && told.contains("[Offset(1)]: 1.00 bytes a row, plain 4.00"));
+}
+
+#[test]
+fn scan_packed() {
+    assert!(tiny("scan-packed", &[]).contains("| l_discount packed, Offset(1) "));
+}
+
+#[test]
 fn wide() {
     assert!(tiny("wide", &[]).contains("15781 columns, 2 threads"));
 }

@@ -14,6 +14,7 @@
 //!
 //! Not here: the choice of an encoding (`packed/pack.rs`).
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -31,11 +32,13 @@ use text::TextEnds;
 mod dictionary;
 mod offset;
 mod pack;
+mod select;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use pack::Packer;
+pub use select::Wanted;
 
 /// The values of a column of a chunk, packed.
 pub struct PackedColumn {
@@ -159,7 +162,7 @@ impl PackedColumn {
         &self.heap
     }
 
-    /// The bits of a value, of a text those of its view.
+    /// The bits of a value, of a whole number with its sign kept, of a text those of its view.
     ///
     /// # Panics
     ///
@@ -270,7 +273,7 @@ fn look_up<T: Copy, C: Code>(entries: &[T], codes: &[C], slots: &mut [MaybeUnini
     }
 }
 
-/// The bits of a value that is stored as it is.
+/// The bits of a value that is stored as it is, the sign kept.
 #[inline]
 fn stored_bits(physical: Physical, values: &Buffer, at: usize) -> u128 {
     match physical {
@@ -283,6 +286,21 @@ fn stored_bits(physical: Physical, values: &Buffer, at: usize) -> u128 {
         Physical::I128 => values.typed_data::<i128>()[at] as u128,
         Physical::View => values.typed_data::<u128>()[at],
     }
+}
+
+/// The REAL of some bits.
+fn float(bits: u128) -> f64 {
+    f32::from_bits(bits as u32).into()
+}
+
+/// The DOUBLE PRECISION of some bits.
+fn double(bits: u128) -> f64 {
+    f64::from_bits(bits as u64)
+}
+
+/// The order of floats in SQL: 0 and -0 are equal, and NaN is greater than all others and equal to itself.
+fn compare_floats(one: &f64, other: &f64) -> Ordering {
+    one.partial_cmp(other).unwrap_or_else(|| one.is_nan().cmp(&other.is_nan()))
 }
 
 /// A buffer of `count` values, which `fill` writes: all of them.

@@ -8,7 +8,7 @@ use arrow_buffer::Buffer;
 use super::dictionary::{self, Distinct, Domain};
 use super::offset::{self, Code, Divisor, Whole};
 use super::text;
-use super::{Codes, Encoding, PackedColumn, filled};
+use super::{Codes, Encoding, PackedColumn, compare_floats, double, filled, float};
 use crate::arena::{Arena, Plain};
 use crate::instruction_set::InstructionSet;
 use crate::memory::OutOfMemory;
@@ -84,11 +84,13 @@ impl Packer {
             Values::I64(values) => packed(Physical::I64, values.len(), self.whole(values, validity, arena)?, empty()),
             Values::I128(values) => packed(Physical::I128, values.len(), self.whole(values, validity, arena)?, empty()),
             Values::F32(values) => {
-                let encoding = self.dictionary_or_plain(values, &Floats, |value| value.to_bits().into(), arena)?;
+                let encoding =
+                    self.dictionary_or_plain(values, &Floats(float), |value| value.to_bits().into(), arena)?;
                 packed(Physical::F32, values.len(), encoding, empty())
             }
             Values::F64(values) => {
-                let encoding = self.dictionary_or_plain(values, &Doubles, |value| value.to_bits().into(), arena)?;
+                let encoding =
+                    self.dictionary_or_plain(values, &Floats(double), |value| value.to_bits().into(), arena)?;
                 packed(Physical::F64, values.len(), encoding, empty())
             }
             Values::Views(views) => {
@@ -363,28 +365,22 @@ impl Domain for Integers {
     }
 }
 
-macro_rules! floats {
-    ($name:ident, $float:ty, $bits:ty) => {
-        /// Floats by their bits, in IEEE 754's total order: -0 and 0 are two values, as are NaNs of other bits.
-        struct $name;
+/// Floats by their bits, in the order of SQL: values that are equal there, as -0 and 0, are neighbours.
+struct Floats<F>(F);
 
-        impl Domain for $name {
-            fn hash(&self, value: u128) -> u64 {
-                dictionary::mix(value)
-            }
+impl<F: Fn(u128) -> f64> Domain for Floats<F> {
+    fn hash(&self, value: u128) -> u64 {
+        dictionary::mix(value)
+    }
 
-            fn is_equal(&self, one: u128, other: u128) -> bool {
-                one == other
-            }
+    fn is_equal(&self, one: u128, other: u128) -> bool {
+        one == other
+    }
 
-            fn compare(&self, one: u128, other: u128) -> Ordering {
-                <$float>::from_bits(one as $bits).total_cmp(&<$float>::from_bits(other as $bits))
-            }
-        }
-    };
+    fn compare(&self, one: u128, other: u128) -> Ordering {
+        compare_floats(&(self.0)(one), &(self.0)(other)).then(one.cmp(&other))
+    }
 }
-floats!(Floats, f32, u32);
-floats!(Doubles, f64, u64);
 
 /// Texts by their views, in the order of their bytes.
 struct Texts<'a> {

@@ -1,10 +1,11 @@
 //! Packed columns against the plain ones that they were made of, by every instruction set.
 
 use std::mem::MaybeUninit;
+use std::ops::{Bound, RangeBounds};
 
 use longshore_testing::Random;
 
-use super::{PackedAs, PackedColumn, Packer, stored_bits};
+use super::{PackedAs, PackedColumn, Packer, Wanted, stored_bits};
 use crate::arena::Arena;
 use crate::instruction_set::InstructionSet;
 use crate::memory::Memory;
@@ -138,6 +139,63 @@ impl Column {
     }
 }
 
+/// A bound, or none, that is sometimes a value of the column.
+fn bound<T>(random: &mut Random, value: T) -> Bound<T> {
+    match random.below(3) {
+        0 => Bound::Unbounded,
+        1 => Bound::Included(value),
+        _ => Bound::Excluded(value),
+    }
+}
+
+impl Column {
+    /// Rows that are selected are those whose values are in the range.
+    fn assert_selects(&self, packed: &PackedColumn, set: InstructionSet, random: &mut Random) {
+        let rows = self.rows();
+        if rows == 0 {
+            return;
+        }
+        let from = random.below(rows);
+        let range = from..from + 1 + random.below(rows - from);
+        let at = [random.below(rows), random.below(rows)];
+        let check = |wanted: Wanted<'_>, is_wanted: &dyn Fn(usize) -> bool| {
+            let selected = packed.select_with(set, range.clone(), wanted);
+            for (at, row) in range.clone().enumerate().filter(|(_, row)| self.is_valid(*row)) {
+                let is_selected = selected.as_ref().is_none_or(|words| words[at / 64] >> (at % 64) & 1 == 1);
+                assert_eq!(is_selected, is_wanted(row), "row {row}: {wanted:?} of {packed:?}");
+            }
+        };
+        let mut whole = |value: &dyn Fn(usize) -> i128| {
+            let near = |at: usize, random: &mut Random| value(at).saturating_add(random.below(3) as i128 - 1);
+            let low = if random.once_in(4) { i128::MIN } else { near(at[0], random) };
+            let high = if random.once_in(4) { i128::MAX } else { near(at[1], random) };
+            check(Wanted::Whole(low, high), &|row| (low..=high).contains(&value(row)));
+        };
+        match &self.values {
+            Stored::U8(values) => whole(&|row| values[row].into()),
+            Stored::I16(values) => whole(&|row| values[row].into()),
+            Stored::I32(values) => whole(&|row| values[row].into()),
+            Stored::I64(values) => whole(&|row| values[row].into()),
+            Stored::I128(values) => whole(&|row| values[row]),
+            Stored::F32(_) | Stored::F64(_) => {
+                let value = |row: usize| match &self.values {
+                    Stored::F32(values) => f64::from(values[row]),
+                    Stored::F64(values) => values[row],
+                    _ => unreachable!("a column of floats"),
+                };
+                // An order that is written down otherwise: NaN is beyond infinity, and adding 0 makes 0 of -0.
+                let order = |value: f64| (value.is_nan(), if value.is_nan() { 0.0 } else { value + 0.0 });
+                let (low, high) = (bound(random, value(at[0])), bound(random, value(at[1])));
+                check(Wanted::Float(low, high), &|row| (low.map(order), high.map(order)).contains(&order(value(row))));
+            }
+            Stored::Texts(texts) => {
+                let (low, high) = (bound(random, &texts[at[0]][..]), bound(random, &texts[at[1]][..]));
+                check(Wanted::Text(low, high), &|row| RangeBounds::<[u8]>::contains(&(low, high), &texts[row][..]));
+            }
+        }
+    }
+}
+
 /// A value of its lower bits.
 fn bits_of<T: OfBits>(bits: u128) -> T {
     T::of(bits)
@@ -171,6 +229,7 @@ fn checked(column: &Column, random: &mut Random) -> (PackedAs, usize) {
         InstructionSet::all().map(|set| (set, column.packed(set))).collect();
     for (set, packed) in &packed {
         column.assert_equals(packed, *set, random);
+        (0..3).for_each(|_| column.assert_selects(packed, *set, random));
     }
     let shapes: Vec<_> = packed.iter().map(|(_, packed)| (packed.packed_as(), packed.bytes())).collect();
     assert!(shapes.windows(2).all(|pair| pair[0] == pair[1]), "{shapes:?}");
