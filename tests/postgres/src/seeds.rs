@@ -5,14 +5,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use longshore_testing::share;
-
 /// Findings after which no more are looked for.
 const FINDINGS_MAX: usize = 10;
 /// Threads that run seeds.
 const WORKERS: usize = 2;
 /// How long seeds are begun, unless so many are asked for: a busy machine runs fewer.
-const SECONDS_MAX: usize = 100;
+pub const SECONDS_MAX: usize = 100;
 /// Deep plans need deep stacks.
 const STACK_BYTES: usize = 64 << 20;
 
@@ -22,12 +20,17 @@ pub type Counts = BTreeMap<String, u64>;
 /// What a seed gives: counts, and what it found.
 pub type Found = (Counts, Option<String>);
 
-/// Runs `seeds` seeds, or as `LONGSHORE_WITNESS` and `LONGSHORE_WITNESS_SEED` say: `start` gives each thread what
+/// Runs `seeds` seeds, as many as are begun within `seconds`, or as `LONGSHORE_WITNESS` and `LONGSHORE_WITNESS_SEED` say: `start` gives each thread what
 /// `work` needs beside the seed.
 ///
 /// # Panics
 /// When something is found, which is then told.
-pub fn run<S>(seeds: u64, start: impl Fn(usize) -> S + Sync, work: impl AsyncFn(&mut S, u64) -> Found + Sync) {
+pub fn run<S>(
+    (seeds, seconds): (usize, usize),
+    start: impl Fn(usize) -> S + Sync,
+    work: impl AsyncFn(&mut S, u64) -> Found + Sync,
+) {
+    let (seeds, seconds) = (seeds as u64, seconds as u64);
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a whole number"));
     let first = number("LONGSHORE_WITNESS_SEED");
     let times = number("LONGSHORE_WITNESS");
@@ -46,7 +49,7 @@ pub fn run<S>(seeds: u64, start: impl Fn(usize) -> S + Sync, work: impl AsyncFn(
                 let runtime =
                     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
                 let mut state = start(worker);
-                let late = || times.is_none() && started.elapsed().as_secs() >= share(SECONDS_MAX) as u64;
+                let late = || times.is_none() && started.elapsed().as_secs() >= seconds;
                 while findings.lock().expect("no panic").len() < FINDINGS_MAX && !late() {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
                     if seed >= first + seeds {

@@ -18,7 +18,7 @@ const SEEDS: usize = 12;
 #[test]
 fn changes_agree_with_postgres() {
     let Some(server) = server() else { return };
-    seeds::run(share(SEEDS) as u64, |worker| Pair::new(&server, worker), run);
+    seeds::run((share(SEEDS), share(seeds::SECONDS_MAX)), |worker| Pair::new(&server, worker), run);
 }
 
 /// Makes and compares the session of a seed.

@@ -19,7 +19,7 @@ const QUERIES: usize = 20;
 
 #[test]
 fn queries_agree_with_themselves() {
-    seeds::run(share(SEEDS) as u64, |_| (), async |(), seed| run(seed).await);
+    seeds::run((share(SEEDS), share(seeds::SECONDS_MAX)), |_| (), async |(), seed| run(seed).await);
 }
 
 /// Makes and compares the queries of a seed. Ends with the first finding, as small as it gets.

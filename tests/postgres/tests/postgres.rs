@@ -21,7 +21,7 @@ const QUERIES: usize = 40;
 #[test]
 fn queries_agree_with_postgres() {
     let Some(server) = server() else { return };
-    seeds::run(share(SEEDS) as u64, |worker| Pair::new(&server, worker), run);
+    seeds::run((share(SEEDS), share(seeds::SECONDS_MAX)), |worker| Pair::new(&server, worker), run);
 }
 
 /// Makes and compares the queries of a seed. Ends with the first finding, as small as it gets.
