@@ -223,6 +223,7 @@ impl Alteration {
     /// An empty relation of other columns.
     fn empty(&self, name: &str, schema: &Arc<Schema>) -> Relation {
         let table = Table::pending(Arc::clone(schema), Arc::clone(self.table.memory()));
+        table.set_storage(self.table.storage());
         Relation::of(&Arc::new(table), &self.transactions).with_name(name)
     }
 

@@ -1,7 +1,7 @@
 //! Decides how partition buffers become part of a relation: the three merges of *Instant Loading*, 3.5, in the order of
 //! the buffers' sequence numbers whatever order they arrive in.
 //!
-//! By chunk, buffers are only put in a list. By copy, the rows of buffers whose turn has come wait in a queue; every
+//! By chunk, buffers are packed (`append/packing.rs`) and put in a list. By copy, the rows of buffers whose turn has come wait in a queue; every
 //! thread that brings a buffer helps to empty it: it reserves a range of rows under the lock and copies outside. By
 //! insert, rows are taken from the queue one at a time, under the lock. Nobody else knows of these chunks before the
 //! commit, which makes them slots of the relation with a stamp for all of their rows.
@@ -34,6 +34,7 @@ mod copy;
 mod destination;
 mod gather;
 mod interleave;
+mod packing;
 mod resolve;
 mod space;
 
@@ -44,6 +45,7 @@ use copy::Task;
 use destination::{Destination, heap_bytes_of};
 use gather::gathered;
 use interleave::Interleave;
+use packing::Packing;
 
 /// An append of fewer rows and fewer bytes altogether goes to a chunk that is there.
 const ROWS_WORTH_A_CHUNK: u64 = CHUNK_ROWS_MAX as u64 / 8;
@@ -56,7 +58,7 @@ pub enum MergeKind {
     Insert,
     /// Column by column by `memcpy`, in parallel: fills chunks to the brim and frees the buffers.
     Copy,
-    /// A buffer becomes a chunk, nothing is copied. An append of few rows altogether is copied after all, and so are
+    /// A buffer becomes a chunk, packed unless the relation's storage is plain; then nothing is copied. An append of few rows altogether is copied after all, and so are
     /// neighbours of few rows, lest many small loads, or files, leave many small chunks.
     Chunk,
 }
@@ -71,6 +73,7 @@ pub struct Append<'r> {
     copied: Condvar,
     /// Indexes chunks as they come, if they become part of the relation as they are.
     index_build: Option<IncrementalIndexBuild>,
+    packing: Packing<'r>,
     _in_progress: AppendInProgress<'r>,
     /// Merges chunks as they come, if it does.
     interleave: Option<Interleave<'r>>,
@@ -148,6 +151,7 @@ impl<'r> Append<'r> {
             state: Mutex::new(state),
             copied: Condvar::new(),
             index_build,
+            packing: Packing::new(table),
             _in_progress: AppendInProgress::new(table),
             interleave: None,
             is_keyed,
@@ -177,11 +181,16 @@ impl<'r> Append<'r> {
     ///
     /// When a sequence number comes twice, or a buffer has another schema than the relation.
     pub fn merge(&self, sequence: u64, buffers: Vec<PartitionBuffer>) -> Result<(), OutOfMemory> {
-        let mut chunks = Vec::with_capacity(buffers.len());
-        for buffer in buffers.into_iter().filter(|buffer| buffer.rows() > 0) {
+        let buffers: Vec<_> = buffers.into_iter().filter(|buffer| buffer.rows() > 0).collect();
+        for buffer in &buffers {
             assert_eq!(buffer.schema(), self.relation.schema(), "a buffer has the schema of its relation");
-            chunks.push(Arc::new(buffer.seal()));
         }
+        let packed = if self.kind == MergeKind::Chunk {
+            self.packing.pack(buffers).inspect_err(|error| self.lock().failed = Some(error.clone()))?
+        } else {
+            buffers.into_iter().map(PartitionBuffer::seal).collect()
+        };
+        let chunks: Vec<_> = packed.into_iter().map(Arc::new).collect();
         let mut guard = self.lock();
         let state = &mut *guard;
         if let Some(error) = &state.failed {

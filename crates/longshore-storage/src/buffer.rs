@@ -9,17 +9,21 @@
 
 use std::fmt;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_buffer::Buffer;
+
 use crate::arena::{Arena, Region};
-use crate::chunk::{Chunk, ChunkColumn, Stored};
+use crate::chunk::{Chunk, ChunkColumn, ColumnValues, Stored, bits_of};
 use crate::memory::OutOfMemory;
+use crate::packed::{self, Packer};
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::ColumnStatistics;
 use crate::statistics::bounds::Bounds;
 use crate::types::{Physical, Schema};
-use crate::values::{SpareValues, Values};
-use crate::view::HEAP_BYTES_MAX;
+use crate::values::{Scratch, SpareValues, Values};
+use crate::view::{self, HEAP_BYTES_MAX};
 
 mod batch;
 mod error;
@@ -250,27 +254,58 @@ impl PartitionBuffer {
         self.heap_bytes = self.heap_used;
     }
 
+    /// Bytes that its rows take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.columns.iter().map(|column| self.rows * column.physical.width()).sum::<usize>() + self.heap_used
+    }
+
+    /// Makes a chunk of packed columns, in memory of another arena. That of the buffer is free then.
+    pub(crate) fn pack(mut self, packer: &mut Packer, arena: &mut Arena) -> Result<Chunk, OutOfMemory> {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (column, statistics) in self.statistics().into_iter().enumerate() {
+            let validity = Stored::validity(&self, column);
+            let values = ColumnValues::Packed(Arc::new(packer.pack(
+                self.column_values(column),
+                validity,
+                self.texts(),
+                arena,
+            )?));
+            let validity = validity.map(|bits| packed::copy_of(bits, arena)).transpose()?;
+            columns.push(ChunkColumn { values, validity, statistics });
+        }
+        let heap = Buffer::from_vec(Vec::<u8>::new());
+        // SAFETY: packing keeps the values, and `advance` was told that booleans and views are valid.
+        Ok(unsafe { Chunk::from_parts(Arc::clone(&self.schema), self.rows, columns, heap) })
+    }
+
+    /// Counts and bounds of the columns.
+    fn statistics(&mut self) -> Vec<ColumnStatistics> {
+        if self.has_lost_rows {
+            self.gather_bounds();
+        }
+        if let Some(known) = self.known.take() {
+            return known;
+        }
+        let columns = self.columns.iter().zip(self.schema.columns());
+        let statistics = columns.map(|(column, described)| {
+            column.bounds.statistics(described.column_type, self.rows as u64, column.nulls as u64)
+        });
+        statistics.collect()
+    }
+
     /// Makes it immutable. The rest of the heap goes back to the arena.
     #[must_use]
     pub fn seal(mut self) -> Chunk {
         self.heap.shrink(self.heap_used);
-        let rows = self.rows;
-        if self.has_lost_rows {
-            self.gather_bounds();
-        }
-        let mut known = self.known.take().map(Vec::into_iter);
-        let columns = self.columns.iter().zip(self.schema.columns()).map(|(column, described)| {
+        let (rows, statistics) = (self.rows, self.statistics());
+        let columns = self.columns.iter().zip(statistics).map(|(column, statistics)| {
             // SAFETY: `advance` was told that the values are written, `spare` wrote the validity bits, and with the
             // buffer gone nobody writes them again.
             let (values, validity) = unsafe {
                 let validity = (column.nulls > 0).then(|| column.validity.buffer(rows.div_ceil(8)));
                 (column.values.buffer(rows * column.physical.width()), validity)
             };
-            let statistics = known
-                .as_mut()
-                .and_then(Iterator::next)
-                .unwrap_or_else(|| column.bounds.statistics(described.column_type, rows as u64, column.nulls as u64));
-            ChunkColumn { values, validity, statistics }
+            ChunkColumn { values: ColumnValues::Plain(values), validity, statistics }
         });
         let columns = columns.collect();
         // SAFETY: as for the values.
@@ -281,6 +316,19 @@ impl PartitionBuffer {
 }
 
 impl PartitionBuffer {
+    /// The values of a column.
+    fn column_values(&self, column: usize) -> Values<'_> {
+        let column = &self.columns[column];
+        // SAFETY: `advance` was told that they are written; who writes more has the buffer for himself.
+        unsafe { values_of(column.physical, &column.values, 0, self.rows) }
+    }
+
+    /// The heap as far as it is filled.
+    fn texts(&self) -> &[u8] {
+        // SAFETY: `advance` was told that what is filled was written; who writes more has the buffer for himself.
+        unsafe { self.heap.values::<u8>(0, self.heap_used) }
+    }
+
     /// Gathers the bounds of the rows that there are.
     fn gather_bounds(&mut self) {
         for column in self.columns.iter_mut().filter(|column| !matches!(column.bounds, Bounds::Off)) {
@@ -300,21 +348,28 @@ impl Stored for PartitionBuffer {
         self.rows
     }
 
-    fn values(&self, column: usize) -> Values<'_> {
-        let column = &self.columns[column];
-        // SAFETY: `advance` was told that they are written; who writes more has the buffer for himself.
-        unsafe { values_of(column.physical, &column.values, 0, self.rows) }
+    fn physical(&self, column: usize) -> Physical {
+        self.columns[column].physical
+    }
+
+    fn values<'a>(&'a self, column: usize, rows: Range<usize>, _: &'a mut Scratch) -> Values<'a> {
+        self.column_values(column).slice(rows.start, rows.len())
+    }
+
+    fn bits(&self, column: usize, row: usize) -> u128 {
+        bits_of(self.column_values(column), row)
+    }
+
+    fn text(&self, column: usize, row: usize) -> &[u8] {
+        // SAFETY: as above.
+        let views = unsafe { self.columns[column].values.values::<u8>(0, self.rows * size_of::<u128>()) };
+        view::text(&views.as_chunks().0[row], self.texts())
     }
 
     fn validity(&self, column: usize) -> Option<&[u8]> {
         let column = &self.columns[column];
         // SAFETY: `spare` wrote the bits of all rows that `advance` took.
         (column.nulls > 0).then(|| unsafe { column.validity.values::<u8>(0, self.rows.div_ceil(8)) })
-    }
-
-    fn heap(&self) -> &[u8] {
-        // SAFETY: `advance` was told that what is filled was written; who writes more has the buffer for himself.
-        unsafe { self.heap.values::<u8>(0, self.heap_used) }
     }
 }
 

@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 use crate::chunk::Chunk;
 use crate::table::Snapshot;
 use crate::types::{Physical, Schema};
-use crate::values::Values;
+use crate::values::{Scratch, Values};
 use crate::view::{self, INLINE_BYTES_MAX};
 
 /// Rows that are brought into canonical form at a time; with 16 columns they stay in L1.
@@ -73,6 +73,7 @@ struct CanonicalRows {
     /// Where a row's words of each column begin.
     starts: Vec<usize>,
     words: Vec<Word>,
+    scratch: Scratch,
 }
 
 impl CanonicalRows {
@@ -94,6 +95,7 @@ impl CanonicalRows {
             stride,
             starts,
             words: vec![Word::default(); stride * BATCH_ROWS],
+            scratch: Scratch::default(),
         }
     }
 
@@ -115,24 +117,23 @@ impl CanonicalRows {
     }
 
     fn write_values(&mut self, chunk: &Chunk, column: usize, start: usize, rows: usize) {
-        let of = start..start + rows;
         let words = &mut self.words[self.starts[column]..];
         let stride = self.stride;
-        match chunk.values(column) {
-            Values::U8(values) => scatter(words, stride, &values[of], |value| [u64::from(value)]),
-            Values::I16(values) => scatter(words, stride, &values[of], |value| [i64::from(value) as u64]),
-            Values::I32(values) => scatter(words, stride, &values[of], |value| [i64::from(value) as u64]),
-            Values::I64(values) => scatter(words, stride, &values[of], |value| [value as u64]),
-            Values::I128(values) => scatter(words, stride, &values[of], |value| [value as u64, (value >> 64) as u64]),
-            Values::F32(values) => scatter(words, stride, &values[of], |value| {
+        match chunk.values(column, start..start + rows, &mut self.scratch) {
+            Values::U8(values) => scatter(words, stride, values, |value| [u64::from(value)]),
+            Values::I16(values) => scatter(words, stride, values, |value| [i64::from(value) as u64]),
+            Values::I32(values) => scatter(words, stride, values, |value| [i64::from(value) as u64]),
+            Values::I64(values) => scatter(words, stride, values, |value| [value as u64]),
+            Values::I128(values) => scatter(words, stride, values, |value| [value as u64, (value >> 64) as u64]),
+            Values::F32(values) => scatter(words, stride, values, |value| {
                 [u64::from(if value.is_nan() { f32::NAN } else { value }.to_bits())]
             }),
             Values::F64(values) => {
-                scatter(words, stride, &values[of], |value| [if value.is_nan() { f64::NAN } else { value }.to_bits()]);
+                scatter(words, stride, values, |value| [if value.is_nan() { f64::NAN } else { value }.to_bits()]);
             }
-            Values::Views(views) => scatter(words, stride, &views[of], |view| {
+            Values::Views(views) => scatter(words, stride, views, |view| {
                 let bytes = view.to_le_bytes();
-                let value = view::text(&bytes, chunk.heap());
+                let value = view::text(&bytes, chunk.heap(column));
                 let rest = if value.len() <= INLINE_BYTES_MAX { (view >> 64) as u64 } else { xxh3_64(value) };
                 [view as u64, rest]
             }),

@@ -1,7 +1,10 @@
 //! Decides what a relation consists of: immutable chunks of columns.
 //!
-//! A chunk holds up to 65,536 rows. Its columns lie in regions of an arena and are handed out as Arrow arrays that keep
-//! the memory alive, so that readers copy nothing. All long texts of a chunk share one heap, data buffer 0 of its views.
+//! A chunk holds up to 65,536 rows. Its columns lie in regions of an arena. Plain ones are handed out as Arrow arrays that
+//! keep the memory alive, so that readers copy nothing; of packed ones what is read is unpacked.
+//!
+//! Each column is either *plain*, an array of values of one width, or *packed* (`packed.rs`) in the encoding that takes the
+//! fewest bytes. Packed columns have texts of their own; the long ones of all plain columns share the chunk's heap.
 //!
 //! Where rows may change, a chunk is a view of a slot (`chunk/hot.rs`) at a moment, as one reader sees it
 //! (`chunk/visible.rs`).
@@ -9,14 +12,16 @@
 //! Not here: how a chunk comes to be (`buffer`, `append`), the making of arrays (`chunk/array.rs`).
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
+use crate::packed::PackedColumn;
 use crate::statistics::ColumnStatistics;
 use crate::typed::Input;
 use crate::types::{Physical, Schema};
-use crate::values::Values;
+use crate::values::{Scratch, Values};
 use crate::view;
 
 mod array;
@@ -30,14 +35,20 @@ pub(crate) trait Stored {
     /// Rows.
     fn rows(&self) -> usize;
 
-    /// The stored values of a column, one per row.
-    fn values(&self, column: usize) -> Values<'_>;
+    /// How the values of a column are represented.
+    fn physical(&self, column: usize) -> Physical;
+
+    /// The stored values of some rows of a column, in `scratch` if they are packed.
+    fn values<'a>(&'a self, column: usize, rows: Range<usize>, scratch: &'a mut Scratch) -> Values<'a>;
+
+    /// The bits of a value, of a text those of its view.
+    fn bits(&self, column: usize, row: usize) -> u128;
+
+    /// The bytes of a value of a column of texts.
+    fn text(&self, column: usize, row: usize) -> &[u8];
 
     /// Validity bits (1 = valid, row r is bit r % 8 of byte r / 8); `None` when no row is NULL.
     fn validity(&self, column: usize) -> Option<&[u8]>;
-
-    /// The texts that are too long for a view.
-    fn heap(&self) -> &[u8];
 }
 
 /// A stored value, as one that may be written.
@@ -45,23 +56,23 @@ pub(crate) fn stored_value(rows: &impl Stored, row: usize, column: usize) -> Inp
     if rows.validity(column).is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0) {
         return Input::Null;
     }
-    match rows.values(column) {
-        Values::U8(values) => Input::Bits(values[row].into()),
-        Values::I16(values) => Input::Bits(values[row] as u128),
-        Values::I32(values) => Input::Bits(values[row] as u128),
-        Values::I64(values) => Input::Bits(values[row] as u128),
-        Values::I128(values) => Input::Bits(values[row] as u128),
-        Values::F32(values) => Input::Bits(values[row].to_bits().into()),
-        Values::F64(values) => Input::Bits(values[row].to_bits().into()),
-        Values::Views(values) => {
-            let (view, length) = (values[row], view::length(values[row]));
-            let text = if length > view::INLINE_BYTES_MAX {
-                rows.heap()[view::offset(view)..][..length].to_vec()
-            } else {
-                view.to_le_bytes()[4..4 + length].to_vec()
-            };
-            Input::Text(text.into())
-        }
+    match rows.physical(column) {
+        Physical::View => Input::Text(rows.text(column, row).to_vec().into()),
+        _ => Input::Bits(rows.bits(column, row)),
+    }
+}
+
+/// The bits of a value, the sign of a number kept.
+pub(crate) fn bits_of(values: Values<'_>, row: usize) -> u128 {
+    match values {
+        Values::U8(values) => values[row].into(),
+        Values::I16(values) => values[row] as u128,
+        Values::I32(values) => values[row] as u128,
+        Values::I64(values) => values[row] as u128,
+        Values::I128(values) => values[row] as u128,
+        Values::F32(values) => values[row].to_bits().into(),
+        Values::F64(values) => values[row].to_bits().into(),
+        Values::Views(views) => views[row],
     }
 }
 
@@ -70,16 +81,30 @@ impl Stored for Chunk {
         self.rows
     }
 
-    fn values(&self, column: usize) -> Values<'_> {
-        Chunk::values(self, column)
+    fn physical(&self, column: usize) -> Physical {
+        Chunk::physical(self, column)
+    }
+
+    fn values<'a>(&'a self, column: usize, rows: Range<usize>, scratch: &'a mut Scratch) -> Values<'a> {
+        Chunk::values(self, column, rows, scratch)
+    }
+
+    fn bits(&self, column: usize, row: usize) -> u128 {
+        match &self.columns[column].values {
+            ColumnValues::Plain(values) => bits_of(plain_values(self.physical(column), values), row),
+            ColumnValues::Packed(packed) => packed.bits(row),
+        }
+    }
+
+    fn text(&self, column: usize, row: usize) -> &[u8] {
+        match &self.columns[column].values {
+            ColumnValues::Plain(views) => view::text(&views.as_slice().as_chunks().0[row], &self.heap[0]),
+            ColumnValues::Packed(packed) => packed.text(row),
+        }
     }
 
     fn validity(&self, column: usize) -> Option<&[u8]> {
         Chunk::validity(self, column)
-    }
-
-    fn heap(&self) -> &[u8] {
-        Chunk::heap(self)
     }
 }
 
@@ -94,10 +119,27 @@ pub struct Chunk {
 
 /// A column of a chunk. Its buffers may be longer than the rows need.
 pub(crate) struct ChunkColumn {
-    pub(crate) values: Buffer,
+    pub(crate) values: ColumnValues,
     /// Bit 0 is row 0; `None` when no row is NULL.
     pub(crate) validity: Option<Buffer>,
     pub(crate) statistics: ColumnStatistics,
+}
+
+/// The values of a column, one per row.
+#[derive(Clone)]
+pub(crate) enum ColumnValues {
+    /// One after the other, as wide as their type; long texts are in the heap of the chunk.
+    Plain(Buffer),
+    Packed(Arc<PackedColumn>),
+}
+
+impl ColumnValues {
+    fn bytes(&self) -> usize {
+        match self {
+            ColumnValues::Plain(values) => values.len(),
+            ColumnValues::Packed(packed) => packed.bytes(),
+        }
+    }
 }
 
 impl fmt::Debug for Chunk {
@@ -111,7 +153,7 @@ impl Chunk {
     ///
     /// # Safety
     ///
-    /// Booleans are 0 or 1; views are valid, long ones refer to `heap`, those of text columns are UTF-8.
+    /// Booleans are 0 or 1; views are valid, long ones of plain columns refer to `heap`, those of text columns are UTF-8.
     pub(crate) unsafe fn from_parts(
         schema: Arc<Schema>,
         rows: usize,
@@ -138,23 +180,28 @@ impl Chunk {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let validity_bytes = |column: &ChunkColumn| column.validity.as_ref().map_or(0, Buffer::len);
-        let columns: usize = self.columns.iter().map(|column| column.values.len() + validity_bytes(column)).sum();
-        columns + self.heap().len()
+        let columns: usize = self.columns.iter().map(|column| column.values.bytes() + validity_bytes(column)).sum();
+        columns + self.heap[0].len()
     }
 
-    /// The stored values of a column.
+    /// The stored values of some rows of a column. Those of a packed column are unpacked to `scratch`.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column, or not as many rows.
+    pub fn values<'a>(&'a self, column: usize, rows: Range<usize>, scratch: &'a mut Scratch) -> Values<'a> {
+        match &self.columns[column].values {
+            ColumnValues::Plain(values) => plain_values(self.physical(column), values).slice(rows.start, rows.len()),
+            ColumnValues::Packed(packed) => packed.read(rows, scratch),
+        }
+    }
+
+    /// A column that is packed; `None` if it is plain.
     #[must_use]
-    pub fn values(&self, column: usize) -> Values<'_> {
-        let values = &self.columns[column].values;
-        match self.physical(column) {
-            Physical::U8 => Values::U8(values.as_slice()),
-            Physical::I16 => Values::I16(values.typed_data()),
-            Physical::I32 => Values::I32(values.typed_data()),
-            Physical::I64 => Values::I64(values.typed_data()),
-            Physical::I128 => Values::I128(values.typed_data()),
-            Physical::F32 => Values::F32(values.typed_data()),
-            Physical::F64 => Values::F64(values.typed_data()),
-            Physical::View => Values::Views(values.typed_data()),
+    pub fn packed(&self, column: usize) -> Option<&Arc<PackedColumn>> {
+        match &self.columns[column].values {
+            ColumnValues::Plain(_) => None,
+            ColumnValues::Packed(packed) => Some(packed),
         }
     }
 
@@ -164,10 +211,15 @@ impl Chunk {
         self.columns[column].validity.as_deref()
     }
 
-    /// The texts that are too long for a view.
+    /// The texts of a column that are too long for a view.
     #[must_use]
-    pub fn heap(&self) -> &[u8] {
-        &self.heap[0]
+    pub fn heap(&self, column: usize) -> &[u8] {
+        &self.heap_buffers(column)[0]
+    }
+
+    /// The same as arrays of views take it.
+    fn heap_buffers(&self, column: usize) -> &Arc<[Buffer]> {
+        self.packed(column).map_or(&self.heap, |packed| packed.heap_buffers())
     }
 
     /// Counts and bounds of a column.
@@ -178,5 +230,19 @@ impl Chunk {
 
     fn physical(&self, column: usize) -> Physical {
         self.schema.columns()[column].column_type.physical()
+    }
+}
+
+/// The values of a buffer.
+fn plain_values(physical: Physical, values: &Buffer) -> Values<'_> {
+    match physical {
+        Physical::U8 => Values::U8(values.as_slice()),
+        Physical::I16 => Values::I16(values.typed_data()),
+        Physical::I32 => Values::I32(values.typed_data()),
+        Physical::I64 => Values::I64(values.typed_data()),
+        Physical::I128 => Values::I128(values.typed_data()),
+        Physical::F32 => Values::F32(values.typed_data()),
+        Physical::F64 => Values::F64(values.typed_data()),
+        Physical::View => Values::Views(values.typed_data()),
     }
 }

@@ -18,14 +18,17 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_buffer::{ArrowNativeType, Buffer};
 
 use crate::arena::{Arena, Plain};
 use crate::instruction_set::InstructionSet;
 use crate::memory::OutOfMemory;
+use crate::prefetch::prefetch;
 use crate::types::Physical;
-use crate::values::SpareValues;
+use crate::values::{Scratch, SpareValues, Values};
+use crate::view;
 use offset::{Code, Whole};
 use text::TextEnds;
 
@@ -45,13 +48,13 @@ pub struct PackedColumn {
     physical: Physical,
     rows: usize,
     encoding: Encoding,
-    /// The texts that views refer to.
-    heap: Buffer,
+    /// The texts that views refer to: one buffer, the shape in which arrays of views take it.
+    heap: Arc<[Buffer]>,
 }
 
 enum Encoding {
-    /// The bits of the value.
-    Constant(u128),
+    /// The bytes of the value, the lowest first.
+    Constant([u8; 16]),
     /// Row *i* is bit *i* % 8 of byte *i* / 8.
     Bits(Buffer),
     Offset {
@@ -79,6 +82,16 @@ impl Codes {
     fn bytes(&self) -> usize {
         let (Codes::U8(codes) | Codes::U16(codes) | Codes::U32(codes)) = self;
         codes.len()
+    }
+
+    /// The bytes that hold the number of a row, and where it begins in them.
+    #[inline]
+    fn place(&self, row: usize) -> (&Buffer, usize) {
+        match self {
+            Codes::U8(codes) => (codes, row),
+            Codes::U16(codes) => (codes, 2 * row),
+            Codes::U32(codes) => (codes, 4 * row),
+        }
     }
 
     #[inline]
@@ -153,13 +166,26 @@ impl PackedColumn {
             Encoding::Dictionary { entries, codes } => entries.len() + codes.bytes(),
             Encoding::Texts(ends) => ends.bytes(),
         };
-        values + self.heap.len()
+        values + self.heap().len()
     }
 
     /// The texts that its views refer to.
     #[must_use]
-    pub fn heap(&self) -> &Buffer {
+    pub fn heap(&self) -> &[u8] {
+        &self.heap[0]
+    }
+
+    /// The same as arrays of views take it.
+    pub(crate) fn heap_buffers(&self) -> &Arc<[Buffer]> {
         &self.heap
+    }
+
+    /// The booleans, if there is a bit for each.
+    pub(crate) fn as_bits(&self) -> Option<&Buffer> {
+        match &self.encoding {
+            Encoding::Bits(bits) => Some(bits),
+            _ => None,
+        }
     }
 
     /// The bits of a value, of a whole number with its sign kept, of a text those of its view.
@@ -172,7 +198,7 @@ impl PackedColumn {
     pub fn bits(&self, row: usize) -> u128 {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         match &self.encoding {
-            Encoding::Constant(bits) => *bits,
+            Encoding::Constant(bytes) => u128::from_le_bytes(*bytes),
             Encoding::Bits(bits) => (bits.as_slice()[row / 8] >> (row % 8) & 1).into(),
             Encoding::Offset { base, divisor, codes } => {
                 base.wrapping_add((u64::from(codes.get(row)).wrapping_mul(*divisor)).into()) as u128
@@ -180,13 +206,124 @@ impl PackedColumn {
             Encoding::Dictionary { entries, codes } => stored_bits(self.physical, entries, codes.get(row) as usize),
             Encoding::Texts(ends) => {
                 let range = ends.range(row);
-                text::view_at(&self.heap, range.start as u32, range.len() as u32)
+                text::view_at(self.heap(), range.start as u32, range.len() as u32)
             }
             Encoding::Plain(values) => stored_bits(self.physical, values, row),
         }
     }
 
-    /// Writes the values of some rows, one to each slot; views refer to the heap.
+    /// The bytes of a text.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer rows, or they are of another type.
+    #[inline]
+    #[must_use]
+    pub fn text(&self, row: usize) -> &[u8] {
+        assert!(row < self.rows && self.physical == Physical::View, "text {row} of {}", self.rows);
+        let (views, at) = match &self.encoding {
+            Encoding::Constant(view) => return view::text(view, self.heap()),
+            Encoding::Texts(ends) => return &self.heap()[ends.range(row)],
+            Encoding::Dictionary { entries, codes } => (entries, codes.get(row) as usize),
+            Encoding::Plain(views) => (views, row),
+            Encoding::Bits(_) | Encoding::Offset { .. } => unreachable!("they are of other types"),
+        };
+        view::text(&views.as_slice().as_chunks().0[at], self.heap())
+    }
+
+    /// Asks for the memory of a value.
+    #[inline]
+    pub(crate) fn prefetch(&self, row: usize) {
+        let (values, at) = match &self.encoding {
+            Encoding::Constant(_) => return,
+            Encoding::Bits(bits) => (bits, row / 8),
+            Encoding::Offset { codes, .. } | Encoding::Dictionary { codes, .. } => codes.place(row),
+            Encoding::Texts(ends) => ends.place(row),
+            Encoding::Plain(values) => (values, row * self.physical.width()),
+        };
+        prefetch(values.as_ptr().wrapping_add(at));
+    }
+
+    /// Some of the values, unpacked; long texts are in the heap.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer rows.
+    pub fn read<'a>(&self, rows: Range<usize>, scratch: &'a mut Scratch) -> Values<'a> {
+        // SAFETY: `unpack` writes every slot.
+        unsafe { scratch.filled(self.physical, rows.len(), |slots| self.unpack(rows, slots)) }
+    }
+
+    /// Some of the values in a buffer; long texts are in the heap.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer rows.
+    pub(crate) fn unpack_to_buffer(&self, rows: Range<usize>) -> Buffer {
+        match self.physical {
+            Physical::U8 => self.unpack_to_vec::<u8>(rows).into(),
+            Physical::I16 => self.unpack_to_vec::<i16>(rows).into(),
+            Physical::I32 => self.unpack_to_vec::<i32>(rows).into(),
+            Physical::I64 => self.unpack_to_vec::<i64>(rows).into(),
+            Physical::I128 => self.unpack_to_vec::<i128>(rows).into(),
+            Physical::F32 => self.unpack_to_vec::<f32>(rows).into(),
+            Physical::F64 => self.unpack_to_vec::<f64>(rows).into(),
+            Physical::View => self.unpack_to_vec::<u128>(rows).into(),
+        }
+    }
+
+    /// Some decimals, of 64 bits or 128.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer rows, or they are of another type.
+    pub(crate) fn unpack_decimals(&self, rows: Range<usize>) -> Vec<i128> {
+        match (self.physical, &self.encoding) {
+            (Physical::I128, _) | (Physical::I64, Encoding::Offset { .. }) => {
+                self.unpack_to_vec(rows)
+            }
+            (Physical::I64, _) => {
+                let narrow: Vec<i64> = self.unpack_to_vec(rows);
+                narrow.into_iter().map(i128::from).collect()
+            }
+            (other, _) => panic!("decimals are asked of {other:?}"),
+        }
+    }
+
+    fn unpack_to_vec<T>(&self, rows: Range<usize>) -> Vec<T>
+    where
+        for<'a> SpareValues<'a>: From<&'a mut [MaybeUninit<T>]>,
+    {
+        let count = rows.len();
+        let mut values = Vec::with_capacity(count);
+        let slots: &mut [MaybeUninit<T>] = &mut values.spare_capacity_mut()[..count];
+        self.unpack(rows, slots.into());
+        // SAFETY: `unpack` writes every slot.
+        unsafe { values.set_len(count) };
+        values
+    }
+
+    /// The values of some rows in the order given, not packed any further. Their long texts are shared.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer rows.
+    pub(crate) fn picked(&self, rows: &[u32]) -> PackedColumn {
+        let values = match self.read(0..self.rows, &mut Scratch::default()) {
+            Values::U8(values) => picked(values, rows),
+            Values::I16(values) => picked(values, rows),
+            Values::I32(values) => picked(values, rows),
+            Values::I64(values) => picked(values, rows),
+            Values::I128(values) => picked(values, rows),
+            Values::F32(values) => picked(values, rows),
+            Values::F64(values) => picked(values, rows),
+            Values::Views(views) => picked(views, rows),
+        };
+        let (physical, heap) = (self.physical, Arc::clone(&self.heap));
+        PackedColumn { physical, rows: rows.len(), encoding: Encoding::Plain(values), heap }
+    }
+
+    /// Writes the values of some rows, one to each slot, all of them; views refer to the heap.
     ///
     /// # Panics
     ///
@@ -206,7 +343,7 @@ impl PackedColumn {
             SpareValues::F32(slots) => self.unpack_stored(rows, slots, |bits| f32::from_bits(bits as u32)),
             SpareValues::F64(slots) => self.unpack_stored(rows, slots, |bits| f64::from_bits(bits as u64)),
             SpareValues::Views(slots) => match &self.encoding {
-                Encoding::Texts(ends) => ends.unpack(rows, &self.heap, slots),
+                Encoding::Texts(ends) => ends.unpack(rows, self.heap(), slots),
                 _ => self.unpack_stored(rows, slots, |bits| bits),
             },
         }
@@ -248,7 +385,7 @@ impl PackedColumn {
     ) {
         assert_eq!((rows.len(), size_of::<T>()), (slots.len(), self.physical.width()), "one slot per row");
         match &self.encoding {
-            Encoding::Constant(bits) => slots.fill(MaybeUninit::new(of_bits(*bits))),
+            Encoding::Constant(bytes) => slots.fill(MaybeUninit::new(of_bits(u128::from_le_bytes(*bytes)))),
             Encoding::Plain(values) => {
                 slots.write_copy_of_slice(&values.typed_data::<T>()[rows]);
             }
@@ -265,6 +402,11 @@ impl PackedColumn {
             }
         }
     }
+}
+
+/// Some of the values.
+fn picked<T: ArrowNativeType>(values: &[T], rows: &[u32]) -> Buffer {
+    Buffer::from_vec(rows.iter().map(|&row| values[row as usize]).collect::<Vec<T>>())
 }
 
 fn look_up<T: Copy, C: Code>(entries: &[T], codes: &[C], slots: &mut [MaybeUninit<T>]) {
@@ -301,6 +443,13 @@ fn double(bits: u128) -> f64 {
 /// The order of floats in SQL: 0 and -0 are equal, and NaN is greater than all others and equal to itself.
 fn compare_floats(one: &f64, other: &f64) -> Ordering {
     one.partial_cmp(other).unwrap_or_else(|| one.is_nan().cmp(&other.is_nan()))
+}
+
+/// A copy of some bytes.
+pub(crate) fn copy_of(bytes: &[u8], arena: &mut Arena) -> Result<Buffer, OutOfMemory> {
+    filled(arena, bytes.len(), |slots: &mut [MaybeUninit<u8>]| {
+        slots.write_copy_of_slice(bytes);
+    })
 }
 
 /// A buffer of `count` values, which `fill` writes: all of them.

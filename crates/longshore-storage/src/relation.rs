@@ -15,7 +15,7 @@ use crate::index::{Index, IndexKind, Uniqueness};
 use crate::manager::Transactions;
 use crate::memory::Memory;
 use crate::row_id::RowId;
-use crate::table::{Snapshot, Table};
+use crate::table::{Snapshot, Storage, Table};
 use crate::typed::{Field, FieldType};
 use crate::types::Schema;
 use crate::visibility::{Time, View};
@@ -80,6 +80,17 @@ impl Relation {
     #[must_use]
     pub fn name(&self) -> String {
         self.table.name()
+    }
+
+    /// How it keeps rows that come many at a time.
+    #[must_use]
+    pub fn storage(&self) -> Storage {
+        self.table.storage()
+    }
+
+    /// Keeps rows that come many at a time from now on in another way.
+    pub fn set_storage(&self, storage: Storage) {
+        self.table.set_storage(storage);
     }
 
     /// The schema.

@@ -74,6 +74,18 @@ pub(crate) struct Table {
     pub(crate) visibility: VisibilityInterval,
     /// Appends under way.
     appends: AtomicUsize,
+    /// Whether its storage is packed.
+    is_packed: AtomicBool,
+}
+
+/// How a relation keeps rows that come many at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Storage {
+    /// In columns of values as wide as their type.
+    Plain,
+    /// In the encoding that takes the fewest bytes, column by column (the thesis, chapter 7).
+    #[default]
+    Packed,
 }
 
 impl Table {
@@ -97,7 +109,16 @@ impl Table {
             references_since: AtomicU64::new(0),
             visibility: VisibilityInterval::default(),
             appends: AtomicUsize::new(0),
+            is_packed: AtomicBool::new(Storage::default() == Storage::Packed),
         }
+    }
+
+    pub(crate) fn storage(&self) -> Storage {
+        if self.is_packed.load(Ordering::Relaxed) { Storage::Packed } else { Storage::Plain }
+    }
+
+    pub(crate) fn set_storage(&self, storage: Storage) {
+        self.is_packed.store(storage == Storage::Packed, Ordering::Relaxed);
     }
 
     /// What tells it from every other table, also from those that are gone.

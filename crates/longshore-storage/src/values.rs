@@ -4,6 +4,10 @@
 
 use std::mem::MaybeUninit;
 
+use arrow_buffer::ToByteSlice;
+
+use crate::types::Physical;
+
 /// The stored values of a column, one per row; NULL rows hold 0 or the empty view.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a> {
@@ -21,7 +25,7 @@ pub enum Values<'a> {
     F32(&'a [f32]),
     /// 64-bit floats.
     F64(&'a [f64]),
-    /// Views in Arrow's layout; long ones point into the chunk's heap.
+    /// Views in Arrow's layout; long ones point into the column's heap.
     Views(&'a [u128]),
 }
 
@@ -45,6 +49,20 @@ impl<'a> Values<'a> {
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.len() == 0
+    }
+
+    /// Their bytes.
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        match self {
+            Values::U8(values) => values,
+            Values::I16(values) => values.to_byte_slice(),
+            Values::I32(values) => values.to_byte_slice(),
+            Values::I64(values) => values.to_byte_slice(),
+            Values::I128(values) => values.to_byte_slice(),
+            Values::F32(values) => values.to_byte_slice(),
+            Values::F64(values) => values.to_byte_slice(),
+            Values::Views(values) => values.to_byte_slice(),
+        }
     }
 
     /// Some of the values.
@@ -87,4 +105,61 @@ pub enum SpareValues<'a> {
     F64(&'a mut [MaybeUninit<f64>]),
     /// Views in Arrow's layout; long ones have data buffer 0 and an offset into the heap.
     Views(&'a mut [MaybeUninit<u128>]),
+}
+
+macro_rules! spare_values_from {
+    ($($variant:ident: $type:ty),*) => {$(
+        impl<'a> From<&'a mut [MaybeUninit<$type>]> for SpareValues<'a> {
+            fn from(slots: &'a mut [MaybeUninit<$type>]) -> SpareValues<'a> {
+                SpareValues::$variant(slots)
+            }
+        }
+    )*};
+}
+spare_values_from!(U8: u8, I16: i16, I32: i32, I64: i64, I128: i128, F32: f32, F64: f64, Views: u128);
+
+/// Room to which values are unpacked, used again from column to column.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    room: Vec<MaybeUninit<u128>>,
+}
+
+impl Scratch {
+    /// Room for so many values of a type, for `write` to write all of them; then these values.
+    ///
+    /// # Safety
+    ///
+    /// `write` writes every slot that it is given.
+    pub(crate) unsafe fn filled(
+        &mut self,
+        physical: Physical,
+        count: usize,
+        write: impl FnOnce(SpareValues<'_>),
+    ) -> Values<'_> {
+        let words = (count * physical.width()).div_ceil(size_of::<u128>());
+        if self.room.len() < words {
+            self.room.resize(words, MaybeUninit::uninit());
+        }
+        macro_rules! filled {
+            ($variant:ident, $type:ty) => {{
+                // SAFETY: the room has as many bytes, is aligned for all these types, and nothing is asked of its content.
+                let slots = unsafe {
+                    std::slice::from_raw_parts_mut(self.room.as_mut_ptr().cast::<MaybeUninit<$type>>(), count)
+                };
+                write(SpareValues::$variant(slots));
+                // SAFETY: the caller promises that all slots have been written.
+                Values::$variant(unsafe { slots.assume_init_ref() })
+            }};
+        }
+        match physical {
+            Physical::U8 => filled!(U8, u8),
+            Physical::I16 => filled!(I16, i16),
+            Physical::I32 => filled!(I32, i32),
+            Physical::I64 => filled!(I64, i64),
+            Physical::I128 => filled!(I128, i128),
+            Physical::F32 => filled!(F32, f32),
+            Physical::F64 => filled!(F64, f64),
+            Physical::View => filled!(Views, u128),
+        }
+    }
 }

@@ -12,7 +12,7 @@ use super::space::Space;
 use crate::arena::{Plain, Region};
 use crate::chunk::Chunk;
 use crate::statistics::bounds::Bounds;
-use crate::values::Values;
+use crate::values::{Scratch, Values};
 use crate::view::{self, INLINE_BYTES_MAX};
 
 /// Rows of a chunk to be copied to a range reserved for them.
@@ -35,9 +35,9 @@ pub(super) struct Copied {
 impl Task {
     /// Copies the rows column by column.
     pub(super) fn copy(&self) -> Vec<Copied> {
-        let mut heap_at = self.heap_at;
+        let (mut heap_at, mut scratch) = (self.heap_at, Scratch::default());
         for (column, region) in self.space.values.iter().enumerate() {
-            match self.values(column) {
+            match self.values(column, &mut scratch) {
                 Values::U8(values) => self.copy_values(region, values),
                 Values::I16(values) => self.copy_values(region, values),
                 Values::I32(values) => self.copy_values(region, values),
@@ -45,7 +45,7 @@ impl Task {
                 Values::I128(values) => self.copy_values(region, values),
                 Values::F32(values) => self.copy_values(region, values),
                 Values::F64(values) => self.copy_values(region, values),
-                Values::Views(views) => self.copy_views(region, 0, views, &mut heap_at),
+                Values::Views(views) => self.copy_views((column, region), 0, views, &mut heap_at),
             }
         }
         self.summary(heap_at)
@@ -53,12 +53,13 @@ impl Task {
 
     /// Copies the rows one by one.
     pub(super) fn insert(&self) -> Vec<Copied> {
-        let columns = self.space.values.iter().enumerate();
+        let mut scratch: Vec<Scratch> = self.space.values.iter().map(|_| Scratch::default()).collect();
+        let columns = self.space.values.iter().zip(&mut scratch).enumerate();
         let columns: Vec<(&Region, Values<'_>)> =
-            columns.map(|(column, region)| (region, self.values(column))).collect();
+            columns.map(|(column, (region, scratch))| (region, self.values(column, scratch))).collect();
         let mut heap_at = self.heap_at;
         for row in 0..self.count {
-            for &(region, values) in &columns {
+            for (column, &(region, values)) in columns.iter().enumerate() {
                 match values {
                     Values::U8(values) => self.insert_value(region, row, values[row]),
                     Values::I16(values) => self.insert_value(region, row, values[row]),
@@ -67,15 +68,15 @@ impl Task {
                     Values::I128(values) => self.insert_value(region, row, values[row]),
                     Values::F32(values) => self.insert_value(region, row, values[row]),
                     Values::F64(values) => self.insert_value(region, row, values[row]),
-                    Values::Views(views) => self.copy_views(region, row, &views[row..=row], &mut heap_at),
+                    Values::Views(views) => self.copy_views((column, region), row, &views[row..=row], &mut heap_at),
                 }
             }
         }
         self.summary(heap_at)
     }
 
-    fn values(&self, column: usize) -> Values<'_> {
-        self.source.values(column).slice(self.from, self.count)
+    fn values<'a>(&'a self, column: usize, scratch: &'a mut Scratch) -> Values<'a> {
+        self.source.values(column, self.from..self.from + self.count, scratch)
     }
 
     fn copy_values<T: Plain>(&self, region: &Region, values: &[T]) {
@@ -91,14 +92,14 @@ impl Task {
     }
 
     /// Copies views to the slots from row `row` of the range on, and their texts to the heap.
-    fn copy_views(&self, region: &Region, row: usize, views: &[u128], heap_at: &mut usize) {
+    fn copy_views(&self, (column, region): (usize, &Region), row: usize, views: &[u128], heap_at: &mut usize) {
         assert!(row + views.len() <= self.count, "within the range");
         // SAFETY: the ranges of rows and of heap bytes were reserved for this task alone.
         let (slots, heap) = unsafe {
             let slots = region.reserved::<u128>(self.to + row, views.len());
             (slots, self.space.heap.reserved::<u8>(self.heap_at, self.heap_bytes))
         };
-        let texts = self.source.heap();
+        let texts = self.source.heap(column);
         for (slot, &view) in slots.iter_mut().zip(views) {
             let length = view::length(view);
             if length <= INLINE_BYTES_MAX {
@@ -115,12 +116,13 @@ impl Task {
     /// Counts and bounds of the rows.
     fn summary(&self, heap_end: usize) -> Vec<Copied> {
         assert_eq!(heap_end, self.heap_at + self.heap_bytes, "the texts take what was reserved for them");
+        let mut scratch = Scratch::default();
         let columns = self.source.schema().columns().iter().enumerate();
         let copied = columns.map(|(column, described)| {
             let validity = self.source.validity(column).map(|bits| (bits, self.from));
             let count_valid = |(bits, from)| UnalignedBitChunk::new(bits, from, self.count).count_ones();
             let mut bounds = Bounds::new(described.column_type.physical());
-            bounds.add(self.values(column), validity);
+            bounds.add(self.values(column, &mut scratch), validity);
             Copied { nulls: self.count - validity.map_or(self.count, count_valid), bounds }
         });
         copied.collect()

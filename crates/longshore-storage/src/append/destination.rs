@@ -17,13 +17,13 @@ use arrow_buffer::Buffer;
 use super::copy::{Copied, Task};
 use super::space::{Space, copy_bytes};
 use crate::arena::Arena;
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, ColumnValues};
 use crate::chunk::hot::{HotChunk, HotColumn};
 use crate::memory::OutOfMemory;
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::bounds::Bounds;
 use crate::types::Schema;
-use crate::values::Values;
+use crate::values::{Scratch, Values};
 use crate::view;
 use crate::view::HEAP_BYTES_MAX;
 
@@ -176,7 +176,7 @@ impl Destination {
             // any more: the destination is not filled any further.
             let values = unsafe { values.buffer(self.capacity * column_type.physical().width()) };
             let validity = (column.nulls > 0).then(|| Buffer::from_slice_ref(&column.validity));
-            HotColumn::filled(column_type, values, validity, (column.nulls, column.bounds, true), 0)
+            HotColumn::filled(column_type, ColumnValues::Plain(values), validity, (column.nulls, column.bounds, true), 0)
         });
         let columns = columns.collect();
         // SAFETY: as for the values.
@@ -197,12 +197,12 @@ fn roomy_heap_bytes(needed: usize, expected: usize) -> usize {
 
 /// Bytes of the long texts of some rows.
 pub(super) fn heap_bytes_of(source: &Chunk, from: usize, count: usize) -> usize {
-    let columns = 0..source.schema().columns().len();
-    let bytes = |column| match source.values(column) {
-        Values::Views(views) => view::heap_bytes(&views[from..from + count]),
+    let mut scratch = Scratch::default();
+    let bytes = |column| match source.values(column, from..from + count, &mut scratch) {
+        Values::Views(views) => view::heap_bytes(views),
         _ => 0,
     };
-    columns.map(bytes).sum()
+    (0..source.schema().columns().len()).map(bytes).sum()
 }
 
 fn is_set(bits: &[u8], at: usize) -> bool {

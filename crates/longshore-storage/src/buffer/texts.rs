@@ -5,7 +5,6 @@
 //! pass over bytes that are still in the cache.
 
 use super::PartitionBuffer;
-use crate::chunk::Stored;
 use crate::types::ColumnType;
 use crate::values::Values;
 use crate::view::{self, INLINE_BYTES_MAX};
@@ -20,11 +19,11 @@ impl PartitionBuffer {
     /// bytes. The first bytes that a view repeats of a longer text are not looked at: they decide about order only.
     #[must_use]
     pub fn are_texts(&self, from: usize, heap_from: usize) -> bool {
-        let heap = self.heap();
+        let heap = self.texts();
         let heap_is_ascii = heap.get(heap_from..).is_none_or(all_ascii);
         let columns = self.schema().columns().iter().enumerate();
         let mut texts = columns.filter(|(_, column)| column.column_type != ColumnType::Bytea);
-        texts.all(|(at, _)| match self.values(at) {
+        texts.all(|(at, _)| match self.column_values(at) {
             Values::Views(views) => are_texts(&views[from..], heap, heap_is_ascii),
             _ => true,
         })

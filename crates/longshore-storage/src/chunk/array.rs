@@ -1,9 +1,13 @@
 //! Rows of a chunk as Arrow arrays.
 //!
-//! Most columns are stored as Arrow has them, and an array is a reference to them. Two are converted, a batch at a time,
-//! because they are stored more tightly or more handily than Arrow allows: BOOLEAN (bytes become bits) and DECIMAL of up
-//! to 18 digits (64 become 128 bits; `DataFusion` computes wrongly with 64-bit decimals).
+//! Most plain columns are stored as Arrow has them, and an array is a reference to them. Two are converted, a batch at a
+//! time, because they are stored more tightly or more handily than Arrow allows: BOOLEAN (bytes become bits) and DECIMAL of
+//! up to 18 digits (64 become 128 bits; `DataFusion` computes wrongly with 64-bit decimals).
+//!
+//! Packed columns are unpacked a batch at a time, as far as the rows that are asked for. Texts are not copied: the views
+//! refer to the column's heap.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::types::{
@@ -17,12 +21,13 @@ use arrow_array::{
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
-use super::{Chunk, ChunkColumn};
+use super::{Chunk, ChunkColumn, ColumnValues};
+use crate::packed::PackedColumn;
 use crate::types::{ColumnType, Physical};
 
 impl Chunk {
-    /// Rows `offset..offset + len` of a column, of the type that [`ColumnType::arrow`] says. Nothing is copied except
-    /// for BOOLEAN and DECIMAL of up to 18 digits.
+    /// Rows `offset..offset + len` of a column, of the type that [`ColumnType::arrow`] says. Nothing of a plain column is
+    /// copied except for BOOLEAN and DECIMAL of up to 18 digits.
     ///
     /// # Panics
     ///
@@ -31,10 +36,34 @@ impl Chunk {
     pub fn array(&self, column: usize, offset: usize, len: usize) -> ArrayRef {
         assert!(offset + len <= self.rows, "rows {offset} to {} of {}", offset + len, self.rows);
         let ChunkColumn { values, validity, .. } = &self.columns[column];
-        self.array_of(column, values, validity.as_ref(), offset, len)
+        match values {
+            ColumnValues::Plain(values) => self.array_of(column, values, validity.as_ref(), offset, len),
+            ColumnValues::Packed(packed) => {
+                self.unpacked_array(column, packed, offset..offset + len, nulls(validity.as_ref(), offset, len))
+            }
+        }
     }
 
-    /// The same for values of which the chunk's heap has the long texts.
+    fn unpacked_array(
+        &self,
+        column: usize,
+        packed: &PackedColumn,
+        rows: Range<usize>,
+        nulls: Option<NullBuffer>,
+    ) -> ArrayRef {
+        match self.schema.columns()[column].column_type {
+            ColumnType::Boolean if let Some(bits) = packed.as_bits() => {
+                Arc::new(BooleanArray::new(BooleanBuffer::new(bits.clone(), rows.start, rows.len()), nulls))
+            }
+            column_type @ ColumnType::Decimal { .. } => {
+                let values = ScalarBuffer::from(packed.unpack_decimals(rows));
+                Arc::new(Decimal128Array::new(values, nulls).with_data_type(column_type.arrow()))
+            }
+            _ => self.array_with(column, &packed.unpack_to_buffer(rows.clone()), nulls, 0, rows.len()),
+        }
+    }
+
+    /// The same as [`Chunk::array`] for plain values, of which the chunk's heap has the long texts.
     pub(super) fn array_of(
         &self,
         column: usize,
@@ -43,7 +72,18 @@ impl Chunk {
         offset: usize,
         len: usize,
     ) -> ArrayRef {
-        let nulls = nulls(validity, offset, len);
+        self.array_with(column, values, nulls(validity, offset, len), offset, len)
+    }
+
+    /// The same with the NULLs of just these rows; the column's heap has the long texts.
+    fn array_with(
+        &self,
+        column: usize,
+        values: &Buffer,
+        nulls: Option<NullBuffer>,
+        offset: usize,
+        len: usize,
+    ) -> ArrayRef {
         let column_type = self.schema.columns()[column].column_type;
         match column_type {
             ColumnType::Boolean => {
@@ -71,9 +111,9 @@ impl Chunk {
                 Arc::new(Decimal128Array::new(values, nulls).with_data_type(column_type.arrow()))
             }
             ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
-                self.strings(shared(values, offset, len), nulls)
+                self.strings(column, shared(values, offset, len), nulls)
             }
-            ColumnType::Bytea => self.binary(shared(values, offset, len), nulls),
+            ColumnType::Bytea => self.binary(column, shared(values, offset, len), nulls),
         }
     }
 
@@ -96,8 +136,8 @@ impl Chunk {
         RecordBatch::try_new_with_options(schema, arrays, &options).expect("the arrays have the types of the schema")
     }
 
-    fn strings(&self, views: ScalarBuffer<u128>, nulls: Option<NullBuffer>) -> ArrayRef {
-        let heap = Arc::clone(&self.heap);
+    fn strings(&self, column: usize, views: ScalarBuffer<u128>, nulls: Option<NullBuffer>) -> ArrayRef {
+        let heap = Arc::clone(self.heap_buffers(column));
         if cfg!(debug_assertions) {
             return Arc::new(StringViewArray::try_new(views, heap, nulls).expect("a chunk's texts are valid"));
         }
@@ -105,8 +145,8 @@ impl Chunk {
         Arc::new(unsafe { StringViewArray::new_unchecked(views, heap, nulls) })
     }
 
-    fn binary(&self, views: ScalarBuffer<u128>, nulls: Option<NullBuffer>) -> ArrayRef {
-        let heap = Arc::clone(&self.heap);
+    fn binary(&self, column: usize, views: ScalarBuffer<u128>, nulls: Option<NullBuffer>) -> ArrayRef {
+        let heap = Arc::clone(self.heap_buffers(column));
         if cfg!(debug_assertions) {
             return Arc::new(BinaryViewArray::try_new(views, heap, nulls).expect("a chunk's views are valid"));
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer};
 
-use super::Chunk;
+use super::{Chunk, ColumnValues};
 use crate::row_id::RowId;
 use crate::statistics::ColumnStatistics;
 use crate::types::Physical;
@@ -156,16 +156,20 @@ impl VisibleChunk {
         })
     }
 
-    /// Patched copies of the values of some rows, and of their validity bits; `None` if nothing is to be patched.
+    /// Patched copies of the values of some rows, and of their validity bits; `None` if nothing is to be patched. A column
+    /// of which there are versions is plain: it is unpacked before the first change.
     fn patched(&self, column: usize, offset: usize, len: usize) -> Option<(Buffer, Option<Buffer>)> {
         assert!(offset + len <= self.rows(), "rows {offset} to {} of {}", offset + len, self.rows());
         let patches = self.overlay.as_ref()?.patches_of(column, offset, len);
         if patches.is_empty() {
             return None;
         }
+        let ColumnValues::Plain(stored) = &self.chunk.columns[column].values else {
+            unreachable!("a packed column has no versions")
+        };
         let width = self.chunk.physical(column).width();
         let mut values = MutableBuffer::with_capacity(len * width);
-        values.extend_from_slice(&self.chunk.columns[column].values.as_slice()[offset * width..(offset + len) * width]);
+        values.extend_from_slice(&stored.as_slice()[offset * width..(offset + len) * width]);
         let validity = self.chunk.validity(column);
         let is_null = |row: usize| validity.is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0);
         let mut bits: Option<Vec<u8>> = None;
@@ -220,22 +224,26 @@ impl VisibleChunk {
         let columns = (0..overlay.columns()).map(|column| self.settled_column(column, &kept));
         let columns = columns.collect();
         let heap = self.chunk.heap[0].clone();
-        // SAFETY: the values are those of a valid chunk, with the same heap; patches were values of it.
+        // SAFETY: the values are those of a valid chunk, with the same heap, but for packed columns, which have texts of
+        // their own; patches were values of it.
         Arc::new(unsafe { Chunk::from_parts(Arc::clone(self.chunk.schema()), kept.len(), columns, heap) })
     }
 
     fn settled_column(&self, column: usize, kept: &[u32]) -> super::ChunkColumn {
-        let (values, validity) = self.patched(column, 0, self.rows()).unwrap_or_else(|| {
-            let column = &self.chunk.columns[column];
-            (column.values.clone(), column.validity.clone())
-        });
+        let (values, validity) = self.patched(column, 0, self.rows()).map_or_else(
+            || (self.chunk.columns[column].values.clone(), self.chunk.columns[column].validity.clone()),
+            |(values, validity)| (ColumnValues::Plain(values), validity),
+        );
         let statistics = self.statistics(column);
-        let values = match self.chunk.physical(column) {
-            Physical::U8 => picked::<u8>(&values, kept),
-            Physical::I16 => picked::<i16>(&values, kept),
-            Physical::I32 | Physical::F32 => picked::<i32>(&values, kept),
-            Physical::I64 | Physical::F64 => picked::<i64>(&values, kept),
-            Physical::I128 | Physical::View => picked::<i128>(&values, kept),
+        let values = match values {
+            ColumnValues::Packed(packed) => ColumnValues::Packed(Arc::new(packed.picked(kept))),
+            ColumnValues::Plain(values) => ColumnValues::Plain(match self.chunk.physical(column) {
+                Physical::U8 => picked::<u8>(&values, kept),
+                Physical::I16 => picked::<i16>(&values, kept),
+                Physical::I32 | Physical::F32 => picked::<i32>(&values, kept),
+                Physical::I64 | Physical::F64 => picked::<i64>(&values, kept),
+                Physical::I128 | Physical::View => picked::<i128>(&values, kept),
+            }),
         };
         let validity = validity.filter(|_| statistics.null_count > 0).map(|bits| {
             let mut picked = vec![0xFF_u8; kept.len().div_ceil(8)];

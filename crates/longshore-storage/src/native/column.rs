@@ -12,7 +12,7 @@ use crate::buffer::{SpareColumn, SpareHeap};
 use crate::chunk::Chunk;
 use crate::statistics::bounds::Bounds;
 use crate::types::ColumnType;
-use crate::values::{SpareValues, Values};
+use crate::values::{Scratch, SpareValues, Values};
 
 use super::block::{Block, Encoding};
 use super::bounds;
@@ -23,7 +23,7 @@ use super::text::{self, Dictionary};
 use super::wire::Malformed;
 
 /// Appends the block of a column to `writer`; its offset is counted from the writer's start.
-pub(super) fn encode(chunk: &Chunk, column: usize, writer: &mut SectionWriter) -> Block {
+pub(super) fn encode(chunk: &Chunk, column: usize, scratch: &mut Scratch, writer: &mut SectionWriter) -> Block {
     let statistics = chunk.statistics(column).clone();
     let start = writer.bytes().len();
     let encoding = if statistics.null_count == chunk.rows() as u64 {
@@ -33,7 +33,8 @@ pub(super) fn encode(chunk: &Chunk, column: usize, writer: &mut SectionWriter) -
         if let Some(validity) = validity {
             writer.push(&validity[..chunk.rows().div_ceil(8)]);
         }
-        encode_values(chunk.values(column).slice(0, chunk.rows()), validity, chunk.heap(), writer)
+        let values = chunk.values(column, 0..chunk.rows(), scratch);
+        encode_values(values, validity, chunk.heap(column), writer)
     };
     let (sections, pieces) = writer.take_sections();
     let bytes = &writer.bytes()[start..];

@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::table::Snapshot;
 
+use crate::values::Scratch;
 use super::directory::{ChunkEntry, Directory};
 use super::section::SectionWriter;
 use super::{HEADER_BYTES, MAGIC, NativeControl, NativeError, NativeReport, TRAILER_BYTES, VERSION, column};
@@ -99,7 +100,9 @@ impl Unload<'_> {
         let chunk = &self.snapshot.chunks()[number];
         writer.clear();
         let columns = self.snapshot.schema().columns().len();
-        let mut blocks: Vec<_> = (0..columns).map(|column| column::encode(chunk, column, writer)).collect();
+        let mut scratch = Scratch::default();
+        let mut blocks: Vec<_> =
+            (0..columns).map(|column| column::encode(chunk, column, &mut scratch, writer)).collect();
         let bytes = writer.bytes().len() as u64;
         let start = self.end.fetch_add(bytes, Ordering::Relaxed);
         self.write_at(writer.bytes(), start)?;

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
@@ -76,7 +77,7 @@ impl Packer {
         arena: &mut Arena,
     ) -> Result<PackedColumn, OutOfMemory> {
         let empty = || Buffer::from_vec(Vec::<u8>::new());
-        let packed = |physical, rows, encoding, heap| PackedColumn { physical, rows, encoding, heap };
+        let packed = |physical, rows, encoding, heap| PackedColumn { physical, rows, encoding, heap: Arc::new([heap]) };
         Ok(match values {
             Values::U8(values) => packed(Physical::U8, values.len(), booleans(values, validity, arena)?, empty()),
             Values::I16(values) => packed(Physical::I16, values.len(), self.whole(values, validity, arena)?, empty()),
@@ -110,7 +111,7 @@ impl Packer {
         let (least, greatest): (i128, i128) = (bounds.min.into(), bounds.max.into());
         // None is valid, or all are the same.
         if least >= greatest {
-            return Ok(Encoding::Constant(if least > greatest { 0 } else { least as u128 }));
+            return Ok(Encoding::constant(if least > greatest { 0 } else { least as u128 }));
         }
         let numbers = Numbers { set: self.set, values, validity, base: bounds.min };
         let range = u64::try_from(greatest.wrapping_sub(least) as u128).ok();
@@ -160,7 +161,7 @@ impl Packer {
     ) -> Result<Encoding, OutOfMemory> {
         let first = values.first().map(|&value| bits(value)).unwrap_or_default();
         if values.iter().all(|&value| bits(value) == first) {
-            return Ok(Encoding::Constant(first));
+            return Ok(Encoding::constant(first));
         }
         match self.dictionary(values, size_of::<T>(), usize::MAX, domain, bits, arena)? {
             Some(encoding) => Ok(encoding),
@@ -220,7 +221,7 @@ impl Packer {
             self.distinct.sort(&domain);
             let heap = texts_heap(&mut self.distinct.entries, heap, arena)?;
             if let [] | [_] = self.distinct.entries[..] {
-                return Ok((Encoding::Constant(self.distinct.entries.first().copied().unwrap_or_default()), heap));
+                return Ok((Encoding::constant(self.distinct.entries.first().copied().unwrap_or_default()), heap));
             }
             let distinct = &self.distinct.entries;
             let entries = filled(arena, distinct.len(), |slots: &mut [MaybeUninit<u128>]| {
@@ -234,6 +235,13 @@ impl Packer {
         let mut views = views.to_vec();
         let heap = texts_heap(&mut views, heap, arena)?;
         Ok((plain(&views, arena)?, heap))
+    }
+}
+
+impl Encoding {
+    /// All rows have the value of these bits.
+    fn constant(bits: u128) -> Encoding {
+        Encoding::Constant(bits.to_le_bytes())
     }
 }
 
@@ -320,7 +328,7 @@ fn booleans(values: &[u8], validity: Option<&[u8]>, arena: &mut Arena) -> Result
     let mut valid = values.iter().enumerate().filter(|(row, _)| is_valid(*row)).map(|(_, &value)| value);
     let first = valid.next().unwrap_or_default();
     if valid.all(|value| value == first) {
-        return Ok(Encoding::Constant(first.into()));
+        return Ok(Encoding::constant(first.into()));
     }
     Ok(Encoding::Bits(filled(arena, values.len().div_ceil(8), |bytes: &mut [MaybeUninit<u8>]| {
         for (byte, values) in bytes.iter_mut().zip(values.chunks(8)) {

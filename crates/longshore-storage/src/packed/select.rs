@@ -56,7 +56,7 @@ impl PackedColumn {
         assert!(rows.end <= self.rows, "rows to {} of {}", rows.end, self.rows);
         let is_wanted = |row: usize| self.is_wanted(self.bits(row), wanted);
         let (codes, selected) = match &self.encoding {
-            Encoding::Constant(bits) if self.is_wanted(*bits, wanted) => return None,
+            Encoding::Constant(bytes) if self.is_wanted(u128::from_le_bytes(*bytes), wanted) => return None,
             Encoding::Constant(_) => return Some(vec![0; rows.len().div_ceil(64)]),
             Encoding::Bits(_) | Encoding::Texts(_) | Encoding::Plain(_) => return Some(one_by_one(rows, is_wanted)),
             Encoding::Offset { base, divisor, codes } => (codes, offsets(*base, *divisor, codes, wanted)),
@@ -91,7 +91,7 @@ impl PackedColumn {
             (Wanted::Float(low, high), Physical::F32) => is_within(&float(bits), &low, &high, compare_floats),
             (Wanted::Float(low, high), Physical::F64) => is_within(&double(bits), &low, &high, compare_floats),
             (Wanted::Text(low, high), Physical::View) => {
-                is_within(&view::text(&bits.to_le_bytes(), &self.heap), &low, &high, Ord::cmp)
+                is_within(&view::text(&bits.to_le_bytes(), self.heap()), &low, &high, Ord::cmp)
             }
             (wanted, physical) => panic!("{wanted:?} is asked of values of {physical:?}"),
         }

@@ -77,6 +77,12 @@ impl TextEnds {
         self.groups.len() + self.ends.bytes()
     }
 
+    /// The bytes that hold the end of a text, and where it begins in them.
+    #[inline]
+    pub(super) fn place(&self, row: usize) -> (&Buffer, usize) {
+        self.ends.place(row)
+    }
+
     /// Where a text lies.
     #[inline]
     pub(super) fn range(&self, row: usize) -> Range<usize> {

@@ -159,7 +159,7 @@ fn a_chunk_says_what_it_holds() {
     let mut buffer = PartitionBuffer::with_capacity(&schema(), 100, 100, &mut arena).expect("no limit");
     fill(&mut buffer, &[(Some(1), Some("a".to_owned())), (None, Some("a text for the heap".to_owned()))], 0);
     let chunk = buffer.seal();
-    assert_eq!((chunk.rows(), chunk.heap()), (2, &b"a text for the heap"[..]));
+    assert_eq!((chunk.rows(), chunk.heap(1)), (2, &b"a text for the heap"[..]));
     assert_eq!((chunk.validity(0), chunk.validity(1)), (Some(&[0xFD][..]), None));
     assert_eq!(chunk.bytes(), 2 * 4 + 1 + 2 * 16 + 19);
 }

@@ -148,7 +148,7 @@ fn equal_texts_share_their_bytes() {
     let path = folder.path().join("relation.native");
     unload(&path, &relation, 1).expect("the file is written");
     let (again, _) = reload(&path, 1).expect("the file is read");
-    assert_eq!(again.snapshot().chunks()[0].heap().len(), 16 + 17);
+    assert_eq!(again.snapshot().chunks()[0].heap(0).len(), 16 + 17);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use longshore_storage::{
-    Column, ColumnType, Datum, Field, IndexKind, Isolation, Memory, Relation, RowId, Schema, Stretch, Transaction,
+    Column, ColumnType, Datum, Field, IndexKind, Isolation, Memory, Relation, RowId, Schema, Scratch, Stretch, Transaction,
     TransactionError, Transactions, Uniqueness, Values, key,
 };
 use longshore_testing::Random;
@@ -250,7 +250,7 @@ fn a_value_that_is_read_as_part_of_a_row_is_validated() {
 
 /// The numbers that a view sees, by arrays and by stretches.
 fn both_ways(t: &Transaction, relation: &Relation, batch: usize) -> [Vec<Option<i64>>; 2] {
-    let (mut by_arrays, mut by_stretches) = (Vec::new(), Vec::new());
+    let (mut by_arrays, mut by_stretches, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
     for piece in t.snapshot(relation).pieces() {
         for offset in (0..piece.rows()).step_by(batch) {
             let rows = batch.min(piece.rows() - offset);
@@ -258,7 +258,7 @@ fn both_ways(t: &Transaction, relation: &Relation, batch: usize) -> [Vec<Option<
             let values = array.as_primitive::<Int64Type>();
             let is_visible = |row: &usize| visible.as_ref().is_none_or(|visible| visible.value(*row));
             by_arrays.extend((0..rows).filter(is_visible).map(|row| values.is_valid(row).then(|| values.value(row))));
-            let Values::I64(stored) = piece.chunk().values(1) else { panic!("numbers") };
+            let Values::I64(stored) = piece.chunk().values(1, 0..piece.rows(), &mut scratch) else { panic!("numbers") };
             let is_null =
                 |row: usize| piece.chunk().validity(1).is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0);
             for stretch in piece.stretches(1, offset, rows) {
@@ -341,7 +341,7 @@ fn values_are_changed_where_they_are_unless_somebody_reads_them() {
     let mut t = transactions.begin(Isolation::Snapshot);
     let row = t.insert(&relation, key![1_i64]).unwrap();
     t.commit().unwrap();
-    let place = || match relation.snapshot().chunks()[0].values(0) {
+    let place = || match relation.snapshot().chunks()[0].values(0, 0..1, &mut Scratch::default()) {
         Values::I64(values) => (values.as_ptr(), values.to_vec()),
         _ => panic!("numbers"),
     };
@@ -357,5 +357,5 @@ fn values_are_changed_where_they_are_unless_somebody_reads_them() {
     set(3);
     let (after, values) = place();
     assert!(after != before && values == [3]);
-    assert!(matches!(reader.chunks()[0].values(0), Values::I64([2])));
+    assert!(matches!(reader.chunks()[0].values(0, 0..1, &mut Scratch::default()), Values::I64([2])));
 }

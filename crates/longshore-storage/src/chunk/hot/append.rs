@@ -1,5 +1,6 @@
 //! Rows of a chunk put behind those of a slot, for appends of few rows.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{HotChunk, InsertRange};
@@ -7,7 +8,7 @@ use crate::chunk::Chunk;
 use crate::memory::{Memory, OutOfMemory};
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::bounds::Bounds;
-use crate::values::Values;
+use crate::values::{Scratch, Values};
 use crate::view;
 use crate::view::HEAP_BYTES_MAX;
 use crate::visibility::StampId;
@@ -27,50 +28,53 @@ impl HotChunk {
             return Ok(0);
         }
         let count = (source.rows() - from).min(CHUNK_ROWS_MAX - self.rows);
-        let mut heap_bytes = 0;
+        let (mut heap_bytes, mut scratch) = (0, Scratch::default());
         for column in 0..self.columns.len() {
-            if let Values::Views(views) = source.values(column) {
-                heap_bytes += view::heap_bytes(&views[from..from + count]);
+            if let Values::Views(views) = source.values(column, from..from + count, &mut scratch) {
+                heap_bytes += view::heap_bytes(views);
             }
         }
         if count == 0 || heap_bytes > HEAP_BYTES_MAX {
             return Ok(0);
         }
-        match self.make_heap_room(heap_bytes, memory) {
+        match self.make_room(count, heap_bytes, memory) {
             Ok(()) => {}
             Err(WriteError::OutOfMemory(error)) => return Err(error),
             Err(_) => return Ok(0),
         }
-        if self.rows + count > self.capacity {
-            self.grow(self.rows + count, memory)?;
-        }
         self.shown = None;
         let to = self.rows;
         for column in 0..self.columns.len() {
-            self.append_column(column, source, from, count);
+            self.append_column(column, source, from..from + count, &mut scratch);
         }
         self.rows += count;
         self.inserts.push(InsertRange { from: to, to: to + count, stamp });
         Ok(count)
     }
 
-    fn append_column(&mut self, at: usize, source: &Chunk, from: usize, count: usize) {
-        let to = self.rows;
-        let values = source.values(at).slice(from, count);
+    /// Makes room for rows behind the last.
+    fn make_room(&mut self, rows: usize, heap_bytes: usize, memory: &Arc<Memory>) -> Result<(), WriteError> {
+        if self.rows + rows > self.capacity {
+            self.grow(self.rows + rows, memory)?;
+        }
+        self.make_heap_room(heap_bytes, memory)
+    }
+
+    fn append_column(&mut self, at: usize, source: &Chunk, rows: Range<usize>, scratch: &mut Scratch) {
+        let (to, from, count) = (self.rows, rows.start, rows.len());
+        let values = source.values(at, rows, scratch);
         if let Values::Views(views) = values {
             for (row, &view) in (to..).zip(views) {
                 let length = view::length(view);
                 let moved = if length > view::INLINE_BYTES_MAX {
-                    self.heap.view_of(&source.heap()[view::offset(view)..][..length])
+                    self.heap.view_of(&source.heap(at)[view::offset(view)..][..length])
                 } else {
                     view
                 };
                 self.columns[at].put(row, moved);
             }
         } else {
-            let width = source.physical(at).width();
-            let bytes = &source.columns[at].values.as_slice()[from * width..(from + count) * width];
-            self.columns[at].write_rows(to, bytes);
+            self.columns[at].write_rows(to, values.bytes());
         }
         let validity = source.validity(at).map(|bits| (bits, from));
         let column = &mut self.columns[at];

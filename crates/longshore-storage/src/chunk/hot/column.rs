@@ -9,26 +9,31 @@
 //!    latch is held exclusively, can reach it, or come to.
 //! 2. Eight rows share a byte of validity bits, so these are written only if the strong count is one.
 //! 3. What cannot be written in place is copied first; readers keep what they have (copy on write per slot and column).
+//! 4. A packed column is unpacked before a value of it is written, or a row comes behind its last: `HotChunk::unpack`.
+//!    While it is packed, it has as many values as its slot has rows, and no versions.
 
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 use arrow_buffer::{Buffer, MutableBuffer};
 
+use super::heap::Heap;
 use crate::arena::Arena;
-use crate::chunk::ChunkColumn;
+use crate::chunk::{ChunkColumn, ColumnValues};
 use crate::memory::{Memory, OutOfMemory};
+use crate::packed::PackedColumn;
 use crate::prefetch::prefetch;
 use crate::statistics::bounds::Bounds;
 use crate::typed::Scalar;
 use crate::types::{ColumnType, Physical};
+use crate::view;
 
 /// A column of a slot.
 pub(crate) struct HotColumn {
     column_type: ColumnType,
     physical: Physical,
-    /// Values of all rows there is room for.
-    values: Buffer,
+    /// If they are plain, values of all rows there is room for.
+    values: ColumnValues,
     shown_rows: usize,
     /// Bits of some rows; those beyond are ones. `None` while no row has been NULL.
     validity: Option<Buffer>,
@@ -62,13 +67,14 @@ impl HotColumn {
     pub(super) fn empty(column_type: ColumnType, values: Buffer) -> HotColumn {
         let physical = column_type.physical();
         let bounds = Bounds::new(physical);
+        let values = ColumnValues::Plain(values);
         HotColumn { column_type, physical, values, shown_rows: 0, validity: None, nulls: 0, bounds, exact: true }
     }
 
     /// A column of rows that were filled elsewhere. The values may have room for more.
     pub(crate) fn filled(
         column_type: ColumnType,
-        values: Buffer,
+        values: ColumnValues,
         validity: Option<Buffer>,
         (nulls, bounds, exact): (usize, Bounds, bool),
         shown_rows: usize,
@@ -98,10 +104,11 @@ impl HotColumn {
 
     /// A column of one value with so many of its rows, which share their memory.
     pub(super) fn shortened(&self, rows: usize) -> HotColumn {
-        let values = self.values.slice_with_length(0, rows * self.physical.width());
+        let values = self.plain().slice_with_length(0, rows * self.physical.width());
         let validity = self.validity.as_ref().map(|bits| bits.slice_with_length(0, rows.div_ceil(8)));
         let nulls = if validity.is_some() { rows } else { 0 };
-        HotColumn::filled(self.column_type, values, validity, (nulls, self.bounds, true), rows)
+        let known = (nulls, self.bounds, true);
+        HotColumn::filled(self.column_type, ColumnValues::Plain(values), validity, known, rows)
     }
 
     /// A column of another slot whose first rows share their memory with these. Where it may not be NULL, rows that are
@@ -116,7 +123,11 @@ impl HotColumn {
     #[inline]
     pub(crate) fn bits(&self, row: usize) -> u128 {
         let width = self.physical.width();
-        let bytes = &self.values.as_slice()[row * width..][..width];
+        let values = match &self.values {
+            ColumnValues::Plain(values) => values.as_slice(),
+            ColumnValues::Packed(packed) => return packed.bits(row) & (u128::MAX >> (128 - 8 * width)),
+        };
+        let bytes = &values[row * width..][..width];
         // The length is known in each arm, so that each is one load.
         match width {
             1 => bytes[0].into(),
@@ -131,28 +142,62 @@ impl HotColumn {
     #[inline]
     pub(super) fn scalar<T: Scalar>(&self, row: usize) -> T {
         debug_assert_eq!(T::BYTES, self.physical.width());
-        let mut bits = [0; 16];
-        bits[..T::BYTES].copy_from_slice(&self.values.as_slice()[row * T::BYTES..][..T::BYTES]);
-        T::from_bits(u128::from_le_bytes(bits))
+        match &self.values {
+            ColumnValues::Plain(values) => {
+                let mut bits = [0; 16];
+                bits[..T::BYTES].copy_from_slice(&values.as_slice()[row * T::BYTES..][..T::BYTES]);
+                T::from_bits(u128::from_le_bytes(bits))
+            }
+            ColumnValues::Packed(packed) => T::from_bits(packed.bits(row)),
+        }
     }
 
-    /// A value of a column of views.
+    /// A text, whose bytes are in `heap` if it is a long one of a plain column.
     #[inline]
-    pub(super) fn view(&self, row: usize) -> u128 {
+    pub(super) fn text<'a>(&'a self, row: usize, heap: &'a Heap) -> &'a [u8] {
         debug_assert_eq!(self.physical, Physical::View);
-        self.scalar::<i128>(row) as u128
+        match &self.values {
+            ColumnValues::Plain(views) => view::text(&views.as_slice().as_chunks().0[row], heap.bytes()),
+            ColumnValues::Packed(packed) => packed.text(row),
+        }
     }
 
-    /// The bytes of a value.
-    pub(super) fn bytes(&self, row: usize) -> &[u8] {
-        let width = self.physical.width();
-        &self.values.as_slice()[row * width..][..width]
+    /// The view of a text of a plain column; `None` of a column of another type, or if it is packed.
+    #[inline]
+    pub(super) fn plain_view(&self, row: usize) -> Option<u128> {
+        self.has_plain_views().then(|| self.bits(row))
+    }
+
+    /// What it holds, if that is packed.
+    pub(super) fn packed(&self) -> Option<&Arc<PackedColumn>> {
+        match &self.values {
+            ColumnValues::Plain(_) => None,
+            ColumnValues::Packed(packed) => Some(packed),
+        }
+    }
+
+    /// Takes plain values in place of packed ones, which they are equal to: `values` has room for all rows, and nobody
+    /// else has it.
+    pub(super) fn unpacked(&mut self, values: Buffer) {
+        self.values = ColumnValues::Plain(values);
+        self.shown_rows = 0;
+    }
+
+    /// The whole buffer of its values, which are plain.
+    fn plain(&self) -> &Buffer {
+        match &self.values {
+            ColumnValues::Plain(values) => values,
+            ColumnValues::Packed(_) => unreachable!("a column is unpacked before it is written (invariant 4)"),
+        }
     }
 
     /// Asks for the memory of a value.
     #[inline]
     pub(super) fn prefetch(&self, row: usize) {
-        prefetch(self.values.as_ptr().wrapping_add(row * self.physical.width()));
+        match &self.values {
+            ColumnValues::Plain(values) => prefetch(values.as_ptr().wrapping_add(row * self.physical.width())),
+            ColumnValues::Packed(packed) => packed.prefetch(row),
+        }
         if let Some(bits) = &self.validity {
             prefetch(bits.as_ptr().wrapping_add(row / 8));
         }
@@ -173,6 +218,11 @@ impl HotColumn {
         self.physical == Physical::View
     }
 
+    /// Whether it holds views that refer to the slot's heap.
+    pub(super) fn has_plain_views(&self) -> bool {
+        self.is_view() && self.packed().is_none()
+    }
+
     /// Makes sure that the value of a row may be written: copies the values of the slot's `rows` rows if they are shown.
     #[inline]
     pub(super) fn make_writable(&mut self, row: usize, rows: usize, memory: &Arc<Memory>) -> Result<(), OutOfMemory> {
@@ -181,7 +231,7 @@ impl HotColumn {
 
     /// Makes sure that no value is shown.
     fn take_back(&mut self, rows: usize, memory: &Arc<Memory>) -> Result<(), OutOfMemory> {
-        if !is_alone(&self.values) {
+        if !is_alone(self.plain()) {
             self.replace_values(rows, self.capacity(), memory)?;
         }
         self.shown_rows = 0;
@@ -191,7 +241,7 @@ impl HotColumn {
     /// The same, beyond the limit of the memory if need be: to undo a change must not fail.
     pub(super) fn make_writable_always(&mut self, row: usize, rows: usize, memory: &Arc<Memory>) {
         if self.make_writable(row, rows, memory).is_err() {
-            let bytes = self.values.len();
+            let bytes = self.plain().len();
             self.replace_by(MutableBuffer::from_len_zeroed(bytes).into(), rows);
         }
     }
@@ -230,16 +280,20 @@ impl HotColumn {
     /// Copies the first rows to a buffer that nobody else has.
     fn replace_by(&mut self, copy: Buffer, rows: usize) {
         let bytes = rows * self.physical.width();
-        assert!(bytes <= copy.len() && bytes <= self.values.len(), "there is room for the rows");
+        let values = self.plain();
+        assert!(bytes <= copy.len() && bytes <= values.len(), "there is room for the rows");
         // SAFETY: both are as long as the rows take at least, and nobody else knows of the copy.
-        unsafe { std::ptr::copy_nonoverlapping(self.values.as_ptr(), copy.as_ptr().cast_mut(), bytes) };
-        self.values = copy;
+        unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), copy.as_ptr().cast_mut(), bytes) };
+        self.values = ColumnValues::Plain(copy);
         self.shown_rows = 0;
     }
 
     /// Rows that the values have room for.
     pub(super) fn capacity(&self) -> usize {
-        self.values.len() / self.physical.width()
+        match &self.values {
+            ColumnValues::Plain(values) => values.len() / self.physical.width(),
+            ColumnValues::Packed(packed) => packed.rows(),
+        }
     }
 
     /// Writes the value of a row that is inserted, which [`HotColumn::make_writable`] was called for if it was dead
@@ -302,17 +356,18 @@ impl HotColumn {
     #[inline]
     fn put_bytes<const WIDTH: usize>(&mut self, row: usize, bytes: [u8; WIDTH]) {
         debug_assert_eq!(WIDTH, self.physical.width());
-        assert!((row + 1) * WIDTH <= self.values.len(), "the row is within the room for values");
-        let start = self.values.as_ptr().wrapping_add(row * WIDTH).cast_mut();
+        let values = self.plain();
+        assert!((row + 1) * WIDTH <= values.len(), "the row is within the room for values");
+        let start = values.as_ptr().wrapping_add(row * WIDTH).cast_mut();
         // SAFETY: the address lies within the buffer; nobody else reads or writes the value (invariant 1). The buffer's memory is writable: it was mapped for it.
         unsafe { start.cast::<[u8; WIDTH]>().write(bytes) };
     }
 
     /// Writes the bytes of values of rows that are not shown.
     pub(super) fn write_rows(&mut self, row: usize, bytes: &[u8]) {
-        let at = row * self.physical.width();
-        assert!(row >= self.shown_rows && at + bytes.len() <= self.values.len(), "within the room for values");
-        let start = self.values.as_ptr().wrapping_add(at).cast_mut();
+        let (values, at) = (self.plain(), row * self.physical.width());
+        assert!(row >= self.shown_rows && at + bytes.len() <= values.len(), "within the room for values");
+        let start = values.as_ptr().wrapping_add(at).cast_mut();
         // SAFETY: the bytes lie within the buffer, and nobody else reads or writes them (invariant 1).
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len()) };
     }
@@ -356,7 +411,12 @@ impl HotColumn {
     /// The first rows, for readers.
     pub(super) fn show(&mut self, rows: usize) -> ChunkColumn {
         self.shown_rows = self.shown_rows.max(rows);
-        let values = self.values.slice_with_length(0, rows * self.physical.width());
+        let values = match &self.values {
+            ColumnValues::Plain(values) => {
+                ColumnValues::Plain(values.slice_with_length(0, rows * self.physical.width()))
+            }
+            ColumnValues::Packed(packed) => ColumnValues::Packed(Arc::clone(packed)),
+        };
         let bytes = rows.div_ceil(8);
         if self.validity.as_ref().is_some_and(|bits| bits.len() < bytes) {
             let mut bits = self.validity.as_deref().unwrap_or_default().to_vec();

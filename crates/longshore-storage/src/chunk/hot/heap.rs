@@ -14,6 +14,7 @@ use super::{HotChunk, HotColumn};
 use crate::memory::Memory;
 use crate::prefetch::prefetch;
 use crate::typed::{Stored, StoredValue};
+use crate::values::{Scratch, Values};
 use crate::version::Image;
 use crate::view::{self, HEAP_BYTES_MAX, INLINE_BYTES_MAX};
 
@@ -146,7 +147,7 @@ impl HotChunk {
         let columns: Vec<bool> = self.columns.iter().map(HotColumn::is_view).collect();
         let is_free = self.dead.free_rows();
         let mut room = bytes;
-        for column in self.columns.iter().filter(|column| column.is_view()) {
+        for column in self.columns.iter().filter(|column| column.has_plain_views()) {
             room += (0..self.rows)
                 .filter(|&row| !is_free(row))
                 .map(|row| view::heap_bytes(&[column.bits(row)]))
@@ -163,7 +164,7 @@ impl HotChunk {
         }
         let mut heap = Heap::filled(own_buffer(memory, heap_room(room, room.saturating_mul(2)))?, 0);
         // All copies before the first change: memory may run out.
-        for column in self.columns.iter_mut().filter(|column| column.is_view()) {
+        for column in self.columns.iter_mut().filter(|column| column.has_plain_views()) {
             column.replace_values(self.rows, self.capacity, memory)?;
         }
         let before = &self.heap;
@@ -174,7 +175,7 @@ impl HotChunk {
             }
             view::moved(view, heap.push(&before.bytes()[view::offset(view)..][..length]))
         };
-        for column in self.columns.iter_mut().filter(|column| column.is_view()) {
+        for column in self.columns.iter_mut().filter(|column| column.has_plain_views()) {
             for row in 0..self.rows {
                 let view = if is_free(row) { 0 } else { moved(column.bits(row)) };
                 column.put(row, view);
@@ -191,7 +192,28 @@ impl HotChunk {
         Ok(())
     }
 
-    /// The text that a view stands for, if it is long.
+    /// Makes a column plain, if it is packed. Its long texts come to the heap; readers keep what they have.
+    pub(super) fn unpack(&mut self, column: usize, memory: &Arc<Memory>) -> Result<(), WriteError> {
+        let Some(packed) = self.columns[column].packed().cloned() else { return Ok(()) };
+        let mut scratch = Scratch::default();
+        let values = packed.read(0..packed.rows(), &mut scratch);
+        let plain = own_buffer(memory, values.bytes().len().max(1))?;
+        if let Values::Views(views) = values {
+            self.make_heap_room(view::heap_bytes(views), memory)?;
+            let moved = views.iter().enumerate().map(|(row, &view)| {
+                if view::length(view) > INLINE_BYTES_MAX { self.heap.view_of(packed.text(row)) } else { view }
+            });
+            let moved: Vec<u128> = moved.collect();
+            copy_to(&plain, Values::Views(&moved).bytes());
+        } else {
+            copy_to(&plain, values.bytes());
+        }
+        self.shown = None;
+        self.columns[column].unpacked(plain);
+        Ok(())
+    }
+
+    /// The text that a view of a plain column stands for, if it is long.
     pub(super) fn long_text(&self, view: u128) -> Option<&[u8]> {
         let length = view::length(view);
         (length > INLINE_BYTES_MAX).then(|| &self.heap.bytes()[view::offset(view)..][..length])
@@ -201,4 +223,11 @@ impl HotChunk {
 /// Bytes of a heap that must take so many, when more are expected.
 fn heap_room(needed: usize, expected: usize) -> usize {
     needed.max(expected).clamp(HEAP_BYTES_MIN, HEAP_BYTES_MAX)
+}
+
+/// Writes the first bytes of a buffer that nobody else has.
+fn copy_to(buffer: &Buffer, bytes: &[u8]) {
+    assert!(bytes.len() <= buffer.len(), "there is room for the values");
+    // SAFETY: both are as long, and nobody else knows of the buffer, whose memory was mapped for it.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.as_ptr().cast_mut(), bytes.len()) };
 }

@@ -5,7 +5,7 @@ use crate::datum::{Datum, datum_of_bits};
 use crate::typed::{Input, Scalar};
 use crate::types::ColumnType;
 use crate::version::Change;
-use crate::view;
+use crate::view::{self, INLINE_BYTES_MAX};
 use crate::visibility::{ConflictKind, Stamps, View};
 
 /// A value of a row.
@@ -190,9 +190,7 @@ impl HotChunk {
         if !of.is_view() || of.is_null(row) {
             return None;
         }
-        let view = of.view(row);
-        // The length takes the first four bytes of a view that holds its text.
-        Some(self.long_text(view).unwrap_or_else(|| &of.bytes(row)[4..4 + view::length(view)]))
+        Some(of.text(row, &self.heap))
     }
 
     /// Asks for the memory of values of a row.
@@ -208,15 +206,23 @@ impl HotChunk {
             return;
         }
         // NULL is the empty view.
-        for column in columns.iter().filter_map(|&column| self.columns.get(column)).filter(|column| column.is_view()) {
-            self.heap.prefetch(column.view(row));
+        let columns = columns.iter().filter_map(|&column| self.columns.get(column));
+        for view in columns.filter_map(|column| column.plain_view(row)) {
+            self.heap.prefetch(view);
         }
     }
 
     /// The newest value, whoever wrote it.
     pub(crate) fn cell(&self, row: usize, column: usize) -> Cell<'_> {
         let of = &self.columns[column];
-        if of.is_null(row) { Cell::Null } else { self.cell_of(column, of.bits(row)) }
+        if of.is_null(row) {
+            return Cell::Null;
+        }
+        let bits = of.bits(row);
+        match of.packed().filter(|_| of.is_view() && view::length(bits) > INLINE_BYTES_MAX) {
+            Some(packed) => Cell::Text(packed.text(row)),
+            None => self.cell_of(column, bits),
+        }
     }
 
     /// The newest value, whoever wrote it; the only one there is of a column that is part of an index.
@@ -260,7 +266,7 @@ impl HotChunk {
         }
     }
 
-    /// The value of stored bits.
+    /// The value of bits that are stored, or were, of a plain column.
     fn cell_of(&self, column: usize, bits: u128) -> Cell<'_> {
         if !self.columns[column].is_view() {
             return Cell::Bits(bits);

@@ -73,8 +73,8 @@ impl HotChunk {
         }
         let has_versions = self.versions.as_ref().is_some_and(|versions| versions.newest(row).is_some());
         if !has_versions {
-            for column in self.columns.iter().filter(|column| column.is_view()) {
-                self.heap.forget(column.bits(row));
+            for view in self.columns.iter().filter_map(|column| column.plain_view(row)) {
+                self.heap.forget(view);
             }
             self.dead.set_free(row);
         }

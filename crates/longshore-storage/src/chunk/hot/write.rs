@@ -145,7 +145,7 @@ impl HotChunk {
             if free.is_some() {
                 self.dead.set_free(row);
             }
-            return Err(error.into());
+            return Err(error);
         }
         let (columns, heap) = (&mut self.columns, &mut self.heap);
         for (column, value) in columns.iter_mut().zip(values) {
@@ -160,21 +160,33 @@ impl HotChunk {
     }
 
     /// Makes sure that all values of a row may be written, the one behind the last included.
-    fn make_row_writable(&mut self, row: usize, memory: &Arc<Memory>) -> Result<(), OutOfMemory> {
+    fn make_row_writable(&mut self, row: usize, memory: &Arc<Memory>) -> Result<(), WriteError> {
         if row >= self.capacity {
             self.grow(row + 1, memory)?;
         }
         // What is behind the last row was never shown.
         if row < self.rows {
-            for column in &mut self.columns {
-                column.make_writable(row, self.rows, memory)?;
+            for column in 0..self.columns.len() {
+                self.make_writable(row, column, memory)?;
             }
         }
         Ok(())
     }
 
+    /// Makes sure that a value may be written.
+    #[inline]
+    fn make_writable(&mut self, row: usize, column: usize, memory: &Arc<Memory>) -> Result<(), WriteError> {
+        if self.columns[column].packed().is_some() {
+            self.unpack(column, memory)?;
+        }
+        Ok(self.columns[column].make_writable(row, self.rows, memory)?)
+    }
+
     /// Makes room for so many rows and more to come.
-    pub(super) fn grow(&mut self, rows: usize, memory: &Arc<Memory>) -> Result<(), OutOfMemory> {
+    pub(super) fn grow(&mut self, rows: usize, memory: &Arc<Memory>) -> Result<(), WriteError> {
+        for column in 0..self.columns.len() {
+            self.unpack(column, memory)?;
+        }
         let capacity = (self.capacity * GROWTH).max(rows.next_power_of_two()).clamp(super::ROWS_MIN, CHUNK_ROWS_MAX);
         // All columns in one block: of large slots it has huge pages.
         let growing = self.columns.iter().filter(|column| column.capacity() < capacity);
@@ -206,7 +218,7 @@ impl HotChunk {
         }
         // Before anything is asked for: what is kept for readers to come would count as one of them.
         self.shown = None;
-        self.columns[column].make_writable(row, self.rows, writer.memory)?;
+        self.make_writable(row, column, writer.memory)?;
         let version = if keeps {
             let change = Change::Update(column as u16, self.image(row, column));
             Some(match (beside, &mut self.versions) {

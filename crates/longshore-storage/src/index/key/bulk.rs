@@ -10,8 +10,8 @@ use super::{
     order_i16, order_i32, order_i64, order_i128,
 };
 use crate::chunk::Stored;
-use crate::values::Values;
-use crate::view::{self, INLINE_BYTES_MAX};
+use crate::types::Physical;
+use crate::values::{Scratch, Values};
 
 /// Rows whose keys are made at a time: their keys stay in the first-level cache.
 const BLOCK_ROWS: usize = 512;
@@ -68,6 +68,7 @@ impl KeyLayout {
         let nullable = self.parts.iter().any(|part| chunk.validity(part.column).is_some());
         let mut keys = [0_u128; BLOCK_ROWS];
         let mut nulls = [false; BLOCK_ROWS];
+        let mut scratch = Scratch::default();
         let mut from = rows.start;
         while from < rows.end {
             let count = BLOCK_ROWS.min(rows.end - from);
@@ -82,7 +83,7 @@ impl KeyLayout {
                     const { assert!(PRESENT == 0) };
                 }
                 bits_left -= 8 * part.physical.width();
-                part.encode_block(chunk, from, bits_left, keys, nulls);
+                part.encode_block(chunk, (from, &mut scratch), bits_left, keys, nulls);
             }
             let length = bytes as u32;
             if !nullable || !nulls.contains(&true) {
@@ -139,13 +140,20 @@ impl Key {
 
 impl Part {
     /// Adds the bytes of a column to keys: they end `bits_left` before the lowest bit.
-    fn encode_block(&self, chunk: &impl Stored, from: usize, bits_left: usize, keys: &mut [u128], nulls: &mut [bool]) {
+    fn encode_block(
+        &self,
+        chunk: &impl Stored,
+        (from, scratch): (usize, &mut Scratch),
+        bits_left: usize,
+        keys: &mut [u128],
+        nulls: &mut [bool],
+    ) {
         fn add<T: Copy>(keys: &mut [u128], values: &[T], bits_left: usize, order: impl Fn(T) -> u128) {
             for (key, &value) in keys.iter_mut().zip(values) {
                 *key |= order(value) << bits_left;
             }
         }
-        match chunk.values(self.column).slice(from, keys.len()) {
+        match chunk.values(self.column, from..from + keys.len(), scratch) {
             Values::U8(values) => add(keys, values, bits_left, u128::from),
             Values::I16(values) => add(keys, values, bits_left, |value| order_i16(value).into()),
             Values::I32(values) => add(keys, values, bits_left, |value| order_i32(value).into()),
@@ -179,23 +187,16 @@ impl Part {
         if self.nullable {
             key.push(PRESENT.into(), 1);
         }
-        match chunk.values(self.column) {
-            Values::U8(values) => key.push(values[row].into(), 1),
-            Values::I16(values) => key.push(order_i16(values[row]).into(), 2),
-            Values::I32(values) => key.push(order_i32(values[row]).into(), 4),
-            Values::I64(values) => key.push(order_i64(values[row]), 8),
-            Values::I128(values) => key.push_wide(order_i128(values[row])),
-            Values::F32(values) => key.push(order_f32(values[row]).into(), 4),
-            Values::F64(values) => key.push(order_f64(values[row]), 8),
-            Values::Views(views) => {
-                let (view, length) = (views[row], view::length(views[row]));
-                if length <= INLINE_BYTES_MAX {
-                    key.push_text(&view.to_le_bytes()[4..4 + length]);
-                } else {
-                    let from = view::offset(view);
-                    key.push_text(&chunk.heap()[from..from + length]);
-                }
-            }
+        let bits = || chunk.bits(self.column, row);
+        match self.physical {
+            Physical::U8 => key.push((bits() as u8).into(), 1),
+            Physical::I16 => key.push(order_i16(bits() as i16).into(), 2),
+            Physical::I32 => key.push(order_i32(bits() as i32).into(), 4),
+            Physical::I64 => key.push(order_i64(bits() as i64), 8),
+            Physical::I128 => key.push_wide(order_i128(bits() as i128)),
+            Physical::F32 => key.push(order_f32(f32::from_bits(bits() as u32)).into(), 4),
+            Physical::F64 => key.push(order_f64(f64::from_bits(bits() as u64)), 8),
+            Physical::View => key.push_text(chunk.text(self.column, row)),
         }
     }
 }
