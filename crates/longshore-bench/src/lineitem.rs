@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use longshore_format::json::{Json, JsonPath, Layout};
 use longshore_load::{Control, Dialect, InputFile, Source, TextFormat, TextOptions, Tuning, copy_from};
-use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_storage::{Column, ColumnType, Memory, Relation, Schema, Storage};
 
 use crate::Failure;
 use crate::facts::{COLUMNS, Facts};
@@ -76,7 +76,23 @@ pub(crate) fn load(
     tuning: &Tuning,
     memory: &Arc<Memory>,
 ) -> Result<Loaded, Failure> {
+    load_into(Relation::new(schema(precision), Arc::clone(memory)), path, text, tuning)
+}
+
+/// The same into one whose storage is plain.
+pub(crate) fn load_plain(
+    path: &Path,
+    text: Text,
+    precision: u8,
+    tuning: &Tuning,
+    memory: &Arc<Memory>,
+) -> Result<Loaded, Failure> {
     let relation = Relation::new(schema(precision), Arc::clone(memory));
+    relation.set_storage(Storage::Plain);
+    load_into(relation, path, text, tuning)
+}
+
+fn load_into(relation: Relation, path: &Path, text: Text, tuning: &Tuning) -> Result<Loaded, Failure> {
     let fields: Vec<usize> = (0..COLUMNS).collect();
     let started = Instant::now();
     let file = InputFile::opened(Source::open(path)?, &fields);

@@ -279,9 +279,7 @@ impl PackedColumn {
     /// When there are fewer rows, or they are of another type.
     pub(crate) fn unpack_decimals(&self, rows: Range<usize>) -> Vec<i128> {
         match (self.physical, &self.encoding) {
-            (Physical::I128, _) | (Physical::I64, Encoding::Offset { .. }) => {
-                self.unpack_to_vec(rows)
-            }
+            (Physical::I128, _) | (Physical::I64, Encoding::Offset { .. }) => self.unpack_to_vec(rows),
             (Physical::I64, _) => {
                 let narrow: Vec<i64> = self.unpack_to_vec(rows);
                 narrow.into_iter().map(i128::from).collect()

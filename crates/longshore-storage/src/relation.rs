@@ -13,7 +13,7 @@ use crate::chunk::hot::HotChunk;
 use crate::error::TransactionError;
 use crate::index::{Index, IndexKind, Uniqueness};
 use crate::manager::Transactions;
-use crate::memory::Memory;
+use crate::memory::{Memory, OutOfMemory};
 use crate::row_id::RowId;
 use crate::table::{Snapshot, Storage, Table};
 use crate::typed::{Field, FieldType};
@@ -91,6 +91,16 @@ impl Relation {
     /// Keeps rows that come many at a time from now on in another way.
     pub fn set_storage(&self, storage: Storage) {
         self.table.set_storage(storage);
+    }
+
+    /// Packs what is plain of the chunks with at least so many rows that nobody has changed since all who are active began;
+    /// says how many these were. Others may work on the relation meanwhile, and wait for nothing.
+    ///
+    /// # Errors
+    ///
+    /// When memory runs out; what was packed until then stays so.
+    pub fn freeze(&self, rows_min: usize) -> Result<usize, OutOfMemory> {
+        self.table.freeze(rows_min)
     }
 
     /// The schema.

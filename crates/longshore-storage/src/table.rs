@@ -11,12 +11,14 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError};
 
+use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, Slot, WriteError, Writer, input_of};
 use crate::datum::Datum;
 use crate::error::TransactionError;
 use crate::index::{Index, described_row};
-use crate::memory::Memory;
+use crate::memory::{Memory, OutOfMemory};
+use crate::packed::Packer;
 use crate::row_id::RowId;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, Rank, Ranked, RwLock};
@@ -292,6 +294,21 @@ impl Table {
             self.list(last);
         }
         Ok(places)
+    }
+
+    /// Packs what is plain of slots with at least so many rows that nobody works on; says how many these were.
+    pub(crate) fn freeze(&self, rows_min: usize) -> Result<usize, OutOfMemory> {
+        let mut packer = Packer::default();
+        let mut arena = Arena::new(Arc::clone(&self.memory), ARENA_BLOCK_BYTES);
+        let mut frozen = 0;
+        for slot in (0..self.slots.places()).filter_map(|place| self.slots.get(place)) {
+            frozen += usize::from(slot.freeze(rows_min, &mut packer, &mut arena)?);
+        }
+        if frozen > 0 {
+            // What is kept for readers to come has the values as they were.
+            self.forget_cached();
+        }
+        Ok(frozen)
     }
 
     /// Adds slots of rows that were always there, to a relation that nobody else knows yet.

@@ -1,7 +1,7 @@
 //! Reads whole columns of integers out of a relation, as its chunks have them: for checks that trust neither indexes
 //! nor the transactions that wrote.
 
-use longshore_storage::{Chunk, Relation, Values};
+use longshore_storage::{Chunk, Relation, Scratch, Values};
 
 use crate::Failure;
 
@@ -32,7 +32,7 @@ pub(super) fn integers<const N: usize>(relation: &Relation, names: [&str; N]) ->
 }
 
 fn widen<const N: usize>(chunk: &Chunk, column: usize, rows: &mut [[i64; N]], at: usize) -> Result<(), Failure> {
-    match chunk.values(column) {
+    match chunk.values(column, 0..chunk.rows(), &mut Scratch::default()) {
         Values::I16(values) => rows.iter_mut().zip(values).for_each(|(row, &value)| row[at] = value.into()),
         Values::I32(values) => rows.iter_mut().zip(values).for_each(|(row, &value)| row[at] = value.into()),
         Values::I64(values) => rows.iter_mut().zip(values).for_each(|(row, &value)| row[at] = value),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use longshore_storage::{
     Chunk, Column, ColumnType, Datum, Direction, Index, IndexKind, IndexParts, Memory, OutOfMemory, Relation, RowId,
-    Schema, Source, Uniqueness, Values,
+    Schema, Scratch, Source, Uniqueness, Values,
 };
 
 use super::fill::Fill;
@@ -201,8 +201,8 @@ impl Bench {
     fn value(&self, row: usize, column: usize) -> (RowId, i64) {
         let per_chunk = self.chunks[0].rows();
         let (chunk, at) = (row / per_chunk, row % per_chunk);
-        let value = match self.chunks[chunk].values(column) {
-            Values::I64(values) => values[at],
+        let value = match self.chunks[chunk].values(column, at..at + 1, &mut Scratch::default()) {
+            Values::I64(values) => values[0],
             _ => 0,
         };
         (RowId::new(chunk, at), value)

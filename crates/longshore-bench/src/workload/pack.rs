@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use longshore_load::Tuning;
-use longshore_storage::{Arena, CHUNK_ROWS_MAX, Chunk, Memory, PackedColumn, Packer, SpareValues, Values};
+use longshore_storage::{Arena, CHUNK_ROWS_MAX, Chunk, Memory, PackedColumn, Packer, Scratch, SpareValues, Values};
 
 use crate::lineitem::{self, DECIMAL_PRECISION};
 use crate::measure::{Amount, Case, Measured, measure};
@@ -20,7 +20,7 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let file = text::lineitem(&settings.data, settings.scale, Text::Plain)?;
     let tuning = Tuning::new(settings.threads);
     let memory = Memory::new(None);
-    let loaded = lineitem::load(&file.path, Text::Plain, DECIMAL_PRECISION, &tuning, &memory)?;
+    let loaded = lineitem::load_plain(&file.path, Text::Plain, DECIMAL_PRECISION, &tuning, &memory)?;
     let snapshot = loaded.relation.snapshot();
     let chunks: Vec<Arc<Chunk>> = snapshot.chunks().to_vec();
     let rows: usize = chunks.iter().map(|chunk| chunk.rows()).sum();
@@ -52,7 +52,8 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
             let mut time = Duration::ZERO;
             for (packed, chunk) in packed.iter().zip(chunks) {
                 let started = Instant::now();
-                packed.unpack(0..packed.rows(), slots.of(chunk.values(column)));
+                packed
+                    .unpack(0..packed.rows(), slots.of(chunk.values(column, 0..chunk.rows(), &mut Scratch::default())));
                 time += started.elapsed();
                 black_box(&slots);
             }
@@ -82,12 +83,17 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
 }
 
 fn pack(packer: &mut Packer, chunk: &Chunk, column: usize, arena: &mut Arena) -> Result<PackedColumn, Failure> {
-    Ok(packer.pack(chunk.values(column), chunk.validity(column), chunk.heap(), arena)?)
+    Ok(packer.pack(
+        chunk.values(column, 0..chunk.rows(), &mut Scratch::default()),
+        chunk.validity(column),
+        chunk.heap(column),
+        arena,
+    )?)
 }
 
 /// Bytes of the values of a column, and of its long texts.
 fn plain_bytes(chunk: &Chunk, column: usize) -> usize {
-    match chunk.values(column) {
+    match chunk.values(column, 0..chunk.rows(), &mut Scratch::default()) {
         Values::Views(views) => {
             let long = |&&view: &&u128| view as u32 > 12;
             size_of_val(views) + views.iter().filter(long).map(|&view| view as u32 as usize).sum::<usize>()
@@ -108,8 +114,10 @@ fn width(values: Values<'_>) -> usize {
 
 /// Whether some values are those of the chunk.
 fn check(packed: &PackedColumn, chunk: &Chunk, column: usize) -> Result<(), Failure> {
+    let mut scratch = Scratch::default();
+    let expected = chunk.values(column, 0..chunk.rows(), &mut scratch);
     for row in (0..chunk.rows()).step_by(997) {
-        let (found, expected) = (packed.bits(row), chunk.values(column));
+        let found = packed.bits(row);
         let is_right = match expected {
             Values::U8(values) => found as u8 == values[row],
             Values::I16(values) => found as i16 == values[row],

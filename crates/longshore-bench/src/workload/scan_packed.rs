@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use longshore_load::Tuning;
-use longshore_storage::{Arena, Chunk, Memory, PackedColumn, Packer, Values, Wanted};
+use longshore_storage::{Arena, Chunk, Memory, PackedColumn, Packer, Scratch, Values, Wanted};
 
 use crate::lineitem::{self, DECIMAL_PRECISION};
 use crate::measure::{Amount, Case, Measured, measure};
@@ -28,7 +28,7 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let file = text::lineitem(&settings.data, settings.scale, Text::Plain)?;
     let memory = Memory::new(None);
     let tuning = Tuning::new(settings.threads);
-    let loaded = lineitem::load(&file.path, Text::Plain, DECIMAL_PRECISION, &tuning, &memory)?;
+    let loaded = lineitem::load_plain(&file.path, Text::Plain, DECIMAL_PRECISION, &tuning, &memory)?;
     let snapshot = loaded.relation.snapshot();
     let chunks: Vec<Arc<Chunk>> = snapshot.chunks().to_vec();
     let rows: usize = chunks.iter().map(|chunk| chunk.rows()).sum();
@@ -39,9 +39,17 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
         let mut packer = Packer::default();
         let mut packed: Vec<PackedColumn> = Vec::with_capacity(chunks.len());
         for chunk in &chunks {
-            packed.push(packer.pack(chunk.values(column), chunk.validity(column), chunk.heap(), &mut arena)?);
+            packed.push(packer.pack(
+                chunk.values(column, 0..chunk.rows(), &mut Scratch::default()),
+                chunk.validity(column),
+                chunk.heap(column),
+                &mut arena,
+            )?);
         }
-        let expected: usize = chunks.iter().map(|chunk| count(&plain(chunk.values(column), low, high))).sum();
+        let expected: usize = chunks
+            .iter()
+            .map(|chunk| count(&plain(chunk.values(column, 0..chunk.rows(), &mut Scratch::default()), low, high)))
+            .sum();
         let checked = move |found: usize, time: Duration| -> Result<Duration, Failure> {
             if found == expected { Ok(time) } else { Err(format!("{found} rows where {expected} are right").into()) }
         };
@@ -58,7 +66,10 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
         let chunks = &chunks;
         cases.push(Case::new(format!("{name} plain"), Amount::Operations(rows as u64), move || {
             let started = Instant::now();
-            let found = chunks.iter().map(|chunk| count(&plain(chunk.values(column), low, high))).sum();
+            let found = chunks
+                .iter()
+                .map(|chunk| count(&plain(chunk.values(column, 0..chunk.rows(), &mut Scratch::default()), low, high)))
+                .sum();
             checked(found, started.elapsed())
         }));
     }

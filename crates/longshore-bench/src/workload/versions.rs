@@ -9,8 +9,8 @@
 use std::sync::Arc;
 
 use longshore_storage::{
-    Column, ColumnType, Datum, Isolation, Memory, Relation, RowId, Schema, Transaction, TransactionError, Transactions,
-    Values,
+    Column, ColumnType, Datum, Isolation, Memory, Relation, RowId, Schema, Scratch, Transaction, TransactionError,
+    Transactions, Values,
 };
 
 use super::Report;
@@ -51,11 +51,12 @@ fn zeros(columns: usize, rows: usize) -> Result<(Arc<Transactions>, Arc<Relation
 /// How many rows have a value in a column, as chunks have them.
 fn count_of(relation: &Relation, column: usize, value: i32) -> usize {
     let snapshot = relation.snapshot();
-    let count = |values| match values {
+    let count = |values: Values<'_>| match values {
         Values::I32(values) => values.iter().filter(|&&found| found == value).count(),
         _ => 0,
     };
-    snapshot.chunks().iter().map(|chunk| count(chunk.values(column))).sum()
+    let mut scratch = Scratch::default();
+    snapshot.chunks().iter().map(|chunk| count(chunk.values(column, 0..chunk.rows(), &mut scratch))).sum()
 }
 
 /// The rows that a transaction sees.

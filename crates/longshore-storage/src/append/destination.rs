@@ -17,8 +17,8 @@ use arrow_buffer::Buffer;
 use super::copy::{Copied, Task};
 use super::space::{Space, copy_bytes};
 use crate::arena::Arena;
-use crate::chunk::{Chunk, ColumnValues};
 use crate::chunk::hot::{HotChunk, HotColumn};
+use crate::chunk::{Chunk, ColumnValues};
 use crate::memory::OutOfMemory;
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::bounds::Bounds;
@@ -176,7 +176,13 @@ impl Destination {
             // any more: the destination is not filled any further.
             let values = unsafe { values.buffer(self.capacity * column_type.physical().width()) };
             let validity = (column.nulls > 0).then(|| Buffer::from_slice_ref(&column.validity));
-            HotColumn::filled(column_type, ColumnValues::Plain(values), validity, (column.nulls, column.bounds, true), 0)
+            HotColumn::filled(
+                column_type,
+                ColumnValues::Plain(values),
+                validity,
+                (column.nulls, column.bounds, true),
+                0,
+            )
         });
         let columns = columns.collect();
         // SAFETY: as for the values.

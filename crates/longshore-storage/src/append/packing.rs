@@ -32,12 +32,11 @@ impl<'r> Packing<'r> {
             return Ok(buffers.into_iter().map(PartitionBuffer::seal).collect());
         }
         let idle = self.idle().pop();
-        let (mut packer, mut arena) = idle.unwrap_or_else(|| {
-            (Packer::default(), Arena::new(self.table.memory().clone(), ARENA_BLOCK_BYTES))
-        });
-        let chunks = buffers.into_iter().map(|buffer| {
-            if is_worth_it(&buffer) { buffer.pack(&mut packer, &mut arena) } else { Ok(buffer.seal()) }
-        });
+        let (mut packer, mut arena) =
+            idle.unwrap_or_else(|| (Packer::default(), Arena::new(self.table.memory().clone(), ARENA_BLOCK_BYTES)));
+        let chunks = buffers
+            .into_iter()
+            .map(|buffer| if is_worth_it(&buffer) { buffer.pack(&mut packer, &mut arena) } else { Ok(buffer.seal()) });
         let chunks = chunks.collect();
         self.idle().push((packer, arena));
         chunks

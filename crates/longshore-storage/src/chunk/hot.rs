@@ -31,6 +31,7 @@ use crate::visibility::{StampId, Stamps, Time, View};
 mod append;
 mod column;
 mod dead;
+mod freeze;
 mod heap;
 mod prune;
 mod read;
@@ -50,6 +51,9 @@ pub(crate) use write::{WriteError, Writer};
 /// Rows that a slot has room for at first, if it is filled row by row, and by how much it grows.
 const ROWS_MIN: usize = 1024;
 const GROWTH: usize = 4;
+
+/// Rows that must find room in a packed slot for it to be unpacked.
+const ROWS_WORTH_UNPACKING: usize = CHUNK_ROWS_MAX / 4;
 
 /// A chunk's place in its relation.
 pub(crate) struct Slot {
@@ -216,9 +220,11 @@ impl HotChunk {
         self.dead.has_free()
     }
 
-    /// Whether an insert may find room here.
+    /// Whether an insert may find room here. It would unpack a slot that is packed, for which there must be room for many.
     pub(crate) fn has_room(&self) -> bool {
-        !self.gone && self.deleted.is_none() && (self.rows < CHUNK_ROWS_MAX || self.dead.has_free())
+        let room = CHUNK_ROWS_MAX - self.rows + self.dead.free_count();
+        let is_packed = self.columns.iter().any(|column| column.packed().is_some());
+        !self.gone && self.deleted.is_none() && room >= if is_packed { ROWS_WORTH_UNPACKING } else { 1 }
     }
 
     /// All rows were inserted with a stamp.

@@ -12,10 +12,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::table::Snapshot;
 
-use crate::values::Scratch;
 use super::directory::{ChunkEntry, Directory};
 use super::section::SectionWriter;
 use super::{HEADER_BYTES, MAGIC, NativeControl, NativeError, NativeReport, TRAILER_BYTES, VERSION, column};
+use crate::values::Scratch;
 
 /// Writes the rows of `snapshot` to a file at `path`, with `threads` workers.
 ///

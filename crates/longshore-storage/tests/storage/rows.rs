@@ -7,8 +7,8 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use longshore_storage::{
-    Column, ColumnType, Datum, Field, IndexKind, Isolation, Memory, Relation, RowId, Schema, Scratch, Stretch, Transaction,
-    TransactionError, Transactions, Uniqueness, Values, key,
+    Column, ColumnType, Datum, Field, IndexKind, Isolation, Memory, Relation, RowId, Schema, Scratch, Stretch,
+    Transaction, TransactionError, Transactions, Uniqueness, Values, key,
 };
 use longshore_testing::Random;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use longshore_storage::{Isolation, Relation, Stretch, Transaction, Values, VisibleChunk};
+use longshore_storage::{Isolation, Relation, Scratch, Stretch, Transaction, Values, VisibleChunk};
 
 use super::{in_transactions, row_ids, zeros};
 use crate::measure::{Amount, Case, Measured, measure};
@@ -93,12 +93,14 @@ fn sum_of_rows(piece: &VisibleChunk, values: &[i32], offset: usize, rows: usize)
 }
 
 fn by_stretches(piece: &VisibleChunk) -> i64 {
-    let Values::I32(values) = piece.chunk().values(VALUE) else { return 0 };
+    let mut scratch = Scratch::default();
+    let Values::I32(values) = piece.chunk().values(VALUE, 0..piece.rows(), &mut scratch) else { return 0 };
     sum_of_rows(piece, values, 0, values.len())
 }
 
 fn row_by_row(piece: &VisibleChunk) -> i64 {
-    let Values::I32(values) = piece.chunk().values(VALUE) else { return 0 };
+    let mut scratch = Scratch::default();
+    let Values::I32(values) = piece.chunk().values(VALUE, 0..piece.rows(), &mut scratch) else { return 0 };
     (0..values.len()).map(|row| sum_of_rows(piece, values, row, 1)).sum()
 }
 

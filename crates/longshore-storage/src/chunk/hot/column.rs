@@ -183,6 +183,11 @@ impl HotColumn {
         self.shown_rows = 0;
     }
 
+    /// Takes packed values in place of those that they are equal to.
+    pub(super) fn freeze(&mut self, packed: Arc<PackedColumn>) {
+        self.values = ColumnValues::Packed(packed);
+    }
+
     /// The whole buffer of its values, which are plain.
     fn plain(&self) -> &Buffer {
         match &self.values {
