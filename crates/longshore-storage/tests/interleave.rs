@@ -86,7 +86,12 @@ fn history(seed: u64, isolation: Isolation, indexed: bool) -> History {
     let kind = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk][seed as usize % 3];
     let load = {
         let database = Arc::clone(&database);
-        thread::spawn(move || database.load(3, 2, kind))
+        thread::spawn(move || {
+            database.freeze();
+            let record = database.load(3, 2, kind);
+            database.freeze();
+            record
+        })
     };
     let mut records: Vec<Record> = sessions.into_iter().flat_map(|session| session.join().unwrap()).collect();
     records.push(load.join().unwrap());

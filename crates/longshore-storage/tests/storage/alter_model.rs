@@ -329,6 +329,10 @@ impl World {
         if self.active.len() < 2 || self.active.len() < 4 && self.random.below(8) == 0 {
             self.begin();
         }
+        if self.random.below(8) == 0 {
+            let rows_min = self.random.below(20);
+            self.now().freeze(rows_min).unwrap();
+        }
         let at = self.random.below(self.active.len());
         match self.random.below(64) {
             0..12 => self.insert(at),

@@ -107,6 +107,9 @@ fn interleaved(isolation: Isolation, indexed: bool, seed: u64, sessions: usize, 
     let mut loads = Vec::new();
     while all.iter().map(|session| session.records.len()).sum::<usize>() < transactions {
         all[random.below(sessions)].go_on();
+        if random.below(30) == 0 {
+            database.freeze();
+        }
         if random.below(2_000) == 0 {
             loads.push(database.load(sessions, 1 + random.below(4) as i32, KINDS[random.below(3)]));
         }
@@ -138,6 +141,7 @@ fn threaded(isolation: Isolation, indexed: bool, seed: u64, sessions: usize, tra
             if records.len() < transactions / 200 {
                 records.push(database.load(sessions, 1 + random.below(4) as i32, KINDS[random.below(3)]));
             }
+            database.freeze();
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         records

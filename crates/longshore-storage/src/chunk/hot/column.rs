@@ -400,10 +400,8 @@ impl HotColumn {
         let byte = row / 8;
         let fits = self.validity.as_ref().is_some_and(|bits| byte < bits.len() && is_alone(bits));
         if !fits {
-            let mut bits = vec![0xFF_u8; self.capacity().div_ceil(8)];
-            if let Some(before) = &self.validity {
-                bits[..before.len()].copy_from_slice(before);
-            }
+            let mut bits = self.validity.as_deref().unwrap_or_default().to_vec();
+            bits.resize(self.capacity().div_ceil(8).max(bits.len()), 0xFF);
             self.validity = Some(Buffer::from_vec(bits));
         }
         let Some(bits) = &self.validity else { return };

@@ -124,13 +124,6 @@ impl HotChunk {
         if self.gone || self.deleted.is_some() {
             return Ok(None);
         }
-        let heap_bytes = values.iter().map(heap_bytes).sum();
-        if heap_bytes > 0 {
-            match self.make_heap_room(heap_bytes, writer.memory) {
-                Err(WriteError::HeapFull(_)) if self.rows > 0 => return Ok(None),
-                made => made?,
-            }
-        }
         // A row that came to be with others, and has gone: whoever does not see these would not see what takes its place,
         // not even if he has put it there himself.
         let is_usable = |row| self.is_inserted(row, writer.view, writer.clock.stamps());
@@ -141,11 +134,12 @@ impl HotChunk {
             None => self.rows,
         };
         self.shown = None;
-        if let Err(error) = self.make_row_writable(row, writer.memory) {
+        let heap_bytes = values.iter().map(heap_bytes).sum();
+        if let Err(error) = self.make_row_writable(row, heap_bytes, writer.memory) {
             if free.is_some() {
                 self.dead.set_free(row);
             }
-            return Err(error);
+            return if matches!(error, WriteError::HeapFull(_)) && self.rows > 0 { Ok(None) } else { Err(error) };
         }
         let (columns, heap) = (&mut self.columns, &mut self.heap);
         for (column, value) in columns.iter_mut().zip(values) {
@@ -159,8 +153,9 @@ impl HotChunk {
         Ok(Some((row, self.push_version(row, writer.stamp, Change::Insert))))
     }
 
-    /// Makes sure that all values of a row may be written, the one behind the last included.
-    fn make_row_writable(&mut self, row: usize, memory: &Arc<Memory>) -> Result<(), WriteError> {
+    /// Makes sure that all values of a row may be written, the one behind the last included, with so many bytes of long
+    /// texts.
+    fn make_row_writable(&mut self, row: usize, heap_bytes: usize, memory: &Arc<Memory>) -> Result<(), WriteError> {
         if row >= self.capacity {
             self.grow(row + 1, memory)?;
         }
@@ -170,7 +165,8 @@ impl HotChunk {
                 self.make_writable(row, column, memory)?;
             }
         }
-        Ok(())
+        // Last: what is unpacked takes room.
+        self.make_heap_room(heap_bytes, memory)
     }
 
     /// Makes sure that a value may be written.
@@ -212,13 +208,14 @@ impl HotChunk {
         (keeps, beside): (bool, Option<u32>),
         writer: &Writer<'_>,
     ) -> Result<Option<u32>, WriteError> {
-        let heap_bytes = heap_bytes(value);
-        if heap_bytes > 0 {
-            self.make_heap_room(heap_bytes, writer.memory)?;
-        }
         // Before anything is asked for: what is kept for readers to come would count as one of them.
         self.shown = None;
         self.make_writable(row, column, writer.memory)?;
+        let heap_bytes = heap_bytes(value);
+        if heap_bytes > 0 {
+            // Behind the other: what is unpacked takes room.
+            self.make_heap_room(heap_bytes, writer.memory)?;
+        }
         let version = if keeps {
             let change = Change::Update(column as u16, self.image(row, column));
             Some(match (beside, &mut self.versions) {

@@ -56,6 +56,13 @@ pub(crate) struct Database {
 }
 
 impl Database {
+    /// Packs what nobody works on.
+    pub(crate) fn freeze(&self) {
+        for relation in [&self.lists, &self.registers] {
+            relation.freeze(0).unwrap();
+        }
+    }
+
     /// Of this many lists and registers, which are empty.
     pub(crate) fn new(keys: i32, isolation: Isolation, indexed: bool) -> Database {
         let inserts = indexed || isolation == Isolation::Serializable;
