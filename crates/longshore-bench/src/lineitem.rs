@@ -40,6 +40,21 @@ pub(crate) fn schema(precision: u8) -> Arc<Schema> {
 /// The precision that the specification's money has.
 pub(crate) const DECIMAL_PRECISION: u8 = 15;
 
+/// How lineitem is stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoredAs {
+    /// Digits of its decimals.
+    pub(crate) precision: u8,
+    pub(crate) storage: Storage,
+}
+
+impl StoredAs {
+    /// As TPC-H has it, packed.
+    pub(crate) const PACKED: StoredAs = StoredAs { precision: DECIMAL_PRECISION, storage: Storage::Packed };
+    /// As TPC-H has it, plain.
+    pub(crate) const PLAIN: StoredAs = StoredAs { storage: Storage::Plain, ..StoredAs::PACKED };
+}
+
 /// How a text is read.
 pub(crate) fn options(text: Text) -> TextOptions {
     let layout = match text {
@@ -72,27 +87,12 @@ pub(crate) struct Loaded {
 pub(crate) fn load(
     path: &Path,
     text: Text,
-    precision: u8,
+    stored_as: StoredAs,
     tuning: &Tuning,
     memory: &Arc<Memory>,
 ) -> Result<Loaded, Failure> {
-    load_into(Relation::new(schema(precision), Arc::clone(memory)), path, text, tuning)
-}
-
-/// The same into one whose storage is plain.
-pub(crate) fn load_plain(
-    path: &Path,
-    text: Text,
-    precision: u8,
-    tuning: &Tuning,
-    memory: &Arc<Memory>,
-) -> Result<Loaded, Failure> {
-    let relation = Relation::new(schema(precision), Arc::clone(memory));
-    relation.set_storage(Storage::Plain);
-    load_into(relation, path, text, tuning)
-}
-
-fn load_into(relation: Relation, path: &Path, text: Text, tuning: &Tuning) -> Result<Loaded, Failure> {
+    let relation = Relation::new(schema(stored_as.precision), Arc::clone(memory));
+    relation.set_storage(stored_as.storage);
     let fields: Vec<usize> = (0..COLUMNS).collect();
     let started = Instant::now();
     let file = InputFile::opened(Source::open(path)?, &fields);
@@ -146,11 +146,11 @@ impl Blocks {
 pub(crate) fn timed_load(
     file: &Lineitem,
     text: Text,
-    precision: u8,
+    stored_as: StoredAs,
     tuning: &Tuning,
     blocks: &Blocks,
 ) -> Result<Duration, Failure> {
-    let loaded = load(&file.path, text, precision, tuning, &blocks.memory())?;
+    let loaded = load(&file.path, text, stored_as, tuning, &blocks.memory())?;
     file.facts.check(&Facts::of_snapshot(&loaded.relation.snapshot())?)?;
     Ok(loaded.time)
 }

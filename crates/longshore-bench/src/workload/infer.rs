@@ -13,7 +13,7 @@ use longshore_load::{
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 
 use crate::facts::Facts;
-use crate::lineitem::{Blocks, DECIMAL_PRECISION, dialect, timed_load};
+use crate::lineitem::{Blocks, StoredAs, dialect, timed_load};
 use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::text::{Lineitem, Text, lineitem};
 use crate::{Failure, Settings};
@@ -43,7 +43,7 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
             cases.push(Case::new(name, Amount::Bytes(bytes), move || run(&tuning)));
         };
         let (file, blocks) = (plain.clone(), recycled.clone());
-        let given = move |tuning: &Tuning| timed_load(&file, Text::Plain, DECIMAL_PRECISION, tuning, &blocks);
+        let given = move |tuning: &Tuning| timed_load(&file, Text::Plain, StoredAs::PACKED, tuning, &blocks);
         add("lineitem, types given", plain.bytes, Box::new(given));
         let (file, blocks) = (plain.clone(), recycled.clone());
         add("lineitem, types found, loaded", plain.bytes, Box::new(move |tuning| loaded(&file, tuning, &blocks)));

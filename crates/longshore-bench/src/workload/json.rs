@@ -10,7 +10,7 @@ use longshore_csv::{Missing, RowText};
 use longshore_load::{TextFormat, Tuning};
 
 use crate::facts::COLUMNS;
-use crate::lineitem::{Blocks, DECIMAL_PRECISION, options, timed_load};
+use crate::lineitem::{Blocks, StoredAs, options, timed_load};
 use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::text::{Lineitem, Text, lineitem};
 use crate::{Failure, Settings};
@@ -39,7 +39,7 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     for (text, file, sample) in &samples {
         for threads in settings.thread_counts() {
             let name = format!("{}, {}", text.name(), threads_of(threads));
-            let load = move || timed_load(file, *text, DECIMAL_PRECISION, &Tuning::new(threads), recycled);
+            let load = move || timed_load(file, *text, StoredAs::PACKED, &Tuning::new(threads), recycled);
             cases.push(Case::new(name, Amount::Bytes(file.bytes), load));
         }
         for part in [Part::Cut, Part::Rewrite] {

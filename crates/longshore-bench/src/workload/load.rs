@@ -8,7 +8,7 @@ use longshore_load::{Kernel, PIECE_BYTES_DEFAULT, Tuning};
 use longshore_storage::MergeKind;
 
 use super::Report;
-use crate::lineitem::{Blocks, DECIMAL_PRECISION, timed_load};
+use crate::lineitem::{Blocks, StoredAs, timed_load};
 use crate::measure::{Amount, Case, measure, threads_of};
 use crate::text::{Lineitem, Text, lineitem};
 use crate::{Failure, Settings};
@@ -17,7 +17,7 @@ use crate::{Failure, Settings};
 const PIECE_BYTES: [usize; 8] = [4 << 10, 16 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20];
 
 /// A precision whose decimals are stored in 128 bits.
-const WIDE_PRECISION: u8 = 19;
+const WIDE: StoredAs = StoredAs { precision: 19, ..StoredAs::PACKED };
 
 pub(super) fn run(settings: &Settings, report: &mut Report<'_>) -> Result<(), Failure> {
     let plain = lineitem(&settings.data, settings.scale, Text::Plain)?;
@@ -27,14 +27,18 @@ pub(super) fn run(settings: &Settings, report: &mut Report<'_>) -> Result<(), Fa
 
     let mut cases = Vec::new();
     for threads in settings.thread_counts() {
-        for (file, text) in [(&plain, Text::Plain), (&quoted, Text::Quoted), (&crlf, Text::Crlf)] {
+        for (file, text) in [(&quoted, Text::Quoted), (&crlf, Text::Crlf)] {
             let name = format!("{}, {}", text.name(), threads_of(threads));
-            cases.push(case(name, file, text, DECIMAL_PRECISION, Tuning::new(threads), &recycled));
+            cases.push(case(name, file, text, StoredAs::PACKED, Tuning::new(threads), &recycled));
         }
         let name = format!("plain, 128-bit decimals, {}", threads_of(threads));
-        cases.push(case(name, &plain, Text::Plain, WIDE_PRECISION, Tuning::new(threads), &recycled));
-        let name = format!("plain{}, {}", Blocks::New.suffix(), threads_of(threads));
-        cases.push(case(name, &plain, Text::Plain, DECIMAL_PRECISION, Tuning::new(threads), &Blocks::New));
+        cases.push(case(name, &plain, Text::Plain, WIDE, Tuning::new(threads), &recycled));
+        for (stored_as, stored) in [(StoredAs::PACKED, ""), (StoredAs::PLAIN, ", plain storage")] {
+            for blocks in [&recycled, &Blocks::New] {
+                let name = format!("plain{stored}{}, {}", blocks.suffix(), threads_of(threads));
+                cases.push(case(name, &plain, Text::Plain, stored_as, Tuning::new(threads), blocks));
+            }
+        }
     }
     report("load", "Load by threads, dialect and decimal width", &measure(cases, settings)?)?;
 
@@ -46,7 +50,7 @@ pub(super) fn run(settings: &Settings, report: &mut Report<'_>) -> Result<(), Fa
                 format!("{name}, {}", threads_of(threads)),
                 &plain,
                 Text::Plain,
-                DECIMAL_PRECISION,
+                StoredAs::PACKED,
                 tuning,
                 &recycled,
             ));
@@ -59,14 +63,14 @@ pub(super) fn run(settings: &Settings, report: &mut Report<'_>) -> Result<(), Fa
         let tuning = Tuning { piece_bytes: Some(piece_bytes), ..Tuning::new(settings.threads) };
         let default = if piece_bytes == PIECE_BYTES_DEFAULT { ", the default" } else { "" };
         let name = format!("{} KiB{default}", piece_bytes >> 10);
-        cases.push(case(name, &plain, Text::Plain, DECIMAL_PRECISION, tuning, &recycled));
+        cases.push(case(name, &plain, Text::Plain, StoredAs::PACKED, tuning, &recycled));
     }
     report("load-piece", "Load by piece size (Figure 13)", &measure(cases, settings)?)?;
 
     let mut cases = Vec::new();
     for kernel in Kernel::available() {
         let tuning = Tuning { kernel, ..Tuning::new(settings.threads) };
-        cases.push(case(kernel.to_string(), &plain, Text::Plain, DECIMAL_PRECISION, tuning, &recycled));
+        cases.push(case(kernel.to_string(), &plain, Text::Plain, StoredAs::PACKED, tuning, &recycled));
     }
     report("load-kernel", "Load by scan kernel", &measure(cases, settings)?)
 }
@@ -75,9 +79,9 @@ fn case<'a>(
     name: String,
     file: &'a Lineitem,
     text: Text,
-    precision: u8,
+    stored_as: StoredAs,
     tuning: Tuning,
     blocks: &'a Blocks,
 ) -> Case<'a> {
-    Case::new(name, Amount::Bytes(file.bytes), move || timed_load(file, text, precision, &tuning, blocks))
+    Case::new(name, Amount::Bytes(file.bytes), move || timed_load(file, text, stored_as, &tuning, blocks))
 }

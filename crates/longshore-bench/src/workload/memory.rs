@@ -15,7 +15,7 @@ use longshore_storage::Memory;
 use serde_json::{Value, json};
 
 use crate::facts::Facts;
-use crate::lineitem::{DECIMAL_PRECISION, load};
+use crate::lineitem::{StoredAs, load};
 use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::text::{Text, lineitem};
 use crate::{Failure, Settings};
@@ -84,7 +84,7 @@ pub(super) fn child(settings: &Settings, path: &Path) -> Result<(), Failure> {
                 std::thread::sleep(SAMPLE_EVERY);
             }
         });
-        let loaded = load(path, Text::Plain, DECIMAL_PRECISION, &Tuning::new(settings.threads), &memory);
+        let loaded = load(path, Text::Plain, StoredAs::PACKED, &Tuning::new(settings.threads), &memory);
         peak.fetch_max(status_bytes("RssAnon"), Ordering::Relaxed);
         done.store(true, Ordering::Relaxed);
         loaded

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use longshore_load::Tuning;
 use longshore_storage::{Arena, CHUNK_ROWS_MAX, Chunk, Memory, PackedColumn, Packer, Scratch, SpareValues, Values};
 
-use crate::lineitem::{self, DECIMAL_PRECISION};
+use crate::lineitem::{self, StoredAs};
 use crate::measure::{Amount, Case, Measured, measure};
 use crate::text::{self, NAMES, Text};
 use crate::{Failure, Settings};
@@ -20,7 +20,7 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let file = text::lineitem(&settings.data, settings.scale, Text::Plain)?;
     let tuning = Tuning::new(settings.threads);
     let memory = Memory::new(None);
-    let loaded = lineitem::load_plain(&file.path, Text::Plain, DECIMAL_PRECISION, &tuning, &memory)?;
+    let loaded = lineitem::load(&file.path, Text::Plain, StoredAs::PLAIN, &tuning, &memory)?;
     let snapshot = loaded.relation.snapshot();
     let chunks: Vec<Arc<Chunk>> = snapshot.chunks().to_vec();
     let rows: usize = chunks.iter().map(|chunk| chunk.rows()).sum();

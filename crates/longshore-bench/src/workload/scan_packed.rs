@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use longshore_load::Tuning;
 use longshore_storage::{Arena, Chunk, Memory, PackedColumn, Packer, Scratch, Values, Wanted};
 
-use crate::lineitem::{self, DECIMAL_PRECISION};
+use crate::lineitem::{self, StoredAs};
 use crate::measure::{Amount, Case, Measured, measure};
 use crate::text::{self, NAMES, Text};
 use crate::{Failure, Settings};
@@ -28,7 +28,7 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let file = text::lineitem(&settings.data, settings.scale, Text::Plain)?;
     let memory = Memory::new(None);
     let tuning = Tuning::new(settings.threads);
-    let loaded = lineitem::load_plain(&file.path, Text::Plain, DECIMAL_PRECISION, &tuning, &memory)?;
+    let loaded = lineitem::load(&file.path, Text::Plain, StoredAs::PLAIN, &tuning, &memory)?;
     let snapshot = loaded.relation.snapshot();
     let chunks: Vec<Arc<Chunk>> = snapshot.chunks().to_vec();
     let rows: usize = chunks.iter().map(|chunk| chunk.rows()).sum();

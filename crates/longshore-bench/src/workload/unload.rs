@@ -19,7 +19,7 @@ use longshore_storage::checksum::{self, Checksum};
 use longshore_storage::{Memory, Relation, Snapshot, native};
 
 use crate::facts::COLUMNS;
-use crate::lineitem::{Blocks, DECIMAL_PRECISION, dialect, load, timed_load};
+use crate::lineitem::{Blocks, StoredAs, dialect, load, timed_load};
 use crate::measure::{Amount, Case, Measured, measure, threads_of};
 use crate::text::{Lineitem, Text, lineitem};
 use crate::{Failure, Settings};
@@ -39,7 +39,7 @@ impl Loaded {
     fn new(settings: &Settings) -> Result<Loaded, Failure> {
         let file = lineitem(&settings.data, settings.scale, Text::Plain)?;
         let tuning = Tuning::new(settings.threads);
-        let relation = load(&file.path, Text::Plain, DECIMAL_PRECISION, &tuning, &Memory::new(None))?.relation;
+        let relation = load(&file.path, Text::Plain, StoredAs::PACKED, &tuning, &Memory::new(None))?.relation;
         let checksum = checksum::checksum(&relation.snapshot(), settings.threads);
         let folder = settings.data.join(format!("unloaded-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
@@ -110,7 +110,7 @@ pub(super) fn reload(settings: &Settings) -> Result<Vec<Measured>, Failure> {
             let (loaded, path) = (&loaded, &path);
             let name = |what: &str| format!("{what}{}, {}", blocks.suffix(), threads_of(threads));
             cases.push(Case::new(name("CSV load"), Amount::Bytes(loaded.file.bytes), move || {
-                timed_load(&loaded.file, Text::Plain, DECIMAL_PRECISION, &Tuning::new(threads), blocks)
+                timed_load(&loaded.file, Text::Plain, StoredAs::PACKED, &Tuning::new(threads), blocks)
             }));
             cases.push(Case::new(name("native load"), Amount::Bytes(native_bytes), move || {
                 let (relation, time) = read_native(path, threads, &blocks.memory())?;
@@ -163,7 +163,7 @@ fn write_csv(loaded: &Loaded, target: Target, threads: usize) -> Result<(u64, Du
 }
 
 fn check_csv(loaded: &Loaded, path: &Path, threads: usize) -> Result<(), Failure> {
-    let back = load(path, Text::Plain, DECIMAL_PRECISION, &Tuning::new(threads), &Memory::new(None))?;
+    let back = load(path, Text::Plain, StoredAs::PACKED, &Tuning::new(threads), &Memory::new(None))?;
     loaded.check(&back.relation, threads)
 }
 
