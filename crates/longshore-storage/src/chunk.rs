@@ -20,7 +20,7 @@ use arrow_buffer::Buffer;
 use crate::packed::PackedColumn;
 use crate::statistics::ColumnStatistics;
 use crate::typed::Input;
-use crate::types::{Physical, Schema};
+use crate::types::{ColumnType, Physical, Schema};
 use crate::values::{Scratch, Values};
 use crate::view;
 
@@ -203,6 +203,25 @@ impl Chunk {
             ColumnValues::Plain(_) => None,
             ColumnValues::Packed(packed) => Some(packed),
         }
+    }
+
+    /// The digits of a plain column of decimals that are stored in 64 bits, one value per row; `None` of any other.
+    #[must_use]
+    pub fn plain_decimals(&self, column: usize) -> Option<&[i64]> {
+        let is_decimal = matches!(self.schema.columns()[column].column_type, ColumnType::Decimal { .. });
+        match &self.columns[column].values {
+            ColumnValues::Plain(values) if is_decimal && self.physical(column) == Physical::I64 => {
+                Some(values.typed_data())
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes of all texts that lie outside of views.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        let packed = (0..self.columns.len()).filter_map(|column| self.packed(column));
+        self.heap[0].len() + packed.map(|packed| packed.heap().len()).sum::<usize>()
     }
 
     /// Validity bits (1 = valid, row r is bit r % 8 of byte r / 8); `None` when no row is NULL.

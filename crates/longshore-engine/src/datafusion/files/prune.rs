@@ -13,7 +13,7 @@ use datafusion::common::Result;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
 
-use crate::datafusion::scan::predicate::{Digits, Predicate, Selection, Values};
+use crate::datafusion::scan::predicate::{Predicate, Selection, StoredRows, Values};
 use crate::text::TextInput;
 
 /// The files among `inputs` of the table of this schema that may have rows for which `predicate` is true.
@@ -77,7 +77,7 @@ impl Values for Fields<'_> {
         Arc::clone(self.batch.column(position))
     }
 
-    fn digits(&self, _column: usize) -> Option<Digits<'_>> {
+    fn stored(&self, _column: usize) -> Option<StoredRows<'_>> {
         None
     }
 }

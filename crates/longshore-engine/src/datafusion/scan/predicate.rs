@@ -5,7 +5,7 @@
 //! The conjuncts run cheapest first, and each sees only what the ones before it left once few rows are left.
 //! Not here: skipping whole chunks (`prune`), how predicates reach a scan (`pushdown`).
 
-mod digits;
+mod comparison;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use datafusion::physical_expr::expressions::{
 };
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
 
-use digits::Comparison;
-pub(in crate::datafusion) use digits::Digits;
+use comparison::Comparison;
+pub(in crate::datafusion) use comparison::{StoredRows, StoredValues};
 
 /// A later conjunct sees only the rows that are left once fewer than one in this many are.
 const NARROW_RATIO: usize = 8;
@@ -44,8 +44,8 @@ struct Conjunct {
     /// The columns of the table that it reads, in the order of `schema`.
     columns: Vec<usize>,
     schema: SchemaRef,
-    /// The same on stored digits, where it can be so evaluated.
-    digits: Option<Comparison>,
+    /// The same on stored values, where it can be so evaluated.
+    comparison: Option<Comparison>,
     cost: usize,
 }
 
@@ -54,8 +54,8 @@ pub(in crate::datafusion) trait Values {
     /// A column of the table.
     fn array(&mut self, column: usize) -> ArrayRef;
 
-    /// The digits of a decimal column, if it is stored as 64-bit integers.
-    fn digits(&self, column: usize) -> Option<Digits<'_>>;
+    /// A column as it is stored, if comparisons can be evaluated on that.
+    fn stored(&self, column: usize) -> Option<StoredRows<'_>>;
 }
 
 /// Which rows of a batch a predicate keeps.
@@ -150,17 +150,17 @@ impl Conjunct {
         columns.sort_unstable();
         let schema: SchemaRef = Arc::new(table.project(&columns)?);
         let local = reassign_expr_columns(Arc::clone(&whole), &schema)?;
-        let digits = Comparison::of(whole.as_ref(), |index| table.field(index).data_type().clone());
+        let comparison = Comparison::of(whole.as_ref(), |index| table.field(index).data_type().clone());
         let cost = cost(&whole, table);
-        Ok(Self { whole, local, columns, schema, digits, cost })
+        Ok(Self { whole, local, columns, schema, comparison, cost })
     }
 
     /// Which of `rows` rows satisfy it, without nulls; rows that are not among the `few` need not be looked at.
     fn evaluate(&self, rows: usize, few: Option<&BooleanArray>, values: &mut impl Values) -> Result<BooleanArray> {
-        if let Some(comparison) = &self.digits
-            && let Some(digits) = values.digits(comparison.column)
+        if let Some(comparison) = &self.comparison
+            && let Some(mask) = values.stored(comparison.column).and_then(|stored| comparison.evaluate(&stored))
         {
-            return Ok(comparison.evaluate(&digits));
+            return Ok(mask);
         }
         let arrays = self.columns.iter().map(|&column| values.array(column)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));

@@ -101,7 +101,7 @@ fn with_columns(num_rows: Precision<usize>, columns: Vec<ColumnStatistics>) -> S
 fn text_bytes(snapshot: &Snapshot, table: &SchemaRef) -> usize {
     let is_text = |data_type: &DataType| matches!(data_type, DataType::Utf8View | DataType::BinaryView);
     let columns = table.fields().iter().filter(|field| is_text(field.data_type())).count();
-    let bytes: usize = snapshot.pieces().iter().map(|piece| piece.chunk().heap().len()).sum();
+    let bytes: usize = snapshot.pieces().iter().map(|piece| piece.chunk().text_bytes()).sum();
     bytes.checked_div(columns * snapshot.rows() as usize).unwrap_or(0)
 }
 

@@ -11,11 +11,11 @@ use datafusion::common::Result;
 use datafusion::execution::RecordBatchStream;
 use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures::Stream;
-use longshore_storage::{Values as Stored, VisibleChunk};
+use longshore_storage::VisibleChunk;
 
 use super::RelationSource;
 use super::morsels::{Morsel, Morsels};
-use super::predicate::{Digits, Predicate, Selection, Values};
+use super::predicate::{Predicate, Selection, StoredRows, StoredValues, Values};
 use super::prune::Pruner;
 use super::pushdown::Projection;
 use crate::datafusion::execution::memory::LimitCheck;
@@ -185,18 +185,17 @@ impl Values for Columns<'_> {
         array
     }
 
-    fn digits(&self, index: usize) -> Option<Digits<'_>> {
-        if !self.chunk.is_stored(index, self.offset, self.rows) {
+    fn stored(&self, index: usize) -> Option<StoredRows<'_>> {
+        let chunk = self.chunk.chunk();
+        if index >= chunk.schema().columns().len() || !self.chunk.is_stored(index, self.offset, self.rows) {
             return None;
         }
-        let chunk = self.chunk.chunk();
-        match chunk.values(index) {
-            Stored::I64(values) => Some(Digits {
-                values: &values[self.offset..self.offset + self.rows],
-                valid: chunk.validity(index).map(|bits| (bits, self.offset)),
-            }),
-            _ => None,
-        }
+        let rows = self.offset..self.offset + self.rows;
+        let values = match chunk.packed(index) {
+            Some(packed) => StoredValues::Packed(packed, rows),
+            None => StoredValues::Plain(chunk.plain_decimals(index)?.get(rows)?),
+        };
+        Some(StoredRows { values, valid: chunk.validity(index).map(|bits| (bits, self.offset)) })
     }
 }
 
