@@ -23,13 +23,12 @@ impl Slot {
         let Some(chunk) = self.exclusive().freezable(rows_min) else { return Ok(false) };
         let mut packed = Vec::new();
         for column in 0..chunk.schema().columns().len() {
-            packed.push(match chunk.packed(column) {
-                Some(packed) => Arc::clone(packed),
-                None => {
-                    let mut scratch = Scratch::default();
-                    let values = chunk.values(column, 0..chunk.rows(), &mut scratch);
-                    Arc::new(packer.pack(values, chunk.validity(column), chunk.heap(column), arena)?)
-                }
+            packed.push(if let Some(packed) = chunk.packed(column) {
+                Arc::clone(packed)
+            } else {
+                let mut scratch = Scratch::default();
+                let values = chunk.values(column, 0..chunk.rows(), &mut scratch);
+                Arc::new(packer.pack(values, chunk.validity(column), chunk.heap(column), arena)?)
             });
         }
         Ok(self.exclusive().freeze(&chunk, packed))
