@@ -105,6 +105,8 @@ impl Distinct {
 }
 
 /// Mixes the bits of a number.
+#[allow(clippy::inline_always, reason = "it is called for each value")]
+#[inline(always)]
 pub(super) fn mix(value: u128) -> u64 {
     let (low, high) = (value as u64, (value >> 64) as u64);
     let mixed = (low ^ high).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);

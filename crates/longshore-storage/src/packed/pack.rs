@@ -1,5 +1,7 @@
 //! Chooses the encoding that takes the fewest bytes, and packs values by it.
 
+#![allow(clippy::inline_always, reason = "a call for each value would cost more than what it does")]
+
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -217,7 +219,13 @@ impl Packer {
     fn texts(&mut self, views: &[u128], heap: &[u8], arena: &mut Arena) -> Result<(Encoding, Buffer), OutOfMemory> {
         let domain = Texts { heap };
         let entries_max = dictionary::entries_max(views.len()).max(1);
-        if self.distinct.find(views.iter().copied(), entries_max, &domain) {
+        let is_short = views.iter().fold(0, |longest, &view| longest.max(view as u32)) as usize <= INLINE_BYTES_MAX;
+        let has_few = if is_short {
+            self.distinct.find(views.iter().copied(), entries_max, &ShortTexts)
+        } else {
+            self.distinct.find(views.iter().copied(), entries_max, &domain)
+        };
+        if has_few {
             self.distinct.sort(&domain);
             let heap = texts_heap(&mut self.distinct.entries, heap, arena)?;
             if let [] | [_] = self.distinct.entries[..] {
@@ -390,6 +398,25 @@ impl<F: Fn(u128) -> f64> Domain for Floats<F> {
     }
 }
 
+/// Texts that their views hold.
+struct ShortTexts;
+
+impl Domain for ShortTexts {
+    #[inline(always)]
+    fn hash(&self, view: u128) -> u64 {
+        dictionary::mix(view)
+    }
+
+    #[inline(always)]
+    fn is_equal(&self, one: u128, other: u128) -> bool {
+        one == other
+    }
+
+    fn compare(&self, one: u128, other: u128) -> Ordering {
+        Texts { heap: &[] }.compare(one, other)
+    }
+}
+
 /// Texts by their views, in the order of their bytes.
 struct Texts<'a> {
     heap: &'a [u8],
@@ -399,9 +426,21 @@ impl Texts<'_> {
     fn is_long(view: u128) -> bool {
         view::length(view) > INLINE_BYTES_MAX
     }
+
+    /// Whether the same bytes are at two places of the heap, more than 8 of them.
+    #[inline(always)]
+    fn are_same(&self, one: usize, other: usize, length: usize) -> bool {
+        let (one, other) = (&self.heap[one..one + length], &self.heap[other..other + length]);
+        if length > 16 {
+            return one == other;
+        }
+        // The first eight and the last are all of them.
+        one.first_chunk::<8>() == other.first_chunk() && one.last_chunk::<8>() == other.last_chunk()
+    }
 }
 
 impl Domain for Texts<'_> {
+    #[inline(always)]
     fn hash(&self, view: u128) -> u64 {
         if !Texts::is_long(view) {
             return dictionary::mix(view);
@@ -413,12 +452,13 @@ impl Domain for Texts<'_> {
         dictionary::mix(u128::from(view as u64) | u128::from(u64::from_le_bytes(last)) << 64)
     }
 
+    #[inline(always)]
     fn is_equal(&self, one: u128, other: u128) -> bool {
         // The low half of a view is the length of its text and its first bytes.
         one == other
             || one as u64 == other as u64
                 && Texts::is_long(one)
-                && view::text(&one.to_le_bytes(), self.heap) == view::text(&other.to_le_bytes(), self.heap)
+                && self.are_same(view::offset(one), view::offset(other), view::length(one))
     }
 
     fn compare(&self, one: u128, other: u128) -> Ordering {

@@ -49,16 +49,41 @@ pub(super) fn pack(views: &[u128], heap: &[u8], arena: &mut Arena) -> Result<Opt
         Codes::U32(filled(arena, views.len(), |ends| write_ends(views, ends, |end| end))?)
     };
     let texts = filled(arena, bytes + SLACK_BYTES, |texts: &mut [MaybeUninit<u8>]| {
-        let mut at = 0;
-        for view in views {
-            let bytes = view.to_le_bytes();
-            let text = view::text(&bytes, heap);
-            texts[at..at + text.len()].write_copy_of_slice(text);
-            at += text.len();
-        }
-        texts[at..].fill(MaybeUninit::new(0));
+        let end = copy_texts(views, heap, texts);
+        texts[end..].fill(MaybeUninit::new(0));
     })?;
     Ok(Some((TextEnds { groups: starts, ends }, texts)))
+}
+
+/// Copies texts one behind the other, and whatever to up to [`SLACK_BYTES`] behind the last; says where it ends.
+fn copy_texts(views: &[u128], heap: &[u8], texts: &mut [MaybeUninit<u8>]) -> usize {
+    let mut end = 0;
+    // Long texts that lie one behind the other in the heap too are copied together.
+    let mut run = 0..0;
+    for &view in views {
+        let length = view::length(view);
+        if length > view::INLINE_BYTES_MAX {
+            let start = view::offset(view);
+            if start == run.end {
+                run.end += length;
+                continue;
+            }
+            end = copy_run(&heap[run], texts, end);
+            run = start..start + length;
+            continue;
+        }
+        end = copy_run(&heap[run], texts, end);
+        run = 0..0;
+        let bytes = view.to_le_bytes();
+        texts[end..end + view::INLINE_BYTES_MAX].write_copy_of_slice(&bytes[4..]);
+        end += length;
+    }
+    copy_run(&heap[run], texts, end)
+}
+
+fn copy_run(run: &[u8], texts: &mut [MaybeUninit<u8>], at: usize) -> usize {
+    texts[at..at + run.len()].write_copy_of_slice(run);
+    at + run.len()
 }
 
 fn write_ends<E: Copy>(views: &[u128], ends: &mut [MaybeUninit<E>], end: impl Fn(u32) -> E) {
