@@ -22,6 +22,7 @@ mod rejects;
 mod rows;
 mod sequence;
 mod show;
+mod storage;
 mod streams;
 mod transaction;
 mod unload;
@@ -224,6 +225,7 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             Statement::AlterTable(_) => Nature::NonTransactionalDdl("ALTER TABLE"),
             Statement::AlterIndex { .. } => Nature::NonTransactionalDdl("ALTER INDEX"),
             Statement::Drop { .. } => Nature::NonTransactionalDdl("DROP"),
+            Statement::Vacuum(_) => Nature::NonTransactionalDdl("VACUUM"),
             Statement::Insert(_)
             | Statement::Update(_)
             | Statement::Delete(_)
@@ -279,6 +281,7 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
             sequence::drop_sequences(context, if_exists, &names, cascade)
         }
         Statement::Truncate(truncate) => drop::truncate(context, &truncate),
+        Statement::Vacuum(vacuum) => storage::vacuum(context, vacuum).await,
         Statement::ExplainTable { table_name, .. } => show::describe(context, &table_name).await,
         Statement::ShowTables { .. } | Statement::ShowViews { .. } => show::show_tables(context, &statement),
         other => Err(refuse::statement(&other)),

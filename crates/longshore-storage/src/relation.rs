@@ -13,7 +13,7 @@ use crate::chunk::hot::HotChunk;
 use crate::error::TransactionError;
 use crate::index::{Index, IndexKind, Uniqueness};
 use crate::manager::Transactions;
-use crate::memory::{Memory, OutOfMemory};
+use crate::memory::Memory;
 use crate::row_id::RowId;
 use crate::table::{Snapshot, Storage, Table};
 use crate::typed::{Field, FieldType};
@@ -96,11 +96,13 @@ impl Relation {
     /// Packs what is plain of the chunks with at least so many rows that nobody has changed since all who are active began;
     /// says how many these were. Others may work on the relation meanwhile, and wait for nothing.
     ///
+    /// It ends before the last if `is_cancelled`, which is asked at each chunk.
+    ///
     /// # Errors
     ///
     /// When memory runs out; what was packed until then stays so.
-    pub fn freeze(&self, rows_min: usize) -> Result<usize, OutOfMemory> {
-        self.table.freeze(rows_min)
+    pub fn freeze(&self, rows_min: usize, is_cancelled: &(dyn Fn() -> bool + Sync)) -> Result<usize, TransactionError> {
+        Ok(self.table.freeze(rows_min, is_cancelled)?)
     }
 
     /// The schema.

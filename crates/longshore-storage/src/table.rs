@@ -16,7 +16,7 @@ use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, Slot, WriteError, Writer, input_of};
 use crate::datum::Datum;
 use crate::error::TransactionError;
-use crate::index::{Index, described_row};
+use crate::index::{Index, IsCancelled, described_row};
 use crate::memory::{Memory, OutOfMemory};
 use crate::packed::Packer;
 use crate::row_id::RowId;
@@ -297,11 +297,14 @@ impl Table {
     }
 
     /// Packs what is plain of slots with at least so many rows that nobody works on; says how many these were.
-    pub(crate) fn freeze(&self, rows_min: usize) -> Result<usize, OutOfMemory> {
+    pub(crate) fn freeze(&self, rows_min: usize, is_cancelled: IsCancelled<'_>) -> Result<usize, OutOfMemory> {
         let mut packer = Packer::default();
         let mut arena = Arena::new(Arc::clone(&self.memory), ARENA_BLOCK_BYTES);
         let mut frozen = 0;
         for slot in (0..self.slots.places()).filter_map(|place| self.slots.get(place)) {
+            if is_cancelled() {
+                break;
+            }
             frozen += usize::from(slot.freeze(rows_min, &mut packer, &mut arena)?);
         }
         if frozen > 0 {

@@ -24,8 +24,8 @@ use draft::Draft;
 
 use crate::catalog::Entry;
 use crate::sql::names;
-use crate::statement::Context;
 use crate::statement::index::owner;
+use crate::statement::{Context, storage};
 use crate::{Error, Outcome};
 
 /// Alters a table.
@@ -108,6 +108,10 @@ fn apply(context: &Context<'_>, draft: &mut Draft, operation: AlterTableOperatio
         }
         AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(name) } => {
             draft.rename_table(context, &name)
+        }
+        AlterTableOperation::SetOptionsParens { options } => {
+            draft.storage = storage::of_options(&options)?;
+            Ok(())
         }
         other => Err(Error::unsupported(format!("ALTER TABLE ... {other} is not supported"))),
     }

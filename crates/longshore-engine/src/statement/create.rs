@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_schema::SchemaRef;
-use longshore_storage::{Column, ColumnType, Schema};
+use longshore_storage::{Column, ColumnType, Schema, Storage};
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{ColumnDef, CreateTable, DataType, Query, Statement, TableConstraint};
 
@@ -23,7 +23,7 @@ pub(crate) use keys::of_index;
 use crate::catalog::{Catalog, Entry, Rules, Sequence, Table};
 use crate::sql::{self, names, repeated};
 use crate::statement::foreign::{self, ColumnDefaults, dependents};
-use crate::statement::{Context, refuse};
+use crate::statement::{Context, refuse, storage};
 use crate::{Error, Outcome, Report, RowStream};
 
 pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> Result<Outcome, Error> {
@@ -52,7 +52,9 @@ pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> 
     let Definition { schema, mut rules, sequences } = definition;
     foreign::resolve_all(context, &name, schema.columns(), &mut rules)?;
     let defaults = foreign::defaults(context, schema.columns(), &rules)?;
-    let table = Table::new(&name, context.database.relation(&name, schema).into(), rules)?;
+    let relation = context.database.relation(&name, schema);
+    relation.set_storage(storage::of_table_options(&create.table_options)?);
+    let table = Table::new(&name, relation.into(), rules)?;
     replace.insert(catalog, table, sequences, &defaults)?;
     Ok(Outcome::done("CREATE TABLE"))
 }
@@ -81,7 +83,8 @@ async fn create_as(
     let query = Statement::Query(Box::new(query.clone()));
     let execution = context.execution();
     let rows = Box::pin(context.database.queries.query(query, &execution));
-    let report = Box::pin(create_of(context, name, given, replace, rows)).await?;
+    let storage = storage::of_table_options(&create.table_options)?;
+    let report = Box::pin(create_of(context, name, given, (storage, replace), rows)).await?;
     Ok(Outcome::Done { tag: format!("SELECT {}", report.rows), report, notice: None })
 }
 
@@ -90,13 +93,14 @@ pub(crate) async fn create_of(
     context: &Context<'_>,
     name: &str,
     given: Vec<String>,
-    replace: Replace,
+    (storage, replace): (Storage, Replace),
     rows: impl Future<Output = Result<RowStream, Error>>,
 ) -> Result<Report, Error> {
     let started = Instant::now();
     let rows = rows.await?;
     let schema = schema_of_query(name, rows.schema(), given)?;
     let relation = Arc::new(context.database.relation(name, schema));
+    relation.set_storage(storage);
     let rows = context.database.queries.append(rows, &relation, context.control).await?;
     replace.insert(&context.database.catalog, Table::new(name, relation, Rules::default())?, Vec::new(), &None)?;
     Ok(Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() })
@@ -303,7 +307,9 @@ pub(crate) fn refuse_clauses(create: &CreateTable) -> Result<(), Error> {
         .columns(create.columns.clone())
         .constraints(create.constraints.iter().filter(is_known).cloned().collect())
         .query(create.query.clone())
+        .table_options(create.table_options.clone())
         .build();
+    storage::of_table_options(&create.table_options)?;
     if *create == understood {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use longshore_load::{LoadReport, dry_run_inferred, load_inferred};
 use longshore_source::FoundFile;
-use longshore_storage::Relation;
+use longshore_storage::{Relation, Storage};
 use sqlparser::ast::{SelectItem, Statement, WildcardAdditionalOptions};
 
 use crate::catalog::{Rules, Table};
@@ -173,6 +173,8 @@ async fn from_columnar(
     let inputs = NamedInputs { source: read, ..NamedInputs::default() };
     let execution = context.execution();
     let rows = context.database.queries.query_with(query, inputs, &execution);
-    let report = Box::pin(create::create_of(context, name, Vec::new(), replace, rows)).await.map_err(in_file)?;
+    let report = Box::pin(create::create_of(context, name, Vec::new(), (Storage::default(), replace), rows))
+        .await
+        .map_err(in_file)?;
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
 }

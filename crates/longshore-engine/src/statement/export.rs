@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use longshore_load::Target;
-use longshore_storage::{Snapshot, native};
+use longshore_storage::{Snapshot, Storage, native};
 
 use crate::catalog::{Catalog, Check, ColumnRule, Entry, Origin, Owner, Role, Sequence, Table, View, kind_name};
 use crate::sql::copy::ExportStatement;
@@ -271,7 +271,8 @@ fn create_table_sql(sql: &mut String, catalog: &Catalog, table: &Table) {
             }
         }
     }
-    let _ = writeln!(sql, "CREATE TABLE {name} (\n    {}\n);", parts.join(",\n    "));
+    let storage = if table.relation.storage() == Storage::Plain { " WITH (storage = plain)" } else { "" };
+    let _ = writeln!(sql, "CREATE TABLE {name} (\n    {}\n){storage};", parts.join(",\n    "));
     sql.push_str(&indexes);
 }
 

@@ -331,7 +331,7 @@ impl World {
         }
         if self.random.below(8) == 0 {
             let rows_min = self.random.below(20);
-            self.now().freeze(rows_min).unwrap();
+            self.now().freeze(rows_min, &|| false).unwrap();
         }
         let at = self.random.below(self.active.len());
         match self.random.below(64) {

@@ -264,7 +264,7 @@ impl World {
             self.begin();
         }
         if self.random.below(8) == 0 {
-            self.relation.freeze(self.random.below(20)).unwrap();
+            self.relation.freeze(self.random.below(20), &|| false).unwrap();
         }
         let at = self.random.below(self.active.len());
         match self.random.below(64) {
@@ -326,7 +326,7 @@ fn interleaved_transactions_see_what_the_model_says() {
                 world.end(at, at % 2 == 0);
                 world.check();
             }
-            world.relation.freeze(0).unwrap();
+            world.relation.freeze(0, &|| false).unwrap();
             world.check();
             assert!(world.relation.snapshot().chunks().iter().all(|chunk| chunk.packed(0).is_some()), "all is at rest");
             assert_eq!(world.pk.rows(), world.committed.len(), "the index has the rows that there are, no others");

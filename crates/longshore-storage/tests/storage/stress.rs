@@ -178,7 +178,7 @@ fn sums_hold_whoever_looks() {
                     break;
                 }
                 bank.append(&mut random, round);
-                bank.accounts.freeze(1 << random.below(16)).unwrap();
+                bank.accounts.freeze(1 << random.below(16), &|| false).unwrap();
             }
         });
         let mut held: Option<Arc<Snapshot>> = None;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use longshore_storage::{Column, ForeignKey, Schema};
+use longshore_storage::{Column, ForeignKey, Schema, Storage};
 use sqlparser::ast::{Expr, Ident};
 
 use crate::Error;
@@ -29,6 +29,7 @@ pub(super) struct Draft {
     pub(super) bound: Vec<Arc<ForeignKey>>,
     /// Whether views that read what is dropped are dropped, too.
     pub(super) cascades: bool,
+    pub(super) storage: Storage,
 }
 
 pub(super) struct DraftColumn {
@@ -124,6 +125,7 @@ impl Draft {
             referring: Referring::all(&entries, &before.name),
             bound,
             cascades: false,
+            storage: before.relation.storage(),
             before,
         }
     }
