@@ -151,7 +151,7 @@ impl<'r> Append<'r> {
             state: Mutex::new(state),
             copied: Condvar::new(),
             index_build,
-            packing: Packing::new(table),
+            packing: Packing::new(table, kind),
             _in_progress: AppendInProgress::new(table),
             interleave: None,
             is_keyed,
@@ -185,11 +185,7 @@ impl<'r> Append<'r> {
         for buffer in &buffers {
             assert_eq!(buffer.schema(), self.relation.schema(), "a buffer has the schema of its relation");
         }
-        let packed = if self.kind == MergeKind::Chunk {
-            self.packing.pack(buffers).inspect_err(|error| self.lock().failed = Some(error.clone()))?
-        } else {
-            buffers.into_iter().map(PartitionBuffer::seal).collect()
-        };
+        let packed = self.packing.pack(buffers).inspect_err(|error| self.lock().failed = Some(error.clone()))?;
         let chunks: Vec<_> = packed.into_iter().map(Arc::new).collect();
         let mut guard = self.lock();
         let state = &mut *guard;

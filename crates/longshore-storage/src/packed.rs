@@ -12,33 +12,31 @@
 //!
 //! What a packed column gives for a row that is NULL means nothing: its validity bits lie elsewhere.
 //!
-//! Not here: the choice of an encoding (`packed/pack.rs`).
+//! Not here: the choice of an encoding (`packed/pack.rs`), unpacking many values (`packed/unpack.rs`).
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_buffer::{ArrowNativeType, Buffer};
+use arrow_buffer::Buffer;
 
 use crate::arena::{Arena, Plain};
-use crate::instruction_set::InstructionSet;
 use crate::memory::OutOfMemory;
 use crate::prefetch::prefetch;
 use crate::types::Physical;
-use crate::values::{Scratch, SpareValues, Values};
 use crate::view;
-use offset::{Code, Whole};
 use text::TextEnds;
 
 mod dictionary;
+mod domain;
 mod offset;
 mod pack;
 mod select;
 #[cfg(test)]
 mod tests;
 mod text;
+mod unpack;
 
 pub use pack::Packer;
 pub use select::Wanted;
@@ -242,174 +240,6 @@ impl PackedColumn {
             Encoding::Plain(values) => (values, row * self.physical.width()),
         };
         prefetch(values.as_ptr().wrapping_add(at));
-    }
-
-    /// Some of the values, unpacked; long texts are in the heap.
-    ///
-    /// # Panics
-    ///
-    /// When there are fewer rows.
-    pub fn read<'a>(&self, rows: Range<usize>, scratch: &'a mut Scratch) -> Values<'a> {
-        // SAFETY: `unpack` writes every slot.
-        unsafe { scratch.filled(self.physical, rows.len(), |slots| self.unpack(rows, slots)) }
-    }
-
-    /// Some of the values in a buffer; long texts are in the heap.
-    ///
-    /// # Panics
-    ///
-    /// When there are fewer rows.
-    pub(crate) fn unpack_to_buffer(&self, rows: Range<usize>) -> Buffer {
-        match self.physical {
-            Physical::U8 => self.unpack_to_vec::<u8>(rows).into(),
-            Physical::I16 => self.unpack_to_vec::<i16>(rows).into(),
-            Physical::I32 => self.unpack_to_vec::<i32>(rows).into(),
-            Physical::I64 => self.unpack_to_vec::<i64>(rows).into(),
-            Physical::I128 => self.unpack_to_vec::<i128>(rows).into(),
-            Physical::F32 => self.unpack_to_vec::<f32>(rows).into(),
-            Physical::F64 => self.unpack_to_vec::<f64>(rows).into(),
-            Physical::View => self.unpack_to_vec::<u128>(rows).into(),
-        }
-    }
-
-    /// Some decimals, of 64 bits or 128.
-    ///
-    /// # Panics
-    ///
-    /// When there are fewer rows, or they are of another type.
-    pub(crate) fn unpack_decimals(&self, rows: Range<usize>) -> Vec<i128> {
-        match (self.physical, &self.encoding) {
-            (Physical::I128, _) | (Physical::I64, Encoding::Offset { .. }) => self.unpack_to_vec(rows),
-            (Physical::I64, _) => {
-                let narrow: Vec<i64> = self.unpack_to_vec(rows);
-                narrow.into_iter().map(i128::from).collect()
-            }
-            (other, _) => panic!("decimals are asked of {other:?}"),
-        }
-    }
-
-    fn unpack_to_vec<T>(&self, rows: Range<usize>) -> Vec<T>
-    where
-        for<'a> SpareValues<'a>: From<&'a mut [MaybeUninit<T>]>,
-    {
-        let count = rows.len();
-        let mut values = Vec::with_capacity(count);
-        let slots: &mut [MaybeUninit<T>] = &mut values.spare_capacity_mut()[..count];
-        self.unpack(rows, slots.into());
-        // SAFETY: `unpack` writes every slot.
-        unsafe { values.set_len(count) };
-        values
-    }
-
-    /// The values of some rows in the order given, not packed any further. Their long texts are shared.
-    ///
-    /// # Panics
-    ///
-    /// When there are fewer rows.
-    pub(crate) fn picked(&self, rows: &[u32]) -> PackedColumn {
-        let values = match self.read(0..self.rows, &mut Scratch::default()) {
-            Values::U8(values) => picked(values, rows),
-            Values::I16(values) => picked(values, rows),
-            Values::I32(values) => picked(values, rows),
-            Values::I64(values) => picked(values, rows),
-            Values::I128(values) => picked(values, rows),
-            Values::F32(values) => picked(values, rows),
-            Values::F64(values) => picked(values, rows),
-            Values::Views(views) => picked(views, rows),
-        };
-        let (physical, heap) = (self.physical, Arc::clone(&self.heap));
-        PackedColumn { physical, rows: rows.len(), encoding: Encoding::Plain(values), heap }
-    }
-
-    /// Writes the values of some rows, one to each slot, all of them; views refer to the heap.
-    ///
-    /// # Panics
-    ///
-    /// When there are fewer rows, or the slots are of another type or number.
-    pub fn unpack(&self, rows: Range<usize>, slots: SpareValues<'_>) {
-        self.unpack_with(InstructionSet::best(), rows, slots);
-    }
-
-    fn unpack_with(&self, set: InstructionSet, rows: Range<usize>, slots: SpareValues<'_>) {
-        assert!(rows.end <= self.rows, "rows to {} of {}", rows.end, self.rows);
-        match slots {
-            SpareValues::U8(slots) => self.unpack_booleans(rows, slots),
-            SpareValues::I16(slots) => self.unpack_whole(set, rows, slots),
-            SpareValues::I32(slots) => self.unpack_whole(set, rows, slots),
-            SpareValues::I64(slots) => self.unpack_whole(set, rows, slots),
-            SpareValues::I128(slots) => self.unpack_whole(set, rows, slots),
-            SpareValues::F32(slots) => self.unpack_stored(rows, slots, |bits| f32::from_bits(bits as u32)),
-            SpareValues::F64(slots) => self.unpack_stored(rows, slots, |bits| f64::from_bits(bits as u64)),
-            SpareValues::Views(slots) => match &self.encoding {
-                Encoding::Texts(ends) => ends.unpack(rows, self.heap(), slots),
-                _ => self.unpack_stored(rows, slots, |bits| bits),
-            },
-        }
-    }
-
-    fn unpack_booleans(&self, rows: Range<usize>, slots: &mut [MaybeUninit<u8>]) {
-        let Encoding::Bits(bits) = &self.encoding else {
-            return self.unpack_stored(rows, slots, |bits| bits as u8);
-        };
-        assert_eq!(rows.len(), slots.len(), "one slot per row");
-        for (slot, row) in slots.iter_mut().zip(rows) {
-            slot.write(bits.as_slice()[row / 8] >> (row % 8) & 1);
-        }
-    }
-
-    fn unpack_whole<T: Whole + ArrowNativeType>(
-        &self,
-        set: InstructionSet,
-        rows: Range<usize>,
-        slots: &mut [MaybeUninit<T>],
-    ) {
-        let Encoding::Offset { base, divisor, codes } = &self.encoding else {
-            return self.unpack_stored(rows, slots, |bits| T::of(bits as i128));
-        };
-        let base = T::of(*base);
-        match codes {
-            Codes::U8(codes) => offset::unpack(set, &codes.typed_data::<u8>()[rows], base, *divisor, slots),
-            Codes::U16(codes) => offset::unpack(set, &codes.typed_data::<u16>()[rows], base, *divisor, slots),
-            Codes::U32(codes) => offset::unpack(set, &codes.typed_data::<u32>()[rows], base, *divisor, slots),
-        }
-    }
-
-    /// The same of values that lie somewhere as they are.
-    fn unpack_stored<T: ArrowNativeType>(
-        &self,
-        rows: Range<usize>,
-        slots: &mut [MaybeUninit<T>],
-        of_bits: impl Fn(u128) -> T,
-    ) {
-        assert_eq!((rows.len(), size_of::<T>()), (slots.len(), self.physical.width()), "one slot per row");
-        match &self.encoding {
-            Encoding::Constant(bytes) => slots.fill(MaybeUninit::new(of_bits(u128::from_le_bytes(*bytes)))),
-            Encoding::Plain(values) => {
-                slots.write_copy_of_slice(&values.typed_data::<T>()[rows]);
-            }
-            Encoding::Dictionary { entries, codes } => {
-                let entries = entries.typed_data::<T>();
-                match codes {
-                    Codes::U8(codes) => look_up(entries, &codes.typed_data::<u8>()[rows], slots),
-                    Codes::U16(codes) => look_up(entries, &codes.typed_data::<u16>()[rows], slots),
-                    Codes::U32(codes) => look_up(entries, &codes.typed_data::<u32>()[rows], slots),
-                }
-            }
-            Encoding::Bits(_) | Encoding::Offset { .. } | Encoding::Texts(_) => {
-                unreachable!("they are of types that are unpacked elsewhere")
-            }
-        }
-    }
-}
-
-/// Some of the values.
-fn picked<T: ArrowNativeType>(values: &[T], rows: &[u32]) -> Buffer {
-    Buffer::from_vec(rows.iter().map(|&row| values[row as usize]).collect::<Vec<T>>())
-}
-
-fn look_up<T: Copy, C: Code>(entries: &[T], codes: &[C], slots: &mut [MaybeUninit<T>]) {
-    for (slot, code) in slots.iter_mut().zip(codes) {
-        slot.write(entries[code.number() as usize]);
     }
 }
 

@@ -1,11 +1,12 @@
 //! Packs the buffers of an append as they come, in the thread that brought them: what stays is of the exact size, and the
 //! memory of the buffers is filled anew while it is warm.
 //!
-//! Buffers that are better put behind other rows stay plain, and so do those of a relation whose storage is plain.
+//! Buffers that are better put behind other rows stay plain, and so do those whose rows are copied, and those of a relation
+//! whose storage is plain.
 
 use std::sync::PoisonError;
 
-use super::is_small;
+use super::{MergeKind, is_small};
 use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::buffer::PartitionBuffer;
 use crate::chunk::Chunk;
@@ -17,18 +18,20 @@ use crate::table::{Storage, Table};
 /// What packs the buffers of an append: a packer for each thread that is at work.
 pub(super) struct Packing<'r> {
     table: &'r Table,
+    packs: bool,
     idle: Mutex<Vec<(Packer, Arena)>>,
 }
 
 impl<'r> Packing<'r> {
-    pub(super) fn new(table: &'r Table) -> Packing<'r> {
-        Packing { table, idle: Mutex::default() }
+    pub(super) fn new(table: &'r Table, kind: MergeKind) -> Packing<'r> {
+        let packs = kind == MergeKind::Chunk && table.storage() == Storage::Packed;
+        Packing { table, packs, idle: Mutex::default() }
     }
 
     /// Chunks of the rows of some buffers, none of which is empty.
     pub(super) fn pack(&self, buffers: Vec<PartitionBuffer>) -> Result<Vec<Chunk>, OutOfMemory> {
         let is_worth_it = |buffer: &PartitionBuffer| !is_small(buffer.rows() as u64, buffer.bytes());
-        if self.table.storage() == Storage::Plain || !buffers.iter().any(is_worth_it) {
+        if !self.packs || !buffers.iter().any(is_worth_it) {
             return Ok(buffers.into_iter().map(PartitionBuffer::seal).collect());
         }
         let idle = self.idle().pop();

@@ -1,6 +1,8 @@
 //! Finds the distinct values of a column, in their order, and which of them each row has (the thesis, 7.2.1: ordered
 //! dictionary).
 
+use super::domain::Domain;
+
 /// Codes have at most 16 bits.
 const ENTRIES_MAX: usize = 1 << 16;
 
@@ -33,13 +35,6 @@ pub(super) struct Distinct {
     pub(super) entries: Vec<u128>,
     /// Which of them each row has.
     pub(super) codes: Vec<u16>,
-}
-
-/// How values are told apart and ordered.
-pub(super) trait Domain {
-    fn hash(&self, value: u128) -> u64;
-    fn is_equal(&self, one: u128, other: u128) -> bool;
-    fn compare(&self, one: u128, other: u128) -> std::cmp::Ordering;
 }
 
 impl Distinct {
@@ -102,13 +97,4 @@ impl Distinct {
         self.entries = order.iter().map(|&entry| self.entries[entry as usize]).collect();
         self.codes.iter_mut().for_each(|code| *code = ranks[usize::from(*code)]);
     }
-}
-
-/// Mixes the bits of a number.
-#[allow(clippy::inline_always, reason = "it is called for each value")]
-#[inline(always)]
-pub(super) fn mix(value: u128) -> u64 {
-    let (low, high) = (value as u64, (value >> 64) as u64);
-    let mixed = (low ^ high).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
-    mixed ^ (mixed >> 32)
 }

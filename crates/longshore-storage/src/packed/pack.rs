@@ -1,17 +1,15 @@
 //! Chooses the encoding that takes the fewest bytes, and packs values by it.
 
-#![allow(clippy::inline_always, reason = "a call for each value would cost more than what it does")]
-
-use std::cmp::Ordering;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
-use super::dictionary::{self, Distinct, Domain};
+use super::dictionary::{self, Distinct};
+use super::domain::{Domain, Floats, Integers, ShortTexts, Texts};
 use super::offset::{self, Code, Divisor, Whole};
 use super::text;
-use super::{Codes, Encoding, PackedColumn, compare_floats, double, filled, float};
+use super::{Codes, Encoding, PackedColumn, double, filled, float};
 use crate::arena::{Arena, Plain};
 use crate::instruction_set::InstructionSet;
 use crate::memory::OutOfMemory;
@@ -362,106 +360,4 @@ fn texts_heap(views: &mut [u128], heap: &[u8], arena: &mut Arena) -> Result<Buff
             at += text.len();
         }
     })
-}
-
-/// Whole numbers, by their bits with the sign kept.
-struct Integers;
-
-impl Domain for Integers {
-    fn hash(&self, value: u128) -> u64 {
-        dictionary::mix(value)
-    }
-
-    fn is_equal(&self, one: u128, other: u128) -> bool {
-        one == other
-    }
-
-    fn compare(&self, one: u128, other: u128) -> Ordering {
-        (one as i128).cmp(&(other as i128))
-    }
-}
-
-/// Floats by their bits, in the order of SQL: values that are equal there, as -0 and 0, are neighbours.
-struct Floats<F>(F);
-
-impl<F: Fn(u128) -> f64> Domain for Floats<F> {
-    fn hash(&self, value: u128) -> u64 {
-        dictionary::mix(value)
-    }
-
-    fn is_equal(&self, one: u128, other: u128) -> bool {
-        one == other
-    }
-
-    fn compare(&self, one: u128, other: u128) -> Ordering {
-        compare_floats(&(self.0)(one), &(self.0)(other)).then(one.cmp(&other))
-    }
-}
-
-/// Texts that their views hold.
-struct ShortTexts;
-
-impl Domain for ShortTexts {
-    #[inline(always)]
-    fn hash(&self, view: u128) -> u64 {
-        dictionary::mix(view)
-    }
-
-    #[inline(always)]
-    fn is_equal(&self, one: u128, other: u128) -> bool {
-        one == other
-    }
-
-    fn compare(&self, one: u128, other: u128) -> Ordering {
-        Texts { heap: &[] }.compare(one, other)
-    }
-}
-
-/// Texts by their views, in the order of their bytes.
-struct Texts<'a> {
-    heap: &'a [u8],
-}
-
-impl Texts<'_> {
-    fn is_long(view: u128) -> bool {
-        view::length(view) > INLINE_BYTES_MAX
-    }
-
-    /// Whether the same bytes are at two places of the heap, more than 8 of them.
-    #[inline(always)]
-    fn are_same(&self, one: usize, other: usize, length: usize) -> bool {
-        let (one, other) = (&self.heap[one..one + length], &self.heap[other..other + length]);
-        if length > 16 {
-            return one == other;
-        }
-        // The first eight and the last are all of them.
-        one.first_chunk::<8>() == other.first_chunk() && one.last_chunk::<8>() == other.last_chunk()
-    }
-}
-
-impl Domain for Texts<'_> {
-    #[inline(always)]
-    fn hash(&self, view: u128) -> u64 {
-        if !Texts::is_long(view) {
-            return dictionary::mix(view);
-        }
-        // The length and the first bytes, and the last ones.
-        let bytes = view.to_le_bytes();
-        let text = view::text(&bytes, self.heap);
-        let last: [u8; 8] = *text.last_chunk().expect("a long text has more than 12 bytes");
-        dictionary::mix(u128::from(view as u64) | u128::from(u64::from_le_bytes(last)) << 64)
-    }
-
-    #[inline(always)]
-    fn is_equal(&self, one: u128, other: u128) -> bool {
-        // The low half of a view is the length of its text and its first bytes.
-        one == other
-            || one as u64 == other as u64
-                && Texts::is_long(one)
-                && self.are_same(view::offset(one), view::offset(other), view::length(one))
-    }
-
-    fn compare(&self, one: u128, other: u128) -> Ordering {
-        view::text(&one.to_le_bytes(), self.heap).cmp(view::text(&other.to_le_bytes(), self.heap))
-    }
 }

@@ -17,7 +17,6 @@ use std::sync::atomic::{Ordering, fence};
 
 use arrow_buffer::{Buffer, MutableBuffer};
 
-use super::heap::Heap;
 use crate::arena::Arena;
 use crate::chunk::{ChunkColumn, ColumnValues};
 use crate::memory::{Memory, OutOfMemory};
@@ -154,10 +153,10 @@ impl HotColumn {
 
     /// A text, whose bytes are in `heap` if it is a long one of a plain column.
     #[inline]
-    pub(super) fn text<'a>(&'a self, row: usize, heap: &'a Heap) -> &'a [u8] {
+    pub(super) fn text<'a>(&'a self, row: usize, heap: &'a [u8]) -> &'a [u8] {
         debug_assert_eq!(self.physical, Physical::View);
         match &self.values {
-            ColumnValues::Plain(views) => view::text(&views.as_slice().as_chunks().0[row], heap.bytes()),
+            ColumnValues::Plain(views) => view::text(&views.as_slice().as_chunks().0[row], heap),
             ColumnValues::Packed(packed) => packed.text(row),
         }
     }

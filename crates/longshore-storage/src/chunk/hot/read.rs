@@ -190,7 +190,7 @@ impl HotChunk {
         if !of.is_view() || of.is_null(row) {
             return None;
         }
-        Some(of.text(row, &self.heap))
+        Some(of.text(row, self.heap.bytes()))
     }
 
     /// Asks for the memory of values of a row.
