@@ -17,8 +17,9 @@ const ROWS_WORTH_PACKING: usize = 1024;
 /// What WITH says in CREATE TABLE.
 pub(crate) fn of_table_options(options: &CreateTableOptions) -> Result<Storage, Error> {
     match options {
+        CreateTableOptions::None => Ok(Storage::default()),
         CreateTableOptions::With(options) => of_options(options),
-        _ => Ok(Storage::default()),
+        other => Err(Error::unsupported(format!("CREATE TABLE with {other} is not supported yet; leave it out"))),
     }
 }
 
