@@ -1,7 +1,7 @@
 //! Finds the distinct values of a column, in their order, and which of them each row has (the thesis, 7.2.1: ordered
 //! dictionary).
 
-use super::domain::Domain;
+use super::domain::{Domain, Key};
 
 /// Codes have at most 16 bits.
 const ENTRIES_MAX: usize = 1 << 16;
@@ -22,6 +22,9 @@ const PROBES_MAX: usize = 64;
 /// No entry.
 const FREE: u32 = u32::MAX;
 
+/// Values that were met last are found again without a look at the table: so many, by their hashes.
+const RECENT: usize = 256;
+
 /// The most entries of a dictionary that pays for so many rows.
 pub(super) fn entries_max(rows: usize) -> usize {
     (rows / REPETITION_MIN).min(ENTRIES_MAX)
@@ -31,6 +34,7 @@ pub(super) fn entries_max(rows: usize) -> usize {
 #[derive(Default)]
 pub(super) struct Distinct {
     slots: Vec<u32>,
+    keys: Vec<Key>,
     /// The distinct values, in their order.
     pub(super) entries: Vec<u128>,
     /// Which of them each row has.
@@ -39,51 +43,79 @@ pub(super) struct Distinct {
 
 impl Distinct {
     /// Finds the distinct ones of `values`; says whether there are few enough.
+    // Within its caller, the loop would have no registers left.
+    #[inline(never)]
     pub(super) fn find(
         &mut self,
         values: impl ExactSizeIterator<Item = u128>,
         entries_max: usize,
         domain: &impl Domain,
     ) -> bool {
-        let Distinct { slots, entries, codes } = self;
-        entries.clear();
+        self.keys.clear();
+        self.entries.clear();
+        self.slots.clear();
+        self.slots.resize((entries_max * SLOTS_PER_ENTRY).next_power_of_two(), FREE);
+        let mut codes = std::mem::take(&mut self.codes);
         codes.clear();
         codes.resize(values.len(), 0);
-        slots.clear();
-        slots.resize((entries_max * SLOTS_PER_ENTRY).next_power_of_two(), FREE);
-        let mask = slots.len() - 1;
-        for (row, (value, code)) in values.zip(codes).enumerate() {
-            let first = domain.hash(value) as usize;
-            // Nearly always the first slot has the value, which costs no branch that could not be predicted.
-            let slot = slots[first & mask];
-            if let Some(entry) = entries.get(slot as usize)
-                && domain.is_equal(*entry, value)
-            {
-                *code = slot as u16;
+        let mut recent = [(Key::default(), 0_u128, 0_u16); RECENT];
+        let mut are_few = true;
+        for (row, (value, code)) in values.zip(&mut codes).enumerate() {
+            let key = domain.key(value);
+            let hash = key.hash();
+            let (recent_key, recent_value, recent_code) = &mut recent[hash as usize % RECENT];
+            // Nearly always it is one of these, which costs no branch that could not be predicted.
+            if *recent_key == key && row > 0 && domain.is_same(*recent_value, value) {
+                *code = *recent_code;
                 continue;
             }
-            let mut probes = 0;
-            *code = loop {
-                let slot = &mut slots[first.wrapping_add(probes) & mask];
-                if *slot == FREE {
-                    let is_lost = row < ROWS_TRIED && entries.len() == ENTRIES_TRIED_MAX;
-                    if entries.len() == entries_max || is_lost {
-                        return false;
-                    }
-                    *slot = entries.len() as u32;
-                    entries.push(value);
-                    break *slot as u16;
-                }
-                if domain.is_equal(entries[*slot as usize], value) {
-                    break *slot as u16;
-                }
-                probes += 1;
-                if probes == PROBES_MAX {
-                    return false;
-                }
+            let Some(found) = self.find_or_add(key, value, hash, entries_max, domain) else {
+                are_few = false;
+                break;
             };
+            if row < ROWS_TRIED && self.entries.len() > ENTRIES_TRIED_MAX {
+                are_few = false;
+                break;
+            }
+            if row == 0 {
+                recent = [(key, value, found); RECENT];
+            } else {
+                (*recent_key, *recent_value, *recent_code) = (key, value, found);
+            }
+            *code = found;
         }
-        true
+        self.codes = codes;
+        are_few
+    }
+
+    /// The entry of a value, a new one if there is none; `None` if there are too many.
+    fn find_or_add(
+        &mut self,
+        key: Key,
+        value: u128,
+        hash: u64,
+        entries_max: usize,
+        domain: &impl Domain,
+    ) -> Option<u16> {
+        let mask = self.slots.len() - 1;
+        let first = (hash >> 8) as usize;
+        for probe in 0..PROBES_MAX {
+            let slot = &mut self.slots[first.wrapping_add(probe) & mask];
+            let at = *slot as usize;
+            if *slot == FREE {
+                if self.entries.len() == entries_max {
+                    return None;
+                }
+                *slot = self.entries.len() as u32;
+                self.entries.push(value);
+                self.keys.push(key);
+                return Some(*slot as u16);
+            }
+            if self.keys[at] == key && domain.is_same(self.entries[at], value) {
+                return Some(at as u16);
+            }
+        }
+        None
     }
 
     /// Brings the entries, and with them the codes, into the order of their values.

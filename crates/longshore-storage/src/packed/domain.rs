@@ -7,10 +7,37 @@ use std::cmp::Ordering;
 use super::compare_floats;
 use crate::view::{self, INLINE_BYTES_MAX};
 
+/// What values are told apart by: the same of equal ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Key {
+    first: u64,
+    middle: u64,
+    last: u64,
+}
+
+impl Key {
+    /// Of all bits of a value.
+    #[inline(always)]
+    fn of_bits(bits: u128) -> Key {
+        Key { first: bits as u64, middle: (bits >> 64) as u64, last: 0 }
+    }
+
+    /// A number that is seldom that of another key.
+    #[inline(always)]
+    pub(super) fn hash(self) -> u64 {
+        let one = (self.first ^ self.last.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed = one ^ self.middle.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        mixed ^ (mixed >> 32)
+    }
+}
+
 /// How values are told apart and ordered.
 pub(super) trait Domain {
-    fn hash(&self, value: u128) -> u64;
-    fn is_equal(&self, one: u128, other: u128) -> bool;
+    fn key(&self, value: u128) -> Key;
+
+    /// Whether values of the same key are equal.
+    fn is_same(&self, one: u128, other: u128) -> bool;
+
     fn compare(&self, one: u128, other: u128) -> Ordering;
 }
 
@@ -18,12 +45,14 @@ pub(super) trait Domain {
 pub(super) struct Integers;
 
 impl Domain for Integers {
-    fn hash(&self, value: u128) -> u64 {
-        mix(value)
+    #[inline(always)]
+    fn key(&self, value: u128) -> Key {
+        Key::of_bits(value)
     }
 
-    fn is_equal(&self, one: u128, other: u128) -> bool {
-        one == other
+    #[inline(always)]
+    fn is_same(&self, _: u128, _: u128) -> bool {
+        true
     }
 
     fn compare(&self, one: u128, other: u128) -> Ordering {
@@ -35,12 +64,14 @@ impl Domain for Integers {
 pub(super) struct Floats<F>(pub(super) F);
 
 impl<F: Fn(u128) -> f64> Domain for Floats<F> {
-    fn hash(&self, value: u128) -> u64 {
-        mix(value)
+    #[inline(always)]
+    fn key(&self, value: u128) -> Key {
+        Key::of_bits(value)
     }
 
-    fn is_equal(&self, one: u128, other: u128) -> bool {
-        one == other
+    #[inline(always)]
+    fn is_same(&self, _: u128, _: u128) -> bool {
+        true
     }
 
     fn compare(&self, one: u128, other: u128) -> Ordering {
@@ -48,18 +79,18 @@ impl<F: Fn(u128) -> f64> Domain for Floats<F> {
     }
 }
 
-/// Texts that their views hold.
+/// Texts that their views hold, in the order of their bytes.
 pub(super) struct ShortTexts;
 
 impl Domain for ShortTexts {
     #[inline(always)]
-    fn hash(&self, view: u128) -> u64 {
-        mix(view)
+    fn key(&self, view: u128) -> Key {
+        Key::of_bits(view)
     }
 
     #[inline(always)]
-    fn is_equal(&self, one: u128, other: u128) -> bool {
-        one == other
+    fn is_same(&self, _: u128, _: u128) -> bool {
+        true
     }
 
     fn compare(&self, one: u128, other: u128) -> Ordering {
@@ -67,59 +98,39 @@ impl Domain for ShortTexts {
     }
 }
 
-/// Texts by their views, in the order of their bytes.
+/// Texts by their views, in the order of their bytes; some are long.
 pub(super) struct Texts<'a> {
     pub(super) heap: &'a [u8],
 }
 
-impl Texts<'_> {
-    fn is_long(view: u128) -> bool {
-        view::length(view) > INLINE_BYTES_MAX
-    }
-
-    /// Whether the same bytes are at two places of the heap, more than 8 of them.
-    #[inline(always)]
-    fn are_same(&self, one: usize, other: usize, length: usize) -> bool {
-        let (one, other) = (&self.heap[one..one + length], &self.heap[other..other + length]);
-        if length > 16 {
-            return one == other;
-        }
-        // The first eight and the last are all of them.
-        one.first_chunk::<8>() == other.first_chunk() && one.last_chunk::<8>() == other.last_chunk()
-    }
-}
+/// Texts of up to this many bytes are known by their keys: the first four bytes, the next eight, and the last eight.
+const KEY_BYTES_MAX: usize = 20;
 
 impl Domain for Texts<'_> {
     #[inline(always)]
-    fn hash(&self, view: u128) -> u64 {
-        if !Texts::is_long(view) {
-            return mix(view);
+    fn key(&self, view: u128) -> Key {
+        // Long or short is not decided by a branch: it could not be predicted.
+        let (length, bits) = (view::length(view), Key::of_bits(view));
+        let is_long = length > INLINE_BYTES_MAX;
+        let start = if is_long { view::offset(view) } else { 0 };
+        let end = if is_long { start + length } else { 8 };
+        let eight = |from: usize| u64::from_le_bytes(*self.heap[from..].first_chunk().expect("there is a long text"));
+        let (middle, last) = (eight(start + 4), eight(end - 8));
+        Key {
+            // The length and the first four bytes.
+            first: bits.first,
+            middle: if is_long { middle } else { bits.middle },
+            last: last & u64::from(is_long).wrapping_neg(),
         }
-        // The length and the first bytes, and the last ones.
-        let bytes = view.to_le_bytes();
-        let text = view::text(&bytes, self.heap);
-        let last: [u8; 8] = *text.last_chunk().expect("a long text has more than 12 bytes");
-        mix(u128::from(view as u64) | u128::from(u64::from_le_bytes(last)) << 64)
     }
 
     #[inline(always)]
-    fn is_equal(&self, one: u128, other: u128) -> bool {
-        // The low half of a view is the length of its text and its first bytes.
-        one == other
-            || one as u64 == other as u64
-                && Texts::is_long(one)
-                && self.are_same(view::offset(one), view::offset(other), view::length(one))
+    fn is_same(&self, one: u128, other: u128) -> bool {
+        let text = |view: u128| &self.heap[view::offset(view)..][..view::length(view)];
+        view::length(one) <= KEY_BYTES_MAX || text(one) == text(other)
     }
 
     fn compare(&self, one: u128, other: u128) -> Ordering {
         view::text(&one.to_le_bytes(), self.heap).cmp(view::text(&other.to_le_bytes(), self.heap))
     }
-}
-
-/// Mixes the bits of a number.
-#[inline(always)]
-fn mix(value: u128) -> u64 {
-    let (low, high) = (value as u64, (value >> 64) as u64);
-    let mixed = (low ^ high).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
-    mixed ^ (mixed >> 32)
 }

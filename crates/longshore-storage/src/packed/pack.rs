@@ -217,7 +217,7 @@ impl Packer {
     fn texts(&mut self, views: &[u128], heap: &[u8], arena: &mut Arena) -> Result<(Encoding, Buffer), OutOfMemory> {
         let domain = Texts { heap };
         let entries_max = dictionary::entries_max(views.len()).max(1);
-        let is_short = views.iter().fold(0, |longest, &view| longest.max(view as u32)) as usize <= INLINE_BYTES_MAX;
+        let is_short = !views.iter().fold(false, |any, &view| any | (view::length(view) > INLINE_BYTES_MAX));
         let has_few = if is_short {
             self.distinct.find(views.iter().copied(), entries_max, &ShortTexts)
         } else {
