@@ -58,8 +58,9 @@ pub enum MergeKind {
     Insert,
     /// Column by column by `memcpy`, in parallel: fills chunks to the brim and frees the buffers.
     Copy,
-    /// A buffer becomes a chunk, packed unless the relation's storage is plain; then nothing is copied. An append of few rows altogether is copied after all, and so are
-    /// neighbours of few rows, lest many small loads, or files, leave many small chunks.
+    /// A buffer becomes a chunk, packed unless the relation's storage is plain; then nothing is copied. An append of few
+    /// rows altogether is copied after all, and so are neighbours of few rows, lest many small loads, or files, leave
+    /// many small chunks.
     Chunk,
 }
 

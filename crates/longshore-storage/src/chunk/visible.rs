@@ -100,7 +100,7 @@ impl VisibleChunk {
     }
 
     /// Rows `offset..offset + len` of a column as the view sees them, as [`Chunk::array`] has them. What rows hold that
-    /// are not seen means nothing. Nothing is copied unless one of the values is another one for the view.
+    /// are not seen means nothing. Nothing of a plain column is copied unless one of the values is another one for the view.
     ///
     /// # Panics
     ///
