@@ -178,6 +178,14 @@ impl PackedColumn {
         &self.heap
     }
 
+    /// The values, if they are as they are.
+    pub(crate) fn as_plain(&self) -> Option<&Buffer> {
+        match &self.encoding {
+            Encoding::Plain(values) => Some(values),
+            _ => None,
+        }
+    }
+
     /// The booleans, if there is a bit for each.
     pub(crate) fn as_bits(&self) -> Option<&Buffer> {
         match &self.encoding {

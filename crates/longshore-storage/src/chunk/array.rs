@@ -55,6 +55,7 @@ impl Chunk {
             ColumnType::Boolean if let Some(bits) = packed.as_bits() => {
                 Arc::new(BooleanArray::new(BooleanBuffer::new(bits.clone(), rows.start, rows.len()), nulls))
             }
+            _ if let Some(values) = packed.as_plain() => self.array_with(column, values, nulls, rows.start, rows.len()),
             column_type @ ColumnType::Decimal { .. } => {
                 let values = ScalarBuffer::from(packed.unpack_decimals(rows));
                 Arc::new(Decimal128Array::new(values, nulls).with_data_type(column_type.arrow()))

@@ -11,7 +11,7 @@ use datafusion::common::Result;
 use datafusion::execution::RecordBatchStream;
 use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures::Stream;
-use longshore_storage::VisibleChunk;
+use longshore_storage::{PackedAs, VisibleChunk};
 
 use super::RelationSource;
 use super::morsels::{Morsel, Morsels};
@@ -192,7 +192,13 @@ impl Values for Columns<'_> {
         }
         let rows = self.offset..self.offset + self.rows;
         let values = match chunk.packed(index) {
-            Some(packed) => StoredValues::Packed(packed, rows),
+            Some(packed) => match packed.packed_as() {
+                PackedAs::Constant | PackedAs::Offset(_) | PackedAs::Dictionary(_) => {
+                    StoredValues::Packed(packed, rows)
+                }
+                // An array of them is compared faster.
+                PackedAs::Bits | PackedAs::Texts | PackedAs::Plain => return None,
+            },
             None => StoredValues::Plain(chunk.plain_decimals(index)?.get(rows)?),
         };
         Some(StoredRows { values, valid: chunk.validity(index).map(|bits| (bits, self.offset)) })
