@@ -1,8 +1,9 @@
 #![no_main]
-//! A native file with any byte changed, missing or added is refused; a directory that is forged together with its
-//! checksum is read or refused, and nothing worse.
+//! A native file, of any version, with any byte changed, missing or added is refused; blocks or a directory that are forged
+//! together with their checksums are read or refused, and nothing worse.
 
 use std::io::Cursor;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
@@ -21,16 +22,24 @@ const TRAILER_BYTES: usize = 32;
 const MEMORY_BYTES_MAX: usize = 1 << 28;
 
 fuzz_target!(|input: &[u8]| {
-    let (original, right) = &*FILE;
-    let mut file = original.clone();
     let mut choices = Choices::new(input);
+    let (original, right) = &FILES[usize::from(choices.byte() & 1)];
+    let mut file = original.clone();
     let forge = choices.byte() & 1 == 1;
     let directory = directory(&file);
+    let in_directory = choices.byte() & 1 == 1;
     for _ in 0..1 + choices.below(8) {
-        let at = if forge { directory.start + choices.below(directory.len()) } else { choices.below(file.len()) };
+        let at = match (forge, in_directory) {
+            (true, true) => directory.start + choices.below(directory.len()),
+            (true, false) => choices.below(directory.start),
+            (false, _) => choices.below(file.len()),
+        };
         file[at] = choices.byte();
     }
     if forge {
+        if !in_directory {
+            sign_blocks(original, &mut file, &directory);
+        }
         let sum = xxh3_64(&file[directory.clone()]).to_le_bytes();
         let at = file.len() - TRAILER_BYTES + 16;
         file[at..at + 8].copy_from_slice(&sum);
@@ -48,8 +57,28 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// A file of two chunks with every encoding, and the checksum of what is in it.
-static FILE: LazyLock<(Vec<u8>, Checksum)> = LazyLock::new(|| {
+/// Makes the checksums of all blocks fit what they have become.
+fn sign_blocks(original: &[u8], file: &mut [u8], directory: &Range<usize>) {
+    let word = |at: usize| u64::from_le_bytes(original[at..at + 8].try_into().expect("eight bytes"));
+    for at in directory.start..directory.end - 24 {
+        let (start, len, checksum_at) = (word(at) as usize, word(at + 8) as usize, at + 16);
+        let block = start.checked_add(len).and_then(|end| original[..directory.start].get(start..end));
+        if block.is_some_and(|block| xxh3_64(block) == word(checksum_at)) {
+            let sum = xxh3_64(&file[start..start + len]).to_le_bytes();
+            file[checksum_at..checksum_at + 8].copy_from_slice(&sum);
+        }
+    }
+}
+
+/// A file of each version, and the checksum of what is in it.
+static FILES: LazyLock<[(Vec<u8>, Checksum); 2]> = LazyLock::new(|| {
+    let version1 = include_bytes!("../../crates/longshore-storage/tests/storage/native_version1/nulls.native").to_vec();
+    let in_version1 = read(&version1).expect("files of version 1 are read");
+    [(version1, in_version1), version2()]
+});
+
+/// A file of two chunks with every encoding.
+fn version2() -> (Vec<u8>, Checksum) {
     let columns = vec![
         Column::new("key", ColumnType::BigInt, false),
         Column::new("money", ColumnType::Decimal { precision: 15, scale: 2 }, true),
@@ -59,6 +88,8 @@ static FILE: LazyLock<(Vec<u8>, Checksum)> = LazyLock::new(|| {
         Column::new("share", ColumnType::Double, true),
         Column::new("word", ColumnType::Text, true),
         Column::new("bytes", ColumnType::Bytea, true),
+        Column::new("note", ColumnType::Text, true),
+        Column::new("same", ColumnType::Text, true),
     ];
     let fields: Vec<usize> = (0..columns.len()).collect();
     let relation = Relation::new(Arc::new(Schema::new(columns)), Memory::new(None));
@@ -75,19 +106,19 @@ static FILE: LazyLock<(Vec<u8>, Checksum)> = LazyLock::new(|| {
     let path = folder.path().join("file");
     native::write(&path, &snapshot, 1, &|_| true).expect("the file can be written");
     (std::fs::read(&path).expect("the file is there"), checksum(&snapshot, 1))
-});
+}
 
 fn line(row: u32) -> String {
     if row % 17 == 3 {
-        return format!("{row},,,,,,,\n");
+        return format!("{row},,,,,,,,,\n");
     }
     let (cents, day, flag) = (row % 100, 1 + row % 28, row % 3 == 0);
     let word = ["a", "a word", "a longer word than the others"][row as usize % 3];
-    format!("{row},{row}.{cents:02},-{row}000000000000.5,1999-02-{day:02},{flag},{row}e-3,{word},\\x{cents:04}\n")
+    format!("{row},{row}.{cents:02},-{row}000000000000.5,1999-02-{day:02},{flag},{row}e-3,{word},\\x{cents:04},größe {row} of all,same\n")
 }
 
 /// Where the directory lies.
-fn directory(file: &[u8]) -> std::ops::Range<usize> {
+fn directory(file: &[u8]) -> Range<usize> {
     let trailer = &file[file.len() - TRAILER_BYTES..];
     let number = |at: usize| u64::from_le_bytes(trailer[at..at + 8].try_into().expect("eight bytes")) as usize;
     number(0)..number(0) + number(8)

@@ -187,7 +187,12 @@ impl<'r> Append<'r> {
             assert_eq!(buffer.schema(), self.relation.schema(), "a buffer has the schema of its relation");
         }
         let packed = self.packing.pack(buffers).inspect_err(|error| self.lock().failed = Some(error.clone()))?;
-        let chunks: Vec<_> = packed.into_iter().map(Arc::new).collect();
+        self.merge_chunks(sequence, packed)
+    }
+
+    /// Adds the rows of some chunks, none of which is empty, as [`merge`](Append::merge) does those of buffers.
+    pub(crate) fn merge_chunks(&self, sequence: u64, chunks: Vec<Chunk>) -> Result<(), OutOfMemory> {
+        let chunks: Vec<_> = chunks.into_iter().map(Arc::new).collect();
         let mut guard = self.lock();
         let state = &mut *guard;
         if let Some(error) = &state.failed {

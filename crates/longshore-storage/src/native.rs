@@ -1,9 +1,9 @@
 //! The native file format: how a relation is unloaded and loaded again without parsing text.
 //!
 //! *Instant Loading* (section 2 and 5.4) unloads a database as LZ4-compressed binary and reloads it three times as fast
-//! as the CSV it came from. Here a relation becomes one file of columnar blocks. Encodings that decode at memory speed
-//! (`integer`, `text`) go first, and LZ4 only where it still finds something (`section`), so that a reload is bound by
-//! the memory it fills.
+//! as the CSV it came from. Here a relation becomes one file of columnar blocks, which are the packed columns as they lie in
+//! memory (`packed`), with LZ4 only where it still finds something (`section`): an unload packs nothing anew, and a reload
+//! unpacks nothing. `docs/format.md` describes every byte.
 //!
 //! Definitions
 //! - A **block** is one column of one chunk (`block`); the **directory** lists the columns, the chunks and the blocks
@@ -20,10 +20,10 @@
 //! - The version grows with every change that an older program would misread; a program reads the versions it knows.
 //!
 //! Operations
-//! - [`write()`]: workers take chunks from a counter, encode, reserve their place in the file by an atomic addition and
+//! - [`write()`]: workers take chunks from a counter, pack what is not packed, reserve their place in the file by an atomic addition and
 //!   write there. The file gets its name when it is complete and safe on disk.
-//! - [`read()`]: workers take chunks from a counter, read and check block by block, and decode straight into the memory
-//!   of the relation, whose order of rows is that of the unloaded one.
+//! - [`read()`]: workers take chunks from a counter, read and check block by block, straight into the memory of the
+//!   relation, whose order of rows is that of the unloaded one.
 //!
 //! Not here: several relations, names of tables, views (the engine's EXPORT and IMPORT).
 
@@ -32,11 +32,9 @@ mod bounds;
 mod column;
 mod directory;
 mod error;
-mod integer;
-mod plane;
 mod read;
 mod section;
-mod text;
+mod version1;
 mod wire;
 mod write;
 
@@ -49,8 +47,11 @@ pub use write::write;
 /// The first bytes of a file. The high bit and the line breaks show a transfer that took it for text.
 pub const MAGIC: [u8; 8] = [0x8C, b'L', b'S', b'H', b'R', b'\r', b'\n', 0x1A];
 
-/// The version that this program writes and the only one there is.
-pub const VERSION: u32 = 1;
+/// The version that this program writes.
+pub const VERSION: u32 = 2;
+
+/// The oldest version that this program reads.
+const VERSION_MIN: u32 = 1;
 
 const HEADER_BYTES: usize = 16;
 const TRAILER_BYTES: usize = 32;

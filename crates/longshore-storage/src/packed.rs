@@ -30,6 +30,7 @@ use text::TextEnds;
 
 mod dictionary;
 mod domain;
+mod layout;
 mod offset;
 mod pack;
 mod select;
@@ -38,6 +39,7 @@ mod tests;
 mod text;
 mod unpack;
 
+pub(crate) use layout::Layout;
 pub use pack::Packer;
 pub use select::Wanted;
 
@@ -139,18 +141,13 @@ impl PackedColumn {
     /// How it is packed.
     #[must_use]
     pub fn packed_as(&self) -> PackedAs {
-        let width = |codes: &Codes| match codes {
-            Codes::U8(_) => 1,
-            Codes::U16(_) => 2,
-            Codes::U32(_) => 4,
-        };
-        match &self.encoding {
-            Encoding::Constant(_) => PackedAs::Constant,
-            Encoding::Bits(_) => PackedAs::Bits,
-            Encoding::Offset { codes, .. } => PackedAs::Offset(width(codes)),
-            Encoding::Dictionary { codes, .. } => PackedAs::Dictionary(width(codes)),
-            Encoding::Texts(_) => PackedAs::Texts,
-            Encoding::Plain(_) => PackedAs::Plain,
+        match self.layout() {
+            Layout::Constant(_) => PackedAs::Constant,
+            Layout::Bits => PackedAs::Bits,
+            Layout::Offset { width, .. } => PackedAs::Offset(width),
+            Layout::Dictionary { width, .. } => PackedAs::Dictionary(width),
+            Layout::Texts { .. } => PackedAs::Texts,
+            Layout::Plain => PackedAs::Plain,
         }
     }
 

@@ -2,25 +2,20 @@
 //!
 //! Definitions
 //! - A block holds the values of one column of one chunk, as sections one behind the other.
-//! - Its sections, in order: validity bits, if some but not all rows are NULL; then by encoding
-//!   - `Null`: none, every row is NULL
-//!   - `Integers`: the planes of the residuals
-//!   - `Text`: the planes of the lengths, the short values, and in any number of pieces the long values
-//!   - `Dictionary`: the planes of the codes, then of its entries what `Text` has of all rows
+//! - Its sections, in order: validity bits, if some but not all rows are NULL; then the buffers of the packed column, as
+//!   its layout has them (`packed/layout.rs`); then its texts, in any number of pieces.
 //!
 //! Invariants, checked by [`Block::verify`] before a byte of memory is allocated for the block
 //! - The encoding is one for the physical type of the column, and NULLs occur only where the column allows them.
 //! - Every section has the raw length that rows and encoding demand; that of values is bounded by what LZ4 can expand.
 //! - The stored lengths add up to the block.
 
+use crate::packed::Layout;
 use crate::statistics::{ColumnStatistics, Value};
 use crate::types::{Column, ColumnType, Physical};
-use crate::view::INLINE_BYTES_MAX;
 
-use super::integer::IntegerCode;
-use super::plane::{is_width, plane_bytes};
-use super::section::Section;
-use super::text::{DICTIONARY_ENTRIES_MAX, PIECE_BYTES};
+use super::section::{Extent, PIECE_BYTES, Section};
+use super::version1;
 use super::wire::{Malformed, Reader, Writer};
 
 /// How the values of a block are stored.
@@ -28,79 +23,77 @@ use super::wire::{Malformed, Reader, Writer};
 pub(super) enum Encoding {
     /// Every row is NULL.
     Null,
-    /// Whole numbers, booleans as 0 and 1, floats by their bits.
-    Integers(IntegerCode),
-    /// One text per row.
-    Text {
-        /// Code of the lengths.
-        lengths: IntegerCode,
-    },
-    /// One code per row into a list of texts.
-    Dictionary {
-        /// Number of texts.
-        entries: u32,
-        /// Bits per code.
-        code_width: u8,
-        /// Code of the lengths.
-        lengths: IntegerCode,
-    },
+    /// As they are in memory.
+    Packed(Layout),
+    /// As programs of version 1 wrote them.
+    Version1(version1::Encoding),
 }
 
-/// Lengths are stored in at most this many bits.
-const LENGTH_WIDTH_MAX: u8 = 32;
-
-/// Codes are stored in at most this many bits.
-const CODE_WIDTH_MAX: u8 = 16;
-
 impl Encoding {
-    /// Whether blocks with this encoding have long values.
-    pub(super) fn is_text(&self) -> bool {
-        matches!(self, Encoding::Text { .. } | Encoding::Dictionary { .. })
-    }
-
-    fn write(&self, writer: &mut Writer) {
+    /// Appends the encoding to a directory.
+    fn write(self, writer: &mut Writer) {
         match self {
             Encoding::Null => writer.u8(0),
-            Encoding::Integers(code) => {
+            Encoding::Packed(Layout::Constant(bytes)) => {
                 writer.u8(1);
-                code.write(writer);
+                writer.i128(i128::from_le_bytes(bytes));
             }
-            Encoding::Text { lengths } => {
-                writer.u8(2);
-                lengths.write(writer);
-            }
-            Encoding::Dictionary { entries, code_width, lengths } => {
+            Encoding::Packed(Layout::Bits) => writer.u8(2),
+            Encoding::Packed(Layout::Offset { base, divisor, width }) => {
                 writer.u8(3);
-                writer.u32(*entries);
-                writer.u8(*code_width);
-                lengths.write(writer);
+                writer.i128(base);
+                writer.u64(divisor);
+                writer.u8(width);
             }
+            Encoding::Packed(Layout::Dictionary { entries, width }) => {
+                writer.u8(4);
+                writer.u32(entries);
+                writer.u8(width);
+            }
+            Encoding::Packed(Layout::Texts { width }) => {
+                writer.u8(5);
+                writer.u8(width);
+            }
+            Encoding::Packed(Layout::Plain) => writer.u8(6),
+            Encoding::Version1(_) => unreachable!("version 1 is not written any more"),
         }
     }
 
     /// Reads an encoding that a column of type `physical` may have.
-    fn read(reader: &mut Reader<'_>, physical: Physical) -> Result<Encoding, Malformed> {
+    fn read(reader: &mut Reader<'_>, physical: Physical, version: u32) -> Result<Encoding, Malformed> {
+        if version == 1 {
+            return version1::Encoding::read(reader, physical).map(Encoding::Version1);
+        }
         let tag = reader.u8()?;
-        Ok(match (tag, physical) {
-            (0, _) => Encoding::Null,
-            (1, Physical::View) => return Err(Malformed::new("numbers in a column of text")),
-            (1, _) => Encoding::Integers(IntegerCode::read(reader, 8 * physical.width() as u8)?),
-            (2, Physical::View) => Encoding::Text { lengths: IntegerCode::read(reader, LENGTH_WIDTH_MAX)? },
-            (3, Physical::View) => Encoding::Dictionary {
-                entries: reader.u32()?,
-                code_width: reader.u8()?,
-                lengths: IntegerCode::read(reader, LENGTH_WIDTH_MAX)?,
-            },
-            _ => return Err(Malformed::new(format!("{tag} is not an encoding of {physical:?}"))),
-        })
+        let layout = match tag {
+            0 => return Ok(Encoding::Null),
+            1 => Layout::Constant(reader.i128()?.to_le_bytes()),
+            2 => Layout::Bits,
+            3 => Layout::Offset { base: reader.i128()?, divisor: reader.u64()?, width: reader.u8()? },
+            4 => Layout::Dictionary { entries: reader.u32()?, width: reader.u8()? },
+            5 => Layout::Texts { width: reader.u8()? },
+            6 => Layout::Plain,
+            _ => return Err(Malformed::new(format!("{tag} is not an encoding"))),
+        };
+        if !layout.is_possible(physical) {
+            return Err(Malformed::new(format!("{layout:?} is not an encoding of {physical:?}")));
+        }
+        Ok(Encoding::Packed(layout))
     }
-}
 
-/// What a section's raw length must be.
-#[derive(Clone, Copy)]
-enum Extent {
-    Exactly(u64),
-    AtMost(u64),
+    /// Whether there are no values.
+    fn is_null(self) -> bool {
+        matches!(self, Encoding::Null | Encoding::Version1(version1::Encoding::Null))
+    }
+
+    /// Whether blocks with this encoding may have texts.
+    fn may_have_texts(self, physical: Physical) -> bool {
+        match self {
+            Encoding::Null => false,
+            Encoding::Packed(_) => physical == Physical::View,
+            Encoding::Version1(encoding) => encoding.is_text(),
+        }
+    }
 }
 
 /// The directory's entry of one block.
@@ -148,9 +141,14 @@ impl Block {
     }
 
     /// Reads the entry of a column of a chunk of `rows` rows.
-    pub(super) fn read(reader: &mut Reader<'_>, column: ColumnType, rows: u32) -> Result<Block, Malformed> {
+    pub(super) fn read(
+        reader: &mut Reader<'_>,
+        column: ColumnType,
+        rows: u32,
+        version: u32,
+    ) -> Result<Block, Malformed> {
         let (offset, bytes, checksum) = (reader.u64()?, reader.u64()?, reader.u64()?);
-        let encoding = Encoding::read(reader, column.physical())?;
+        let encoding = Encoding::read(reader, column.physical(), version)?;
         let (sections, pieces) = (reader.u32()? as usize, reader.u32()? as usize);
         let sections = read_sections(reader, sections)?;
         let pieces = read_sections(reader, pieces)?;
@@ -169,7 +167,7 @@ impl Block {
 
     /// Whether the first section has validity bits.
     pub(super) fn has_validity(&self) -> bool {
-        self.encoding != Encoding::Null && self.statistics.null_count > 0
+        !self.encoding.is_null() && self.statistics.null_count > 0
     }
 
     /// Bytes of the chunk's heap that the block fills.
@@ -181,22 +179,18 @@ impl Block {
     /// relied upon.
     pub(super) fn verify(&self, column: &Column, rows: u32) -> Result<(), Malformed> {
         let nulls = self.statistics.null_count;
-        if nulls > u64::from(rows) || (nulls == u64::from(rows)) != (self.encoding == Encoding::Null) {
+        if nulls > u64::from(rows) || (nulls == u64::from(rows)) != self.encoding.is_null() {
             return Err(Malformed::new(format!("{nulls} of {rows} rows cannot be NULL in this encoding")));
         }
         if nulls > 0 && !column.nullable {
             return Err(Malformed::new(format!("{nulls} rows are NULL but the column is NOT NULL")));
         }
-        if let Encoding::Dictionary { entries, code_width, .. } = self.encoding
-            && (entries == 0
-                || entries as usize > DICTIONARY_ENTRIES_MAX
-                || code_width > CODE_WIDTH_MAX
-                || !is_width(code_width))
-        {
-            return Err(Malformed::new(format!("a dictionary of {entries} entries, {code_width} bits per code")));
+        if let Encoding::Version1(encoding) = self.encoding {
+            encoding.verify()?;
         }
-        let extents = self.extents();
-        if extents.len() != self.sections.len() || !self.pieces.is_empty() && !self.encoding.is_text() {
+        let physical = column.column_type.physical();
+        let extents = self.extents(physical);
+        if extents.len() != self.sections.len() || !self.pieces.is_empty() && !self.encoding.may_have_texts(physical) {
             return Err(Malformed::new(format!(
                 "{} sections and {} pieces where {} sections are expected",
                 self.sections.len(),
@@ -227,27 +221,35 @@ impl Block {
     }
 
     /// What the sections before the pieces must have.
-    fn extents(&self) -> Vec<Extent> {
+    fn extents(&self, physical: Physical) -> Vec<Extent> {
         let rows = self.statistics.row_count;
-        let planes = |width: u8, count: u64| plane_bytes(width, count).map(Extent::Exactly);
         let mut extents = Vec::new();
         if self.has_validity() {
             extents.push(Extent::Exactly(rows.div_ceil(8)));
         }
-        let texts = |lengths: &IntegerCode, count: u64, extents: &mut Vec<Extent>| {
-            extents.extend(planes(lengths.width, count));
-            extents.push(Extent::AtMost(count * INLINE_BYTES_MAX as u64));
-        };
-        match &self.encoding {
+        match self.encoding {
             Encoding::Null => {}
-            Encoding::Integers(code) => extents.extend(planes(code.width, rows)),
-            Encoding::Text { lengths } => texts(lengths, rows, &mut extents),
-            Encoding::Dictionary { entries, code_width, lengths } => {
-                extents.extend(planes(*code_width, rows));
-                texts(lengths, u64::from(*entries), &mut extents);
+            Encoding::Packed(layout) => {
+                let lengths = layout.buffer_bytes(physical, rows as usize);
+                extents.extend(lengths.map(|bytes| Extent::Exactly(bytes as u64)));
             }
+            Encoding::Version1(encoding) => extents.extend(encoding.extents(rows)),
         }
         extents
+    }
+
+    /// The least that the values take in memory. A block may have few bytes of many rows, if these are alike.
+    pub(super) fn bytes_in_memory(&self, physical: Physical) -> u64 {
+        match self.encoding {
+            Encoding::Null => 0,
+            Encoding::Packed(_) => {
+                let sections = self.sections.iter().map(|section| section.raw_bytes);
+                sections.fold(self.heap_bytes(), u64::saturating_add)
+            }
+            Encoding::Version1(_) => {
+                (self.statistics.row_count * physical.width() as u64).saturating_add(self.heap_bytes())
+            }
+        }
     }
 }
 

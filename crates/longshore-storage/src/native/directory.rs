@@ -47,19 +47,10 @@ impl Directory {
     }
 
     /// The least that the values take in memory. A file may have few bytes of many rows, if these are alike.
-    pub(super) fn value_bytes(&self) -> u64 {
-        let widths = self.schema.columns().iter().map(|column| column.column_type.physical().width() as u64);
-        let row_bytes: u64 = widths.sum();
-        let chunk_bytes = |chunk: &ChunkEntry| u64::from(chunk.rows) * row_bytes + chunk.heap_bytes();
-        self.chunks.iter().map(chunk_bytes).fold(0, u64::saturating_add)
-    }
-
-    /// About what the rows take in memory.
-    pub(super) fn bytes_in_memory(&self) -> usize {
-        let row_bytes: usize =
-            self.schema.columns().iter().map(|column| column.column_type.physical().width() + 1).sum();
-        let chunk_bytes = |chunk: &ChunkEntry| chunk.rows as usize * row_bytes + chunk.heap_bytes() as usize;
-        self.chunks.iter().map(chunk_bytes).sum()
+    pub(super) fn bytes_in_memory(&self) -> u64 {
+        let physical = self.schema.columns().iter().map(|column| column.column_type.physical()).collect::<Vec<_>>();
+        let blocks = self.chunks.iter().flat_map(|chunk| chunk.blocks.iter().zip(&physical));
+        blocks.map(|(block, &physical)| block.bytes_in_memory(physical)).fold(0, u64::saturating_add)
     }
 
     /// The directory's bytes.
@@ -81,8 +72,8 @@ impl Directory {
         writer.into_bytes()
     }
 
-    /// Parses the directory's bytes.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Unverified, Malformed> {
+    /// Parses the bytes of the directory of a file of this version.
+    pub(super) fn parse(bytes: &[u8], version: u32) -> Result<Unverified, Malformed> {
         let mut reader = Reader::new(bytes);
         let count = reader.u32()? as usize;
         let mut columns = reader.vec(count, COLUMN_BYTES_MIN, "columns")?;
@@ -95,7 +86,7 @@ impl Directory {
             let rows = reader.u32()?;
             let blocks = columns
                 .iter()
-                .map(|column: &Column| Block::read(&mut reader, column.column_type, rows))
+                .map(|column: &Column| Block::read(&mut reader, column.column_type, rows, version))
                 .collect::<Result<Vec<_>, _>>()?;
             chunks.push(ChunkEntry { rows, blocks });
         }

@@ -131,7 +131,7 @@ impl fmt::Display for NativeError {
             ),
             NativeError::Version { file, found, supported } => write!(
                 f,
-                "{}: the file has version {found} of the native format, this program reads version {supported}; \
+                "{}: the file has version {found} of the native format, this program reads versions 1 to {supported}; \
                  read it with the program that wrote it, or export the data again (FORMAT csv is read by every version)",
                 file.display()
             ),

@@ -1,4 +1,4 @@
-//! Reads a native file into a new relation: workers read, check and decode chunks side by side.
+//! Reads a native file into a new relation: workers read and check chunks side by side.
 
 use std::fs::File;
 use std::io;
@@ -9,22 +9,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
+use arrow_buffer::Buffer;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::append::{Append, MergeKind};
 use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::buffer::PartitionBuffer;
+use crate::chunk::Chunk;
 use crate::error::TransactionError;
 use crate::memory::{Memory, OutOfMemory};
 use crate::relation::Relation;
 use crate::types::Schema;
+use crate::values::Scratch;
 
-use super::block::Block;
-use super::column::{self, Stored};
+use super::block::{Block, Encoding};
+use super::column::{self, Unread};
 use super::directory::{ChunkEntry, Directory};
 use super::section::SLACK_BYTES;
 use super::wire::Reader;
-use super::{HEADER_BYTES, MAGIC, NativeControl, NativeError, NativeReport, Place, TRAILER_BYTES, VERSION};
+use super::{
+    HEADER_BYTES, MAGIC, NativeControl, NativeError, NativeReport, Place, TRAILER_BYTES, VERSION, VERSION_MIN, version1,
+};
 
 /// Reads the file at `path` into a new relation of `memory`, with `threads` workers.
 ///
@@ -42,7 +47,7 @@ pub fn read(
 ) -> Result<(Relation, NativeReport), NativeError> {
     let begun = Instant::now();
     let file = File::open(path).map_err(|error| NativeError::io(path, "open the file", error))?;
-    let (directory, bytes_on_disk) = read_directory(&file, path)?;
+    let (directory, version, bytes_on_disk) = read_directory(&file, path)?;
     check_room(&directory, path, memory)?;
     let relation = Relation::new(Arc::new(directory.schema.clone()), Arc::clone(memory));
     let reload = Reload {
@@ -52,7 +57,8 @@ pub fn read(
         schema: relation.schema(),
         memory,
         control,
-        arena_block_bytes: directory.bytes_in_memory().min(ARENA_BLOCK_BYTES),
+        version,
+        arena_block_bytes: (directory.bytes_in_memory() as usize).clamp(1, ARENA_BLOCK_BYTES),
         next_chunk: AtomicUsize::new(0),
         stop: AtomicBool::new(false),
     };
@@ -67,8 +73,8 @@ pub fn read(
     Ok((relation, report))
 }
 
-/// Reads and checks header, trailer and directory; returns the directory and the length of the file.
-fn read_directory(file: &File, path: &Path) -> Result<(Directory, u64), NativeError> {
+/// Reads and checks header, trailer and directory; returns the directory, the version and the length of the file.
+fn read_directory(file: &File, path: &Path) -> Result<(Directory, u32, u64), NativeError> {
     let file_bytes = file.metadata().map_err(|error| NativeError::io(path, "read the file's length", error))?.len();
     let read = |offset: u64, bytes: &mut [u8], place: Place| {
         file.read_exact_at(bytes, offset).map_err(|error| read_error(path, place, error))
@@ -86,7 +92,7 @@ fn read_directory(file: &File, path: &Path) -> Result<(Directory, u64), NativeEr
     let in_header = |malformed| NativeError::malformed(path, Place::Trailer, malformed);
     let mut fields = Reader::new(&header[MAGIC.len()..]);
     let version = fields.u32().map_err(in_header)?;
-    if version != VERSION {
+    if !(VERSION_MIN..=VERSION).contains(&version) {
         return Err(NativeError::Version { file: path.to_owned(), found: version, supported: VERSION });
     }
     if fields.u32().map_err(in_header)? != 0 {
@@ -114,16 +120,16 @@ fn read_directory(file: &File, path: &Path) -> Result<(Directory, u64), NativeEr
     if xxh3_64(&directory) != checksum {
         return Err(NativeError::damaged(path, Place::Directory, "the checksum does not match"));
     }
-    let directory = Directory::parse(&directory)
+    let directory = Directory::parse(&directory, version)
         .map_err(|malformed| (Place::Directory, malformed))
         .and_then(|directory| directory.verify(HEADER_BYTES as u64, directory_at))
         .map_err(|(place, malformed)| NativeError::malformed(path, place, malformed))?;
-    Ok((directory, file_bytes))
+    Ok((directory, version, file_bytes))
 }
 
 /// Refuses, before anything is allocated, more rows than there is memory for: a few bytes of a file may claim any number.
 fn check_room(directory: &Directory, path: &Path, memory: &Memory) -> Result<(), NativeError> {
-    let bytes = directory.value_bytes();
+    let bytes = directory.bytes_in_memory();
     if let Some(limit) = memory.limit() {
         let used = memory.used();
         if bytes > limit.saturating_sub(used) as u64 {
@@ -155,6 +161,7 @@ struct Reload<'a> {
     schema: &'a Arc<Schema>,
     memory: &'a Arc<Memory>,
     control: NativeControl<'a>,
+    version: u32,
     /// The usual size, or what the whole relation needs if that is less.
     arena_block_bytes: usize,
     next_chunk: AtomicUsize,
@@ -180,16 +187,20 @@ impl Reload<'_> {
             arena: Arena::new(Arc::clone(self.memory), self.arena_block_bytes),
             stored: Vec::new(),
             scratch: Vec::new(),
+            unpacked: Scratch::default(),
         };
         while !self.stop.load(Ordering::Relaxed) {
             let number = self.next_chunk.fetch_add(1, Ordering::Relaxed);
             let Some(chunk) = self.directory.chunks.get(number) else {
                 break;
             };
-            let read = worker.read_chunk(self, number, chunk).and_then(|buffer| {
-                append
-                    .merge(number as u64, vec![buffer])
-                    .map_err(|error| NativeError::out_of_memory(self.path, error))?;
+            let merged = if self.version == 1 {
+                worker.read_buffer(self, number, chunk).map(|buffer| append.merge(number as u64, vec![buffer]))
+            } else {
+                worker.read_chunk(self, number, chunk).map(|chunk| append.merge_chunks(number as u64, vec![chunk]))
+            };
+            let read = merged.and_then(|merged| {
+                merged.map_err(|error| NativeError::out_of_memory(self.path, error))?;
                 let bytes = chunk.blocks.iter().map(|block| block.bytes).sum();
                 if (self.control)(bytes) { Ok(()) } else { Err(NativeError::cancelled(self.path)) }
             });
@@ -207,12 +218,33 @@ struct Worker {
     arena: Arena,
     /// The bytes of a block, and `SLACK_BYTES` more.
     stored: Vec<u8>,
-    /// Its unpacked sections.
+    /// Its unpacked sections, in version 1.
     scratch: Vec<u8>,
+    /// The values of a column.
+    unpacked: Scratch,
 }
 
 impl Worker {
-    fn read_chunk(
+    fn read_chunk(&mut self, reload: &Reload<'_>, number: usize, chunk: &ChunkEntry) -> Result<Chunk, NativeError> {
+        let mut columns = Vec::with_capacity(chunk.blocks.len());
+        for (definition, block) in reload.schema.columns().iter().zip(&chunk.blocks) {
+            let place = || Place::Block { chunk: number, column: definition.name.clone() };
+            self.read_block(reload, block, place)?;
+            let bytes = &self.stored[..block.bytes as usize];
+            let column = column::read(block, bytes, definition.column_type, &mut self.arena, &mut self.unpacked);
+            columns.push(column.map_err(|unread| match unread {
+                Unread::Malformed(malformed) => NativeError::malformed(reload.path, place(), malformed),
+                Unread::OutOfMemory(error) => NativeError::out_of_memory(reload.path, error),
+            })?);
+        }
+        let heap = Buffer::from_vec(Vec::<u8>::new());
+        // SAFETY: what is read has been checked: views refer to texts, which are UTF-8 where they must be, and a boolean is
+        // a bit, or a constant of 0 or 1.
+        Ok(unsafe { Chunk::from_parts(Arc::clone(reload.schema), chunk.rows as usize, columns, heap) })
+    }
+
+    /// The same of a file of version 1.
+    fn read_buffer(
         &mut self,
         reload: &Reload<'_>,
         number: usize,
@@ -227,12 +259,17 @@ impl Worker {
         let columns = reload.schema.columns();
         for ((definition, block), column) in columns.iter().zip(&chunk.blocks).zip(&mut spare.columns) {
             let place = || Place::Block { chunk: number, column: definition.name.clone() };
-            let bytes = self.read_block(reload.file, block).map_err(|error| read_error(reload.path, place(), error))?;
-            if xxh3_64(bytes) != block.checksum {
-                return Err(NativeError::damaged(reload.path, place(), "the checksum does not match"));
-            }
-            let stored = Stored { block, bytes: &self.stored, scratch: &mut self.scratch };
-            column::decode(stored, column, &mut spare.heap, definition.column_type)
+            self.read_block(reload, block, place)?;
+            let Encoding::Version1(encoding) = block.encoding else { unreachable!("the file is of version 1") };
+            let stored = version1::column::Stored {
+                encoding,
+                sections: &block.sections,
+                pieces: &block.pieces,
+                statistics: &block.statistics,
+                bytes: &self.stored,
+                scratch: &mut self.scratch,
+            };
+            version1::column::decode(stored, column, &mut spare.heap, definition.column_type)
                 .map_err(|malformed| NativeError::malformed(reload.path, place(), malformed))?;
         }
         let heap_used = spare.heap.used;
@@ -243,13 +280,17 @@ impl Worker {
         Ok(buffer)
     }
 
-    /// Reads a block to the start of `stored`.
-    fn read_block(&mut self, file: &File, block: &Block) -> io::Result<&[u8]> {
+    /// Reads a block to the start of `stored`, and compares its checksum.
+    fn read_block(&mut self, reload: &Reload<'_>, block: &Block, place: impl Fn() -> Place) -> Result<(), NativeError> {
         let bytes = block.bytes as usize;
         if self.stored.len() < bytes + SLACK_BYTES {
             self.stored.resize(bytes + SLACK_BYTES, 0);
         }
-        file.read_exact_at(&mut self.stored[..bytes], block.offset)?;
-        Ok(&self.stored[..bytes])
+        let stored = &mut self.stored[..bytes];
+        reload.file.read_exact_at(stored, block.offset).map_err(|error| read_error(reload.path, place(), error))?;
+        if xxh3_64(stored) != block.checksum {
+            return Err(NativeError::damaged(reload.path, place(), "the checksum does not match"));
+        }
+        Ok(())
     }
 }

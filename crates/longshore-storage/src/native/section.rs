@@ -1,12 +1,10 @@
 //! A block is a row of sections; each is stored plain or as one LZ4 block, whichever pays.
 //!
-//! The encodings have done most of the work before LZ4 sees a byte, so LZ4 is kept only where it takes a quarter off:
-//! text and the high planes of wide numbers. Measured on TPC-H: comments shrink to 0.36-0.45 and decompress at 3 GB/s
+//! The encodings have done most of the work before LZ4 sees a byte, so LZ4 is kept only where it takes a quarter off. Measured on TPC-H: comments shrink to 0.36-0.45 and decompress at 3 GB/s
 //! per core, names with running numbers to 0.23 at 6 GB/s, random text not at all; the compressor notices that last
 //! case by itself and then runs at memory speed, so no sampling comes first.
 //!
-//! Sections are small and are unpacked into memory of the worker, but for the bytes of long values: these come in pieces,
-//! behind the other sections, and are unpacked straight into the heap of the chunk.
+//! Sections are unpacked straight into the memory of the chunk. Texts come in pieces, behind the other sections.
 
 use std::mem::MaybeUninit;
 
@@ -16,6 +14,10 @@ use super::wire::Malformed;
 
 /// Readable bytes behind every unpacked section, so that a value of up to 12 bytes is read by one 16-byte load.
 pub(super) const SLACK_BYTES: usize = 16;
+
+/// Texts are cut into sections of this many bytes, which are unpacked in L2. Smaller ones would cost the compressor, whose
+/// window is 64 KiB (TPC-H comments shrink to 0.423 whole, 0.428 so, 0.467 in pieces of 32 KiB).
+pub(super) const PIECE_BYTES: usize = 128 << 10;
 
 /// Shorter sections are stored plain: LZ4 finds little and the directory is read either way.
 const COMPRESS_BYTES_MIN: usize = 128;
@@ -41,6 +43,13 @@ impl Section {
     pub(super) fn is_possible(self) -> bool {
         self.stored_bytes <= self.raw_bytes && self.raw_bytes <= self.stored_bytes.saturating_mul(LZ4_EXPANSION_MAX)
     }
+}
+
+/// What a section's raw length must be.
+#[derive(Clone, Copy)]
+pub(super) enum Extent {
+    Exactly(u64),
+    AtMost(u64),
 }
 
 /// Collects the sections of one block after the other; belongs to one worker.
@@ -169,30 +178,28 @@ pub(super) fn unpack<'a>(
     Ok(places.into_iter().map(unpacked).collect())
 }
 
-/// Unpacks the pieces that `packed` begins with into `room`, which has their raw length, one behind the other.
-pub(super) fn unpack_pieces<'a>(
-    pieces: &[Section],
-    mut packed: &[u8],
-    room: &'a mut [MaybeUninit<u8>],
+/// Unpacks the sections that `stored` begins with into `room`, which has their raw length, one behind the other: all of
+/// it. Gives what is left of `stored`.
+pub(super) fn expand_all<'a>(
+    sections: &[Section],
+    mut stored: &'a [u8],
+    mut room: &mut [MaybeUninit<u8>],
 ) -> Result<&'a [u8], Malformed> {
-    let mut at = 0;
-    for piece in pieces {
-        let (stored, rest) = packed.split_at(piece.stored_bytes as usize);
-        packed = rest;
-        let room = &mut room[at..at + piece.raw_bytes as usize];
-        at += room.len();
-        if piece.is_compressed() {
-            // The decompressor asks for initialised bytes. A piece stays in L2, where this costs next to nothing.
-            room.fill(MaybeUninit::new(0));
+    for section in sections {
+        let (bytes, rest) = stored.split_at(section.stored_bytes as usize);
+        let (slots, more) = room.split_at_mut(section.raw_bytes as usize);
+        (stored, room) = (rest, more);
+        if section.is_compressed() {
+            // The decompressor asks for initialised bytes. A section stays in L2, where this costs next to nothing.
+            slots.fill(MaybeUninit::new(0));
             // SAFETY: just filled.
-            expand(stored, unsafe { room.assume_init_mut() })?;
+            expand(bytes, unsafe { slots.assume_init_mut() })?;
         } else {
-            room.write_copy_of_slice(stored);
+            slots.write_copy_of_slice(bytes);
         }
     }
-    let room = &mut room[..at];
-    // SAFETY: `at` counts the bytes of the pieces, which have all been written.
-    Ok(unsafe { room.assume_init_ref() })
+    assert!(room.is_empty(), "there is room for {} bytes too many", room.len());
+    Ok(stored)
 }
 
 fn expand(packed: &[u8], raw: &mut [u8]) -> Result<(), Malformed> {
@@ -232,9 +239,12 @@ mod tests {
             assert_eq!(unpacked.bytes(), raw);
             assert!(unpacked.padded().len() >= raw.len() + SLACK_BYTES);
         }
-        let packed = &block[sections.iter().map(|section| section.stored_bytes as usize).sum()..];
+        let stored = &block[sections.iter().map(|section| section.stored_bytes as usize).sum()..];
         let mut room = vec![MaybeUninit::uninit(); repeated.len() + 7];
-        let unpacked = unpack_pieces(&pieces, packed, &mut room).expect("they were just packed");
+        let rest = expand_all(&pieces, stored, &mut room).expect("they were just packed");
+        assert_eq!(rest.len(), SLACK_BYTES);
+        // SAFETY: just filled.
+        let unpacked = unsafe { room.assume_init_ref() };
         assert_eq!(unpacked, [&repeated[..], b"a piece"].concat());
     }
 

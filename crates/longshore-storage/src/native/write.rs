@@ -1,4 +1,4 @@
-//! Writes a snapshot as a native file: workers encode chunks and write them side by side.
+//! Writes a snapshot as a native file: workers write chunks side by side.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -10,12 +10,14 @@ use std::time::Instant;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::arena::Arena;
+use crate::memory::Memory;
+use crate::packed::Packer;
 use crate::table::Snapshot;
 
 use super::directory::{ChunkEntry, Directory};
 use super::section::SectionWriter;
 use super::{HEADER_BYTES, MAGIC, NativeControl, NativeError, NativeReport, TRAILER_BYTES, VERSION, column};
-use crate::values::Scratch;
 
 /// Writes the rows of `snapshot` to a file at `path`, with `threads` workers.
 ///
@@ -78,14 +80,18 @@ impl Unload<'_> {
 
     /// Writes chunks until there are no more; returns their entries with their numbers.
     fn work(&self) -> Result<Vec<(usize, ChunkEntry)>, NativeError> {
-        let mut writer = SectionWriter::new();
+        let mut encoder = Encoder {
+            packer: Packer::default(),
+            arena: Arena::new(Memory::new(None), PACKED_BYTES),
+            writer: SectionWriter::new(),
+        };
         let mut entries = Vec::new();
         while !self.stop.load(Ordering::Relaxed) {
             let number = self.next_chunk.fetch_add(1, Ordering::Relaxed);
             if number >= self.snapshot.chunks().len() {
                 break;
             }
-            match self.write_chunk(number, &mut writer) {
+            match self.write_chunk(number, &mut encoder) {
                 Ok(entry) => entries.push((number, entry)),
                 Err(error) => {
                     self.stop.store(true, Ordering::Relaxed);
@@ -96,13 +102,14 @@ impl Unload<'_> {
         Ok(entries)
     }
 
-    fn write_chunk(&self, number: usize, writer: &mut SectionWriter) -> Result<ChunkEntry, NativeError> {
+    fn write_chunk(&self, number: usize, encoder: &mut Encoder) -> Result<ChunkEntry, NativeError> {
         let chunk = &self.snapshot.chunks()[number];
+        let Encoder { packer, arena, writer } = encoder;
         writer.clear();
-        let columns = self.snapshot.schema().columns().len();
-        let mut scratch = Scratch::default();
+        let columns = 0..self.snapshot.schema().columns().len();
+        let blocks = columns.map(|column| column::write(chunk, column, packer, arena, writer));
         let mut blocks: Vec<_> =
-            (0..columns).map(|column| column::encode(chunk, column, &mut scratch, writer)).collect();
+            blocks.collect::<Result<_, _>>().map_err(|error| NativeError::out_of_memory(self.path, error))?;
         let bytes = writer.bytes().len() as u64;
         let start = self.end.fetch_add(bytes, Ordering::Relaxed);
         self.write_at(writer.bytes(), start)?;
@@ -139,6 +146,17 @@ impl Unload<'_> {
         self.file.write_all_at(bytes, offset).map_err(|error| NativeError::io(self.path, "write the file", error))
     }
 }
+
+/// What a worker keeps from chunk to chunk.
+struct Encoder {
+    packer: Packer,
+    /// For what is packed to be written: it is not part of the database, and soon let go of.
+    arena: Arena,
+    writer: SectionWriter,
+}
+
+/// The arena's blocks.
+const PACKED_BYTES: usize = 2 << 20;
 
 /// A file under a temporary name, which is removed unless it is published.
 struct Partial<'a> {

@@ -96,7 +96,59 @@ fn write_ends<E: Copy>(views: &[u128], ends: &mut [MaybeUninit<E>], end: impl Fn
     }
 }
 
+/// Bytes of the places where the groups of so many texts begin.
+pub(super) fn group_bytes(rows: usize) -> usize {
+    rows.div_ceil(GROUP_ROWS) * size_of::<u32>()
+}
+
 impl TextEnds {
+    /// The ends that two buffers hold; `check` says whether they are right.
+    pub(super) fn new(groups: Buffer, ends: Codes) -> TextEnds {
+        TextEnds { groups, ends }
+    }
+
+    /// Where each group begins.
+    pub(super) fn groups(&self) -> &Buffer {
+        &self.groups
+    }
+
+    /// Where each text ends, from where its group begins.
+    pub(super) fn ends(&self) -> &Codes {
+        &self.ends
+    }
+
+    /// Checks that the texts fill a heap, one behind the other.
+    pub(super) fn check(&self, heap: &[u8], is_utf8: bool) -> Result<(), &'static str> {
+        match &self.ends {
+            Codes::U8(_) => unreachable!("ends take two bytes or four"),
+            Codes::U16(ends) => self.check_ends(ends.typed_data::<u16>(), heap, is_utf8),
+            Codes::U32(ends) => self.check_ends(ends.typed_data::<u32>(), heap, is_utf8),
+        }
+    }
+
+    fn check_ends<E: Copy + Into<u32>>(&self, ends: &[E], heap: &[u8], is_utf8: bool) -> Result<(), &'static str> {
+        let beyond = "the texts do not fill their heap";
+        let bytes = heap.len().checked_sub(SLACK_BYTES).ok_or(beyond)?;
+        let is_ascii = heap[..bytes].is_ascii();
+        if is_utf8 && !is_ascii && simdutf8::basic::from_utf8(&heap[..bytes]).is_err() {
+            return Err("the texts are not UTF-8");
+        }
+        let mut group_start = 0;
+        for (&group, ends) in self.groups.typed_data::<u32>().iter().zip(ends.chunks(GROUP_ROWS)) {
+            let group_end = group_start + ends.last().map_or(0, |&end| end.into() as usize);
+            let are_ascending = ends.array_windows().all(|&[one, next]| one.into() <= next.into());
+            if group as usize != group_start || !are_ascending || group_end > bytes {
+                return Err(beyond);
+            }
+            let is_inside = |&end: &E| heap[group_start + end.into() as usize] & 0xC0 == 0x80;
+            if is_utf8 && !is_ascii && ends.iter().any(is_inside) {
+                return Err("a text begins inside a UTF-8 character");
+            }
+            group_start = group_end;
+        }
+        if group_start == bytes { Ok(()) } else { Err(beyond) }
+    }
+
     /// Bytes that it takes.
     pub(super) fn bytes(&self) -> usize {
         self.groups.len() + self.ends.bytes()

@@ -1,10 +1,12 @@
 //! What is unloaded in the native format comes back: every type, with and without NULLs, at the edges of each encoding.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::native_support::{
-    assert_comes_back, every_type, random_batch, random_text, relation_of, reload, texts, unload,
+    assert_comes_back, assert_same, every_type, random_batch, random_text, relation_of, reload, texts, unload,
+    version1_relations,
 };
 use arrow_array::{
     ArrayRef, BinaryViewArray, Decimal128Array, Float64Array, Int16Array, Int32Array, Int64Array, RecordBatch,
@@ -12,7 +14,7 @@ use arrow_array::{
 };
 use longshore_storage::checksum::checksum;
 use longshore_storage::native::{self, NativeError};
-use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_storage::{Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema, Storage};
 use longshore_testing::Random;
 
 fn of_column(column_type: ColumnType, array: impl Into<ArrayRef>) -> Relation {
@@ -226,4 +228,35 @@ fn a_file_is_replaced_as_a_whole() {
     assert_eq!(reload(&path, 1).expect("the old file is there").1.rows, 1000);
     unload(&path, &relation, 1).expect("the file is written");
     assert_eq!(reload(&path, 1).expect("the new file is there").1.rows, 1);
+}
+
+/// Files that the last program of version 1 wrote are read for ever.
+#[test]
+fn files_of_version_1_are_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/storage/native_version1");
+    for (name, relation) in version1_relations() {
+        let path = folder.join(format!("{name}.native"));
+        assert_eq!(std::fs::read(&path).expect("the file is there")[8], 1, "{name} is of version 1");
+        for threads in [1, 2] {
+            let (again, report) = reload(&path, threads).expect("the file is read");
+            assert_eq!(report.rows, relation.snapshot().rows(), "{name}");
+            assert_same(&relation, &again);
+        }
+    }
+}
+
+/// What was changed, inserted and deleted after a load is packed when it is written.
+#[test]
+fn plain_columns_are_packed_to_be_written() {
+    let schema = every_type();
+    let batch = random_batch(20_000, 9, 5);
+    let relation = relation_of(&schema, std::slice::from_ref(&batch));
+    relation.set_storage(Storage::Plain);
+    let mut arena = Arena::new(Memory::new(None), 1 << 20);
+    let append = relation.begin_append(MergeKind::Chunk);
+    append.merge(0, PartitionBuffer::from_batch(&schema, &batch, &mut arena).expect("it fits")).expect("it is merged");
+    append.commit().expect("no duplicates");
+    let snapshot = relation.snapshot();
+    assert!(snapshot.chunks()[0].packed(3).is_some() && snapshot.chunks()[1].packed(3).is_none());
+    assert_comes_back(&relation);
 }

@@ -173,3 +173,24 @@ pub(crate) fn assert_same(one: &Relation, other: &Relation) {
         }
     }
 }
+
+/// What the files of `native_version1` hold, by their names. They were written by the last program that wrote version 1.
+pub(crate) fn version1_relations() -> Vec<(&'static str, Relation)> {
+    let schema = Arc::new(Schema::new(vec![Column::new("a", ColumnType::BigInt, false)]));
+    let integers = |values: &mut dyn Iterator<Item = i64>| {
+        let array: Int64Array = values.map(Some).collect();
+        let batch = RecordBatch::try_new(schema.arrow(), vec![Arc::new(array)]).expect("it is that of the schema");
+        relation_of(&schema, &[batch])
+    };
+    vec![
+        ("every_type", relation_of(&every_type(), &[random_batch(400, 1, 0)])),
+        ("nulls", relation_of(&every_type(), &[random_batch(301, 2, 3)])),
+        ("no_rows", relation_of(&every_type(), &[])),
+        ("sorted", integers(&mut (0..140_000).map(|i| i / 4 * 32 + i % 4))),
+        ("stepped", integers(&mut (0..9_000).map(|i| (i * 7919 % 86_400) * 1_000_000))),
+        ("extremes", integers(&mut [i64::MIN, i64::MAX, 0, -1, 1].into_iter())),
+        ("dictionary", texts((0..10_000).map(|i| format!("a value of more than 12 bytes, {}", i * 31 % 257)))),
+        ("short_texts", texts((0..3000).map(|len| "京".repeat(len % 5)))),
+        ("long_texts", texts((0..3000).map(|i| format!("the {i}th of the slyly regular requests sleeps")))),
+    ]
+}

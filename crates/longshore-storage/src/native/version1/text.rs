@@ -1,4 +1,4 @@
-//! Stores texts and byte strings, and rebuilds the 16-byte views that point to them.
+//! Rebuilds the 16-byte views that point to texts and byte strings.
 //!
 //! Values of up to 12 bytes live in their views, longer ones in the heap of the chunk. The file keeps them apart in the
 //! same way: a section of the bytes of all short values, pieces of those of all long values, which become a part of the heap as they
@@ -16,120 +16,15 @@
 
 use std::mem::MaybeUninit;
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use crate::view;
 
-use super::integer::{self, IntegerCode, IntegerReader};
-use super::plane::{BATCH_ROWS, Planes, split, width_of};
-use super::section::{SectionWriter, Unpacked};
-use super::wire::Malformed;
-
-/// Long values are cut into sections of this many bytes, which are unpacked and checked in L2. Smaller ones would cost
-/// the compressor, whose window is 64 KiB (TPC-H comments shrink to 0.423 whole, 0.428 so, 0.467 in pieces of 32 KiB).
-pub(super) const PIECE_BYTES: usize = 128 << 10;
-
-/// A dictionary pays when a value occurs this many times on average.
-const REPETITION_MIN: usize = 8;
+use super::integer::{IntegerCode, IntegerReader};
+use super::plane::{BATCH_ROWS, Planes};
+use crate::native::section::Unpacked;
+use crate::native::wire::Malformed;
 
 /// Codes of a dictionary have at most 16 bits.
 pub(super) const DICTIONARY_ENTRIES_MAX: usize = 1 << 16;
-
-/// Distinct values and the code of each row.
-pub(super) struct Dictionary {
-    entries: Vec<u128>,
-    codes: Vec<u32>,
-}
-
-impl Dictionary {
-    /// The dictionary of `views`, whose long values lie in `heap`, unless it would have too many entries to pay.
-    pub(super) fn build(views: &[u128], heap: &[u8]) -> Option<Dictionary> {
-        let entries_max = (views.len() / REPETITION_MIN).min(DICTIONARY_ENTRIES_MAX);
-        let mut slots = vec![u32::MAX; (entries_max * 2).next_power_of_two()];
-        let mut entries: Vec<u128> = Vec::new();
-        let mut codes = Vec::with_capacity(views.len());
-        let mut previous = None;
-        for &view in views {
-            if let Some((previous_view, code)) = previous
-                && previous_view == view
-            {
-                codes.push(code);
-                continue;
-            }
-            let mut at = hash(view, heap) as usize & (slots.len() - 1);
-            let code = loop {
-                let slot = slots[at];
-                if slot == u32::MAX {
-                    if entries.len() == entries_max {
-                        return None;
-                    }
-                    slots[at] = entries.len() as u32;
-                    entries.push(view);
-                    break slots[at];
-                }
-                if equal(entries[slot as usize], view, heap) {
-                    break slot;
-                }
-                at = (at + 1) & (slots.len() - 1);
-            };
-            codes.push(code);
-            previous = Some((view, code));
-        }
-        Some(Dictionary { entries, codes })
-    }
-
-    /// The distinct values, as views of the heap that `build` was given.
-    pub(super) fn entries(&self) -> &[u128] {
-        &self.entries
-    }
-
-    /// Writes the codes and says how wide they are.
-    pub(super) fn write_codes(&self, writer: &mut SectionWriter) -> u8 {
-        let width = width_of(self.entries.len() as u128 - 1);
-        split(&self.codes, width, |plane| writer.push(plane));
-        width
-    }
-}
-
-/// Whether the text of `view` lies in the heap.
-fn is_long(view: u128) -> bool {
-    view::length(view) > view::INLINE_BYTES_MAX
-}
-
-fn hash(view: u128, heap: &[u8]) -> u64 {
-    if is_long(view) {
-        return xxh3_64(view::text(&view.to_le_bytes(), heap));
-    }
-    let (low, high) = (view as u64, (view >> 64) as u64);
-    let mixed = (low ^ high).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
-    mixed ^ (mixed >> 32)
-}
-
-fn equal(a: u128, b: u128, heap: &[u8]) -> bool {
-    // The low half of a view is its length and first bytes.
-    a == b
-        || a as u64 == b as u64
-            && is_long(a)
-            && view::text(&a.to_le_bytes(), heap) == view::text(&b.to_le_bytes(), heap)
-}
-
-/// Writes the lengths, short values and long values of `views`; returns the code of the lengths.
-pub(super) fn encode(views: &[u128], heap: &[u8], writer: &mut SectionWriter) -> IntegerCode {
-    let lengths: Vec<u32> = views.iter().map(|view| *view as u32).collect();
-    let mut short = Vec::with_capacity(views.len() * 8);
-    let mut long = Vec::new();
-    for view in views {
-        let bytes = view.to_le_bytes();
-        let target = if is_long(*view) { &mut long } else { &mut short };
-        target.extend_from_slice(view::text(&bytes, heap));
-    }
-    let code = integer::encode(&lengths, None, |section| writer.push(section));
-    writer.push(&short);
-    for piece in long.chunks(PIECE_BYTES) {
-        writer.push_piece(piece);
-    }
-    code
-}
 
 /// The bytes from which views are rebuilt.
 #[derive(Clone, Copy)]
