@@ -12,7 +12,7 @@ use longshore_csv::Dialect;
 use longshore_fuzz::Choices;
 use longshore_load::{Control, InputFile, Source, TextOptions, Tuning, copy_from};
 use longshore_storage::checksum::{Checksum, checksum};
-use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema, native};
+use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema, Storage, native};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Offset and length of the directory, its checksum, magic bytes.
@@ -133,6 +133,6 @@ fn read(file: &[u8]) -> Result<Checksum, String> {
 
 fn read_path(path: &Path) -> Result<Checksum, String> {
     let memory = Memory::new(Some(MEMORY_BYTES_MAX));
-    let (relation, _) = native::read(path, 1, &memory, &|_| true).map_err(|error| error.to_string())?;
+    let (relation, _) = native::read(path, Storage::Packed, 1, &memory, &|_| true).map_err(|error| error.to_string())?;
     Ok(checksum(&relation.snapshot(), 1))
 }

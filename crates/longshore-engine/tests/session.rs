@@ -1,6 +1,8 @@
 //! The session's own interface: tags and reports, streams, cancellation, futures that are dropped.
 
+use std::fs;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -402,6 +404,8 @@ async fn what_is_exported_is_what_is_imported() {
         CAST(i / 3.0 AS double precision) AS f, DATE '2020-01-01' + CAST(i % 1000 AS integer) AS t \
         FROM generate_series(1, 200000) AS g(i)";
     assert_eq!(run(&mut session, create).await.unwrap(), "SELECT 200000");
+    run(&mut session, "CREATE TABLE p WITH (storage = plain) AS SELECT i, x FROM t").await.unwrap();
+    run(&mut session, "CREATE TABLE empty (a int) WITH (storage = plain)").await.unwrap();
     let expected = session.database().checksum("t").unwrap();
     for (format, options) in [("native", ""), ("csv", ", DELIMITER '|', FORCE_QUOTE *"), ("parquet", "")] {
         let path = directory.path().join(format);
@@ -412,5 +416,11 @@ async fn what_is_exported_is_what_is_imported() {
         let import = format!("IMPORT DATABASE '{path}'");
         run(&mut other, &import).await.unwrap_or_else(|error| panic!("{import}: {error}"));
         assert_eq!(other.database().checksum("t").unwrap(), expected, "{format}");
+        let again = directory.path().join(format!("{format}-again"));
+        run(&mut other, &format!("EXPORT DATABASE '{}'", again.display())).await.unwrap();
+        let schema = |directory: &Path| fs::read_to_string(directory.join("schema.sql")).unwrap();
+        let first = schema(&directory.path().join(format));
+        assert_eq!(schema(&again), first, "{format}");
+        assert_eq!(first.matches("WITH (storage = plain)").count(), 2, "{first}");
     }
 }

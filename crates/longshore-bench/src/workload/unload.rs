@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use arrow_array::RecordBatch;
 use longshore_load::{ColumnChoice, Control, Target, Tuning, UnloadOptions, unload_csv};
 use longshore_storage::checksum::{self, Checksum};
-use longshore_storage::{Memory, Relation, Snapshot, native};
+use longshore_storage::{Memory, Relation, Snapshot, Storage, native};
 
 use crate::facts::COLUMNS;
 use crate::lineitem::{Blocks, StoredAs, dialect, load, timed_load};
@@ -177,6 +177,6 @@ fn write_native(loaded: &Loaded, path: &Path, threads: usize) -> Result<(u64, Du
 
 fn read_native(path: &Path, threads: usize, memory: &Arc<Memory>) -> Result<(Relation, Duration), Failure> {
     let started = Instant::now();
-    let (relation, _) = native::read(path, threads, memory, &|_| true)?;
+    let (relation, _) = native::read(path, Storage::Packed, threads, memory, &|_| true)?;
     Ok((relation, started.elapsed()))
 }

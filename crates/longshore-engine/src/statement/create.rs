@@ -13,7 +13,7 @@ use std::time::Instant;
 use arrow_schema::SchemaRef;
 use longshore_storage::{Column, ColumnType, Schema, Storage};
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
-use sqlparser::ast::{ColumnDef, CreateTable, DataType, Query, Statement, TableConstraint};
+use sqlparser::ast::{ColumnDef, CreateTable, CreateTableOptions, DataType, Query, Statement, TableConstraint};
 
 use columns::Defined;
 pub(crate) use columns::check_of;
@@ -47,13 +47,13 @@ pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> 
         let sequence = catalog.sequence(name);
         catalog.get(name).is_some() || sequence.is_some_and(|sequence| !is_replaced(&sequence))
     };
-    let definition = definition(&name, &create.columns, &create.constraints, &is_taken)?;
+    let definition = definition(&name, &create.columns, &create.constraints, &create.table_options, &is_taken)?;
     definition.check(context, &name, |name| catalog.sequence(name).is_some())?;
-    let Definition { schema, mut rules, sequences } = definition;
+    let Definition { schema, mut rules, sequences, storage } = definition;
     foreign::resolve_all(context, &name, schema.columns(), &mut rules)?;
     let defaults = foreign::defaults(context, schema.columns(), &rules)?;
     let relation = context.database.relation(&name, schema);
-    relation.set_storage(storage::of_table_options(&create.table_options)?);
+    relation.set_storage(storage);
     let table = Table::new(&name, relation.into(), rules)?;
     replace.insert(catalog, table, sequences, &defaults)?;
     Ok(Outcome::done("CREATE TABLE"))
@@ -192,16 +192,20 @@ pub(crate) struct Definition {
     pub(crate) rules: Rules,
     /// The sequences of its identity columns.
     pub(crate) sequences: Vec<Arc<Sequence>>,
+    /// How its rows are kept.
+    pub(crate) storage: Storage,
 }
 
-/// The table with these column definitions and constraints; `is_taken` says of names whether a table, view or sequence
-/// has them.
+/// The table with these column definitions, constraints and options; `is_taken` says of names whether a table, view or
+/// sequence has them.
 pub(crate) fn definition(
     table: &str,
     definitions: &[ColumnDef],
     constraints: &[TableConstraint],
+    table_options: &CreateTableOptions,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Result<Definition, Error> {
+    let storage = storage::of_table_options(table_options)?;
     if definitions.is_empty() {
         return Err(Error::invalid(format!("table {table}: a table must have at least one column")));
     }
@@ -224,7 +228,7 @@ pub(crate) fn definition(
     rules.keys = keys;
     columns::add_checks(table, &columns, definitions, constraints, &mut rules)?;
     foreign::of_definitions(table, &columns, definitions, constraints, &mut rules)?;
-    Ok(Definition { schema: Schema::new(columns), rules, sequences })
+    Ok(Definition { schema: Schema::new(columns), rules, sequences, storage })
 }
 
 impl Definition {
@@ -309,7 +313,6 @@ pub(crate) fn refuse_clauses(create: &CreateTable) -> Result<(), Error> {
         .query(create.query.clone())
         .table_options(create.table_options.clone())
         .build();
-    storage::of_table_options(&create.table_options)?;
     if *create == understood {
         return Ok(());
     }

@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use longshore_storage::{Memory, Relation, Schema, native};
+use longshore_storage::{Memory, Relation, Schema, Storage, native};
 use sqlparser::ast::{CreateIndex, CreateTable, Statement};
 
 use crate::catalog::{Entry, Sequence, Table, View};
@@ -49,11 +49,11 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
     }
     let mut report = Report::default();
     let mut tables = BTreeMap::new();
-    for (name, Definition { schema, rules, .. }) in schemas {
+    for (name, Definition { schema, rules, storage, .. }) in schemas {
         let relation = match files.get(&name) {
-            None => Arc::new(context.database.relation(&name, schema)),
+            None => empty(context, &name, schema, storage),
             Some(file) => {
-                let (relation, read) = load(context, &name, schema, file).await?;
+                let (relation, read) = load(context, &name, (schema, storage), file).await?;
                 report.rows += read.rows;
                 report.bytes_read += read.bytes_read;
                 relation
@@ -217,7 +217,7 @@ fn table(create: &CreateTable, is_taken: &dyn Fn(&str) -> bool) -> Result<(Strin
     if create.query.is_some() {
         return Err(Error::unsupported(format!("table {name}: CREATE TABLE AS does not belong here")));
     }
-    let definition = create::definition(&name, &create.columns, &create.constraints, is_taken)?;
+    let definition = create::definition(&name, &create.columns, &create.constraints, &create.table_options, is_taken)?;
     Ok((name, definition))
 }
 
@@ -284,19 +284,26 @@ fn data_file(directory: &Path, copy: CopyFrom) -> Result<(String, DataFile), Err
     Ok((name, DataFile { path: directory.join(file), options }))
 }
 
+/// The relation of a table without rows.
+fn empty(context: &Context<'_>, name: &str, schema: Schema, storage: Storage) -> Arc<Relation> {
+    let relation = context.database.relation(name, schema);
+    relation.set_storage(storage);
+    Arc::new(relation)
+}
+
 /// Makes the relation of one table and fills it.
 async fn load(
     context: &Context<'_>,
     name: &str,
-    schema: Schema,
+    (schema, storage): (Schema, Storage),
     file: &DataFile,
 ) -> Result<(Arc<Relation>, Report), Error> {
     let memory = Arc::clone(context.database.memory());
     let format = file.options.format.unwrap_or(Format::Csv);
     if format == Format::Native {
-        return load_native(context, name, schema, file, memory).await;
+        return load_native(context, name, (schema, storage), file, memory).await;
     }
-    let relation = Arc::new(context.database.relation(name, schema));
+    let relation = empty(context, name, schema, storage);
     if format == Format::Csv {
         let report = copy::load_file(context, &relation, &file.path, &file.options).await?;
         return Ok((relation, report));
@@ -311,7 +318,7 @@ async fn load(
 async fn load_native(
     context: &Context<'_>,
     name: &str,
-    schema: Schema,
+    (schema, storage): (Schema, Storage),
     file: &DataFile,
     memory: Arc<Memory>,
 ) -> Result<(Arc<Relation>, Report), Error> {
@@ -323,7 +330,7 @@ async fn load_native(
             control.progress.add(bytes, 0);
             !control.is_cancelled()
         };
-        let (relation, read) = native::read(&path, threads, &memory, &watch)?;
+        let (relation, read) = native::read(&path, storage, threads, &memory, &watch)?;
         if **relation.schema() != schema {
             return Err(Error::new(
                 ErrorKind::Damaged,

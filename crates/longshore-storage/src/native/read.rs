@@ -19,6 +19,7 @@ use crate::chunk::Chunk;
 use crate::error::TransactionError;
 use crate::memory::{Memory, OutOfMemory};
 use crate::relation::Relation;
+use crate::table::Storage;
 use crate::types::Schema;
 use crate::values::Scratch;
 
@@ -31,7 +32,7 @@ use super::{
     HEADER_BYTES, MAGIC, NativeControl, NativeError, NativeReport, Place, TRAILER_BYTES, VERSION, VERSION_MIN, version1,
 };
 
-/// Reads the file at `path` into a new relation of `memory`, with `threads` workers.
+/// Reads the file at `path` into a new relation of `memory` with this storage, with `threads` workers.
 ///
 /// The relation has the columns, the rows and the order of rows of the one that was written.
 ///
@@ -41,6 +42,7 @@ use super::{
 /// memory runs out; when `control` says to stop.
 pub fn read(
     path: &Path,
+    storage: Storage,
     threads: usize,
     memory: &Arc<Memory>,
     control: NativeControl<'_>,
@@ -50,6 +52,7 @@ pub fn read(
     let (directory, version, bytes_on_disk) = read_directory(&file, path)?;
     check_room(&directory, path, memory)?;
     let relation = Relation::new(Arc::new(directory.schema.clone()), Arc::clone(memory));
+    relation.set_storage(storage);
     let reload = Reload {
         path,
         file: &file,
@@ -62,7 +65,11 @@ pub fn read(
         next_chunk: AtomicUsize::new(0),
         stop: AtomicBool::new(false),
     };
-    let append = relation.begin_append(MergeKind::Chunk);
+    let append = relation.begin_append(match storage {
+        Storage::Packed => MergeKind::Chunk,
+        // Rows are copied to plain columns.
+        Storage::Plain => MergeKind::Copy,
+    });
     reload.read_chunks(threads, &append)?;
     let rows = append.commit().map_err(|error| match error {
         TransactionError::OutOfMemory(source) => NativeError::OutOfMemory { file: path.to_owned(), source },

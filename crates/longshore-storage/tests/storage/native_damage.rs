@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::native_support::{every_type, random_batch, relation_of, reload, texts, unload};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use longshore_storage::native::{self, NativeError, Place};
-use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_storage::{Column, ColumnType, Memory, Relation, Schema, Storage};
 use longshore_testing::Random;
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
@@ -172,7 +172,7 @@ fn a_memory_limit_is_an_error() {
     let sample = Sample::of(&texts((0..60_000).map(|i| format!("a text that does not repeat: {i}"))));
     let memory = Memory::new(Some(1 << 20));
     let path = sample.folder.path().join("sample.native");
-    let error = native::read(&path, 2, &memory, &|_| true).expect_err("1 MiB is not enough");
+    let error = native::read(&path, Storage::Packed, 2, &memory, &|_| true).expect_err("1 MiB is not enough");
     assert!(matches!(error, NativeError::OutOfMemory { .. }), "{error}");
     assert!(error.to_string().contains("--memory-limit"), "{error}");
     assert_eq!(memory.used(), 0, "nothing is kept");
@@ -283,9 +283,13 @@ fn more_rows_than_there_is_memory_for_are_refused_at_once() {
     assert!(sample.bytes.len() < 100_000, "{} bytes", sample.bytes.len());
     let path = sample.folder.path().join("sample.native");
     let memory = Memory::new(Some(1 << 20));
-    let error = native::read(&path, 1, &memory, &|_| true).expect_err("2.6 MB of 30 KB");
+    let error = native::read(&path, Storage::Packed, 1, &memory, &|_| true).expect_err("2.6 MB of 30 KB");
     assert!(matches!(error, NativeError::OutOfMemory { .. }), "{error}");
     assert_eq!(memory.peak(), 0, "nothing was taken");
-    let rows = native::read(&path, 1, &Memory::new(None), &|_| true).expect("there is enough").0.snapshot().rows();
+    let rows = native::read(&path, Storage::Packed, 1, &Memory::new(None), &|_| true)
+        .expect("there is enough")
+        .0
+        .snapshot()
+        .rows();
     assert_eq!(rows, 40 * 65_536);
 }

@@ -212,9 +212,9 @@ fn progress_is_told_and_cancelling_leaves_nothing() {
     let memory = Memory::new(None);
     let read = AtomicU64::new(0);
     let count = |bytes| read.fetch_add(bytes, Ordering::Relaxed) < u64::MAX;
-    native::read(&path, 2, &memory, &count).expect("the file is read");
+    native::read(&path, Storage::Packed, 2, &memory, &count).expect("the file is read");
     assert_eq!(read.into_inner(), written);
-    assert!(matches!(native::read(&path, 2, &memory, &|_| false), Err(NativeError::Cancelled { .. })));
+    assert!(matches!(native::read(&path, Storage::Packed, 2, &memory, &|_| false), Err(NativeError::Cancelled { .. })));
     assert_eq!(memory.used(), 0, "nothing is kept");
 }
 
@@ -259,4 +259,19 @@ fn plain_columns_are_packed_to_be_written() {
     let snapshot = relation.snapshot();
     assert!(snapshot.chunks()[0].packed(3).is_some() && snapshot.chunks()[1].packed(3).is_none());
     assert_comes_back(&relation);
+}
+
+#[test]
+fn a_relation_of_plain_storage_is_read_to_plain_columns() {
+    let relation = relation_of(&every_type(), &[random_batch(20_000, 9, 5), random_batch(30_000, 10, 0)]);
+    let folder = tempfile::tempdir().expect("a folder for the file");
+    let path = folder.path().join("relation.native");
+    unload(&path, &relation, 2).expect("the file is written");
+    let (again, _) = native::read(&path, Storage::Plain, 2, &Memory::new(None), &|_| true).expect("the file is read");
+    assert_eq!(again.storage(), Storage::Plain);
+    let snapshot = again.snapshot();
+    assert_eq!(checksum(&snapshot, 1), checksum(&relation.snapshot(), 1));
+    for chunk in snapshot.chunks() {
+        assert!((0..snapshot.schema().columns().len()).all(|column| chunk.packed(column).is_none()));
+    }
 }

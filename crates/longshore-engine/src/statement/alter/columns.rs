@@ -2,8 +2,8 @@
 
 use longshore_storage::{Column, ColumnType};
 use sqlparser::ast::{
-    AlterColumnOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, DropBehavior, Expr, Ident,
-    TableConstraint,
+    AlterColumnOperation, ColumnDef, ColumnOption, ColumnOptionDef, CreateTableOptions, DataType, DropBehavior, Expr,
+    Ident, TableConstraint,
 };
 
 use super::draft::{Draft, DraftColumn, DraftKey, Values};
@@ -212,7 +212,9 @@ impl Draft {
         let mut columns: Vec<ColumnDef> = described.collect();
         columns.extend(further.iter().cloned());
         let catalog = &context.database.catalog;
-        let defined = create::definition(&self.name, &columns, constraints, &|name| catalog.is_taken(name))?;
+        let options = CreateTableOptions::None;
+        let is_taken = |name: &str| catalog.is_taken(name);
+        let defined = create::definition(&self.name, &columns, constraints, &options, &is_taken)?;
         defined.check(context, &self.name, |name| catalog.sequence(name).is_some())?;
         Ok(defined)
     }

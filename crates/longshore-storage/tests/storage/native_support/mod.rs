@@ -11,7 +11,7 @@ use arrow_array::{
 };
 use longshore_storage::checksum::checksum;
 use longshore_storage::native::{self, NativeError, NativeReport};
-use longshore_storage::{Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema};
+use longshore_storage::{Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema, Storage};
 use longshore_testing::Random;
 
 /// A column of every type; all but the last may be NULL.
@@ -134,7 +134,7 @@ pub(crate) fn unload(path: &Path, relation: &Relation, threads: usize) -> Result
 
 /// Reads without progress into at most 256 MiB.
 pub(crate) fn reload(path: &Path, threads: usize) -> Result<(Relation, NativeReport), NativeError> {
-    native::read(path, threads, &Memory::new(Some(256 << 20)), &|_| true)
+    native::read(path, Storage::Packed, threads, &Memory::new(Some(256 << 20)), &|_| true)
 }
 
 /// Unloads and reloads with several numbers of workers and compares everything.
