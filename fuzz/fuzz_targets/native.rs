@@ -114,7 +114,9 @@ fn line(row: u32) -> String {
     }
     let (cents, day, flag) = (row % 100, 1 + row % 28, row % 3 == 0);
     let word = ["a", "a word", "a longer word than the others"][row as usize % 3];
-    format!("{row},{row}.{cents:02},-{row}000000000000.5,1999-02-{day:02},{flag},{row}e-3,{word},\\x{cents:04},größe {row} of all,same\n")
+    format!(
+        "{row},{row}.{cents:02},-{row}000000000000.5,1999-02-{day:02},{flag},{row}e-3,{word},\\x{cents:04},größe {row} of all,same\n"
+    )
 }
 
 /// Where the directory lies.
@@ -133,6 +135,7 @@ fn read(file: &[u8]) -> Result<Checksum, String> {
 
 fn read_path(path: &Path) -> Result<Checksum, String> {
     let memory = Memory::new(Some(MEMORY_BYTES_MAX));
-    let (relation, _) = native::read(path, Storage::Packed, 1, &memory, &|_| true).map_err(|error| error.to_string())?;
+    let (relation, _) =
+        native::read(path, Storage::Packed, 1, &memory, &|_| true).map_err(|error| error.to_string())?;
     Ok(checksum(&relation.snapshot(), 1))
 }

@@ -35,6 +35,7 @@ mod destination;
 mod gather;
 mod interleave;
 mod packing;
+mod ready;
 mod resolve;
 mod space;
 
@@ -46,6 +47,7 @@ use destination::{Destination, heap_bytes_of};
 use gather::gathered;
 use interleave::Interleave;
 use packing::Packing;
+use ready::{Form, Ready};
 
 /// An append of fewer rows and fewer bytes altogether goes to a chunk that is there.
 const ROWS_WORTH_A_CHUNK: u64 = CHUNK_ROWS_MAX as u64 / 8;
@@ -389,65 +391,4 @@ impl State {
 /// Whether so many rows, of so many bytes, are better put behind others than into chunks of their own.
 fn is_small(rows: u64, bytes: usize) -> bool {
     rows < ROWS_WORTH_A_CHUNK && bytes < BYTES_WORTH_A_CHUNK
-}
-
-/// The rows of an append that is complete.
-struct Ready {
-    rows: u64,
-    form: Form,
-}
-
-enum Form {
-    /// To be put behind others.
-    Few(Vec<Arc<Chunk>>),
-    /// To be slots; with what was indexed of them.
-    Slots(Vec<HotChunk>, Option<(IncrementalIndexBuild, Vec<u32>)>),
-}
-
-impl Ready {
-    /// All rows of chunks.
-    fn of_chunks(chunks: &[Arc<Chunk>]) -> Ready {
-        let rows = chunks.iter().map(|chunk| chunk.rows() as u64).sum();
-        let slots = chunks.iter().map(|chunk| HotChunk::of_chunk(Arc::clone(chunk))).collect();
-        Ready { rows, form: Form::Slots(slots, None) }
-    }
-
-    /// The rows as they are.
-    fn chunks(&mut self) -> Vec<Arc<Chunk>> {
-        match &mut self.form {
-            Form::Few(chunks) => chunks.clone(),
-            Form::Slots(slots, _) => slots.iter_mut().map(HotChunk::chunk).collect(),
-        }
-    }
-
-    /// Whether the rows are to be put behind others.
-    fn is_few(&self) -> bool {
-        matches!(self.form, Form::Few(_))
-    }
-
-    /// Whether two rows are known to have the same key, which must be unique.
-    fn has_duplicates(&self) -> bool {
-        matches!(&self.form, Form::Slots(_, Some((index_build, _))) if index_build.has_duplicates())
-    }
-
-    /// Makes all rows part of a transaction, or none.
-    fn append_to(
-        self,
-        relation: &Relation,
-        transaction: &mut Transaction,
-        failure: Failure,
-    ) -> Result<(), TransactionError> {
-        match self.form {
-            Form::Few(chunks) => {
-                let appended = transaction.append_rows(relation, &chunks, failure);
-                if !matches!(appended, Err(TransactionError::OutOfMemory(_))) {
-                    return appended;
-                }
-                // Short of memory, the chunks as they are will do.
-                let slots = chunks.into_iter().map(HotChunk::of_chunk).collect();
-                transaction.append_slots(relation, slots, None, failure)
-            }
-            Form::Slots(slots, index_build) => transaction.append_slots(relation, slots, index_build, failure),
-        }
-    }
 }

@@ -35,15 +35,16 @@ pub(super) fn write(
             // The bits of rows that do not exist are set, whatever they were.
             writer.push(&with_bits_beyond(validity.to_vec(), rows));
         }
-        let mut repacked = None;
         // Plain texts may be some of those of their heap.
-        let packed = match chunk.packed(column).filter(|packed| packed.as_plain().is_none()) {
-            Some(packed) => packed.as_ref(),
-            None => {
-                let mut scratch = Scratch::default();
-                let values = chunk.values(column, 0..rows, &mut scratch);
-                repacked.insert(packer.pack(values, validity, chunk.heap(column), arena)?)
-            }
+        let kept = chunk.packed(column).filter(|packed| packed.as_plain().is_none());
+        let repacked;
+        let packed = if let Some(packed) = kept {
+            packed.as_ref()
+        } else {
+            let mut scratch = Scratch::default();
+            let values = chunk.values(column, 0..rows, &mut scratch);
+            repacked = packer.pack(values, validity, chunk.heap(column), arena)?;
+            &repacked
         };
         let layout = packed.layout();
         let physical = chunk.schema().columns()[column].column_type.physical();

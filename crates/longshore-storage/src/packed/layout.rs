@@ -153,14 +153,13 @@ impl PackedColumn {
         }
         match &self.encoding {
             Encoding::Constant(bytes) => self.check_constant(bytes, is_utf8),
-            Encoding::Bits(_) => Ok(()),
             Encoding::Offset { base, divisor, codes } => self.check_offsets(*base, *divisor, codes.max()),
             Encoding::Dictionary { entries, codes } => self.check_dictionary(entries, codes.max(), is_utf8),
             Encoding::Texts(ends) => ends.check(self.heap(), is_utf8),
             Encoding::Plain(values) if self.physical == Physical::View => {
                 check_views(values.typed_data(), self.heap(), is_utf8)
             }
-            Encoding::Plain(_) => Ok(()),
+            Encoding::Bits(_) | Encoding::Plain(_) => Ok(()),
         }
     }
 
