@@ -1,6 +1,11 @@
 //! What a database may use of the machine.
 
+use std::time::Duration;
+
 use longshore_load::{Kernel, Tuning};
+
+/// As often as PostgreSQL looks through its tables (`autovacuum_naptime`).
+const AUTOVACUUM_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What a database may use of the machine; set once, when it is opened.
 #[derive(Clone, Debug)]
@@ -14,18 +19,22 @@ pub struct Config {
     pub heap_bytes: Option<fn() -> usize>,
     /// Instruction set of the text scan; `None` takes the best that the machine has.
     pub kernel: Option<Kernel>,
+    /// How often chunks that were changed, and then left alone until the next look, are packed again; `None` leaves that to
+    /// VACUUM.
+    pub autovacuum: Option<Duration>,
     /// Whether plans of queries are optimized. Without, they give the same rows, only later: tests compare both.
     pub optimizer: bool,
 }
 
 impl Default for Config {
-    /// All processors, no memory limit, the best kernel, optimized plans.
+    /// All processors, no memory limit, the best kernel, a look for what can be packed each minute, optimized plans.
     fn default() -> Self {
         Self {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             memory_limit: None,
             heap_bytes: None,
             kernel: None,
+            autovacuum: Some(AUTOVACUUM_INTERVAL),
             optimizer: true,
         }
     }

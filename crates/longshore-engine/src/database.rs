@@ -10,6 +10,9 @@ use crate::catalog::{Catalog, Check, Entry};
 use crate::datafusion::Queries;
 use crate::sql::names;
 use crate::{Config, Error};
+use autovacuum::Autovacuum;
+
+mod autovacuum;
 
 /// A main-memory database. It lives as long as someone holds it; nothing is written to disk unless a statement says so.
 pub struct Database {
@@ -18,6 +21,7 @@ pub struct Database {
     pub(crate) memory: Arc<Memory>,
     pub(crate) transactions: Arc<Transactions>,
     pub(crate) queries: Queries,
+    _autovacuum: Option<Autovacuum>,
 }
 
 impl Database {
@@ -40,7 +44,8 @@ impl Database {
         let catalog = Arc::new(Catalog::default());
         let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory))?;
         let transactions = Transactions::new();
-        Ok(Arc::new(Self { config, catalog, memory, transactions, queries }))
+        let autovacuum = config.autovacuum.and_then(|interval| Autovacuum::start(&catalog, interval));
+        Ok(Arc::new(Self { config, catalog, memory, transactions, queries, _autovacuum: autovacuum }))
     }
 
     /// What the database may use of the machine.

@@ -77,6 +77,7 @@ pub use alteration::{Alteration, KeptIndex, NewColumn};
 pub use append::{Append, Clash, Clashes, ConflictAction, MergeKind, Merged, OnConflict};
 pub use arena::{ARENA_BLOCK_BYTES, Arena, Region};
 pub use buffer::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap};
+pub use chunk::hot::Freeze;
 pub use chunk::{Chunk, Stretch, VisibleChunk};
 pub use datum::Datum;
 pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, TransactionError};

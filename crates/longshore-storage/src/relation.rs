@@ -9,7 +9,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::chunk::hot::HotChunk;
+use crate::chunk::hot::{Freeze, HotChunk};
 use crate::error::TransactionError;
 use crate::index::{Index, IndexKind, Uniqueness};
 use crate::manager::Transactions;
@@ -93,16 +93,21 @@ impl Relation {
         self.table.set_storage(storage);
     }
 
-    /// Packs what is plain of the chunks with at least so many rows that nobody has changed since all who are active began;
-    /// says how many these were. Others may work on the relation meanwhile, and wait for nothing.
+    /// Packs what is plain of the chunks of a scope with at least so many rows that nobody has changed since all who are
+    /// active began; says how many these were. Others may work on the relation meanwhile, and wait for nothing.
     ///
     /// It ends before the last if `is_cancelled`, which is asked at each chunk.
     ///
     /// # Errors
     ///
     /// When memory runs out; what was packed until then stays so.
-    pub fn freeze(&self, rows_min: usize, is_cancelled: &(dyn Fn() -> bool + Sync)) -> Result<usize, TransactionError> {
-        Ok(self.table.freeze(rows_min, is_cancelled)?)
+    pub fn freeze(
+        &self,
+        scope: Freeze,
+        rows_min: usize,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<usize, TransactionError> {
+        Ok(self.table.freeze(scope, rows_min, is_cancelled)?)
     }
 
     /// The schema.

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 
 use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::chunk::Chunk;
-use crate::chunk::hot::{HotChunk, Slot, WriteError, Writer, input_of};
+use crate::chunk::hot::{Freeze, HotChunk, Slot, WriteError, Writer, input_of};
 use crate::datum::Datum;
 use crate::error::TransactionError;
 use crate::index::{Index, IsCancelled, described_row};
@@ -297,7 +297,12 @@ impl Table {
     }
 
     /// Packs what is plain of slots with at least so many rows that nobody works on; says how many these were.
-    pub(crate) fn freeze(&self, rows_min: usize, is_cancelled: IsCancelled<'_>) -> Result<usize, OutOfMemory> {
+    pub(crate) fn freeze(
+        &self,
+        scope: Freeze,
+        rows_min: usize,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<usize, OutOfMemory> {
         let mut packer = Packer::default();
         let mut arena = Arena::new(Arc::clone(&self.memory), ARENA_BLOCK_BYTES);
         let mut frozen = 0;
@@ -305,7 +310,7 @@ impl Table {
             if is_cancelled() {
                 break;
             }
-            frozen += usize::from(slot.freeze(rows_min, &mut packer, &mut arena)?);
+            frozen += usize::from(slot.freeze(scope, rows_min, &mut packer, &mut arena)?);
         }
         if frozen > 0 {
             // What is kept for readers to come has the values as they were.

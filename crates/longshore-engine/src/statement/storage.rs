@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use longshore_storage::Storage;
+use longshore_storage::{Freeze, Storage};
 use sqlparser::ast::{CreateTableOptions, Expr, SqlOption, VacuumStatement, Value};
 
 use crate::catalog::{Entry, Table};
@@ -92,7 +92,7 @@ pub(crate) async fn vacuum(context: &Context<'_>, vacuum: VacuumStatement) -> Re
     }
     blocking::run(context.control, move |control| {
         for table in tables.iter().filter(|table| table.relation.storage() == Storage::Packed) {
-            table.relation.freeze(ROWS_WORTH_PACKING, &|| control.is_cancelled())?;
+            table.relation.freeze(Freeze::All, ROWS_WORTH_PACKING, &|| control.is_cancelled())?;
         }
         if control.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     })

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a failure is the end of the test wherever it occurs")]
 
 mod atomic;
+mod autovacuum;
 mod doors;
 mod everything;
 mod hermitage;

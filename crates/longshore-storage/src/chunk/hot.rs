@@ -13,7 +13,7 @@
 //!
 //! Not here: which slot takes an insert (`table.rs`), who may write (`transaction`).
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, Weak};
 
 use arrow_buffer::Buffer;
 
@@ -42,6 +42,7 @@ mod write;
 
 pub(crate) use column::HotColumn;
 use dead::DeadRows;
+pub use freeze::Freeze;
 use heap::Heap;
 pub(crate) use prune::Needs;
 pub(crate) use read::{Cell, KeyConflict, RowVisibility, input_of};
@@ -92,6 +93,8 @@ pub(crate) struct HotChunk {
     closed: bool,
     /// What readers get, as long as nothing changes.
     shown: Option<Arc<Chunk>>,
+    /// What was shown when somebody last asked whether the slot is worth freezing (`freeze.rs`).
+    looked_at: Option<Weak<Chunk>>,
     /// What the last reader saw otherwise, as long as nobody can have changed anything ([`Slot::write`]).
     seen: Option<(View, Arc<Overlay>)>,
     /// The relation knows that there is room in the slot.
@@ -200,6 +203,7 @@ impl HotChunk {
             since: Time(0),
             closed: false,
             shown: None,
+            looked_at: None,
             seen: None,
             listed: false,
         }

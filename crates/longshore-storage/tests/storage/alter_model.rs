@@ -9,8 +9,8 @@ use crate::support::{
     Cell, Row, all_types, buffers, check_statistics, datum, id_and_text, random_rows, relation, rows_in, rows_of,
 };
 use longshore_storage::{
-    Arena, Column, ColumnType, Datum, IndexKind, Isolation, KeptIndex, MergeKind, NewColumn, Relation, RowId, Schema,
-    Snapshot, Transaction, TransactionError, Uniqueness, key,
+    Arena, Column, ColumnType, Datum, Freeze, IndexKind, Isolation, KeptIndex, MergeKind, NewColumn, Relation, RowId,
+    Schema, Snapshot, Transaction, TransactionError, Uniqueness, key,
 };
 use longshore_testing::{Random, share};
 
@@ -331,7 +331,7 @@ impl World {
         }
         if self.random.below(8) == 0 {
             let rows_min = self.random.below(20);
-            self.now().freeze(rows_min, &|| false).unwrap();
+            self.now().freeze(Freeze::All, rows_min, &|| false).unwrap();
         }
         let at = self.random.below(self.active.len());
         match self.random.below(64) {

@@ -14,6 +14,7 @@ mod family_support;
 mod foreign_keys;
 mod foreign_keys_model;
 mod foreign_keys_threads;
+mod freeze;
 mod history;
 mod history_checkers;
 mod history_support;

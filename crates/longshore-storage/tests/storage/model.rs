@@ -9,8 +9,8 @@ use std::sync::Arc;
 use crate::support::{Cell, Row, all_types, buffers, datum, id_and_text, random_rows, relation, rows_in, rows_of};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use longshore_storage::{
-    Arena, Datum, Index, IndexKind, Isolation, MergeKind, Relation, RowId, Savepoint, Schema, Snapshot, Transaction,
-    TransactionError, Uniqueness, key,
+    Arena, Datum, Freeze, Index, IndexKind, Isolation, MergeKind, Relation, RowId, Savepoint, Schema, Snapshot,
+    Transaction, TransactionError, Uniqueness, key,
 };
 use longshore_testing::{Random, share};
 
@@ -264,7 +264,8 @@ impl World {
             self.begin();
         }
         if self.random.below(8) == 0 {
-            self.relation.freeze(self.random.below(20), &|| false).unwrap();
+            let scope = self.random.pick(&[Freeze::All, Freeze::Unchanged]);
+            self.relation.freeze(scope, self.random.below(20), &|| false).unwrap();
         }
         let at = self.random.below(self.active.len());
         match self.random.below(64) {
@@ -326,7 +327,7 @@ fn interleaved_transactions_see_what_the_model_says() {
                 world.end(at, at % 2 == 0);
                 world.check();
             }
-            world.relation.freeze(0, &|| false).unwrap();
+            world.relation.freeze(Freeze::All, 0, &|| false).unwrap();
             world.check();
             assert!(world.relation.snapshot().chunks().iter().all(|chunk| chunk.packed(0).is_some()), "all is at rest");
             assert_eq!(world.pk.rows(), world.committed.len(), "the index has the rows that there are, no others");

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use longshore_storage::{
-    Arena, Column, ColumnType, Direction, Field, Index, IndexKind, Isolation, Memory, MergeKind, PartitionBuffer,
-    Relation, Schema, Snapshot, Transaction, TransactionError, Transactions, Uniqueness, key,
+    Arena, Column, ColumnType, Direction, Field, Freeze, Index, IndexKind, Isolation, Memory, MergeKind,
+    PartitionBuffer, Relation, Schema, Snapshot, Transaction, TransactionError, Transactions, Uniqueness, key,
 };
 use longshore_testing::Random;
 
@@ -178,7 +178,9 @@ fn sums_hold_whoever_looks() {
                     break;
                 }
                 bank.append(&mut random, round);
-                bank.accounts.freeze(1 << random.below(16), &|| false).unwrap();
+                bank.accounts
+                    .freeze(random.pick(&[Freeze::All, Freeze::Unchanged]), 1 << random.below(16), &|| false)
+                    .unwrap();
             }
         });
         let mut held: Option<Arc<Snapshot>> = None;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use longshore_storage::{
-    Arena, Column, ColumnRange, ColumnType, Datum, Direction, Field, Index, IndexKind, Isolation, Memory, MergeKind,
-    PartitionBuffer, Relation, RowId, Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
+    Arena, Column, ColumnRange, ColumnType, Datum, Direction, Field, Freeze, Index, IndexKind, Isolation, Memory,
+    MergeKind, PartitionBuffer, Relation, RowId, Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
 };
 use longshore_testing::Random;
 
@@ -59,7 +59,7 @@ impl Database {
     /// Packs what nobody works on.
     pub(crate) fn freeze(&self) {
         for relation in [&self.lists, &self.registers] {
-            relation.freeze(0, &|| false).unwrap();
+            relation.freeze(Freeze::All, 0, &|| false).unwrap();
         }
     }
 

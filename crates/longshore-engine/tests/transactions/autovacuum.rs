@@ -1,0 +1,75 @@
+//! What was changed and left alone is packed again, beside those who work on it, until the database is gone.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use longshore_engine::{Config, Database};
+
+use crate::run;
+
+fn database(interval: Duration) -> Arc<Database> {
+    Database::open(Config { threads: 2, autovacuum: Some(interval), ..Config::default() }).unwrap()
+}
+
+/// Waits until something is so, for a minute at most.
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < Duration::from_secs(60), "{what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_left_alone_is_packed_again() {
+    let database = database(Duration::from_millis(30));
+    let mut session = database.session();
+    run(&mut session, "CREATE TABLE t AS SELECT i % 100 AS i FROM generate_series(1, 400000) AS g(i)").await.unwrap();
+    let packed = database.memory().used();
+    run(&mut session, "UPDATE t SET i = i + 1").await.unwrap();
+    until("it is packed again", || database.memory().used() <= packed + packed / 2).await;
+    assert_eq!(run(&mut session, "SELECT sum(i), count(*) FROM t").await.unwrap(), "20200000 400000");
+    // Plain columns of this table would stay plain.
+    run(&mut session, "CREATE TABLE p WITH (storage = plain) AS SELECT * FROM t").await.unwrap();
+    let with_plain = database.memory().used();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(database.memory().used(), with_plain);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_and_readers_beside_it_see_what_they_should() {
+    let database = database(Duration::from_millis(1));
+    let mut session = database.session();
+    let create = "CREATE TABLE t AS SELECT i AS id, i % 10 AS a, 'text of row ' || (i % 50) AS x \
+        FROM generate_series(1, 100000) AS g(i)";
+    run(&mut session, create).await.unwrap();
+    let mut reader = database.session();
+    run(&mut reader, "BEGIN ISOLATION LEVEL REPEATABLE READ").await.unwrap();
+    let looks = "SELECT sum(a), count(DISTINCT x), min(id), max(id) FROM t";
+    let before = run(&mut reader, looks).await.unwrap();
+    for round in 0..40 {
+        let from = round * 2000;
+        let update = format!("UPDATE t SET a = a + 1, x = x || '!' WHERE id > {from} AND id <= {from} + 20000");
+        run(&mut session, &update).await.unwrap();
+        assert_eq!(run(&mut reader, looks).await.unwrap(), before, "round {round}");
+        tokio::time::sleep(Duration::from_millis(round % 5)).await;
+    }
+    assert_eq!(before, "450000 50 1 100000");
+    assert_eq!(run(&mut session, "SELECT sum(a) FROM t").await.unwrap(), (450_000 + 40 * 20_000).to_string());
+    run(&mut reader, "COMMIT").await.unwrap();
+    assert_eq!(
+        run(&mut reader, "SELECT sum(length(x)) - sum(length(replace(x, '!', ''))) FROM t").await.unwrap(),
+        "800000"
+    );
+}
+
+#[tokio::test]
+async fn the_thread_does_not_keep_the_database() {
+    let database = database(Duration::from_millis(1));
+    let mut session = database.session();
+    run(&mut session, "CREATE TABLE t AS SELECT i FROM generate_series(1, 100000) AS g(i)").await.unwrap();
+    let memory = Arc::clone(database.memory());
+    assert!(memory.used() > 0);
+    drop((session, database));
+    until("all memory is given back", || memory.used() == 0).await;
+}
