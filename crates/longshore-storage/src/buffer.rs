@@ -15,7 +15,7 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use crate::arena::{Arena, Region};
-use crate::chunk::{Chunk, ChunkColumn, ColumnValues, Stored, bits_of};
+use crate::chunk::{Chunk, ChunkColumn, ColumnValues, Stored};
 use crate::memory::OutOfMemory;
 use crate::packed::{self, Packer};
 use crate::row_id::CHUNK_ROWS_MAX;
@@ -204,7 +204,7 @@ impl PartitionBuffer {
             .columns
             .iter_mut()
             .map(|column| SpareColumn {
-                values: spare_values(column.physical, &mut column.values, filled, rows),
+                values: SpareValues::of(column.physical, &mut column.values, filled, rows),
                 validity: preset_validity(&mut column.validity, filled, rows),
                 validity_offset: filled % 8,
             })
@@ -357,7 +357,7 @@ impl Stored for PartitionBuffer {
     }
 
     fn bits(&self, column: usize, row: usize) -> u128 {
-        bits_of(self.column_values(column), row)
+        self.column_values(column).bits(row)
     }
 
     fn text(&self, column: usize, row: usize) -> &[u8] {
@@ -370,19 +370,6 @@ impl Stored for PartitionBuffer {
         let column = &self.columns[column];
         // SAFETY: `spare` wrote the bits of all rows that `advance` took.
         (column.nulls > 0).then(|| unsafe { column.validity.values::<u8>(0, self.rows.div_ceil(8)) })
-    }
-}
-
-fn spare_values(physical: Physical, region: &mut Region, from: usize, count: usize) -> SpareValues<'_> {
-    match physical {
-        Physical::U8 => SpareValues::U8(region.spare(from, count)),
-        Physical::I16 => SpareValues::I16(region.spare(from, count)),
-        Physical::I32 => SpareValues::I32(region.spare(from, count)),
-        Physical::I64 => SpareValues::I64(region.spare(from, count)),
-        Physical::I128 => SpareValues::I128(region.spare(from, count)),
-        Physical::F32 => SpareValues::F32(region.spare(from, count)),
-        Physical::F64 => SpareValues::F64(region.spare(from, count)),
-        Physical::View => SpareValues::Views(region.spare(from, count)),
     }
 }
 

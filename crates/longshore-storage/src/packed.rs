@@ -25,6 +25,7 @@ use crate::arena::{Arena, Plain};
 use crate::memory::OutOfMemory;
 use crate::prefetch::prefetch;
 use crate::types::Physical;
+use crate::values::Values;
 use crate::view;
 use text::TextEnds;
 
@@ -254,16 +255,7 @@ impl PackedColumn {
 /// The bits of a value that is stored as it is, the sign kept.
 #[inline]
 fn stored_bits(physical: Physical, values: &Buffer, at: usize) -> u128 {
-    match physical {
-        Physical::U8 => values.as_slice()[at].into(),
-        Physical::I16 => values.typed_data::<i16>()[at] as u128,
-        Physical::I32 => values.typed_data::<i32>()[at] as u128,
-        Physical::I64 => values.typed_data::<i64>()[at] as u128,
-        Physical::F32 => values.typed_data::<u32>()[at].into(),
-        Physical::F64 => values.typed_data::<u64>()[at].into(),
-        Physical::I128 => values.typed_data::<i128>()[at] as u128,
-        Physical::View => values.typed_data::<u128>()[at],
-    }
+    Values::of(physical, values).bits(at)
 }
 
 /// The REAL of some bits.

@@ -6,7 +6,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::{PartitionBuffer, Physical, Region, spare_values};
+use super::{PartitionBuffer, Physical, Region};
 use crate::values::SpareValues;
 
 impl PartitionBuffer {
@@ -81,7 +81,7 @@ fn kept_runs(rows: usize, rejected: &[u32]) -> impl Iterator<Item = (usize, usiz
 
 /// Moves the values of the kept rows together, among the `rows` from row `from` on.
 fn close_value_gaps(physical: Physical, values: &mut Region, from: usize, rows: usize, rejected: &[u32]) {
-    match spare_values(physical, values, from, rows) {
+    match SpareValues::of(physical, values, from, rows) {
         SpareValues::U8(values) => close_gaps(values, rejected),
         SpareValues::I16(values) => close_gaps(values, rejected),
         SpareValues::I32(values) => close_gaps(values, rejected),
