@@ -273,10 +273,10 @@ fn compare_floats(one: &f64, other: &f64) -> Ordering {
     one.partial_cmp(other).unwrap_or_else(|| one.is_nan().cmp(&other.is_nan()))
 }
 
-/// A copy of some bytes.
-pub(crate) fn copy_of(bytes: &[u8], arena: &mut Arena) -> Result<Buffer, OutOfMemory> {
-    filled(arena, bytes.len(), |slots: &mut [MaybeUninit<u8>]| {
-        slots.write_copy_of_slice(bytes);
+/// A copy of some values.
+pub(crate) fn copy_of<T: Plain>(values: &[T], arena: &mut Arena) -> Result<Buffer, OutOfMemory> {
+    filled(arena, values.len(), |slots: &mut [MaybeUninit<T>]| {
+        slots.write_copy_of_slice(values);
     })
 }
 

@@ -9,7 +9,7 @@ use super::dictionary::{self, Distinct};
 use super::domain::{Domain, Floats, Integers, ShortTexts, Texts};
 use super::offset::{self, Code, Divisor, Whole};
 use super::text;
-use super::{Codes, Encoding, PackedColumn, double, filled, float};
+use super::{Codes, Encoding, PackedColumn, copy_of, double, filled, float};
 use crate::arena::{Arena, Plain};
 use crate::instruction_set::InstructionSet;
 use crate::memory::OutOfMemory;
@@ -133,7 +133,7 @@ impl Packer {
         {
             return Ok(Encoding::Offset { base: least, divisor: 1, codes });
         }
-        plain(values, arena)
+        Ok(Encoding::Plain(copy_of(values, arena)?))
     }
 
     /// A dictionary of numbers, if it takes fewer bytes than `width` for each.
@@ -165,7 +165,7 @@ impl Packer {
         }
         match self.dictionary(values, size_of::<T>(), usize::MAX, domain, bits, arena)? {
             Some(encoding) => Ok(encoding),
-            None => plain(values, arena),
+            None => Ok(Encoding::Plain(copy_of(values, arena)?)),
         }
     }
 
@@ -208,9 +208,7 @@ impl Packer {
                 });
             })?)
         } else {
-            Codes::U16(filled(arena, codes.len(), |slots: &mut [MaybeUninit<u16>]| {
-                slots.write_copy_of_slice(codes);
-            })?)
+            Codes::U16(copy_of(codes, arena)?)
         })
     }
 
@@ -229,10 +227,7 @@ impl Packer {
             if let [] | [_] = self.distinct.entries[..] {
                 return Ok((Encoding::constant(self.distinct.entries.first().copied().unwrap_or_default()), heap));
             }
-            let distinct = &self.distinct.entries;
-            let entries = filled(arena, distinct.len(), |slots: &mut [MaybeUninit<u128>]| {
-                slots.write_copy_of_slice(distinct);
-            })?;
+            let entries = copy_of(&self.distinct.entries, arena)?;
             return Ok((Encoding::Dictionary { entries, codes: self.codes(arena)? }, heap));
         }
         if let Some((ends, heap)) = text::pack(views, heap, arena)? {
@@ -240,7 +235,7 @@ impl Packer {
         }
         let mut views = views.to_vec();
         let heap = texts_heap(&mut views, heap, arena)?;
-        Ok((plain(&views, arena)?, heap))
+        Ok((Encoding::Plain(copy_of(&views, arena)?), heap))
     }
 }
 
@@ -340,12 +335,6 @@ fn booleans(values: &[u8], validity: Option<&[u8]>, arena: &mut Arena) -> Result
         for (byte, values) in bytes.iter_mut().zip(values.chunks(8)) {
             byte.write(values.iter().enumerate().fold(0, |bits, (row, value)| bits | value << row));
         }
-    })?))
-}
-
-fn plain<T: Plain>(values: &[T], arena: &mut Arena) -> Result<Encoding, OutOfMemory> {
-    Ok(Encoding::Plain(filled(arena, values.len(), |slots: &mut [MaybeUninit<T>]| {
-        slots.write_copy_of_slice(values);
     })?))
 }
 
