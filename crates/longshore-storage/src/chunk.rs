@@ -210,6 +210,15 @@ impl Chunk {
         self.heap[0].len() + packed.map(|packed| packed.heap().len()).sum::<usize>()
     }
 
+    /// Bytes that some rows' texts of a column take outside of views; 0 if it has no texts.
+    pub(crate) fn long_text_bytes(&self, column: usize, rows: Range<usize>) -> usize {
+        match &self.columns[column].values {
+            _ if self.physical(column) != Physical::View => 0,
+            ColumnValues::Plain(views) => view::heap_bytes(&views.typed_data()[rows]),
+            ColumnValues::Packed(packed) => packed.long_text_bytes(rows),
+        }
+    }
+
     /// Validity bits (1 = valid, row r is bit r % 8 of byte r / 8); `None` when no row is NULL.
     #[must_use]
     pub fn validity(&self, column: usize) -> Option<&[u8]> {
@@ -233,7 +242,7 @@ impl Chunk {
         &self.columns[column].statistics
     }
 
-    fn physical(&self, column: usize) -> Physical {
+    pub(crate) fn physical(&self, column: usize) -> Physical {
         self.schema.columns()[column].column_type.physical()
     }
 }

@@ -17,6 +17,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
@@ -236,6 +237,11 @@ impl PackedColumn {
             Encoding::Bits(_) | Encoding::Offset { .. } => unreachable!("they are of other types"),
         };
         view::text(&views.as_slice().as_chunks().0[at], self.heap())
+    }
+
+    /// Bytes that the texts of some rows take outside of views.
+    pub(crate) fn long_text_bytes(&self, rows: Range<usize>) -> usize {
+        rows.map(|row| self.text(row).len()).filter(|&length| length > view::INLINE_BYTES_MAX).sum()
     }
 
     /// Asks for the memory of a value.
