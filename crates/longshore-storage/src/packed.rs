@@ -32,6 +32,7 @@ use text::TextEnds;
 
 mod dictionary;
 mod domain;
+mod gather;
 mod offset;
 mod pack;
 mod select;
@@ -40,6 +41,8 @@ mod tests;
 mod text;
 mod unpack;
 
+pub(crate) use gather::GatheredTexts;
+pub(crate) use pack::Known;
 pub use pack::Packer;
 pub use select::Wanted;
 

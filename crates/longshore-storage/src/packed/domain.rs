@@ -44,6 +44,11 @@ pub(super) trait Domain {
         true
     }
 
+    /// Whether the value is one of those that the keys tell apart.
+    fn has(&self, _: u128) -> bool {
+        true
+    }
+
     fn compare(&self, one: u128, other: u128) -> Ordering;
 }
 
@@ -69,6 +74,10 @@ impl<F: Fn(u128) -> f64> Domain for Floats<F> {
 pub(super) struct ShortTexts;
 
 impl Domain for ShortTexts {
+    fn has(&self, view: u128) -> bool {
+        view::length(view) <= INLINE_BYTES_MAX
+    }
+
     fn compare(&self, one: u128, other: u128) -> Ordering {
         Texts { heap: &[] }.compare(one, other)
     }
