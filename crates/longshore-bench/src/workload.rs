@@ -3,8 +3,10 @@
 mod churn;
 mod columns;
 mod decode;
+mod encodings;
 mod fill;
 mod formats;
+mod freeze;
 mod in_situ;
 mod index;
 mod infer;
@@ -13,6 +15,7 @@ mod keyed;
 mod load;
 mod memory;
 mod pack;
+mod point;
 #[cfg(feature = "queries")]
 mod prepared;
 #[cfg(feature = "queries")]
@@ -68,6 +71,10 @@ pub(crate) enum Workload {
     Pack,
     /// Rows in a range, found by packed columns and plain ones (millions of rows a second)
     ScanPacked,
+    /// Single values read by typed handles, packed ones by encoding against plain ones (ns per value)
+    Point,
+    /// Chunks that were changed and are packed again (millions of rows a second)
+    Freeze,
     /// The same number of values in ever more columns (ns per value)
     Wide,
     /// TPC-C over the typed API, serializable and snapshot (thousands of transactions a second)
@@ -134,6 +141,8 @@ impl Workload {
             Workload::Memory => report("memory", "Peak memory of a load", &memory::run(settings)?),
             Workload::Pack => report("pack", "Columns packed and unpacked", &pack::run(settings)?),
             Workload::ScanPacked => report("scan-packed", "Rows in a range", &scan_packed::run(settings)?),
+            Workload::Point => report("point", "Single values", &point::run(settings)?),
+            Workload::Freeze => report("freeze", "Chunks packed again", &freeze::run(settings)?),
             Workload::Wide => report("wide", "Load by number of columns", &wide::run(settings)?),
             Workload::Tpcc { warehouses } => tpcc::run(settings, *warehouses, report),
             #[cfg(feature = "queries")]
@@ -166,6 +175,8 @@ impl Workload {
                     Workload::Memory,
                     Workload::Pack,
                     Workload::ScanPacked,
+                    Workload::Point,
+                    Workload::Freeze,
                     Workload::Wide,
                     Workload::Tpcc { warehouses: tpcc::WAREHOUSES },
                     #[cfg(feature = "queries")]

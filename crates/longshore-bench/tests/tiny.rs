@@ -103,6 +103,17 @@ fn scan_packed() {
 }
 
 #[test]
+fn point() {
+    let said = tiny("point", &[]);
+    assert!(said.contains("| packed many, Texts ") && said.contains("x plain"), "{said}");
+}
+
+#[test]
+fn freeze() {
+    assert!(tiny("freeze", &[]).contains("| all columns changed "));
+}
+
+#[test]
 fn wide() {
     assert!(tiny("wide", &[]).contains("15781 columns, 2 threads"));
 }

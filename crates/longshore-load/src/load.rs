@@ -338,7 +338,8 @@ impl Load<'_, '_> {
                 (violations, kept) = (&checker.found, &checker.kept);
             }
             let before = Filled::of(&buffers);
-            let decoder = RowDecoder { plan, schema, bytes_left, buffers: &mut buffers, arena };
+            let decoder =
+                RowDecoder { plan, schema, bytes_left, buffers: &mut buffers, append: self.into.append, arena };
             let rows = if let Some(rejects) = rejects {
                 bad.clear();
                 let rows = if violations.is_empty() { piece.rows } else { piece.rows.select(kept, &mut selected) };

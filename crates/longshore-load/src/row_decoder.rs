@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use longshore_csv::{PADDING, Rows};
-use longshore_storage::{Arena, CHUNK_ROWS_MAX, PartitionBuffer, Schema};
+use longshore_storage::{Append, Arena, CHUNK_ROWS_MAX, PartitionBuffer, Schema};
 
 use crate::fields::{BadValue, DecodeError, FieldPlan};
 use crate::piece::Piece;
@@ -14,17 +14,19 @@ use crate::piece::Piece;
 const ESTIMATE_SLACK: usize = 64;
 
 /// Decodes rows of a piece into partition buffers.
-pub(crate) struct RowDecoder<'a> {
+pub(crate) struct RowDecoder<'a, 'r> {
     pub(crate) plan: &'a FieldPlan,
     /// The columns that the plan fills.
     pub(crate) schema: &'a Arc<Schema>,
     /// Bytes of the span from the piece on.
     pub(crate) bytes_left: usize,
     pub(crate) buffers: &'a mut Vec<PartitionBuffer>,
+    /// What the buffers are merged by, if they are.
+    pub(crate) append: Option<&'a Append<'r>>,
     pub(crate) arena: &'a mut Arena,
 }
 
-impl RowDecoder<'_> {
+impl RowDecoder<'_, '_> {
     /// Decodes `rows`, which are of `piece`, into the last buffer, and into new ones as each is full. With `bad`, rows
     /// with bad fields go there; the first of `rows` counts as row 0. Returns how many rows were taken.
     ///
@@ -36,7 +38,7 @@ impl RowDecoder<'_> {
         piece: &Piece<'_>,
         mut bad: Option<&mut Vec<BadValue>>,
     ) -> Result<usize, DecodeError> {
-        let RowDecoder { plan, schema, bytes_left, buffers, arena } = self;
+        let RowDecoder { plan, schema, bytes_left, buffers, append, arena } = self;
         let (mut row, mut taken) = (0, 0);
         while !rows.is_empty() {
             let heap_due = plan.heap_bytes(&rows);
@@ -55,7 +57,10 @@ impl RowDecoder<'_> {
                 let heap_bytes = heap_due.max(bytes_left + growth + PADDING + pieces * plan.constant_bytes());
                 let buffer = PartitionBuffer::with_capacity(schema, estimate, heap_bytes, arena)
                     .map_err(|error| DecodeError::Other(error.into()))?;
-                buffers.push(buffer);
+                buffers.push(match append {
+                    Some(append) => append.prepare(buffer),
+                    None => buffer,
+                });
                 continue;
             }
             let (fitting, rest) = rows.split_at(room.min(rows.count()));

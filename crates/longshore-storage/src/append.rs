@@ -1,10 +1,10 @@
 //! Decides how partition buffers become part of a relation: the three merges of *Instant Loading*, 3.5, in the order of
 //! the buffers' sequence numbers whatever order they arrive in.
 //!
-//! By chunk, buffers are packed (`append/packing.rs`) and put in a list. By copy, the rows of buffers whose turn has come wait in a queue; every
-//! thread that brings a buffer helps to empty it: it reserves a range of rows under the lock and copies outside. By
-//! insert, rows are taken from the queue one at a time, under the lock. Nobody else knows of these chunks before the
-//! commit, which makes them slots of the relation with a stamp for all of their rows.
+//! By chunk, buffers are packed (`append/packing.rs`) and put in a list. By copy, the rows of buffers whose turn has come
+//! wait in a queue; every thread that brings a buffer helps to empty it: it reserves a range of rows under the lock and
+//! copies outside. By insert, rows are taken from the queue one at a time, under the lock. Nobody else knows of these
+//! chunks before the commit, which makes them slots of the relation with a stamp for all of their rows.
 //!
 //! Few rows altogether, by whatever merge, are copied behind those of the slot that inserts go to, when they are
 //! committed.

@@ -15,9 +15,9 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use crate::arena::{Arena, Region};
-use crate::chunk::{Chunk, ChunkColumn, ColumnValues, Stored, bits_of};
+use crate::chunk::{Chunk, ChunkColumn, ColumnValues, Stored};
 use crate::memory::OutOfMemory;
-use crate::packed::{self, Packer};
+use crate::packed::{self, GatheredTexts, Known, Packer};
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::ColumnStatistics;
 use crate::statistics::bounds::Bounds;
@@ -58,6 +58,8 @@ struct ColumnBuffer {
     validity: Region,
     nulls: usize,
     bounds: Bounds,
+    /// The distinct ones of its texts, if they are gathered.
+    texts: Option<GatheredTexts>,
 }
 
 impl fmt::Debug for PartitionBuffer {
@@ -129,6 +131,7 @@ impl PartitionBuffer {
                 validity: arena.allocate(rows.div_ceil(8))?,
                 nulls: 0,
                 bounds: Bounds::new(physical),
+                texts: None,
             });
         }
         // Last, so that its rest can be given back.
@@ -159,6 +162,16 @@ impl PartitionBuffer {
     #[must_use]
     pub(crate) fn with_statistics(self, known: Vec<ColumnStatistics>) -> PartitionBuffer {
         PartitionBuffer { known: Some(known), ..self.without_bounds() }
+    }
+
+    /// Has it gather dictionaries of texts while these are in the cache, for packing.
+    #[must_use]
+    pub(crate) fn with_dictionaries(mut self) -> PartitionBuffer {
+        assert_eq!(self.rows, 0, "dictionaries are of all rows");
+        for column in self.columns.iter_mut().filter(|column| column.physical == Physical::View) {
+            column.texts = Some(GatheredTexts::new(self.capacity));
+        }
+        self
     }
 
     /// The schema.
@@ -204,7 +217,7 @@ impl PartitionBuffer {
             .columns
             .iter_mut()
             .map(|column| SpareColumn {
-                values: spare_values(column.physical, &mut column.values, filled, rows),
+                values: SpareValues::of(column.physical, &mut column.values, filled, rows),
                 validity: preset_validity(&mut column.validity, filled, rows),
                 validity_offset: filled % 8,
             })
@@ -242,6 +255,10 @@ impl PartitionBuffer {
             };
             column.bounds.add(values, (nulls > 0).then_some((validity, self.rows)));
             column.nulls += nulls;
+            if let (Some(texts), Values::Views(views)) = (&mut column.texts, values) {
+                // SAFETY: the caller has written what is filled.
+                texts.add(views, unsafe { self.heap.values::<u8>(0, heap_used) });
+            }
         }
         self.rows += rows;
         self.heap_used = heap_used;
@@ -263,13 +280,11 @@ impl PartitionBuffer {
     pub(crate) fn pack(mut self, packer: &mut Packer, arena: &mut Arena) -> Result<Chunk, OutOfMemory> {
         let mut columns = Vec::with_capacity(self.columns.len());
         for (column, statistics) in self.statistics().into_iter().enumerate() {
+            let ColumnBuffer { bounds, texts, .. } = &mut self.columns[column];
+            let known = Known { bounds: bounds.whole(), texts: texts.take() };
             let validity = Stored::validity(&self, column);
-            let values = ColumnValues::Packed(Arc::new(packer.pack(
-                self.column_values(column),
-                validity,
-                self.texts(),
-                arena,
-            )?));
+            let packed = packer.pack_known(self.column_values(column), validity, self.texts(), known, arena)?;
+            let values = ColumnValues::Packed(Arc::new(packed));
             let validity = validity.map(|bits| packed::copy_of(bits, arena)).transpose()?;
             columns.push(ChunkColumn { values, validity, statistics });
         }
@@ -357,7 +372,7 @@ impl Stored for PartitionBuffer {
     }
 
     fn bits(&self, column: usize, row: usize) -> u128 {
-        bits_of(self.column_values(column), row)
+        self.column_values(column).bits(row)
     }
 
     fn text(&self, column: usize, row: usize) -> &[u8] {
@@ -370,19 +385,6 @@ impl Stored for PartitionBuffer {
         let column = &self.columns[column];
         // SAFETY: `spare` wrote the bits of all rows that `advance` took.
         (column.nulls > 0).then(|| unsafe { column.validity.values::<u8>(0, self.rows.div_ceil(8)) })
-    }
-}
-
-fn spare_values(physical: Physical, region: &mut Region, from: usize, count: usize) -> SpareValues<'_> {
-    match physical {
-        Physical::U8 => SpareValues::U8(region.spare(from, count)),
-        Physical::I16 => SpareValues::I16(region.spare(from, count)),
-        Physical::I32 => SpareValues::I32(region.spare(from, count)),
-        Physical::I64 => SpareValues::I64(region.spare(from, count)),
-        Physical::I128 => SpareValues::I128(region.spare(from, count)),
-        Physical::F32 => SpareValues::F32(region.spare(from, count)),
-        Physical::F64 => SpareValues::F64(region.spare(from, count)),
-        Physical::View => SpareValues::Views(region.spare(from, count)),
     }
 }
 
@@ -424,3 +426,6 @@ fn preset_validity(region: &mut Region, filled: usize, count: usize) -> &mut [u8
     // SAFETY: all of them have just been written.
     unsafe { bytes.assume_init_mut() }
 }
+
+#[cfg(test)]
+mod tests;

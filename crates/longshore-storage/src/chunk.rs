@@ -62,20 +62,6 @@ pub(crate) fn stored_value(rows: &impl Stored, row: usize, column: usize) -> Inp
     }
 }
 
-/// The bits of a value, the sign of a number kept.
-pub(crate) fn bits_of(values: Values<'_>, row: usize) -> u128 {
-    match values {
-        Values::U8(values) => values[row].into(),
-        Values::I16(values) => values[row] as u128,
-        Values::I32(values) => values[row] as u128,
-        Values::I64(values) => values[row] as u128,
-        Values::I128(values) => values[row] as u128,
-        Values::F32(values) => values[row].to_bits().into(),
-        Values::F64(values) => values[row].to_bits().into(),
-        Values::Views(views) => views[row],
-    }
-}
-
 impl Stored for Chunk {
     fn rows(&self) -> usize {
         self.rows
@@ -91,7 +77,7 @@ impl Stored for Chunk {
 
     fn bits(&self, column: usize, row: usize) -> u128 {
         match &self.columns[column].values {
-            ColumnValues::Plain(values) => bits_of(plain_values(self.physical(column), values), row),
+            ColumnValues::Plain(values) => Values::of(self.physical(column), values).bits(row),
             ColumnValues::Packed(packed) => packed.bits(row),
         }
     }
@@ -191,7 +177,7 @@ impl Chunk {
     /// When there is no such column, or not as many rows.
     pub fn values<'a>(&'a self, column: usize, rows: Range<usize>, scratch: &'a mut Scratch) -> Values<'a> {
         match &self.columns[column].values {
-            ColumnValues::Plain(values) => plain_values(self.physical(column), values).slice(rows.start, rows.len()),
+            ColumnValues::Plain(values) => Values::of(self.physical(column), values).slice(rows.start, rows.len()),
             ColumnValues::Packed(packed) => packed.read(rows, scratch),
         }
     }
@@ -224,6 +210,15 @@ impl Chunk {
         self.heap[0].len() + packed.map(|packed| packed.heap().len()).sum::<usize>()
     }
 
+    /// Bytes that some rows' texts of a column take outside of views; 0 if it has no texts.
+    pub(crate) fn long_text_bytes(&self, column: usize, rows: Range<usize>) -> usize {
+        match &self.columns[column].values {
+            _ if self.physical(column) != Physical::View => 0,
+            ColumnValues::Plain(views) => view::heap_bytes(&views.typed_data()[rows]),
+            ColumnValues::Packed(packed) => packed.long_text_bytes(rows),
+        }
+    }
+
     /// Validity bits (1 = valid, row r is bit r % 8 of byte r / 8); `None` when no row is NULL.
     #[must_use]
     pub fn validity(&self, column: usize) -> Option<&[u8]> {
@@ -247,21 +242,7 @@ impl Chunk {
         &self.columns[column].statistics
     }
 
-    fn physical(&self, column: usize) -> Physical {
+    pub(crate) fn physical(&self, column: usize) -> Physical {
         self.schema.columns()[column].column_type.physical()
-    }
-}
-
-/// The values of a buffer.
-fn plain_values(physical: Physical, values: &Buffer) -> Values<'_> {
-    match physical {
-        Physical::U8 => Values::U8(values.as_slice()),
-        Physical::I16 => Values::I16(values.typed_data()),
-        Physical::I32 => Values::I32(values.typed_data()),
-        Physical::I64 => Values::I64(values.typed_data()),
-        Physical::I128 => Values::I128(values.typed_data()),
-        Physical::F32 => Values::F32(values.typed_data()),
-        Physical::F64 => Values::F64(values.typed_data()),
-        Physical::View => Values::Views(values.typed_data()),
     }
 }

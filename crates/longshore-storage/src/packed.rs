@@ -17,6 +17,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
@@ -25,11 +26,13 @@ use crate::arena::{Arena, Plain};
 use crate::memory::OutOfMemory;
 use crate::prefetch::prefetch;
 use crate::types::Physical;
+use crate::values::Values;
 use crate::view;
 use text::TextEnds;
 
 mod dictionary;
 mod domain;
+mod gather;
 mod layout;
 mod offset;
 mod pack;
@@ -39,7 +42,9 @@ mod tests;
 mod text;
 mod unpack;
 
+pub(crate) use gather::GatheredTexts;
 pub(crate) use layout::Layout;
+pub(crate) use pack::Known;
 pub use pack::Packer;
 pub use select::Wanted;
 
@@ -234,6 +239,11 @@ impl PackedColumn {
         view::text(&views.as_slice().as_chunks().0[at], self.heap())
     }
 
+    /// Bytes that the texts of some rows take outside of views.
+    pub(crate) fn long_text_bytes(&self, rows: Range<usize>) -> usize {
+        rows.map(|row| self.text(row).len()).filter(|&length| length > view::INLINE_BYTES_MAX).sum()
+    }
+
     /// Asks for the memory of a value.
     #[inline]
     pub(crate) fn prefetch(&self, row: usize) {
@@ -251,16 +261,7 @@ impl PackedColumn {
 /// The bits of a value that is stored as it is, the sign kept.
 #[inline]
 fn stored_bits(physical: Physical, values: &Buffer, at: usize) -> u128 {
-    match physical {
-        Physical::U8 => values.as_slice()[at].into(),
-        Physical::I16 => values.typed_data::<i16>()[at] as u128,
-        Physical::I32 => values.typed_data::<i32>()[at] as u128,
-        Physical::I64 => values.typed_data::<i64>()[at] as u128,
-        Physical::F32 => values.typed_data::<u32>()[at].into(),
-        Physical::F64 => values.typed_data::<u64>()[at].into(),
-        Physical::I128 => values.typed_data::<i128>()[at] as u128,
-        Physical::View => values.typed_data::<u128>()[at],
-    }
+    Values::of(physical, values).bits(at)
 }
 
 /// The REAL of some bits.
@@ -278,10 +279,10 @@ fn compare_floats(one: &f64, other: &f64) -> Ordering {
     one.partial_cmp(other).unwrap_or_else(|| one.is_nan().cmp(&other.is_nan()))
 }
 
-/// A copy of some bytes.
-pub(crate) fn copy_of(bytes: &[u8], arena: &mut Arena) -> Result<Buffer, OutOfMemory> {
-    filled(arena, bytes.len(), |slots: &mut [MaybeUninit<u8>]| {
-        slots.write_copy_of_slice(bytes);
+/// A copy of some values.
+pub(crate) fn copy_of<T: Plain>(values: &[T], arena: &mut Arena) -> Result<Buffer, OutOfMemory> {
+    filled(arena, values.len(), |slots: &mut [MaybeUninit<T>]| {
+        slots.write_copy_of_slice(values);
     })
 }
 

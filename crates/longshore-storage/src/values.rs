@@ -4,8 +4,9 @@
 
 use std::mem::MaybeUninit;
 
-use arrow_buffer::ToByteSlice;
+use arrow_buffer::{ArrowNativeType, Buffer, ToByteSlice};
 
+use crate::arena::Region;
 use crate::types::Physical;
 
 /// The stored values of a column, one per row; NULL rows hold 0 or the empty view.
@@ -30,6 +31,36 @@ pub enum Values<'a> {
 }
 
 impl<'a> Values<'a> {
+    /// The values of a type that a buffer holds.
+    #[inline]
+    pub(crate) fn of(physical: Physical, values: &'a Buffer) -> Values<'a> {
+        match physical {
+            Physical::U8 => Values::U8(values.as_slice()),
+            Physical::I16 => Values::I16(values.typed_data()),
+            Physical::I32 => Values::I32(values.typed_data()),
+            Physical::I64 => Values::I64(values.typed_data()),
+            Physical::I128 => Values::I128(values.typed_data()),
+            Physical::F32 => Values::F32(values.typed_data()),
+            Physical::F64 => Values::F64(values.typed_data()),
+            Physical::View => Values::Views(values.typed_data()),
+        }
+    }
+
+    /// The bits of a value, the sign of a number kept.
+    #[inline]
+    pub(crate) fn bits(self, row: usize) -> u128 {
+        match self {
+            Values::U8(values) => values[row].into(),
+            Values::I16(values) => values[row] as u128,
+            Values::I32(values) => values[row] as u128,
+            Values::I64(values) => values[row] as u128,
+            Values::I128(values) => values[row] as u128,
+            Values::F32(values) => values[row].to_bits().into(),
+            Values::F64(values) => values[row].to_bits().into(),
+            Values::Views(views) => views[row],
+        }
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(self) -> usize {
@@ -84,6 +115,28 @@ impl<'a> Values<'a> {
             Values::Views(values) => Values::Views(&values[range]),
         }
     }
+
+    /// The values of some rows, in the order given.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer rows.
+    pub(crate) fn picked(self, rows: &[u32]) -> Buffer {
+        match self {
+            Values::U8(values) => picked(values, rows),
+            Values::I16(values) => picked(values, rows),
+            Values::I32(values) => picked(values, rows),
+            Values::I64(values) => picked(values, rows),
+            Values::I128(values) => picked(values, rows),
+            Values::F32(values) => picked(values, rows),
+            Values::F64(values) => picked(values, rows),
+            Values::Views(views) => picked(views, rows),
+        }
+    }
+}
+
+fn picked<T: ArrowNativeType>(values: &[T], rows: &[u32]) -> Buffer {
+    Buffer::from_vec(rows.iter().map(|&row| values[row as usize]).collect::<Vec<T>>())
 }
 
 /// Slots by physical type. A row that is NULL is given 0 or the empty view (0).
@@ -105,6 +158,22 @@ pub enum SpareValues<'a> {
     F64(&'a mut [MaybeUninit<f64>]),
     /// Views in Arrow's layout; long ones have data buffer 0 and an offset into the heap.
     Views(&'a mut [MaybeUninit<u128>]),
+}
+
+impl<'a> SpareValues<'a> {
+    /// The slots of values `from..from + count` of a region.
+    pub(crate) fn of(physical: Physical, region: &'a mut Region, from: usize, count: usize) -> SpareValues<'a> {
+        match physical {
+            Physical::U8 => SpareValues::U8(region.spare(from, count)),
+            Physical::I16 => SpareValues::I16(region.spare(from, count)),
+            Physical::I32 => SpareValues::I32(region.spare(from, count)),
+            Physical::I64 => SpareValues::I64(region.spare(from, count)),
+            Physical::I128 => SpareValues::I128(region.spare(from, count)),
+            Physical::F32 => SpareValues::F32(region.spare(from, count)),
+            Physical::F64 => SpareValues::F64(region.spare(from, count)),
+            Physical::View => SpareValues::Views(region.spare(from, count)),
+        }
+    }
 }
 
 macro_rules! spare_values_from {

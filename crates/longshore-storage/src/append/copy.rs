@@ -36,8 +36,10 @@ impl Task {
     /// Copies the rows column by column.
     pub(super) fn copy(&self) -> Vec<Copied> {
         let (mut heap_at, mut scratch) = (self.heap_at, Scratch::default());
-        for (column, region) in self.space.values.iter().enumerate() {
-            match self.values(column, &mut scratch) {
+        let columns = self.space.values.iter().enumerate();
+        let copied = columns.map(|(column, region)| {
+            let values = self.values(column, &mut scratch);
+            match values {
                 Values::U8(values) => self.copy_values(region, values),
                 Values::I16(values) => self.copy_values(region, values),
                 Values::I32(values) => self.copy_values(region, values),
@@ -47,8 +49,11 @@ impl Task {
                 Values::F64(values) => self.copy_values(region, values),
                 Values::Views(views) => self.copy_views((column, region), 0, views, &mut heap_at),
             }
-        }
-        self.summary(heap_at)
+            self.summary(column, values)
+        });
+        let copied = copied.collect();
+        self.check_heap(heap_at);
+        copied
     }
 
     /// Copies the rows one by one.
@@ -72,7 +77,8 @@ impl Task {
                 }
             }
         }
-        self.summary(heap_at)
+        self.check_heap(heap_at);
+        columns.iter().enumerate().map(|(column, &(_, values))| self.summary(column, values)).collect()
     }
 
     fn values<'a>(&'a self, column: usize, scratch: &'a mut Scratch) -> Values<'a> {
@@ -113,18 +119,16 @@ impl Task {
         }
     }
 
-    /// Counts and bounds of the rows.
-    fn summary(&self, heap_end: usize) -> Vec<Copied> {
+    fn check_heap(&self, heap_end: usize) {
         assert_eq!(heap_end, self.heap_at + self.heap_bytes, "the texts take what was reserved for them");
-        let mut scratch = Scratch::default();
-        let columns = self.source.schema().columns().iter().enumerate();
-        let copied = columns.map(|(column, described)| {
-            let validity = self.source.validity(column).map(|bits| (bits, self.from));
-            let count_valid = |(bits, from)| UnalignedBitChunk::new(bits, from, self.count).count_ones();
-            let mut bounds = Bounds::new(described.column_type.physical());
-            bounds.add(self.values(column, &mut scratch), validity);
-            Copied { nulls: self.count - validity.map_or(self.count, count_valid), bounds }
-        });
-        copied.collect()
+    }
+
+    /// Counts and bounds of the values of a column.
+    fn summary(&self, column: usize, values: Values<'_>) -> Copied {
+        let validity = self.source.validity(column).map(|bits| (bits, self.from));
+        let count_valid = |(bits, from)| UnalignedBitChunk::new(bits, from, self.count).count_ones();
+        let mut bounds = Bounds::new(self.source.physical(column));
+        bounds.add(values, validity);
+        Copied { nulls: self.count - validity.map_or(self.count, count_valid), bounds }
     }
 }

@@ -23,8 +23,6 @@ use crate::memory::OutOfMemory;
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::bounds::Bounds;
 use crate::types::Schema;
-use crate::values::{Scratch, Values};
-use crate::view;
 use crate::view::HEAP_BYTES_MAX;
 
 /// Rows that a destination has room for at first.
@@ -203,12 +201,7 @@ fn roomy_heap_bytes(needed: usize, expected: usize) -> usize {
 
 /// Bytes of the long texts of some rows.
 pub(super) fn heap_bytes_of(source: &Chunk, from: usize, count: usize) -> usize {
-    let mut scratch = Scratch::default();
-    let bytes = |column| match source.values(column, from..from + count, &mut scratch) {
-        Values::Views(views) => view::heap_bytes(views),
-        _ => 0,
-    };
-    (0..source.schema().columns().len()).map(bytes).sum()
+    (0..source.schema().columns().len()).map(|column| source.long_text_bytes(column, from..from + count)).sum()
 }
 
 fn is_set(bits: &[u8], at: usize) -> bool {

@@ -6,7 +6,7 @@
 
 use std::sync::PoisonError;
 
-use super::{MergeKind, is_small};
+use super::{Append, MergeKind, ROWS_WORTH_A_CHUNK, is_small};
 use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::buffer::PartitionBuffer;
 use crate::chunk::Chunk;
@@ -14,6 +14,15 @@ use crate::memory::OutOfMemory;
 use crate::packed::Packer;
 use crate::sync::Mutex;
 use crate::table::{Storage, Table};
+
+impl Append<'_> {
+    /// Prepares an empty buffer for its merge: what is asked of its values then is gathered as they come, while they are in
+    /// the cache. A buffer that was not prepared is merged in the same way, later.
+    #[must_use]
+    pub fn prepare(&self, buffer: PartitionBuffer) -> PartitionBuffer {
+        self.packing.prepare(buffer)
+    }
+}
 
 /// What packs the buffers of an append: a packer for each thread that is at work.
 pub(super) struct Packing<'r> {
@@ -26,6 +35,11 @@ impl<'r> Packing<'r> {
     pub(super) fn new(table: &'r Table, kind: MergeKind) -> Packing<'r> {
         let packs = kind == MergeKind::Chunk && table.storage() == Storage::Packed;
         Packing { table, packs, idle: Mutex::default() }
+    }
+
+    /// Has an empty buffer gather what will be asked when it is packed, if it will be.
+    pub(super) fn prepare(&self, buffer: PartitionBuffer) -> PartitionBuffer {
+        if self.packs && buffer.capacity() as u64 >= ROWS_WORTH_A_CHUNK { buffer.with_dictionaries() } else { buffer }
     }
 
     /// Chunks of the rows of some buffers, none of which is empty.

@@ -49,8 +49,7 @@ impl Space {
 
 /// Copies the first bytes of a region to a new one.
 pub(super) fn copy_bytes(from: &Region, to: &Region, bytes: usize) {
-    let (from, to) = (from.at::<u8>(0, bytes), to.at::<u8>(0, bytes));
-    // SAFETY: both addresses are good for so many bytes; what is copied has been written and is no longer changed, and
-    // the new region belongs to nobody else yet.
-    unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+    // SAFETY: what is copied has been written and is no longer changed, and the new region belongs to nobody else yet.
+    let (from, to) = unsafe { (from.values::<u8>(0, bytes), to.reserved::<u8>(0, bytes)) };
+    to.write_copy_of_slice(from);
 }

@@ -6,7 +6,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::{PartitionBuffer, Physical, Region, spare_values};
+use super::{PartitionBuffer, Physical, Region};
 use crate::values::SpareValues;
 
 impl PartitionBuffer {
@@ -47,7 +47,7 @@ impl PartitionBuffer {
 
 impl PartitionBuffer {
     /// Takes rows out of the buffer that turned out bad afterwards, by their numbers, ascending. What they put on the heap
-    /// stays there, out of reach; bounds are gathered anew when the buffer is sealed.
+    /// stays there, out of reach; bounds and dictionaries are gathered anew when the buffer is sealed.
     ///
     /// # Panics
     ///
@@ -66,6 +66,8 @@ impl PartitionBuffer {
                 let bits = unsafe { column.validity.spare::<u8>(0, rows.div_ceil(8)).assume_init_mut() };
                 column.nulls -= close_bit_gaps(bits, 0, rows, rejected);
             }
+            // The codes of the rows that are left would have to move too.
+            column.texts = None;
         }
         self.rows -= rejected.len();
         self.has_lost_rows = true;
@@ -81,7 +83,7 @@ fn kept_runs(rows: usize, rejected: &[u32]) -> impl Iterator<Item = (usize, usiz
 
 /// Moves the values of the kept rows together, among the `rows` from row `from` on.
 fn close_value_gaps(physical: Physical, values: &mut Region, from: usize, rows: usize, rejected: &[u32]) {
-    match spare_values(physical, values, from, rows) {
+    match SpareValues::of(physical, values, from, rows) {
         SpareValues::U8(values) => close_gaps(values, rejected),
         SpareValues::I16(values) => close_gaps(values, rejected),
         SpareValues::I32(values) => close_gaps(values, rejected),

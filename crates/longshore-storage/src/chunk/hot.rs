@@ -41,6 +41,7 @@ mod undo;
 mod write;
 
 pub(crate) use column::HotColumn;
+use column::own_buffer_of;
 use dead::DeadRows;
 pub use freeze::Freeze;
 use heap::Heap;
@@ -152,10 +153,7 @@ impl HotChunk {
         let mut arena = Arena::new(Arc::clone(memory), bytes);
         let mut columns = Vec::with_capacity(schema.columns().len());
         for column in schema.columns() {
-            let region = arena.allocate(width(column))?;
-            // SAFETY: the region is given up here, and the bytes are written by the rules of `chunk/hot/column.rs` alone:
-            // never while anybody but the slot, which is latched, can read them.
-            let values = unsafe { region.buffer(width(column)) };
+            let values = own_buffer_of(arena.allocate(width(column))?);
             columns.push(HotColumn::empty(column.column_type, values));
         }
         Ok(HotChunk::of(schema, columns, Heap::default(), 0, ROWS_MIN))

@@ -16,7 +16,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer};
 use super::{Chunk, ColumnValues};
 use crate::row_id::RowId;
 use crate::statistics::ColumnStatistics;
-use crate::types::Physical;
+use crate::values::Values;
 
 mod overlay;
 
@@ -237,13 +237,9 @@ impl VisibleChunk {
         let statistics = self.statistics(column);
         let values = match values {
             ColumnValues::Packed(packed) => ColumnValues::Packed(Arc::new(packed.picked(kept))),
-            ColumnValues::Plain(values) => ColumnValues::Plain(match self.chunk.physical(column) {
-                Physical::U8 => picked::<u8>(&values, kept),
-                Physical::I16 => picked::<i16>(&values, kept),
-                Physical::I32 | Physical::F32 => picked::<i32>(&values, kept),
-                Physical::I64 | Physical::F64 => picked::<i64>(&values, kept),
-                Physical::I128 | Physical::View => picked::<i128>(&values, kept),
-            }),
+            ColumnValues::Plain(values) => {
+                ColumnValues::Plain(Values::of(self.chunk.physical(column), &values).picked(kept))
+            }
         };
         let validity = validity.filter(|_| statistics.null_count > 0).map(|bits| {
             let mut picked = vec![0xFF_u8; kept.len().div_ceil(8)];
@@ -256,10 +252,4 @@ impl VisibleChunk {
         });
         super::ChunkColumn { values, validity, statistics }
     }
-}
-
-/// Some of the values.
-fn picked<T: arrow_buffer::ArrowNativeType>(values: &Buffer, kept: &[u32]) -> Buffer {
-    let values: &[T] = values.typed_data();
-    Buffer::from_vec(kept.iter().map(|&row| values[row as usize]).collect::<Vec<T>>())
 }

@@ -1,7 +1,14 @@
 //! Finds the distinct values of a column, in their order, and which of them each row has (the thesis, 7.2.1: ordered
 //! dictionary).
 
+use std::mem::MaybeUninit;
+
+use arrow_buffer::Buffer;
+
 use super::domain::{Domain, Key};
+use super::{Codes, filled};
+use crate::arena::{Arena, Plain};
+use crate::memory::OutOfMemory;
 
 /// Codes have at most 16 bits.
 const ENTRIES_MAX: usize = 1 << 16;
@@ -15,15 +22,13 @@ const ENTRIES_TRIED_MAX: usize = ROWS_TRIED / 2;
 
 /// Slots are many, so that few values share one.
 const SLOTS_PER_ENTRY: usize = 4;
+const SLOTS_MIN: usize = 1 << 10;
 
 /// Values that share a hash are looked through one by one; where they are too many, there is no dictionary.
 const PROBES_MAX: usize = 64;
 
 /// No entry.
 const FREE: u32 = u32::MAX;
-
-/// Values that were met last are found again without a look at the table: so many, by their hashes.
-const RECENT: usize = 256;
 
 /// The most entries of a dictionary that pays for so many rows.
 pub(super) fn entries_max(rows: usize) -> usize {
@@ -35,98 +40,152 @@ pub(super) fn entries_max(rows: usize) -> usize {
 pub(super) struct Distinct {
     slots: Vec<u32>,
     keys: Vec<Key>,
-    /// The distinct values, in their order.
+    /// The distinct values, in the order in which they were met; sorted, in their own.
     pub(super) entries: Vec<u128>,
-    /// Which of them each row has.
-    pub(super) codes: Vec<u16>,
+    /// Which of them each row has, as they were met.
+    codes: Vec<u16>,
+    /// Where each of them stands when they are sorted.
+    ranks: Vec<u16>,
+}
+
+/// Why values have no dictionary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotFound {
+    /// There are too many distinct ones.
+    TooMany,
+    /// One is not of the domain.
+    Foreign,
 }
 
 impl Distinct {
-    /// Finds the distinct ones of `values`; says whether there are few enough.
+    /// Forgets all values.
+    pub(super) fn clear(&mut self) {
+        self.keys.clear();
+        self.entries.clear();
+        self.codes.clear();
+        self.slots.clear();
+        self.slots.resize(SLOTS_MIN, FREE);
+    }
+
+    /// Rows whose values were taken in.
+    pub(super) fn rows(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// Takes in the values of further rows, up to the first that does not fit. There must be no more than `entries_max`
+    /// distinct ones.
     // Within its caller, the loop would have no registers left.
     #[inline(never)]
-    pub(super) fn find(
+    pub(super) fn add(
         &mut self,
         values: impl ExactSizeIterator<Item = u128>,
         entries_max: usize,
         domain: &impl Domain,
-    ) -> bool {
-        self.keys.clear();
-        self.entries.clear();
-        self.slots.clear();
-        self.slots.resize((entries_max * SLOTS_PER_ENTRY).next_power_of_two(), FREE);
+    ) -> Result<(), NotFound> {
         let mut codes = std::mem::take(&mut self.codes);
-        codes.clear();
-        codes.resize(values.len(), 0);
-        let mut recent = [(Key::default(), 0_u128, 0_u16); RECENT];
-        let mut are_few = true;
-        for (row, (value, code)) in values.zip(&mut codes).enumerate() {
+        let before = codes.len();
+        codes.resize(before + values.len(), 0);
+        let mut added = Ok(());
+        let mut row = before;
+        for (value, code) in values.zip(&mut codes[before..]) {
             let key = domain.key(value);
             let hash = key.hash();
-            let (recent_key, recent_value, recent_code) = &mut recent[hash as usize % RECENT];
-            // Nearly always it is one of these, which costs no branch that could not be predicted.
-            if *recent_key == key && row > 0 && domain.is_same(*recent_value, value) {
-                *code = *recent_code;
-                continue;
-            }
-            let Some(found) = self.find_or_add(key, value, hash, entries_max, domain) else {
-                are_few = false;
-                break;
-            };
-            if row < ROWS_TRIED && self.entries.len() > ENTRIES_TRIED_MAX {
-                are_few = false;
-                break;
-            }
-            if row == 0 {
-                recent = [(key, value, found); RECENT];
+            let at = self.slots[hash as usize & (self.slots.len() - 1)] as usize;
+            // Nearly always it is there, which costs no branch that could not be predicted.
+            if self.keys.get(at) == Some(&key) && domain.is_same(self.entries[at], value) {
+                *code = at as u16;
             } else {
-                (*recent_key, *recent_value, *recent_code) = (key, value, found);
+                added = self.find_or_add(key, value, entries_max, domain).map(|found| *code = found);
+                if row < ROWS_TRIED && self.entries.len() > ENTRIES_TRIED_MAX {
+                    added = Err(NotFound::TooMany);
+                }
+                if added.is_err() {
+                    break;
+                }
             }
-            *code = found;
+            row += 1;
         }
+        codes.truncate(row);
         self.codes = codes;
-        are_few
+        added
     }
 
-    /// The entry of a value, a new one if there is none; `None` if there are too many.
+    /// The entry of a value, a new one if there is none.
+    #[inline(never)]
     fn find_or_add(
         &mut self,
         key: Key,
         value: u128,
-        hash: u64,
         entries_max: usize,
         domain: &impl Domain,
-    ) -> Option<u16> {
+    ) -> Result<u16, NotFound> {
+        if !domain.has(value) {
+            return Err(NotFound::Foreign);
+        }
         let mask = self.slots.len() - 1;
-        let first = (hash >> 8) as usize;
         for probe in 0..PROBES_MAX {
-            let slot = &mut self.slots[first.wrapping_add(probe) & mask];
+            let slot = &mut self.slots[(key.hash() as usize).wrapping_add(probe) & mask];
             let at = *slot as usize;
             if *slot == FREE {
                 if self.entries.len() == entries_max {
-                    return None;
+                    return Err(NotFound::TooMany);
                 }
                 *slot = self.entries.len() as u32;
                 self.entries.push(value);
                 self.keys.push(key);
-                return Some(*slot as u16);
+                if self.entries.len() * SLOTS_PER_ENTRY > self.slots.len() {
+                    self.grow();
+                }
+                return Ok((self.entries.len() - 1) as u16);
             }
             if self.keys[at] == key && domain.is_same(self.entries[at], value) {
-                return Some(at as u16);
+                return Ok(at as u16);
             }
         }
-        None
+        Err(NotFound::TooMany)
     }
 
-    /// Brings the entries, and with them the codes, into the order of their values.
+    /// Makes twice as many slots.
+    fn grow(&mut self) {
+        let count = 2 * self.slots.len();
+        self.slots.clear();
+        self.slots.resize(count, FREE);
+        for (at, key) in self.keys.iter().enumerate() {
+            let mut slot = key.hash() as usize & (count - 1);
+            while self.slots[slot] != FREE {
+                slot = (slot + 1) & (count - 1);
+            }
+            self.slots[slot] = at as u32;
+        }
+    }
+
+    /// Brings the entries into the order of their values.
     pub(super) fn sort(&mut self, domain: &impl Domain) {
         let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
         order.sort_unstable_by(|&one, &other| domain.compare(self.entries[one as usize], self.entries[other as usize]));
-        let mut ranks = vec![0_u16; order.len()];
+        self.ranks.resize(order.len(), 0);
         for (rank, &entry) in order.iter().enumerate() {
-            ranks[entry as usize] = rank as u16;
+            self.ranks[entry as usize] = rank as u16;
         }
         self.entries = order.iter().map(|&entry| self.entries[entry as usize]).collect();
-        self.codes.iter_mut().for_each(|code| *code = ranks[usize::from(*code)]);
+    }
+
+    /// Which of the sorted entries each row has; codes of one byte if they suffice.
+    pub(super) fn codes(&self, arena: &mut Arena) -> Result<Codes, OutOfMemory> {
+        Ok(if self.entries.len() <= 256 {
+            let mut ranks = [0; 256];
+            ranks.iter_mut().zip(&self.ranks).for_each(|(short, &rank)| *short = rank as u8);
+            Codes::U8(self.ranked(|code| ranks[usize::from(code as u8)], arena)?)
+        } else {
+            Codes::U16(self.ranked(|code| self.ranks[usize::from(code)], arena)?)
+        })
+    }
+
+    fn ranked<C: Plain>(&self, rank: impl Fn(u16) -> C, arena: &mut Arena) -> Result<Buffer, OutOfMemory> {
+        filled(arena, self.codes.len(), |slots: &mut [MaybeUninit<C>]| {
+            for (slot, &code) in slots.iter_mut().zip(&self.codes) {
+                slot.write(rank(code));
+            }
+        })
     }
 }

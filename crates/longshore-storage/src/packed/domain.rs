@@ -31,12 +31,23 @@ impl Key {
     }
 }
 
-/// How values are told apart and ordered.
+/// How values are told apart and ordered. Unless it says otherwise, values are equal if all of their bits are.
 pub(super) trait Domain {
-    fn key(&self, value: u128) -> Key;
+    #[inline(always)]
+    fn key(&self, value: u128) -> Key {
+        Key::of_bits(value)
+    }
 
     /// Whether values of the same key are equal.
-    fn is_same(&self, one: u128, other: u128) -> bool;
+    #[inline(always)]
+    fn is_same(&self, _: u128, _: u128) -> bool {
+        true
+    }
+
+    /// Whether the value is one of those that the keys tell apart.
+    fn has(&self, _: u128) -> bool {
+        true
+    }
 
     fn compare(&self, one: u128, other: u128) -> Ordering;
 }
@@ -45,16 +56,6 @@ pub(super) trait Domain {
 pub(super) struct Integers;
 
 impl Domain for Integers {
-    #[inline(always)]
-    fn key(&self, value: u128) -> Key {
-        Key::of_bits(value)
-    }
-
-    #[inline(always)]
-    fn is_same(&self, _: u128, _: u128) -> bool {
-        true
-    }
-
     fn compare(&self, one: u128, other: u128) -> Ordering {
         (one as i128).cmp(&(other as i128))
     }
@@ -64,16 +65,6 @@ impl Domain for Integers {
 pub(super) struct Floats<F>(pub(super) F);
 
 impl<F: Fn(u128) -> f64> Domain for Floats<F> {
-    #[inline(always)]
-    fn key(&self, value: u128) -> Key {
-        Key::of_bits(value)
-    }
-
-    #[inline(always)]
-    fn is_same(&self, _: u128, _: u128) -> bool {
-        true
-    }
-
     fn compare(&self, one: u128, other: u128) -> Ordering {
         compare_floats(&(self.0)(one), &(self.0)(other)).then(one.cmp(&other))
     }
@@ -83,14 +74,8 @@ impl<F: Fn(u128) -> f64> Domain for Floats<F> {
 pub(super) struct ShortTexts;
 
 impl Domain for ShortTexts {
-    #[inline(always)]
-    fn key(&self, view: u128) -> Key {
-        Key::of_bits(view)
-    }
-
-    #[inline(always)]
-    fn is_same(&self, _: u128, _: u128) -> bool {
-        true
+    fn has(&self, view: u128) -> bool {
+        view::length(view) <= INLINE_BYTES_MAX
     }
 
     fn compare(&self, one: u128, other: u128) -> Ordering {

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use super::dictionary::{self, Distinct};
-use super::domain::{Domain, Floats, Integers, ShortTexts, Texts};
+use super::domain::{Domain, Floats, Integers, Texts};
+use super::gather::GatheredTexts;
 use super::offset::{self, Code, Divisor, Whole};
 use super::text;
-use super::{Codes, Encoding, PackedColumn, double, filled, float};
+use super::{Codes, Encoding, PackedColumn, copy_of, double, filled, float};
 use crate::arena::{Arena, Plain};
 use crate::instruction_set::InstructionSet;
 use crate::memory::OutOfMemory;
-use crate::statistics::extremes::{Lane, extremes};
+use crate::statistics::extremes::{Extremes, Lane, extremes};
 use crate::types::Physical;
 use crate::values::Values;
 use crate::view::{self, INLINE_BYTES_MAX};
@@ -28,6 +29,16 @@ const DIVISORS_TRIED: usize = 4;
 pub struct Packer {
     set: InstructionSet,
     distinct: Distinct,
+    texts: GatheredTexts,
+}
+
+/// What is known of values before they are packed, and need not be found out.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// No whole number is less than the first or greater than the second, NULL aside.
+    pub(crate) bounds: Option<(i128, i128)>,
+    /// The distinct ones of all texts.
+    pub(crate) texts: Option<GatheredTexts>,
 }
 
 impl Default for Packer {
@@ -51,7 +62,7 @@ impl Number for i128 {}
 
 impl Packer {
     pub(super) fn with(set: InstructionSet) -> Packer {
-        Packer { set, distinct: Distinct::default() }
+        Packer { set, distinct: Distinct::default(), texts: GatheredTexts::default() }
     }
 
     /// Packers by each instruction set that the machine has, with its name, the best first: to compare them.
@@ -76,14 +87,35 @@ impl Packer {
         heap: &[u8],
         arena: &mut Arena,
     ) -> Result<PackedColumn, OutOfMemory> {
+        self.pack_known(values, validity, heap, Known::default(), arena)
+    }
+
+    /// The same with what is known of the values.
+    pub(crate) fn pack_known(
+        &mut self,
+        values: Values<'_>,
+        validity: Option<&[u8]>,
+        heap: &[u8],
+        known: Known,
+        arena: &mut Arena,
+    ) -> Result<PackedColumn, OutOfMemory> {
+        let bounds = known.bounds;
         let empty = || Buffer::from_vec(Vec::<u8>::new());
         let packed = |physical, rows, encoding, heap| PackedColumn { physical, rows, encoding, heap: Arc::new([heap]) };
         Ok(match values {
             Values::U8(values) => packed(Physical::U8, values.len(), booleans(values, validity, arena)?, empty()),
-            Values::I16(values) => packed(Physical::I16, values.len(), self.whole(values, validity, arena)?, empty()),
-            Values::I32(values) => packed(Physical::I32, values.len(), self.whole(values, validity, arena)?, empty()),
-            Values::I64(values) => packed(Physical::I64, values.len(), self.whole(values, validity, arena)?, empty()),
-            Values::I128(values) => packed(Physical::I128, values.len(), self.whole(values, validity, arena)?, empty()),
+            Values::I16(values) => {
+                packed(Physical::I16, values.len(), self.whole(values, validity, bounds, arena)?, empty())
+            }
+            Values::I32(values) => {
+                packed(Physical::I32, values.len(), self.whole(values, validity, bounds, arena)?, empty())
+            }
+            Values::I64(values) => {
+                packed(Physical::I64, values.len(), self.whole(values, validity, bounds, arena)?, empty())
+            }
+            Values::I128(values) => {
+                packed(Physical::I128, values.len(), self.whole(values, validity, bounds, arena)?, empty())
+            }
             Values::F32(values) => {
                 let encoding =
                     self.dictionary_or_plain(values, &Floats(float), |value| value.to_bits().into(), arena)?;
@@ -95,7 +127,13 @@ impl Packer {
                 packed(Physical::F64, values.len(), encoding, empty())
             }
             Values::Views(views) => {
-                let (encoding, heap) = self.texts(views, heap, arena)?;
+                let (encoding, heap) = if let Some(mut gathered) = known.texts {
+                    texts(&mut gathered, views, heap, arena)?
+                } else {
+                    self.texts.clear(views.len());
+                    self.texts.add(views, heap);
+                    texts(&mut self.texts, views, heap, arena)?
+                };
                 packed(Physical::View, views.len(), encoding, heap)
             }
         })
@@ -105,15 +143,18 @@ impl Packer {
         &mut self,
         values: &[T],
         validity: Option<&[u8]>,
+        bounds: Option<(i128, i128)>,
         arena: &mut Arena,
     ) -> Result<Encoding, OutOfMemory> {
-        let bounds = extremes(values, validity.map(|bits| (bits, 0)));
-        let (least, greatest): (i128, i128) = (bounds.min.into(), bounds.max.into());
+        let (least, greatest) = bounds.unwrap_or_else(|| {
+            let Extremes { min, max, .. } = extremes(values, validity.map(|bits| (bits, 0)));
+            (min.into(), max.into())
+        });
         // None is valid, or all are the same.
         if least >= greatest {
             return Ok(Encoding::constant(if least > greatest { 0 } else { least as u128 }));
         }
-        let numbers = Numbers { set: self.set, values, validity, base: bounds.min };
+        let numbers = Numbers { set: self.set, values, validity, base: T::of(least) };
         let range = u64::try_from(greatest.wrapping_sub(least) as u128).ok();
         let width = size_of::<T>();
         // Beyond 64 bits, distances wrap, and nothing is known of quotients.
@@ -133,7 +174,7 @@ impl Packer {
         {
             return Ok(Encoding::Offset { base: least, divisor: 1, codes });
         }
-        plain(values, arena)
+        Ok(Encoding::Plain(copy_of(values, arena)?))
     }
 
     /// A dictionary of numbers, if it takes fewer bytes than `width` for each.
@@ -165,7 +206,7 @@ impl Packer {
         }
         match self.dictionary(values, size_of::<T>(), usize::MAX, domain, bits, arena)? {
             Some(encoding) => Ok(encoding),
-            None => plain(values, arena),
+            None => Ok(Encoding::Plain(copy_of(values, arena)?)),
         }
     }
 
@@ -180,7 +221,8 @@ impl Packer {
         arena: &mut Arena,
     ) -> Result<Option<Encoding>, OutOfMemory> {
         let entries_max = dictionary::entries_max(values.len()).min(most);
-        if entries_max < 2 || !self.distinct.find(values.iter().map(|&value| bits(value)), entries_max, domain) {
+        self.distinct.clear();
+        if entries_max < 2 || self.distinct.add(values.iter().map(|&value| bits(value)), entries_max, domain).is_err() {
             return Ok(None);
         }
         let entries = self.distinct.entries.len();
@@ -195,53 +237,31 @@ impl Packer {
                 slot.write_copy_of_slice(&entry.to_le_bytes()[..size_of::<T>()]);
             }
         })?;
-        Ok(Some(Encoding::Dictionary { entries, codes: self.codes(arena)? }))
+        Ok(Some(Encoding::Dictionary { entries, codes: self.distinct.codes(arena)? }))
     }
+}
 
-    /// The codes of the dictionary that was found.
-    fn codes(&self, arena: &mut Arena) -> Result<Codes, OutOfMemory> {
-        let codes = &self.distinct.codes;
-        Ok(if self.distinct.entries.len() <= 256 {
-            Codes::U8(filled(arena, codes.len(), |slots: &mut [MaybeUninit<u8>]| {
-                slots.iter_mut().zip(codes).for_each(|(slot, &code)| {
-                    slot.write(code as u8);
-                });
-            })?)
-        } else {
-            Codes::U16(filled(arena, codes.len(), |slots: &mut [MaybeUninit<u16>]| {
-                slots.write_copy_of_slice(codes);
-            })?)
-        })
-    }
-
-    fn texts(&mut self, views: &[u128], heap: &[u8], arena: &mut Arena) -> Result<(Encoding, Buffer), OutOfMemory> {
-        let domain = Texts { heap };
-        let entries_max = dictionary::entries_max(views.len()).max(1);
-        let is_short = !views.iter().fold(false, |any, &view| any | (view::length(view) > INLINE_BYTES_MAX));
-        let has_few = if is_short {
-            self.distinct.find(views.iter().copied(), entries_max, &ShortTexts)
-        } else {
-            self.distinct.find(views.iter().copied(), entries_max, &domain)
-        };
-        if has_few {
-            self.distinct.sort(&domain);
-            let heap = texts_heap(&mut self.distinct.entries, heap, arena)?;
-            if let [] | [_] = self.distinct.entries[..] {
-                return Ok((Encoding::constant(self.distinct.entries.first().copied().unwrap_or_default()), heap));
-            }
-            let distinct = &self.distinct.entries;
-            let entries = filled(arena, distinct.len(), |slots: &mut [MaybeUninit<u128>]| {
-                slots.write_copy_of_slice(distinct);
-            })?;
-            return Ok((Encoding::Dictionary { entries, codes: self.codes(arena)? }, heap));
+fn texts(
+    gathered: &mut GatheredTexts,
+    views: &[u128],
+    heap: &[u8],
+    arena: &mut Arena,
+) -> Result<(Encoding, Buffer), OutOfMemory> {
+    if let Some(distinct) = gathered.few(views.len()) {
+        distinct.sort(&Texts { heap });
+        let heap = texts_heap(&mut distinct.entries, heap, arena)?;
+        if let [] | [_] = distinct.entries[..] {
+            return Ok((Encoding::constant(distinct.entries.first().copied().unwrap_or_default()), heap));
         }
-        if let Some((ends, heap)) = text::pack(views, heap, arena)? {
-            return Ok((Encoding::Texts(ends), heap));
-        }
-        let mut views = views.to_vec();
-        let heap = texts_heap(&mut views, heap, arena)?;
-        Ok((plain(&views, arena)?, heap))
+        let entries = copy_of(&distinct.entries, arena)?;
+        return Ok((Encoding::Dictionary { entries, codes: distinct.codes(arena)? }, heap));
     }
+    if let Some((ends, heap)) = text::pack(views, heap, arena)? {
+        return Ok((Encoding::Texts(ends), heap));
+    }
+    let mut views = views.to_vec();
+    let heap = texts_heap(&mut views, heap, arena)?;
+    Ok((Encoding::Plain(copy_of(&views, arena)?), heap))
 }
 
 impl Encoding {
@@ -340,12 +360,6 @@ fn booleans(values: &[u8], validity: Option<&[u8]>, arena: &mut Arena) -> Result
         for (byte, values) in bytes.iter_mut().zip(values.chunks(8)) {
             byte.write(values.iter().enumerate().fold(0, |bits, (row, value)| bits | value << row));
         }
-    })?))
-}
-
-fn plain<T: Plain>(values: &[T], arena: &mut Arena) -> Result<Encoding, OutOfMemory> {
-    Ok(Encoding::Plain(filled(arena, values.len(), |slots: &mut [MaybeUninit<T>]| {
-        slots.write_copy_of_slice(values);
     })?))
 }
 

@@ -5,10 +5,12 @@ use std::ops::{Bound, RangeBounds};
 
 use longshore_testing::Random;
 
-use super::{PackedAs, PackedColumn, Packer, Wanted, stored_bits};
+use super::{GatheredTexts, Known, PackedAs, PackedColumn, Packer, Wanted, stored_bits};
 use crate::arena::Arena;
 use crate::instruction_set::InstructionSet;
 use crate::memory::Memory;
+use crate::statistics::bounds::Bounds;
+use crate::types::Physical;
 use crate::values::{SpareValues, Values};
 use crate::view;
 use arrow_array::builder::make_view;
@@ -60,10 +62,16 @@ impl Column {
     }
 
     fn packed(&self, set: InstructionSet) -> PackedColumn {
+        self.packed_knowing(set, &mut |_, _| Known::default())
+    }
+
+    /// The same with what is known of the values and their heap.
+    fn packed_knowing(&self, set: InstructionSet, known: &mut dyn FnMut(Values<'_>, &[u8]) -> Known) -> PackedColumn {
         let mut arena = Arena::new(Memory::new(None), 1 << 20);
         let mut packer = Packer::with(set);
         let mut pack = |values, heap: &[u8]| {
-            packer.pack(values, self.validity.as_deref(), heap, &mut arena).expect("there is memory")
+            let (validity, known) = (self.validity.as_deref(), known(values, heap));
+            packer.pack_known(values, validity, heap, known, &mut arena).expect("there is memory")
         };
         match &self.values {
             Stored::U8(values) => pack(Values::U8(values), &[]),
@@ -223,10 +231,36 @@ of_bits! {
     f64: |bits| f64::from_bits(bits as u64);
 }
 
-/// Packs by every instruction set; they agree on how. Returns it, and the bytes.
+/// What is known of values when they come a stretch at a time.
+fn gathered(
+    values: Values<'_>,
+    heap: &[u8],
+    validity: Option<&[u8]>,
+    physical: Physical,
+    random: &mut Random,
+) -> Known {
+    if let Values::Views(views) = values {
+        let mut texts = GatheredTexts::new(views.len() + random.below(100));
+        let mut left = views;
+        while !left.is_empty() {
+            let (stretch, rest) = left.split_at(1 + random.below(left.len()));
+            texts.add(stretch, heap);
+            left = rest;
+        }
+        return Known { bounds: None, texts: Some(texts) };
+    }
+    let mut bounds = Bounds::new(physical);
+    bounds.add(values, validity.map(|bits| (bits, 0)));
+    Known { bounds: bounds.whole(), texts: None }
+}
+
+/// Packs by every instruction set, and with what is known before; they agree on how. Returns it, and the bytes.
 fn checked(column: &Column, random: &mut Random) -> (PackedAs, usize) {
-    let packed: Vec<(InstructionSet, PackedColumn)> =
+    let mut packed: Vec<(InstructionSet, PackedColumn)> =
         InstructionSet::all().map(|set| (set, column.packed(set))).collect();
+    let (physical, validity) = (packed[0].1.physical, column.validity.as_deref());
+    let mut known = |values: Values<'_>, heap: &[u8]| gathered(values, heap, validity, physical, random);
+    packed.push((InstructionSet::best(), column.packed_knowing(InstructionSet::best(), &mut known)));
     for (set, packed) in &packed {
         column.assert_equals(packed, *set, random);
         (0..3).for_each(|_| column.assert_selects(packed, *set, random));

@@ -76,16 +76,7 @@ impl PackedColumn {
     ///
     /// When there are fewer rows.
     pub(crate) fn picked(&self, rows: &[u32]) -> PackedColumn {
-        let values = match self.read(0..self.rows, &mut Scratch::default()) {
-            Values::U8(values) => picked(values, rows),
-            Values::I16(values) => picked(values, rows),
-            Values::I32(values) => picked(values, rows),
-            Values::I64(values) => picked(values, rows),
-            Values::I128(values) => picked(values, rows),
-            Values::F32(values) => picked(values, rows),
-            Values::F64(values) => picked(values, rows),
-            Values::Views(views) => picked(views, rows),
-        };
+        let values = self.read(0..self.rows, &mut Scratch::default()).picked(rows);
         let (physical, heap) = (self.physical, Arc::clone(&self.heap));
         PackedColumn { physical, rows: rows.len(), encoding: Encoding::Plain(values), heap }
     }
@@ -169,11 +160,6 @@ impl PackedColumn {
             }
         }
     }
-}
-
-/// Some of the values.
-fn picked<T: ArrowNativeType>(values: &[T], rows: &[u32]) -> Buffer {
-    Buffer::from_vec(rows.iter().map(|&row| values[row as usize]).collect::<Vec<T>>())
 }
 
 fn look_up<T: Copy, C: Code>(entries: &[T], codes: &[C], slots: &mut [MaybeUninit<T>]) {

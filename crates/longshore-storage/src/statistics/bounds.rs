@@ -143,6 +143,15 @@ impl Bounds {
         }
     }
 
+    /// The least and the greatest of whole numbers, the greater first if there is none; `None` if they are not known.
+    pub(crate) fn whole(&self) -> Option<(i128, i128)> {
+        match *self {
+            Bounds::Integer { min, max } => Some((min.into(), max.into())),
+            Bounds::Wide { min, max } => Some((min, max)),
+            Bounds::Off | Bounds::Float { .. } | Bounds::Prefix { .. } => None,
+        }
+    }
+
     /// Takes in bounds of the same type.
     pub(crate) fn merge(&mut self, other: &Bounds) {
         match (self, *other) {

@@ -28,12 +28,8 @@ impl HotChunk {
             return Ok(0);
         }
         let count = (source.rows() - from).min(CHUNK_ROWS_MAX - self.rows);
-        let (mut heap_bytes, mut scratch) = (0, Scratch::default());
-        for column in 0..self.columns.len() {
-            if let Values::Views(views) = source.values(column, from..from + count, &mut scratch) {
-                heap_bytes += view::heap_bytes(views);
-            }
-        }
+        let long_text_bytes = |column| source.long_text_bytes(column, from..from + count);
+        let heap_bytes = (0..self.columns.len()).map(long_text_bytes).sum();
         if count == 0 || heap_bytes > HEAP_BYTES_MAX {
             return Ok(0);
         }
@@ -43,7 +39,7 @@ impl HotChunk {
             Err(_) => return Ok(0),
         }
         self.shown = None;
-        let to = self.rows;
+        let (to, mut scratch) = (self.rows, Scratch::default());
         for column in 0..self.columns.len() {
             self.append_column(column, source, from..from + count, &mut scratch);
         }

@@ -17,7 +17,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use arrow_buffer::{Buffer, MutableBuffer};
 
-use crate::arena::Arena;
+use crate::arena::{Arena, Region};
 use crate::chunk::{ChunkColumn, ColumnValues};
 use crate::memory::{Memory, OutOfMemory};
 use crate::packed::PackedColumn;
@@ -42,12 +42,34 @@ pub(crate) struct HotColumn {
     exact: bool,
 }
 
-/// Memory of its own for some bytes.
+/// Memory of its own for some bytes, and never for none.
+pub(super) fn own_region(memory: &Arc<Memory>, bytes: usize) -> Result<Region, OutOfMemory> {
+    Arena::new(Arc::clone(memory), bytes).allocate(bytes)
+}
+
+/// The same as a buffer of a slot.
 pub(super) fn own_buffer(memory: &Arc<Memory>, bytes: usize) -> Result<Buffer, OutOfMemory> {
-    let region = Arena::new(Arc::clone(memory), bytes).allocate(bytes)?;
+    own_region(memory, bytes).map(own_buffer_of)
+}
+
+/// A region as a buffer of a slot.
+#[allow(clippy::needless_pass_by_value, reason = "nobody has the region any more")]
+pub(super) fn own_buffer_of(region: Region) -> Buffer {
     // SAFETY: the region is given up here, and the bytes are written by the rules above alone: never while anybody but the
     // slot, which is latched, can read them.
-    Ok(unsafe { region.buffer(bytes) })
+    unsafe { region.buffer(region.bytes()) }
+}
+
+/// Writes bytes of a buffer of a slot, from byte `at` on.
+///
+/// # Safety
+///
+/// Nobody else reads or writes them meanwhile.
+pub(super) unsafe fn write_bytes(buffer: &Buffer, at: usize, bytes: &[u8]) {
+    assert!(at + bytes.len() <= buffer.len(), "room is made first");
+    let start = buffer.as_ptr().wrapping_add(at).cast_mut();
+    // SAFETY: the bytes lie within the buffer, whose memory was mapped or allocated for it; the caller promises the rest.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len()) };
 }
 
 /// Whether nobody else can reach the bytes of a buffer.
@@ -268,10 +290,7 @@ impl HotColumn {
         capacity: usize,
         arena: &mut Arena,
     ) -> Result<(), OutOfMemory> {
-        let bytes = capacity * self.physical.width();
-        let region = arena.allocate(bytes)?;
-        // SAFETY: as in `own_buffer`.
-        let copy = unsafe { region.buffer(bytes) };
+        let copy = own_buffer_of(arena.allocate(capacity * self.physical.width())?);
         self.replace_by(copy, rows);
         Ok(())
     }
@@ -284,10 +303,8 @@ impl HotColumn {
     /// Copies the first rows to a buffer that nobody else has.
     fn replace_by(&mut self, copy: Buffer, rows: usize) {
         let bytes = rows * self.physical.width();
-        let values = self.plain();
-        assert!(bytes <= copy.len() && bytes <= values.len(), "there is room for the rows");
-        // SAFETY: both are as long as the rows take at least, and nobody else knows of the copy.
-        unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), copy.as_ptr().cast_mut(), bytes) };
+        // SAFETY: nobody else knows of the copy.
+        unsafe { write_bytes(&copy, 0, &self.plain()[..bytes]) };
         self.values = ColumnValues::Plain(copy);
         self.shown_rows = 0;
     }
@@ -369,11 +386,9 @@ impl HotColumn {
 
     /// Writes the bytes of values of rows that are not shown.
     pub(super) fn write_rows(&mut self, row: usize, bytes: &[u8]) {
-        let (values, at) = (self.plain(), row * self.physical.width());
-        assert!(row >= self.shown_rows && at + bytes.len() <= values.len(), "within the room for values");
-        let start = values.as_ptr().wrapping_add(at).cast_mut();
-        // SAFETY: the bytes lie within the buffer, and nobody else reads or writes them (invariant 1).
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len()) };
+        assert!(row >= self.shown_rows, "the rows are not shown");
+        // SAFETY: nobody else reads or writes them (invariant 1).
+        unsafe { write_bytes(self.plain(), row * self.physical.width(), bytes) };
     }
 
     /// Takes in what is known of values written by [`HotColumn::write_rows`].

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use arrow_array::builder::make_view;
 use arrow_buffer::Buffer;
 
-use super::column::own_buffer;
+use super::column::{own_buffer, own_buffer_of, own_region, write_bytes};
 use super::write::WriteError;
 use super::{HotChunk, HotColumn};
 use crate::memory::Memory;
+use crate::packed::PackedColumn;
 use crate::prefetch::prefetch;
 use crate::typed::{Stored, StoredValue};
-use crate::values::{Scratch, Values};
+use crate::types::Physical;
+use crate::values::SpareValues;
 use crate::version::Image;
 use crate::view::{self, HEAP_BYTES_MAX, INLINE_BYTES_MAX};
 
@@ -69,14 +71,10 @@ impl Heap {
 
     /// Appends a text for which there is room; says where it is.
     pub(super) fn push(&mut self, text: &[u8]) -> usize {
-        assert!(text.len() <= self.room(), "room is made first");
         let at = self.used;
-        // SAFETY: the bytes lie within the buffer. What readers have of it ends where `used` was, so nobody reads
-        // them, and the slot's latch keeps others from writing.
-        unsafe {
-            let start = self.buffer.as_ptr().wrapping_add(at).cast_mut();
-            std::ptr::copy_nonoverlapping(text.as_ptr(), start, text.len());
-        }
+        // SAFETY: what readers have of the buffer ends where `used` is, so nobody reads the bytes behind, and the slot's
+        // latch keeps others from writing.
+        unsafe { write_bytes(&self.buffer, at, text) };
         self.used += text.len();
         at
     }
@@ -193,23 +191,29 @@ impl HotChunk {
     }
 
     /// Makes a column plain, if it is packed. Its long texts come to the heap; readers keep what they have.
+    #[inline]
     pub(super) fn unpack(&mut self, column: usize, memory: &Arc<Memory>) -> Result<(), WriteError> {
-        let Some(packed) = self.columns[column].packed().cloned() else { return Ok(()) };
-        let mut scratch = Scratch::default();
-        let values = packed.read(0..packed.rows(), &mut scratch);
-        let plain = own_buffer(memory, values.bytes().len().max(1))?;
-        if let Values::Views(views) = values {
+        match self.columns[column].packed().cloned() {
+            None => Ok(()),
+            Some(packed) => self.take_unpacked(column, &packed, memory),
+        }
+    }
+
+    fn take_unpacked(&mut self, column: usize, packed: &PackedColumn, memory: &Arc<Memory>) -> Result<(), WriteError> {
+        let (physical, rows) = (self.schema.columns()[column].column_type.physical(), packed.rows());
+        let mut values = own_region(memory, rows * physical.width())?;
+        packed.unpack(0..rows, SpareValues::of(physical, &mut values, 0, rows));
+        if physical == Physical::View {
+            // SAFETY: `unpack` has written all of them.
+            let views = unsafe { values.spare::<u128>(0, rows).assume_init_mut() };
             self.make_heap_room(view::heap_bytes(views), memory)?;
-            let moved = views.iter().enumerate().map(|(row, &view)| {
-                if view::length(view) > INLINE_BYTES_MAX { self.heap.view_of(packed.text(row)) } else { view }
-            });
-            let moved: Vec<u128> = moved.collect();
-            copy_to(&plain, Values::Views(&moved).bytes());
-        } else {
-            copy_to(&plain, values.bytes());
+            for view in views.iter_mut().filter(|view| view::length(**view) > INLINE_BYTES_MAX) {
+                let text = &packed.heap()[view::offset(*view)..][..view::length(*view)];
+                *view = view::moved(*view, self.heap.push(text));
+            }
         }
         self.shown = None;
-        self.columns[column].unpacked(plain);
+        self.columns[column].unpacked(own_buffer_of(values));
         Ok(())
     }
 
@@ -223,11 +227,4 @@ impl HotChunk {
 /// Bytes of a heap that must take so many, when more are expected.
 fn heap_room(needed: usize, expected: usize) -> usize {
     needed.max(expected).clamp(HEAP_BYTES_MIN, HEAP_BYTES_MAX)
-}
-
-/// Writes the first bytes of a buffer that nobody else has.
-fn copy_to(buffer: &Buffer, bytes: &[u8]) {
-    assert!(bytes.len() <= buffer.len(), "there is room for the values");
-    // SAFETY: both are as long, and nobody else knows of the buffer, whose memory was mapped for it.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.as_ptr().cast_mut(), bytes.len()) };
 }

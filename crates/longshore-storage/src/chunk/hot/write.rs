@@ -172,9 +172,7 @@ impl HotChunk {
     /// Makes sure that a value may be written.
     #[inline]
     fn make_writable(&mut self, row: usize, column: usize, memory: &Arc<Memory>) -> Result<(), WriteError> {
-        if self.columns[column].packed().is_some() {
-            self.unpack(column, memory)?;
-        }
+        self.unpack(column, memory)?;
         Ok(self.columns[column].make_writable(row, self.rows, memory)?)
     }
 
