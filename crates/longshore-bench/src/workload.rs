@@ -66,7 +66,7 @@ pub(crate) enum Workload {
     Memory,
     /// Columns of lineitem packed and unpacked, by instruction set (GB/s of plain values)
     Pack,
-    /// Rows in a range, found by packed columns and plain ones (millions of rows a second)
+    /// Rows that predicates find on packed columns and plain ones (millions of rows a second)
     ScanPacked,
     /// The same number of values in ever more columns (ns per value)
     Wide,
@@ -133,7 +133,7 @@ impl Workload {
             Workload::Reload => report("reload", "Reload", &unload::reload(settings)?),
             Workload::Memory => report("memory", "Peak memory of a load", &memory::run(settings)?),
             Workload::Pack => report("pack", "Columns packed and unpacked", &pack::run(settings)?),
-            Workload::ScanPacked => report("scan-packed", "Rows in a range", &scan_packed::run(settings)?),
+            Workload::ScanPacked => report("scan-packed", "Rows that predicates find", &scan_packed::run(settings)?),
             Workload::Wide => report("wide", "Load by number of columns", &wide::run(settings)?),
             Workload::Tpcc { warehouses } => tpcc::run(settings, *warehouses, report),
             #[cfg(feature = "queries")]
