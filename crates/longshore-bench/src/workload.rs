@@ -69,7 +69,7 @@ pub(crate) enum Workload {
     Memory,
     /// Columns of lineitem packed and unpacked, by instruction set (GB/s of plain values)
     Pack,
-    /// Rows in a range, found by packed columns and plain ones (millions of rows a second)
+    /// Rows that predicates find on packed columns and plain ones (millions of rows a second)
     ScanPacked,
     /// Single values read by typed handles, packed ones by encoding against plain ones (ns per value)
     Point,
@@ -140,7 +140,7 @@ impl Workload {
             Workload::Reload => report("reload", "Reload", &unload::reload(settings)?),
             Workload::Memory => report("memory", "Peak memory of a load", &memory::run(settings)?),
             Workload::Pack => report("pack", "Columns packed and unpacked", &pack::run(settings)?),
-            Workload::ScanPacked => report("scan-packed", "Rows in a range", &scan_packed::run(settings)?),
+            Workload::ScanPacked => report("scan-packed", "Rows that predicates find", &scan_packed::run(settings)?),
             Workload::Point => report("point", "Single values", &point::run(settings)?),
             Workload::Freeze => report("freeze", "Chunks packed again", &freeze::run(settings)?),
             Workload::Wide => report("wide", "Load by number of columns", &wide::run(settings)?),

@@ -12,7 +12,8 @@
 //!
 //! What a packed column gives for a row that is NULL means nothing: its validity bits lie elsewhere.
 //!
-//! Not here: the choice of an encoding (`packed/pack.rs`), unpacking many values (`packed/unpack.rs`).
+//! Not here: the choice of an encoding (`packed/pack.rs`), unpacking many values (`packed/unpack.rs`), predicates on codes
+//! (`packed/select.rs`).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -32,10 +33,12 @@ use text::TextEnds;
 
 mod dictionary;
 mod domain;
+mod entries;
 mod gather;
 mod layout;
 mod offset;
 mod pack;
+mod range_set;
 mod select;
 #[cfg(test)]
 mod tests;
@@ -46,7 +49,8 @@ pub(crate) use gather::GatheredTexts;
 pub(crate) use layout::Layout;
 pub(crate) use pack::Known;
 pub use pack::Packer;
-pub use select::Wanted;
+pub use range_set::RangeSet;
+pub use select::CodeSet;
 
 /// The values of a column of a chunk, packed.
 pub struct PackedColumn {

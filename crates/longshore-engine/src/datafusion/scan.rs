@@ -219,7 +219,7 @@ impl DataSource for RelationSource {
             let answers = vec![PushedDown::No; filters.len()];
             return Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers));
         }
-        let offer = Offer::new(filters, &self.projection)?;
+        let offer = Offer::of_columns(filters, &self.projection)?;
         let mut source = self.clone();
         if !offer.rows.is_empty() {
             let before = self.predicate.iter().flat_map(|p| p.conjuncts().map(Arc::clone));

@@ -44,6 +44,19 @@ impl Chunk {
         }
     }
 
+    /// The values that the codes of a packed column stand for, that of code 0 first, none of them NULL; there are as many as
+    /// [`PackedColumn::entries`] says. `None` if that says nothing, or the column is plain.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column.
+    #[must_use]
+    pub fn entries(&self, column: usize) -> Option<ArrayRef> {
+        let packed = self.packed(column)?;
+        let count = packed.entries()?;
+        Some(self.array_with(column, &packed.entry_values(), None, 0, count))
+    }
+
     fn unpacked_array(
         &self,
         column: usize,

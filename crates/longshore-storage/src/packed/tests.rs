@@ -1,11 +1,10 @@
 //! Packed columns against the plain ones that they were made of, by every instruction set.
 
 use std::mem::MaybeUninit;
-use std::ops::{Bound, RangeBounds};
 
 use longshore_testing::Random;
 
-use super::{GatheredTexts, Known, PackedAs, PackedColumn, Packer, Wanted, stored_bits};
+use super::{CodeSet, GatheredTexts, Known, PackedAs, PackedColumn, Packer, RangeSet, stored_bits};
 use crate::arena::Arena;
 use crate::instruction_set::InstructionSet;
 use crate::memory::Memory;
@@ -14,6 +13,7 @@ use crate::types::Physical;
 use crate::values::{SpareValues, Values};
 use crate::view;
 use arrow_array::builder::make_view;
+use arrow_buffer::BooleanBuffer;
 
 /// A column as it is, with bits of the rows that are not NULL.
 struct Column {
@@ -147,17 +147,8 @@ impl Column {
     }
 }
 
-/// A bound, or none, that is sometimes a value of the column.
-fn bound<T>(random: &mut Random, value: T) -> Bound<T> {
-    match random.below(3) {
-        0 => Bound::Unbounded,
-        1 => Bound::Included(value),
-        _ => Bound::Excluded(value),
-    }
-}
-
 impl Column {
-    /// Rows that are selected are those whose values are in the range.
+    /// Rows that are selected are those whose values are in the set, or whose codes are.
     fn assert_selects(&self, packed: &PackedColumn, set: InstructionSet, random: &mut Random) {
         let rows = self.rows();
         if rows == 0 {
@@ -165,19 +156,19 @@ impl Column {
         }
         let from = random.below(rows);
         let range = from..from + 1 + random.below(rows - from);
-        let at = [random.below(rows), random.below(rows)];
-        let check = |wanted: Wanted<'_>, is_wanted: &dyn Fn(usize) -> bool| {
+        let check = |wanted: &CodeSet, is_wanted: &dyn Fn(usize) -> bool| {
             let selected = packed.select_with(set, range.clone(), wanted);
             for (at, row) in range.clone().enumerate().filter(|(_, row)| self.is_valid(*row)) {
-                let is_selected = selected.as_ref().is_none_or(|words| words[at / 64] >> (at % 64) & 1 == 1);
+                let is_selected = selected.as_ref().is_none_or(|bits| bits.value(at));
                 assert_eq!(is_selected, is_wanted(row), "row {row}: {wanted:?} of {packed:?}");
             }
         };
         let mut whole = |value: &dyn Fn(usize) -> i128| {
-            let near = |at: usize, random: &mut Random| value(at).saturating_add(random.below(3) as i128 - 1);
-            let low = if random.once_in(4) { i128::MIN } else { near(at[0], random) };
-            let high = if random.once_in(4) { i128::MAX } else { near(at[1], random) };
-            check(Wanted::Whole(low, high), &|row| (low..=high).contains(&value(row)));
+            let wanted = ranges(random, rows, value);
+            match packed.codes_of(&wanted) {
+                Some(codes) => check(&codes, &|row| wanted.contains(value(row))),
+                None => assert_eq!(packed.packed_as(), PackedAs::Plain),
+            }
         };
         match &self.values {
             Stored::U8(values) => whole(&|row| values[row].into()),
@@ -185,23 +176,47 @@ impl Column {
             Stored::I32(values) => whole(&|row| values[row].into()),
             Stored::I64(values) => whole(&|row| values[row].into()),
             Stored::I128(values) => whole(&|row| values[row]),
-            Stored::F32(_) | Stored::F64(_) => {
-                let value = |row: usize| match &self.values {
-                    Stored::F32(values) => f64::from(values[row]),
-                    Stored::F64(values) => values[row],
-                    _ => unreachable!("a column of floats"),
-                };
-                // An order that is written down otherwise: NaN is beyond infinity, and adding 0 makes 0 of -0.
-                let order = |value: f64| (value.is_nan(), if value.is_nan() { 0.0 } else { value + 0.0 });
-                let (low, high) = (bound(random, value(at[0])), bound(random, value(at[1])));
-                check(Wanted::Float(low, high), &|row| (low.map(order), high.map(order)).contains(&order(value(row))));
-            }
-            Stored::Texts(texts) => {
-                let (low, high) = (bound(random, &texts[at[0]][..]), bound(random, &texts[at[1]][..]));
-                check(Wanted::Text(low, high), &|row| RangeBounds::<[u8]>::contains(&(low, high), &texts[row][..]));
-            }
+            Stored::F32(_) | Stored::F64(_) | Stored::Texts(_) => {}
         }
+        let Some(count) = packed.entries() else { return };
+        let entries = packed.entry_values();
+        let width = packed.physical.width();
+        assert_eq!(entries.len(), count * width);
+        // What it holds of each of the rows is one of the entries.
+        let code_of = |row: usize| {
+            let value = &packed.bits(row).to_le_bytes()[..width];
+            entries.chunks(width).position(|entry| entry == value).expect("an entry for each value")
+        };
+        let density = random.pick(&[1, 2, 2, 20, 300]);
+        let says = random.once_in(2);
+        let wanted: Vec<bool> = (0..count).map(|_| random.once_in(density) == says).collect();
+        let shown: Vec<usize> = range.clone().map(code_of).collect();
+        check(&CodeSet::of(&wanted), &|row| wanted[shown[row - from]]);
+        let bits: Vec<bool> = range.clone().map(|_| random.once_in(3)).collect();
+        let mut occurs = vec![false; count];
+        packed.note_codes(range.clone(), &BooleanBuffer::from(&bits[..]), &mut occurs);
+        let mut expected = vec![false; count];
+        bits.iter().zip(&shown).filter(|(bit, _)| **bit).for_each(|(_, code)| expected[*code] = true);
+        assert_eq!(occurs, expected, "{packed:?}");
     }
+}
+
+/// Numbers near those of the column, as one range, many, or all others.
+fn ranges(random: &mut Random, rows: usize, value: &dyn Fn(usize) -> i128) -> RangeSet {
+    let near = |random: &mut Random| value(random.below(rows)).saturating_add(random.below(3) as i128 - 1);
+    let wanted = match random.below(4) {
+        0 => {
+            let low = if random.once_in(4) { i128::MIN } else { near(random) };
+            let high = if random.once_in(4) { i128::MAX } else { near(random) };
+            RangeSet::between(low, high)
+        }
+        1 => (0..random.below(4)).fold(RangeSet::none(), |ranges, _| {
+            let low = near(random);
+            ranges.union(&RangeSet::between(low, low.saturating_add(random.below(1000) as i128)))
+        }),
+        _ => RangeSet::of((0..random.pick(&[1, 3, 12, 300])).map(|_| near(random)).collect::<Vec<_>>()),
+    };
+    if random.once_in(3) { wanted.complement() } else { wanted }
 }
 
 /// A value of its lower bits.

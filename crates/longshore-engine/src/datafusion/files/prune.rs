@@ -13,7 +13,7 @@ use datafusion::common::Result;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
 
-use crate::datafusion::scan::predicate::{Predicate, Selection, StoredRows, Values};
+use crate::datafusion::scan::predicate::{CodeAnswers, Predicate, Selection, StoredRows, Values};
 use crate::text::TextInput;
 
 /// The files among `inputs` of the table of this schema that may have rows for which `predicate` is true.
@@ -40,13 +40,20 @@ pub(super) fn files_left<'a>(
     let arrays = arrays.map(|(_, array)| Arc::clone(array)).collect();
     let options = RecordBatchOptions::new().with_row_count(Some(inputs.len()));
     let batch = RecordBatch::try_new_with_options(Arc::new(table.project(columns)?), arrays, &options)?;
-    Ok(match predicate.select(inputs.len(), &mut Fields { columns, batch: &batch })? {
-        Selection::All => inputs.iter().collect(),
-        Selection::None => Vec::new(),
-        Selection::Some(mask) => {
-            inputs.iter().zip(mask.iter()).filter(|(_, kept)| *kept == Some(true)).map(|(input, _)| input).collect()
-        }
-    })
+    Ok(
+        match predicate.select(
+            inputs.len(),
+            None,
+            &mut Fields { columns, batch: &batch },
+            &mut CodeAnswers::default(),
+        )? {
+            Selection::All => inputs.iter().collect(),
+            Selection::None => Vec::new(),
+            Selection::Some(mask) => {
+                inputs.iter().zip(mask.iter()).filter(|(_, kept)| *kept == Some(true)).map(|(input, _)| input).collect()
+            }
+        },
+    )
 }
 
 /// The value of `column` in each file; `None` if it is not known of all, or not how it would be read.

@@ -37,7 +37,7 @@ use super::text_table::TextTable;
 use crate::Error;
 use crate::datafusion::errors::external;
 use crate::datafusion::execution::memory::LimitCheck;
-use crate::datafusion::scan::predicate::{Predicate, Selection};
+use crate::datafusion::scan::predicate::{CodeAnswers, Predicate, Selection};
 use crate::datafusion::scan::pushdown::{Offer, Projection};
 use crate::text::{TextInput, named_by_inputs};
 
@@ -264,7 +264,7 @@ impl DataSource for TextSource {
             let answers = vec![PushedDown::No; filters.len()];
             return Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers));
         }
-        let offer = Offer::new(filters, &self.projection)?;
+        let offer = Offer::of_simple(filters, &self.projection)?;
         let propagation = FilterPushdownPropagation::with_parent_pushdown_result(offer.answers);
         if offer.rows.is_empty() {
             return Ok(propagation);
@@ -300,7 +300,7 @@ impl RowFilter for Filter {
     fn select(&self, batch: &RecordBatch) -> Result<BooleanArray, String> {
         let rows = batch.num_rows();
         let mut values = Fields { columns: self.predicate.columns(), batch };
-        match self.predicate.select(rows, &mut values) {
+        match self.predicate.select(rows, None, &mut values, &mut CodeAnswers::default()) {
             Ok(Selection::Some(mask)) => Ok(mask),
             Ok(Selection::All) => Ok(BooleanArray::from(vec![true; rows])),
             Ok(Selection::None) => Ok(BooleanArray::from(vec![false; rows])),

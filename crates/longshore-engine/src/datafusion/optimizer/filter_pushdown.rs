@@ -5,7 +5,8 @@
 //! their inputs by *name*. Where a name occurs twice, the values of another column decide (upstream issues 25244, 25262,
 //! 25263, 25264 and 25296). So this copy of the rule asks them only whether a filter may pass, and says itself, from what
 //! each operator makes of the columns of its inputs, what the filter is there. Nothing passes an operator that is not
-//! known here, nor one that also limits its rows.
+//! known here, nor one that also limits its rows; nor does a filter that may fail pass a join, which may leave out the rows
+//! on which it would.
 //! Not here: what leaves do with filters (`pushdown`).
 
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use std::sync::Arc;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{JoinSide, JoinType, Result, internal_err};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{DynamicFilterTracking, PhysicalExpr};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
@@ -33,6 +34,8 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::union::UnionExec;
+
+use crate::datafusion::scan::predicate::is_simple;
 
 type Filter = Arc<dyn PhysicalExpr>;
 type Plan = Arc<dyn ExecutionPlan>;
@@ -78,6 +81,7 @@ fn push(
     let mut own_answers = Vec::with_capacity(children.len());
     let mut pushed_children = Vec::with_capacity(children.len());
     let own_may_move = !joins_floats(node.as_ref());
+    let is_join = node.is::<HashJoinExec>();
     for (place, child) in children.into_iter().enumerate() {
         let own = &of_node[place];
         let moving: Vec<usize> = (0..own.len()).filter(|number| own_may_move && may_move(&own[*number])).collect();
@@ -85,7 +89,8 @@ fn push(
         let mut passed = Vec::new();
         let origins = origins(node.as_ref(), place, child);
         for (number, described) in offered.iter().zip(&of_parents[place]) {
-            let filter = origins.as_ref().map(|origins| over(&parents[*number], origins)).transpose()?.flatten();
+            let origins = origins.as_ref().filter(|_| !is_join || cannot_fail(&parents[*number]));
+            let filter = origins.map(|origins| over(&parents[*number], origins)).transpose()?.flatten();
             if let (PushedDown::Yes, Some(filter)) = (described.discriminant, filter) {
                 passed.push(*number);
                 down.push(filter);
@@ -126,6 +131,11 @@ fn push(
 /// Whether a filter says the same wherever it is evaluated.
 fn may_move(filter: &Filter) -> bool {
     !is_volatile(filter)
+}
+
+/// Whether a filter can be evaluated on any row.
+fn cannot_fail(filter: &Filter) -> bool {
+    is_simple(filter) || DynamicFilterTracking::classify(filter).contains_dynamic_filter()
 }
 
 /// Whether it joins by floating-point numbers. What it tells the other side of its values tells -0 from 0.

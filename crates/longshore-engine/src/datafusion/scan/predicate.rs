@@ -1,34 +1,41 @@
 //! Predicates that a scan evaluates itself, so that no filter stands above it.
 //!
 //! Taken are comparisons, IN, LIKE, IS NULL and their combinations by AND, OR and NOT: they are cheap and cannot
-//! fail, so it does not matter which rows of a batch they see. Everything else stays in a filter above the scan.
-//! The conjuncts run cheapest first, and each sees only what the ones before it left once few rows are left.
+//! fail, so it does not matter which rows of a batch they see. Of a table a scan also takes what else depends on one column
+//! only, such as functions of it: on packed columns that is evaluated once per distinct value (`predicate/codes.rs`). Such a
+//! conjunct may fail, so it comes behind all that cannot, and sees only rows that are left. Everything else stays in a
+//! filter above the scan.
+//! The conjuncts run cheapest first, and each sees only what the ones before it left once few rows are left. Those that say
+//! of one column in which ranges it lies are one conjunct, as the halves of BETWEEN.
 //! Not here: skipping whole chunks (`prune`), how predicates reach a scan (`pushdown`).
 
-mod comparison;
+mod codes;
+mod kinds;
+mod ranges;
 
 use std::fmt;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::{and, prep_null_mask_filter};
-use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::common::cast::as_boolean_array;
-use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{
-    BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
-};
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
+use datafusion::physical_expr::{PhysicalExpr, conjunction};
 
-use comparison::Comparison;
-pub(in crate::datafusion) use comparison::{StoredRows, StoredValues};
+pub(in crate::datafusion) use codes::{CodeAnswers, StoredRows};
+pub(in crate::datafusion) use kinds::{is_of_one_column, is_simple};
+use ranges::Ranges;
 
 /// A later conjunct sees only the rows that are left once fewer than one in this many are.
 const NARROW_RATIO: usize = 8;
 
-/// A conjunction of simple predicates over the columns of a table.
+/// So many parts of a predicate are put together at most because they are about one column.
+const PARTS_MAX: usize = 8;
+
+/// A conjunction of predicates over the columns of a table.
 #[derive(Debug)]
 pub(in crate::datafusion) struct Predicate {
     conjuncts: Vec<Conjunct>,
@@ -37,16 +44,25 @@ pub(in crate::datafusion) struct Predicate {
 
 #[derive(Debug)]
 struct Conjunct {
-    /// Over the schema of the table.
-    whole: Arc<dyn PhysicalExpr>,
-    /// The same over `schema`.
+    /// Over the schema of the table: what it was made of.
+    parts: Vec<Arc<dyn PhysicalExpr>>,
+    /// All of them over `schema`.
     local: Arc<dyn PhysicalExpr>,
     /// The columns of the table that it reads, in the order of `schema`.
     columns: Vec<usize>,
     schema: SchemaRef,
-    /// The same on stored values, where it can be so evaluated.
-    comparison: Option<Comparison>,
+    /// The same as ranges of the one column that it reads, if it can be told so.
+    ranges: Option<Ranges>,
+    /// Whether there may be values on which it fails.
+    may_fail: bool,
     cost: usize,
+}
+
+/// Rows of a batch that are seen, and left by the conjuncts that were evaluated before.
+struct Candidates<'a> {
+    /// Has no nulls; `None` if all are left.
+    mask: Option<&'a BooleanArray>,
+    count: usize,
 }
 
 /// Where a predicate finds the values of the rows that it is evaluated on.
@@ -54,7 +70,7 @@ pub(in crate::datafusion) trait Values {
     /// A column of the table.
     fn array(&mut self, column: usize) -> ArrayRef;
 
-    /// A column as it is stored, if comparisons can be evaluated on that.
+    /// A column as it is stored, if that is what the rows have.
     fn stored(&self, column: usize) -> Option<StoredRows<'_>>;
 }
 
@@ -66,31 +82,25 @@ pub(in crate::datafusion) enum Selection {
     Some(BooleanArray),
 }
 
-impl Selection {
-    /// Those of the rows that are in `mask` as well, which has no nulls.
-    pub(in crate::datafusion) fn and(self, mask: &BooleanArray) -> Result<Self> {
-        let both = match self {
-            Self::None => return Ok(Self::None),
-            Self::All => mask.clone(),
-            Self::Some(selected) => and(&selected, mask)?,
-        };
-        Ok(match both.true_count() {
-            0 => Self::None,
-            count if count == both.len() => Self::All,
-            _ => Self::Some(both),
-        })
-    }
-}
-
 impl Predicate {
-    /// The conjunction of `conjuncts`, whose columns are those of `table`.
+    /// The conjunction of `parts`, whose columns are those of `table`.
     pub(in crate::datafusion) fn new(
-        conjuncts: impl IntoIterator<Item = Arc<dyn PhysicalExpr>>,
+        parts: impl IntoIterator<Item = Arc<dyn PhysicalExpr>>,
         table: &SchemaRef,
     ) -> Result<Self> {
-        let mut conjuncts =
-            conjuncts.into_iter().map(|whole| Conjunct::new(whole, table)).collect::<Result<Vec<_>>>()?;
-        conjuncts.sort_by_key(|conjunct| conjunct.cost);
+        let mut conjuncts: Vec<Conjunct> = Vec::new();
+        for part in parts {
+            let conjunct = Conjunct::new(vec![part], table)?;
+            match conjuncts.iter_mut().find(|before| before.is_joined_by(&conjunct)) {
+                Some(before) => {
+                    let parts = before.parts.iter().chain(&conjunct.parts).map(Arc::clone).collect();
+                    *before = Conjunct::new(parts, table)?;
+                }
+                None => conjuncts.push(conjunct),
+            }
+        }
+        // Those that may fail keep their order.
+        conjuncts.sort_by_key(|conjunct| (conjunct.may_fail, if conjunct.may_fail { 0 } else { conjunct.cost }));
         let mut columns: Vec<usize> = conjuncts.iter().flat_map(|c| c.columns.iter().copied()).collect();
         columns.sort_unstable();
         columns.dedup();
@@ -104,31 +114,42 @@ impl Predicate {
 
     /// The conjuncts over the schema of the table.
     pub(in crate::datafusion) fn conjuncts(&self) -> impl Iterator<Item = &Arc<dyn PhysicalExpr>> {
-        self.conjuncts.iter().map(|conjunct| &conjunct.whole)
+        self.conjuncts.iter().flat_map(|conjunct| &conjunct.parts)
     }
 
-    /// Evaluates the predicate on `rows` rows.
-    pub(in crate::datafusion) fn select(&self, rows: usize, values: &mut impl Values) -> Result<Selection> {
-        let mut selected: Option<BooleanArray> = None;
-        let mut left = rows;
-        for conjunct in &self.conjuncts {
-            let few = selected.as_ref().filter(|_| left * NARROW_RATIO < rows);
-            let mask = conjunct.evaluate(rows, few, values)?;
-            let mask = match &selected {
-                Some(before) => and(before, &mask)?,
-                None => mask,
-            };
-            left = mask.true_count();
-            if left == 0 {
+    /// Those of `rows` rows that satisfy the predicate, among those that are `visible`, which has no nulls; `None` stands for
+    /// all of them. `answers` are kept from batch to batch of one scan.
+    pub(in crate::datafusion) fn select(
+        &self,
+        rows: usize,
+        visible: Option<BooleanArray>,
+        values: &mut impl Values,
+        answers: &mut CodeAnswers,
+    ) -> Result<Selection> {
+        let mut selected = visible;
+        for (number, conjunct) in self.conjuncts.iter().enumerate() {
+            let count = selected.as_ref().map_or(rows, BooleanArray::true_count);
+            if count == 0 {
                 return Ok(Selection::None);
             }
-            selected = Some(mask);
+            let candidates = Candidates { mask: selected.as_ref(), count };
+            let mask = conjunct.evaluate(number, rows, &candidates, values, answers)?;
+            selected = Some(match &selected {
+                Some(before) => and(before, &mask)?,
+                None => mask,
+            });
         }
-        Ok(match selected {
-            Some(mask) if left < rows => Selection::Some(mask),
-            _ if rows == 0 => Selection::None,
-            _ => Selection::All,
-        })
+        Ok(Selection::of(rows, selected))
+    }
+}
+
+impl Selection {
+    /// Those of `rows` rows that are in `mask`, which has no nulls; `None` stands for all.
+    pub(in crate::datafusion) fn of(rows: usize, mask: Option<BooleanArray>) -> Self {
+        match mask.as_ref().map_or(rows, BooleanArray::true_count) {
+            0 => Self::None,
+            count => mask.filter(|_| count < rows).map_or(Self::All, Self::Some),
+        }
     }
 }
 
@@ -145,29 +166,50 @@ impl fmt::Display for Predicate {
 }
 
 impl Conjunct {
-    fn new(whole: Arc<dyn PhysicalExpr>, table: &SchemaRef) -> Result<Self> {
+    /// All of the `parts`, which read the same columns.
+    fn new(parts: Vec<Arc<dyn PhysicalExpr>>, table: &SchemaRef) -> Result<Self> {
+        let whole = conjunction(parts.iter().map(Arc::clone));
         let mut columns: Vec<usize> = collect_columns(&whole).iter().map(Column::index).collect();
         columns.sort_unstable();
         let schema: SchemaRef = Arc::new(table.project(&columns)?);
         let local = reassign_expr_columns(Arc::clone(&whole), &schema)?;
-        let comparison = Comparison::of(whole.as_ref(), |index| table.field(index).data_type().clone());
-        let cost = cost(&whole, table);
-        Ok(Self { whole, local, columns, schema, comparison, cost })
+        let ranges = match &schema.fields()[..] {
+            [field] => Ranges::of(whole.as_ref(), field.data_type()),
+            _ => None,
+        };
+        let (may_fail, cost) = (!is_simple(&whole), kinds::cost(&whole, table));
+        Ok(Self { parts, local, columns, schema, ranges, may_fail, cost })
     }
 
-    /// Which of `rows` rows satisfy it, without nulls; rows that are not among the `few` need not be looked at.
-    fn evaluate(&self, rows: usize, few: Option<&BooleanArray>, values: &mut impl Values) -> Result<BooleanArray> {
-        if let Some(comparison) = &self.comparison
-            && let Some(mask) = values.stored(comparison.column).and_then(|stored| comparison.evaluate(&stored))
+    /// Whether both say in which ranges the same column lies.
+    fn is_joined_by(&self, other: &Conjunct) -> bool {
+        self.parts.len() < PARTS_MAX && self.ranges.is_some() && other.ranges.is_some() && self.columns == other.columns
+    }
+
+    /// Which of `rows` rows satisfy it, without nulls; rows that are no candidates need not be looked at, and are not if it
+    /// may fail.
+    fn evaluate(
+        &self,
+        number: usize,
+        rows: usize,
+        candidates: &Candidates<'_>,
+        values: &mut impl Values,
+        answers: &mut CodeAnswers,
+    ) -> Result<BooleanArray> {
+        if let [column] = self.columns[..]
+            && let Some(stored) = values.stored(column)
+            && let Some(mask) = self.on_stored(number, &stored, candidates, answers)?
         {
-            return Ok(mask);
+            return Ok(BooleanArray::new(mask, None));
         }
         let arrays = self.columns.iter().map(|&column| values.array(column)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?;
-        let value = match few {
-            Some(mask) => self.local.evaluate_selection(&batch, mask)?,
-            None => self.local.evaluate(&batch)?,
+        let value = match candidates.mask {
+            Some(mask) if self.may_fail || candidates.count * NARROW_RATIO < rows => {
+                self.local.evaluate_selection(&batch, mask)?
+            }
+            _ => self.local.evaluate(&batch)?,
         };
         Ok(without_nulls(as_boolean_array(&value.into_array(rows)?)?))
     }
@@ -176,50 +218,4 @@ impl Conjunct {
 /// Nulls count as no.
 fn without_nulls(mask: &BooleanArray) -> BooleanArray {
     if mask.null_count() == 0 { mask.clone() } else { prep_null_mask_filter(mask) }
-}
-
-/// Whether a scan takes `expr`: it is cheap, and it cannot fail on any row.
-pub(in crate::datafusion) fn is_simple(expr: &Arc<dyn PhysicalExpr>) -> bool {
-    if expr.is::<Column>() || expr.is::<Literal>() {
-        return true;
-    }
-    let known = expr.is::<NotExpr>()
-        || expr.is::<IsNullExpr>()
-        || expr.is::<IsNotNullExpr>()
-        || expr.is::<InListExpr>()
-        || expr.is::<LikeExpr>()
-        || expr.downcast_ref::<BinaryExpr>().is_some_and(|binary| is_simple_operator(*binary.op()));
-    known && expr.children().into_iter().all(is_simple)
-}
-
-fn is_simple_operator(operator: Operator) -> bool {
-    matches!(
-        operator,
-        Operator::Eq
-            | Operator::NotEq
-            | Operator::Lt
-            | Operator::LtEq
-            | Operator::Gt
-            | Operator::GtEq
-            | Operator::And
-            | Operator::Or
-            | Operator::IsDistinctFrom
-            | Operator::IsNotDistinctFrom
-    )
-}
-
-/// A rough order of evaluation: fixed-width comparisons before strings, strings before patterns.
-fn cost(expr: &Arc<dyn PhysicalExpr>, table: &Schema) -> usize {
-    let own = if expr.is::<LikeExpr>() {
-        16
-    } else if let Some(column) = expr.downcast_ref::<Column>() {
-        match table.field(column.index()).data_type() {
-            DataType::Utf8View | DataType::BinaryView => 4,
-            DataType::Decimal128(..) => 2,
-            _ => 1,
-        }
-    } else {
-        0
-    };
-    own + expr.children().into_iter().map(|child| cost(child, table)).sum::<usize>()
 }

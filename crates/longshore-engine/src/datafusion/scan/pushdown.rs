@@ -1,8 +1,8 @@
 //! How predicates and projections reach the leaf of a plan.
 //!
 //! Filters are taken from the physical plan, where dynamic filters (of joins and of sorts with a limit) come by the
-//! same way. Simple static ones are evaluated per row and vanish from the plan; all others may only prune chunks,
-//! since evaluating dynamic filters row by row was slower than not doing so.
+//! same way. Simple static ones are evaluated in the scan and vanish from the plan, and so do, of tables, static ones of one
+//! column; all others may only prune chunks, since evaluating dynamic filters row by row was slower than not doing so.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{DynamicFilterTracking, PhysicalExpr};
 use datafusion::physical_plan::filter_pushdown::PushedDown;
 
-use super::predicate::is_simple;
+use super::predicate::{is_of_one_column, is_simple};
 
 /// Which columns of a table a leaf returns, and in what order.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl Projection {
 
 /// What a leaf makes of the filters that are offered to it; expressions are over the table.
 pub(in crate::datafusion) struct Offer {
-    /// To be evaluated on every row.
+    /// To be evaluated by the leaf.
     pub(in crate::datafusion) rows: Vec<Arc<dyn PhysicalExpr>>,
     /// Only fit to skip chunks.
     pub(in crate::datafusion) chunks: Vec<Arc<dyn PhysicalExpr>>,
@@ -75,14 +75,37 @@ pub(in crate::datafusion) struct Offer {
 }
 
 impl Offer {
-    /// Sorts the `filters` over what `projection` returns.
-    pub(in crate::datafusion) fn new(filters: Vec<Arc<dyn PhysicalExpr>>, projection: &Projection) -> Result<Self> {
+    /// Sorts the `filters` over what `projection` returns. All that are to be evaluated are simple.
+    pub(in crate::datafusion) fn of_simple(
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        projection: &Projection,
+    ) -> Result<Self> {
+        Self::new(filters, projection, |_| false)
+    }
+
+    /// The same for a leaf that can also evaluate filters of one column on just those rows that others have left. Such a
+    /// filter may fail, and one before it may keep it from that; so behind one that stays above, all that may fail stay
+    /// there.
+    pub(in crate::datafusion) fn of_columns(
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        projection: &Projection,
+    ) -> Result<Self> {
+        Self::new(filters, projection, is_of_one_column)
+    }
+
+    fn new(
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        projection: &Projection,
+        takes: fn(&Arc<dyn PhysicalExpr>) -> bool,
+    ) -> Result<Self> {
         let mut offer = Self { rows: Vec::new(), chunks: Vec::new(), answers: Vec::with_capacity(filters.len()) };
+        let mut has_left = false;
         for filter in filters {
             let dynamic = DynamicFilterTracking::classify(&filter).contains_dynamic_filter();
-            let simple = !dynamic && is_simple(&filter);
+            let taken = !dynamic && (is_simple(&filter) || !has_left && takes(&filter));
+            has_left |= !taken && !dynamic;
             let filter = projection.unproject(filter)?;
-            if simple {
+            if taken {
                 offer.rows.push(filter);
                 offer.answers.push(PushedDown::Yes);
             } else {

@@ -11,11 +11,11 @@ use datafusion::common::Result;
 use datafusion::execution::RecordBatchStream;
 use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures::Stream;
-use longshore_storage::{PackedAs, VisibleChunk};
+use longshore_storage::VisibleChunk;
 
 use super::RelationSource;
 use super::morsels::{Morsel, Morsels};
-use super::predicate::{Predicate, Selection, StoredRows, StoredValues, Values};
+use super::predicate::{CodeAnswers, Predicate, Selection, StoredRows, Values};
 use super::prune::Pruner;
 use super::pushdown::Projection;
 use crate::datafusion::execution::memory::LimitCheck;
@@ -27,6 +27,7 @@ const BATCHES_PER_POLL: usize = 64;
 pub(in crate::datafusion) struct ScanStream {
     projection: Projection,
     predicate: Option<Arc<Predicate>>,
+    code_answers: CodeAnswers,
     pruner: Pruner,
     morsels: Arc<Morsels>,
     /// What is left of the morsel in work.
@@ -54,6 +55,7 @@ impl ScanStream {
         Self {
             projection: source.projection.clone(),
             predicate: source.predicate.clone(),
+            code_answers: CodeAnswers::default(),
             pruner: Pruner::new(&source.hints, &source.table),
             morsels,
             current: None,
@@ -102,15 +104,17 @@ impl ScanStream {
     }
 
     fn filter(&mut self, morsel: &Morsel) -> Result<Option<RecordBatch>> {
-        let mut columns = Columns { chunk: &morsel.chunk, offset: morsel.offset, rows: morsel.rows, read: Vec::new() };
+        let mut columns = Columns {
+            chunk: &morsel.chunk,
+            chunk_index: morsel.chunk_index,
+            offset: morsel.offset,
+            rows: morsel.rows,
+            read: Vec::new(),
+        };
         let visible = morsel.chunk.visible(morsel.offset, morsel.rows).map(|bits| BooleanArray::new(bits, None));
         let selection = match &self.predicate {
-            Some(predicate) => predicate.select(morsel.rows, &mut columns)?,
-            None => Selection::All,
-        };
-        let selection = match visible {
-            Some(visible) => selection.and(&visible)?,
-            None => selection,
+            Some(predicate) => predicate.select(morsel.rows, visible, &mut columns, &mut self.code_answers)?,
+            None => Selection::of(morsel.rows, visible),
         };
         match selection {
             Selection::None => Ok(None),
@@ -165,6 +169,7 @@ impl ScanStream {
 /// The columns of some rows of a chunk, each read at most once.
 struct Columns<'a> {
     chunk: &'a VisibleChunk,
+    chunk_index: usize,
     offset: usize,
     rows: usize,
     read: Vec<(usize, ArrayRef)>,
@@ -191,17 +196,7 @@ impl Values for Columns<'_> {
             return None;
         }
         let rows = self.offset..self.offset + self.rows;
-        let values = match chunk.packed(index) {
-            Some(packed) => match packed.packed_as() {
-                PackedAs::Constant | PackedAs::Offset(_) | PackedAs::Dictionary(_) => {
-                    StoredValues::Packed(packed, rows)
-                }
-                // An array of them is compared faster.
-                PackedAs::Bits | PackedAs::Texts | PackedAs::Plain => return None,
-            },
-            None => StoredValues::Plain(chunk.plain_decimals(index)?.get(rows)?),
-        };
-        Some(StoredRows { values, valid: chunk.validity(index).map(|bits| (bits, self.offset)) })
+        Some(StoredRows { chunk, chunk_index: self.chunk_index, column: index, rows })
     }
 }
 

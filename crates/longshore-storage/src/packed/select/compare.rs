@@ -19,6 +19,11 @@ pub(super) trait SelectedCode: Code {
     /// Whether it lies in the range.
     fn is_within(self, low: Self, span: Self) -> bool;
 
+    /// The codes, if they are bytes.
+    fn as_bytes(_codes: &[Self]) -> Option<&[u8]> {
+        None
+    }
+
     /// A bit for each of up to 64 codes, the lowest for the first: whether it lies in the range.
     fn within(codes: &[Self], low: Self, span: Self) -> u64 {
         codes.iter().enumerate().fold(0, |word, (at, code)| word | u64::from(code.is_within(low, span)) << at)
@@ -44,7 +49,7 @@ pub(super) trait SelectedCode: Code {
 /// Vector `at` of the codes.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn load_avx2<C>(codes: &[C; 64], at: usize) -> __m256i {
+pub(super) fn load_avx2<C>(codes: &[C; 64], at: usize) -> __m256i {
     assert!((at + 1) * size_of::<__m256i>() <= size_of_val(codes), "within the codes");
     // SAFETY: the bytes lie within the codes; the load needs no alignment.
     unsafe { _mm256_loadu_si256(codes.as_ptr().cast::<__m256i>().add(at)) }
@@ -53,7 +58,7 @@ fn load_avx2<C>(codes: &[C; 64], at: usize) -> __m256i {
 /// The same for AVX-512.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn load_avx512<C>(codes: &[C; 64], at: usize) -> __m512i {
+pub(super) fn load_avx512<C>(codes: &[C; 64], at: usize) -> __m512i {
     assert!((at + 1) * size_of::<__m512i>() <= size_of_val(codes), "within the codes");
     // SAFETY: the bytes lie within the codes; the load needs no alignment.
     unsafe { _mm512_loadu_si512(codes.as_ptr().cast::<__m512i>().add(at)) }
@@ -62,6 +67,10 @@ fn load_avx512<C>(codes: &[C; 64], at: usize) -> __m512i {
 impl SelectedCode for u8 {
     fn is_within(self, low: u8, span: u8) -> bool {
         self.wrapping_sub(low) <= span
+    }
+
+    fn as_bytes(codes: &[u8]) -> Option<&[u8]> {
+        Some(codes)
     }
 
     #[cfg(target_arch = "x86_64")]
