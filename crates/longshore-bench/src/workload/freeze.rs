@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use longshore_storage::{CHUNK_ROWS_MAX, Isolation, Relation, RowId, Storage, Transactions};
+use longshore_storage::{CHUNK_ROWS_MAX, Freeze, Isolation, Relation, RowId, Storage, Transactions};
 
 use super::encodings::{self, INTEGERS, TEXTS};
 use crate::measure::{Amount, Case, Measured, measure};
@@ -48,7 +48,7 @@ fn change(transactions: &Arc<Transactions>, relation: &Relation, all: bool) -> R
 /// The time in which all chunks are packed.
 fn freeze(transactions: &Arc<Transactions>, relation: &Relation, chunks: usize) -> Result<Duration, Failure> {
     let started = Instant::now();
-    let frozen = relation.freeze(0, &|| false)?;
+    let frozen = relation.freeze(Freeze::All, 0, &|| false)?;
     let time = started.elapsed();
     if frozen != chunks {
         return Err(format!("{frozen} of {chunks} chunks are packed").into());
