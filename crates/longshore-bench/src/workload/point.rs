@@ -16,7 +16,7 @@ use crate::{Failure, Settings};
 const ROWS: usize = 1 << 15;
 
 /// Reads of a run at scale factor 1, and the fewest.
-const READS: f64 = 4e6;
+const READS: f64 = 1e6;
 const READS_MIN: f64 = 10e3;
 
 pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {

@@ -33,7 +33,7 @@ fn dictionaries_that_were_gathered_are_those_that_are_found() {
         let mut buffer = || PartitionBuffer::with_capacity(&schema, 3000, 1 << 18, &mut arena).unwrap();
         let mut buffers = [buffer(), buffer().with_dictionaries()];
         let loses_rows = random.once_in(3);
-        for _ in 0..1 + random.below(5) {
+        for _ in 0..=random.below(5) {
             let rows: Vec<_> = (0..random.below(600)).map(|_| row(&mut random)).collect();
             let batch = batch(&schema, &rows);
             for buffer in &mut buffers {
@@ -41,7 +41,9 @@ fn dictionaries_that_were_gathered_are_those_that_are_found() {
             }
             if loses_rows && buffers[0].rows() > 0 {
                 let lost = random.below(buffers[0].rows()) as u32;
-                buffers.iter_mut().for_each(|buffer| buffer.remove(&[lost]));
+                for buffer in &mut buffers {
+                    buffer.remove(&[lost]);
+                }
             }
         }
         let mut packer = Packer::default();
