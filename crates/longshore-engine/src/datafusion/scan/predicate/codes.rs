@@ -202,7 +202,7 @@ fn among_plain(values: &[i64], wanted: &RangeSet) -> Option<BooleanBuffer> {
         let least = i64::try_from(low.max(i64::MIN.into())).ok();
         let greatest = i64::try_from(high.min(i64::MAX.into())).ok();
         let (Some(least), Some(greatest)) = (least, greatest) else { return BooleanBuffer::new_unset(values.len()) };
-        BooleanBuffer::collect_bool(values.len(), |row| (values[row] >= least) & (values[row] <= greatest))
+        BooleanBuffer::collect_bool(values.len(), |row| (least..=greatest).contains(&values[row]))
     };
     match *wanted.ranges() {
         [(i128::MIN, before), (after, i128::MAX)] => Some(!&within(before + 1, after - 1)),
