@@ -25,9 +25,11 @@ use crate::values::{Scratch, Values};
 use crate::view;
 
 mod array;
+mod column_bytes;
 pub(crate) mod hot;
 pub(crate) mod visible;
 
+pub use column_bytes::ColumnBytes;
 pub use visible::{Stretch, VisibleChunk};
 
 /// Rows whose values can be read column by column, wherever they lie.

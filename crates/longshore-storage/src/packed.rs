@@ -48,6 +48,8 @@ pub struct PackedColumn {
     encoding: Encoding,
     /// The texts that views refer to: one buffer, the shape in which arrays of views take it.
     heap: Arc<[Buffer]>,
+    /// Bytes of the long texts of all rows, each counted as often as rows have it.
+    long_text_bytes: usize,
 }
 
 enum Encoding {
@@ -119,6 +121,19 @@ pub enum PackedAs {
     Plain,
 }
 
+impl fmt::Display for PackedAs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PackedAs::Constant => f.write_str("constant"),
+            PackedAs::Bits => f.write_str("bits"),
+            PackedAs::Offset(bytes) => write!(f, "offset({bytes})"),
+            PackedAs::Dictionary(bytes) => write!(f, "dictionary({bytes})"),
+            PackedAs::Texts => f.write_str("texts"),
+            PackedAs::Plain => f.write_str("plain"),
+        }
+    }
+}
+
 impl fmt::Debug for PackedColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PackedColumn")
@@ -165,6 +180,12 @@ impl PackedColumn {
             Encoding::Texts(ends) => ends.bytes(),
         };
         values + self.heap().len()
+    }
+
+    /// Bytes that the values and their texts would take as they are.
+    #[must_use]
+    pub fn bytes_if_plain(&self) -> usize {
+        self.rows * self.physical.width() + self.long_text_bytes
     }
 
     /// The texts that its views refer to.

@@ -77,7 +77,14 @@ impl Packer {
         arena: &mut Arena,
     ) -> Result<PackedColumn, OutOfMemory> {
         let empty = || Buffer::from_vec(Vec::<u8>::new());
-        let packed = |physical, rows, encoding, heap| PackedColumn { physical, rows, encoding, heap: Arc::new([heap]) };
+        let long_text_bytes = if let Values::Views(views) = values { view::heap_bytes(views) } else { 0 };
+        let packed = |physical, rows, encoding, heap| PackedColumn {
+            physical,
+            rows,
+            encoding,
+            heap: Arc::new([heap]),
+            long_text_bytes,
+        };
         Ok(match values {
             Values::U8(values) => packed(Physical::U8, values.len(), booleans(values, validity, arena)?, empty()),
             Values::I16(values) => packed(Physical::I16, values.len(), self.whole(values, validity, arena)?, empty()),
@@ -95,7 +102,7 @@ impl Packer {
                 packed(Physical::F64, values.len(), encoding, empty())
             }
             Values::Views(views) => {
-                let (encoding, heap) = self.texts(views, heap, arena)?;
+                let (encoding, heap) = self.texts(views, long_text_bytes == 0, heap, arena)?;
                 packed(Physical::View, views.len(), encoding, heap)
             }
         })
@@ -214,11 +221,16 @@ impl Packer {
         })
     }
 
-    fn texts(&mut self, views: &[u128], heap: &[u8], arena: &mut Arena) -> Result<(Encoding, Buffer), OutOfMemory> {
+    fn texts(
+        &mut self,
+        views: &[u128],
+        are_short: bool,
+        heap: &[u8],
+        arena: &mut Arena,
+    ) -> Result<(Encoding, Buffer), OutOfMemory> {
         let domain = Texts { heap };
         let entries_max = dictionary::entries_max(views.len()).max(1);
-        let is_short = !views.iter().fold(false, |any, &view| any | (view::length(view) > INLINE_BYTES_MAX));
-        let has_few = if is_short {
+        let has_few = if are_short {
             self.distinct.find(views.iter().copied(), entries_max, &ShortTexts)
         } else {
             self.distinct.find(views.iter().copied(), entries_max, &domain)

@@ -11,6 +11,7 @@ use super::{Codes, Encoding, PackedColumn};
 use crate::instruction_set::InstructionSet;
 use crate::types::Physical;
 use crate::values::{Scratch, SpareValues, Values};
+use crate::view;
 
 impl PackedColumn {
     /// Some of the values, unpacked; long texts are in the heap.
@@ -87,7 +88,8 @@ impl PackedColumn {
             Values::Views(views) => picked(views, rows),
         };
         let (physical, heap) = (self.physical, Arc::clone(&self.heap));
-        PackedColumn { physical, rows: rows.len(), encoding: Encoding::Plain(values), heap }
+        let long_text_bytes = if physical == Physical::View { view::heap_bytes(values.typed_data()) } else { 0 };
+        PackedColumn { physical, rows: rows.len(), encoding: Encoding::Plain(values), heap, long_text_bytes }
     }
 
     /// Writes the values of some rows, one to each slot, all of them; views refer to the heap.
