@@ -157,7 +157,7 @@ impl Demo {
         }
         say("\nLoad")?;
         let total = self.copy_all(request).await?;
-        say(&format!("  the tables hold {} of memory", human::bytes(self.database().memory().used() as u64)))?;
+        say(&report::memory(self.database(), total.bytes_read))?;
         self.summary.add("load", total.bytes_read, total.seconds);
         Ok(())
     }

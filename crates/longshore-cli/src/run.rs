@@ -3,6 +3,7 @@
 //! Statements run one after the other until the first error. Not here: where statements begin and end (`script`),
 //! how rows look (`output`), the prompt (`shell`).
 
+mod describe;
 mod failure;
 pub(crate) mod meta;
 mod streams;
@@ -12,8 +13,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
+use arrow::datatypes::SchemaRef;
 use console::Term;
-use futures::StreamExt as _;
+use futures::{StreamExt as _, TryStreamExt as _};
 use longshore_engine::{Config, Database, Outcome, Report, RowStream, Session};
 
 use crate::args::{RunOptions, Step};
@@ -269,9 +273,35 @@ impl Runner {
         }
     }
 
+    /// Runs a query and keeps its rows.
+    async fn fetch(&mut self, sql: &str) -> Result<RecordBatch, Failure> {
+        let interrupts = self.interrupts.clone();
+        let _watch = interrupts.watch(self.session.control());
+        let Outcome::Rows(rows) = self.session.execute(sql).await? else {
+            return Err(Reason::Message(format!("{sql} has no rows")).into());
+        };
+        let schema = Arc::clone(rows.schema());
+        let batches: Vec<RecordBatch> = rows.try_collect().await?;
+        concat_batches(&schema, &batches).map_err(|error| Reason::Message(error.to_string()).into())
+    }
+
+    /// Writes rows to standard output.
+    fn show(&self, rows: &RecordBatch) -> Result<(), Failure> {
+        let mut printer = self.printer(rows.schema());
+        let mut out = io::stdout().lock();
+        printer
+            .batch(rows, &mut out)
+            .and_then(|()| printer.finish(&mut out))
+            .map_err(|error| Reason::output(error).into())
+    }
+
+    fn printer(&self, schema: SchemaRef) -> Printer {
+        Printer::new(self.format, self.expanded, terminal_width(), schema)
+    }
+
     /// Writes the rows to standard output as they come; returns their number.
     async fn print(&self, mut rows: RowStream, display: &mut Display) -> Result<u64, Failure> {
-        let mut printer = Printer::new(self.format, self.expanded, terminal_width(), rows.schema().clone());
+        let mut printer = self.printer(Arc::clone(rows.schema()));
         let mut out = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, io::stdout());
         let mut count = 0;
         while let Some(batch) = rows.next().await {
@@ -296,6 +326,7 @@ impl Runner {
         };
         let report = result.as_ref().map(|done| done.report).unwrap_or_default();
         let database = self.session.database();
+        let tables = database.table_bytes();
         let cost = stats::Cost {
             statement: &longshore_engine::without_secrets(sql),
             rows: report.rows,
@@ -305,6 +336,8 @@ impl Runner {
             threads: database.config().threads,
             peak_memory: stats::peak_memory(),
             peak_database_memory: database.memory().peak() as u64,
+            table_bytes: tables.stored,
+            table_bytes_if_plain: tables.if_plain,
             error: result.as_ref().err().map(ToString::to_string),
         };
         stats.append(&cost).map_err(|error| Reason::Stats(error).into())

@@ -2,7 +2,8 @@
 //!
 //! `peak_memory` is the largest resident set of the process while the statement ran, in bytes, as the kernel counts
 //! it (`VmHWM`, reset before each statement). It includes pages of files that are mapped, which cost no memory;
-//! `peak_database_memory` is what tables and loads held at most while it ran, without such pages.
+//! `peak_database_memory` is what tables and loads held at most while it ran, without such pages. `table_bytes` is what the
+//! rows of all tables take afterwards, and `table_bytes_if_plain` what they would take if nothing were packed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -29,6 +30,10 @@ pub(crate) struct Cost<'a> {
     pub(crate) peak_memory: u64,
     /// See the module.
     pub(crate) peak_database_memory: u64,
+    /// See the module.
+    pub(crate) table_bytes: u64,
+    /// See the module.
+    pub(crate) table_bytes_if_plain: u64,
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,

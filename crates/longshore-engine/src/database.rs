@@ -8,6 +8,7 @@ use longshore_storage::{Memory, Relation, Schema, Transactions};
 
 use crate::catalog::{Catalog, Check, Entry};
 use crate::datafusion::Queries;
+use crate::report::TableBytes;
 use crate::sql::names;
 use crate::{Config, Error};
 use autovacuum::Autovacuum;
@@ -74,6 +75,25 @@ impl Database {
     #[must_use]
     pub fn table_names(&self) -> Vec<String> {
         self.catalog.names()
+    }
+
+    /// Whether there is a table `name`, and not a view or nothing.
+    #[must_use]
+    pub fn is_table(&self, name: &str) -> bool {
+        self.catalog.table(name).is_some()
+    }
+
+    /// What the committed rows of all tables take of memory.
+    #[must_use]
+    pub fn table_bytes(&self) -> TableBytes {
+        let mut total = TableBytes::default();
+        for entry in self.catalog.entries() {
+            let Entry::Table(table) = entry else { continue };
+            let snapshot = table.relation.snapshot();
+            total.stored += snapshot.bytes() as u64;
+            total.if_plain += snapshot.bytes_if_plain() as u64;
+        }
+        total
     }
 
     /// Number of rows and order-independent checksum of the table `table`: equal for equal rows in any order.

@@ -73,6 +73,15 @@ pub struct Report {
     pub seconds: f64,
 }
 
+/// What rows of tables take of memory: bytes of values, validity bits and texts. Indexes and old versions are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableBytes {
+    /// Bytes as they are kept.
+    pub stored: u64,
+    /// The same if all columns were plain.
+    pub if_plain: u64,
+}
+
 /// The rows of a query, in batches: a stream that does the work as it is polled.
 pub struct RowStream {
     schema: SchemaRef,

@@ -25,9 +25,11 @@ use crate::values::{Scratch, Values};
 use crate::view;
 
 mod array;
+mod column_bytes;
 pub(crate) mod hot;
 pub(crate) mod visible;
 
+pub use column_bytes::ColumnBytes;
 pub use visible::{Stretch, VisibleChunk};
 
 /// Rows whose values can be read column by column, wherever they lie.
@@ -213,9 +215,11 @@ impl Chunk {
     /// Bytes that some rows' texts of a column take outside of views; 0 if it has no texts.
     pub(crate) fn long_text_bytes(&self, column: usize, rows: Range<usize>) -> usize {
         match &self.columns[column].values {
-            _ if self.physical(column) != Physical::View => 0,
-            ColumnValues::Plain(views) => view::heap_bytes(&views.typed_data()[rows]),
             ColumnValues::Packed(packed) => packed.long_text_bytes(rows),
+            ColumnValues::Plain(views) if self.physical(column) == Physical::View => {
+                view::heap_bytes(&views.typed_data()[rows])
+            }
+            ColumnValues::Plain(_) => 0,
         }
     }
 

@@ -78,7 +78,7 @@ pub use append::{Append, Clash, Clashes, ConflictAction, MergeKind, Merged, OnCo
 pub use arena::{ARENA_BLOCK_BYTES, Arena, Region};
 pub use buffer::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap};
 pub use chunk::hot::Freeze;
-pub use chunk::{Chunk, Stretch, VisibleChunk};
+pub use chunk::{Chunk, ColumnBytes, Stretch, VisibleChunk};
 pub use datum::Datum;
 pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, TransactionError};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};

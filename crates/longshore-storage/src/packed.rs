@@ -130,6 +130,19 @@ pub enum PackedAs {
     Plain,
 }
 
+impl fmt::Display for PackedAs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PackedAs::Constant => f.write_str("constant"),
+            PackedAs::Bits => f.write_str("bits"),
+            PackedAs::Offset(bytes) => write!(f, "offset({bytes})"),
+            PackedAs::Dictionary(bytes) => write!(f, "dictionary({bytes})"),
+            PackedAs::Texts => f.write_str("texts"),
+            PackedAs::Plain => f.write_str("plain"),
+        }
+    }
+}
+
 impl fmt::Debug for PackedColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PackedColumn")
@@ -171,6 +184,12 @@ impl PackedColumn {
             Encoding::Texts(ends) => ends.bytes(),
         };
         values + self.heap().len()
+    }
+
+    /// Bytes that the values and their texts would take as they are.
+    #[must_use]
+    pub fn bytes_if_plain(&self) -> usize {
+        self.rows * self.physical.width() + self.long_text_bytes(0..self.rows)
     }
 
     /// The texts that its views refer to.
@@ -243,8 +262,11 @@ impl PackedColumn {
         view::text(&views.as_slice().as_chunks().0[at], self.heap())
     }
 
-    /// Bytes that the texts of some rows take outside of views.
+    /// Bytes that the texts of some rows take outside of views; 0 if they are no texts.
     pub(crate) fn long_text_bytes(&self, rows: Range<usize>) -> usize {
+        if self.physical != Physical::View {
+            return 0;
+        }
         rows.map(|row| self.text(row).len()).filter(|&length| length > view::INLINE_BYTES_MAX).sum()
     }
 

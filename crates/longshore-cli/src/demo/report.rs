@@ -2,6 +2,8 @@
 
 use std::io::{self, Write as _};
 
+use longshore_engine::Database;
+
 use crate::human;
 use crate::run::{Failure, Reason};
 
@@ -43,6 +45,18 @@ pub(super) fn line<S: AsRef<str>>(cells: &[S; 6]) -> Result<(), Failure> {
         text.push_str(&padded);
     }
     say(&text)
+}
+
+/// What the tables hold of memory, which were loaded from so many bytes of text.
+pub(super) fn memory(database: &Database, text_bytes: u64) -> String {
+    let rows = database.table_bytes();
+    format!(
+        "  the tables hold {} of memory; the rows take {}, {:.2} bytes per byte of text, and would take {} if plain",
+        human::bytes(database.memory().used() as u64),
+        human::bytes(rows.stored),
+        rows.stored as f64 / text_bytes as f64,
+        human::bytes(rows.if_plain),
+    )
 }
 
 /// Writes a line to standard output at once, so that it stands before later progress.

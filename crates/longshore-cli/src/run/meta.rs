@@ -7,17 +7,18 @@ use std::path::PathBuf;
 
 use longshore_engine::OPTIONS;
 
-use super::{Failure, Reason, Runner, note};
+use super::{Failure, Reason, Runner, describe, note};
 use crate::output::Expanded;
 
 /// Names of all meta-commands, for completion.
-pub(crate) const COMMANDS: [&str; 8] = ["\\?", "\\d", "\\i", "\\options", "\\q", "\\quit", "\\timing", "\\x"];
+pub(crate) const COMMANDS: [&str; 9] = ["\\?", "\\d", "\\d+", "\\i", "\\options", "\\q", "\\quit", "\\timing", "\\x"];
 
 const HELP: &str = "\
 Statements end with a semicolon and may span lines.
 
   \\d                  list tables and views
   \\d NAME             show the columns of a table or view
+  \\d+ NAME            show also how its columns are stored, and in how many bytes
   \\i FILE             run the statements of a file
   \\options [NAME]     explain the options of COPY and read_csv
   \\timing [on|off]    show how long each statement takes
@@ -50,11 +51,9 @@ pub(crate) async fn run(runner: &mut Runner, text: &str) -> Result<Flow, Failure
     match command.trim_end_matches(';') {
         "\\q" | "\\quit" => return Ok(Flow::Leave),
         "\\?" | "\\h" | "\\help" => show_help()?,
-        "\\d" | "\\dt" if argument.is_empty() => runner.statement("SHOW TABLES").await?,
-        "\\d" | "\\dt" => {
-            runner.statement(&format!("DESCRIBE {argument}")).await?;
-            show_constraints(runner, argument)?;
-        }
+        "\\d" | "\\dt" | "\\d+" | "\\dt+" if argument.is_empty() => runner.statement("SHOW TABLES").await?,
+        "\\d" | "\\dt" => describe::columns(runner, argument).await?,
+        "\\d+" | "\\dt+" => describe::columns_and_storage(runner, argument).await?,
         "\\options" => show_options(argument)?,
         "\\timing" => {
             runner.timing = switch(command, argument, runner.timing)?;
@@ -83,27 +82,6 @@ pub(crate) async fn run(runner: &mut Runner, text: &str) -> Result<Flow, Failure
 
 fn show_help() -> Result<(), Failure> {
     std::io::stdout().write_all(HELP.as_bytes()).map_err(|error| Reason::output(error).into())
-}
-
-/// Lists the keys, indexes, checks and foreign keys of a table, named as a statement names it.
-fn show_constraints(runner: &Runner, table: &str) -> Result<(), Failure> {
-    let name = match table.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
-        Some(quoted) => quoted.to_owned(),
-        None => table.to_lowercase(),
-    };
-    let (name, database) = (name.trim_start_matches("public."), runner.database());
-    let mut text = String::new();
-    for (heading, lines) in [
-        ("Indexes", database.keys(name)),
-        ("Check constraints", database.checks(name)),
-        ("Foreign-key constraints", database.foreign_keys(name)),
-        ("Referenced by", database.referenced_by(name)),
-    ] {
-        if !lines.is_empty() {
-            let _ = writeln!(text, "{heading}:\n    {}", lines.join("\n    "));
-        }
-    }
-    std::io::stdout().write_all(text.as_bytes()).map_err(|error| Reason::output(error).into())
 }
 
 /// Explains the options whose names begin with `start`.

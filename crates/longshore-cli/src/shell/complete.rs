@@ -17,7 +17,7 @@ const KEYWORDS: &str = "\
     END ESCAPE EXCEPT EXISTS EXPLAIN EXPORT EXTRACT FALSE FAST FETCH FILTER FIRST FORCE_NOT_NULL FORCE_NULL FORMAT \
     FROM FULL GROUP HAVING HEADER IF ILIKE IMPORT IN INNER INSERT INTEGER INTERSECT INTERVAL INTO IS JOIN LAST \
     LEFT LIKE LIMIT MAX MIN MODE NATIVE NATURAL NOT NULL NULLS NUMERIC OFFSET ON OR ORDER OUTER OVER PARQUET \
-    PARTITION QUOTE READ_CSV REAL RECURSIVE REPLACE RIGHT ROWS SELECT SHOW SMALLINT STDIN STDOUT SUBSTRING SUM \
+    PARTITION QUOTE READ_CSV REAL RECURSIVE REPLACE RIGHT ROWS SELECT SHOW SMALLINT STDIN STDOUT STORAGE SUBSTRING SUM \
     TABLE TABLES TEXT THEN TIME TIMESTAMP TO TRAILING_DELIMITER TRUE UNION USING UUID VALUES VARCHAR VIEW WHEN \
     WHERE";
 
@@ -43,7 +43,7 @@ impl Completer for Names {
             return match command.split_once(char::is_whitespace) {
                 None => Ok(offer(before, command, COMMANDS.map(String::from))),
                 Some(("\\i", _)) => self.files.complete_path(line, position),
-                Some(("\\d" | "\\dt", _)) => {
+                Some(("\\d" | "\\dt" | "\\d+" | "\\dt+", _)) => {
                     let word = last_word(before);
                     Ok(offer(before, word, self.tables()))
                 }
@@ -189,6 +189,7 @@ mod tests {
     fn meta_commands() {
         assert_eq!(offered("\\ti"), (0, vec![String::from("\\timing")]));
         assert_eq!(offered("\\d o"), (3, vec![String::from("orders")]));
+        assert_eq!(offered("\\d+ o"), (4, vec![String::from("orders")]));
         assert!(offered("\\x o").1.is_empty());
     }
 

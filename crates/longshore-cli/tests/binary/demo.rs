@@ -18,6 +18,8 @@ fn the_demo_proves_that_nothing_was_lost() {
         "\nLoad\n",
         "  lineitem ",
         "60,175",
+        " bytes per byte of text, and would take ",
+        " if plain\n",
         "\nWork: the 22 queries\n",
         "  Q22 ",
         "global sales opportunity",

@@ -125,6 +125,8 @@ fn a_session() {
     assert!(shown.contains("trips"), "{shown:?}");
     let shown = shell.enter("\\d trips");
     assert!(shown.contains("city") && shown.contains("INTEGER"), "{shown:?}");
+    let shown = shell.enter("\\d+ trips");
+    assert!(shown.contains("city") && shown.contains("bytes_if_plain"), "{shown:?}");
 
     // Enter continues an open statement.
     shell.type_in("SELECT count(*)\r");

@@ -186,6 +186,29 @@ fn a_bad_field_is_told_with_its_place() {
 }
 
 #[test]
+fn what_a_table_is_and_how_it_is_stored() {
+    let script = "CREATE TABLE \"Odd\" (id INTEGER PRIMARY KEY, name TEXT DEFAULT 'none');\n\
+        INSERT INTO \"Odd\" SELECT value, 'some' FROM generate_series(1, 10000) AS numbers(value);\n\
+        CREATE VIEW names AS SELECT name FROM \"Odd\";\n\
+        \\d+ \"Odd\"\n\\d+ names\n\\d+\n\\d+ nowhere\n";
+    let run = longshore_in(Path::new("."), &[], script);
+    assert_eq!(run.status, 1);
+    let table = concat!(
+        " column_name | data_type | nullable | default | encoding  | bytes | bytes_if_plain\n",
+        "-------------+-----------+----------+---------+-----------+-------+----------------\n",
+        " id          | INTEGER   | false    | NULL    | offset(2) | 20000 |          40000\n",
+        " name        | TEXT      | true     | 'none'  | constant  |     0 |         160000\n",
+        "(2 rows)\n\n",
+        "Indexes:\n    \"Odd_pkey\" PRIMARY KEY, art (\"id\")\n",
+    );
+    assert!(run.out.starts_with(table), "{}", run.out);
+    let rest = &run.out[table.len()..];
+    assert!(rest.starts_with(" column_name | data_type | nullable | default\n"), "{rest}");
+    assert!(rest.contains(" names      | view  |"), "{rest}");
+    assert!(run.err.ends_with("error: standard input:7: table nowhere does not exist\n"), "{}", run.err);
+}
+
+#[test]
 fn stats_are_json_lines() {
     let directory = tempfile::tempdir().expect("a directory");
     fs::write(directory.path().join("t.csv"), "1\n2\n3\n").expect("a file");
@@ -212,6 +235,8 @@ fn stats_are_json_lines() {
     assert!(lines[1]["seconds"].as_f64().expect("a number") > 0.0);
     assert!(lines[1]["peak_memory"].as_u64().expect("a number") > 0);
     assert!(lines[1]["peak_database_memory"].as_u64().expect("a number") > 0);
+    assert_eq!((&lines[0]["table_bytes"], &lines[0]["table_bytes_if_plain"]), (&0.into(), &0.into()));
+    assert_eq!((&lines[1]["table_bytes"], &lines[1]["table_bytes_if_plain"]), (&12.into(), &12.into()));
     assert_eq!(lines[2]["bytes_written"], 6);
     assert_eq!(lines[3]["rows"], 3);
     assert!(lines[3].get("error").is_none());

@@ -22,4 +22,5 @@ pub(super) mod planner;
 pub(super) mod rules;
 pub(super) mod samples;
 pub(super) mod sequences;
+pub(super) mod storage;
 pub(super) mod values;

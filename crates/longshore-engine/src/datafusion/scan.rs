@@ -15,6 +15,7 @@ pub(super) mod prune;
 pub(super) mod pushdown;
 pub(super) mod reads;
 pub(super) mod statistics;
+pub(super) mod storage;
 pub(super) mod stream;
 pub(super) mod table;
 

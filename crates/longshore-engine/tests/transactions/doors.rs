@@ -117,6 +117,8 @@ fn all_rows_of_a_table() {
         &["EXPLAIN SELECT * FROM a WHERE x = 1"],
         &["EXPLAIN ANALYZE SELECT count(*) FROM a"],
         &["SHOW TABLES"],
+        &["SELECT bytes FROM storage('a')"],
+        &["LAZY SELECT bytes FROM storage('a')"],
         &["COPY a TO STDOUT"],
         &["COPY v TO STDOUT"],
         &["COPY (SELECT x FROM a) TO STDOUT"],

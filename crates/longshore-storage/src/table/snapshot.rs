@@ -76,6 +76,12 @@ impl Snapshot {
         self.pieces.iter().map(|piece| piece.chunk().bytes()).sum()
     }
 
+    /// What these would be if all columns were plain.
+    #[must_use]
+    pub fn bytes_if_plain(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.chunk().bytes_if_plain()).sum()
+    }
+
     /// Counts and bounds of a column over all chunks.
     ///
     /// # Panics

@@ -6,6 +6,7 @@ mod alter;
 mod alter_model;
 mod alter_references;
 mod buffer;
+mod column_bytes;
 mod conflict;
 #[path = "history_support/database.rs"]
 mod database;

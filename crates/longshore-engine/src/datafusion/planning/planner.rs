@@ -17,6 +17,7 @@ use sqlparser::ast::{ObjectNamePart, Statement, TableFactor, Visit, Visitor};
 use super::function_registry::Functions;
 use super::names::{Names, OneSchema};
 use super::samples::Samples;
+use super::storage::StorageCalls;
 use super::values::ValuesInFrom;
 use crate::catalog::{Catalog, Entry, Table};
 use crate::datafusion::files::Files;
@@ -65,7 +66,13 @@ impl Planner {
         let mut state = base.clone();
         state.register_catalog_list(Arc::new(OneSchema(Arc::clone(&names))) as Arc<dyn CatalogProviderList>);
         state.config_mut().set_extension(Arc::clone(control));
-        let relations: [Arc<dyn RelationPlanner>; 3] = [Arc::new(files), Arc::new(ValuesInFrom), Arc::new(Samples)];
+        let storage = StorageCalls {
+            catalog: Arc::clone(&catalog),
+            transaction: Arc::clone(transaction),
+            control: Arc::clone(control),
+        };
+        let relations: [Arc<dyn RelationPlanner>; 4] =
+            [Arc::new(files), Arc::new(storage), Arc::new(ValuesInFrom), Arc::new(Samples)];
         for planner in relations {
             state.register_relation_planner(planner).expect("the state of a session takes planners of relations");
         }
