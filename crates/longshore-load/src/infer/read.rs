@@ -261,14 +261,8 @@ impl Inference<'_> {
             };
             let rows = if left.is_empty() { rows } else { rows.select(&kept, &mut selected) };
             let wanted = lenient.then_some(&mut bad);
-            let decoder = RowDecoder {
-                plan: &plan.fields,
-                schema: &plan.schema,
-                bytes_left,
-                buffers: &mut buffers,
-                append: None,
-                arena,
-            };
+            let (fields, schema, buffers) = (&plan.fields, &plan.schema, &mut buffers);
+            let decoder = RowDecoder { plan: fields, schema, bytes_left, buffers, append: None, arena };
             // Without columns, rows are only counted.
             let taken =
                 if plan.schema.columns().is_empty() { Ok(rows.count()) } else { decoder.decode(rows, &piece, wanted) };
