@@ -103,7 +103,7 @@ fn on_column(random: &mut Random, column: &str, kind: Kind, constants: &[&str], 
     match random.below(9) {
         0 => format!("{column} {not}BETWEEN {constant} AND {}", random.pick(constants)),
         1 | 2 => {
-            let mut list: Vec<&str> = (0..1 + random.below(constants.len())).map(|_| random.pick(constants)).collect();
+            let mut list: Vec<&str> = (0..=random.below(constants.len())).map(|_| random.pick(constants)).collect();
             if random.once_in(3) {
                 list.push("NULL");
             }
