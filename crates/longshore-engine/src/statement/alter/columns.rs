@@ -31,7 +31,7 @@ impl Draft {
             )));
         }
         let at = self.columns.len();
-        let Definition { schema, mut rules, sequences } =
+        let Definition { schema, mut rules, sequences, .. } =
             self.defined(context, std::slice::from_ref(definition), &[])?;
         if !sequences.is_empty() {
             return Err(Error::unsupported(format!(
