@@ -61,6 +61,7 @@ impl Relation {
     pub fn into_database(self, transactions: &Arc<Transactions>) -> Relation {
         let snapshot = self.snapshot();
         let moved = Relation::in_database(Arc::clone(self.schema()), Arc::clone(self.memory()), transactions);
+        moved.set_storage(self.storage());
         let slots: Vec<HotChunk> =
             snapshot.chunks().iter().map(|chunk| HotChunk::of_chunk(Arc::clone(chunk))).collect();
         if !slots.is_empty() {
