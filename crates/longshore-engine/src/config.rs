@@ -5,7 +5,7 @@ use std::time::Duration;
 use longshore_load::{Kernel, Tuning};
 
 /// As often as PostgreSQL looks through its tables (`autovacuum_naptime`).
-const AUTOVACUUM_INTERVAL: Duration = Duration::from_secs(60);
+const AUTOVACUUM_INTERVAL: Duration = Duration::from_mins(1);
 
 /// What a database may use of the machine; set once, when it is opened.
 #[derive(Clone, Debug)]
