@@ -52,6 +52,11 @@ pub use pack::Packer;
 pub use range_set::RangeSet;
 pub use select::CodeSet;
 
+/// The size of an arena's blocks for packed columns, those of a chunk or two. What is left over of a block was never touched:
+/// of large ones that would be much, and the next load would wait for the system to zero it where it could have memory that
+/// is there.
+pub(crate) const PACKED_BLOCK_BYTES: usize = 4 << 20;
+
 /// The values of a column of a chunk, packed.
 pub struct PackedColumn {
     physical: Physical,

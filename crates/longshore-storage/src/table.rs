@@ -11,14 +11,14 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError};
 
-use crate::arena::{ARENA_BLOCK_BYTES, Arena};
+use crate::arena::Arena;
 use crate::chunk::Chunk;
 use crate::chunk::hot::{Freeze, HotChunk, Slot, WriteError, Writer, input_of};
 use crate::datum::Datum;
 use crate::error::TransactionError;
 use crate::index::{Index, IsCancelled, described_row};
 use crate::memory::{Memory, OutOfMemory};
-use crate::packed::Packer;
+use crate::packed::{PACKED_BLOCK_BYTES, Packer};
 use crate::row_id::RowId;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, Rank, Ranked, RwLock};
@@ -304,7 +304,7 @@ impl Table {
         is_cancelled: IsCancelled<'_>,
     ) -> Result<usize, OutOfMemory> {
         let mut packer = Packer::default();
-        let mut arena = Arena::new(Arc::clone(&self.memory), ARENA_BLOCK_BYTES);
+        let mut arena = Arena::new(Arc::clone(&self.memory), PACKED_BLOCK_BYTES);
         let mut frozen = 0;
         for slot in (0..self.slots.places()).filter_map(|place| self.slots.get(place)) {
             if is_cancelled() {

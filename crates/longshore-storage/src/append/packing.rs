@@ -7,11 +7,11 @@
 use std::sync::PoisonError;
 
 use super::{Append, MergeKind, ROWS_WORTH_A_CHUNK, is_small};
-use crate::arena::{ARENA_BLOCK_BYTES, Arena};
+use crate::arena::Arena;
 use crate::buffer::PartitionBuffer;
 use crate::chunk::Chunk;
 use crate::memory::OutOfMemory;
-use crate::packed::Packer;
+use crate::packed::{PACKED_BLOCK_BYTES, Packer};
 use crate::sync::Mutex;
 use crate::table::{Storage, Table};
 
@@ -50,7 +50,7 @@ impl<'r> Packing<'r> {
         }
         let idle = self.idle().pop();
         let (mut packer, mut arena) =
-            idle.unwrap_or_else(|| (Packer::default(), Arena::new(self.table.memory().clone(), ARENA_BLOCK_BYTES)));
+            idle.unwrap_or_else(|| (Packer::default(), Arena::new(self.table.memory().clone(), PACKED_BLOCK_BYTES)));
         let chunks = buffers
             .into_iter()
             .map(|buffer| if is_worth_it(&buffer) { buffer.pack(&mut packer, &mut arena) } else { Ok(buffer.seal()) });

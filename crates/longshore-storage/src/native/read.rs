@@ -13,11 +13,12 @@ use arrow_buffer::Buffer;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::append::{Append, MergeKind};
-use crate::arena::{ARENA_BLOCK_BYTES, Arena};
+use crate::arena::Arena;
 use crate::buffer::PartitionBuffer;
 use crate::chunk::Chunk;
 use crate::error::TransactionError;
 use crate::memory::{Memory, OutOfMemory};
+use crate::packed::PACKED_BLOCK_BYTES;
 use crate::relation::Relation;
 use crate::table::Storage;
 use crate::types::Schema;
@@ -61,7 +62,7 @@ pub fn read(
         memory,
         control,
         version,
-        arena_block_bytes: (directory.bytes_in_memory() as usize).clamp(1, ARENA_BLOCK_BYTES),
+        arena_block_bytes: (directory.bytes_in_memory() as usize).clamp(1, PACKED_BLOCK_BYTES),
         next_chunk: AtomicUsize::new(0),
         stop: AtomicBool::new(false),
     };
