@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_buffer::Buffer;
 
@@ -64,6 +64,8 @@ pub struct PackedColumn {
     encoding: Encoding,
     /// The texts that views refer to: one buffer, the shape in which arrays of views take it.
     heap: Arc<[Buffer]>,
+    /// What [`PackedColumn::bytes_if_plain`] has counted.
+    all_long_text_bytes: OnceLock<usize>,
 }
 
 enum Encoding {
@@ -159,6 +161,10 @@ impl fmt::Debug for PackedColumn {
 }
 
 impl PackedColumn {
+    fn new(physical: Physical, rows: usize, encoding: Encoding, heap: Arc<[Buffer]>) -> PackedColumn {
+        PackedColumn { physical, rows, encoding, heap, all_long_text_bytes: OnceLock::new() }
+    }
+
     /// Rows.
     #[must_use]
     pub fn rows(&self) -> usize {
@@ -194,7 +200,8 @@ impl PackedColumn {
     /// Bytes that the values and their texts would take as they are.
     #[must_use]
     pub fn bytes_if_plain(&self) -> usize {
-        self.rows * self.physical.width() + self.long_text_bytes(0..self.rows)
+        let texts = self.all_long_text_bytes.get_or_init(|| self.long_text_bytes(0..self.rows));
+        self.rows * self.physical.width() + texts
     }
 
     /// The texts that its views refer to.

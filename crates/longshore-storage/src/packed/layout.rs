@@ -141,7 +141,7 @@ impl PackedColumn {
             Layout::Texts { width } => Encoding::Texts(TextEnds::new(next(), Codes::new(width, next()))),
             Layout::Plain => Encoding::Plain(next()),
         };
-        let column = PackedColumn { physical, rows, encoding, heap: Arc::new([heap]) };
+        let column = PackedColumn::new(physical, rows, encoding, Arc::new([heap]));
         column.check(is_utf8)?;
         Ok(column)
     }

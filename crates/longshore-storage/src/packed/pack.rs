@@ -101,7 +101,7 @@ impl Packer {
     ) -> Result<PackedColumn, OutOfMemory> {
         let bounds = known.bounds;
         let empty = || Buffer::from_vec(Vec::<u8>::new());
-        let packed = |physical, rows, encoding, heap| PackedColumn { physical, rows, encoding, heap: Arc::new([heap]) };
+        let packed = |physical, rows, encoding, heap| PackedColumn::new(physical, rows, encoding, Arc::new([heap]));
         Ok(match values {
             Values::U8(values) => packed(Physical::U8, values.len(), booleans(values, validity, arena)?, empty()),
             Values::I16(values) => {

@@ -78,7 +78,7 @@ impl PackedColumn {
     pub(crate) fn picked(&self, rows: &[u32]) -> PackedColumn {
         let values = self.read(0..self.rows, &mut Scratch::default()).picked(rows);
         let (physical, heap) = (self.physical, Arc::clone(&self.heap));
-        PackedColumn { physical, rows: rows.len(), encoding: Encoding::Plain(values), heap }
+        PackedColumn::new(physical, rows.len(), Encoding::Plain(values), heap)
     }
 
     /// Writes the values of some rows, one to each slot, all of them; views refer to the heap.
