@@ -19,6 +19,7 @@ mod date;
 mod date_time;
 mod decimal;
 pub mod exact;
+mod fields;
 mod float;
 mod integer;
 mod iso;
@@ -29,6 +30,7 @@ mod rule;
 mod simd_level;
 mod target;
 mod text;
+mod text_memo;
 mod time;
 mod unusual;
 mod uuid;
@@ -39,7 +41,8 @@ pub use boolean::BooleanWords;
 pub use date_time::{DateTimeFormat, DateTimeFormatError};
 pub use reason::{Expected, Reason};
 pub use rule::{FieldRule, RuleError};
-pub use target::{HEAP_BYTES_MAX, Heap, Slot, Target, VIEW_INLINE_BYTES_MAX, Validity, Values};
+pub use target::{Coded, HEAP_BYTES_MAX, Heap, Slot, Target, VIEW_INLINE_BYTES_MAX, Validity, Values};
+pub use text_memo::TextMemo;
 
 use longshore_value::uuid::UUID_GROWTH_MAX;
 

@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
             let (now, later) = rows.split_at(rows.count().min(BATCH_ROWS_MAX));
             self.bad.clear();
             let mut buffer = self.output.buffer(plan, now, &mut self.arena)?;
-            plan.decode_lenient(&now, 0, piece, &mut buffer, &mut self.bad)?;
+            plan.decode_lenient(&now, 0, piece, &mut buffer, &mut self.bad, None)?;
             let chunk = buffer.seal();
             if chunk.rows() > 0 {
                 self.check_chunk(&chunk, now.count(), first)?;

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use longshore_csv::decode::{Advice, Decoder, FieldError, Heap, Reason, Target, Validity, Values};
+use longshore_csv::decode::{Advice, Coded, Decoder, FieldError, Heap, Reason, Target, TextMemo, Validity, Values};
 use longshore_csv::{Kernel, PADDING, Rows};
 use longshore_storage::{Column, ColumnType, PartitionBuffer, SpareColumn, SpareValues};
 
@@ -15,9 +15,12 @@ use crate::piece::Piece;
 
 mod constant_filler;
 mod output;
+mod text_memos;
 
 use constant_filler::{ConstantFiller, constant};
 pub(crate) use output::Output;
+pub(crate) use text_memos::TextMemos;
+use text_memos::note_codes;
 
 /// One field of the file and where its values go.
 pub(crate) struct Field {
@@ -145,7 +148,7 @@ impl FieldPlan {
         Some(self.fields[field].decoder.advice(raw, reason))
     }
 
-    /// Decodes `rows`, which are of `piece`, behind the rows that `buffer` has.
+    /// Decodes `rows`, which are of `piece`, behind the rows that `buffer` has, which `memos` knows.
     ///
     /// # Errors
     /// The first bad field: of the first bad row, in the order of the file; a text that changed meanwhile. The buffer is
@@ -155,6 +158,7 @@ impl FieldPlan {
         mut rows: Rows<'_>,
         piece: &Piece<'_>,
         buffer: &mut PartitionBuffer,
+        mut memos: Option<&mut TextMemos>,
     ) -> Result<(), DecodeError> {
         let count = rows.count();
         let mut nulls = vec![0; self.columns];
@@ -162,9 +166,14 @@ impl FieldPlan {
         let mut spare = buffer.spare(count);
         let mut heap = Heap::new(spare.heap.bytes, spare.heap.used);
         for field in &self.fields {
-            let mut target = target(&mut spare.columns[field.column], rows.count(), &mut heap);
+            let column = &mut spare.columns[field.column];
+            let mut memo = memos.as_mut().and_then(|memos| memos.of(column, field.column));
+            let mut target = target(column, rows.count(), &mut heap, memo.as_deref_mut());
             match field.decoder.decode(&rows, field.position, &mut target) {
-                Ok(()) => nulls[field.column] = target.validity.nulls(),
+                Ok(()) => {
+                    nulls[field.column] = target.validity.nulls();
+                    note_codes(column, memo, count);
+                }
                 Err(error) => {
                     rows = rows.truncated(error.row);
                     bad = Some(BadValue { position: field.position, error });
@@ -178,7 +187,8 @@ impl FieldPlan {
         let heap_used = heap.used();
         let before = (buffer.rows(), buffer.heap_used());
         // SAFETY: every column was filled for `count` rows, by its decoder or its filler, and the heap up to
-        // `heap_used`; the decoders check UTF-8 and make views that point into the heap. What they check may be another
+        // `heap_used`; the decoders check UTF-8, make views that point into the heap, and write the codes of all rows
+        // where their memo says so. What they check may be another
         // text than the one that they copy, if it changes meanwhile: that is asked next, and callers drop the buffer.
         unsafe { buffer.advance(count, &nulls, heap_used) };
         are_texts(piece, buffer, before)
@@ -196,6 +206,7 @@ impl FieldPlan {
         piece: &Piece<'_>,
         buffer: &mut PartitionBuffer,
         bad: &mut Vec<BadValue>,
+        mut memos: Option<&mut TextMemos>,
     ) -> Result<(), DecodeError> {
         let count = rows.count();
         let mut nulls = vec![0; self.columns];
@@ -204,9 +215,12 @@ impl FieldPlan {
         let mut errors = Vec::new();
         let before = bad.len();
         for &Field { position, column, ref decoder } in &self.fields {
-            let mut target = target(&mut spare.columns[column], count, &mut heap);
+            let spare = &mut spare.columns[column];
+            let mut memo = memos.as_mut().and_then(|memos| memos.of(spare, column));
+            let mut target = target(spare, count, &mut heap, memo.as_deref_mut());
             decoder.decode_lenient(rows, position, &mut target, &mut errors);
             nulls[column] = target.validity.nulls();
+            note_codes(spare, memo, count);
             bad.extend(errors.drain(..).map(|error| BadValue { position, error }));
         }
         self.fill(&mut spare.columns, rows, piece, &mut heap, &mut nulls);
@@ -249,8 +263,13 @@ impl FieldPlan {
     }
 }
 
-/// The room of a column as the decoders see it.
-fn target<'a, 'h>(column: &'a mut SpareColumn<'_>, count: usize, heap: &'a mut Heap<'h>) -> Target<'a, 'h> {
+/// The room of a column as the decoders see it, with what they remember of it.
+fn target<'a, 'h>(
+    column: &'a mut SpareColumn<'_>,
+    count: usize,
+    heap: &'a mut Heap<'h>,
+    memo: Option<&'a mut TextMemo>,
+) -> Target<'a, 'h> {
     let values = match &mut column.values {
         SpareValues::U8(values) => Values::U8(&mut values[..count]),
         SpareValues::I16(values) => Values::I16(&mut values[..count]),
@@ -261,7 +280,8 @@ fn target<'a, 'h>(column: &'a mut SpareColumn<'_>, count: usize, heap: &'a mut H
         SpareValues::F64(values) => Values::F64(&mut values[..count]),
         SpareValues::Views(values) => Values::Views(&mut values[..count]),
     };
-    Target { values, validity: Validity::new(column.validity, column.validity_offset), heap }
+    let coded = memo.zip(column.codes.as_mut()).map(|(memo, spare)| Coded { memo, codes: &mut spare.codes[..count] });
+    Target { values, validity: Validity::new(column.validity, column.validity_offset), heap, coded }
 }
 
 fn unwritable_default(column: &Column, default: &str) -> LoadError {

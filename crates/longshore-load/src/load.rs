@@ -17,7 +17,7 @@ use longshore_storage::{
 use crate::check::{BLOCK_BYTES, CHECKED, Checker};
 use crate::control::Control;
 use crate::error::LoadError;
-use crate::fields::{BadValue, Output};
+use crate::fields::{BadValue, Output, TextMemos};
 use crate::files::{Files, SpanTask};
 use crate::input::InputFile;
 use crate::options::{Conflicts, RowCheck, RowViolation, TextOptions, Tuning};
@@ -251,7 +251,7 @@ impl Load<'_, '_> {
     fn work(&self) {
         let _stop_on_panic = StopOnPanic(self.files.stops());
         let mut arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
-        let mut scratch = Scratch::default();
+        let (mut scratch, mut memos) = (Scratch::default(), TextMemos::default());
         let mut checker = self.check.map(|check| {
             let arena = Arena::new(Arc::clone(self.memory), BLOCK_BYTES);
             Checker::new(check, self.files.output(CHECKED), arena)
@@ -265,7 +265,7 @@ impl Load<'_, '_> {
             let sequence = task.sequence;
             let mut report =
                 SpanReport { rejects: self.rejects.map(|order| order.span(&task)), ..SpanReport::default() };
-            let filled = self.fill(&task, &mut arena, &mut scratch, &mut report, checker.as_mut());
+            let filled = self.fill(&task, &mut arena, &mut scratch, &mut memos, &mut report, checker.as_mut());
             let SpanReport { rejects, repairs } = report;
             let sound = task.finish();
             let kept = sound.and(filled).map_err(|error| (sequence, error)).and_then(|buffers| {
@@ -308,6 +308,7 @@ impl Load<'_, '_> {
         task: &SpanTask,
         arena: &mut Arena,
         scratch: &mut Scratch,
+        memos: &mut TextMemos,
         report: &mut SpanReport,
         mut checker: Option<&mut Checker<'_>>,
     ) -> Result<Vec<PartitionBuffer>, LoadError> {
@@ -338,8 +339,8 @@ impl Load<'_, '_> {
                 (violations, kept) = (&checker.found, &checker.kept);
             }
             let before = Filled::of(&buffers);
-            let decoder =
-                RowDecoder { plan, schema, bytes_left, buffers: &mut buffers, append: self.into.append, arena };
+            let merge = self.into.append.map(|append| (append, &mut *memos));
+            let decoder = RowDecoder { plan, schema, bytes_left, buffers: &mut buffers, merge, arena };
             let rows = if let Some(rejects) = rejects {
                 bad.clear();
                 let rows = if violations.is_empty() { piece.rows } else { piece.rows.select(kept, &mut selected) };

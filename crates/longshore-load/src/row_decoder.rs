@@ -7,7 +7,7 @@ use std::sync::Arc;
 use longshore_csv::{PADDING, Rows};
 use longshore_storage::{Append, Arena, CHUNK_ROWS_MAX, PartitionBuffer, Schema};
 
-use crate::fields::{BadValue, DecodeError, FieldPlan};
+use crate::fields::{BadValue, DecodeError, FieldPlan, TextMemos};
 use crate::piece::Piece;
 
 /// Room that a partition buffer gets beyond the estimate of its rows: one part in this many.
@@ -21,8 +21,8 @@ pub(crate) struct RowDecoder<'a, 'r> {
     /// Bytes of the span from the piece on.
     pub(crate) bytes_left: usize,
     pub(crate) buffers: &'a mut Vec<PartitionBuffer>,
-    /// What the buffers are merged by, if they are.
-    pub(crate) append: Option<&'a Append<'r>>,
+    /// What the buffers are merged by, if they are, and what is remembered of the last one.
+    pub(crate) merge: Option<(&'a Append<'r>, &'a mut TextMemos)>,
     pub(crate) arena: &'a mut Arena,
 }
 
@@ -38,7 +38,7 @@ impl RowDecoder<'_, '_> {
         piece: &Piece<'_>,
         mut bad: Option<&mut Vec<BadValue>>,
     ) -> Result<usize, DecodeError> {
-        let RowDecoder { plan, schema, bytes_left, buffers, append, arena } = self;
+        let RowDecoder { plan, schema, bytes_left, buffers, mut merge, arena } = self;
         let (mut row, mut taken) = (0, 0);
         while !rows.is_empty() {
             let heap_due = plan.heap_bytes(&rows);
@@ -57,8 +57,11 @@ impl RowDecoder<'_, '_> {
                 let heap_bytes = heap_due.max(bytes_left + growth + PADDING + pieces * plan.constant_bytes());
                 let buffer = PartitionBuffer::with_capacity(schema, estimate, heap_bytes, arena)
                     .map_err(|error| DecodeError::Other(error.into()))?;
-                buffers.push(match append {
-                    Some(append) => append.prepare(buffer),
+                buffers.push(match &mut merge {
+                    Some((append, memos)) => {
+                        memos.clear();
+                        append.prepare(buffer)
+                    }
                     None => buffer,
                 });
                 continue;
@@ -66,9 +69,10 @@ impl RowDecoder<'_, '_> {
             let (fitting, rest) = rows.split_at(room.min(rows.count()));
             let buffer = buffers.last_mut().expect("there is room in it");
             let before = buffer.rows();
+            let memos = merge.as_mut().map(|(_, memos)| &mut **memos);
             match &mut bad {
-                None => plan.decode(fitting, piece, buffer)?,
-                Some(bad) => plan.decode_lenient(&fitting, row, piece, buffer, bad)?,
+                None => plan.decode(fitting, piece, buffer, memos)?,
+                Some(bad) => plan.decode_lenient(&fitting, row, piece, buffer, bad, memos)?,
             }
             taken += buffer.rows() - before;
             row += fitting.count();

@@ -103,7 +103,7 @@ impl Output {
             return Ok(batch.expect("a batch without columns fits a schema without columns"));
         }
         let mut buffer = self.buffer(plan, rows, arena)?;
-        plan.decode(rows, piece, &mut buffer)?;
+        plan.decode(rows, piece, &mut buffer, None)?;
         Ok(buffer.seal().batch(&(0..self.columns.len()).collect::<Vec<_>>(), 0, count))
     }
 }

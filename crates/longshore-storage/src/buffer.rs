@@ -17,7 +17,7 @@ use arrow_buffer::Buffer;
 use crate::arena::{Arena, Region};
 use crate::chunk::{Chunk, ChunkColumn, ColumnValues, Stored};
 use crate::memory::OutOfMemory;
-use crate::packed::{self, GatheredTexts, Known, Packer};
+use crate::packed::{self, Known, Packer, SpareCodes, TextCodes};
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::ColumnStatistics;
 use crate::statistics::bounds::Bounds;
@@ -58,8 +58,8 @@ struct ColumnBuffer {
     validity: Region,
     nulls: usize,
     bounds: Bounds,
-    /// The distinct ones of its texts, if they are gathered.
-    texts: Option<GatheredTexts>,
+    /// Which of a few texts each row has, as long as that is asked and told.
+    codes: Option<TextCodes>,
 }
 
 impl fmt::Debug for PartitionBuffer {
@@ -92,6 +92,8 @@ pub struct SpareColumn<'a> {
     pub validity: &'a mut [u8],
     /// The bit of the first spare row, less than 8.
     pub validity_offset: usize,
+    /// Room for the codes of texts, if somebody asks for them. Whoever fills it says so; nobody has to.
+    pub codes: Option<SpareCodes<'a>>,
 }
 
 /// The heap for texts of more than 12 bytes.
@@ -131,7 +133,7 @@ impl PartitionBuffer {
                 validity: arena.allocate(rows.div_ceil(8))?,
                 nulls: 0,
                 bounds: Bounds::new(physical),
-                texts: None,
+                codes: None,
             });
         }
         // Last, so that its rest can be given back.
@@ -164,12 +166,12 @@ impl PartitionBuffer {
         PartitionBuffer { known: Some(known), ..self.without_bounds() }
     }
 
-    /// Has it gather dictionaries of texts while these are in the cache, for packing.
+    /// Has it ask for the codes of texts, for packing.
     #[must_use]
-    pub(crate) fn with_dictionaries(mut self) -> PartitionBuffer {
-        assert_eq!(self.rows, 0, "dictionaries are of all rows");
+    pub(crate) fn with_codes(mut self) -> PartitionBuffer {
+        assert_eq!(self.rows, 0, "codes are of all rows");
         for column in self.columns.iter_mut().filter(|column| column.physical == Physical::View) {
-            column.texts = Some(GatheredTexts::new(self.capacity));
+            column.codes = Some(TextCodes::with_capacity(self.capacity));
         }
         self
     }
@@ -220,6 +222,7 @@ impl PartitionBuffer {
                 values: SpareValues::of(column.physical, &mut column.values, filled, rows),
                 validity: preset_validity(&mut column.validity, filled, rows),
                 validity_offset: filled % 8,
+                codes: column.codes.as_mut().map(|codes| codes.spare(rows)),
             })
             .collect();
         let heap = SpareHeap { bytes: self.heap.spare(0, self.heap_bytes), used: self.heap_used };
@@ -237,6 +240,8 @@ impl PartitionBuffer {
     ///   0 and a range within the first `heap_used` bytes of the heap; of a text column they are UTF-8, or the buffer is
     ///   asked by [`PartitionBuffer::are_texts`] before anything else is done with it, and dropped if they are not;
     /// - what views refer to in the heap has been written;
+    /// - where codes were said to stand for texts, every code has been written, is less than the number of these texts, and
+    ///   stands for the text of its row, the empty one if that is NULL; the texts are valid views as well;
     /// - as many validity bits of a column have been cleared as `nulls` says, all of them of these rows.
     ///
     /// # Panics
@@ -255,9 +260,9 @@ impl PartitionBuffer {
             };
             column.bounds.add(values, (nulls > 0).then_some((validity, self.rows)));
             column.nulls += nulls;
-            if let (Some(texts), Values::Views(views)) = (&mut column.texts, values) {
-                // SAFETY: the caller has written what is filled.
-                texts.add(views, unsafe { self.heap.values::<u8>(0, heap_used) });
+            // SAFETY: if there are codes, the caller has written them.
+            if column.codes.as_mut().is_some_and(|codes| !unsafe { codes.advance(rows) }) {
+                column.codes = None;
             }
         }
         self.rows += rows;
@@ -280,8 +285,8 @@ impl PartitionBuffer {
     pub(crate) fn pack(mut self, packer: &mut Packer, arena: &mut Arena) -> Result<Chunk, OutOfMemory> {
         let mut columns = Vec::with_capacity(self.columns.len());
         for (column, statistics) in self.statistics().into_iter().enumerate() {
-            let ColumnBuffer { bounds, texts, .. } = &mut self.columns[column];
-            let known = Known { bounds: bounds.whole(), texts: texts.take() };
+            let ColumnBuffer { bounds, codes, .. } = &mut self.columns[column];
+            let known = Known { bounds: bounds.whole(), codes: codes.take() };
             let validity = Stored::validity(&self, column);
             let packed = packer.pack_known(self.column_values(column), validity, self.texts(), known, arena)?;
             let values = ColumnValues::Packed(Arc::new(packed));

@@ -84,7 +84,7 @@ pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, Transa
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
 pub use manager::Transactions;
 pub use memory::{Memory, OutOfMemory, Reservation};
-pub use packed::{CodeSet, PackedAs, PackedColumn, Packer, RangeSet};
+pub use packed::{CodeSet, PackedAs, PackedColumn, Packer, RangeSet, SpareCodes};
 pub use relation::Relation;
 pub use row_id::{CHUNK_ROWS_MAX, RowId};
 pub use statistics::{ColumnStatistics, Value};

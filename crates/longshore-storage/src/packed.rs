@@ -34,7 +34,6 @@ use text::TextEnds;
 mod dictionary;
 mod domain;
 mod entries;
-mod gather;
 mod layout;
 mod offset;
 mod pack;
@@ -43,14 +42,16 @@ mod select;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_codes;
 mod unpack;
 
-pub(crate) use gather::GatheredTexts;
 pub(crate) use layout::Layout;
 pub(crate) use pack::Known;
 pub use pack::Packer;
 pub use range_set::RangeSet;
 pub use select::CodeSet;
+pub use text_codes::SpareCodes;
+pub(crate) use text_codes::TextCodes;
 
 /// The size of an arena's blocks for packed columns, those of a chunk or two. What is left over of a block was never touched:
 /// of large ones that would be much, and the next load would wait for the system to zero it where it could have memory that

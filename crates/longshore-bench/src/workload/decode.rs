@@ -152,7 +152,7 @@ impl Slots {
         };
         let validity = Validity::new(&mut self.validity, 0);
         let mut heap = Heap::new(&mut self.heap, 0);
-        let mut target = Target { values, validity, heap: &mut heap };
+        let mut target = Target { values, validity, heap: &mut heap, coded: None };
         decoder.decode(rows, 0, &mut target).map_err(|error| error.reason.to_string().into())
     }
 

@@ -8,6 +8,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::text_memo::TextMemo;
 #[cfg(doc)]
 use crate::PADDING;
 
@@ -26,6 +27,17 @@ pub struct Target<'a, 'h> {
     pub validity: Validity<'a>,
     /// Receives strings longer than [`VIEW_INLINE_BYTES_MAX`].
     pub heap: &'a mut Heap<'h>,
+    /// Receives codes, where a column of text is to have some.
+    pub coded: Option<Coded<'a>>,
+}
+
+/// Where the codes of a column of text go.
+#[derive(Debug)]
+pub struct Coded<'a> {
+    /// What is known of its fields, whose long texts lie in the heap of the target. It tells what the codes stand for.
+    pub memo: &'a mut TextMemo,
+    /// One per row. If the column is given up, they are written in part.
+    pub codes: &'a mut [MaybeUninit<u8>],
 }
 
 /// Uninitialised slots of one column, by physical type.
@@ -134,6 +146,13 @@ impl<'a> Validity<'a> {
         let bit = self.offset + row;
         self.bits[bit / 8] &= !(1 << (bit % 8));
         self.nulls += 1;
+    }
+
+    /// Whether `row` is NULL.
+    #[inline]
+    pub(crate) fn is_null(&self, row: usize) -> bool {
+        let bit = self.offset + row;
+        self.bits[bit / 8] >> (bit % 8) & 1 == 0
     }
 
     /// How many rows were cleared through this value.

@@ -3,15 +3,19 @@
 //! A column whose strings are all short never touches the heap. Around a long string, the loop copies 64
 //! bytes of every field, wanted or not, and picks the right half of the view, so that strings of mixed
 //! lengths cost no mispredicted branches.
+//!
+//! Where the target asks for codes, rows whose fields were read before are not read again (`decode/text_memo.rs`).
 
 use std::mem::MaybeUninit;
 
 use super::block::word;
-use super::column::{Fields, NullHead, Settings, rest, slots_of};
+use super::column::{NullHead, Settings, rest, slots_of};
 use super::conversion::Exact;
+use super::fields::Fields;
 use super::rule::trim_blanks;
 use super::simd_level::SimdLevel;
-use super::target::VIEW_INLINE_BYTES_MAX;
+use super::target::{Coded, VIEW_INLINE_BYTES_MAX};
+use super::text_memo::BATCH_ROWS;
 use super::{Bad, FieldError, Heap, Reason, Target, Validity, ValueType, Values, exact};
 use crate::{PADDING, Rows};
 
@@ -60,32 +64,67 @@ pub(crate) unsafe fn decode<T: SimdLevel, K: TextKind, const QUOTES: bool, const
     let slots = slots_of::<K>(&mut target.values, fields.count());
     let (heap, validity) = (&mut *target.heap, &mut target.validity);
     let check = FastCheck::new::<K, QUOTES>(settings, kind, rows);
+    let mut coded = target.coded.as_mut().filter(|coded| !coded.memo.is_given_up());
+    if let Some(Coded { memo, .. }) = &mut coded {
+        memo.begin();
+    }
     let mut scratch = Vec::new();
     let mut long_rows = 0_usize;
-    for (row, slot) in slots.iter_mut().enumerate() {
-        // SAFETY: there is a slot per row.
-        let mut raw = unsafe { fields.at(row) };
-        if UNUSUAL && settings.rule.trim {
-            // SAFETY: a field can be read.
-            let trimmed = trim_blanks(unsafe { std::slice::from_raw_parts(raw.0, raw.1) }, settings.dialect.quote());
-            raw = (trimmed.as_ptr(), trimmed.len());
-        }
-        // SAFETY: the field can be read, and has `PADDING` readable bytes behind it.
-        let Some((content, len)) = (unsafe { check.content::<T, K, QUOTES, UNUSUAL>(raw) }) else {
-            // SAFETY: as above.
-            let value = unsafe { long_or_rest(settings, kind, raw, row, heap, validity, &mut scratch) };
-            slot.write(value.or_else(|reason| fields.refuse(row, reason, bad))?);
-            continue;
-        };
-        // SAFETY: as above, and no plain content is longer than a block.
-        unsafe {
-            if len > VIEW_INLINE_BYTES_MAX || long_rows > 0 {
-                long_rows = if len > VIEW_INLINE_BYTES_MAX { LONG_ROWS } else { long_rows - 1 };
-                any_view::<T>(slot.as_mut_ptr(), content, len, heap);
-            } else {
-                T::store_view(slot.as_mut_ptr(), content, *MASKS.get_unchecked(len), len as u64, 0);
+    let mut first = 0;
+    while first < fields.count() {
+        let rows = fields.count() - first;
+        let rows = if coded.is_some() { rows.min(BATCH_ROWS) } else { rows };
+        let slots = &mut slots[first..][..rows];
+        if let Some(Coded { memo, codes }) = &mut coded {
+            let codes = &mut codes[first..][..rows];
+            // SAFETY: there is a slot per row, and padding behind the text.
+            if unsafe { memo.look_up(&fields, first, slots, codes, |row| validity.clear(row)) } {
+                first += rows;
+                continue;
             }
         }
+        let mut are_good = true;
+        for (row, slot) in (first..).zip(&mut *slots) {
+            // SAFETY: there is a slot per row.
+            let mut raw = unsafe { fields.at(row) };
+            if UNUSUAL && settings.rule.trim {
+                // SAFETY: a field can be read.
+                let field = unsafe { std::slice::from_raw_parts(raw.0, raw.1) };
+                let trimmed = trim_blanks(field, settings.dialect.quote());
+                raw = (trimmed.as_ptr(), trimmed.len());
+            }
+            // SAFETY: the field can be read, and has `PADDING` readable bytes behind it.
+            let Some((content, len)) = (unsafe { check.content::<T, K, QUOTES, UNUSUAL>(raw) }) else {
+                // SAFETY: as above.
+                let value = unsafe { long_or_rest(settings, kind, raw, row, heap, validity, &mut scratch) };
+                slot.write(value.or_else(|reason| {
+                    are_good = false;
+                    fields.refuse(row, reason, bad)
+                })?);
+                continue;
+            };
+            // SAFETY: as above, and no plain content is longer than a block.
+            unsafe {
+                if len > VIEW_INLINE_BYTES_MAX || long_rows > 0 {
+                    long_rows = if len > VIEW_INLINE_BYTES_MAX { LONG_ROWS } else { long_rows - 1 };
+                    any_view::<T>(slot.as_mut_ptr(), content, len, heap);
+                } else {
+                    T::store_view(slot.as_mut_ptr(), content, *MASKS.get_unchecked(len), len as u64, 0);
+                }
+            }
+        }
+        if let Some(Coded { memo, codes }) = &mut coded {
+            if are_good {
+                // SAFETY: there is a slot per row, all were written, and there is padding behind the text.
+                unsafe { memo.learn(&fields, first, slots, &mut codes[first..][..rows], |row| validity.is_null(row)) };
+            } else {
+                memo.give_up();
+            }
+            if memo.is_given_up() {
+                coded = None;
+            }
+        }
+        first += rows;
     }
     Ok(())
 }

@@ -6,10 +6,11 @@
 
 use super::boolean::{Boolean, exact_word};
 use super::bytea::Bytea;
-use super::column::{Fields, Settings, slots_of};
+use super::column::{Settings, slots_of};
 use super::conversion::{Conversion, Exact};
 use super::date::Date;
 use super::decimal::{Decimal64, Decimal128};
+use super::fields::Fields;
 use super::float::{Float32, Float64};
 use super::integer::{Int16, Int32, Int64};
 use super::rule::trim_blanks;

@@ -5,6 +5,7 @@
 mod common;
 mod date_time_formats;
 mod decode_mutations;
+mod decode_text_memo;
 mod decode_unusual;
 mod decode_values;
 mod decoding;

@@ -46,7 +46,7 @@ impl ConstantFiller {
                 }
             }
             Self::Constant { decoder, text } => {
-                let mut target = target(column, 1, heap);
+                let mut target = target(column, 1, heap, None);
                 decoder.decode(&text.rows(), 0, &mut target).expect("it was decoded when the load was planned");
                 repeat_first(&mut column.values, count, false);
             }
@@ -120,7 +120,7 @@ pub(super) fn constant(file: &str, column: &Column, text: &str, kernel: Kernel) 
     let mut trial = PartitionBuffer::with_capacity(&schema, 1, heap_bytes, &mut arena)?;
     let mut spare = trial.spare(1);
     let mut heap = Heap::new(spare.heap.bytes, spare.heap.used);
-    let mut target = target(&mut spare.columns[0], 1, &mut heap);
+    let mut target = target(&mut spare.columns[0], 1, &mut heap, None);
     match decoder.decode(&row.rows(), 0, &mut target) {
         Ok(()) => Ok(ConstantFiller::Constant { decoder, text: row }),
         Err(error) => {

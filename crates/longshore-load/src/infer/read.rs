@@ -262,7 +262,7 @@ impl Inference<'_> {
             let rows = if left.is_empty() { rows } else { rows.select(&kept, &mut selected) };
             let wanted = lenient.then_some(&mut bad);
             let (fields, schema, buffers) = (&plan.fields, &plan.schema, &mut buffers);
-            let decoder = RowDecoder { plan: fields, schema, bytes_left, buffers, append: None, arena };
+            let decoder = RowDecoder { plan: fields, schema, bytes_left, buffers, merge: None, arena };
             // Without columns, rows are only counted.
             let taken =
                 if plan.schema.columns().is_empty() { Ok(rows.count()) } else { decoder.decode(rows, &piece, wanted) };

@@ -41,7 +41,7 @@ impl Output {
         arena: &mut Arena,
     ) -> Result<Chunk, DecodeError> {
         let mut buffer = self.buffer(plan, rows, arena)?;
-        plan.decode_lenient(&rows, first_row, piece, &mut buffer, bad)?;
+        plan.decode_lenient(&rows, first_row, piece, &mut buffer, bad, None)?;
         Ok(buffer.seal())
     }
 }

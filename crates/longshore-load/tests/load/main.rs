@@ -6,6 +6,7 @@ mod by_name;
 #[path = "../../../longshore-source/tests/source/common/mod.rs"]
 mod common;
 mod detect;
+mod few_texts;
 mod files;
 mod formats;
 mod harness;

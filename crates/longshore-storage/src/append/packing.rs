@@ -16,8 +16,8 @@ use crate::sync::Mutex;
 use crate::table::{Storage, Table};
 
 impl Append<'_> {
-    /// Prepares an empty buffer for its merge: what is asked of its values then is gathered as they come, while they are in
-    /// the cache. A buffer that was not prepared is merged in the same way, later.
+    /// Prepares an empty buffer for its merge: who fills it is asked for what packing wants to know of the values. A buffer
+    /// that was not prepared is merged in the same way, later.
     #[must_use]
     pub fn prepare(&self, buffer: PartitionBuffer) -> PartitionBuffer {
         self.packing.prepare(buffer)
@@ -37,9 +37,9 @@ impl<'r> Packing<'r> {
         Packing { table, packs, idle: Mutex::default() }
     }
 
-    /// Has an empty buffer gather what will be asked when it is packed, if it will be.
+    /// Has an empty buffer ask for what packing wants to know, if it will be packed.
     pub(super) fn prepare(&self, buffer: PartitionBuffer) -> PartitionBuffer {
-        if self.packs && buffer.capacity() as u64 >= ROWS_WORTH_A_CHUNK { buffer.with_dictionaries() } else { buffer }
+        if self.packs && buffer.capacity() as u64 >= ROWS_WORTH_A_CHUNK { buffer.with_codes() } else { buffer }
     }
 
     /// Chunks of the rows of some buffers, none of which is empty.

@@ -170,7 +170,7 @@ struct Source<'a> {
 impl Source<'_> {
     /// Writes the rows to their slots; says how many are NULL.
     fn write(&self, target: SpareColumn<'_>, heap: &mut SpareHeap<'_>) -> Result<usize, AppendError> {
-        let SpareColumn { values, validity, validity_offset } = target;
+        let SpareColumn { values, validity, validity_offset, .. } = target;
         let nulls = self.write_validity(validity, validity_offset)?;
         match (values, self.column.column_type) {
             (SpareValues::U8(slots), _) => {

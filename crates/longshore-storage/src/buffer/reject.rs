@@ -4,8 +4,6 @@
 //! statistics never see a rejected row, and a load without any pays nothing. What rejected rows put on the heap stays
 //! there, out of reach.
 
-use std::mem::MaybeUninit;
-
 use super::{PartitionBuffer, Physical, Region};
 use crate::values::SpareValues;
 
@@ -30,6 +28,9 @@ impl PartitionBuffer {
         if !rejected.is_empty() {
             for (column, nulls) in self.columns.iter_mut().zip(&mut nulls) {
                 close_value_gaps(column.physical, &mut column.values, filled, rows, rejected);
+                if let Some(codes) = &mut column.codes {
+                    close_gaps(codes.room(rows), rejected);
+                }
                 if *nulls > 0 {
                     let first = filled / 8;
                     let bytes = (filled + rows).div_ceil(8) - first;
@@ -47,7 +48,7 @@ impl PartitionBuffer {
 
 impl PartitionBuffer {
     /// Takes rows out of the buffer that turned out bad afterwards, by their numbers, ascending. What they put on the heap
-    /// stays there, out of reach; bounds and dictionaries are gathered anew when the buffer is sealed.
+    /// stays there, out of reach; bounds are gathered anew when the buffer is sealed.
     ///
     /// # Panics
     ///
@@ -66,8 +67,10 @@ impl PartitionBuffer {
                 let bits = unsafe { column.validity.spare::<u8>(0, rows.div_ceil(8)).assume_init_mut() };
                 column.nulls -= close_bit_gaps(bits, 0, rows, rejected);
             }
-            // The codes of the rows that are left would have to move too.
-            column.texts = None;
+            if let Some(codes) = &mut column.codes {
+                close_gaps(codes.codes_mut(), rejected);
+                codes.codes_mut().truncate(rows - rejected.len());
+            }
         }
         self.rows -= rejected.len();
         self.has_lost_rows = true;
@@ -95,7 +98,7 @@ fn close_value_gaps(physical: Physical, values: &mut Region, from: usize, rows: 
     }
 }
 
-fn close_gaps<T: Copy>(values: &mut [MaybeUninit<T>], rejected: &[u32]) {
+fn close_gaps<T: Copy>(values: &mut [T], rejected: &[u32]) {
     for (from, to, count) in kept_runs(values.len(), rejected).skip(1) {
         values.copy_within(from..from + count, to);
     }
@@ -160,13 +163,10 @@ mod tests {
     fn kept_values_move_together() {
         for rows in [1, 2, 8, 9, 100] {
             for rejected in choices(rows) {
-                let mut values: Vec<MaybeUninit<i32>> = (0..rows as i32).map(MaybeUninit::new).collect();
+                let mut values: Vec<i32> = (0..rows as i32).collect();
                 close_gaps(&mut values, &rejected);
-                let right = (0..rows as i32).filter(|row| !rejected.contains(&row.cast_unsigned()));
-                for (value, right) in values.iter().zip(right) {
-                    // SAFETY: all were written.
-                    assert_eq!(unsafe { value.assume_init() }, right);
-                }
+                let right: Vec<i32> = (0..rows as i32).filter(|row| !rejected.contains(&row.cast_unsigned())).collect();
+                assert_eq!(values[..right.len()], right);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use arrow_buffer::Buffer;
 
-use super::domain::{Domain, Key};
+use super::domain::{Domain, Key, ShortTexts, Texts};
 use super::{Codes, filled};
 use crate::arena::{Arena, Plain};
 use crate::memory::OutOfMemory;
@@ -67,11 +67,6 @@ impl Distinct {
         self.slots.resize(SLOTS_MIN, FREE);
     }
 
-    /// Rows whose values were taken in.
-    pub(super) fn rows(&self) -> usize {
-        self.codes.len()
-    }
-
     /// Takes in the values of further rows, up to the first that does not fit. There must be no more than `entries_max`
     /// distinct ones.
     // Within its caller, the loop would have no registers left.
@@ -82,32 +77,32 @@ impl Distinct {
         entries_max: usize,
         domain: &impl Domain,
     ) -> Result<(), NotFound> {
-        let mut codes = std::mem::take(&mut self.codes);
-        let before = codes.len();
-        codes.resize(before + values.len(), 0);
-        let mut added = Ok(());
-        let mut row = before;
-        for (value, code) in values.zip(&mut codes[before..]) {
+        self.codes.reserve(values.len());
+        for value in values {
             let key = domain.key(value);
             let hash = key.hash();
             let at = self.slots[hash as usize & (self.slots.len() - 1)] as usize;
             // Nearly always it is there, which costs no branch that could not be predicted.
-            if self.keys.get(at) == Some(&key) && domain.is_same(self.entries[at], value) {
-                *code = at as u16;
+            let code = if self.keys.get(at) == Some(&key) && domain.is_same(self.entries[at], value) {
+                at as u16
             } else {
-                added = self.find_or_add(key, value, entries_max, domain).map(|found| *code = found);
-                if row < ROWS_TRIED && self.entries.len() > ENTRIES_TRIED_MAX {
-                    added = Err(NotFound::TooMany);
-                }
-                if added.is_err() {
-                    break;
-                }
+                self.find_or_add(key, value, entries_max, domain)?
+            };
+            if self.codes.len() < ROWS_TRIED && self.entries.len() > ENTRIES_TRIED_MAX {
+                return Err(NotFound::TooMany);
             }
-            row += 1;
+            self.codes.push(code);
         }
-        codes.truncate(row);
-        self.codes = codes;
-        added
+        Ok(())
+    }
+
+    /// Takes in texts, by their views; long ones lie in `heap`.
+    pub(super) fn add_texts(&mut self, views: &[u128], heap: &[u8], entries_max: usize) -> Result<(), NotFound> {
+        // Most columns have short texts alone, which need no look at the heap. Keys of short texts are the same for both.
+        match self.add(views.iter().copied(), entries_max, &ShortTexts) {
+            Err(NotFound::Foreign) => self.add(views[self.codes.len()..].iter().copied(), entries_max, &Texts { heap }),
+            added => added,
+        }
     }
 
     /// The entry of a value, a new one if there is none.

@@ -7,9 +7,9 @@ use arrow_buffer::Buffer;
 
 use super::dictionary::{self, Distinct};
 use super::domain::{Domain, Floats, Integers, Texts};
-use super::gather::GatheredTexts;
 use super::offset::{self, Code, Divisor, Whole};
 use super::text;
+use super::text_codes::TextCodes;
 use super::{Codes, Encoding, PackedColumn, copy_of, double, filled, float};
 use crate::arena::{Arena, Plain};
 use crate::instruction_set::InstructionSet;
@@ -29,7 +29,6 @@ const DIVISORS_TRIED: usize = 4;
 pub struct Packer {
     set: InstructionSet,
     distinct: Distinct,
-    texts: GatheredTexts,
 }
 
 /// What is known of values before they are packed, and need not be found out.
@@ -37,8 +36,8 @@ pub struct Packer {
 pub(crate) struct Known {
     /// No whole number is less than the first or greater than the second, NULL aside.
     pub(crate) bounds: Option<(i128, i128)>,
-    /// The distinct ones of all texts.
-    pub(crate) texts: Option<GatheredTexts>,
+    /// Which of a few texts each row has.
+    pub(crate) codes: Option<TextCodes>,
 }
 
 impl Default for Packer {
@@ -62,7 +61,7 @@ impl Number for i128 {}
 
 impl Packer {
     pub(super) fn with(set: InstructionSet) -> Packer {
-        Packer { set, distinct: Distinct::default(), texts: GatheredTexts::default() }
+        Packer { set, distinct: Distinct::default() }
     }
 
     /// Packers by each instruction set that the machine has, with its name, the best first: to compare them.
@@ -127,12 +126,9 @@ impl Packer {
                 packed(Physical::F64, values.len(), encoding, empty())
             }
             Values::Views(views) => {
-                let (encoding, heap) = if let Some(mut gathered) = known.texts {
-                    texts(&mut gathered, views, heap, arena)?
-                } else {
-                    self.texts.clear(views.len());
-                    self.texts.add(views, heap);
-                    texts(&mut self.texts, views, heap, arena)?
+                let (encoding, heap) = match known.codes {
+                    Some(codes) => coded_texts(&codes, views, heap, arena)?,
+                    None => self.texts(views, heap, arena)?,
                 };
                 packed(Physical::View, views.len(), encoding, heap)
             }
@@ -210,6 +206,16 @@ impl Packer {
         }
     }
 
+    fn texts(&mut self, views: &[u128], heap: &[u8], arena: &mut Arena) -> Result<(Encoding, Buffer), OutOfMemory> {
+        let distinct = &mut self.distinct;
+        distinct.clear();
+        if distinct.add_texts(views, heap, text_entries_max(views.len())).is_err() {
+            return many_texts(views, heap, arena);
+        }
+        distinct.sort(&Texts { heap });
+        text_dictionary(distinct.entries.clone(), |arena| distinct.codes(arena), heap, arena)
+    }
+
     /// A dictionary of at most so many values, if it takes fewer bytes than `width` for each.
     fn dictionary<T: Plain>(
         &mut self,
@@ -241,21 +247,41 @@ impl Packer {
     }
 }
 
-fn texts(
-    gathered: &mut GatheredTexts,
+/// The most entries of a dictionary of texts. One that all rows have needs no codes.
+fn text_entries_max(rows: usize) -> usize {
+    dictionary::entries_max(rows).max(1)
+}
+
+/// Texts whose codes are known.
+fn coded_texts(
+    coded: &TextCodes,
     views: &[u128],
     heap: &[u8],
     arena: &mut Arena,
 ) -> Result<(Encoding, Buffer), OutOfMemory> {
-    if let Some(distinct) = gathered.few(views.len()) {
-        distinct.sort(&Texts { heap });
-        let heap = texts_heap(&mut distinct.entries, heap, arena)?;
-        if let [] | [_] = distinct.entries[..] {
-            return Ok((Encoding::constant(distinct.entries.first().copied().unwrap_or_default()), heap));
-        }
-        let entries = copy_of(&distinct.entries, arena)?;
-        return Ok((Encoding::Dictionary { entries, codes: distinct.codes(arena)? }, heap));
+    let (entries, ranks) = coded.ordered(heap);
+    if entries.len() > text_entries_max(views.len()) {
+        return many_texts(views, heap, arena);
     }
+    text_dictionary(entries, |arena| coded.ranked(views.len(), &ranks, arena), heap, arena)
+}
+
+/// Texts of which each row has one of these, which are in their order.
+fn text_dictionary(
+    mut entries: Vec<u128>,
+    codes: impl FnOnce(&mut Arena) -> Result<Codes, OutOfMemory>,
+    heap: &[u8],
+    arena: &mut Arena,
+) -> Result<(Encoding, Buffer), OutOfMemory> {
+    let heap = texts_heap(&mut entries, heap, arena)?;
+    if let [] | [_] = entries[..] {
+        return Ok((Encoding::constant(entries.first().copied().unwrap_or_default()), heap));
+    }
+    Ok((Encoding::Dictionary { entries: copy_of(&entries, arena)?, codes: codes(arena)? }, heap))
+}
+
+/// Texts of which few are the same.
+fn many_texts(views: &[u128], heap: &[u8], arena: &mut Arena) -> Result<(Encoding, Buffer), OutOfMemory> {
     if let Some((ends, heap)) = text::pack(views, heap, arena)? {
         return Ok((Encoding::Texts(ends), heap));
     }

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use longshore_testing::Random;
 
-use super::{CodeSet, GatheredTexts, Known, PackedAs, PackedColumn, Packer, RangeSet, stored_bits};
+use super::{CodeSet, Known, PackedAs, PackedColumn, Packer, RangeSet, TextCodes, stored_bits};
 use crate::arena::Arena;
 use crate::instruction_set::InstructionSet;
 use crate::memory::Memory;
@@ -246,27 +246,14 @@ of_bits! {
     f64: |bits| f64::from_bits(bits as u64);
 }
 
-/// What is known of values when they come a stretch at a time.
-fn gathered(
-    values: Values<'_>,
-    heap: &[u8],
-    validity: Option<&[u8]>,
-    physical: Physical,
-    random: &mut Random,
-) -> Known {
+/// What is known of values by those who have written them.
+fn known(values: Values<'_>, heap: &[u8], validity: Option<&[u8]>, physical: Physical, random: &mut Random) -> Known {
     if let Values::Views(views) = values {
-        let mut texts = GatheredTexts::new(views.len() + random.below(100));
-        let mut left = views;
-        while !left.is_empty() {
-            let (stretch, rest) = left.split_at(1 + random.below(left.len()));
-            texts.add(stretch, heap);
-            left = rest;
-        }
-        return Known { bounds: None, texts: Some(texts) };
+        return Known { bounds: None, codes: TextCodes::found(views, heap, random) };
     }
     let mut bounds = Bounds::new(physical);
     bounds.add(values, validity.map(|bits| (bits, 0)));
-    Known { bounds: bounds.whole(), texts: None }
+    Known { bounds: bounds.whole(), codes: None }
 }
 
 /// Packs by every instruction set, and with what is known before; they agree on how. Returns it, and the bytes.
@@ -274,7 +261,7 @@ fn checked(column: &Column, random: &mut Random) -> (PackedAs, usize) {
     let mut packed: Vec<(InstructionSet, PackedColumn)> =
         InstructionSet::all().map(|set| (set, column.packed(set))).collect();
     let (physical, validity) = (packed[0].1.physical, column.validity.as_deref());
-    let mut known = |values: Values<'_>, heap: &[u8]| gathered(values, heap, validity, physical, random);
+    let mut known = |values: Values<'_>, heap: &[u8]| known(values, heap, validity, physical, random);
     packed.push((InstructionSet::best(), column.packed_knowing(InstructionSet::best(), &mut known)));
     for (set, packed) in &packed {
         column.assert_equals(packed, *set, random);

@@ -1,5 +1,6 @@
 //! Columns of fields, decoded by every kernel, and what the exact twins say of them.
 
+pub(crate) mod memo;
 pub(crate) mod seeds;
 
 use std::mem::MaybeUninit;
@@ -7,7 +8,7 @@ use std::mem::MaybeUninit;
 use longshore_csv::decode::exact;
 use longshore_csv::reference;
 use longshore_csv::{
-    Decoder, Dialect, FieldError, FieldRule, Heap, Kernel, Marks, PADDING, Padded, Reason, Rows, Scanner, Shape,
+    Decoder, Dialect, FieldError, FieldRule, Heap, Kernel, Marks, PADDING, Padded, Reason, Rows, Scanner, Shape, Slot,
     Target, Validity, ValueType, Values, survey,
 };
 use longshore_testing::Random;
@@ -169,6 +170,9 @@ pub(crate) fn decode(decoder: &Decoder, rows: Rows<'_>, column: usize) -> Vec<Re
         rest = rest.split_at(errors.first().map_or(some.count(), |(row, _)| row + 1)).1;
     }
     assert!(decode_leniently(decoder, rows, column) == cells, "lenient decoding of {:?}", decoder.rule());
+    if decoder.rule().value_type.slot() == Slot::View {
+        memo::check(decoder, rows, column, &cells);
+    }
     cells
 }
 
@@ -209,7 +213,7 @@ fn decode_once(decoder: &Decoder, rows: Rows<'_>, column: usize, lenient: bool) 
             let mut slots = vec![MaybeUninit::new($zero); count];
             let mut heap = Heap::new(&mut memory, USED);
             let validity = Validity::new(&mut bits, 3);
-            let mut target = Target { values: Values::$variant(&mut slots), validity, heap: &mut heap };
+            let mut target = Target { values: Values::$variant(&mut slots), validity, heap: &mut heap, coded: None };
             if lenient {
                 decoder.decode_lenient(&rows, column, &mut target, &mut errors);
             } else {
