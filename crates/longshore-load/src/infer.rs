@@ -176,7 +176,7 @@ pub fn load_inferred(
     let append = relation.begin_append(request.tuning.merge);
     for span in spans {
         deliver(order.as_ref(), span.task.sequence, span.taken.rejects)?;
-        append.merge(span.task.sequence, span.taken.buffers)?;
+        append.merge_chunks(span.task.sequence, span.taken.chunks)?;
     }
     let mut report = report(order, inferred.rows, control, begin)?;
     report.rows = append.commit()?;

@@ -339,8 +339,8 @@ impl Load<'_, '_> {
                 (violations, kept) = (&checker.found, &checker.kept);
             }
             let before = Filled::of(&buffers);
-            let merge = self.into.append.map(|append| (append, &mut *memos));
-            let decoder = RowDecoder { plan, schema, bytes_left, buffers: &mut buffers, merge, arena };
+            let packing = self.into.append.map(|append| (append.packing(), &mut *memos));
+            let decoder = RowDecoder { plan, schema, bytes_left, buffers: &mut buffers, packing, arena };
             let rows = if let Some(rejects) = rejects {
                 bad.clear();
                 let rows = if violations.is_empty() { piece.rows } else { piece.rows.select(kept, &mut selected) };

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use longshore_csv::{PADDING, Rows};
-use longshore_storage::{Append, Arena, CHUNK_ROWS_MAX, PartitionBuffer, Schema};
+use longshore_storage::{Arena, BufferPacking, CHUNK_ROWS_MAX, PartitionBuffer, Schema};
 
 use crate::fields::{BadValue, DecodeError, FieldPlan, TextMemos};
 use crate::piece::Piece;
@@ -14,19 +14,19 @@ use crate::piece::Piece;
 const ESTIMATE_SLACK: usize = 64;
 
 /// Decodes rows of a piece into partition buffers.
-pub(crate) struct RowDecoder<'a, 'r> {
+pub(crate) struct RowDecoder<'a> {
     pub(crate) plan: &'a FieldPlan,
     /// The columns that the plan fills.
     pub(crate) schema: &'a Arc<Schema>,
     /// Bytes of the span from the piece on.
     pub(crate) bytes_left: usize,
     pub(crate) buffers: &'a mut Vec<PartitionBuffer>,
-    /// What the buffers are merged by, if they are, and what is remembered of the last one.
-    pub(crate) merge: Option<(&'a Append<'r>, &'a mut TextMemos)>,
+    /// What packs the buffers, if they are kept, and what is remembered of the last one.
+    pub(crate) packing: Option<(&'a BufferPacking, &'a mut TextMemos)>,
     pub(crate) arena: &'a mut Arena,
 }
 
-impl RowDecoder<'_, '_> {
+impl RowDecoder<'_> {
     /// Decodes `rows`, which are of `piece`, into the last buffer, and into new ones as each is full. With `bad`, rows
     /// with bad fields go there; the first of `rows` counts as row 0. Returns how many rows were taken.
     ///
@@ -38,7 +38,7 @@ impl RowDecoder<'_, '_> {
         piece: &Piece<'_>,
         mut bad: Option<&mut Vec<BadValue>>,
     ) -> Result<usize, DecodeError> {
-        let RowDecoder { plan, schema, bytes_left, buffers, mut merge, arena } = self;
+        let RowDecoder { plan, schema, bytes_left, buffers, mut packing, arena } = self;
         let (mut row, mut taken) = (0, 0);
         while !rows.is_empty() {
             let heap_due = plan.heap_bytes(&rows);
@@ -57,10 +57,10 @@ impl RowDecoder<'_, '_> {
                 let heap_bytes = heap_due.max(bytes_left + growth + PADDING + pieces * plan.constant_bytes());
                 let buffer = PartitionBuffer::with_capacity(schema, estimate, heap_bytes, arena)
                     .map_err(|error| DecodeError::Other(error.into()))?;
-                buffers.push(match &mut merge {
-                    Some((append, memos)) => {
+                buffers.push(match &mut packing {
+                    Some((packing, memos)) => {
                         memos.clear();
-                        append.prepare(buffer)
+                        packing.prepare(buffer)
                     }
                     None => buffer,
                 });
@@ -69,7 +69,7 @@ impl RowDecoder<'_, '_> {
             let (fitting, rest) = rows.split_at(room.min(rows.count()));
             let buffer = buffers.last_mut().expect("there is room in it");
             let before = buffer.rows();
-            let memos = merge.as_mut().map(|(_, memos)| &mut **memos);
+            let memos = packing.as_mut().map(|(_, memos)| &mut **memos);
             match &mut bad {
                 None => plan.decode(fitting, piece, buffer, memos)?,
                 Some(bad) => plan.decode_lenient(&fitting, row, piece, buffer, bad, memos)?,

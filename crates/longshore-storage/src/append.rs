@@ -46,7 +46,7 @@ use copy::Task;
 use destination::{Destination, heap_bytes_of};
 use gather::gathered;
 use interleave::Interleave;
-use packing::Packing;
+pub use packing::BufferPacking;
 use ready::{Form, Ready};
 
 /// An append of fewer rows and fewer bytes altogether goes to a chunk that is there.
@@ -76,7 +76,7 @@ pub struct Append<'r> {
     copied: Condvar,
     /// Indexes chunks as they come, if they become part of the relation as they are.
     index_build: Option<IncrementalIndexBuild>,
-    packing: Packing<'r>,
+    packing: BufferPacking,
     _in_progress: AppendInProgress<'r>,
     /// Merges chunks as they come, if it does.
     interleave: Option<Interleave<'r>>,
@@ -154,7 +154,7 @@ impl<'r> Append<'r> {
             state: Mutex::new(state),
             copied: Condvar::new(),
             index_build,
-            packing: Packing::new(table, kind),
+            packing: BufferPacking::new(table.memory(), table.storage(), kind),
             _in_progress: AppendInProgress::new(table),
             interleave: None,
             is_keyed,
@@ -172,6 +172,12 @@ impl<'r> Append<'r> {
         self.is_keyed
     }
 
+    /// What makes chunks of the buffers that are merged.
+    #[must_use]
+    pub fn packing(&self) -> &BufferPacking {
+        &self.packing
+    }
+
     /// Adds the rows of some buffers, in their order. Threads may call this side by side; sequence numbers count from 0
     /// without gaps, come in any order, each once, and decide the order of rows. Buffers whose turn has not come wait
     /// (merged by copy or insert, they keep their memory meanwhile).
@@ -184,16 +190,23 @@ impl<'r> Append<'r> {
     ///
     /// When a sequence number comes twice, or a buffer has another schema than the relation.
     pub fn merge(&self, sequence: u64, buffers: Vec<PartitionBuffer>) -> Result<(), OutOfMemory> {
-        let buffers: Vec<_> = buffers.into_iter().filter(|buffer| buffer.rows() > 0).collect();
-        for buffer in &buffers {
-            assert_eq!(buffer.schema(), self.relation.schema(), "a buffer has the schema of its relation");
-        }
         let packed = self.packing.pack(buffers).inspect_err(|error| self.lock().failed = Some(error.clone()))?;
         self.merge_chunks(sequence, packed)
     }
 
     /// Adds the rows of some chunks, none of which is empty, as [`merge`](Append::merge) does those of buffers.
-    pub(crate) fn merge_chunks(&self, sequence: u64, chunks: Vec<Chunk>) -> Result<(), OutOfMemory> {
+    ///
+    /// # Errors
+    ///
+    /// As [`merge`](Append::merge).
+    ///
+    /// # Panics
+    ///
+    /// As [`merge`](Append::merge).
+    pub fn merge_chunks(&self, sequence: u64, chunks: Vec<Chunk>) -> Result<(), OutOfMemory> {
+        for chunk in &chunks {
+            assert_eq!(chunk.schema(), self.relation.schema(), "a buffer has the schema of its relation");
+        }
         let chunks: Vec<_> = chunks.into_iter().map(Arc::new).collect();
         let mut guard = self.lock();
         let state = &mut *guard;

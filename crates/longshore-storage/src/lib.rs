@@ -74,7 +74,7 @@ mod view;
 mod visibility;
 
 pub use alteration::{Alteration, KeptIndex, NewColumn};
-pub use append::{Append, Clash, Clashes, ConflictAction, MergeKind, Merged, OnConflict};
+pub use append::{Append, BufferPacking, Clash, Clashes, ConflictAction, MergeKind, Merged, OnConflict};
 pub use arena::{ARENA_BLOCK_BYTES, Arena, Region};
 pub use buffer::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap};
 pub use chunk::hot::Freeze;

@@ -34,7 +34,13 @@ pub(super) fn check(
     let output = Output { schema: Arc::clone(&schema), columns: (0..columns.len()).collect() };
     let plan = FieldPlan::new(&task.file.name, &output, &task.file.input, options, kernel)?;
     let mut buffers = Vec::new();
-    let decoder =
-        RowDecoder { plan: &plan, schema: &schema, bytes_left: piece.bytes, buffers: &mut buffers, merge: None, arena };
+    let decoder = RowDecoder {
+        plan: &plan,
+        schema: &schema,
+        bytes_left: piece.bytes,
+        buffers: &mut buffers,
+        packing: None,
+        arena,
+    };
     decoder.decode(piece.sound_rows(), piece, None).map(drop).map_err(|error| error.explain(task, piece))
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_csv::Rows;
 use longshore_format::sniff::types::{Nulls, TypeSet, classify_column, verify};
-use longshore_storage::{ARENA_BLOCK_BYTES, Arena, Memory, PartitionBuffer};
+use longshore_storage::{ARENA_BLOCK_BYTES, Arena, BufferPacking, Chunk, Memory, PartitionBuffer};
 
 use super::again::{StreamTexts, Text};
 use super::fit::{Fit, Tail};
@@ -14,7 +14,7 @@ use super::plan::Plan;
 use super::{Keep, encoding, fit};
 use crate::control::Control;
 use crate::error::LoadError;
-use crate::fields::DecodeError;
+use crate::fields::{DecodeError, TextMemos};
 use crate::files::{Files, OpenFile, SpanTask};
 use crate::options::TextOptions;
 use crate::piece::Piece;
@@ -34,6 +34,8 @@ pub(super) struct Inference<'a> {
     pub(super) options: &'a TextOptions,
     pub(super) memory: &'a Arc<Memory>,
     pub(super) keep: Keep,
+    /// What packs the rows, if they are kept.
+    pub(super) packing: Option<BufferPacking>,
     /// Where rejects go; `None` if the first bad record ends everything, or rows are not kept.
     pub(super) rejects: Option<&'a RejectOrder>,
     /// Which repaired records are taken, if records are repaired.
@@ -61,7 +63,7 @@ pub(super) struct Done {
 /// What a span gave.
 pub(super) struct Taken {
     /// The rows, if they are kept.
-    pub(super) buffers: Vec<PartitionBuffer>,
+    pub(super) chunks: Vec<Chunk>,
     pub(super) rows: u64,
     pub(super) rejects: Option<SpanRejects>,
     pub(super) repairs: SpanRepairs,
@@ -89,6 +91,7 @@ enum Ending {
 struct Worker {
     arena: Arena,
     scratch: Scratch,
+    memos: TextMemos,
     plan: Option<Plan>,
 }
 
@@ -128,7 +131,7 @@ impl Inference<'_> {
     fn work(&self) {
         let _stop_on_panic = StopOnPanic(self.files.stops());
         let arena = Arena::new(Arc::clone(self.memory), ARENA_BLOCK_BYTES);
-        let mut worker = Worker { arena, scratch: Scratch::default(), plan: None };
+        let mut worker = Worker { arena, scratch: Scratch::default(), memos: TextMemos::default(), plan: None };
         while !self.failure.exists() {
             let Next { mut task, keeps, again } = match self.next() {
                 Ok(Some(next)) => next,
@@ -205,9 +208,9 @@ impl Inference<'_> {
             if !worker.plan.as_ref().is_some_and(is_current) {
                 worker.plan = Some(Plan::new(&task.file, guess, self.keep, self.options, self.files.kernel())?);
             }
-            let Worker { arena, scratch, plan } = worker;
+            let Worker { arena, scratch, memos, plan } = worker;
             let plan = plan.as_ref().expect("it was just made");
-            let ending = self.read_once(task, plan, arena, scratch);
+            let ending = self.read_once(task, plan, arena, scratch, memos);
             task.finish()?;
             match ending? {
                 Ending::Done(taken) => return Ok(Some((Arc::clone(&plan.guess), *taken))),
@@ -223,6 +226,7 @@ impl Inference<'_> {
         plan: &Plan,
         arena: &mut Arena,
         scratch: &mut Scratch,
+        memos: &mut TextMemos,
     ) -> Result<Ending, LoadError> {
         let mut cursor = Cursor::new(self.files, task, scratch)?;
         let mut buffers: Vec<PartitionBuffer> = Vec::new();
@@ -262,7 +266,8 @@ impl Inference<'_> {
             let rows = if left.is_empty() { rows } else { rows.select(&kept, &mut selected) };
             let wanted = lenient.then_some(&mut bad);
             let (fields, schema, buffers) = (&plan.fields, &plan.schema, &mut buffers);
-            let decoder = RowDecoder { plan: fields, schema, bytes_left, buffers, merge: None, arena };
+            let packing = self.packing.as_ref().map(|packing| (packing, &mut *memos));
+            let decoder = RowDecoder { plan: fields, schema, bytes_left, buffers, packing, arena };
             // Without columns, rows are only counted.
             let taken =
                 if plan.schema.columns().is_empty() { Ok(rows.count()) } else { decoder.decode(rows, &piece, wanted) };
@@ -323,11 +328,9 @@ impl Inference<'_> {
         if found.iter().any(|types| *types != TypeSet::EVERY) {
             self.guesses.join(&found);
         }
-        // Rows wait until the types of all of them are known.
-        if let Some(last) = buffers.last_mut() {
-            last.release_heap();
-        }
-        Ok(Ending::Done(Box::new(Taken { buffers, rows: rows_read, rejects, repairs, tail })))
+        // Rows wait until the types of all of them are known, in little memory.
+        let chunks = self.packing.as_ref().map_or(Ok(Vec::new()), |packing| packing.pack(buffers))?;
+        Ok(Ending::Done(Box::new(Taken { chunks, rows: rows_read, rejects, repairs, tail })))
     }
 
     /// Whether a piece overlaps a place of its file that hints came from.

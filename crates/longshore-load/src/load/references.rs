@@ -140,7 +140,7 @@ impl Load<'_, '_> {
         let before = (0..rows.count()).take_while(|&row| rows.record(row).1 <= bad.error.start).count();
         let mut buffers = Vec::new();
         let (plan, bytes_left) = (&task.file.plans[0], piece.bytes);
-        let decoder = RowDecoder { plan, schema: self.schema, bytes_left, buffers: &mut buffers, merge: None, arena };
+        let decoder = RowDecoder { plan, schema: self.schema, bytes_left, buffers: &mut buffers, packing: None, arena };
         decoder.decode(rows.truncated(before), piece, None).map_err(|error| error.explain(task, piece))?;
         first_missing(checks, &buffers, Filled::of(&[]), task, piece)
     }

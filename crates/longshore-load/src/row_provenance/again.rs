@@ -188,8 +188,14 @@ impl<'a> Walk<'a> {
             if files.is_lenient() {
                 // Which rows were taken only shows when they are decoded again.
                 let (plan, bytes_left) = (&task.file.plans[0], piece.bytes);
-                let decoder =
-                    RowDecoder { plan, schema, bytes_left, buffers: &mut buffers, merge: None, arena: &mut self.arena };
+                let decoder = RowDecoder {
+                    plan,
+                    schema,
+                    bytes_left,
+                    buffers: &mut buffers,
+                    packing: None,
+                    arena: &mut self.arena,
+                };
                 if decoder.decode(piece.rows, &piece, Some(&mut bad)).is_err() {
                     return Ok(None);
                 }
