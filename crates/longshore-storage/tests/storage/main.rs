@@ -15,6 +15,7 @@ mod family_support;
 mod foreign_keys;
 mod foreign_keys_model;
 mod foreign_keys_threads;
+mod freed_memory;
 mod freeze;
 mod history;
 mod history_checkers;
