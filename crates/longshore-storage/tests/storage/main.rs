@@ -34,6 +34,7 @@ mod native_support;
 mod old_readers;
 mod precision;
 mod precision_keys;
+mod precision_packed;
 mod rows;
 mod snapshot;
 mod stress;
