@@ -108,7 +108,14 @@ impl Relation {
         rows_min: usize,
         is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<usize, TransactionError> {
-        Ok(self.table.freeze(scope, rows_min, is_cancelled)?)
+        let frozen = self.table.freeze(scope, rows_min, is_cancelled);
+        if !matches!(frozen, Ok(0)) {
+            // What is kept for readers to come has the values as they were.
+            let mut stale = None;
+            self.transactions.at_a_new_time(|time| stale = self.table.set_changed(time));
+            drop(stale);
+        }
+        Ok(frozen?)
     }
 
     /// The schema.

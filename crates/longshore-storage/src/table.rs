@@ -312,10 +312,6 @@ impl Table {
             }
             frozen += usize::from(slot.freeze(scope, rows_min, &mut packer, &mut arena)?);
         }
-        if frozen > 0 {
-            // What is kept for readers to come has the values as they were.
-            self.forget_cached();
-        }
         Ok(frozen)
     }
 
@@ -354,9 +350,13 @@ impl Table {
         }
     }
 
-    /// A transaction that wrote here commits.
-    pub(crate) fn set_changed(&self, time: Time) {
-        self.changed.fetch_max(time.0, Ordering::AcqRel);
+    /// A transaction that wrote here commits, or its rows lie elsewhere from now on. Gives up the cached snapshot: it would
+    /// keep the memory of rows that have gone. It is the caller's to drop, where nobody waits for that.
+    #[must_use]
+    pub(crate) fn set_changed(&self, time: Time) -> Option<Arc<Snapshot>> {
+        // Either whoever caches a snapshot sees the time, or the snapshot is seen here (`cache`).
+        self.changed.fetch_max(time.0, Ordering::SeqCst);
+        self.take_cached()
     }
 
     /// What is visible of the rows.
@@ -372,11 +372,15 @@ impl Table {
         (start.0 >= self.changed.load(Ordering::Acquire)).then(|| Arc::clone(snapshot))
     }
 
-    /// Keeps what had been committed at a time.
+    /// Keeps what had been committed at a time, if that is all that has been committed.
     pub(crate) fn cache(&self, start: Time, snapshot: &Arc<Snapshot>) {
         let before = {
             let mut cached = self.lock_cached();
-            self.has_cached.store(true, Ordering::Release);
+            self.has_cached.store(true, Ordering::SeqCst);
+            if start.0 < self.changed.load(Ordering::SeqCst) {
+                self.has_cached.store(cached.is_some(), Ordering::Release);
+                return;
+            }
             cached.replace((start, Arc::clone(snapshot)))
         };
         // Readers need not wait while the memory of the old one is freed.
@@ -386,14 +390,17 @@ impl Table {
     /// Gives up the cached snapshot, since it keeps slots from being written in place.
     #[inline]
     pub(crate) fn forget_cached(&self) {
-        if self.has_cached.load(Ordering::Acquire) {
-            let before = {
-                let mut cached = self.lock_cached();
-                self.has_cached.store(false, Ordering::Release);
-                cached.take()
-            };
-            drop(before);
+        drop(self.take_cached());
+    }
+
+    #[inline]
+    fn take_cached(&self) -> Option<Arc<Snapshot>> {
+        if !self.has_cached.load(Ordering::SeqCst) {
+            return None;
         }
+        let mut cached = self.lock_cached();
+        self.has_cached.store(false, Ordering::Release);
+        cached.take().map(|(_, snapshot)| snapshot)
     }
 
     #[track_caller]

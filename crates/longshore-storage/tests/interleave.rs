@@ -20,9 +20,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use longshore_storage::{
-    Column, ColumnType, Datum, Index, IndexKind, Isolation, KeptIndex, Memory, MergeKind, NewColumn, ReferenceAction,
-    ReferenceMatch, ReferenceRules, Relation, Schema, Time, Transaction, TransactionError, Transactions, Uniqueness,
-    key,
+    Column, ColumnType, Datum, Freeze, Index, IndexKind, Isolation, KeptIndex, Memory, MergeKind, NewColumn,
+    ReferenceAction, ReferenceMatch, ReferenceRules, Relation, Schema, Time, Transaction, TransactionError,
+    Transactions, Uniqueness, key,
 };
 use longshore_testing::Random;
 use shuttle::thread;
@@ -183,6 +183,35 @@ fn a_key_has_one_row() {
         assert_eq!(found.len() as i64, rows, "seed {seed}");
         assert_eq!(numbers.relation.snapshot().rows() as i64, rows, "seed {seed}");
         assert_eq!(index.rows() as i64, rows, "seed {seed}: nothing is left of what is gone");
+    });
+}
+
+/// What a reader keeps for those to come does not outlive what others do beside him.
+#[test]
+fn nobody_keeps_what_is_gone() {
+    interleaved(300, |seed| {
+        let numbers = Numbers::new(5);
+        let freezes = seed.is_multiple_of(2);
+        let reader = {
+            let numbers = Arc::clone(&numbers);
+            thread::spawn(move || {
+                let rows = numbers.relation.snapshot().rows();
+                assert!(rows == 5 || rows == 0 && !freezes, "seed {seed}: {rows}");
+            })
+        };
+        if freezes {
+            numbers.relation.freeze(Freeze::All, 1, &|| false).unwrap();
+        } else {
+            let mut t = numbers.transactions.begin(Isolation::Serializable);
+            t.truncate(&numbers.relation).unwrap();
+            t.commit().unwrap();
+        }
+        reader.join().unwrap();
+        if freezes {
+            assert!(numbers.relation.snapshot().chunks()[0].packed(0).is_some(), "seed {seed}");
+        } else {
+            assert_eq!(numbers.relation.memory().used(), 0, "seed {seed}");
+        }
     });
 }
 

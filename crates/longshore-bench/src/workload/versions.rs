@@ -2,15 +2,15 @@
 //!
 //! Operations: inserts, updates and "delete and insert" of random rows of ten integers, without any index. Scans: the
 //! sum of a column where no row has a version, and where one in a thousand has, for a transaction that began before the
-//! updates and one that began behind them.
+//! updates and one that began behind them; of packed columns and of plain ones.
 //!
-//! Every write of a run has the same value, which no other run has: so many rows have it afterwards as were written.
+//! Every write of a run of operations has the same value, which no other run has: so many rows have it afterwards as were written.
 
 use std::sync::Arc;
 
 use longshore_storage::{
-    Column, ColumnType, Datum, Isolation, Memory, Relation, RowId, Schema, Scratch, Transaction, TransactionError,
-    Transactions, Values,
+    Column, ColumnType, Datum, Isolation, Memory, Relation, RowId, Schema, Scratch, Storage, Transaction,
+    TransactionError, Transactions, Values,
 };
 
 use super::Report;
@@ -30,19 +30,32 @@ const ROWS_MIN: f64 = 10e3;
 pub(super) fn run(settings: &Settings, report: &mut Report<'_>) -> Result<(), Failure> {
     let rows = |of: f64| (of * settings.scale).max(ROWS_MIN) as usize;
     report("versions", "Operations on ten integers", &operations::run(settings, rows(ROWS))?)?;
-    report("versions-scan", "Scan of integers, clean and with versions", &scan::run(settings, rows(SCAN_ROWS))?)
+    report(
+        "versions-scan",
+        "Scan of integers, packed and plain, clean and with versions",
+        &scan::run(settings, rows(SCAN_ROWS))?,
+    )
 }
 
-/// A relation of that many integers a row, with rows of zeros.
-fn zeros(columns: usize, rows: usize) -> Result<(Arc<Transactions>, Arc<Relation>), Failure> {
+/// A relation of that many integers a row: column and row say which.
+fn filled(
+    columns: usize,
+    rows: usize,
+    storage: Storage,
+    value: impl Fn(usize, usize) -> i32,
+) -> Result<(Arc<Transactions>, Arc<Relation>), Failure> {
     let transactions = Transactions::new();
     let column = |number| Column::new(format!("a{number}"), ColumnType::Integer, false);
     let schema = Arc::new(Schema::new((0..columns).map(column).collect()));
     let relation = Arc::new(Relation::in_database(schema, Memory::new(None), &transactions));
+    relation.set_storage(storage);
     let mut fill = Fill::new(&relation)?;
-    let row = vec![Datum::I32(0); columns];
-    for _ in 0..rows {
-        fill.push(&row)?;
+    let mut values = vec![Datum::I32(0); columns];
+    for row in 0..rows {
+        for (column, datum) in values.iter_mut().enumerate() {
+            *datum = Datum::I32(value(column, row));
+        }
+        fill.push(&values)?;
     }
     fill.finish()?;
     Ok((transactions, relation))

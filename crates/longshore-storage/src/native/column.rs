@@ -14,7 +14,7 @@ use crate::values::Scratch;
 use super::block::{Block, Encoding};
 use super::bounds;
 use super::section::{self, PIECE_BYTES, Section, SectionWriter};
-use super::wire::Malformed;
+use super::wire::{Malformed, set_bits_beyond};
 
 /// Appends the block of a column to `writer`; its offset is counted from the writer's start. What is not packed yet is
 /// packed by `packer` into memory of `arena`.
@@ -32,8 +32,9 @@ pub(super) fn write(
         Encoding::Null
     } else {
         if let Some(validity) = validity {
-            // The bits of rows that do not exist are set, whatever they were.
-            writer.push(&with_bits_beyond(validity.to_vec(), rows));
+            let mut bits = validity.to_vec();
+            set_bits_beyond(&mut bits, rows);
+            writer.push(&bits);
         }
         // Plain texts may be some of those of their heap.
         let kept = chunk.packed(column).filter(|packed| packed.as_plain().is_none());
@@ -128,7 +129,9 @@ fn nulls(physical: Physical, block: &Block, arena: &mut Arena) -> Result<ChunkCo
     let rows = block.statistics.row_count as usize;
     let empty = || Buffer::from_vec(Vec::<u8>::new());
     let packed = PackedColumn::from_buffers(physical, rows, Layout::Constant([0; 16]), [], empty(), false);
-    let validity = copy_of(&with_bits_beyond(vec![0; rows.div_ceil(8)], rows), arena)?;
+    let mut validity = vec![0; rows.div_ceil(8)];
+    set_bits_beyond(&mut validity, rows);
+    let validity = copy_of(&validity, arena)?;
     Ok(ChunkColumn {
         values: ColumnValues::Packed(packed.expect("zero is a value of every type").into()),
         validity: Some(validity),
@@ -138,14 +141,6 @@ fn nulls(physical: Physical, block: &Block, arena: &mut Arena) -> Result<ChunkCo
 
 fn count_zeros(bits: &[u8]) -> u64 {
     bits.iter().map(|byte| u64::from(byte.count_zeros())).sum()
-}
-
-/// The same bits with those of the rows that do not exist set.
-fn with_bits_beyond(mut bits: Vec<u8>, rows: usize) -> Vec<u8> {
-    if !rows.is_multiple_of(8) {
-        bits[rows / 8] |= 0xFF << (rows % 8);
-    }
-    bits
 }
 
 /// Sections that stored bytes begin with, one behind the other in a buffer of their own; takes them from the bytes.

@@ -22,6 +22,13 @@ impl fmt::Display for Malformed {
     }
 }
 
+/// Sets the bits behind those of some rows: those of rows that do not exist are set, whatever they were.
+pub(super) fn set_bits_beyond(bits: &mut [u8], rows: usize) {
+    if !rows.is_multiple_of(8) {
+        bits[rows / 8] |= 0xFF << (rows % 8);
+    }
+}
+
 /// Appends fields to a byte vector.
 #[derive(Debug, Default)]
 pub(super) struct Writer {

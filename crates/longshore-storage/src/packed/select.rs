@@ -3,8 +3,9 @@
 //!
 //! A predicate becomes a set of codes, once for a chunk: of whole numbers by its ranges, because codes are in the order of
 //! the values they stand for; of anything else by its answers for the values of all codes, if these are few
-//! (`packed/entries.rs`). Then the codes of rows are looked up in the set, 64 at a time and at their own width. Sets that are
-//! one range, or all but one, are compared with its ends; others are tables of bits.
+//! (`packed/entries.rs`). Then the codes of rows are looked up in the set, 64 at a time and at their own width. Few ranges
+//! are compared with their ends; others are tables of bits. A set that has both ends of the domain is the complement of one
+//! with fewer ranges.
 //!
 //! Not here: which rows are NULL or seen.
 
@@ -12,39 +13,34 @@ use std::ops::Range;
 
 use arrow_buffer::{BooleanBuffer, Buffer};
 
-use super::offset::Code;
 use super::range_set::RangeSet;
 use super::{Codes, Encoding, PackedColumn, stored_bits};
-use crate::instruction_set::{InstructionSet, Level};
+use crate::instruction_set::InstructionSet;
 use crate::types::Physical;
 
 mod compare;
 mod table;
 
-use compare::SelectedCode;
-use table::{SparseCodes, TableBits};
-
-/// So many ranges are compared one after the other rather than looked up in a table.
-const RANGES_COMPARED_MAX: usize = 3;
+use compare::{in_ranges, ranges_compared_max};
+use table::{ByteTable, SparseCodes, TwoByteTable};
 
 /// Codes that a predicate wants, of the column of a chunk.
 #[derive(Debug)]
 pub struct CodeSet {
-    /// All codes of the column are at most this.
-    code_max: u32,
-    /// They ascend, and between any two of them there are codes that are not wanted. Both ends are included.
+    /// They ascend, and between any two of them there are other codes. Both ends are included.
     ranges: Vec<(u32, u32)>,
+    /// The codes that are not in the ranges are wanted.
+    is_complement: bool,
     lookup: Lookup,
 }
 
-/// How a code is looked up.
+/// How a code is looked up in many ranges.
 #[derive(Debug)]
 enum Lookup {
     /// It is compared with the ends of the ranges.
     Compare,
-    /// It is compared with the ends of the one range that is not wanted.
-    CompareOthers(u32, u32),
-    Table(TableBits),
+    Bytes(ByteTable),
+    TwoBytes(TwoByteTable),
     Sparse(SparseCodes),
 }
 
@@ -72,19 +68,22 @@ impl CodeSet {
                 _ => ranges.push((low, high)),
             }
         }
-        let lookup = match ranges[..] {
-            [] | [_] => Lookup::Compare,
-            [(0, before), (after, last)] if last == code_max => Lookup::CompareOthers(before + 1, after - 1),
-            _ if code_max <= u8::MAX.into() => Lookup::Table(TableBits::new(&ranges, code_max)),
-            _ if ranges.len() <= RANGES_COMPARED_MAX => Lookup::Compare,
-            _ if code_max <= u16::MAX.into() => Lookup::Table(TableBits::new(&ranges, code_max)),
+        let has_both_ends = ranges.first().is_some_and(|range| range.0 == 0) && ranges[ranges.len() - 1].1 == code_max;
+        if has_both_ends {
+            ranges = ranges.windows(2).map(|pair| (pair[0].1 + 1, pair[1].0 - 1)).collect();
+        }
+        let lookup = match ranges.len() {
+            0 | 1 => Lookup::Compare,
+            _ if code_max <= u8::MAX.into() => Lookup::Bytes(ByteTable::new(&ranges)),
+            2 | 3 => Lookup::Compare,
+            _ if code_max <= u16::MAX.into() => Lookup::TwoBytes(TwoByteTable::new(&ranges)),
             _ => Lookup::Sparse(SparseCodes::new(&ranges)),
         };
-        CodeSet { code_max, ranges, lookup }
+        CodeSet { ranges, is_complement: has_both_ends, lookup }
     }
 
-    fn is_everything(&self) -> bool {
-        self.ranges == [(0, self.code_max)]
+    fn contains(&self, code: u32) -> bool {
+        self.ranges.iter().any(|&(low, high)| low <= code && code <= high) != self.is_complement
     }
 }
 
@@ -144,26 +143,24 @@ impl PackedColumn {
     ) -> Option<BooleanBuffer> {
         assert!(rows.end <= self.rows, "rows to {} of {}", rows.end, self.rows);
         let count = rows.len();
-        if wanted.is_everything() {
-            return None;
-        }
         if wanted.ranges.is_empty() {
-            return Some(BooleanBuffer::new_unset(count));
+            return (!wanted.is_complement).then(|| BooleanBuffer::new_unset(count));
         }
         let codes = match &self.encoding {
             Encoding::Bits(bits) => {
                 let bits = BooleanBuffer::new(bits.clone(), rows.start, count);
-                return Some(if wanted.ranges[0].0 == 1 { bits } else { !&bits });
+                return Some(if wanted.contains(1) { bits } else { !&bits });
             }
             Encoding::Offset { codes, .. } | Encoding::Dictionary { codes, .. } => codes,
             Encoding::Constant(_) => unreachable!("of one code all rows are wanted or none"),
             Encoding::Texts(_) | Encoding::Plain(_) => panic!("{self:?} has no codes"),
         };
-        let words = match codes {
-            Codes::U8(codes) => lookup(set, &codes.as_slice()[rows], wanted),
-            Codes::U16(codes) => lookup(set, &codes.typed_data::<u16>()[rows], wanted),
-            Codes::U32(codes) => lookup(set, &codes.typed_data::<u32>()[rows], wanted),
-        };
+        let mut words = codes.lookup(set, rows, wanted);
+        if wanted.is_complement {
+            for word in &mut words {
+                *word = !*word;
+            }
+        }
         Some(BooleanBuffer::new(Buffer::from_vec(words), 0, count))
     }
 }
@@ -175,6 +172,31 @@ impl Codes {
             Codes::U8(_) => u8::MAX.into(),
             Codes::U16(_) => u16::MAX.into(),
             Codes::U32(_) => u32::MAX,
+        }
+    }
+
+    /// A bit for each of some rows, 64 in a word: whether its code is in the ranges of a set.
+    fn lookup(&self, set: InstructionSet, rows: Range<usize>, CodeSet { ranges, lookup, .. }: &CodeSet) -> Vec<u64> {
+        let are_few = ranges.len() <= ranges_compared_max(set, self.width());
+        match self {
+            Codes::U8(codes) => {
+                let codes = &codes.as_slice()[rows];
+                if let Lookup::Bytes(table) = lookup { table.select(set, codes) } else { in_ranges(set, codes, ranges) }
+            }
+            Codes::U16(codes) => {
+                let codes = &codes.typed_data::<u16>()[rows];
+                match lookup {
+                    Lookup::TwoBytes(table) if !are_few || table.fits_registers(set) => table.select(set, codes),
+                    _ => in_ranges(set, codes, ranges),
+                }
+            }
+            Codes::U32(codes) => {
+                let codes = &codes.typed_data::<u32>()[rows];
+                match lookup {
+                    Lookup::Sparse(sparse) if !are_few => sparse.select(set, codes, ranges),
+                    _ => in_ranges(set, codes, ranges),
+                }
+            }
         }
     }
 }
@@ -201,51 +223,5 @@ fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// Which codes are in a set that is neither empty nor everything.
-fn lookup<C: SelectedCode>(set: InstructionSet, codes: &[C], wanted: &CodeSet) -> Vec<u64> {
-    match &wanted.lookup {
-        Lookup::Compare => {
-            let ((low, high), others) = (wanted.ranges[0], &wanted.ranges[1..]);
-            let mut words = between(set, codes, low, high);
-            for &(low, high) in others {
-                words.iter_mut().zip(between(set, codes, low, high)).for_each(|(word, other)| *word |= other);
-            }
-            words
-        }
-        Lookup::CompareOthers(low, high) => between(set, codes, *low, *high).into_iter().map(|word| !word).collect(),
-        Lookup::Table(table) => table.select(set, codes),
-        Lookup::Sparse(sparse) => sparse.select(codes, &wanted.ranges),
-    }
-}
-
-/// Which codes lie between two, both included.
-fn between<C: SelectedCode>(set: InstructionSet, codes: &[C], low: u32, high: u32) -> Vec<u64> {
-    let (low, span) = (C::of(low.into()), C::of((high - low).into()));
-    let (whole, rest) = codes.as_chunks::<64>();
-    let mut words = Vec::with_capacity(codes.len().div_ceil(64));
-    match set.level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => {
-            // SAFETY: the machine has it: an instruction set is made of what was detected only.
-            words.extend(whole.iter().map(|codes| unsafe { C::within_avx512(codes, low, span) }));
-        }
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => {
-            // SAFETY: as above.
-            words.extend(whole.iter().map(|codes| unsafe { C::within_avx2(codes, low, span) }));
-        }
-        Level::Baseline => words.extend(whole.iter().map(|codes| C::within(codes, low, span))),
-    }
-    if !rest.is_empty() {
-        words.push(C::within(rest, low, span));
-    }
-    words
-}
-
-/// A bit for each code, 64 in a word.
-fn one_by_one<C: Code>(codes: &[C], is_wanted: impl Fn(u32) -> bool) -> Vec<u64> {
-    let word = |codes: &[C]| {
-        codes.iter().enumerate().fold(0, |word, (at, code)| word | u64::from(is_wanted(code.number() as u32)) << at)
-    };
-    codes.chunks(64).map(word).collect()
-}
+#[cfg(test)]
+mod tests;

@@ -47,9 +47,8 @@ impl Transaction {
         let mut set = std::mem::take(&mut self.set);
         state.keep_log(self.log.take());
         let time = Time(manager.now().0 + 1);
-        for table in &set.tables {
-            table.set_changed(time);
-        }
+        // Their memory is freed when nobody waits for the state any longer.
+        let _stale: Vec<_> = set.tables.iter().filter_map(|table| table.set_changed(time)).collect();
         if let Some(table_swap) = &set.table_swap {
             table_swap.take_place(time);
         }

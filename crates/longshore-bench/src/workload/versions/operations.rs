@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use longshore_storage::{Datum, Field, Isolation, Relation, RowId, Transactions};
+use longshore_storage::{Datum, Field, Isolation, Relation, RowId, Storage, Transactions};
 
-use super::{count_of, in_transactions, row_ids, zeros};
+use super::{count_of, filled, in_transactions, row_ids};
 use crate::measure::{Amount, Case, Measured, measure};
 use crate::workload::fill::have_at_hand;
 use crate::workload::random::Random;
@@ -30,7 +30,7 @@ enum Operation {
 }
 
 pub(super) fn run(settings: &Settings, rows: usize) -> Result<Vec<Measured>, Failure> {
-    let (transactions, relation) = zeros(COLUMNS, rows)?;
+    let (transactions, relation) = filled(COLUMNS, rows, Storage::default(), |_, _| 0)?;
     let mut fields = Vec::new();
     for column in relation.schema().columns() {
         fields.push(relation.column::<i32>(&column.name)?);

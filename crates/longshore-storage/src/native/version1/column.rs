@@ -18,7 +18,7 @@ use super::plane::{Integer, Planes};
 use super::text;
 use crate::native::bounds;
 use crate::native::section::{Section, Unpacked, expand_all, unpack};
-use crate::native::wire::Malformed;
+use crate::native::wire::{Malformed, set_bits_beyond};
 
 /// Where a block is decoded from: its bytes and the worker's memory for sections that have to be unpacked.
 pub(in crate::native) struct Stored<'a> {
@@ -178,13 +178,6 @@ fn decode_texts<'a, 'out>(
     let (long_at, long) = long.unpack()?;
     let values = text::Values { lengths: *lengths, planes, short, long, long_at: long_at as u32, utf8 };
     values.decode(out)
-}
-
-/// Sets the bits of the rows that do not exist.
-fn set_bits_beyond(validity: &mut [u8], rows: usize) {
-    if !rows.is_multiple_of(8) {
-        validity[rows / 8] |= 0xFF << (rows % 8);
-    }
 }
 
 /// Writes 0 into the slots of the rows whose bit is not set.

@@ -17,6 +17,7 @@
 use std::mem::MaybeUninit;
 
 use super::plane::{BATCH_ROWS, Integer, Planes, is_width};
+use crate::instruction_set::{InstructionSet, for_each_instruction_set};
 use crate::native::wire::{Malformed, Reader};
 
 /// How the residuals become values.
@@ -61,62 +62,28 @@ impl IntegerCode {
     }
 }
 
-/// Joins the planes of `code` into `out`, with the widest vectors the machine has.
+/// Joins the planes of `code` into `out`.
 pub(super) fn decode<'out, T: Integer>(
     code: &IntegerCode,
     planes: &Planes<'_>,
     out: &'out mut [MaybeUninit<T>],
 ) -> &'out [T] {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512dq")
-        {
-            // SAFETY: the machine has these features, as just checked.
-            return unsafe { decode_avx512(code, planes, out) };
-        }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has this feature, as just checked.
-            return unsafe { decode_avx2(code, planes, out) };
-        }
-    }
-    decode_inline(code, planes, out)
+    join(InstructionSet::best(), code, planes, out);
+    // SAFETY: the reader has filled batch after batch, to the last slot.
+    unsafe { out.assume_init_ref() }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
-fn decode_avx512<'out, T: Integer>(
-    code: &IntegerCode,
-    planes: &Planes<'_>,
-    out: &'out mut [MaybeUninit<T>],
-) -> &'out [T] {
-    decode_inline(code, planes, out)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn decode_avx2<'out, T: Integer>(
-    code: &IntegerCode,
-    planes: &Planes<'_>,
-    out: &'out mut [MaybeUninit<T>],
-) -> &'out [T] {
-    decode_inline(code, planes, out)
+for_each_instruction_set! {
+    /// Fills `out` with the values that the planes of `code` have.
+    fn join<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &mut [MaybeUninit<T>]) = join_inlined;
 }
 
 #[inline(always)]
-fn decode_inline<'out, T: Integer>(
-    code: &IntegerCode,
-    planes: &Planes<'_>,
-    out: &'out mut [MaybeUninit<T>],
-) -> &'out [T] {
+fn join_inlined<T: Integer>(code: &IntegerCode, planes: &Planes<'_>, out: &mut [MaybeUninit<T>]) {
     let mut reader = IntegerReader::new(code, planes);
     for batch in out.chunks_mut(BATCH_ROWS) {
         reader.read(batch);
     }
-    // SAFETY: the reader has filled batch after batch, to the last slot.
-    unsafe { out.assume_init_ref() }
 }
 
 /// Reads a list of integers from its start, a batch at a time.

@@ -14,23 +14,16 @@ fn round_trip<T: Written + std::fmt::Debug>(values: &[T], validity: Option<&[u8]
 
     let planes = Planes::new(code.width, values.len(), &mut sections.iter().map(Vec::as_slice))
         .expect("the planes have the lengths of the code");
-    let check = |decode: fn(&IntegerCode, &Planes<'_>, &mut [MaybeUninit<T>])| {
+    for set in InstructionSet::all() {
         let mut out = vec![MaybeUninit::new(T::default()); values.len()];
-        decode(&code, &planes, &mut out);
+        join(set, &code, &planes, &mut out);
         for (row, (slot, value)) in out.iter().zip(values).enumerate() {
             // SAFETY: the vector was filled above.
             let found = unsafe { slot.assume_init() };
             if validity.is_none_or(|v| is_valid(v, row)) {
-                assert_eq!(found, *value, "row {row} of {code:?}");
+                assert_eq!(found, *value, "row {row} of {code:?} by {}", set.name());
             }
         }
-    };
-    check(|code, planes, out| _ = decode(code, planes, out));
-    check(|code, planes, out| _ = decode_inline(code, planes, out));
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the machine has the feature, as just checked.
-        check(|code, planes, out| _ = unsafe { decode_avx2(code, planes, out) });
     }
     code
 }
