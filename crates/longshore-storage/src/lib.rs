@@ -17,6 +17,7 @@
 //! - `prefetch`: asks for memory before it is needed
 //! - `instruction_set`: loops compiled for each instruction set
 //! - `show`: values of times and decimals as text
+//! - `sketch`: counts distinct values in little memory
 //! - `memory`: the blocks of a database and their limit
 //! - `arena`: blocks cut into regions
 //! - `view`: the views that stand for texts
@@ -62,6 +63,7 @@ mod prefetch;
 mod relation;
 mod row_id;
 mod show;
+mod sketch;
 mod statistics;
 mod sync;
 mod table;

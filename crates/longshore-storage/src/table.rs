@@ -26,6 +26,7 @@ use crate::typed::{self, Input, StoredValue, ValueError};
 use crate::types::{Column, Schema};
 use crate::visibility::{ConflictKind, Stamps, Time, View};
 
+mod distinct_counts;
 mod index_build;
 mod indexes;
 mod references;
@@ -40,6 +41,7 @@ pub use references::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, Refe
 pub use snapshot::Snapshot;
 pub(crate) use swap::{AppendInProgress, TableSwap};
 
+use distinct_counts::KeptCounts;
 use slots::Slots;
 use swap::VisibilityInterval;
 
@@ -78,6 +80,7 @@ pub(crate) struct Table {
     appends: AtomicUsize,
     /// Whether its storage is packed.
     is_packed: AtomicBool,
+    distinct_counts: Arc<KeptCounts>,
 }
 
 /// How a relation keeps rows that come many at a time.
@@ -112,6 +115,7 @@ impl Table {
             visibility: VisibilityInterval::default(),
             appends: AtomicUsize::new(0),
             is_packed: AtomicBool::new(Storage::default() == Storage::Packed),
+            distinct_counts: Arc::default(),
         }
     }
 
@@ -362,7 +366,7 @@ impl Table {
     /// What is visible of the rows.
     pub(crate) fn show(&self, view: View, stamps: &Stamps) -> Snapshot {
         let pieces = self.slots.iter().filter_map(|(at, slot)| slot.show(at as u32, view, stamps));
-        Snapshot::new(Arc::clone(&self.schema), pieces.collect())
+        Snapshot::new(Arc::clone(&self.schema), pieces.collect(), Arc::clone(&self.distinct_counts))
     }
 
     /// The cached snapshot, if it shows all that has been committed.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use super::distinct_counts::{DistinctCounts, KeptCounts};
 use crate::chunk::{Chunk, VisibleChunk};
 use crate::row_id::RowId;
 use crate::statistics::ColumnStatistics;
@@ -17,6 +18,9 @@ pub struct Snapshot {
     settled: OnceLock<Vec<Arc<Chunk>>>,
     /// The slot and the number of each piece, by slot: pieces lie in the order of rows, slots are taken again in any.
     slots: OnceLock<Vec<(usize, usize)>>,
+    kept_counts: Arc<KeptCounts>,
+    /// Those of the kept ones that were good enough when somebody first asked.
+    distinct_counts: OnceLock<Arc<DistinctCounts>>,
 }
 
 impl fmt::Debug for Snapshot {
@@ -26,9 +30,10 @@ impl fmt::Debug for Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn new(schema: Arc<Schema>, pieces: Vec<VisibleChunk>) -> Snapshot {
+    pub(super) fn new(schema: Arc<Schema>, pieces: Vec<VisibleChunk>, kept_counts: Arc<KeptCounts>) -> Snapshot {
         let rows = pieces.iter().map(|piece| piece.visible_rows() as u64).sum();
-        Snapshot { schema, pieces, rows, settled: OnceLock::new(), slots: OnceLock::new() }
+        let (settled, slots, distinct_counts) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Snapshot { schema, pieces, rows, settled, slots, kept_counts, distinct_counts }
     }
 
     /// The schema.
@@ -98,5 +103,31 @@ impl Snapshot {
             }
         }
         merged
+    }
+
+    /// About how many distinct values a column has, NULL aside: an estimate, never more than the rows that have a value,
+    /// and not 0 if there is one. It may be that of the rows a few seconds ago. Nothing may be answered from it.
+    ///
+    /// Who asks first looks at some rows of the column, at most 131,072 of them.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column.
+    #[must_use]
+    pub fn distinct_count(&self, column: usize) -> u64 {
+        let nulls = |piece: &VisibleChunk| {
+            if piece.is_clean() {
+                piece.chunk().statistics(column).null_count
+            } else {
+                piece.statistics(column).null_count
+            }
+        };
+        let with_value = self.rows - self.pieces.iter().map(nulls).sum::<u64>();
+        if with_value <= 1 {
+            return with_value;
+        }
+        let counts =
+            self.distinct_counts.get_or_init(|| self.kept_counts.of(&self.pieces, self.schema.columns().len()));
+        counts.of_column(column, &self.pieces).clamp(1, with_value)
     }
 }

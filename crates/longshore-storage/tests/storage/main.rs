@@ -10,6 +10,7 @@ mod column_bytes;
 mod conflict;
 #[path = "history_support/database.rs"]
 mod database;
+mod distinct_counts;
 mod doors;
 mod family_support;
 mod foreign_keys;
