@@ -12,7 +12,9 @@ use longshore_csv::Dialect;
 use longshore_fuzz::Choices;
 use longshore_load::{Control, InputFile, Source, TextOptions, Tuning, copy_from};
 use longshore_storage::checksum::{Checksum, checksum};
-use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema, Storage, native};
+use longshore_storage::{
+    Chunk, Column, ColumnType, Freeze, Memory, MergeKind, PackedAs, Relation, Schema, Storage, native,
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Offset and length of the directory, its checksum, magic bytes.
@@ -23,7 +25,7 @@ const MEMORY_BYTES_MAX: usize = 1 << 28;
 
 fuzz_target!(|input: &[u8]| {
     let mut choices = Choices::new(input);
-    let (original, right) = &FILES[usize::from(choices.byte() & 1)];
+    let (original, right) = &FILES[choices.below(FILES.len())];
     let mut file = original.clone();
     let forge = choices.byte() & 1 == 1;
     let directory = directory(&file);
@@ -70,15 +72,15 @@ fn sign_blocks(original: &[u8], file: &mut [u8], directory: &Range<usize>) {
     }
 }
 
-/// A file of each version, and the checksum of what is in it.
-static FILES: LazyLock<[(Vec<u8>, Checksum); 2]> = LazyLock::new(|| {
+/// A file of each version, and one of texts that are compressed, with the checksums of what is in them.
+static FILES: LazyLock<[(Vec<u8>, Checksum); 3]> = LazyLock::new(|| {
     let version1 = include_bytes!("../../crates/longshore-storage/tests/storage/native_version1/nulls.native").to_vec();
     let in_version1 = read(&version1).expect("files of version 1 are read");
-    [(version1, in_version1), version2()]
+    [(version1, in_version1), version2(false), version2(true)]
 });
 
-/// A file of two chunks with every encoding.
-fn version2() -> (Vec<u8>, Checksum) {
+/// A file of two chunks with every encoding that a load makes, or that freezing makes.
+fn version2(is_frozen: bool) -> (Vec<u8>, Checksum) {
     let columns = vec![
         Column::new("key", ColumnType::BigInt, false),
         Column::new("money", ColumnType::Decimal { precision: 15, scale: 2 }, true),
@@ -101,6 +103,12 @@ fn version2() -> (Vec<u8>, Checksum) {
         copy_from(vec![InputFile::opened(source, &fields)], &relation, &options, &tuning, &Control::new())
             .expect("the text is right");
     }
+    if is_frozen {
+        relation.freeze(Freeze::All, 0, &|| false).expect("there is memory");
+        let chunks = relation.snapshot();
+        let packed_as = |chunk: &Chunk| chunk.packed(8).map(|packed| packed.packed_as());
+        assert!(chunks.chunks().iter().any(|chunk| packed_as(chunk) == Some(PackedAs::Fsst)));
+    }
     let snapshot = relation.snapshot();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("file");
@@ -115,7 +123,7 @@ fn line(row: u32) -> String {
     let (cents, day, flag) = (row % 100, 1 + row % 28, row % 3 == 0);
     let word = ["a", "a word", "a longer word than the others"][row as usize % 3];
     format!(
-        "{row},{row}.{cents:02},-{row}000000000000.5,1999-02-{day:02},{flag},{row}e-3,{word},\\x{cents:04},größe {row} of all,same\n"
+        "{row},{row}.{cents:02},-{row}000000000000.5,1999-02-{day:02},{flag},{row}e-3,{word},\\x{cents:04},größe {row} of all that there are and of some that there were,same\n"
     )
 }
 

@@ -88,24 +88,28 @@ fn reload() {
 
 #[test]
 fn memory() {
-    assert!(tiny("memory", &[]).contains("x relation"));
+    let told = tiny("memory", &[]);
+    assert!(told.contains("x relation") && told.contains(" bytes per byte of text, frozen "), "{told}");
 }
 
 #[test]
 fn pack() {
     let told = tiny("pack", &[]);
     assert!(told.contains("| pack l_linenumber, ") && told.contains("[Offset(1)]: 1.00 bytes a row, plain 4.00"));
+    assert!(told.contains("| decompress l_comment ") && told.contains("[Fsst]: "), "{told}");
 }
 
 #[test]
 fn scan_packed() {
-    assert!(tiny("scan-packed", &[]).contains("| l_discount packed, Offset(1) "));
+    let told = tiny("scan-packed", &[]);
+    assert!(told.contains("| l_discount packed, Offset(1) ") && told.contains("LIKE '%express%', fsst "), "{told}");
 }
 
 #[test]
 fn point() {
     let said = tiny("point", &[]);
     assert!(said.contains("| packed many, Texts ") && said.contains("x plain"), "{said}");
+    assert!(said.contains("| frozen many, Fsst "), "{said}");
 }
 
 #[test]

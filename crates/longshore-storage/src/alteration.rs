@@ -39,6 +39,7 @@ use crate::table::{Table, TableSwap};
 use crate::transaction::Isolation;
 use crate::typed::Input;
 use crate::types::Schema;
+use crate::values::TextRoom;
 use crate::visibility::{ConflictKind, Time};
 
 /// How often it is looked whether somebody has ended.
@@ -173,7 +174,8 @@ impl Alteration {
         for (at, slot) in self.table.slots.iter() {
             let mut slot = slot.write();
             if let Some((column, row)) = slot.missing(schema, &sources) {
-                let values = described_row(self.table.schema(), |column| slot.datum(row, column));
+                let room = TextRoom::default();
+                let values = described_row(self.table.schema(), |column| slot.datum(row, column, &room));
                 return Err(self.has_null(schema, column, RowId::new(at, row), values));
             }
             let reshaped = slot.reshaped(schema, &mut sources, table.memory());

@@ -22,7 +22,7 @@ use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::ColumnStatistics;
 use crate::statistics::bounds::Bounds;
 use crate::types::{Physical, Schema};
-use crate::values::{Scratch, SpareValues, Values};
+use crate::values::{Scratch, SpareValues, TextRoom, Values};
 use crate::view::{self, HEAP_BYTES_MAX};
 
 mod batch;
@@ -380,7 +380,7 @@ impl Stored for PartitionBuffer {
         self.column_values(column).bits(row)
     }
 
-    fn text(&self, column: usize, row: usize) -> &[u8] {
+    fn text<'a>(&'a self, column: usize, row: usize, _: &'a TextRoom) -> &'a [u8] {
         // SAFETY: as above.
         let views = unsafe { self.columns[column].values.values::<u8>(0, self.rows * size_of::<u128>()) };
         view::text(&views.as_chunks().0[row], self.texts())

@@ -119,7 +119,8 @@ impl CanonicalRows {
     fn write_values(&mut self, chunk: &Chunk, column: usize, start: usize, rows: usize) {
         let words = &mut self.words[self.starts[column]..];
         let stride = self.stride;
-        match chunk.values(column, start..start + rows, &mut self.scratch) {
+        let (values, texts) = chunk.values_with_texts(column, start..start + rows, &mut self.scratch);
+        match values {
             Values::U8(values) => scatter(words, stride, values, |value| [u64::from(value)]),
             Values::I16(values) => scatter(words, stride, values, |value| [i64::from(value) as u64]),
             Values::I32(values) => scatter(words, stride, values, |value| [i64::from(value) as u64]),
@@ -133,7 +134,7 @@ impl CanonicalRows {
             }
             Values::Views(views) => scatter(words, stride, views, |view| {
                 let bytes = view.to_le_bytes();
-                let value = view::text(&bytes, chunk.heap(column));
+                let value = view::text(&bytes, texts);
                 let rest = if value.len() <= INLINE_BYTES_MAX { (view >> 64) as u64 } else { xxh3_64(value) };
                 [view as u64, rest]
             }),

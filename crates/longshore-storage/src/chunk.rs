@@ -21,7 +21,7 @@ use crate::packed::PackedColumn;
 use crate::statistics::ColumnStatistics;
 use crate::typed::Input;
 use crate::types::{ColumnType, Physical, Schema};
-use crate::values::{Scratch, Values};
+use crate::values::{Scratch, TextRoom, Values};
 use crate::view;
 
 mod array;
@@ -46,8 +46,8 @@ pub(crate) trait Stored {
     /// The bits of a value, of a text those of its view.
     fn bits(&self, column: usize, row: usize) -> u128;
 
-    /// The bytes of a value of a column of texts.
-    fn text(&self, column: usize, row: usize) -> &[u8];
+    /// The bytes of a value of a column of texts, in the room if they are compressed.
+    fn text<'a>(&'a self, column: usize, row: usize, room: &'a TextRoom) -> &'a [u8];
 
     /// Validity bits (1 = valid, row r is bit r % 8 of byte r / 8); `None` when no row is NULL.
     fn validity(&self, column: usize) -> Option<&[u8]>;
@@ -59,7 +59,7 @@ pub(crate) fn stored_value(rows: &impl Stored, row: usize, column: usize) -> Inp
         return Input::Null;
     }
     match rows.physical(column) {
-        Physical::View => Input::Text(rows.text(column, row).to_vec().into()),
+        Physical::View => Input::Text(rows.text(column, row, &TextRoom::default()).to_vec().into()),
         _ => Input::Bits(rows.bits(column, row)),
     }
 }
@@ -84,10 +84,10 @@ impl Stored for Chunk {
         }
     }
 
-    fn text(&self, column: usize, row: usize) -> &[u8] {
+    fn text<'a>(&'a self, column: usize, row: usize, room: &'a TextRoom) -> &'a [u8] {
         match &self.columns[column].values {
             ColumnValues::Plain(views) => view::text(&views.as_slice().as_chunks().0[row], &self.heap[0]),
-            ColumnValues::Packed(packed) => packed.text(row),
+            ColumnValues::Packed(packed) => packed.text(row, room),
         }
     }
 
@@ -184,6 +184,23 @@ impl Chunk {
         }
     }
 
+    /// The same with the texts that long views refer to.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column, or not as many rows.
+    pub fn values_with_texts<'a>(
+        &'a self,
+        column: usize,
+        rows: Range<usize>,
+        scratch: &'a mut Scratch,
+    ) -> (Values<'a>, &'a [u8]) {
+        match &self.columns[column].values {
+            ColumnValues::Plain(_) => (self.values(column, rows, scratch), &self.heap[0]),
+            ColumnValues::Packed(packed) => packed.read_with_texts(rows, scratch),
+        }
+    }
+
     /// A column that is packed; `None` if it is plain.
     #[must_use]
     pub fn packed(&self, column: usize) -> Option<&Arc<PackedColumn>> {
@@ -205,11 +222,11 @@ impl Chunk {
         }
     }
 
-    /// Bytes of all texts that lie outside of views.
+    /// Bytes of all texts that lie outside of views, as they are read.
     #[must_use]
     pub fn text_bytes(&self) -> usize {
         let packed = (0..self.columns.len()).filter_map(|column| self.packed(column));
-        self.heap[0].len() + packed.map(|packed| packed.heap().len()).sum::<usize>()
+        self.heap[0].len() + packed.map(|packed| packed.text_bytes()).sum::<usize>()
     }
 
     /// Bytes that some rows' texts of a column take outside of views; 0 if it has no texts.
@@ -227,17 +244,6 @@ impl Chunk {
     #[must_use]
     pub fn validity(&self, column: usize) -> Option<&[u8]> {
         self.columns[column].validity.as_deref()
-    }
-
-    /// The texts of a column that are too long for a view.
-    #[must_use]
-    pub fn heap(&self, column: usize) -> &[u8] {
-        &self.heap_buffers(column)[0]
-    }
-
-    /// The same as arrays of views take it.
-    fn heap_buffers(&self, column: usize) -> &Arc<[Buffer]> {
-        self.packed(column).map_or(&self.heap, |packed| packed.heap_buffers())
     }
 
     /// Counts and bounds of a column.

@@ -8,6 +8,7 @@
 //! - **offset**: a whole number as a multiple of a divisor above the least one (`offset`);
 //! - **dictionary**: the distinct values in their order, and which of them each row has (`dictionary`);
 //! - **texts**: one behind the other, with the end of each (`text`);
+//! - **fsst**: the same with each text compressed (`fsst`), for chunks that nobody changes any more;
 //! - **plain**: the values as they are, where nothing saves memory.
 //!
 //! What a packed column gives for a row that is NULL means nothing: its validity bits lie elsewhere.
@@ -19,6 +20,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use arrow_buffer::Buffer;
@@ -27,13 +29,16 @@ use crate::arena::{Arena, Plain};
 use crate::memory::OutOfMemory;
 use crate::prefetch::prefetch;
 use crate::types::Physical;
-use crate::values::Values;
+use crate::values::{TextRoom, Values};
 use crate::view;
+use fsst::FsstTexts;
 use text::TextEnds;
 
+mod compress;
 mod dictionary;
 mod domain;
 mod entries;
+mod fsst;
 mod layout;
 mod offset;
 mod pack;
@@ -63,10 +68,12 @@ pub struct PackedColumn {
     physical: Physical,
     rows: usize,
     encoding: Encoding,
-    /// The texts that views refer to: one buffer, the shape in which arrays of views take it.
+    /// The texts that views refer to, or their codes: one buffer, the shape in which arrays of views take it.
     heap: Arc<[Buffer]>,
     /// What [`PackedColumn::bytes_if_plain`] has counted.
     all_long_text_bytes: OnceLock<usize>,
+    /// It was tried to compress its texts, which saves too little.
+    incompressible: AtomicBool,
 }
 
 enum Encoding {
@@ -85,6 +92,7 @@ enum Encoding {
         codes: Codes,
     },
     Texts(TextEnds),
+    Fsst(FsstTexts),
     Plain(Buffer),
 }
 
@@ -134,6 +142,8 @@ pub enum PackedAs {
     Dictionary(u8),
     /// Texts one behind the other.
     Texts,
+    /// The same with each of them compressed.
+    Fsst,
     /// As they are.
     Plain,
 }
@@ -146,6 +156,7 @@ impl fmt::Display for PackedAs {
             PackedAs::Offset(bytes) => write!(f, "offset({bytes})"),
             PackedAs::Dictionary(bytes) => write!(f, "dictionary({bytes})"),
             PackedAs::Texts => f.write_str("texts"),
+            PackedAs::Fsst => f.write_str("fsst"),
             PackedAs::Plain => f.write_str("plain"),
         }
     }
@@ -163,7 +174,8 @@ impl fmt::Debug for PackedColumn {
 
 impl PackedColumn {
     fn new(physical: Physical, rows: usize, encoding: Encoding, heap: Arc<[Buffer]>) -> PackedColumn {
-        PackedColumn { physical, rows, encoding, heap, all_long_text_bytes: OnceLock::new() }
+        let (all_long_text_bytes, incompressible) = (OnceLock::new(), AtomicBool::new(false));
+        PackedColumn { physical, rows, encoding, heap, all_long_text_bytes, incompressible }
     }
 
     /// Rows.
@@ -181,6 +193,7 @@ impl PackedColumn {
             Layout::Offset { width, .. } => PackedAs::Offset(width),
             Layout::Dictionary { width, .. } => PackedAs::Dictionary(width),
             Layout::Texts { .. } => PackedAs::Texts,
+            Layout::Fsst { .. } => PackedAs::Fsst,
             Layout::Plain => PackedAs::Plain,
         }
     }
@@ -194,6 +207,7 @@ impl PackedColumn {
             Encoding::Offset { codes, .. } => codes.bytes(),
             Encoding::Dictionary { entries, codes } => entries.len() + codes.bytes(),
             Encoding::Texts(ends) => ends.bytes(),
+            Encoding::Fsst(texts) => texts.bytes(),
         };
         values + self.heap().len()
     }
@@ -205,15 +219,23 @@ impl PackedColumn {
         self.rows * self.physical.width() + texts
     }
 
-    /// The texts that its views refer to.
+    /// The texts that its views refer to; the codes of texts that are compressed.
     #[must_use]
     pub fn heap(&self) -> &[u8] {
         &self.heap[0]
     }
 
-    /// The same as arrays of views take it.
+    /// The texts that its views refer to as arrays of views take them, if they are not compressed.
     pub(crate) fn heap_buffers(&self) -> &Arc<[Buffer]> {
         &self.heap
+    }
+
+    /// Bytes of its texts that lie outside of views, as they are read.
+    pub(crate) fn text_bytes(&self) -> usize {
+        match &self.encoding {
+            Encoding::Fsst(texts) => texts.text_bytes(),
+            _ => self.heap().len(),
+        }
     }
 
     /// The values, if they are as they are.
@@ -236,7 +258,7 @@ impl PackedColumn {
     ///
     /// # Panics
     ///
-    /// When there are fewer rows.
+    /// When there are fewer rows, or its texts are compressed and views would have nothing to refer to.
     #[inline]
     #[must_use]
     pub fn bits(&self, row: usize) -> u128 {
@@ -252,22 +274,32 @@ impl PackedColumn {
                 let range = ends.range(row);
                 text::view_at(self.heap(), range.start as u32, range.len() as u32)
             }
+            Encoding::Fsst(_) => panic!("views are asked of {self:?}"),
             Encoding::Plain(values) => stored_bits(self.physical, values, row),
         }
     }
 
-    /// The bytes of a text.
+    /// The bytes of a text, in the room if it is compressed.
     ///
     /// # Panics
     ///
     /// When there are fewer rows, or they are of another type.
     #[inline]
-    #[must_use]
-    pub fn text(&self, row: usize) -> &[u8] {
+    pub(crate) fn text<'a>(&'a self, row: usize, room: &'a TextRoom) -> &'a [u8] {
+        match &self.encoding {
+            Encoding::Fsst(texts) => room.keep(texts.text(row, self.heap())),
+            _ => self.stored_text(row),
+        }
+    }
+
+    /// The bytes of a text that is not compressed.
+    #[inline]
+    fn stored_text(&self, row: usize) -> &[u8] {
         assert!(row < self.rows && self.physical == Physical::View, "text {row} of {}", self.rows);
         let (views, at) = match &self.encoding {
             Encoding::Constant(view) => return view::text(view, self.heap()),
             Encoding::Texts(ends) => return &self.heap()[ends.range(row)],
+            Encoding::Fsst(_) => unreachable!("it is decompressed"),
             Encoding::Dictionary { entries, codes } => (entries, codes.get(row) as usize),
             Encoding::Plain(views) => (views, row),
             Encoding::Bits(_) | Encoding::Offset { .. } => unreachable!("they are of other types"),
@@ -280,7 +312,11 @@ impl PackedColumn {
         if self.physical != Physical::View {
             return 0;
         }
-        rows.map(|row| self.text(row).len()).filter(|&length| length > view::INLINE_BYTES_MAX).sum()
+        let length = |row| match &self.encoding {
+            Encoding::Fsst(texts) => texts.length(row, self.heap()),
+            _ => self.stored_text(row).len(),
+        };
+        rows.map(length).filter(|&length| length > view::INLINE_BYTES_MAX).sum()
     }
 
     /// Asks for the memory of a value.
@@ -291,6 +327,7 @@ impl PackedColumn {
             Encoding::Bits(bits) => (bits, row / 8),
             Encoding::Offset { codes, .. } | Encoding::Dictionary { codes, .. } => codes.place(row),
             Encoding::Texts(ends) => ends.place(row),
+            Encoding::Fsst(texts) => texts.ends().place(row),
             Encoding::Plain(values) => (values, row * self.physical.width()),
         };
         prefetch(values.as_ptr().wrapping_add(at));

@@ -11,19 +11,18 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError};
 
-use crate::arena::Arena;
 use crate::chunk::Chunk;
-use crate::chunk::hot::{Freeze, HotChunk, Slot, WriteError, Writer, input_of};
+use crate::chunk::hot::{Freeze, Freezer, HotChunk, Slot, WriteError, Writer, input_of};
 use crate::datum::Datum;
 use crate::error::TransactionError;
 use crate::index::{Index, IsCancelled, described_row};
 use crate::memory::{Memory, OutOfMemory};
-use crate::packed::{PACKED_BLOCK_BYTES, Packer};
 use crate::row_id::RowId;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, Rank, Ranked, RwLock};
 use crate::typed::{self, Input, StoredValue, ValueError};
 use crate::types::{Column, Schema};
+use crate::values::TextRoom;
 use crate::visibility::{ConflictKind, Stamps, Time, View};
 
 mod distinct_counts;
@@ -203,7 +202,8 @@ impl Table {
     /// The newest values of some columns of a row.
     pub(crate) fn stored(&self, row: RowId, columns: &[usize]) -> Result<Vec<Input<'static>>, TransactionError> {
         let slot = self.slot(row)?.read();
-        Ok(columns.iter().map(|&column| input_of(slot.cell(row.row(), column))).collect())
+        let room = TextRoom::default();
+        Ok(columns.iter().map(|&column| input_of(slot.cell(row.row(), column, &room))).collect())
     }
 
     /// The newest values of a row, whoever wrote them, for instance `(1, 'two', NULL)`.
@@ -212,7 +212,8 @@ impl Table {
         if row.row() >= slot.len() {
             return Err(self.no_such_row(row));
         }
-        Ok(described_row(self.schema(), |column| slot.datum(row.row(), column)))
+        let room = TextRoom::default();
+        Ok(described_row(self.schema(), |column| slot.datum(row.row(), column, &room)))
     }
 
     /// Inserts a row where there is room; says where, and the number of its version.
@@ -300,21 +301,21 @@ impl Table {
         Ok(places)
     }
 
-    /// Packs what is plain of slots with at least so many rows that nobody works on; says how many these were.
+    /// Packs what is plain of slots with at least so many rows that nobody works on, and compresses their texts; says of
+    /// how many.
     pub(crate) fn freeze(
         &self,
         scope: Freeze,
         rows_min: usize,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<usize, OutOfMemory> {
-        let mut packer = Packer::default();
-        let mut arena = Arena::new(Arc::clone(&self.memory), PACKED_BLOCK_BYTES);
+        let mut freezer = Freezer::new(&self.memory);
         let mut frozen = 0;
         for slot in (0..self.slots.places()).filter_map(|place| self.slots.get(place)) {
             if is_cancelled() {
                 break;
             }
-            frozen += usize::from(slot.freeze(scope, rows_min, &mut packer, &mut arena)?);
+            frozen += usize::from(slot.freeze(scope, rows_min, &mut freezer)?);
         }
         Ok(frozen)
     }

@@ -2,6 +2,7 @@
 //!
 //! Not here: single values (`datum`), who has such slices (`chunk`, `buffer`).
 
+use std::cell::OnceCell;
 use std::mem::MaybeUninit;
 
 use arrow_buffer::{ArrowNativeType, Buffer, ToByteSlice};
@@ -187,13 +188,53 @@ macro_rules! spare_values_from {
 }
 spare_values_from!(U8: u8, I16: i16, I32: i32, I64: i64, I128: i128, F32: f32, F64: f64, Views: u128);
 
+/// Room for single texts that must be decompressed to be read. They stay as long as it does.
+#[derive(Debug, Default)]
+pub(crate) struct TextRoom {
+    text: OnceCell<Vec<u8>>,
+    more: OnceCell<Box<TextRoom>>,
+}
+
+impl TextRoom {
+    /// Keeps a text.
+    pub(crate) fn keep(&self, text: Vec<u8>) -> &[u8] {
+        let mut last = self;
+        while last.text.get().is_some() {
+            last = last.more.get_or_init(Box::default);
+        }
+        last.text.get_or_init(|| text)
+    }
+}
+
 /// Room to which values are unpacked, used again from column to column.
 #[derive(Debug, Default)]
 pub struct Scratch {
     room: Vec<MaybeUninit<u128>>,
+    /// Texts that were decompressed.
+    texts: Vec<u8>,
 }
 
 impl Scratch {
+    /// Room for so many views, for `write` to write all of them, and the texts that they refer to; it says where these end.
+    /// Then the views and the texts.
+    ///
+    /// # Safety
+    ///
+    /// `write` writes every slot that it is given.
+    pub(crate) unsafe fn filled_with_texts(
+        &mut self,
+        count: usize,
+        write: impl FnOnce(&mut [MaybeUninit<u128>], &mut Vec<u8>) -> usize,
+    ) -> (Values<'_>, &[u8]) {
+        if self.room.len() < count {
+            self.room.resize(count, MaybeUninit::uninit());
+        }
+        let views = &mut self.room[..count];
+        let end = write(views, &mut self.texts);
+        // SAFETY: the caller promises that all slots have been written.
+        (Values::Views(unsafe { views.assume_init_ref() }), &self.texts[..end])
+    }
+
     /// Room for so many values of a type, for `write` to write all of them; then these values.
     ///
     /// # Safety

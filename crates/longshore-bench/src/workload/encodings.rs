@@ -19,6 +19,8 @@ pub(super) struct Texts {
     pub(super) name: &'static str,
     pub(super) value: fn(i64) -> String,
     pub(super) packed_as: &'static str,
+    /// The same once it is frozen.
+    pub(super) frozen_as: &'static str,
 }
 
 pub(super) const INTEGERS: [Integers; 6] = [
@@ -31,13 +33,19 @@ pub(super) const INTEGERS: [Integers; 6] = [
 ];
 
 pub(super) const TEXTS: [Texts; 3] = [
-    Texts { name: "few_short", value: |row| format!("state {}", mixed(row) % 40), packed_as: "Dictionary(1)" },
+    Texts {
+        name: "few_short",
+        value: |row| format!("state {}", mixed(row) % 40),
+        packed_as: "Dictionary(1)",
+        frozen_as: "Dictionary(1)",
+    },
     Texts {
         name: "few_long",
         value: |row| format!("the state with number {}", mixed(row) % 40),
         packed_as: "Dictionary(1)",
+        frozen_as: "Dictionary(1)",
     },
-    Texts { name: "many", value: |row| format!("a text of row {row}"), packed_as: "Texts" },
+    Texts { name: "many", value: |row| format!("a text of row {row}"), packed_as: "Texts", frozen_as: "Fsst" },
 ];
 
 /// A number below 2^31 that looks like any other.
@@ -66,19 +74,24 @@ pub(super) fn relation(rows: usize, storage: Storage) -> Result<(Arc<Transaction
     }
     fill.finish()?;
     if storage == Storage::Packed {
-        check_packed(&transactions, &relation)?;
+        check_packed(&transactions, &relation, false)?;
     }
     Ok((transactions, relation))
 }
 
-/// Whether all columns of all chunks are packed as they should be.
+/// Whether all columns of all chunks are packed as they should be after a load, or when they are frozen.
 ///
 /// # Errors
 ///
 /// When one is not.
-pub(super) fn check_packed(transactions: &Arc<Transactions>, relation: &Relation) -> Result<(), Failure> {
+pub(super) fn check_packed(
+    transactions: &Arc<Transactions>,
+    relation: &Relation,
+    is_frozen: bool,
+) -> Result<(), Failure> {
     let expected = INTEGERS.iter().map(|column| (column.name, column.packed_as));
-    let expected = expected.chain(TEXTS.iter().map(|column| (column.name, column.packed_as)));
+    let of_texts = |column: &Texts| if is_frozen { column.frozen_as } else { column.packed_as };
+    let expected = expected.chain(TEXTS.iter().map(|column| (column.name, of_texts(column))));
     let transaction = transactions.begin_read_only(Isolation::Snapshot);
     let snapshot = transaction.snapshot(relation);
     for (column, (name, packed_as)) in expected.enumerate() {

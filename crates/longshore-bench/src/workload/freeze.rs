@@ -53,6 +53,6 @@ fn freeze(transactions: &Arc<Transactions>, relation: &Relation, chunks: usize) 
     if frozen != chunks {
         return Err(format!("{frozen} of {chunks} chunks are packed").into());
     }
-    encodings::check_packed(transactions, relation)?;
+    encodings::check_packed(transactions, relation, true)?;
     Ok(time)
 }

@@ -2,16 +2,16 @@
 //!
 //! The peak that counts is of memory the process owns (`RssAnon`, sampled while the load runs): pages of the input
 //! file that are mapped belong to the page cache and are there without us. `VmHWM`, which counts them too, is shown
-//! beside it.
+//! beside it. Then the relation is frozen: what that takes off it, and off the memory that the database has.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use longshore_load::Tuning;
-use longshore_storage::Memory;
+use longshore_storage::{Freeze, Memory};
 use serde_json::{Value, json};
 
 use crate::facts::Facts;
@@ -34,7 +34,7 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
             let said = spawn(settings, &file.path, threads)?;
             let found = Facts::from_json(&said["facts"]).ok_or("the child said nothing")?;
             file.facts.check(&found)?;
-            notes.push(note(&said));
+            notes.push(note(&said, file.bytes));
             Ok(Duration::from_secs_f64(said["seconds"].as_f64().unwrap_or_default()))
         });
         let one = Settings { runs: 1, ..settings.clone() };
@@ -47,14 +47,21 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
 }
 
 /// Says whether the load kept what Longshore promises: at most 1.25 times the relation and 64 MiB.
-fn note(said: &Value) -> String {
+fn note(said: &Value, text_bytes: u64) -> String {
     let mib = |name: &str| said[name].as_f64().unwrap_or_default() / MIB;
     let (relation, peak) = (mib("relation"), mib("peak"));
+    let of_text = |bytes: f64| bytes * MIB / text_bytes as f64;
     format!(
-        "relation {relation:.0} MiB, peak {peak:.0} MiB = {:.2} x relation; 1.25 x + 64 MiB {}; with mapped file {:.0} MiB",
+        "relation {relation:.0} MiB, peak {peak:.0} MiB = {:.2} x relation; 1.25 x + 64 MiB {}; with mapped file {:.0} MiB; \
+         {:.3} bytes per byte of text, frozen {:.3} in {:.2} s; memory in use {:.0} MiB, then {:.0} MiB",
         peak / relation,
         if peak <= 1.25 * relation + 64.0 { "kept" } else { "missed" },
         mib("high_water"),
+        of_text(relation),
+        of_text(mib("frozen")),
+        said["freeze_seconds"].as_f64().unwrap_or_default(),
+        mib("used"),
+        mib("used_frozen"),
     )
 }
 
@@ -90,12 +97,21 @@ pub(super) fn child(settings: &Settings, path: &Path) -> Result<(), Failure> {
         loaded
     })?;
     let high_water = status_bytes("VmHWM");
-    let snapshot = loaded.relation.snapshot();
+    let relation = loaded.relation;
+    let (bytes, used) = (relation.snapshot().bytes(), memory.used());
+    let started = Instant::now();
+    relation.freeze(Freeze::All, 0, &|| false)?;
+    let freeze_time = started.elapsed();
+    let snapshot = relation.snapshot();
     let said = json!({
         "seconds": loaded.time.as_secs_f64(),
-        "relation": snapshot.bytes(),
+        "relation": bytes,
         "peak": peak.into_inner(),
         "high_water": high_water,
+        "used": used,
+        "frozen": snapshot.bytes(),
+        "freeze_seconds": freeze_time.as_secs_f64(),
+        "used_frozen": memory.used(),
         "facts": Facts::of_snapshot(&snapshot)?.to_json(),
     });
     println!("{said}");

@@ -1,4 +1,5 @@
-//! The columns of lineitem packed and unpacked, chunk by chunk in memory that is warm, by every instruction set.
+//! The columns of lineitem packed and unpacked, chunk by chunk in memory that is warm, by every instruction set; texts
+//! compressed and decompressed.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -45,7 +46,8 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
         let mut packer = Packer::default();
         let packed: Result<Vec<PackedColumn>, Failure> =
             chunks.iter().map(|chunk| pack(&mut packer, chunk, column, &mut arena)).collect();
-        let packed = packed?;
+        let packed = Arc::new(packed?);
+        compression_cases(name, &packed, &memory, &mut cases)?;
         let chunks = &chunks;
         cases.push(Case::new(format!("unpack {name}"), Amount::Bytes(bytes as u64), move || {
             let mut slots = Slots::default();
@@ -69,8 +71,12 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
         let mut packer = Packer::default();
         let mut bytes = 0;
         let mut shapes = Vec::new();
+        let compresses = row.case.contains("compress");
         for chunk in &chunks {
-            let packed = pack(&mut packer, chunk, column, &mut arena)?;
+            let mut packed = pack(&mut packer, chunk, column, &mut arena)?;
+            if compresses && let Some(compressed) = packed.compressed(&mut arena)? {
+                packed = compressed;
+            }
             bytes += packed.bytes();
             shapes.push(packed.packed_as());
         }
@@ -82,13 +88,44 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     Ok(measured)
 }
 
+/// Cases for the texts of a column that are worth compressing, by their bytes.
+fn compression_cases<'a>(
+    name: &str,
+    packed: &Arc<Vec<PackedColumn>>,
+    memory: &'a Arc<Memory>,
+    cases: &mut Vec<Case<'a>>,
+) -> Result<(), Failure> {
+    let mut arena = Arena::new(Arc::clone(memory), ARENA_BYTES);
+    let compressed = packed.iter().map(|packed| packed.compressed(&mut arena)).collect::<Result<Vec<_>, _>>()?;
+    let compressed: Vec<PackedColumn> = compressed.into_iter().flatten().collect();
+    if compressed.len() < packed.len() {
+        return Ok(());
+    }
+    let bytes = Amount::Bytes(packed.iter().map(|packed| packed.heap().len() as u64).sum());
+    let packed = Arc::clone(packed);
+    cases.push(Case::new(format!("compress {name}"), bytes, move || {
+        let mut arena = Arena::new(Arc::clone(memory), ARENA_BYTES);
+        let started = Instant::now();
+        for packed in packed.iter() {
+            black_box(packed.compressed(&mut arena)?);
+        }
+        Ok(started.elapsed())
+    }));
+    cases.push(Case::new(format!("decompress {name}"), bytes, move || {
+        let mut scratch = Scratch::default();
+        let started = Instant::now();
+        for compressed in &compressed {
+            black_box(compressed.read(0..compressed.rows(), &mut scratch));
+        }
+        Ok(started.elapsed())
+    }));
+    Ok(())
+}
+
 fn pack(packer: &mut Packer, chunk: &Chunk, column: usize, arena: &mut Arena) -> Result<PackedColumn, Failure> {
-    Ok(packer.pack(
-        chunk.values(column, 0..chunk.rows(), &mut Scratch::default()),
-        chunk.validity(column),
-        chunk.heap(column),
-        arena,
-    )?)
+    let mut scratch = Scratch::default();
+    let (values, texts) = chunk.values_with_texts(column, 0..chunk.rows(), &mut scratch);
+    Ok(packer.pack(values, chunk.validity(column), texts, arena)?)
 }
 
 /// Bytes of the values of a column, and of its long texts.

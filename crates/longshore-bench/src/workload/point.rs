@@ -1,11 +1,11 @@
-//! Single values read by typed handles, each in a row of its own, drawn at random: packed ones by encoding against plain
-//! ones, one thread. Rows are few enough for the plain ones to stay in the cache, so that what counts is the way to the
+//! Single values read by typed handles, each in a row of its own, drawn at random: packed ones by encoding, and compressed
+//! ones, against plain ones, one thread. Rows are few enough for the plain ones to stay in the cache, so that what counts is the way to the
 //! value.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use longshore_storage::{Field, Isolation, Relation, RowId, RowRead, Storage, Transactions};
+use longshore_storage::{Field, Freeze, Isolation, Relation, RowId, RowRead, Storage, Transactions};
 
 use super::encodings::{self, INTEGERS, TEXTS};
 use super::random::Random;
@@ -25,7 +25,18 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let rows: Vec<usize> = (0..count).map(|_| random.below(ROWS as u64) as usize).collect();
     let plain = encodings::relation(ROWS, Storage::Plain)?;
     let packed = encodings::relation(ROWS, Storage::Packed)?;
+    let frozen = encodings::relation(ROWS, Storage::Packed)?;
+    frozen.1.freeze(Freeze::All, 0, &|| false)?;
+    encodings::check_packed(&frozen.0, &frozen.1, true)?;
     let mut cases = Vec::new();
+    for column in TEXTS.iter().filter(|column| column.frozen_as != column.packed_as) {
+        let field = frozen.1.column::<&str>(column.name)?;
+        let expected = rows.iter().map(|&row| number(&(column.value)(row as i64))).sum();
+        let (frozen, rows) = (&frozen, &rows);
+        cases.push(Case::new(name("frozen", column.name, column.frozen_as), Amount::Values(count as u64), move || {
+            timed(frozen, rows, expected, |row| text(row, field))
+        }));
+    }
     for (relation, stored) in [(&plain, "plain"), (&packed, "packed")] {
         let rows = &rows;
         for column in &INTEGERS {
@@ -48,7 +59,10 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let mut measured = measure(cases, settings)?;
     let plain: Vec<Measured> = measured.iter().filter(|row| row.case.starts_with("plain")).cloned().collect();
     for row in &mut measured {
-        if let Some(plain) = row.case.strip_prefix("packed").and_then(|case| find(&plain, &format!("plain{case}"))) {
+        let column = row.case.split([' ', ',']).nth(1).unwrap_or_default().to_owned();
+        if !row.case.starts_with("plain")
+            && let Some(plain) = plain.iter().find(|plain| plain.case.split([' ', ',']).nth(1) == Some(&column))
+        {
             row.note = format!("{:.2} x plain", row.best.as_secs_f64() / plain.best.as_secs_f64());
         }
     }
@@ -57,10 +71,6 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
 
 fn name(stored: &str, column: &str, packed_as: &str) -> String {
     format!("{stored} {column}, {packed_as}")
-}
-
-fn find<'a>(rows: &'a [Measured], case: &str) -> Option<&'a Measured> {
-    rows.iter().find(|row| row.case == case)
 }
 
 fn integer(row: &mut RowRead<'_>, field: Field<i64>) -> Result<i64, Failure> {

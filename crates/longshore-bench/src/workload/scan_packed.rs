@@ -1,5 +1,5 @@
 //! Rows that predicates find on packed columns and on plain ones, one thread: ranges of columns of lineitem, and ranges,
-//! lists and functions of made columns by the width of their codes and the share of rows that is found.
+//! lists and functions of made columns by the width of their codes and the share of rows that is found; words in comments.
 //!
 //! The rate is one of rows; the note says what that is in bytes of plain values.
 
@@ -7,8 +7,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
 use longshore_load::Tuning;
-use longshore_storage::{Arena, Chunk, CodeSet, Memory, PackedColumn, Packer, RangeSet, Scratch, Values};
+use longshore_storage::{
+    Arena, Chunk, CodeSet, Freeze, Memory, PackedColumn, Packer, RangeSet, Scratch, Snapshot, Values,
+};
+use memchr::memmem;
 
 use crate::lineitem::{self, StoredAs};
 use crate::measure::{Amount, Case, Measured, measure};
@@ -29,6 +34,9 @@ const RANGES: [(&str, i128, i128); 5] = [
 /// Blocks of the arena that columns are packed into.
 const ARENA_BYTES: usize = 32 << 20;
 
+/// Rows that a scan reads at a time.
+const BATCH_ROWS: usize = 8192;
+
 /// Rows of a made column that are packed together.
 const CHUNK_ROWS: usize = 1 << 16;
 
@@ -44,12 +52,19 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let chunks: Vec<Arc<Chunk>> = snapshot.chunks().to_vec();
     let rows: usize = chunks.iter().map(|chunk| chunk.rows()).sum();
     let made = Made::all(rows.next_multiple_of(CHUNK_ROWS), &memory)?;
+    let packed = lineitem::load(&file.path, Text::Plain, StoredAs::PACKED, &tuning, &memory)?.relation;
+    let texts = packed.snapshot();
+    packed.freeze(Freeze::All, 0, &|| false)?;
+    let comments = [("plain", snapshot), ("texts", texts), ("fsst", packed.snapshot())];
     let mut cases = Cases::default();
     for (name, low, high) in RANGES {
         of_lineitem(&chunks, name, (low, high), &memory, &mut cases)?;
     }
     for column in &made {
         column.cases(&mut cases);
+    }
+    for (stored_as, snapshot) in &comments {
+        of_comments(stored_as, snapshot, &mut cases);
     }
     let mut measured = measure(cases.cases, settings)?;
     for measured in &mut measured {
@@ -79,6 +94,27 @@ impl<'a> Cases<'a> {
     }
 }
 
+/// Comments with a word in them, in batches as a scan reads them.
+fn of_comments<'a>(stored_as: &str, snapshot: &'a Snapshot, cases: &mut Cases<'a>) {
+    let column = NAMES.iter().position(|column| *column == "l_comment").expect("a column of lineitem");
+    let find = move || {
+        let finder = memmem::Finder::new(b"express");
+        let mut found = 0;
+        for chunk in snapshot.chunks() {
+            for from in (0..chunk.rows()).step_by(BATCH_ROWS) {
+                let comments = chunk.array(column, from, BATCH_ROWS.min(chunk.rows() - from));
+                let comments = comments.as_string_view();
+                let has_it = |row: &usize| finder.find(comments.value(*row).as_bytes()).is_some();
+                found += (0..comments.len()).filter(has_it).count();
+            }
+        }
+        found
+    };
+    let bytes: usize = snapshot.chunks().iter().map(|chunk| chunk.text_bytes()).sum();
+    let (rows, expected) = (snapshot.rows() as usize, find());
+    cases.push(format!("l_comment LIKE '%express%', {stored_as}"), bytes / rows.max(1), rows, expected, find);
+}
+
 fn checked(found: usize, expected: usize, time: Duration) -> Result<Duration, Failure> {
     if found == expected { Ok(time) } else { Err(format!("{found} rows where {expected} are right").into()) }
 }
@@ -96,12 +132,9 @@ fn of_lineitem<'a>(
     let mut packer = Packer::default();
     let mut packed: Vec<PackedColumn> = Vec::with_capacity(chunks.len());
     for chunk in chunks {
-        packed.push(packer.pack(
-            chunk.values(column, 0..chunk.rows(), &mut Scratch::default()),
-            chunk.validity(column),
-            chunk.heap(column),
-            &mut arena,
-        )?);
+        let mut scratch = Scratch::default();
+        let (values, texts) = chunk.values_with_texts(column, 0..chunk.rows(), &mut scratch);
+        packed.push(packer.pack(values, chunk.validity(column), texts, &mut arena)?);
     }
     let find = move || {
         let found = chunks

@@ -38,7 +38,7 @@ impl Task {
         let (mut heap_at, mut scratch) = (self.heap_at, Scratch::default());
         let columns = self.space.values.iter().enumerate();
         let copied = columns.map(|(column, region)| {
-            let values = self.values(column, &mut scratch);
+            let (values, texts) = self.values(column, &mut scratch);
             match values {
                 Values::U8(values) => self.copy_values(region, values),
                 Values::I16(values) => self.copy_values(region, values),
@@ -47,7 +47,7 @@ impl Task {
                 Values::I128(values) => self.copy_values(region, values),
                 Values::F32(values) => self.copy_values(region, values),
                 Values::F64(values) => self.copy_values(region, values),
-                Values::Views(views) => self.copy_views((column, region), 0, views, &mut heap_at),
+                Values::Views(views) => self.copy_views(region, 0, (views, texts), &mut heap_at),
             }
             self.summary(column, values)
         });
@@ -60,11 +60,11 @@ impl Task {
     pub(super) fn insert(&self) -> Vec<Copied> {
         let mut scratch: Vec<Scratch> = self.space.values.iter().map(|_| Scratch::default()).collect();
         let columns = self.space.values.iter().zip(&mut scratch).enumerate();
-        let columns: Vec<(&Region, Values<'_>)> =
+        let columns: Vec<(&Region, (Values<'_>, &[u8]))> =
             columns.map(|(column, (region, scratch))| (region, self.values(column, scratch))).collect();
         let mut heap_at = self.heap_at;
         for row in 0..self.count {
-            for (column, &(region, values)) in columns.iter().enumerate() {
+            for &(region, (values, texts)) in &columns {
                 match values {
                     Values::U8(values) => self.insert_value(region, row, values[row]),
                     Values::I16(values) => self.insert_value(region, row, values[row]),
@@ -73,16 +73,17 @@ impl Task {
                     Values::I128(values) => self.insert_value(region, row, values[row]),
                     Values::F32(values) => self.insert_value(region, row, values[row]),
                     Values::F64(values) => self.insert_value(region, row, values[row]),
-                    Values::Views(views) => self.copy_views((column, region), row, &views[row..=row], &mut heap_at),
+                    Values::Views(views) => self.copy_views(region, row, (&views[row..=row], texts), &mut heap_at),
                 }
             }
         }
         self.check_heap(heap_at);
-        columns.iter().enumerate().map(|(column, &(_, values))| self.summary(column, values)).collect()
+        columns.iter().enumerate().map(|(column, &(_, (values, _)))| self.summary(column, values)).collect()
     }
 
-    fn values<'a>(&'a self, column: usize, scratch: &'a mut Scratch) -> Values<'a> {
-        self.source.values(column, self.from..self.from + self.count, scratch)
+    /// The values of a column, and the texts that long views refer to.
+    fn values<'a>(&'a self, column: usize, scratch: &'a mut Scratch) -> (Values<'a>, &'a [u8]) {
+        self.source.values_with_texts(column, self.from..self.from + self.count, scratch)
     }
 
     fn copy_values<T: Plain>(&self, region: &Region, values: &[T]) {
@@ -98,14 +99,13 @@ impl Task {
     }
 
     /// Copies views to the slots from row `row` of the range on, and their texts to the heap.
-    fn copy_views(&self, (column, region): (usize, &Region), row: usize, views: &[u128], heap_at: &mut usize) {
+    fn copy_views(&self, region: &Region, row: usize, (views, texts): (&[u128], &[u8]), heap_at: &mut usize) {
         assert!(row + views.len() <= self.count, "within the range");
         // SAFETY: the ranges of rows and of heap bytes were reserved for this task alone.
         let (slots, heap) = unsafe {
             let slots = region.reserved::<u128>(self.to + row, views.len());
             (slots, self.space.heap.reserved::<u8>(self.heap_at, self.heap_bytes))
         };
-        let texts = self.source.heap(column);
         for (slot, &view) in slots.iter_mut().zip(views) {
             let length = view::length(view);
             if length <= INLINE_BYTES_MAX {

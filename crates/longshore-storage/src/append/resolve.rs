@@ -25,6 +25,7 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, thread};
 use crate::table::{Table, threads};
 use crate::transaction::{Failure, KEYS_LOGGED_MAX, Transaction};
+use crate::values::TextRoom;
 
 /// Rows of a chunk that are looked up before all are tried.
 const PROBES_PER_CHUNK: usize = 4;
@@ -256,7 +257,8 @@ impl Resolve<'_> {
             let (chunk, row) = self.rows.place(clash.row);
             let slot = HotChunk::of_chunk(Arc::clone(chunk));
             let columns = self.arbiters[clash.index].columns();
-            let key: Vec<Datum<'_>> = columns.iter().map(|&column| slot.datum(row, column)).collect();
+            let room = TextRoom::default();
+            let key: Vec<Datum<'_>> = columns.iter().map(|&column| slot.datum(row, column, &room)).collect();
             transaction.log_key(self.relation.table(), columns, &key);
         }
     }
@@ -277,8 +279,9 @@ impl Resolve<'_> {
             let known = values.take().filter(|(known, _)| *known == Arc::as_ptr(chunk));
             let (_, slot) =
                 values.insert(known.unwrap_or_else(|| (Arc::as_ptr(chunk), HotChunk::of_chunk(Arc::clone(chunk)))));
+            let room = TextRoom::default();
             let set: Vec<(usize, Datum<'_>)> =
-                columns.iter().map(|&column| (column, slot.datum(row, column))).collect();
+                columns.iter().map(|&column| (column, slot.datum(row, column, &room))).collect();
             transaction.update(self.relation, old, &set).map_err(|mut error| {
                 if let TransactionError::Duplicate { row, appended: appended @ None, .. } = &mut error {
                     *appended = Some(Box::new(AppendedPair { first: Holder::Relation(*row), second: new }));

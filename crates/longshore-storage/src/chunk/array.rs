@@ -4,8 +4,8 @@
 //! time, because they are stored more tightly or more handily than Arrow allows: BOOLEAN (bytes become bits) and DECIMAL of
 //! up to 18 digits (64 become 128 bits; `DataFusion` computes wrongly with 64-bit decimals).
 //!
-//! Packed columns are unpacked a batch at a time, as far as the rows that are asked for. Texts are not copied: the views
-//! refer to the column's heap.
+//! Packed columns are unpacked a batch at a time, as far as the rows that are asked for. Texts are not copied unless they
+//! are compressed: the views refer to the column's heap.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,12 +34,25 @@ impl Chunk {
     /// When there is no such column, or not as many rows.
     #[must_use]
     pub fn array(&self, column: usize, offset: usize, len: usize) -> ArrayRef {
+        self.array_of_wanted(column, offset, len, None)
+    }
+
+    /// The same where only some of the rows are wanted, those with a bit. What others have means nothing; their texts need
+    /// not be decompressed.
+    pub(super) fn array_of_wanted(
+        &self,
+        column: usize,
+        offset: usize,
+        len: usize,
+        wanted: Option<&BooleanBuffer>,
+    ) -> ArrayRef {
         assert!(offset + len <= self.rows, "rows {offset} to {} of {}", offset + len, self.rows);
         let ChunkColumn { values, validity, .. } = &self.columns[column];
         match values {
             ColumnValues::Plain(values) => self.array_of(column, values, validity.as_ref(), offset, len),
             ColumnValues::Packed(packed) => {
-                self.unpacked_array(column, packed, offset..offset + len, nulls(validity.as_ref(), offset, len))
+                let nulls = nulls(validity.as_ref(), offset, len);
+                self.unpacked_array(column, packed, offset..offset + len, wanted, nulls)
             }
         }
     }
@@ -54,7 +67,7 @@ impl Chunk {
     pub fn entries(&self, column: usize) -> Option<ArrayRef> {
         let packed = self.packed(column)?;
         let count = packed.entries()?;
-        Some(self.array_with(column, &packed.entry_values(), None, 0, count))
+        Some(self.array_with(column, &packed.entry_values(), None, 0..count, packed.heap_buffers()))
     }
 
     fn unpacked_array(
@@ -62,18 +75,25 @@ impl Chunk {
         column: usize,
         packed: &PackedColumn,
         rows: Range<usize>,
+        wanted: Option<&BooleanBuffer>,
         nulls: Option<NullBuffer>,
     ) -> ArrayRef {
         match self.schema.columns()[column].column_type {
             ColumnType::Boolean if let Some(bits) = packed.as_bits() => {
                 Arc::new(BooleanArray::new(BooleanBuffer::new(bits.clone(), rows.start, rows.len()), nulls))
             }
-            _ if let Some(values) = packed.as_plain() => self.array_with(column, values, nulls, rows.start, rows.len()),
+            _ if let Some(values) = packed.as_plain() => {
+                self.array_with(column, values, nulls, rows, packed.heap_buffers())
+            }
             column_type @ ColumnType::Decimal { .. } => {
                 let values = ScalarBuffer::from(packed.unpack_decimals(rows));
                 Arc::new(Decimal128Array::new(values, nulls).with_data_type(column_type.arrow()))
             }
-            _ => self.array_with(column, &packed.unpack_to_buffer(rows.clone()), nulls, 0, rows.len()),
+            _ => {
+                let count = rows.len();
+                let (values, heap) = packed.unpack_to_buffers(rows, wanted);
+                self.array_with(column, &values, nulls, 0..count, &heap)
+            }
         }
     }
 
@@ -86,18 +106,19 @@ impl Chunk {
         offset: usize,
         len: usize,
     ) -> ArrayRef {
-        self.array_with(column, values, nulls(validity, offset, len), offset, len)
+        self.array_with(column, values, nulls(validity, offset, len), offset..offset + len, &self.heap)
     }
 
-    /// The same with the NULLs of just these rows; the column's heap has the long texts.
+    /// The same with the NULLs of just these rows; `heap` has the long texts.
     fn array_with(
         &self,
         column: usize,
         values: &Buffer,
         nulls: Option<NullBuffer>,
-        offset: usize,
-        len: usize,
+        rows: Range<usize>,
+        heap: &Arc<[Buffer]>,
     ) -> ArrayRef {
+        let (offset, len) = (rows.start, rows.len());
         let column_type = self.schema.columns()[column].column_type;
         match column_type {
             ColumnType::Boolean => {
@@ -125,9 +146,9 @@ impl Chunk {
                 Arc::new(Decimal128Array::new(values, nulls).with_data_type(column_type.arrow()))
             }
             ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
-                self.strings(column, shared(values, offset, len), nulls)
+                strings(shared(values, offset, len), Arc::clone(heap), nulls)
             }
-            ColumnType::Bytea => self.binary(column, shared(values, offset, len), nulls),
+            ColumnType::Bytea => binary(shared(values, offset, len), Arc::clone(heap), nulls),
         }
     }
 
@@ -149,24 +170,22 @@ impl Chunk {
         let options = RecordBatchOptions::new().with_row_count(Some(len));
         RecordBatch::try_new_with_options(schema, arrays, &options).expect("the arrays have the types of the schema")
     }
+}
 
-    fn strings(&self, column: usize, views: ScalarBuffer<u128>, nulls: Option<NullBuffer>) -> ArrayRef {
-        let heap = Arc::clone(self.heap_buffers(column));
-        if cfg!(debug_assertions) {
-            return Arc::new(StringViewArray::try_new(views, heap, nulls).expect("a chunk's texts are valid"));
-        }
-        // SAFETY: a chunk's views are valid, refer to its heap, and are UTF-8 (`Chunk::from_parts`).
-        Arc::new(unsafe { StringViewArray::new_unchecked(views, heap, nulls) })
+fn strings(views: ScalarBuffer<u128>, heap: Arc<[Buffer]>, nulls: Option<NullBuffer>) -> ArrayRef {
+    if cfg!(debug_assertions) {
+        return Arc::new(StringViewArray::try_new(views, heap, nulls).expect("a chunk's texts are valid"));
     }
+    // SAFETY: a chunk's views are valid, refer to its heap, and are UTF-8 (`Chunk::from_parts`).
+    Arc::new(unsafe { StringViewArray::new_unchecked(views, heap, nulls) })
+}
 
-    fn binary(&self, column: usize, views: ScalarBuffer<u128>, nulls: Option<NullBuffer>) -> ArrayRef {
-        let heap = Arc::clone(self.heap_buffers(column));
-        if cfg!(debug_assertions) {
-            return Arc::new(BinaryViewArray::try_new(views, heap, nulls).expect("a chunk's views are valid"));
-        }
-        // SAFETY: a chunk's views are valid and refer to its heap (`Chunk::from_parts`).
-        Arc::new(unsafe { BinaryViewArray::new_unchecked(views, heap, nulls) })
+fn binary(views: ScalarBuffer<u128>, heap: Arc<[Buffer]>, nulls: Option<NullBuffer>) -> ArrayRef {
+    if cfg!(debug_assertions) {
+        return Arc::new(BinaryViewArray::try_new(views, heap, nulls).expect("a chunk's views are valid"));
     }
+    // SAFETY: a chunk's views are valid and refer to its heap (`Chunk::from_parts`).
+    Arc::new(unsafe { BinaryViewArray::new_unchecked(views, heap, nulls) })
 }
 
 fn nulls(bits: Option<&Buffer>, offset: usize, len: usize) -> Option<NullBuffer> {

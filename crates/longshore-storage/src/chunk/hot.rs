@@ -44,6 +44,7 @@ pub(crate) use column::HotColumn;
 use column::own_buffer_of;
 use dead::DeadRows;
 pub use freeze::Freeze;
+pub(crate) use freeze::Freezer;
 use heap::Heap;
 pub(crate) use prune::Needs;
 pub(crate) use read::{Cell, KeyConflict, RowVisibility, input_of};

@@ -107,8 +107,25 @@ impl VisibleChunk {
     /// When there is no such column, or not as many rows.
     #[must_use]
     pub fn array(&self, column: usize, offset: usize, len: usize) -> ArrayRef {
+        self.array_of_wanted(column, offset, len, None)
+    }
+
+    /// The same where only some of the rows are wanted, those with a bit. What others hold means nothing, either: their
+    /// texts need not be decompressed.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column, not as many rows, or not a bit for each.
+    #[must_use]
+    pub fn array_of_wanted(
+        &self,
+        column: usize,
+        offset: usize,
+        len: usize,
+        wanted: Option<&BooleanBuffer>,
+    ) -> ArrayRef {
         match self.patched(column, offset, len) {
-            None => self.chunk.array(column, offset, len),
+            None => self.chunk.array_of_wanted(column, offset, len, wanted),
             Some((values, validity)) => self.chunk.array_of(column, &values, validity.as_ref(), 0, len),
         }
     }

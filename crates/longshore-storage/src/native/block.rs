@@ -55,6 +55,11 @@ impl Encoding {
                 writer.u8(width);
             }
             Encoding::Packed(Layout::Plain) => writer.u8(6),
+            Encoding::Packed(Layout::Fsst { symbols, width }) => {
+                writer.u8(7);
+                writer.u8(symbols);
+                writer.u8(width);
+            }
             Encoding::Version1(_) => unreachable!("version 1 is not written any more"),
         }
     }
@@ -73,6 +78,7 @@ impl Encoding {
             4 => Layout::Dictionary { entries: reader.u32()?, width: reader.u8()? },
             5 => Layout::Texts { width: reader.u8()? },
             6 => Layout::Plain,
+            7 => Layout::Fsst { symbols: reader.u8()?, width: reader.u8()? },
             _ => return Err(Malformed::new(format!("{tag} is not an encoding"))),
         };
         if !layout.is_possible(physical) {

@@ -16,6 +16,9 @@ use super::bounds;
 use super::section::{self, PIECE_BYTES, Section, SectionWriter};
 use super::wire::{Malformed, set_bits_beyond};
 
+/// Rows whose values are unpacked at a time, to be compared with the bounds.
+const READ_ROWS: usize = 4096;
+
 /// Appends the block of a column to `writer`; its offset is counted from the writer's start. What is not packed yet is
 /// packed by `packer` into memory of `arena`.
 pub(super) fn write(
@@ -43,8 +46,8 @@ pub(super) fn write(
             packed.as_ref()
         } else {
             let mut scratch = Scratch::default();
-            let values = chunk.values(column, 0..rows, &mut scratch);
-            repacked = packer.pack(values, validity, chunk.heap(column), arena)?;
+            let (values, texts) = chunk.values_with_texts(column, 0..rows, &mut scratch);
+            repacked = packer.pack(values, validity, texts, arena)?;
             &repacked
         };
         let layout = packed.layout();
@@ -119,7 +122,10 @@ pub(super) fn read(
     let packed = PackedColumn::from_buffers(physical, rows, layout, buffers, heap, column_type != ColumnType::Bytea)
         .map_err(Malformed::new)?;
     let mut found = Bounds::new(physical);
-    found.add(packed.read(0..rows, scratch), validity.as_ref().map(|bits| (bits.as_slice(), 0)));
+    for from in (0..rows).step_by(READ_ROWS) {
+        let values = packed.read(from..rows.min(from + READ_ROWS), scratch);
+        found.add(values, validity.as_ref().map(|bits| (bits.as_slice(), from)));
+    }
     bounds::check(&block.statistics, &found, physical)?;
     Ok(ChunkColumn { values: ColumnValues::Packed(packed.into()), validity, statistics: block.statistics.clone() })
 }

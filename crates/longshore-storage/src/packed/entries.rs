@@ -18,7 +18,7 @@ impl PackedColumn {
             Encoding::Bits(_) => Some(2),
             Encoding::Offset { codes: Codes::U8(_), .. } => Some(256),
             Encoding::Dictionary { entries, .. } => Some(entries.len() / self.physical.width()),
-            Encoding::Offset { .. } | Encoding::Texts(_) | Encoding::Plain(_) => None,
+            Encoding::Offset { .. } | Encoding::Texts(_) | Encoding::Fsst(_) | Encoding::Plain(_) => None,
         }
     }
 
@@ -41,7 +41,9 @@ impl PackedColumn {
                 values(&mut (0..256_u64).map(|code| base.wrapping_add(code.wrapping_mul(*divisor).into()) as u128))
             }
             Encoding::Dictionary { entries, .. } => entries.clone(),
-            Encoding::Offset { .. } | Encoding::Texts(_) | Encoding::Plain(_) => panic!("{self:?} has no entries"),
+            Encoding::Offset { .. } | Encoding::Texts(_) | Encoding::Fsst(_) | Encoding::Plain(_) => {
+                panic!("{self:?} has no entries")
+            }
         }
     }
 
@@ -64,7 +66,7 @@ impl PackedColumn {
                 Codes::U16(codes) => note(&codes.typed_data::<u16>()[rows], bits, occurs),
                 Codes::U32(codes) => note(&codes.typed_data::<u32>()[rows], bits, occurs),
             },
-            Encoding::Texts(_) | Encoding::Plain(_) => panic!("{self:?} has no codes"),
+            Encoding::Texts(_) | Encoding::Fsst(_) | Encoding::Plain(_) => panic!("{self:?} has no codes"),
         }
     }
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use super::domain::{Domain, Floats, Integers, Texts};
+use super::fsst::{FsstTexts, SYMBOL_BYTES, SymbolTable};
 use super::text::{self, TextEnds};
 use super::{Codes, Encoding, PackedColumn, double, float, stored_bits};
 use crate::types::Physical;
@@ -29,6 +30,9 @@ pub(crate) enum Layout {
     Dictionary { entries: u32, width: u8 },
     /// Where each group of texts begins, and where in its group each text ends, in `width` bytes.
     Texts { width: u8 },
+    /// So many symbols, where the codes of each group of texts begin, and where in its group those of each text end, in
+    /// `width` bytes.
+    Fsst { symbols: u8, width: u8 },
     /// The values.
     Plain,
 }
@@ -47,22 +51,26 @@ impl Layout {
                 2 => physical != Physical::U8 && (1..=1 << 16).contains(&entries),
                 _ => false,
             },
-            Layout::Texts { width } => physical == Physical::View && matches!(width, 2 | 4),
+            Layout::Texts { width } | Layout::Fsst { width, .. } => {
+                physical == Physical::View && matches!(width, 2 | 4)
+            }
             Layout::Plain => physical != Physical::U8,
         }
     }
 
     /// The bytes of each buffer.
     pub(crate) fn buffer_bytes(self, physical: Physical, rows: usize) -> impl Iterator<Item = usize> {
+        let of_rows = |width: u8| Some(rows * usize::from(width));
         let lengths = match self {
-            Layout::Constant(_) => [None, None],
-            Layout::Bits => [Some(rows.div_ceil(8)), None],
-            Layout::Offset { width, .. } => [Some(rows * usize::from(width)), None],
-            Layout::Dictionary { entries, width } => {
-                [Some(entries as usize * physical.width()), Some(rows * usize::from(width))]
+            Layout::Constant(_) => [None; 3],
+            Layout::Bits => [Some(rows.div_ceil(8)), None, None],
+            Layout::Offset { width, .. } => [of_rows(width), None, None],
+            Layout::Dictionary { entries, width } => [Some(entries as usize * physical.width()), of_rows(width), None],
+            Layout::Texts { width } => [Some(text::group_bytes(rows)), of_rows(width), None],
+            Layout::Fsst { symbols, width } => {
+                [Some(usize::from(symbols) * SYMBOL_BYTES), Some(text::group_bytes(rows)), of_rows(width)]
             }
-            Layout::Texts { width } => [Some(text::group_bytes(rows)), Some(rows * usize::from(width))],
-            Layout::Plain => [Some(rows * physical.width()), None],
+            Layout::Plain => [Some(rows * physical.width()), None, None],
         };
         lengths.into_iter().flatten()
     }
@@ -92,6 +100,10 @@ impl PackedColumn {
                 Layout::Dictionary { entries: (entries.len() / self.physical.width()) as u32, width: codes.width() }
             }
             Encoding::Texts(ends) => Layout::Texts { width: ends.ends().width() },
+            Encoding::Fsst(texts) => Layout::Fsst {
+                symbols: (texts.symbols().len() / SYMBOL_BYTES) as u8,
+                width: texts.ends().ends().width(),
+            },
             Encoding::Plain(_) => Layout::Plain,
         }
     }
@@ -99,11 +111,14 @@ impl PackedColumn {
     /// The buffers, whose lengths [`Layout::buffer_bytes`] knows; they may have more bytes.
     pub(crate) fn buffers(&self) -> impl Iterator<Item = &Buffer> {
         let buffers = match &self.encoding {
-            Encoding::Constant(_) => [None, None],
-            Encoding::Bits(values) | Encoding::Plain(values) => [Some(values), None],
-            Encoding::Offset { codes, .. } => [Some(codes.buffer()), None],
-            Encoding::Dictionary { entries, codes } => [Some(entries), Some(codes.buffer())],
-            Encoding::Texts(ends) => [Some(ends.groups()), Some(ends.ends().buffer())],
+            Encoding::Constant(_) => [None; 3],
+            Encoding::Bits(values) | Encoding::Plain(values) => [Some(values), None, None],
+            Encoding::Offset { codes, .. } => [Some(codes.buffer()), None, None],
+            Encoding::Dictionary { entries, codes } => [Some(entries), Some(codes.buffer()), None],
+            Encoding::Texts(ends) => [Some(ends.groups()), Some(ends.ends().buffer()), None],
+            Encoding::Fsst(texts) => {
+                [Some(texts.symbols()), Some(texts.ends().groups()), Some(texts.ends().ends().buffer())]
+            }
         };
         buffers.into_iter().flatten()
     }
@@ -139,6 +154,11 @@ impl PackedColumn {
                 Encoding::Dictionary { entries: next(), codes: Codes::new(width, next()) }
             }
             Layout::Texts { width } => Encoding::Texts(TextEnds::new(next(), Codes::new(width, next()))),
+            Layout::Fsst { width, .. } => {
+                let symbols = SymbolTable::new(next());
+                let ends = TextEnds::new(next(), Codes::new(width, next()));
+                Encoding::Fsst(FsstTexts::new(symbols, ends, &heap))
+            }
             Layout::Plain => Encoding::Plain(next()),
         };
         let column = PackedColumn::new(physical, rows, encoding, Arc::new([heap]));
@@ -155,7 +175,8 @@ impl PackedColumn {
             Encoding::Constant(bytes) => self.check_constant(bytes, is_utf8),
             Encoding::Offset { base, divisor, codes } => self.check_offsets(*base, *divisor, codes.max()),
             Encoding::Dictionary { entries, codes } => self.check_dictionary(entries, codes.max(), is_utf8),
-            Encoding::Texts(ends) => ends.check(self.heap(), is_utf8),
+            Encoding::Texts(ends) => ends.check(self.rows, self.heap(), is_utf8),
+            Encoding::Fsst(texts) => texts.check(self.rows, self.heap(), is_utf8),
             Encoding::Plain(values) if self.physical == Physical::View => {
                 check_views(values.typed_data(), self.heap(), is_utf8)
             }

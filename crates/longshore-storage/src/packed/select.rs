@@ -120,7 +120,7 @@ impl PackedColumn {
                 });
                 CodeSet::of_ranges(codes.collect(), count as u32 - 1)
             }
-            Encoding::Texts(_) | Encoding::Plain(_) => return None,
+            Encoding::Texts(_) | Encoding::Fsst(_) | Encoding::Plain(_) => return None,
         })
     }
 
@@ -153,7 +153,7 @@ impl PackedColumn {
             }
             Encoding::Offset { codes, .. } | Encoding::Dictionary { codes, .. } => codes,
             Encoding::Constant(_) => unreachable!("of one code all rows are wanted or none"),
-            Encoding::Texts(_) | Encoding::Plain(_) => panic!("{self:?} has no codes"),
+            Encoding::Texts(_) | Encoding::Fsst(_) | Encoding::Plain(_) => panic!("{self:?} has no codes"),
         };
         let mut words = codes.lookup(set, rows, wanted);
         if wanted.is_complement {

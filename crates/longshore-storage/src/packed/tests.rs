@@ -10,10 +10,13 @@ use crate::instruction_set::InstructionSet;
 use crate::memory::Memory;
 use crate::statistics::bounds::Bounds;
 use crate::types::Physical;
-use crate::values::{SpareValues, Values};
+use crate::values::{Scratch, SpareValues, TextRoom, Values};
 use crate::view;
 use arrow_array::builder::make_view;
 use arrow_buffer::BooleanBuffer;
+use made::{doubles, texts, validity, whole};
+
+mod made;
 
 /// A column as it is, with bits of the rows that are not NULL.
 struct Column {
@@ -130,17 +133,32 @@ impl Column {
                 Stored::F32(values) => compared!(F32, values, f32::to_bits),
                 Stored::F64(values) => compared!(F64, values, f64::to_bits),
                 Stored::Texts(texts) => {
-                    let mut slots = vec![MaybeUninit::uninit(); count];
-                    packed.unpack_with(set, range, SpareValues::Views(&mut slots));
-                    for (at, slot) in slots.iter().enumerate() {
-                        // SAFETY: as above.
-                        let view = unsafe { slot.assume_init() };
-                        let text = &texts[from + at];
-                        assert_eq!(view::text(&view.to_le_bytes(), packed.heap()), text, "row {}", from + at);
+                    let is_compressed = packed.packed_as() == PackedAs::Fsst;
+                    let mut scratch = Scratch::default();
+                    let (Values::Views(views), heap) = packed.read_with_texts(range.clone(), &mut scratch) else {
+                        panic!("texts have views")
+                    };
+                    assert_eq!(views.len(), count);
+                    for (row, view) in range.clone().zip(views) {
+                        let text = &texts[row];
+                        assert_eq!(view::text(&view.to_le_bytes(), heap), text, "row {row}");
+                        assert_eq!(packed.text(row, &TextRoom::default()), text, "row {row}");
                         // The view itself is the one that Arrow demands.
-                        assert_eq!(view, make_view(text, 0, (view >> 96) as u32), "row {}", from + at);
-                        assert_eq!(packed.bits(from + at), view, "row {}", from + at);
+                        assert_eq!(*view, make_view(text, 0, (view >> 96) as u32), "row {row}");
+                        assert!(is_compressed || packed.bits(row) == *view, "row {row}");
                     }
+                    let wanted = random.once_in(2).then(|| BooleanBuffer::collect_bool(count, |_| random.once_in(3)));
+                    let (buffer, heap_buffers) = packed.unpack_to_buffers(range.clone(), wanted.as_ref());
+                    assert!(is_compressed || heap_buffers[0].as_slice() == heap);
+                    for (at, view) in buffer.typed_data::<u128>().iter().enumerate() {
+                        if wanted.as_ref().is_none_or(|wanted| wanted.value(at)) {
+                            let text = &texts[from + at];
+                            assert_eq!(view::text(&view.to_le_bytes(), &heap_buffers[0]), text, "row {}", from + at);
+                        }
+                    }
+                    let long =
+                        texts[range.clone()].iter().map(Vec::len).filter(|&bytes| bytes > view::INLINE_BYTES_MAX);
+                    assert_eq!(packed.long_text_bytes(range), long.sum::<usize>());
                 }
             }
         }
@@ -267,60 +285,32 @@ fn checked(column: &Column, random: &mut Random) -> (PackedAs, usize) {
         column.assert_equals(packed, *set, random);
         (0..3).for_each(|_| column.assert_selects(packed, *set, random));
     }
+    assert_derived(column, &packed[0].1, random);
     let shapes: Vec<_> = packed.iter().map(|(_, packed)| (packed.packed_as(), packed.bytes())).collect();
     assert!(shapes.windows(2).all(|pair| pair[0] == pair[1]), "{shapes:?}");
     shapes[0]
 }
 
+/// What is made of a packed column without unpacking it: a copy, the same compressed, and some rows of both.
+fn assert_derived(column: &Column, packed: &PackedColumn, random: &mut Random) {
+    let mut arena = Arena::new(Memory::new(None), 1 << 20);
+    let copy = packed.copied(&mut arena).expect("there is memory");
+    let compressed = packed.compressed_if(|_, _| true, &mut arena).expect("there is memory");
+    assert_eq!(compressed.is_some(), packed.packed_as() == PackedAs::Texts);
+    let set = InstructionSet::best();
+    for made in [Some(copy), compressed].into_iter().flatten() {
+        assert_eq!(made.bytes_if_plain(), packed.bytes_if_plain());
+        column.assert_equals(&made, set, random);
+        column.assert_equals(&made.copied(&mut arena).expect("there is memory"), set, random);
+        if let Stored::Texts(texts) = &column.values {
+            let picked: Vec<u32> = (0..column.rows() as u32).filter(|_| random.once_in(3)).collect();
+            let rows = Column::of(Stored::Texts(picked.iter().map(|&row| texts[row as usize].clone()).collect()));
+            rows.assert_equals(&made.picked(&picked), set, random);
+        }
+    }
+}
+
 const ROWS: [usize; 12] = [0, 1, 7, 8, 9, 63, 64, 255, 256, 257, 3000, 65_536];
-
-/// Whole numbers in many ranges, around many bases, with and without divisors.
-fn whole(random: &mut Random, rows: usize) -> Vec<i128> {
-    let bits = random.below(128) as u32;
-    let range = if bits == 0 { 0 } else { u128::MAX >> (128 - bits) };
-    let base = [0, -1, 1 << 20, i128::MIN, i128::MAX / 2, i64::MIN.into(), -(1 << 40)][random.below(7)];
-    let step = [1, 1, 1, 2, 10, 100, 1000, 1_000_000, 86_400_000_000, 3 << 33][random.below(10)];
-    let few = random.once_in(3).then(|| 1 + random.below(300));
-    let wide = |random: &mut Random| u128::from(random.next()) << 64 | u128::from(random.next());
-    let pool: Vec<i128> = (0..few.unwrap_or(rows))
-        .map(|_| base.wrapping_add(((wide(random) & range) as i128).wrapping_mul(step)))
-        .collect();
-    let mut values: Vec<i128> =
-        (0..rows).map(|row| if few.is_some() { pool[random.below(pool.len())] } else { pool[row] }).collect();
-    if random.once_in(5) && rows > 0 {
-        let at = random.below(rows);
-        values[at] = [i128::MIN, i128::MAX, i64::MIN.into(), i64::MAX.into(), 0, 1][random.below(6)];
-    }
-    values
-}
-
-fn doubles(random: &mut Random, rows: usize) -> Vec<f64> {
-    let special = [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, 0.1, 1e300];
-    let few = random.once_in(2);
-    (0..rows).map(|_| if few { special[random.below(special.len())] } else { f64::from_bits(random.next()) }).collect()
-}
-
-fn texts(random: &mut Random, rows: usize) -> Vec<Vec<u8>> {
-    let longest = [0, 3, 12, 13, 40, 400][random.below(6)];
-    let text = |random: &mut Random| {
-        let letters = [2, 26][random.below(2)];
-        (0..random.below(longest + 1)).map(|_| b'a' + random.below(letters) as u8).collect::<Vec<u8>>()
-    };
-    let few = random.once_in(2).then(|| 1 + random.below(400));
-    let pool: Vec<Vec<u8>> = (0..few.unwrap_or(0)).map(|_| text(random)).collect();
-    (0..rows).map(|_| if few.is_some() { pool[random.below(pool.len())].clone() } else { text(random) }).collect()
-}
-
-fn validity(random: &mut Random, rows: usize) -> Option<Vec<u8>> {
-    let of_bytes =
-        |random: &mut Random, byte: fn(&mut Random) -> u8| (0..rows.div_ceil(8)).map(|_| byte(random)).collect();
-    match random.below(5) {
-        0 => Some(of_bytes(random, |random| random.next() as u8)),
-        1 => Some(of_bytes(random, |random| if random.once_in(50) { 1 } else { 0xFF })),
-        2 => Some(vec![0; rows.div_ceil(8)]),
-        _ => None,
-    }
-}
 
 #[test]
 fn packed_values_are_the_plain_ones() {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use arrow_buffer::Buffer;
 
-use super::{Codes, filled};
+use super::{Codes, copy_of, filled};
 use crate::arena::Arena;
 use crate::memory::OutOfMemory;
 use crate::view;
@@ -17,7 +17,10 @@ use crate::view;
 const GROUP_ROWS: usize = 256;
 
 /// Bytes behind the last text, so that the start of each can be read whole.
-const SLACK_BYTES: usize = view::INLINE_BYTES_MAX;
+pub(super) const SLACK_BYTES: usize = view::INLINE_BYTES_MAX;
+
+/// What is wrong with ends that are not those of texts.
+const BEYOND: &str = "the texts do not fill their heap";
 
 /// Where texts lie in their heap.
 pub(super) struct TextEnds {
@@ -29,30 +32,16 @@ pub(super) struct TextEnds {
 
 /// Packs the texts of views; gives their ends and their heap. `None` if they do not fit a heap.
 pub(super) fn pack(views: &[u128], heap: &[u8], arena: &mut Arena) -> Result<Option<(TextEnds, Buffer)>, OutOfMemory> {
-    let bytes_of = |views: &[u128]| views.iter().map(|&view| view::length(view)).sum::<usize>();
-    let groups: Vec<usize> = views.chunks(GROUP_ROWS).map(bytes_of).collect();
-    let bytes: usize = groups.iter().sum();
+    let bytes: usize = views.iter().map(|&view| view::length(view)).sum();
     if bytes > view::HEAP_BYTES_MAX - SLACK_BYTES {
         return Ok(None);
     }
-    let is_narrow = groups.iter().all(|&bytes| u16::try_from(bytes).is_ok());
-    let starts = filled(arena, groups.len(), |starts: &mut [MaybeUninit<u32>]| {
-        let mut at = 0;
-        for (start, bytes) in starts.iter_mut().zip(&groups) {
-            start.write(at);
-            at += *bytes as u32;
-        }
-    })?;
-    let ends = if is_narrow {
-        Codes::U16(filled(arena, views.len(), |ends| write_ends(views, ends, |end| end as u16))?)
-    } else {
-        Codes::U32(filled(arena, views.len(), |ends| write_ends(views, ends, |end| end))?)
-    };
+    let ends = TextEnds::of_lengths(views.len(), |row| view::length(views[row]), arena)?;
     let texts = filled(arena, bytes + SLACK_BYTES, |texts: &mut [MaybeUninit<u8>]| {
         let end = copy_texts(views, heap, texts);
         texts[end..].fill(MaybeUninit::new(0));
     })?;
-    Ok(Some((TextEnds { groups: starts, ends }, texts)))
+    Ok(Some((ends, texts)))
 }
 
 /// Copies texts one behind the other, and whatever to up to [`SLACK_BYTES`] behind the last; says where it ends.
@@ -86,11 +75,12 @@ fn copy_run(run: &[u8], texts: &mut [MaybeUninit<u8>], at: usize) -> usize {
     at + run.len()
 }
 
-fn write_ends<E: Copy>(views: &[u128], ends: &mut [MaybeUninit<E>], end: impl Fn(u32) -> E) {
-    for (views, ends) in views.chunks(GROUP_ROWS).zip(ends.chunks_mut(GROUP_ROWS)) {
+/// Writes where each text ends, from where its group begins.
+fn write_ends<E>(ends: &mut [MaybeUninit<E>], length: impl Fn(usize) -> usize, end: impl Fn(u32) -> E) {
+    for (group, ends) in ends.chunks_mut(GROUP_ROWS).enumerate() {
         let mut at = 0;
-        for (view, slot) in views.iter().zip(ends) {
-            at += view::length(*view) as u32;
+        for (row, slot) in ends.iter_mut().enumerate() {
+            at += length(group * GROUP_ROWS + row) as u32;
             slot.write(end(at));
         }
     }
@@ -107,6 +97,35 @@ impl TextEnds {
         TextEnds { groups, ends }
     }
 
+    /// The ends of texts of these lengths, which lie one behind the other and fit a heap.
+    pub(super) fn of_lengths(
+        rows: usize,
+        length: impl Fn(usize) -> usize,
+        arena: &mut Arena,
+    ) -> Result<TextEnds, OutOfMemory> {
+        let bytes_of = |start: usize| (start..rows.min(start + GROUP_ROWS)).map(&length).sum::<usize>();
+        let groups: Vec<usize> = (0..rows).step_by(GROUP_ROWS).map(bytes_of).collect();
+        let is_narrow = groups.iter().all(|&bytes| u16::try_from(bytes).is_ok());
+        let starts = filled(arena, groups.len(), |starts: &mut [MaybeUninit<u32>]| {
+            let mut at = 0;
+            for (start, bytes) in starts.iter_mut().zip(&groups) {
+                start.write(at);
+                at += *bytes as u32;
+            }
+        })?;
+        let ends = if is_narrow {
+            Codes::U16(filled(arena, rows, |ends| write_ends(ends, length, |end| end as u16))?)
+        } else {
+            Codes::U32(filled(arena, rows, |ends| write_ends(ends, length, |end| end))?)
+        };
+        Ok(TextEnds { groups: starts, ends })
+    }
+
+    /// A copy in memory of another arena.
+    pub(super) fn copied(&self, arena: &mut Arena) -> Result<TextEnds, OutOfMemory> {
+        Ok(TextEnds { groups: copy_of(self.groups.as_slice(), arena)?, ends: self.ends.copied(arena)? })
+    }
+
     /// Where each group begins.
     pub(super) fn groups(&self) -> &Buffer {
         &self.groups
@@ -118,35 +137,40 @@ impl TextEnds {
     }
 
     /// Checks that the texts fill a heap, one behind the other.
-    pub(super) fn check(&self, heap: &[u8], is_utf8: bool) -> Result<(), &'static str> {
+    pub(super) fn check(&self, rows: usize, heap: &[u8], is_utf8: bool) -> Result<(), &'static str> {
+        let bytes = heap.len().checked_sub(SLACK_BYTES).ok_or(BEYOND)?;
+        self.check_order(bytes)?;
+        if !is_utf8 || heap[..bytes].is_ascii() {
+            return Ok(());
+        }
+        if simdutf8::basic::from_utf8(&heap[..bytes]).is_err() {
+            return Err("the texts are not UTF-8");
+        }
+        let mut is_inside = false;
+        self.each(0..rows, |start, length| is_inside |= heap[(start + length) as usize] & 0xC0 == 0x80);
+        if is_inside { Err("a text begins inside a UTF-8 character") } else { Ok(()) }
+    }
+
+    /// Checks that the texts lie one behind the other and have so many bytes.
+    pub(super) fn check_order(&self, bytes: usize) -> Result<(), &'static str> {
         match &self.ends {
             Codes::U8(_) => unreachable!("ends take two bytes or four"),
-            Codes::U16(ends) => self.check_ends(ends.typed_data::<u16>(), heap, is_utf8),
-            Codes::U32(ends) => self.check_ends(ends.typed_data::<u32>(), heap, is_utf8),
+            Codes::U16(ends) => self.check_ends(ends.typed_data::<u16>(), bytes),
+            Codes::U32(ends) => self.check_ends(ends.typed_data::<u32>(), bytes),
         }
     }
 
-    fn check_ends<E: Copy + Into<u32>>(&self, ends: &[E], heap: &[u8], is_utf8: bool) -> Result<(), &'static str> {
-        let beyond = "the texts do not fill their heap";
-        let bytes = heap.len().checked_sub(SLACK_BYTES).ok_or(beyond)?;
-        let is_ascii = heap[..bytes].is_ascii();
-        if is_utf8 && !is_ascii && simdutf8::basic::from_utf8(&heap[..bytes]).is_err() {
-            return Err("the texts are not UTF-8");
-        }
+    fn check_ends<E: Copy + Into<u32>>(&self, ends: &[E], bytes: usize) -> Result<(), &'static str> {
         let mut group_start = 0;
         for (&group, ends) in self.groups.typed_data::<u32>().iter().zip(ends.chunks(GROUP_ROWS)) {
             let group_end = group_start + ends.last().map_or(0, |&end| end.into() as usize);
             let are_ascending = ends.array_windows().all(|&[one, next]| one.into() <= next.into());
             if group as usize != group_start || !are_ascending || group_end > bytes {
-                return Err(beyond);
-            }
-            let is_inside = |&end: &E| heap[group_start + end.into() as usize] & 0xC0 == 0x80;
-            if is_utf8 && !is_ascii && ends.iter().any(is_inside) {
-                return Err("a text begins inside a UTF-8 character");
+                return Err(BEYOND);
             }
             group_start = group_end;
         }
-        if group_start == bytes { Ok(()) } else { Err(beyond) }
+        if group_start == bytes { Ok(()) } else { Err(BEYOND) }
     }
 
     /// Bytes that it takes.
@@ -175,24 +199,33 @@ impl TextEnds {
     /// Writes views of the texts of some rows.
     pub(super) fn unpack(&self, rows: Range<usize>, heap: &[u8], views: &mut [MaybeUninit<u128>]) {
         assert_eq!(rows.len(), views.len(), "one view per row");
+        let mut views = views.iter_mut();
+        self.each(rows, |start, length| {
+            views.next().expect("there is one for each row").write(view_at(heap, start, length));
+        });
+    }
+
+    /// Says of the texts of some rows where they begin and how long they are.
+    #[inline]
+    pub(super) fn each(&self, rows: Range<usize>, each: impl FnMut(u32, u32)) {
         match &self.ends {
             Codes::U8(_) => unreachable!("ends take two bytes or four"),
-            Codes::U16(ends) => self.views(ends.typed_data::<u16>(), rows, heap, views),
-            Codes::U32(ends) => self.views(ends.typed_data::<u32>(), rows, heap, views),
+            Codes::U16(ends) => self.each_of(ends.typed_data::<u16>(), rows, each),
+            Codes::U32(ends) => self.each_of(ends.typed_data::<u32>(), rows, each),
         }
     }
 
-    fn views<E: Copy + Into<u32>>(&self, ends: &[E], rows: Range<usize>, heap: &[u8], views: &mut [MaybeUninit<u128>]) {
+    #[inline]
+    fn each_of<E: Copy + Into<u32>>(&self, ends: &[E], rows: Range<usize>, mut each: impl FnMut(u32, u32)) {
         let groups = self.groups.typed_data::<u32>();
         let mut from = rows.start;
-        let mut views = views.iter_mut();
         while from < rows.end {
             let to = rows.end.min((from / GROUP_ROWS + 1) * GROUP_ROWS);
             let group = groups[from / GROUP_ROWS];
             let mut at = bounds(ends, from).0;
-            for (end, view) in ends[from..to].iter().zip(&mut views) {
+            for end in &ends[from..to] {
                 let end: u32 = (*end).into();
-                view.write(view_at(heap, group + at, end - at));
+                each(group + at, end - at);
                 at = end;
             }
             from = to;

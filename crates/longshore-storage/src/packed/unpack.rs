@@ -4,8 +4,9 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_buffer::{ArrowNativeType, Buffer};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer};
 
+use super::fsst::FsstTexts;
 use super::offset::{self, Code, Whole};
 use super::{Codes, Encoding, PackedColumn};
 use crate::instruction_set::InstructionSet;
@@ -13,22 +14,74 @@ use crate::types::Physical;
 use crate::values::{Scratch, SpareValues, Values};
 
 impl PackedColumn {
-    /// Some of the values, unpacked; long texts are in the heap.
+    /// Some of the values, unpacked.
     ///
     /// # Panics
     ///
     /// When there are fewer rows.
     pub fn read<'a>(&self, rows: Range<usize>, scratch: &'a mut Scratch) -> Values<'a> {
+        if let Encoding::Fsst(texts) = &self.encoding {
+            return self.decompress(texts, rows, scratch).0;
+        }
         // SAFETY: `unpack` writes every slot.
         unsafe { scratch.filled(self.physical, rows.len(), |slots| self.unpack(rows, slots)) }
     }
 
-    /// Some of the values in a buffer; long texts are in the heap.
+    /// The same with the texts that long views refer to.
     ///
     /// # Panics
     ///
     /// When there are fewer rows.
-    pub(crate) fn unpack_to_buffer(&self, rows: Range<usize>) -> Buffer {
+    pub(crate) fn read_with_texts<'a>(
+        &'a self,
+        rows: Range<usize>,
+        scratch: &'a mut Scratch,
+    ) -> (Values<'a>, &'a [u8]) {
+        match &self.encoding {
+            Encoding::Fsst(texts) => self.decompress(texts, rows, scratch),
+            _ => (self.read(rows, scratch), self.heap()),
+        }
+    }
+
+    fn decompress<'a>(
+        &self,
+        texts: &FsstTexts,
+        rows: Range<usize>,
+        scratch: &'a mut Scratch,
+    ) -> (Values<'a>, &'a [u8]) {
+        assert!(rows.end <= self.rows, "rows to {} of {}", rows.end, self.rows);
+        // SAFETY: `unpack` writes every slot.
+        unsafe {
+            scratch.filled_with_texts(rows.len(), |views, room| texts.unpack(rows, None, self.heap(), views, room))
+        }
+    }
+
+    /// Some of the values in a buffer, and the texts that long views refer to, as arrays of views take them. What rows have
+    /// that are not `wanted`, by a bit for each, means nothing then.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer rows, or not a bit for each.
+    pub(crate) fn unpack_to_buffers(
+        &self,
+        rows: Range<usize>,
+        wanted: Option<&BooleanBuffer>,
+    ) -> (Buffer, Arc<[Buffer]>) {
+        let Encoding::Fsst(texts) = &self.encoding else {
+            return (self.unpack_to_buffer(rows), Arc::clone(&self.heap));
+        };
+        assert!(rows.end <= self.rows, "rows to {} of {}", rows.end, self.rows);
+        let count = rows.len();
+        let count_wanted = wanted.map_or(count, BooleanBuffer::count_set_bits);
+        let (mut views, mut room) = (Vec::with_capacity(count), texts.room(count_wanted, self.rows));
+        let end = texts.unpack(rows, wanted, self.heap(), &mut views.spare_capacity_mut()[..count], &mut room);
+        // SAFETY: `unpack` writes every slot.
+        unsafe { views.set_len(count) };
+        room.truncate(end);
+        (Buffer::from_vec::<u128>(views), Arc::new([Buffer::from_vec(room)]))
+    }
+
+    fn unpack_to_buffer(&self, rows: Range<usize>) -> Buffer {
         match self.physical {
             Physical::U8 => self.unpack_to_vec::<u8>(rows).into(),
             Physical::I16 => self.unpack_to_vec::<i16>(rows).into(),
@@ -76,16 +129,16 @@ impl PackedColumn {
     ///
     /// When there are fewer rows.
     pub(crate) fn picked(&self, rows: &[u32]) -> PackedColumn {
-        let values = self.read(0..self.rows, &mut Scratch::default()).picked(rows);
-        let (physical, heap) = (self.physical, Arc::clone(&self.heap));
-        PackedColumn::new(physical, rows.len(), Encoding::Plain(values), heap)
+        let (values, heap) = self.unpack_to_buffers(0..self.rows, None);
+        let picked = Values::of(self.physical, &values).picked(rows);
+        PackedColumn::new(self.physical, rows.len(), Encoding::Plain(picked), heap)
     }
 
     /// Writes the values of some rows, one to each slot, all of them; views refer to the heap.
     ///
     /// # Panics
     ///
-    /// When there are fewer rows, or the slots are of another type or number.
+    /// When there are fewer rows, the slots are of another type or number, or texts are compressed.
     pub fn unpack(&self, rows: Range<usize>, slots: SpareValues<'_>) {
         self.unpack_with(InstructionSet::best(), rows, slots);
     }
@@ -158,6 +211,7 @@ impl PackedColumn {
             Encoding::Bits(_) | Encoding::Offset { .. } | Encoding::Texts(_) => {
                 unreachable!("they are of types that are unpacked elsewhere")
             }
+            Encoding::Fsst(_) => panic!("views without texts are asked of {self:?}"),
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::row_id::RowId;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Rank, Ranked, RwLockReadGuard, RwLockWriteGuard};
 use crate::typed::StoredValue;
+use crate::values::TextRoom;
 use crate::version::Change;
 use crate::visibility::{Clock, ConflictKind, Stamps, View};
 
@@ -336,7 +337,8 @@ impl Table {
         if row.row() >= slot.len() {
             return Err(self.no_such_row(row));
         }
-        index.key_of(|column| slot.datum(row.row(), column)).map_err(|error| self.key_error(index, error))
+        let room = TextRoom::default();
+        index.key_of(|column| slot.datum(row.row(), column, &room)).map_err(|error| self.key_error(index, error))
     }
 
     pub(crate) fn key_error(&self, index: &Index, error: KeyError) -> TransactionError {

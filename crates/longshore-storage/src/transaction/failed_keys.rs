@@ -17,6 +17,7 @@ use crate::manager::WriteKind;
 use crate::row_id::RowId;
 use crate::table::{ForeignKey, IndexList, Table};
 use crate::typed::StoredValue;
+use crate::values::TextRoom;
 
 /// Keys that are logged one by one, at most; of more, all keys of the relation count as read.
 pub(crate) const KEYS_LOGGED_MAX: usize = 1000;
@@ -97,7 +98,8 @@ impl Transaction {
         let Ok(slot) = table.slot(row) else { return };
         let slot = slot.read();
         if row.row() < slot.len() {
-            let key: Vec<Datum<'_>> = columns.iter().map(|&column| slot.datum(row.row(), column)).collect();
+            let room = TextRoom::default();
+            let key: Vec<Datum<'_>> = columns.iter().map(|&column| slot.datum(row.row(), column, &room)).collect();
             self.log_key(table, columns, &key);
         }
     }

@@ -24,6 +24,7 @@ use crate::relation::RowSet;
 use crate::row_id::RowId;
 use crate::table::{ForeignKey, Table};
 use crate::typed::Input;
+use crate::values::TextRoom;
 use crate::visibility::{ConflictKind, Stamps, Time, View};
 
 /// What a transaction relied on.
@@ -171,11 +172,10 @@ impl ForeignKeyReads {
             }
             let slot = slot.read();
             for row in rows.clone().filter(|&row| slot.is_visible(row, view, stamps)) {
-                let inputs: Vec<(usize, Input<'static>)> = key
-                    .columns()
-                    .iter()
-                    .filter_map(|&column| Some((column, input_of(slot.visible_cell(row, column, view, stamps)?))))
-                    .collect();
+                let room = TextRoom::default();
+                let cell = |column: usize| slot.visible_cell((row, column), view, stamps, &room);
+                let inputs: Vec<(usize, Input<'static>)> =
+                    key.columns().iter().filter_map(|&column| Some((column, input_of(cell(column)?)))).collect();
                 let value = |column: usize| {
                     let input = inputs.iter().find(|(known, _)| *known == column);
                     let column_type = table.schema().columns()[column].column_type;

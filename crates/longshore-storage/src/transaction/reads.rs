@@ -18,6 +18,7 @@ use crate::row_id::RowId;
 use crate::table::Table;
 use crate::typed::ColumnRange;
 use crate::types::{Column, ColumnType, Physical};
+use crate::values::TextRoom;
 
 /// Columns of a key that is logged without further ado, if all are integers.
 const INTEGERS_MAX: usize = 4;
@@ -100,7 +101,7 @@ impl Transaction {
         for row in from..to {
             let is_wanted = |range: &ColumnRange<'_>| {
                 let column_type = table.schema().columns()[range.column].column_type;
-                slot.visible_cell(row, range.column, self.view, stamps)
+                slot.visible_cell((row, range.column), self.view, stamps, &TextRoom::default())
                     .is_some_and(|cell| cell.with_datum(column_type, |value| range.holds(&value)))
             };
             if slot.is_visible(row, self.view, stamps) && ranges.iter().all(is_wanted) {

@@ -16,6 +16,7 @@ use crate::row_id::RowId;
 use crate::table::Table;
 use crate::typed::{self, Field, FieldType, Scalar, StoredValue};
 use crate::types::ColumnType;
+use crate::values::TextRoom;
 
 /// A row that is being changed, and that nobody has changed whom its transaction does not see. As long as it lives,
 /// everybody else waits who works on the same chunk of the relation, so it is to be given up before anything else is
@@ -33,6 +34,8 @@ pub struct RowEdit<'t> {
     kept: u64,
     /// The newest version of the row, if it was made here.
     newest: Option<u32>,
+    /// The last text that was read.
+    room: TextRoom,
 }
 
 impl fmt::Debug for RowEdit<'_> {
@@ -104,6 +107,7 @@ impl Transaction {
                 row,
                 kept,
                 newest: None,
+                room: TextRoom::default(),
             }));
         }
         Ok(None)
@@ -138,7 +142,8 @@ impl RowEdit<'_> {
     pub fn text(&mut self, field: Field<&str>) -> Option<&str> {
         self.log(field.column());
         let is_text = self.table.schema().columns()[field.column()].column_type != ColumnType::Bytea;
-        let bytes = self.slot.text(self.row.row(), field.column()).filter(|_| is_text)?;
+        self.room = TextRoom::default();
+        let bytes = self.slot.text(self.row.row(), field.column(), &self.room).filter(|_| is_text)?;
         // SAFETY: a column of text holds UTF-8 only (`Chunk::from_parts`, `typed/domain.rs`).
         Some(unsafe { std::str::from_utf8_unchecked(bytes) })
     }

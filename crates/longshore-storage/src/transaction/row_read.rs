@@ -15,6 +15,7 @@ use crate::row_id::RowId;
 use crate::table::Table;
 use crate::typed::{Field, Scalar};
 use crate::types::ColumnType;
+use crate::values::TextRoom;
 use crate::view;
 use crate::visibility::{Stamps, View};
 
@@ -29,6 +30,8 @@ pub struct RowRead<'t> {
     older: Option<(View, &'t Stamps)>,
     /// A short text that was.
     short: [u8; 16],
+    /// The last text that was read.
+    room: TextRoom,
 }
 
 impl fmt::Debug for RowRead<'_> {
@@ -83,7 +86,7 @@ impl Transaction {
         })
         .map(|(slot, row, older)| {
             let log = log.as_mut().map(|log| log.relation(table.id()));
-            RowRead { slot, table, log, row, older, short: [0; 16] }
+            RowRead { slot, table, log, row, older, short: [0; 16], room: TextRoom::default() }
         })
     }
 }
@@ -133,8 +136,9 @@ impl RowRead<'_> {
 
     fn any_bytes(&mut self, column: usize) -> Option<&[u8]> {
         self.log(column);
+        self.room = TextRoom::default();
         if self.older.is_none() {
-            return self.slot.text(self.row.row(), column);
+            return self.slot.text(self.row.row(), column, &self.room);
         }
         if let Cell::ShortText(view) = self.older_cell(column) {
             self.short = view.to_le_bytes();
@@ -151,8 +155,8 @@ impl RowRead<'_> {
     #[cold]
     fn older_cell(&self, column: usize) -> Cell<'_> {
         match self.older {
-            Some((view, stamps)) => self.slot.older_cell(self.row.row(), column, view, stamps),
-            None => self.slot.cell(self.row.row(), column),
+            Some((view, stamps)) => self.slot.older_cell((self.row.row(), column), view, stamps, &self.room),
+            None => self.slot.cell(self.row.row(), column, &self.room),
         }
     }
 

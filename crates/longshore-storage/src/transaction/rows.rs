@@ -13,6 +13,7 @@ use crate::relation::Relation;
 use crate::row_id::RowId;
 use crate::table::Table;
 use crate::typed::{self, Field, FieldType, Input, Scalar, StoredValue};
+use crate::values::TextRoom;
 
 impl Transaction {
     /// A value.
@@ -104,7 +105,7 @@ impl Transaction {
             log.read(column);
         }
         let slot = table.slot(row)?.read();
-        match slot.visible_cell(row.row(), column, self.view, self.manager.stamps()) {
+        match slot.visible_cell((row.row(), column), self.view, self.manager.stamps(), &TextRoom::default()) {
             Some(cell) => Ok(read(cell)),
             None => Err(table.no_such_row(row)),
         }

@@ -20,6 +20,7 @@ use crate::predicate::{
 };
 use crate::row_id::RowId;
 use crate::table::Table;
+use crate::values::TextRoom;
 use crate::visibility::{Stamps, Time, View};
 
 /// The validation of one transaction.
@@ -138,7 +139,7 @@ struct RowImage<'a> {
 impl Image for RowImage<'_> {
     fn span(&self, attribute: Attribute) -> Span {
         let column = attribute.column();
-        match self.slot.visible_cell(self.row, column, self.view, self.stamps) {
+        match self.slot.visible_cell((self.row, column), self.view, self.stamps, &TextRoom::default()) {
             None | Some(Cell::Null) => Span::NULL,
             Some(Cell::Bits(bits)) => {
                 Comparand::of_bits(self.table.schema().columns()[column].column_type.physical(), bits).span(attribute)

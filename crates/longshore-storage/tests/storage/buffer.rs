@@ -7,7 +7,9 @@ use crate::support::{all_types, batch, buffers, random_rows, rows_of};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use longshore_storage::{Arena, Chunk, Column, ColumnType, Memory, PartitionBuffer, Schema, SpareValues, Value};
+use longshore_storage::{
+    Arena, Chunk, Column, ColumnType, Memory, PartitionBuffer, Schema, Scratch, SpareValues, Value,
+};
 use longshore_testing::Random;
 
 fn schema() -> Arc<Schema> {
@@ -159,7 +161,8 @@ fn a_chunk_says_what_it_holds() {
     let mut buffer = PartitionBuffer::with_capacity(&schema(), 100, 100, &mut arena).expect("no limit");
     fill(&mut buffer, &[(Some(1), Some("a".to_owned())), (None, Some("a text for the heap".to_owned()))], 0);
     let chunk = buffer.seal();
-    assert_eq!((chunk.rows(), chunk.heap(1)), (2, &b"a text for the heap"[..]));
+    let mut scratch = Scratch::default();
+    assert_eq!((chunk.rows(), chunk.values_with_texts(1, 0..2, &mut scratch).1), (2, &b"a text for the heap"[..]));
     assert_eq!((chunk.validity(0), chunk.validity(1)), (Some(&[0xFD][..]), None));
     assert_eq!(chunk.bytes(), 2 * 4 + 1 + 2 * 16 + 19);
 }

@@ -7,6 +7,7 @@ mod alter_model;
 mod alter_references;
 mod buffer;
 mod column_bytes;
+mod compressed;
 mod conflict;
 #[path = "history_support/database.rs"]
 mod database;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use crate::support::{Cell, Row, all_types, buffers, datum, id_and_text, random_rows, relation, rows_in, rows_of};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use longshore_storage::{
-    Arena, Datum, Freeze, Index, IndexKind, Isolation, MergeKind, Relation, RowId, Savepoint, Schema, Snapshot,
-    Transaction, TransactionError, Uniqueness, key,
+    Arena, Chunk, Datum, Freeze, Index, IndexKind, Isolation, MergeKind, PackedAs, Relation, RowId, Savepoint, Schema,
+    Snapshot, Transaction, TransactionError, Uniqueness, key,
 };
 use longshore_testing::{Random, share};
 
@@ -313,6 +313,7 @@ impl World {
 
 #[test]
 fn interleaved_transactions_see_what_the_model_says() {
+    let mut compressed = false;
     for seed in 0..share(12) {
         let mut world = World::new(seed as u64);
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -329,9 +330,12 @@ fn interleaved_transactions_see_what_the_model_says() {
             }
             world.relation.freeze(Freeze::All, 0, &|| false).unwrap();
             world.check();
+            let packed_as = |chunk: &Arc<Chunk>| chunk.packed(1).expect("it is frozen").packed_as();
+            compressed |= world.relation.snapshot().chunks().iter().any(|chunk| packed_as(chunk) == PackedAs::Fsst);
             assert!(world.relation.snapshot().chunks().iter().all(|chunk| chunk.packed(0).is_some()), "all is at rest");
             assert_eq!(world.pk.rows(), world.committed.len(), "the index has the rows that there are, no others");
         }));
         assert!(result.is_ok(), "seed {seed}");
     }
+    assert!(compressed || share(12) < 2, "some texts are compressed");
 }

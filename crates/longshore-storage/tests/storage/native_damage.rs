@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::native_support::{every_type, random_batch, relation_of, reload, texts, unload};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use longshore_storage::native::{self, NativeError, Place};
-use longshore_storage::{Column, ColumnType, Memory, Relation, Schema, Storage};
+use longshore_storage::{Column, ColumnType, Freeze, Memory, Relation, Schema, Storage};
 use longshore_testing::Random;
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
@@ -194,7 +194,9 @@ fn visit(relation: &Relation) {
 #[test]
 fn forged_blocks_are_values_or_errors() {
     let text = (0..200).map(|i| format!("{} zwölf Boxkämpfer jagen {i} quer", "x".repeat(i % 14)));
-    for sample in [Sample::small(), Sample::of(&texts(text))] {
+    let compressed = texts((0..400).map(|i| format!("{} zwölf Boxkämpfer jagen {i} quer", "x".repeat(i % 14))));
+    assert_eq!(compressed.freeze(Freeze::All, 1, &|| false).expect("there is memory"), 1);
+    for sample in [Sample::small(), Sample::of(&texts(text)), Sample::of(&compressed)] {
         let blocks = sample.blocks();
         assert!(!blocks.is_empty());
         let mut random = Random::new(7);

@@ -14,7 +14,9 @@ use arrow_array::{
 };
 use longshore_storage::checksum::checksum;
 use longshore_storage::native::{self, NativeError};
-use longshore_storage::{Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema, Storage};
+use longshore_storage::{
+    Arena, Column, ColumnType, Freeze, Memory, MergeKind, PackedAs, PartitionBuffer, Relation, Schema, Storage,
+};
 use longshore_testing::Random;
 
 fn of_column(column_type: ColumnType, array: impl Into<ArrayRef>) -> Relation {
@@ -150,7 +152,24 @@ fn equal_texts_share_their_bytes() {
     let path = folder.path().join("relation.native");
     unload(&path, &relation, 1).expect("the file is written");
     let (again, _) = reload(&path, 1).expect("the file is read");
-    assert_eq!(again.snapshot().chunks()[0].heap(0).len(), 16 + 17);
+    assert_eq!(again.snapshot().chunks()[0].packed(0).expect("it is packed").heap().len(), 16 + 17);
+}
+
+/// What is frozen is compressed in the file, and when it is read again.
+fn assert_comes_back_compressed(relation: &Relation) {
+    assert_eq!(relation.freeze(Freeze::All, 1, &|| false).expect("there is memory"), 1);
+    assert_comes_back(relation);
+    let folder = tempfile::tempdir().expect("a folder for the file");
+    let path = folder.path().join("relation.native");
+    unload(&path, relation, 1).expect("the file is written");
+    let (again, _) = reload(&path, 1).expect("the file is read");
+    let packed_as = |relation: &Relation| relation.snapshot().chunks()[0].packed(0).expect("it is packed").packed_as();
+    assert_eq!((packed_as(relation), packed_as(&again)), (PackedAs::Fsst, PackedAs::Fsst));
+}
+
+#[test]
+fn compressed_texts() {
+    assert_comes_back_compressed(&texts((0..10_000).map(|i| format!("{}größe {i}", "of the deposits ".repeat(i % 5)))));
 }
 
 #[test]
@@ -158,6 +177,9 @@ fn bytes_that_are_not_text() {
     let values: Vec<Vec<u8>> = (0..3000_usize).map(|i| vec![0x80 | i as u8; i % 40]).collect();
     let array: BinaryViewArray = values.iter().map(|value| Some(value.as_slice())).collect();
     assert_comes_back(&of_column(ColumnType::Bytea, Arc::new(array) as ArrayRef));
+    let array: BinaryViewArray =
+        (0..10_000_u32).map(|i| Some([[0xFF, 0, 0xC3].repeat(4), i.to_le_bytes().into()].concat())).collect();
+    assert_comes_back_compressed(&of_column(ColumnType::Bytea, Arc::new(array) as ArrayRef));
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::Result;
@@ -79,7 +79,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl Values for Fields<'_> {
-    fn array(&mut self, column: usize) -> ArrayRef {
+    fn array(&mut self, column: usize, _wanted: Option<&BooleanArray>) -> ArrayRef {
         let position = self.columns.binary_search(&column).expect("the batch has every column of the predicate");
         Arc::clone(self.batch.column(position))
     }

@@ -67,8 +67,8 @@ struct Candidates<'a> {
 
 /// Where a predicate finds the values of the rows that it is evaluated on.
 pub(in crate::datafusion) trait Values {
-    /// A column of the table.
-    fn array(&mut self, column: usize) -> ArrayRef;
+    /// A column of the table. Rows that are not `wanted`, now or later, may have any value.
+    fn array(&mut self, column: usize, wanted: Option<&BooleanArray>) -> ArrayRef;
 
     /// A column as it is stored, if that is what the rows have.
     fn stored(&self, column: usize) -> Option<StoredRows<'_>>;
@@ -202,7 +202,7 @@ impl Conjunct {
         {
             return Ok(BooleanArray::new(mask, None));
         }
-        let arrays = self.columns.iter().map(|&column| values.array(column)).collect();
+        let arrays = self.columns.iter().map(|&column| values.array(column, candidates.mask)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?;
         let value = match candidates.mask {

@@ -118,17 +118,17 @@ impl ScanStream {
         };
         match selection {
             Selection::None => Ok(None),
-            Selection::All if self.gathered.is_empty() => Ok(Some(columns.batch(&self.projection)?)),
+            Selection::All if self.gathered.is_empty() => Ok(Some(columns.batch(&self.projection, None)?)),
             Selection::All => {
-                self.gathered.push_batch(columns.batch(&self.projection)?)?;
+                self.gathered.push_batch(columns.batch(&self.projection, None)?)?;
                 Ok(self.gathered.next_completed_batch())
             }
             Selection::Some(mask) if self.projection.columns.is_empty() => {
                 columns.rows = mask.true_count();
-                Ok(Some(columns.batch(&self.projection)?))
+                Ok(Some(columns.batch(&self.projection, None)?))
             }
             Selection::Some(mask) => {
-                let batch = columns.batch(&self.projection)?;
+                let batch = columns.batch(&self.projection, Some(&mask))?;
                 self.gathered.push_batch_with_filter(batch, &mask)?;
                 Ok(self.gathered.next_completed_batch())
             }
@@ -166,7 +166,7 @@ impl ScanStream {
     }
 }
 
-/// The columns of some rows of a chunk, each read at most once.
+/// The columns of some rows of a chunk, each read at most once: the rows that are wanted never become more.
 struct Columns<'a> {
     chunk: &'a VisibleChunk,
     chunk_index: usize,
@@ -176,12 +176,12 @@ struct Columns<'a> {
 }
 
 impl Values for Columns<'_> {
-    fn array(&mut self, index: usize) -> ArrayRef {
+    fn array(&mut self, index: usize, wanted: Option<&BooleanArray>) -> ArrayRef {
         if let Some((_, array)) = self.read.iter().find(|(column, _)| *column == index) {
             return Arc::clone(array);
         }
         let array = if index < self.chunk.chunk().schema().columns().len() {
-            self.chunk.array(index, self.offset, self.rows)
+            self.chunk.array_of_wanted(index, self.offset, self.rows, wanted.map(BooleanArray::values))
         } else {
             let rows = self.offset..self.offset + self.rows;
             Arc::new(UInt64Array::from_iter_values(rows.map(|row| self.chunk.row_id(row).0)))
@@ -201,8 +201,9 @@ impl Values for Columns<'_> {
 }
 
 impl Columns<'_> {
-    fn batch(&mut self, projection: &Projection) -> Result<RecordBatch> {
-        let arrays = projection.columns.iter().map(|&index| self.array(index)).collect();
+    /// The columns of a projection, of which some rows are wanted.
+    fn batch(&mut self, projection: &Projection, wanted: Option<&BooleanArray>) -> Result<RecordBatch> {
+        let arrays = projection.columns.iter().map(|&index| self.array(index, wanted)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         let schema = Arc::clone(&projection.schema);
         Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)

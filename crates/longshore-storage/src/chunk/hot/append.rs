@@ -58,12 +58,12 @@ impl HotChunk {
 
     fn append_column(&mut self, at: usize, source: &Chunk, rows: Range<usize>, scratch: &mut Scratch) {
         let (to, from, count) = (self.rows, rows.start, rows.len());
-        let values = source.values(at, rows, scratch);
+        let (values, texts) = source.values_with_texts(at, rows, scratch);
         if let Values::Views(views) = values {
             for (row, &view) in (to..).zip(views) {
                 let length = view::length(view);
                 let moved = if length > view::INLINE_BYTES_MAX {
-                    self.heap.view_of(&source.heap(at)[view::offset(view)..][..length])
+                    self.heap.view_of(&texts[view::offset(view)..][..length])
                 } else {
                     view
                 };

@@ -25,6 +25,7 @@ use crate::prefetch::prefetch;
 use crate::statistics::bounds::Bounds;
 use crate::typed::Scalar;
 use crate::types::{ColumnType, Physical};
+use crate::values::TextRoom;
 use crate::view;
 
 /// A column of a slot.
@@ -173,13 +174,13 @@ impl HotColumn {
         }
     }
 
-    /// A text, whose bytes are in `heap` if it is a long one of a plain column.
+    /// A text, whose bytes are in `heap` if it is a long one of a plain column, and in `room` if it is compressed.
     #[inline]
-    pub(super) fn text<'a>(&'a self, row: usize, heap: &'a [u8]) -> &'a [u8] {
+    pub(super) fn text<'a>(&'a self, row: usize, heap: &'a [u8], room: &'a TextRoom) -> &'a [u8] {
         debug_assert_eq!(self.physical, Physical::View);
         match &self.values {
             ColumnValues::Plain(views) => view::text(&views.as_slice().as_chunks().0[row], heap),
-            ColumnValues::Packed(packed) => packed.text(row),
+            ColumnValues::Packed(packed) => packed.text(row, room),
         }
     }
 
@@ -204,9 +205,10 @@ impl HotColumn {
         self.shown_rows = 0;
     }
 
-    /// Takes packed values in place of those that they are equal to.
-    pub(super) fn freeze(&mut self, packed: Arc<PackedColumn>) {
+    /// Takes packed values, and a copy of the validity bits, in place of those that they are equal to.
+    pub(super) fn freeze(&mut self, packed: Arc<PackedColumn>, validity: Option<Buffer>) {
         self.values = ColumnValues::Packed(packed);
+        self.validity = validity;
     }
 
     /// The whole buffer of its values, which are plain.

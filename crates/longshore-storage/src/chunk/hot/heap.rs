@@ -16,7 +16,7 @@ use crate::packed::PackedColumn;
 use crate::prefetch::prefetch;
 use crate::typed::{Stored, StoredValue};
 use crate::types::Physical;
-use crate::values::SpareValues;
+use crate::values::{Scratch, SpareValues, Values};
 use crate::version::Image;
 use crate::view::{self, HEAP_BYTES_MAX, INLINE_BYTES_MAX};
 
@@ -202,15 +202,22 @@ impl HotChunk {
     fn take_unpacked(&mut self, column: usize, packed: &PackedColumn, memory: &Arc<Memory>) -> Result<(), WriteError> {
         let (physical, rows) = (self.schema.columns()[column].column_type.physical(), packed.rows());
         let mut values = own_region(memory, rows * physical.width())?;
-        packed.unpack(0..rows, SpareValues::of(physical, &mut values, 0, rows));
         if physical == Physical::View {
-            // SAFETY: `unpack` has written all of them.
-            let views = unsafe { values.spare::<u128>(0, rows).assume_init_mut() };
+            let mut scratch = Scratch::default();
+            let (Values::Views(views), texts) = packed.read_with_texts(0..rows, &mut scratch) else {
+                unreachable!("the column has views")
+            };
             self.make_heap_room(view::heap_bytes(views), memory)?;
-            for view in views.iter_mut().filter(|view| view::length(**view) > INLINE_BYTES_MAX) {
-                let text = &packed.heap()[view::offset(*view)..][..view::length(*view)];
-                *view = view::moved(*view, self.heap.push(text));
+            for (slot, &view) in values.spare::<u128>(0, rows).iter_mut().zip(views) {
+                let length = view::length(view);
+                slot.write(if length > INLINE_BYTES_MAX {
+                    view::moved(view, self.heap.push(&texts[view::offset(view)..][..length]))
+                } else {
+                    view
+                });
             }
+        } else {
+            packed.unpack(0..rows, SpareValues::of(physical, &mut values, 0, rows));
         }
         self.shown = None;
         self.columns[column].unpacked(own_buffer_of(values));

@@ -4,8 +4,9 @@ use super::HotChunk;
 use crate::datum::{Datum, datum_of_bits};
 use crate::typed::{Input, Scalar};
 use crate::types::ColumnType;
+use crate::values::TextRoom;
 use crate::version::Change;
-use crate::view::{self, INLINE_BYTES_MAX};
+use crate::view;
 use crate::visibility::{ConflictKind, Stamps, View};
 
 /// A value of a row.
@@ -16,7 +17,7 @@ pub(crate) enum Cell<'a> {
     Bits(u128),
     /// The view of a text that it holds itself.
     ShortText(u128),
-    /// A longer text.
+    /// A text that lies elsewhere.
     Text(&'a [u8]),
 }
 
@@ -147,16 +148,28 @@ impl HotChunk {
     }
 
     /// A value as a view sees it; `None` if it does not see the row.
-    pub(crate) fn visible_cell(&self, row: usize, column: usize, view: View, stamps: &Stamps) -> Option<Cell<'_>> {
+    pub(crate) fn visible_cell<'a>(
+        &'a self,
+        (row, column): (usize, usize),
+        view: View,
+        stamps: &Stamps,
+        room: &'a TextRoom,
+    ) -> Option<Cell<'a>> {
         match self.visibility(row, view, stamps) {
             RowVisibility::Hidden => None,
-            RowVisibility::Stored => Some(self.cell(row, column)),
-            RowVisibility::Older => Some(self.older_cell(row, column, view, stamps)),
+            RowVisibility::Stored => Some(self.cell(row, column, room)),
+            RowVisibility::Older => Some(self.older_cell((row, column), view, stamps, room)),
         }
     }
 
     /// The same of a row that is seen as it was before some versions.
-    pub(crate) fn older_cell(&self, row: usize, column: usize, view: View, stamps: &Stamps) -> Cell<'_> {
+    pub(crate) fn older_cell<'a>(
+        &'a self,
+        (row, column): (usize, usize),
+        view: View,
+        stamps: &Stamps,
+        room: &'a TextRoom,
+    ) -> Cell<'a> {
         let mut image = None;
         if let Some(versions) = &self.versions {
             for version in versions.chain(row) {
@@ -171,7 +184,7 @@ impl HotChunk {
             }
         }
         match image {
-            None => self.cell(row, column),
+            None => self.cell(row, column, room),
             Some(image) => image.bits().map_or(Cell::Null, |bits| self.cell_of(column, bits)),
         }
     }
@@ -185,12 +198,12 @@ impl HotChunk {
 
     /// The newest value of a column of texts or bytes; `None` is NULL, or a value of another type.
     #[inline]
-    pub(crate) fn text(&self, row: usize, column: usize) -> Option<&[u8]> {
+    pub(crate) fn text<'a>(&'a self, row: usize, column: usize, room: &'a TextRoom) -> Option<&'a [u8]> {
         let of = &self.columns[column];
         if !of.is_view() || of.is_null(row) {
             return None;
         }
-        Some(of.text(row, self.heap.bytes()))
+        Some(of.text(row, self.heap.bytes(), room))
     }
 
     /// Asks for the memory of values of a row.
@@ -213,25 +226,24 @@ impl HotChunk {
     }
 
     /// The newest value, whoever wrote it.
-    pub(crate) fn cell(&self, row: usize, column: usize) -> Cell<'_> {
+    pub(crate) fn cell<'a>(&'a self, row: usize, column: usize, room: &'a TextRoom) -> Cell<'a> {
         let of = &self.columns[column];
         if of.is_null(row) {
             return Cell::Null;
         }
-        let bits = of.bits(row);
-        match of.packed().filter(|_| of.is_view() && view::length(bits) > INLINE_BYTES_MAX) {
-            Some(packed) => Cell::Text(packed.text(row)),
-            None => self.cell_of(column, bits),
+        match of.packed().filter(|_| of.is_view()) {
+            Some(packed) => Cell::Text(packed.text(row, room)),
+            None => self.cell_of(column, of.bits(row)),
         }
     }
 
     /// The newest value, whoever wrote it; the only one there is of a column that is part of an index.
-    pub(crate) fn datum(&self, row: usize, column: usize) -> Datum<'_> {
+    pub(crate) fn datum<'a>(&'a self, row: usize, column: usize, room: &'a TextRoom) -> Datum<'a> {
         let (of, column_type) = (&self.columns[column], self.schema.columns()[column].column_type);
         if of.is_null(row) {
             return Datum::Null;
         }
-        let Some(text) = self.text(row, column) else {
+        let Some(text) = self.text(row, column, room) else {
             return datum_of_bits(column_type.physical(), of.bits(row));
         };
         if column_type == ColumnType::Bytea {

@@ -8,7 +8,7 @@ use crate::memory::Memory;
 use crate::packed::text::group_bytes;
 use crate::packed::{PackedColumn, Packer};
 use crate::types::Physical;
-use crate::values::Values;
+use crate::values::{TextRoom, Values};
 use crate::view::{self, INLINE_BYTES_MAX};
 
 fn of<T: arrow_buffer::ArrowNativeType>(values: &[T]) -> Buffer {
@@ -53,22 +53,34 @@ fn what_is_packed_comes_back() {
         (Values::Views(&short), Physical::View),
     ];
     let mut arena = Arena::new(Memory::new(None), 1 << 20);
+    let mut compressed_too = false;
     for (values, physical) in cases {
         let packed = Packer::default().pack(values, None, heap.as_bytes(), &mut arena).expect("there is memory");
-        let (layout, rows) = (packed.layout(), values.len());
-        assert!(layout.is_possible(physical));
-        let lengths = layout.buffer_bytes(physical, rows);
-        let buffers: Vec<_> =
-            packed.buffers().zip(lengths).map(|(buffer, bytes)| buffer.slice_with_length(0, bytes)).collect();
-        let again = PackedColumn::from_buffers(physical, rows, layout, buffers, of(packed.heap()), true);
-        let again = again.unwrap_or_else(|error| panic!("{layout:?}: {error}"));
-        assert_eq!(again.layout(), layout);
-        for row in 0..rows {
-            if physical == Physical::View {
-                assert_eq!(again.text(row), packed.text(row), "text {row} of {layout:?}");
-            } else {
-                assert_eq!(again.bits(row), packed.bits(row), "value {row} of {layout:?}");
-            }
+        comes_back(&packed, physical);
+        if let Some(compressed) = packed.compressed(&mut arena).expect("there is memory") {
+            comes_back(&compressed, physical);
+            compressed_too = true;
+        }
+    }
+    assert!(compressed_too);
+}
+
+/// A column is the same when it is made of its buffers.
+fn comes_back(packed: &PackedColumn, physical: Physical) {
+    let (layout, rows) = (packed.layout(), packed.rows());
+    assert!(layout.is_possible(physical));
+    let lengths = layout.buffer_bytes(physical, rows);
+    let buffers: Vec<_> =
+        packed.buffers().zip(lengths).map(|(buffer, bytes)| buffer.slice_with_length(0, bytes)).collect();
+    let again = PackedColumn::from_buffers(physical, rows, layout, buffers, of(packed.heap()), true);
+    let again = again.unwrap_or_else(|error| panic!("{layout:?}: {error}"));
+    assert_eq!(again.layout(), layout);
+    for row in 0..rows {
+        if physical == Physical::View {
+            let room = TextRoom::default();
+            assert_eq!(again.text(row, &room), packed.text(row, &room), "text {row} of {layout:?}");
+        } else {
+            assert_eq!(again.bits(row), packed.bits(row), "value {row} of {layout:?}");
         }
     }
 }
@@ -92,6 +104,8 @@ fn impossible_layouts_are_told() {
         (Layout::Dictionary { entries: 2, width: 1 }, Physical::U8),
         (Layout::Texts { width: 1 }, Physical::View),
         (Layout::Texts { width: 2 }, Physical::I64),
+        (Layout::Fsst { symbols: 255, width: 1 }, Physical::View),
+        (Layout::Fsst { symbols: 255, width: 4 }, Physical::F64),
         (Layout::Plain, Physical::U8),
     ] {
         assert!(!layout.is_possible(physical), "{layout:?} of {physical:?}");
@@ -156,6 +170,33 @@ fn dictionaries_are_in_order_and_have_all_codes() {
 }
 
 #[test]
+fn codes_stand_for_texts() {
+    let layout = Layout::Fsst { symbols: 2, width: 2 };
+    let symbols = |one: &[u8; 8], other: &[u8; 8]| of(&[*one, *other].concat());
+    let right = || symbols(b"zw\xC3\xB6\0\0\0\0", b"\0\0\0\0\0\0\0\0");
+    let column = |symbols: Buffer, ends: [u16; 3], codes: &[u8], is_utf8: bool| {
+        let buffers = vec![symbols, of(&[0_u32]), of(&ends)];
+        PackedColumn::from_buffers(Physical::View, 3, layout, buffers, of(codes), is_utf8)
+            .map(|column| [0, 1, 2].map(|row| column.text(row, &TextRoom::default()).to_vec()))
+    };
+    let texts = ["zwöl".as_bytes().to_vec(), Vec::new(), b"\0\0x".to_vec()];
+    assert_eq!(column(right(), [3, 3, 7], &[0, 255, b'l', 1, 1, 255, b'x'], true), Ok(texts));
+    let not_whole = Err("a text has a code without a symbol, or ends with an escape");
+    assert_eq!(column(right(), [1, 2, 3], &[0, 1, 2], true), not_whole);
+    assert_eq!(column(right(), [1, 2, 3], &[0, 255, 255], true), not_whole);
+    assert_eq!(column(right(), [1, 1, 3], &[0, 1, 255], true), not_whole);
+    // A half of a character in each.
+    let halves = || symbols(b"\xC3\0\0\0\0\0\0\0", b"\xB6\0\0\0\0\0\0\0");
+    assert_eq!(column(halves(), [2, 2, 2], &[0, 1], true).map(|texts| texts[0].clone()), Ok("ö".as_bytes().to_vec()));
+    assert_eq!(column(halves(), [1, 1, 2], &[0, 1], true), Err("a text is not UTF-8"));
+    assert!(column(halves(), [1, 1, 2], &[0, 1], false).is_ok());
+    let beyond = Err("the texts do not fill their heap");
+    assert_eq!(column(right(), [1, 1, 1], &[0, 1], true), beyond);
+    assert_eq!(column(right(), [1, 1, 3], &[0, 1], true), beyond);
+    assert_eq!(column(right(), [2, 1, 2], &[0, 1], true), beyond);
+}
+
+#[test]
 fn texts_fill_their_heap() {
     let layout = Layout::Texts { width: 2 };
     let heap = |texts: &[u8]| [texts, &[0; INLINE_BYTES_MAX]].concat();
@@ -163,7 +204,9 @@ fn texts_fill_their_heap() {
     assert_eq!(group_bytes(3), 4);
     let column = |buffers, heap: &[u8]| {
         PackedColumn::from_buffers(Physical::View, 3, layout, buffers, of(heap), true).map(|column| {
-            (0..3).map(|row| String::from_utf8(column.text(row).to_vec()).expect("it is UTF-8")).collect::<Vec<_>>()
+            (0..3)
+                .map(|row| String::from_utf8(column.text(row, &TextRoom::default()).to_vec()).expect("it is UTF-8"))
+                .collect::<Vec<_>>()
         })
     };
     let texts = ["zw", "", "öl"].map(str::to_owned).to_vec();

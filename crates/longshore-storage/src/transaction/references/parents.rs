@@ -19,6 +19,7 @@ use crate::relation::{Finder, Found, Missing, RowSet, in_order};
 use crate::row_id::RowId;
 use crate::table::{ForeignKey, ReferenceMatch, Table};
 use crate::typed::Input;
+use crate::values::TextRoom;
 
 /// Rows that came together from which on they are checked as a chunk.
 const ROWS_MANY: usize = 256;
@@ -44,7 +45,9 @@ impl Transaction {
     pub(super) fn referred(&self, key: &ForeignKey, child: &Table, row: RowId) -> Referred {
         let Some(slot) = child.slots.get(row.chunk()) else { return Referred::Nothing };
         let slot = slot.read();
-        let cell = |&column: &usize| slot.visible_cell(row.row(), column, self.view, self.manager.stamps());
+        let room = TextRoom::default();
+        let stamps = self.manager.stamps();
+        let cell = |&column: &usize| slot.visible_cell((row.row(), column), self.view, stamps, &room);
         let inputs: Option<Vec<Input<'static>>> =
             key.columns().iter().map(|column| cell(column).map(input_of)).collect();
         // A row that is not seen refers to nothing.

@@ -42,6 +42,7 @@ pub(crate) struct Database {
     registers: Relation,
     list_key: Field<i32>,
     items: Field<&'static str>,
+    list_bytes_min: usize,
     register_key: Field<i32>,
     value: Field<i64>,
     indexes: Option<Indexes>,
@@ -81,6 +82,8 @@ impl Database {
             }
         }
         setup.commit().unwrap();
+        // Long enough for their texts to be compressed when they are frozen.
+        let list_bytes_min = if indexed { 4000 } else { 0 };
         let indexes = indexed.then(|| Indexes {
             lists: lists.create_index("lists_pk", &[KEY], IndexKind::Hash, Uniqueness::Unique).unwrap(),
             lists_ordered: lists.create_index("lists_ordered", &[KEY], IndexKind::Art, Uniqueness::Multiple).unwrap(),
@@ -92,6 +95,7 @@ impl Database {
             items: lists.column("items").unwrap(),
             register_key: registers.column("key").unwrap(),
             value: registers.column("value").unwrap(),
+            list_bytes_min,
             transactions,
             lists,
             registers,
@@ -181,7 +185,8 @@ impl Database {
                 let item = self.new_value();
                 value.0.push(item);
                 let items: Vec<String> = value.0.iter().map(u32::to_string).collect();
-                t.set(&self.lists, row, self.items, &items.join(","))?;
+                let (items, width) = (items.join(","), self.list_bytes_min);
+                t.set(&self.lists, row, self.items, &format!("{items:width$}"))?;
                 Op::Append(*object, item)
             }
             Step::Write(object) => {
@@ -263,7 +268,8 @@ impl Database {
             Table::Lists => {
                 let mut text = String::new();
                 t.get_text(&self.lists, row, self.items, &mut text)?;
-                Value(text.split(',').filter(|item| !item.is_empty()).map(|item| item.parse().unwrap()).collect())
+                let items = text.trim_end().split(',').filter(|item| !item.is_empty());
+                Value(items.map(|item| item.parse().unwrap()).collect())
             }
         })
     }
