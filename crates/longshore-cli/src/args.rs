@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use longshore_engine::{Config, Kernel};
+use longshore_engine::{Config, Kernel, Naptime};
 
 use crate::generate::{SCALE_MAX, SCALE_MIN, TextFormat};
 use crate::human;
@@ -106,8 +106,24 @@ struct Args {
     #[arg(long, global = true, value_name = "SIZE", value_parser = human::parse_size)]
     memory_limit: Option<usize>,
 
+    /// Whether what was changed and then left alone is packed again
+    #[arg(long, global = true, value_enum, value_name = "on|off", hide_possible_values = true, default_value_t)]
+    autovacuum: OnOff,
+
+    /// How long it is from one look for what can be packed to the next, such as 30s or 5min
+    #[arg(long, global = true, value_name = "TIME", default_value_t = Naptime::DEFAULT)]
+    autovacuum_naptime: Naptime,
+
     #[command(subcommand)]
     command: Option<Command>,
+}
+
+/// A switch.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum OnOff {
+    #[default]
+    On,
+    Off,
 }
 
 #[derive(Subcommand, Debug)]
@@ -175,6 +191,8 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
     let mut config = Config {
         memory_limit: args.memory_limit,
         heap_bytes: Some(crate::heap::bytes),
+        autovacuum: args.autovacuum == OnOff::On,
+        autovacuum_naptime: args.autovacuum_naptime,
         kernel: kernel_from(std::env::var_os("LONGSHORE_KERNEL").as_deref()).map_err(|reason| invalid(&reason))?,
         ..Config::default()
     };
@@ -283,10 +301,22 @@ mod tests {
     }
 
     #[test]
+    fn tables_are_packed_again_as_the_options_say() {
+        let config = |line: &[&str]| read(line).expect("a valid command line").config;
+        let usual = config(&[]);
+        assert_eq!((usual.autovacuum, usual.autovacuum_naptime), (true, Naptime::DEFAULT));
+        let other = config(&["--autovacuum-naptime", "5min", "--autovacuum", "off"]);
+        assert_eq!((other.autovacuum, other.autovacuum_naptime.to_string()), (false, "5min".to_owned()));
+    }
+
+    #[test]
     fn mistakes_are_refused() {
         for line in [
             &["--threads", "0"][..],
             &["--memory-limit", "lots"],
+            &["--autovacuum", "maybe"],
+            &["--autovacuum-naptime", "soon"],
+            &["--autovacuum-naptime", "0s"],
             &["-c", "SELECT 1", "demo"],
             &["generate", "tpch", "--scale", "0", "--out", "x"],
             &["generate", "tpch"],

@@ -1,13 +1,12 @@
 //! What a database may use of the machine.
 
-use std::time::Duration;
-
 use longshore_load::{Kernel, Tuning};
 
-/// As often as PostgreSQL looks through its tables (`autovacuum_naptime`).
-const AUTOVACUUM_INTERVAL: Duration = Duration::from_mins(1);
+mod naptime;
 
-/// What a database may use of the machine; set once, when it is opened.
+pub use naptime::Naptime;
+
+/// What a database may use of the machine, when it is opened. `SET` changes `autovacuum` and `autovacuum_naptime`.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Workers of a load, a query or an unload, at least 1.
@@ -19,9 +18,11 @@ pub struct Config {
     pub heap_bytes: Option<fn() -> usize>,
     /// Instruction set of the text scan; `None` takes the best that the machine has.
     pub kernel: Option<Kernel>,
-    /// How often chunks that were changed, and then left alone until the next look, are packed again; `None` leaves that to
+    /// Whether chunks that were changed, and then left alone until the next look, are packed again. Without, that is left to
     /// VACUUM.
-    pub autovacuum: Option<Duration>,
+    pub autovacuum: bool,
+    /// How long it is from one look to the next.
+    pub autovacuum_naptime: Naptime,
     /// Whether plans of queries are optimized. Without, they give the same rows, only later: tests compare both.
     pub optimizer: bool,
 }
@@ -34,7 +35,8 @@ impl Default for Config {
             memory_limit: None,
             heap_bytes: None,
             kernel: None,
-            autovacuum: Some(AUTOVACUUM_INTERVAL),
+            autovacuum: true,
+            autovacuum_naptime: Naptime::DEFAULT,
             optimizer: true,
         }
     }

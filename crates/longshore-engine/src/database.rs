@@ -12,6 +12,7 @@ use crate::report::TableBytes;
 use crate::sql::names;
 use crate::{Config, Error};
 use autovacuum::Autovacuum;
+pub(crate) use autovacuum::AutovacuumSettings;
 
 mod autovacuum;
 
@@ -22,7 +23,7 @@ pub struct Database {
     pub(crate) memory: Arc<Memory>,
     pub(crate) transactions: Arc<Transactions>,
     pub(crate) queries: Queries,
-    _autovacuum: Option<Autovacuum>,
+    pub(crate) autovacuum: Autovacuum,
 }
 
 impl Database {
@@ -45,11 +46,11 @@ impl Database {
         let catalog = Arc::new(Catalog::default());
         let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory))?;
         let transactions = Transactions::new();
-        let autovacuum = config.autovacuum.and_then(|interval| Autovacuum::start(&catalog, interval));
-        Ok(Arc::new(Self { config, catalog, memory, transactions, queries, _autovacuum: autovacuum }))
+        let autovacuum = Autovacuum::start(&catalog, AutovacuumSettings::of(&config));
+        Ok(Arc::new(Self { config, catalog, memory, transactions, queries, autovacuum }))
     }
 
-    /// What the database may use of the machine.
+    /// What the database was opened with.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config

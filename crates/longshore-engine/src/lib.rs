@@ -39,7 +39,7 @@ mod text;
 mod transaction;
 pub mod typed;
 
-pub use config::Config;
+pub use config::{Config, Naptime};
 pub use database::Database;
 pub use error::{Error, ErrorDetails, ErrorKind};
 pub use longshore_load::{Control, Kernel, Progress};

@@ -21,6 +21,7 @@ mod refuse;
 mod rejects;
 mod rows;
 mod sequence;
+mod settings;
 mod show;
 mod storage;
 mod streams;
@@ -106,6 +107,9 @@ pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Ou
                 session.block.refuse_if_failed()?;
             }
             if let Some(outcome) = transaction::control(session.block, session.control, statement) {
+                return outcome.inspect_err(|_| session.block.fail());
+            }
+            if let Some(outcome) = settings::set(session.database, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
             if let Some(outcome) = prepare::manage(session.database, session.prepared, statement) {

@@ -5,40 +5,85 @@
 //! place. It ends with the database.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use longshore_storage::{Freeze, Storage};
 
 use crate::catalog::{Catalog, Entry};
-use crate::panics;
+use crate::config::Naptime;
+use crate::{Config, panics};
 
 /// Rows that a chunk has at least to be packed: more are likely to follow those of a smaller one.
 const ROWS_MIN: usize = 8192;
 
+/// Whether there is such a thread, and how long it waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AutovacuumSettings {
+    pub(crate) is_on: bool,
+    pub(crate) naptime: Naptime,
+}
+
+impl AutovacuumSettings {
+    pub(crate) fn of(config: &Config) -> AutovacuumSettings {
+        AutovacuumSettings { is_on: config.autovacuum, naptime: config.autovacuum_naptime }
+    }
+}
+
 /// Ends the thread when it is dropped.
-pub(super) struct Autovacuum {
-    _running: Sender<()>,
+pub(crate) struct Autovacuum {
+    catalog: Weak<Catalog>,
+    state: Mutex<State>,
+}
+
+struct State {
+    settings: AutovacuumSettings,
+    /// Dropped, it ends the thread.
+    _running: Option<Sender<()>>,
 }
 
 impl Autovacuum {
-    /// Starts the thread, which looks at the tables of a catalog once in an interval. `None` where the system gives no
-    /// thread: the database works without.
-    pub(super) fn start(catalog: &Arc<Catalog>, interval: Duration) -> Option<Autovacuum> {
-        let (running, ended) = mpsc::channel();
+    /// Starts the thread for the tables of a catalog, if the settings want one.
+    pub(super) fn start(catalog: &Arc<Catalog>, settings: AutovacuumSettings) -> Autovacuum {
         let catalog = Arc::downgrade(catalog);
-        let work = move || {
-            while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                // A bug costs one look, and nobody a statement.
-                let _ = panics::caught(|| {
-                    look(&catalog);
-                    Ok(())
-                });
-            }
-        };
-        std::thread::Builder::new().name("autovacuum".to_owned()).spawn(work).ok()?;
-        Some(Autovacuum { _running: running })
+        let state = Mutex::new(State { settings, _running: running(&catalog, settings) });
+        Autovacuum { catalog, state }
     }
+
+    pub(crate) fn settings(&self) -> AutovacuumSettings {
+        self.lock().settings
+    }
+
+    /// Changes the settings. The naptime begins anew.
+    pub(crate) fn set(&self, change: impl FnOnce(&mut AutovacuumSettings)) {
+        let mut state = self.lock();
+        let mut settings = state.settings;
+        change(&mut settings);
+        *state = State { settings, _running: running(&self.catalog, settings) };
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Starts a thread that ends with what is returned. None where the system gives no thread: the database works without.
+fn running(catalog: &Weak<Catalog>, settings: AutovacuumSettings) -> Option<Sender<()>> {
+    if !settings.is_on {
+        return None;
+    }
+    let (running, ended) = mpsc::channel();
+    let (catalog, naptime) = (Weak::clone(catalog), settings.naptime.duration());
+    let work = move || {
+        while ended.recv_timeout(naptime) == Err(RecvTimeoutError::Timeout) {
+            // A bug costs one look, and nobody a statement.
+            let _ = panics::caught(|| {
+                look(&catalog);
+                Ok(())
+            });
+        }
+    };
+    std::thread::Builder::new().name("autovacuum".to_owned()).spawn(work).ok()?;
+    Some(running)
 }
 
 /// Looks at all tables once.

@@ -17,8 +17,8 @@ pub(crate) fn statement(statement: &Statement) -> Error {
             format!("{name} is not supported: transactions that are in each other's way fail instead of waiting")
         }
         Statement::Set(_) | Statement::Reset(_) => format!(
-            "{name} is not supported yet: threads and memory are set when the database is opened (--threads, \
-             --memory-limit); COPY has an option THREADS"
+            "{name} is not supported: there are settings of transactions, autovacuum and autovacuum_naptime; threads and \
+             memory are set when the database is opened (--threads, --memory-limit); COPY has an option THREADS"
         ),
         _ => format!("{name} is not supported"),
     })

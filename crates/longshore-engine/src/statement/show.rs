@@ -9,7 +9,7 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, ShowStatementOptions, St
 
 use crate::catalog::Entry;
 use crate::sql::names;
-use crate::statement::{Context, transaction, view};
+use crate::statement::{Context, settings, transaction, view};
 use crate::transaction::Block;
 use crate::{Database, Error, Outcome, RowStream, blocking};
 
@@ -104,19 +104,20 @@ pub(crate) fn show_tables(context: &Context<'_>, statement: &Statement) -> Resul
 pub(crate) fn show_setting(database: &Database, block: &Block, variable: &[Ident]) -> Result<Outcome, Error> {
     let config = database.config();
     let limit = config.memory_limit.map_or_else(|| "none".to_owned(), |bytes| bytes.to_string());
-    let mut settings = vec![
+    let mut all = vec![
         ("kernel", config.tuning().kernel.to_string()),
         ("memory_limit", limit),
         ("memory_used", database.memory().used().to_string()),
         ("threads", config.threads.to_string()),
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
     ];
-    settings.extend(transaction::settings(block));
-    settings.sort_unstable();
+    all.extend(settings::settings(database));
+    all.extend(transaction::settings(block));
+    all.sort_unstable();
     let wanted = variable.iter().map(|ident| ident.value.to_lowercase()).collect::<Vec<_>>().join(".");
-    let shown: Vec<_> = settings.iter().filter(|(name, _)| wanted == "all" || wanted == *name).collect();
+    let shown: Vec<_> = all.iter().filter(|(name, _)| wanted == "all" || wanted == *name).collect();
     if shown.is_empty() {
-        let known: Vec<&str> = settings.iter().map(|(name, _)| *name).collect();
+        let known: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
         return Err(Error::no_object(format!(
             "setting {wanted} does not exist; there are TABLES, ALL, {}",
             known.join(", ")

@@ -3,11 +3,11 @@
 use longshore_load::Control;
 use longshore_storage::Isolation;
 use sqlparser::ast::{
-    Expr, ObjectName, Set, Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode, Value,
-    ValueWithSpan,
+    Expr, ObjectName, Set, Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode,
 };
 
 use crate::sql::names;
+use crate::statement::settings::{bool_of, on_or_off, word};
 use crate::transaction::{Block, Ended, Modes};
 use crate::{Error, Outcome, Report};
 
@@ -109,6 +109,7 @@ fn set_setting(block: &mut Block, variable: &ObjectName, values: &[Expr]) -> Opt
         Some(word) if setting == "transaction_isolation" => {
             isolation_of(&word).map(|isolation| Modes { isolation, ..before })
         }
+        Some(word) if word == "default" => Some(Modes { read_only: false, ..before }),
         Some(word) => bool_of(&word).map(|read_only| Modes { read_only, ..before }),
         None => None,
     };
@@ -151,30 +152,5 @@ fn isolation_name(isolation: Isolation) -> &'static str {
     match isolation {
         Isolation::Serializable => "serializable",
         Isolation::Snapshot => "snapshot",
-    }
-}
-
-fn bool_of(word: &str) -> Option<bool> {
-    match word {
-        "on" | "true" | "yes" | "1" => Some(true),
-        "off" | "false" | "no" | "0" | "default" => Some(false),
-        _ => None,
-    }
-}
-
-fn on_or_off(value: bool) -> &'static str {
-    if value { "on" } else { "off" }
-}
-
-/// The one word or text that a setting is given, in lower case.
-fn word(values: &[Expr]) -> Option<String> {
-    let [value] = values else { return None };
-    match value {
-        Expr::Identifier(word) => Some(word.value.to_ascii_lowercase()),
-        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text) | Value::Number(text, _), .. }) => {
-            Some(text.to_ascii_lowercase())
-        }
-        Expr::Value(ValueWithSpan { value: Value::Boolean(value), .. }) => Some(value.to_string()),
-        _ => None,
     }
 }

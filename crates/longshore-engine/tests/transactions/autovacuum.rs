@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use longshore_engine::{Config, Database, Session};
+use longshore_engine::{Config, Database, Naptime, Session};
 
 use crate::run;
 
-fn database(interval: Duration) -> Arc<Database> {
-    Database::open(Config { threads: 2, autovacuum: Some(interval), ..Config::default() }).unwrap()
+fn database(naptime: Duration) -> Arc<Database> {
+    let autovacuum_naptime = Naptime::new(naptime);
+    Database::open(Config { threads: 2, autovacuum_naptime, ..Config::default() }).unwrap()
 }
 
 /// Bytes of a table.
@@ -61,6 +62,41 @@ async fn changes_and_readers_beside_it_see_what_they_should() {
         run(&mut reader, "SELECT sum(length(x)) - sum(length(replace(x, '!', ''))) FROM t").await.unwrap(),
         "800000"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_turn_it_off_and_on() {
+    let autovacuum_naptime = Naptime::new(Duration::from_millis(20));
+    let config = Config { threads: 2, autovacuum: false, autovacuum_naptime, ..Config::default() };
+    let database = Database::open(config).unwrap();
+    let (mut session, mut other) = (database.session(), database.session());
+    run(&mut session, "CREATE TABLE t AS SELECT i % 100 AS i FROM generate_series(1, 200000) AS g(i)").await.unwrap();
+    let packed = bytes_of(&mut session, "t").await;
+    run(&mut session, "UPDATE t SET i = i + 1").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let plain = bytes_of(&mut session, "t").await;
+    assert!(plain > 2 * packed, "it is off");
+
+    // A transaction that is rolled back does not take it back.
+    for sql in ["BEGIN", "SET autovacuum = on", "ROLLBACK"] {
+        run(&mut other, sql).await.unwrap();
+    }
+    assert_eq!(run(&mut session, "SHOW autovacuum").await.unwrap(), "autovacuum on");
+    let started = Instant::now();
+    while bytes_of(&mut session, "t").await > 2 * packed {
+        assert!(started.elapsed() < Duration::from_mins(1), "it is on");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+
+    run(&mut session, "SET autovacuum_naptime = '1d'").await.unwrap();
+    assert_eq!(run(&mut other, "SHOW autovacuum_naptime").await.unwrap(), "autovacuum_naptime 1d");
+    run(&mut session, "UPDATE t SET i = i + 1").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(bytes_of(&mut session, "t").await, plain, "the thread of before has ended");
+    run(&mut session, "SET autovacuum_naptime TO DEFAULT").await.unwrap();
+    assert_eq!(run(&mut other, "SHOW autovacuum_naptime").await.unwrap(), "autovacuum_naptime 20ms");
+    run(&mut session, "SET autovacuum TO DEFAULT").await.unwrap();
+    assert_eq!(run(&mut other, "SHOW autovacuum").await.unwrap(), "autovacuum off");
 }
 
 #[tokio::test]

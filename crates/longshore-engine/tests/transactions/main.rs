@@ -13,6 +13,7 @@ mod hermitage;
 mod history;
 #[path = "../../../longshore-storage/tests/storage/history_support/mod.rs"]
 mod history_support;
+mod packed_reads;
 mod typed;
 mod typed_alter;
 
