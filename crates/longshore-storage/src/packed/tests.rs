@@ -104,6 +104,13 @@ impl Column {
         assert_eq!(packed.rows(), rows);
         let from = random.below(rows + 1);
         let ranges = [0..rows, from..rows, from..from + random.below(rows - from + 1)];
+        let picks = if rows == 0 { 0 } else { random.below(100) };
+        let picks: Vec<u32> = (0..picks).map(|_| random.below(rows) as u32).collect();
+        let picked = packed.picked(&picks);
+        assert_eq!(picked.rows(), picks.len());
+        for (at, &row) in picks.iter().enumerate() {
+            assert_eq!(picked.bits(at), packed.bits(row as usize), "row {row} of {packed:?}");
+        }
         for range in ranges {
             let from = range.start;
             let count = range.len();
