@@ -102,7 +102,7 @@ pub(crate) enum Workload {
     /// Prepared statements by key through a session, one thread (thousands a second)
     #[cfg(feature = "queries")]
     Prepared,
-    /// The 22 queries of TPC-H (ms)
+    /// The 22 queries of TPC-H on packed tables and plain ones (ms)
     #[cfg(feature = "queries")]
     Queries,
     /// All of them

@@ -136,7 +136,12 @@ impl<'a> Values<'a> {
     }
 }
 
-fn picked<T: ArrowNativeType>(values: &[T], rows: &[u32]) -> Buffer {
+/// The values of some rows, in the order given.
+///
+/// # Panics
+///
+/// When there are fewer rows.
+pub(crate) fn picked<T: ArrowNativeType>(values: &[T], rows: &[u32]) -> Buffer {
     Buffer::from_vec(rows.iter().map(|&row| values[row as usize]).collect::<Vec<T>>())
 }
 

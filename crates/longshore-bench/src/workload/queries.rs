@@ -1,15 +1,21 @@
-//! The 22 queries of TPC-H through SQL, as a user runs them.
+//! The 22 queries of TPC-H through SQL, as a user runs them, on tables with packed storage and on plain ones.
 //!
-//! Rows are counted, not compared: `longshore-engine/tests/tpch.rs` does that against another engine's answers.
+//! Both must give the same rows, in every run. Whether these are right, `longshore-engine/tests/tpch.rs` says, which compares
+//! them with another engine's answers.
 
+use std::cell::RefCell;
 use std::fmt::{Display, Write as _};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use arrow_array::RecordBatch;
 use futures::TryStreamExt as _;
 use longshore_engine::{Config, Database, Outcome, Session};
+use tokio::runtime::Runtime;
 use tpchgen::generators::{
     CustomerGenerator, NationGenerator, OrderGenerator, PartGenerator, PartSuppGenerator, RegionGenerator,
     SupplierGenerator,
@@ -24,32 +30,59 @@ const TPCH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/tpch");
 
 pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(settings.threads).enable_all().build()?;
-    let database = Database::open(Config { threads: settings.threads, ..Config::default() })?;
-    let mut session = database.session();
-    runtime.block_on(load(&mut session, settings))?;
-
-    let session = std::cell::RefCell::new(session);
+    let mut sessions = Vec::new();
+    for storage in ["plain", "packed"] {
+        let database = Database::open(Config { threads: settings.threads, ..Config::default() })?;
+        let mut session = database.session();
+        runtime.block_on(load(&mut session, storage, settings))?;
+        sessions.push((storage, RefCell::new(session)));
+    }
     let mut cases = Vec::new();
     for query in queries()? {
-        let sql = fs::read_to_string(&query)?;
+        let sql = longshore_engine::split(&fs::read_to_string(&query)?).statements.join(";");
         let name = query.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let (runtime, session) = (&runtime, &session);
-        let mut right = None;
-        cases.push(Case::new(name, Amount::Time, move || {
-            let started = Instant::now();
-            let rows = runtime.block_on(count(&mut session.borrow_mut(), &sql))?;
-            let time = started.elapsed();
-            if *right.get_or_insert(rows) == rows { Ok(time) } else { Err("the answer has changed".into()) }
-        }));
+        let right = Rc::new(RefCell::new(None));
+        for (storage, session) in &sessions {
+            let (runtime, sql, right) = (&runtime, sql.clone(), Rc::clone(&right));
+            cases.push(Case::new(format!("{name} {storage}"), Amount::Time, move || {
+                let (rows, time) = timed(runtime, &mut session.borrow_mut(), &sql)?;
+                let mut right = right.borrow_mut();
+                if *right.get_or_insert_with(|| rows.clone()) == rows { Ok(time) } else { Err("another answer".into()) }
+            }));
+        }
     }
     let mut measured = measure(cases, settings)?;
-    if measured.len() > 1 {
-        let total = |time: fn(&Measured) -> Duration| measured.iter().map(time).sum::<Duration>();
-        let (best, median) = (total(|row| row.best), total(|row| row.median));
-        let rate = best.as_secs_f64() * 1e3;
-        measured.push(Measured { case: "total".to_owned(), best, median, rate, unit: "ms", note: String::new() });
-    }
+    compare(&mut measured);
     Ok(measured)
+}
+
+/// Notes what share of the plain one's time each packed case takes, and adds the totals.
+fn compare(measured: &mut Vec<Measured>) {
+    let of = |storage: &str| -> Vec<usize> {
+        (0..measured.len()).filter(|&at| measured[at].case.ends_with(storage)).collect()
+    };
+    let (plain, packed) = (of(" plain"), of(" packed"));
+    // `--only` may have left out the half of one.
+    if plain.len() != packed.len() || plain.is_empty() {
+        return;
+    }
+    let mut logarithms = 0.0;
+    for (&plain, &packed) in plain.iter().zip(&packed) {
+        let ratio = measured[packed].best.as_secs_f64() / measured[plain].best.as_secs_f64();
+        measured[packed].note = format!("{ratio:.2} x plain");
+        logarithms += ratio.ln();
+    }
+    let mean = (logarithms / plain.len() as f64).exp();
+    let total = |storage: &str, cases: &[usize], note: String| {
+        let sum = |time: fn(&Measured) -> Duration| cases.iter().map(|&at| time(&measured[at])).sum::<Duration>();
+        let (best, median) = (sum(|row| row.best), sum(|row| row.median));
+        Measured { case: format!("total {storage}"), best, median, rate: best.as_secs_f64() * 1e3, unit: "ms", note }
+    };
+    let totals = [
+        total("plain", &plain, String::new()),
+        total("packed", &packed, format!("{mean:.2} x plain by geometric mean")),
+    ];
+    measured.extend(totals);
 }
 
 fn queries() -> Result<Vec<PathBuf>, Failure> {
@@ -59,10 +92,10 @@ fn queries() -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-async fn load(session: &mut Session, settings: &Settings) -> Result<(), Failure> {
+async fn load(session: &mut Session, storage: &str, settings: &Settings) -> Result<(), Failure> {
     let schema = fs::read_to_string(Path::new(TPCH).join("schema.sql"))?;
     for statement in longshore_engine::split(&schema).statements {
-        session.execute(&statement).await?;
+        session.execute(&format!("{statement} WITH (storage = {storage})")).await?;
     }
     for (table, path) in files(settings)? {
         session.execute(&format!("COPY {table} FROM '{}' (FORMAT csv, DELIMITER '|')", path.display())).await?;
@@ -70,16 +103,32 @@ async fn load(session: &mut Session, settings: &Settings) -> Result<(), Failure>
     Ok(())
 }
 
-/// Number of rows of a query.
-async fn count(session: &mut Session, sql: &str) -> Result<usize, Failure> {
-    let sql = longshore_engine::split(sql).statements.join(";");
-    match session.execute(&sql).await? {
-        Outcome::Rows(stream) => {
-            let counted = stream.try_fold(0, async |rows, batch| Ok(rows + batch.num_rows()));
-            Ok(counted.await?)
+/// The rows of a query as text, sorted, and how long it took to have all of them.
+fn timed(runtime: &Runtime, session: &mut Session, sql: &str) -> Result<(Vec<String>, Duration), Failure> {
+    let started = Instant::now();
+    let batches: Vec<RecordBatch> = runtime.block_on(async {
+        match session.execute(sql).await? {
+            Outcome::Rows(stream) => Ok(stream.try_collect().await?),
+            Outcome::Done { tag, .. } => Err(Failure::from(format!("{tag} where rows are expected"))),
         }
-        Outcome::Done { tag, .. } => Err(format!("{tag} where rows are expected").into()),
+    })?;
+    let time = started.elapsed();
+    let mut rows = Vec::new();
+    for batch in &batches {
+        let options = FormatOptions::default();
+        let columns: Result<Vec<_>, _> =
+            batch.columns().iter().map(|column| ArrayFormatter::try_new(column.as_ref(), &options)).collect();
+        let columns = columns?;
+        for row in 0..batch.num_rows() {
+            let mut text = String::new();
+            for column in &columns {
+                write!(text, "{}|", column.value(row))?;
+            }
+            rows.push(text);
+        }
     }
+    rows.sort_unstable();
+    Ok((rows, time))
 }
 
 /// The text of all eight tables, generated if it is not there.

@@ -171,6 +171,10 @@ async fn assert_same(session: &mut Session, condition: &str) -> Option<usize> {
     let packed = answer(session, &format!("SELECT id FROM packed WHERE {condition} ORDER BY id")).await;
     let plain = answer(session, &format!("SELECT id FROM plain WHERE {condition} ORDER BY id")).await;
     assert!(packed == plain, "{condition}: {} and {}", shown(&packed), shown(&plain));
+    // Few rows, of which every column is unpacked alone.
+    let few = |table| format!("SELECT * FROM {table} WHERE ({condition}) AND id % 40 = 7 ORDER BY id");
+    let (packed, all) = (answer(session, &few("packed")).await, answer(session, &few("plain")).await);
+    assert!(packed == all, "{condition}, all columns: {} and {}", shown(&packed), shown(&all));
     // Two columns, so that it stays out of the scan.
     let outside = format!("CASE WHEN {condition} THEN id + big > 0 ELSE false END");
     let outside = answer(session, &format!("SELECT id FROM plain WHERE {outside} ORDER BY id")).await;

@@ -24,6 +24,7 @@ use arrow_schema::DataType;
 use super::{Chunk, ChunkColumn, ColumnValues};
 use crate::packed::PackedColumn;
 use crate::types::{ColumnType, Physical};
+use crate::values::Values;
 
 impl Chunk {
     /// Rows `offset..offset + len` of a column, of the type that [`ColumnType::arrow`] says. Nothing of a plain column is
@@ -53,6 +54,30 @@ impl Chunk {
             ColumnValues::Packed(packed) => {
                 let nulls = nulls(validity.as_ref(), offset, len);
                 self.unpacked_array(column, packed, offset..offset + len, wanted, nulls)
+            }
+        }
+    }
+
+    /// The values of some rows of a column, in the order given, as [`Chunk::array`] has them: nothing else is unpacked.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column, or not as many rows.
+    #[must_use]
+    pub fn array_of_rows(&self, column: usize, rows: &[u32]) -> ArrayRef {
+        let ChunkColumn { values, validity, .. } = &self.columns[column];
+        let valid = validity.as_ref().map(|bits| {
+            let bits = BooleanBuffer::new(bits.clone(), 0, self.rows);
+            BooleanBuffer::collect_bool(rows.len(), |at| bits.value(rows[at] as usize)).into_inner()
+        });
+        let nulls = nulls(valid.as_ref(), 0, rows.len());
+        match values {
+            ColumnValues::Plain(values) => {
+                let picked = Values::of(self.physical(column), values).picked(rows);
+                self.array_with(column, &picked, nulls, 0..rows.len(), &self.heap)
+            }
+            ColumnValues::Packed(packed) => {
+                self.unpacked_array(column, &packed.picked(rows), 0..rows.len(), None, nulls)
             }
         }
     }

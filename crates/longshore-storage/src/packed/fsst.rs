@@ -156,7 +156,7 @@ impl FsstTexts {
         })
     }
 
-    /// The same, and says of each text where it begins and how long it is. Behind it is a view's worth of bytes.
+    /// The same, and says of each text where it begins and how long it is.
     fn unpack_each(
         &self,
         rows: Range<usize>,
@@ -170,16 +170,38 @@ impl FsstTexts {
         self.ends.each(rows, |start, length| {
             let length = if wanted.is_none_or(|wanted| wanted.value(row)) { length } else { 0 };
             row += 1;
-            let codes = &codes[start as usize..][..length as usize];
-            let needed = at + codes.len() * SYMBOL_BYTES + SLACK_BYTES;
-            if room.len() < needed {
-                room.resize(needed.max(2 * room.len()), 0);
-            }
-            let length = self.symbols.decompress(codes, &mut room[at..]);
+            let length = self.decompress_to(&codes[start as usize..][..length as usize], room, at);
             each(room, at, length);
             at += length;
         });
         at
+    }
+
+    /// Views of the texts of some of the column's rows, in the order given, and the texts.
+    pub(super) fn picked(&self, rows: &[u32], column_rows: usize, codes: &[u8]) -> (Vec<u128>, Vec<u8>) {
+        let mut room = self.room(rows.len(), column_rows);
+        let mut at = 0;
+        let views = rows.iter().map(|&row| {
+            let length = self.decompress_to(&codes[self.ends.range(row as usize)], &mut room, at);
+            let view = view_at(&room, at as u32, length as u32);
+            at += length;
+            view
+        });
+        let views = views.collect();
+        assert!(at <= HEAP_BYTES_MAX, "{at} bytes of texts for one heap");
+        room.truncate(at);
+        (views, room)
+    }
+
+    /// Writes the text of some codes to a room, which grows to what is needed; says how long it is. Behind it is a view's
+    /// worth of bytes.
+    #[inline]
+    fn decompress_to(&self, codes: &[u8], room: &mut Vec<u8>, at: usize) -> usize {
+        let needed = at + codes.len() * SYMBOL_BYTES + SLACK_BYTES;
+        if room.len() < needed {
+            room.resize(needed.max(2 * room.len()), 0);
+        }
+        self.symbols.decompress(codes, &mut room[at..])
     }
 
     /// Room for the texts of `count` of the `rows`, as far as can be told.

@@ -302,10 +302,17 @@ fn assert_derived(column: &Column, packed: &PackedColumn, random: &mut Random) {
         assert_eq!(made.bytes_if_plain(), packed.bytes_if_plain());
         column.assert_equals(&made, set, random);
         column.assert_equals(&made.copied(&mut arena).expect("there is memory"), set, random);
+        let mut picked: Vec<u32> = (0..column.rows() as u32).filter(|_| random.once_in(3)).collect();
+        random.shuffle(&mut picked);
         if let Stored::Texts(texts) = &column.values {
-            let picked: Vec<u32> = (0..column.rows() as u32).filter(|_| random.once_in(3)).collect();
             let rows = Column::of(Stored::Texts(picked.iter().map(|&row| texts[row as usize].clone()).collect()));
             rows.assert_equals(&made.picked(&picked), set, random);
+        } else {
+            let rows = made.picked(&picked);
+            assert_eq!(rows.rows(), picked.len());
+            for (at, &row) in picked.iter().enumerate() {
+                assert_eq!(rows.bits(at), made.bits(row as usize), "row {row} of {made:?}");
+            }
         }
     }
 }

@@ -8,10 +8,10 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer};
 
 use super::fsst::FsstTexts;
 use super::offset::{self, Code, Whole};
-use super::{Codes, Encoding, PackedColumn};
+use super::{Codes, Encoding, PackedColumn, text};
 use crate::instruction_set::InstructionSet;
 use crate::types::Physical;
-use crate::values::{Scratch, SpareValues, Values};
+use crate::values::{Scratch, SpareValues, Values, picked};
 
 impl PackedColumn {
     /// Some of the values, unpacked.
@@ -123,15 +123,42 @@ impl PackedColumn {
         values
     }
 
-    /// The values of some rows in the order given, not packed any further. Their long texts are shared.
+    /// The values of some rows in the order given, packed in the same way, except that texts become views. Their long texts,
+    /// unless compressed, and the entries of dictionaries are shared.
     ///
     /// # Panics
     ///
     /// When there are fewer rows.
     pub(crate) fn picked(&self, rows: &[u32]) -> PackedColumn {
-        let (values, heap) = self.unpack_to_buffers(0..self.rows, None);
-        let picked = Values::of(self.physical, &values).picked(rows);
-        PackedColumn::new(self.physical, rows.len(), Encoding::Plain(picked), heap)
+        assert!(rows.iter().all(|&row| (row as usize) < self.rows), "a row is none of {}", self.rows);
+        let encoding = match &self.encoding {
+            Encoding::Constant(bytes) => Encoding::Constant(*bytes),
+            Encoding::Bits(bits) => {
+                let bits = BooleanBuffer::new(bits.clone(), 0, self.rows);
+                let picked = BooleanBuffer::collect_bool(rows.len(), |at| bits.value(rows[at] as usize));
+                Encoding::Bits(picked.into_inner())
+            }
+            Encoding::Offset { base, divisor, codes } => {
+                Encoding::Offset { base: *base, divisor: *divisor, codes: codes.picked(rows) }
+            }
+            Encoding::Dictionary { entries, codes } => {
+                Encoding::Dictionary { entries: entries.clone(), codes: codes.picked(rows) }
+            }
+            Encoding::Texts(ends) => {
+                let views = rows.iter().map(|&row| {
+                    let range = ends.range(row as usize);
+                    text::view_at(self.heap(), range.start as u32, range.len() as u32)
+                });
+                Encoding::Plain(views.collect::<Vec<u128>>().into())
+            }
+            Encoding::Fsst(texts) => {
+                let (views, texts) = texts.picked(rows, self.rows, self.heap());
+                let heap = Arc::new([Buffer::from_vec(texts)]);
+                return PackedColumn::new(self.physical, rows.len(), Encoding::Plain(views.into()), heap);
+            }
+            Encoding::Plain(values) => Encoding::Plain(Values::of(self.physical, values).picked(rows)),
+        };
+        PackedColumn::new(self.physical, rows.len(), encoding, Arc::clone(&self.heap))
     }
 
     /// Writes the values of some rows, one to each slot, all of them; views refer to the heap.
@@ -212,6 +239,17 @@ impl PackedColumn {
                 unreachable!("they are of types that are unpacked elsewhere")
             }
             Encoding::Fsst(_) => panic!("views without texts are asked of {self:?}"),
+        }
+    }
+}
+
+impl Codes {
+    /// Those of some rows, in the order given.
+    fn picked(&self, rows: &[u32]) -> Codes {
+        match self {
+            Codes::U8(codes) => Codes::U8(picked(codes.as_slice(), rows)),
+            Codes::U16(codes) => Codes::U16(picked(codes.typed_data::<u16>(), rows)),
+            Codes::U32(codes) => Codes::U32(picked(codes.typed_data::<u32>(), rows)),
         }
     }
 }

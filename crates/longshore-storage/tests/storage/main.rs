@@ -5,6 +5,7 @@
 mod alter;
 mod alter_model;
 mod alter_references;
+mod arrays;
 mod buffer;
 mod column_bytes;
 mod compressed;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
-use datafusion::arrow::compute::BatchCoalescer;
+use datafusion::arrow::compute::{BatchCoalescer, filter};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::execution::RecordBatchStream;
@@ -22,6 +22,9 @@ use crate::datafusion::execution::memory::LimitCheck;
 
 /// Batches without a survivor that are looked at before other tasks get their turn.
 const BATCHES_PER_POLL: usize = 64;
+
+/// Where fewer than one row in this many survive, only the survivors are unpacked.
+const PICKED_RATIO: usize = 4;
 
 /// The stream of one worker.
 pub(in crate::datafusion) struct ScanStream {
@@ -127,6 +130,10 @@ impl ScanStream {
                 columns.rows = mask.true_count();
                 Ok(Some(columns.batch(&self.projection, None)?))
             }
+            Selection::Some(mask) if mask.true_count() * PICKED_RATIO <= morsel.rows => {
+                self.gathered.push_batch(columns.picked(&mask, &self.projection)?)?;
+                Ok(self.gathered.next_completed_batch())
+            }
             Selection::Some(mask) => {
                 let batch = columns.batch(&self.projection, Some(&mask))?;
                 self.gathered.push_batch_with_filter(batch, &mask)?;
@@ -204,10 +211,27 @@ impl Columns<'_> {
     /// The columns of a projection, of which some rows are wanted.
     fn batch(&mut self, projection: &Projection, wanted: Option<&BooleanArray>) -> Result<RecordBatch> {
         let arrays = projection.columns.iter().map(|&index| self.array(index, wanted)).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
-        let schema = Arc::clone(&projection.schema);
-        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+        batch_of(projection, arrays, self.rows)
     }
+
+    /// The rows that `mask` has, which are few: of stored columns that nobody has read yet, only these are unpacked.
+    fn picked(&mut self, mask: &BooleanArray, projection: &Projection) -> Result<RecordBatch> {
+        let rows: Vec<u32> = mask.values().set_indices_u32().map(|row| self.offset as u32 + row).collect();
+        let mut arrays = Vec::with_capacity(projection.columns.len());
+        for &index in projection.columns.iter() {
+            let is_read = self.read.iter().any(|(column, _)| *column == index);
+            arrays.push(match self.stored(index).filter(|_| !is_read) {
+                Some(stored) => stored.chunk.array_of_rows(index, &rows),
+                None => filter(&self.array(index, Some(mask)), mask)?,
+            });
+        }
+        batch_of(projection, arrays, rows.len())
+    }
+}
+
+fn batch_of(projection: &Projection, arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(&projection.schema), arrays, &options)?)
 }
 
 impl Stream for ScanStream {
