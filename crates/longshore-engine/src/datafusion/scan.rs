@@ -184,7 +184,7 @@ impl DataSource for RelationSource {
 
     fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
         let whole = self.known.get_or_init(|| statistics::of_snapshot(&self.snapshot, &self.table));
-        let whole = statistics::project(whole, &self.projection.columns);
+        let whole = statistics::project(whole, &self.snapshot, &self.projection.columns);
         let share = partition.map(|_| self.partitions);
         let found = self.access.as_ref().map(|access| access.rows);
         let fetch = self.fetch.into_iter().chain(found).min();

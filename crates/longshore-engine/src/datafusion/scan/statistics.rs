@@ -1,7 +1,9 @@
-//! What the optimizer learns of a table: row counts, null counts, bounds and sizes, as gathered by the load.
+//! What the optimizer learns of a table: row counts, null counts, bounds and sizes, as gathered by the load, and about how
+//! many distinct values the columns have that a query reads.
 //!
 //! A snapshot never changes, so its counts are exact, and so are bounds that are values of the column; from them
-//! `count(*)`, `min` and `max` are answered without a scan.
+//! `count(*)`, `min` and `max` are answered without a scan. Counts of distinct values are estimates: joins are planned by
+//! them, and nothing is answered from them.
 
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::stats::Precision;
@@ -10,6 +12,9 @@ use longshore_storage::{ColumnStatistics as Gathered, Snapshot, Value};
 
 /// Part of the rows that a predicate is assumed to keep, in percent; `DataFusion` assumes the same of its filters.
 const SELECTIVITY_PERCENT: usize = 20;
+
+/// Columns of a scan up to which distinct values are counted: who reads more of them waits for the data, not for its plan.
+const COUNTED_COLUMNS_MAX: usize = 64;
 
 /// Which bound is meant.
 #[derive(Clone, Copy)]
@@ -86,9 +91,16 @@ pub(in crate::datafusion) fn of_snapshot(snapshot: &Snapshot, table: &SchemaRef)
     with_columns(Precision::Exact(rows), columns.collect())
 }
 
-/// What is known of the columns `projection` of a table of which `whole` is known.
-pub(in crate::datafusion) fn project(whole: &Statistics, projection: &[usize]) -> Statistics {
-    let columns = projection.iter().map(|&index| whole.column_statistics[index].clone());
+/// What is known of the columns `projection` of a snapshot of which `whole` is known.
+pub(in crate::datafusion) fn project(whole: &Statistics, snapshot: &Snapshot, projection: &[usize]) -> Statistics {
+    let stored = snapshot.schema().columns().len();
+    let columns = projection.iter().map(|&index| {
+        let known = whole.column_statistics[index].clone();
+        if index >= stored || projection.len() > COUNTED_COLUMNS_MAX {
+            return known;
+        }
+        known.with_distinct_count(Precision::Inexact(snapshot.distinct_count(index) as usize))
+    });
     with_columns(whole.num_rows, columns.collect())
 }
 
@@ -137,6 +149,7 @@ pub(in crate::datafusion) fn of_scan(
     statistics.total_byte_size = statistics.total_byte_size.map(part);
     for column in &mut statistics.column_statistics {
         column.null_count = column.null_count.map(part);
+        column.distinct_count = column.distinct_count.map(|count| count.min(rows));
         column.byte_size = column.byte_size.map(part);
     }
     statistics

@@ -1,4 +1,4 @@
-//! What `storage('t')` shows: how each column of a table is kept, and in how many bytes.
+//! What `storage('t')` shows: how each column of a table is kept, in how many bytes, and about how many distinct values it has.
 //!
 //! The rows are made when the plan is about to run, of the chunks that the transaction sees then. As for SHOW TABLES, they
 //! count as a read of which rows there are. Not here: the call (`planning::storage`).
@@ -36,6 +36,7 @@ static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
         Field::new("rows", DataType::Int64, false),
         Field::new("packed_chunks", DataType::Int64, false),
         Field::new("plain_chunks", DataType::Int64, false),
+        Field::new("n_distinct", DataType::Int64, false),
     ]))
 });
 
@@ -138,6 +139,7 @@ fn rows(snapshot: &Snapshot, control: &Control) -> Result<RecordBatch, Error> {
         numbers(&|_| snapshot.rows() as usize),
         numbers(&|column| column.packed_chunks),
         numbers(&|column| column.plain_chunks),
+        Arc::new(Int64Array::from_iter_values((0..columns.len()).map(|column| snapshot.distinct_count(column) as i64))),
     ];
     RecordBatch::try_new(Arc::clone(&SCHEMA), arrays).map_err(|error| Error::internal(error.to_string()))
 }
