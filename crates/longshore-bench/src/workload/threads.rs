@@ -1,4 +1,4 @@
-//! Decides how a run in several threads is timed: from the moment that all are ready until the last is done.
+//! Decides how a run in several threads is timed: once all are ready, from when the first begins until the last is done.
 
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -14,21 +14,23 @@ pub(super) fn timed<S: Sync, R: Send>(
     shares: &[S],
     work: impl Fn(&S) -> Result<R, Failure> + Sync,
 ) -> Result<(Duration, Vec<R>), Failure> {
-    let start = Barrier::new(shares.len() + 1);
+    let start = Barrier::new(shares.len());
     std::thread::scope(|scope| {
         let threads = shares.iter().map(|share| {
             let (start, work) = (&start, &work);
             scope.spawn(move || {
                 start.wait();
-                work(share)
+                let begun = Instant::now();
+                let found = work(share);
+                (begun, Instant::now(), found)
             })
         });
         let threads: Vec<_> = threads.collect();
-        start.wait();
-        let started = Instant::now();
-        let found: Vec<Result<R, Failure>> =
-            threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
-        let time = started.elapsed();
-        Ok((time, found.into_iter().collect::<Result<_, _>>()?))
+        let done: Vec<_> = threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
+        let begun = done.iter().map(|(begun, ..)| *begun).min();
+        let ended = done.iter().map(|(_, ended, _)| *ended).max();
+        let time = begun.zip(ended).map_or(Duration::ZERO, |(begun, ended)| ended - begun);
+        let found = done.into_iter().map(|(.., found)| found);
+        Ok((time, found.collect::<Result<_, _>>()?))
     })
 }
