@@ -28,8 +28,9 @@ use arrow_buffer::Buffer;
 use crate::arena::{Arena, Plain};
 use crate::memory::OutOfMemory;
 use crate::prefetch::prefetch;
+use crate::typed::Scalar;
 use crate::types::Physical;
-use crate::values::{TextRoom, Values};
+use crate::values::TextRoom;
 use crate::view;
 use fsst::FsstTexts;
 use text::TextEnds;
@@ -124,8 +125,8 @@ impl Codes {
     fn get(&self, row: usize) -> u32 {
         match self {
             Codes::U8(codes) => codes.as_slice()[row].into(),
-            Codes::U16(codes) => codes.typed_data::<u16>()[row].into(),
-            Codes::U32(codes) => codes.typed_data::<u32>()[row],
+            Codes::U16(codes) => u16::from_ne_bytes(bytes_at(codes, row)).into(),
+            Codes::U32(codes) => u32::from_ne_bytes(bytes_at(codes, row)),
         }
     }
 }
@@ -280,6 +281,24 @@ impl PackedColumn {
         }
     }
 
+    /// A value of a type that the column holds.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer rows.
+    #[inline]
+    pub(crate) fn scalar<T: Scalar>(&self, row: usize) -> T {
+        match &self.encoding {
+            // Where 64 bits hold all values, they do for the sum.
+            Encoding::Offset { base, divisor, codes } if T::BYTES <= size_of::<u64>() => {
+                assert!(row < self.rows, "row {row} of {}", self.rows);
+                let distance = u64::from(codes.get(row)).wrapping_mul(*divisor);
+                T::from_bits((*base as u64).wrapping_add(distance).into())
+            }
+            _ => T::from_bits(self.bits(row)),
+        }
+    }
+
     /// The bytes of a text, in the room if it is compressed.
     ///
     /// # Panics
@@ -338,7 +357,21 @@ impl PackedColumn {
 /// The bits of a value that is stored as it is, the sign kept.
 #[inline]
 fn stored_bits(physical: Physical, values: &Buffer, at: usize) -> u128 {
-    Values::of(physical, values).bits(at)
+    match physical {
+        Physical::U8 => values.as_slice()[at].into(),
+        Physical::I16 => i16::from_ne_bytes(bytes_at(values, at)) as u128,
+        Physical::I32 => i32::from_ne_bytes(bytes_at(values, at)) as u128,
+        Physical::I64 => i64::from_ne_bytes(bytes_at(values, at)) as u128,
+        Physical::F32 => u32::from_ne_bytes(bytes_at(values, at)).into(),
+        Physical::F64 => u64::from_ne_bytes(bytes_at(values, at)).into(),
+        Physical::I128 | Physical::View => u128::from_ne_bytes(bytes_at(values, at)),
+    }
+}
+
+/// The bytes of one of the numbers that a buffer has, without a look at how they are aligned.
+#[inline]
+fn bytes_at<const BYTES: usize>(numbers: &Buffer, at: usize) -> [u8; BYTES] {
+    numbers.as_slice().as_chunks().0[at]
 }
 
 /// The REAL of some bits.

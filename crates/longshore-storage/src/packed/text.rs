@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use arrow_buffer::Buffer;
 
-use super::{Codes, copy_of, filled};
+use super::{Codes, bytes_at, copy_of, filled};
 use crate::arena::Arena;
 use crate::memory::OutOfMemory;
 use crate::view;
@@ -187,12 +187,9 @@ impl TextEnds {
     /// Where a text lies.
     #[inline]
     pub(super) fn range(&self, row: usize) -> Range<usize> {
-        let group = self.groups.typed_data::<u32>()[row / GROUP_ROWS];
-        let (start, end) = match &self.ends {
-            Codes::U8(_) => unreachable!("ends take two bytes or four"),
-            Codes::U16(ends) => bounds(ends.typed_data::<u16>(), row),
-            Codes::U32(ends) => bounds(ends.typed_data::<u32>(), row),
-        };
+        let group = u32::from_ne_bytes(bytes_at(&self.groups, row / GROUP_ROWS));
+        let start = if row.is_multiple_of(GROUP_ROWS) { 0 } else { self.ends.get(row - 1) };
+        let end = self.ends.get(row);
         (group + start) as usize..(group + end) as usize
     }
 
@@ -222,7 +219,7 @@ impl TextEnds {
         while from < rows.end {
             let to = rows.end.min((from / GROUP_ROWS + 1) * GROUP_ROWS);
             let group = groups[from / GROUP_ROWS];
-            let mut at = bounds(ends, from).0;
+            let mut at = if from.is_multiple_of(GROUP_ROWS) { 0 } else { ends[from - 1].into() };
             for end in &ends[from..to] {
                 let end: u32 = (*end).into();
                 each(group + at, end - at);
@@ -231,13 +228,6 @@ impl TextEnds {
             from = to;
         }
     }
-}
-
-/// Where a text begins and ends within its group.
-#[inline]
-fn bounds<E: Copy + Into<u32>>(ends: &[E], row: usize) -> (u32, u32) {
-    let start = if row.is_multiple_of(GROUP_ROWS) { 0 } else { ends[row - 1].into() };
-    (start, ends[row].into())
 }
 
 /// The view of a text of a heap, behind which there are as many bytes as a view holds.

@@ -170,7 +170,7 @@ impl HotColumn {
                 bits[..T::BYTES].copy_from_slice(&values.as_slice()[row * T::BYTES..][..T::BYTES]);
                 T::from_bits(u128::from_le_bytes(bits))
             }
-            ColumnValues::Packed(packed) => T::from_bits(packed.bits(row)),
+            ColumnValues::Packed(packed) => packed.scalar(row),
         }
     }
 
