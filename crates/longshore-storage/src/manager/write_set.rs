@@ -33,12 +33,23 @@ pub(crate) struct Write {
     pub(crate) version: u32,
 }
 
+/// What a transaction logs beside its changes of rows.
+#[derive(Default)]
+pub(crate) struct LoggedItems {
+    /// Items as they stand in its record.
+    pub(crate) bytes: Vec<u8>,
+    /// The relations that it drops, each with the length of the items before.
+    pub(crate) dropped: Vec<(usize, Arc<Table>)>,
+}
+
 #[derive(Default)]
 pub(crate) struct WriteSet {
     pub(crate) tables: Vec<Arc<Table>>,
     pub(crate) writes: Vec<Write>,
     /// The alteration that it commits.
     pub(crate) table_swap: Option<Box<TableSwap>>,
+    /// What else it has to log.
+    pub(crate) logged: Option<Box<LoggedItems>>,
     /// Slots that are gone since what was appended to them was undone.
     pub(crate) freed: FreedSlots,
 }
@@ -56,6 +67,25 @@ impl WriteSet {
         self.tables.shrink_to(SPARE_TABLES_MAX);
         self.writes.shrink_to(SPARE_WRITES_MAX);
         self.table_swap = None;
+        self.logged = None;
+    }
+
+    /// How many bytes it logs beside its changes of rows.
+    pub(crate) fn logged_bytes(&self) -> usize {
+        self.logged.as_ref().map_or(0, |logged| logged.bytes.len())
+    }
+
+    /// Gives up what it logs beside its changes of rows, but for the first bytes of it.
+    pub(crate) fn forget_logged(&mut self, from: usize) {
+        if let Some(logged) = &mut self.logged {
+            logged.bytes.truncate(from);
+            logged.dropped.retain(|(at, _)| *at < from);
+        }
+    }
+
+    /// Whether it drops a table.
+    pub(crate) fn drops(&self, table: &Table) -> bool {
+        self.logged.iter().flat_map(|logged| &logged.dropped).any(|(_, dropped)| dropped.id() == table.id())
     }
 
     /// The place of a table, which is entered if it is new.

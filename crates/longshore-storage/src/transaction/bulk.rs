@@ -192,11 +192,14 @@ impl Relation {
     ///
     /// # Errors
     ///
-    /// When rows of other relations refer to its own, or it is being altered; then it has all its rows.
+    /// When rows of other relations refer to its own, or it is being altered; then it has all its rows. Of a relation whose
+    /// changes are logged also when somebody is at work on it: who loses what he has written could not log it.
     pub fn truncate(&self) -> Result<(), TransactionError> {
         self.table().forget_cached();
         let mut transaction = self.transactions().begin(Isolation::Snapshot);
-        transaction.truncate_slots(self.table(), HotChunk::check_regardless)?;
+        let is_logged = self.table().relation_id().is_some();
+        let check = if is_logged { HotChunk::check_all } else { HotChunk::check_regardless };
+        transaction.truncate_slots(self.table(), check)?;
         Ok(transaction.commit().map(|_| ())?)
     }
 }

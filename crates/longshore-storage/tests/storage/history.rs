@@ -84,7 +84,7 @@ impl<'a> Session<'a> {
     fn end(&mut self, commits: bool) {
         let Some(Open { transaction, start, ops, .. }) = self.open.take() else { return };
         let end = if commits {
-            transaction.commit().map_or(End::Aborted, |time| End::Committed(time.get()))
+            transaction.commit().map_or(End::Aborted, |commit| End::Committed(commit.time.get()))
         } else {
             transaction.rollback();
             End::Aborted

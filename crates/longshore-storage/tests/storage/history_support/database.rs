@@ -154,7 +154,7 @@ impl Database {
         }
         let committed = append.commit_in(&mut t).and_then(|_| Ok(t.commit()?));
         let end = match committed {
-            Ok(time) => End::Committed(time.get()),
+            Ok(commit) => End::Committed(commit.time.get()),
             Err(TransactionError::Duplicate { .. } | TransactionError::Conflict { .. }) => End::Aborted,
             Err(error) => panic!("{error}"),
         };
