@@ -24,7 +24,7 @@ mod write_set;
 
 pub(crate) use commit_log::CommitLog;
 pub use commit_log::{Commit, LogClosed, LogPosition, RedoLog};
-pub(crate) use write_set::{Committed, LoggedItems, Write, WriteKind, WriteSet};
+pub(crate) use write_set::{Committed, SchemaChanges, Write, WriteKind, WriteSet};
 
 use backlog::Backlog;
 use freed_slots::{FreedSlotQueue, FreedSlots, release};

@@ -36,7 +36,7 @@ mod row;
 mod wire;
 
 pub use error::{ReplayError, ReplayProblem};
-pub use replay::{Payloads, Replay};
+pub use replay::{Payloads, Replay, Replayed};
 
 /// The version of what records say; a log tells it in front of them.
 pub const RECORD_VERSION: u32 = 1;

@@ -161,8 +161,7 @@ impl Encoded<'_> {
             return Ok(None);
         }
         let position = self.log.sink.append(&self.bytes)?;
-        let dropped = set.logged.iter().flat_map(|logged| &logged.dropped);
-        if dropped.inspect(|(_, table)| table.set_relation_id(None)).count() > 0 {
+        if set.dropped().inspect(|table| table.set_relation_id(None)).count() > 0 {
             self.log.drops.fetch_add(1, Ordering::AcqRel);
         }
         Ok(Some(position))

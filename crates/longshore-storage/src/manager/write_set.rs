@@ -33,11 +33,13 @@ pub(crate) struct Write {
     pub(crate) version: u32,
 }
 
-/// What a transaction logs beside its changes of rows.
+/// What a transaction changes that is no row, and what it logs of that.
 #[derive(Default)]
-pub(crate) struct LoggedItems {
+pub(crate) struct SchemaChanges {
+    /// The alteration that it commits.
+    pub(crate) table_swap: Option<TableSwap>,
     /// Items as they stand in its record.
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) items: Vec<u8>,
     /// The relations that it drops, each with the length of the items before.
     pub(crate) dropped: Vec<(usize, Arc<Table>)>,
 }
@@ -46,10 +48,8 @@ pub(crate) struct LoggedItems {
 pub(crate) struct WriteSet {
     pub(crate) tables: Vec<Arc<Table>>,
     pub(crate) writes: Vec<Write>,
-    /// The alteration that it commits.
-    pub(crate) table_swap: Option<Box<TableSwap>>,
-    /// What else it has to log.
-    pub(crate) logged: Option<Box<LoggedItems>>,
+    /// Most transactions have none, so that it is one word of each.
+    pub(crate) schema_changes: Option<Box<SchemaChanges>>,
     /// Slots that are gone since what was appended to them was undone.
     pub(crate) freed: FreedSlots,
 }
@@ -66,26 +66,30 @@ impl WriteSet {
         self.writes.clear();
         self.tables.shrink_to(SPARE_TABLES_MAX);
         self.writes.shrink_to(SPARE_WRITES_MAX);
-        self.table_swap = None;
-        self.logged = None;
+        self.schema_changes = None;
     }
 
-    /// How many bytes it logs beside its changes of rows.
-    pub(crate) fn logged_bytes(&self) -> usize {
-        self.logged.as_ref().map_or(0, |logged| logged.bytes.len())
+    /// The alteration that it commits.
+    pub(crate) fn table_swap(&self) -> Option<&TableSwap> {
+        self.schema_changes.as_ref().and_then(|changes| changes.table_swap.as_ref())
     }
 
-    /// Gives up what it logs beside its changes of rows, but for the first bytes of it.
-    pub(crate) fn forget_logged(&mut self, from: usize) {
-        if let Some(logged) = &mut self.logged {
-            logged.bytes.truncate(from);
-            logged.dropped.retain(|(at, _)| *at < from);
+    /// The tables that it drops.
+    pub(crate) fn dropped(&self) -> impl Iterator<Item = &Table> {
+        self.schema_changes.iter().flat_map(|changes| &changes.dropped).map(|(_, table)| &**table)
+    }
+
+    /// How many bytes it logs that are no changes of rows.
+    pub(crate) fn item_bytes(&self) -> usize {
+        self.schema_changes.as_ref().map_or(0, |changes| changes.items.len())
+    }
+
+    /// Gives up what it logs that is no change of rows, but for the first bytes of it.
+    pub(crate) fn forget_items(&mut self, from: usize) {
+        if let Some(changes) = &mut self.schema_changes {
+            changes.items.truncate(from);
+            changes.dropped.retain(|(at, _)| *at < from);
         }
-    }
-
-    /// Whether it drops a table.
-    pub(crate) fn drops(&self, table: &Table) -> bool {
-        self.logged.iter().flat_map(|logged| &logged.dropped).any(|(_, dropped)| dropped.id() == table.id())
     }
 
     /// The place of a table, which is entered if it is new.

@@ -22,16 +22,16 @@ const CHUNK_ROWS_MIN: usize = 1024;
 
 /// Writes the record of a transaction that is about to commit.
 pub(super) fn encode(set: &WriteSet, record: &mut Vec<u8>) -> Result<(), OutOfMemory> {
-    if let Some(logged) = &set.logged {
-        record.extend_from_slice(&logged.bytes);
-    }
-    if let Some(table_swap) = &set.table_swap {
-        altered::encode(table_swap, record);
+    if let Some(changes) = &set.schema_changes {
+        record.extend_from_slice(&changes.items);
+        if let Some(table_swap) = &changes.table_swap {
+            altered::encode(table_swap, record);
+        }
     }
     let mut changes = Changes::default();
     for (at, table) in set.tables.iter().enumerate() {
         if let Some(id) = table.relation_id()
-            && !set.drops(table)
+            && set.dropped().all(|dropped| dropped.id() != table.id())
         {
             changes.gather(set, at as u32);
             changes.encode(table, id, record)?;

@@ -33,10 +33,10 @@ impl Transaction {
     /// When the relation has joined before.
     pub fn log_created(&mut self, relation: &Relation) -> Result<(), TransactionError> {
         let (view, transactions) = (self.view(), relation.transactions());
-        let Some(logged) = self.logged(relation)? else { return Ok(()) };
+        let Some(changes) = self.logged_changes_of(relation)? else { return Ok(()) };
         let table = relation.table();
         assert!(table.relation_id().is_none(), "a relation joins once");
-        let (id, record) = (transactions.new_relation_id(), &mut logged.bytes);
+        let (id, record) = (transactions.new_relation_id(), &mut changes.items);
         let item = OpenItem::begin(record, ItemKind::Created);
         put_number(record, id.0.into());
         put_bytes(record, table.name().as_bytes());
@@ -68,12 +68,12 @@ impl Transaction {
     ///
     /// When the transaction only reads.
     pub fn log_dropped(&mut self, relation: &Relation) -> Result<(), TransactionError> {
-        let Some(logged) = self.logged(relation)? else { return Ok(()) };
+        let Some(changes) = self.logged_changes_of(relation)? else { return Ok(()) };
         let Some(id) = relation.table().relation_id() else { return Ok(()) };
-        logged.dropped.push((logged.bytes.len(), relation.table().clone()));
-        let item = OpenItem::begin(&mut logged.bytes, ItemKind::Dropped);
-        put_number(&mut logged.bytes, id.0.into());
-        item.end(&mut logged.bytes);
+        changes.dropped.push((changes.items.len(), relation.table().clone()));
+        let item = OpenItem::begin(&mut changes.items, ItemKind::Dropped);
+        put_number(&mut changes.items, id.0.into());
+        item.end(&mut changes.items);
         Ok(())
     }
 
@@ -84,8 +84,8 @@ impl Transaction {
     ///
     /// When the transaction only reads.
     pub fn log_payload(&mut self, payload: &[u8]) -> Result<(), TransactionError> {
-        if let Some(logged) = self.logged_items()? {
-            put_item(&mut logged.bytes, ItemKind::Payload, payload);
+        if let Some(changes) = self.logged_changes()? {
+            put_item(&mut changes.items, ItemKind::Payload, payload);
         }
         Ok(())
     }

@@ -32,6 +32,24 @@ use restored::{Problem, Restored};
 /// Takes the payloads of records, in their order.
 pub type Payloads<'a> = &'a mut dyn FnMut(LogPosition, &[u8]);
 
+/// What records had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// Changes of rows; a packed chunk has as many as rows.
+    pub changes: u64,
+    /// Bytes of the after-images as they are in memory: of a row its id (8), of a value its stored width or the bytes of
+    /// its text, and its column's number (2) if it was changed alone.
+    pub image_bytes: u64,
+}
+
+impl Replayed {
+    /// Adds what others had.
+    pub fn add(&mut self, other: Replayed) {
+        self.changes += other.changes;
+        self.image_bytes += other.image_bytes;
+    }
+}
+
 /// A database on its way back from its log.
 #[derive(Debug)]
 pub struct Replay {
@@ -74,7 +92,7 @@ impl Replay {
     }
 
     /// Does records again, in their order, which follow those before; each comes with the position behind it. `payloads`
-    /// takes what the layer above has logged, before any row is restored.
+    /// takes what the layer above has logged, before any row is restored. Says what they had.
     ///
     /// # Errors
     ///
@@ -84,7 +102,7 @@ impl Replay {
         records: &[(LogPosition, &[u8])],
         threads: usize,
         payloads: Payloads<'_>,
-    ) -> Result<(), ReplayError> {
+    ) -> Result<Replayed, ReplayError> {
         let mut work = self.sorted(records, payloads)?;
         // The largest first, so that no thread is left with it in the end.
         work.sort_unstable_by_key(|work| work.bytes);
@@ -109,17 +127,20 @@ impl Replay {
                     .collect()
             })
         };
-        let mut failed: Option<ReplayError> = None;
+        let (mut failed, mut replayed): (Option<ReplayError>, _) = (None, Replayed::default());
         for (id, restored) in done {
             match restored {
-                Ok(restored) => drop(restored.map(|restored| self.relations.insert(id, restored))),
+                Ok((restored, of_relation)) => {
+                    replayed.add(of_relation);
+                    drop(restored.map(|restored| self.relations.insert(id, restored)));
+                }
                 Err(error) if failed.as_ref().is_none_or(|first| error.position < first.position) => {
                     failed = Some(error);
                 }
                 Err(_) => {}
             }
         }
-        failed.map_or(Ok(()), Err)
+        failed.map_or(Ok(replayed), Err)
     }
 
     /// The items by relation.
@@ -165,13 +186,14 @@ impl Replay {
 }
 
 impl Work<'_> {
-    fn run(self, memory: &Arc<Memory>) -> Result<Option<Restored>, ReplayError> {
+    fn run(self, memory: &Arc<Memory>) -> Result<(Option<Restored>, Replayed), ReplayError> {
         let Work { id, mut relation, items, .. } = self;
+        let mut replayed = Replayed::default();
         for (position, kind, item) in items {
             let failed = |Problem { row, problem }| ReplayError { position, relation: Some(id), row, problem };
             let is_there = relation.is_some();
             match (&mut relation, kind) {
-                (Some(restored), ItemKind::Rows) => restored.apply(item).map_err(failed)?,
+                (Some(restored), ItemKind::Rows) => replayed.add(restored.apply(item).map_err(failed)?),
                 (Some(restored), ItemKind::Altered) => restored.alter(item).map_err(failed)?,
                 (_, ItemKind::Dropped) if is_there => relation = None,
                 (_, ItemKind::Created) if !is_there => {
@@ -181,6 +203,6 @@ impl Work<'_> {
                 _ => return Err(failed(ReplayProblem::NoRelation.into())),
             }
         }
-        Ok(relation)
+        Ok((relation, replayed))
     }
 }

@@ -45,7 +45,7 @@ impl Transaction {
 
     /// Lets a relation take the place of another one when it commits.
     pub(crate) fn swap_table(&mut self, table_swap: TableSwap) {
-        self.set.table_swap = Some(Box::new(table_swap));
+        self.set.schema_changes.get_or_insert_default().table_swap = Some(table_swap);
     }
 
     /// Marks slots deleted, apart from those of which the check says that they have no rows.

@@ -38,6 +38,8 @@ mod old_readers;
 mod precision;
 mod precision_keys;
 mod precision_packed;
+mod redo;
+mod redo_damage;
 mod redo_model;
 mod redo_support;
 mod rows;

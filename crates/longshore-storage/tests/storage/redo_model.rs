@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::redo_support::{MemoryLog, TimedRecord, logged_relation, replayed, replayed_from, rows_by_id};
+use crate::redo_support::{MemoryLog, TimedRecord, datums, logged_relation, replayed, replayed_from, rows_by_id};
 use crate::support::{Cell, Row, all_types, check_statistics, datum, id_and_text, random_rows, rows_in};
 use crate::{alter_model, model};
-use longshore_storage::{
-    Datum, Freeze, IndexKind, Isolation, Relation, RelationId, RowId, Schema, TransactionError, Uniqueness, key,
-};
+use longshore_storage::{Freeze, IndexKind, Isolation, Relation, RelationId, RowId, TransactionError, Uniqueness, key};
 use longshore_testing::{Random, share};
 
 type Rows = BTreeMap<RowId, Row>;
@@ -30,10 +28,6 @@ fn check(relation: &Relation, expected: &Rows) {
     assert!(rows_by_id(&snapshot) == *expected, "the same rows under the same ids");
     assert_eq!(rows_in(&snapshot).len(), expected.len(), "the settled chunks have as many");
     check_statistics(&snapshot, &expected.values().cloned().collect::<Vec<_>>());
-}
-
-fn datums<'r>(row: &'r Row, schema: &Schema) -> Vec<Datum<'r>> {
-    row.iter().zip(schema.columns()).map(|(cell, column)| datum(cell, column.column_type)).collect()
 }
 
 /// Transactions go on: indexes find what there is, places are taken again, keys hold, rows change and go.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::Replayed;
 use crate::arena::Arena;
 use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, Slot, WriteError};
@@ -140,19 +141,20 @@ impl Restored {
         slot.filter(|slot| slot.is_alive(row.row())).ok_or(ReplayProblem::NoRow)
     }
 
-    /// Does changes of rows.
-    pub(super) fn apply(&mut self, mut item: Reader<'_>) -> Result<(), Problem> {
-        let mut apply = Apply { next: NextRow::default(), updated: Vec::new(), values: Vec::new(), chunks: None };
+    /// Does changes of rows; says what they were.
+    pub(super) fn apply(&mut self, mut item: Reader<'_>) -> Result<Replayed, Problem> {
+        let mut apply = Apply::default();
         while !item.is_empty() {
             let (kind, row) = apply.next.read(&mut item)?;
             let applied = apply.change(self, kind, row, &mut item);
             applied.map_err(|problem| Problem { row: Some(row), problem })?;
         }
-        Ok(())
+        Ok(apply.replayed)
     }
 }
 
 /// What is known while changes of rows are done.
+#[derive(Default)]
 struct Apply<'a> {
     next: NextRow,
     /// The columns of the last update.
@@ -161,6 +163,20 @@ struct Apply<'a> {
     values: Vec<Input<'a>>,
     /// For packed chunks.
     chunks: Option<(Arena, Scratch)>,
+    replayed: Replayed,
+}
+
+/// Bytes of an id of a row, and of the number of a column.
+const ROW_ID_BYTES: u64 = 8;
+const COLUMN_NUMBER_BYTES: u64 = 2;
+
+/// Bytes of a value as it is in memory.
+fn image_bytes(value: &Input<'_>, column: &Column) -> u64 {
+    match value {
+        Input::Null => 0,
+        Input::Bits(_) => column.column_type.physical().width() as u64,
+        Input::Text(text) => text.len() as u64,
+    }
 }
 
 impl<'a> Apply<'a> {
@@ -171,6 +187,8 @@ impl<'a> Apply<'a> {
         row: RowId,
         item: &mut Reader<'a>,
     ) -> Result<(), ReplayProblem> {
+        self.replayed.changes += 1;
+        self.replayed.image_bytes += ROW_ID_BYTES;
         match kind {
             ChangeKind::Insert => self.insert(restored, row, item),
             ChangeKind::Update => {
@@ -198,7 +216,9 @@ impl<'a> Apply<'a> {
         self.values.clear();
         let mut nulls = ReadNullBits::begin(item, restored.nullable)?;
         for column in schema.columns() {
-            self.values.push(nulls.read(item, column)?);
+            let value = nulls.read(item, column)?;
+            self.replayed.image_bytes += image_bytes(&value, column);
+            self.values.push(value);
         }
         let place = restored.place(row.chunk())?;
         let slot = match place {
@@ -219,6 +239,7 @@ impl<'a> Apply<'a> {
         let slot = restored.slot_of(row)?;
         for &column in &self.updated {
             let value = nulls.read(item, &columns[column])?;
+            self.replayed.image_bytes += COLUMN_NUMBER_BYTES + image_bytes(&value, &columns[column]);
             slot.restore_value(row.row(), column, &value, &memory)?;
         }
         Ok(())
@@ -237,6 +258,8 @@ impl<'a> Apply<'a> {
         let (arena, scratch) = self.chunks.get_or_insert_with(new);
         let chunk = chunk_of_bytes(bytes, &schema, arena, scratch)?;
         check_values(&chunk)?;
+        self.replayed.changes += chunk.rows() as u64 - 1;
+        self.replayed.image_bytes += (chunk.bytes() + chunk.rows() * ROW_ID_BYTES as usize) as u64;
         let mut slot = HotChunk::of_chunk(Arc::new(chunk));
         for &row in &gone {
             if !slot.is_alive(row) {

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use longshore_storage::{
-    Isolation, LogClosed, LogPosition, Memory, RedoLog, Relation, RelationId, Replay, ReplayError, Schema, Transactions,
+    Datum, Isolation, LogClosed, LogPosition, Memory, RedoLog, Relation, RelationId, Replay, ReplayError, RowId,
+    Schema, Snapshot, Transactions,
 };
 
-use crate::support::{Row, rows_of};
-use longshore_storage::{RowId, Snapshot};
+use crate::support::{Row, datum, rows_of};
 
 /// A record, with the time of its commit.
 pub(crate) type TimedRecord = (u64, Vec<u8>);
@@ -117,4 +117,9 @@ pub(crate) fn rows_by_id(snapshot: &Snapshot) -> BTreeMap<RowId, Row> {
         rows.extend(seen.map(|(row, cells)| (piece.row_id(row), cells)));
     }
     rows
+}
+
+/// The cells of a row as values.
+pub(crate) fn datums<'r>(row: &'r Row, schema: &Schema) -> Vec<Datum<'r>> {
+    row.iter().zip(schema.columns()).map(|(cell, column)| datum(cell, column.column_type)).collect()
 }
