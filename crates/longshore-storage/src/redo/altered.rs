@@ -7,7 +7,6 @@ use super::wire::{put_bytes, put_number};
 use crate::native::embedded::schema_to_bytes;
 use crate::row_id::RowId;
 use crate::table::{ColumnOrigin, Table, TableSwap};
-use crate::values::TextRoom;
 
 /// Where a column comes from.
 pub(super) const KEPT: u8 = 0;
@@ -33,7 +32,7 @@ pub(super) fn encode(table_swap: &TableSwap, record: &mut Vec<u8>) {
                 record.push(FILLED);
                 let mut nulls = NullBits::begin(record, usize::from(column.nullable));
                 if let Some(slot) = after.slots.get(row.chunk()) {
-                    nulls.put(record, column, slot.read().cell(row.row(), at, &TextRoom::default()));
+                    nulls.put(record, &slot.read(), row.row(), (at, column));
                 }
             }
             // Without rows there are no values.
@@ -68,9 +67,8 @@ fn put_computed(table: &Table, columns: &[usize], record: &mut Vec<u8>) {
         for row in (0..slot.len()).filter(|&row| slot.is_alive(row)) {
             next.put(record, ChangeKind::Update, RowId::new(at, row));
             let mut nulls = NullBits::begin(record, nullable);
-            let room = TextRoom::default();
             for &column in columns {
-                nulls.put(record, &all[column], slot.cell(row, column, &room));
+                nulls.put(record, &slot, row, (column, &all[column]));
             }
         }
     }

@@ -15,7 +15,6 @@ use crate::native::embedded::ChunkWriter;
 use crate::row_id::RowId;
 use crate::table::{RelationId, Table};
 use crate::types::Column;
-use crate::values::TextRoom;
 
 /// Rows that came together and have a slot to themselves are logged as a packed chunk if there are so many.
 const CHUNK_ROWS_MIN: usize = 1024;
@@ -28,7 +27,7 @@ pub(super) fn encode(set: &WriteSet, record: &mut Vec<u8>) -> Result<(), OutOfMe
             altered::encode(table_swap, record);
         }
     }
-    let mut changes = Changes::default();
+    let mut changes = Changes { rows: Vec::with_capacity(set.writes.len()), ..Changes::default() };
     for (at, table) in set.tables.iter().enumerate() {
         if let Some(id) = table.relation_id()
             && set.dropped().all(|dropped| dropped.id() != table.id())
@@ -149,7 +148,9 @@ pub(super) struct RowWriter<'a> {
     next: NextRow,
     /// The columns of the last update.
     updated: Vec<u32>,
-    /// Columns that may be NULL, of all.
+    /// How many of them may be NULL.
+    updated_nullable: usize,
+    /// The same of all columns.
     nullable: usize,
     chunks: Option<Box<ChunkWriter>>,
 }
@@ -167,6 +168,7 @@ impl<'a> RowWriter<'a> {
             item,
             next: NextRow::default(),
             updated: Vec::new(),
+            updated_nullable: 0,
             nullable,
             chunks: None,
         }
@@ -190,9 +192,8 @@ impl<'a> RowWriter<'a> {
     fn insert(&mut self, slot: &HotChunk, row: RowId) {
         self.next.put(self.record, ChangeKind::Insert, row);
         let mut nulls = NullBits::begin(self.record, self.nullable);
-        let room = TextRoom::default();
-        for (at, column) in self.columns.iter().enumerate() {
-            nulls.put(self.record, column, slot.cell(row.row(), at, &room));
+        for column in self.columns.iter().enumerate() {
+            nulls.put(self.record, slot, row.row(), column);
         }
     }
 
@@ -205,12 +206,12 @@ impl<'a> RowWriter<'a> {
             self.updated.clear();
             self.updated.extend(columns);
             put_columns(self.record, &self.updated);
+            let nullable = self.updated.iter().filter(|&&column| self.columns[column as usize].nullable);
+            self.updated_nullable = nullable.count();
         }
-        let nullable = self.updated.iter().filter(|&&column| self.columns[column as usize].nullable).count();
-        let mut nulls = NullBits::begin(self.record, nullable);
-        let room = TextRoom::default();
-        for &at in &self.updated {
-            nulls.put(self.record, &self.columns[at as usize], slot.cell(row.row(), at as usize, &room));
+        let mut nulls = NullBits::begin(self.record, self.updated_nullable);
+        for at in self.updated.iter().map(|&at| at as usize) {
+            nulls.put(self.record, slot, row.row(), (at, &self.columns[at]));
         }
     }
 

@@ -1,7 +1,7 @@
 //! The items of a record, one behind the other: each with its kind and its length.
 
 use super::error::ReplayProblem;
-use super::wire::{Reader, put_number};
+use super::wire::{NUMBER_BYTES_MAX, Reader, put_number};
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,16 +40,16 @@ impl OpenItem {
 
     pub(super) fn end(self, record: &mut Vec<u8>) {
         let (start, end) = (self.start, record.len());
-        let mut length = Vec::new();
-        if end - start < 0x80 {
-            record[start - 1] = (end - start) as u8;
-            return;
+        // The length is written behind, which makes room for it in front.
+        put_number(record, (end - start) as u64);
+        let mut length = [0; NUMBER_BYTES_MAX];
+        let length_bytes = record.len() - end;
+        length[..length_bytes].copy_from_slice(&record[end..]);
+        if length_bytes > 1 {
+            record.copy_within(start..end, start + length_bytes - 1);
         }
-        put_number(&mut length, (end - start) as u64);
-        let more = length.len() - 1;
-        record.resize(end + more, 0);
-        record.copy_within(start..end, start + more);
-        record[start - 1..start + more].copy_from_slice(&length);
+        record.truncate(end + length_bytes - 1);
+        record[start - 1..][..length_bytes].copy_from_slice(&length[..length_bytes]);
     }
 }
 

@@ -5,12 +5,13 @@
 //! one byte each.
 
 use super::error::ReplayProblem;
-use super::wire::{Reader, put_bytes, put_number, put_signed, put_wide};
-use crate::chunk::hot::Cell;
+use super::wire::{Reader, folded, put_bytes, put_number, put_signed, put_wide, unfolded};
+use crate::chunk::hot::HotChunk;
 use crate::datum::Datum;
 use crate::row_id::RowId;
 use crate::typed::{self, Input, Stored, StoredValue, ValueError};
 use crate::types::{Column, ColumnType, Physical};
+use crate::values::TextRoom;
 
 /// What becomes of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl NextRow {
     #[inline]
     pub(super) fn put(&mut self, bytes: &mut Vec<u8>, kind: ChangeKind, row: RowId) {
         let ahead = row.0.wrapping_sub(self.0) as i64;
-        put_number(bytes, ((ahead << 1 ^ ahead >> 63) as u64) << KIND_BITS | kind as u64);
+        put_number(bytes, folded(ahead) << KIND_BITS | kind as u64);
         self.0 = row.0 + 1;
     }
 
@@ -68,9 +69,7 @@ impl NextRow {
         let bits = head & ((1 << KIND_BITS) - 1);
         let kind = ChangeKind::of(bits);
         let kind = kind.ok_or_else(|| ReplayProblem::Malformed(format!("{bits} is not a kind of change")))?;
-        let folded = head >> KIND_BITS;
-        let ahead = (folded >> 1) as i64 ^ -((folded & 1) as i64);
-        let row = self.0.wrapping_add(ahead as u64);
+        let row = self.0.wrapping_add(unfolded(head >> KIND_BITS) as u64);
         if row >> ROW_BITS != 0 {
             return Err(ReplayProblem::Malformed("a row has an id that no row can have".to_owned()));
         }
@@ -94,18 +93,18 @@ impl NullBits {
         NullBits { at, next: 0 }
     }
 
-    /// Appends a value of the next column.
+    /// Appends the newest value that a row of a slot has of a column, which is the next one.
     #[inline]
-    pub(super) fn put(&mut self, bytes: &mut Vec<u8>, column: &Column, cell: Cell<'_>) {
+    pub(super) fn put(&mut self, bytes: &mut Vec<u8>, slot: &HotChunk, row: usize, (at, column): (usize, &Column)) {
+        let has_value = put_value(bytes, slot, row, (at, column.column_type.physical()));
         if column.nullable {
-            if cell == Cell::Null {
+            if !has_value {
                 bytes[self.at + self.next / 8] |= 1 << (self.next % 8);
-                self.next += 1;
-                return;
             }
             self.next += 1;
+        } else {
+            debug_assert!(has_value, "a column that is not NULL has values");
         }
-        put_value(bytes, column.column_type.physical(), cell);
     }
 }
 
@@ -134,28 +133,20 @@ impl<'a> ReadNullBits<'a> {
     }
 }
 
-/// Appends a value. NULL, of a column that must not be, is what it stores then.
+/// Appends a value; says whether there is one, or it is NULL.
 #[inline]
-fn put_value(bytes: &mut Vec<u8>, physical: Physical, cell: Cell<'_>) {
-    let bits = match cell {
-        Cell::Bits(bits) => bits,
-        Cell::Null | Cell::ShortText(_) | Cell::Text(_) => {
-            if !cell.bytes(|text| put_bytes(bytes, text)) {
-                unreachable!("a column that is not NULL has values");
-            }
-            return;
-        }
-    };
+fn put_value(bytes: &mut Vec<u8>, slot: &HotChunk, row: usize, (at, physical): (usize, Physical)) -> bool {
     match physical {
-        Physical::U8 => bytes.push(bits as u8),
-        Physical::I16 => put_signed(bytes, (bits as i16).into()),
-        Physical::I32 => put_signed(bytes, (bits as i32).into()),
-        Physical::I64 => put_signed(bytes, bits as i64),
-        Physical::I128 => put_wide(bytes, bits as i128),
-        Physical::F32 => bytes.extend_from_slice(&(bits as u32).to_le_bytes()),
-        Physical::F64 => bytes.extend_from_slice(&(bits as u64).to_le_bytes()),
-        Physical::View => unreachable!("a column of texts has texts"),
+        Physical::U8 => slot.scalar::<bool>(row, at).map(|value| bytes.push(value.into())),
+        Physical::I16 => slot.scalar::<i16>(row, at).map(|value| put_signed(bytes, value.into())),
+        Physical::I32 => slot.scalar::<i32>(row, at).map(|value| put_signed(bytes, value.into())),
+        Physical::I64 => slot.scalar::<i64>(row, at).map(|value| put_signed(bytes, value)),
+        Physical::I128 => slot.scalar::<i128>(row, at).map(|value| put_wide(bytes, value)),
+        Physical::F32 => slot.scalar::<f32>(row, at).map(|value| bytes.extend_from_slice(&value.to_le_bytes())),
+        Physical::F64 => slot.scalar::<f64>(row, at).map(|value| bytes.extend_from_slice(&value.to_le_bytes())),
+        Physical::View => slot.text(row, at, &TextRoom::default()).map(|text| put_bytes(bytes, text)),
     }
+    .is_some()
 }
 
 /// Reads a value, which must be one that the column takes, and as the column stores it.

@@ -1,32 +1,62 @@
-//! Numbers of any length, in the fewest bytes: seven bits in each, the lowest first, and a bit that says whether more
-//! follow (LEB128). Signed ones are folded first, so that small ones of either sign are short.
+//! Numbers of any length, in the fewest bytes: seven bits in each, and the lowest bits of the first byte tell how many bytes
+//! there are. So a number is one store and one load, whatever its length. Signed ones are folded first, so that small ones
+//! of either sign are short.
+//!
+//! ```text
+//! xxxxxxx1                      1 byte,  below 2^7
+//! xxxxxx10 xxxxxxxx             2 bytes, below 2^14
+//! 10000000 xxxxxxxx ...         8 bytes, below 2^56
+//! 00000000 xxxxxxxx ...         9 bytes: the number itself behind the first
+//! ```
 
 use super::error::ReplayProblem;
 
+/// The most bytes that a number takes.
+pub(super) const NUMBER_BYTES_MAX: usize = 9;
+
+/// The bits of numbers of up to eight bytes.
+const SHORT_BITS: u32 = 56;
+
 /// Appends a number.
 #[inline]
-pub(super) fn put_number(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
+pub(super) fn put_number(bytes: &mut Vec<u8>, value: u64) {
+    let bits = u64::BITS - (value | 1).leading_zeros();
+    if bits <= SHORT_BITS {
+        let count = bits.div_ceil(7);
+        // All eight at once, of which the first ones count.
+        let end = bytes.len() + count as usize;
+        bytes.extend_from_slice(&((value << 1 | 1) << (count - 1)).to_le_bytes());
+        bytes.truncate(end);
+    } else {
+        bytes.push(0);
+        bytes.extend_from_slice(&value.to_le_bytes());
     }
-    bytes.push(value as u8);
 }
 
 /// Appends a signed number.
 #[inline]
 pub(super) fn put_signed(bytes: &mut Vec<u8>, value: i64) {
-    put_number(bytes, (value << 1 ^ value >> 63) as u64);
+    put_number(bytes, folded(value));
 }
 
-/// Appends a signed number of twice the width.
+/// Small numbers of either sign as small ones: 0, -1, 1, -2 as 0, 1, 2, 3.
+#[inline]
+pub(super) fn folded(value: i64) -> u64 {
+    (value << 1 ^ value >> 63) as u64
+}
+
+/// The contrary.
+#[inline]
+pub(super) fn unfolded(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+/// Appends a signed number of twice the width: how many bytes it takes, and these, the lowest first.
 pub(super) fn put_wide(bytes: &mut Vec<u8>, value: i128) {
-    let mut value = (value << 1 ^ value >> 127) as u128;
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
+    let folded = (value << 1 ^ value >> 127) as u128;
+    let count = (u128::BITS - folded.leading_zeros()).div_ceil(8) as usize;
+    bytes.push(count as u8);
+    bytes.extend_from_slice(&folded.to_le_bytes()[..count]);
 }
 
 /// Appends a length and so many bytes.
@@ -35,10 +65,6 @@ pub(super) fn put_bytes(bytes: &mut Vec<u8>, value: &[u8]) {
     put_number(bytes, value.len() as u64);
     bytes.extend_from_slice(value);
 }
-
-/// Bytes that numbers take when they are all ones.
-const NUMBER_BITS: u32 = u64::BITS;
-const WIDE_BITS: u32 = u128::BITS;
 
 /// Takes numbers off the front of a slice, and never more than it has.
 #[derive(Clone, Debug)]
@@ -81,47 +107,41 @@ impl<'a> Reader<'a> {
     /// A number.
     #[inline]
     pub(super) fn number(&mut self) -> Result<u64, ReplayProblem> {
-        let first = self.byte()?;
-        if first < 0x80 {
-            return Ok(first.into());
+        let Some(first) = self.rest.first_chunk::<8>() else { return self.last_number() };
+        let word = u64::from_le_bytes(*first);
+        let count = (word as u8).trailing_zeros() + 1;
+        if count > 8 {
+            self.rest = &self.rest[1..];
+            return Ok(u64::from_le_bytes(self.array()?));
         }
-        let mut value = u64::from(first & 0x7F);
-        for shift in (7..NUMBER_BITS).step_by(7) {
-            let byte = self.byte()?;
-            let bits = u64::from(byte & 0x7F);
-            if bits << shift >> shift != bits {
-                break;
-            }
-            value |= bits << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(too_large())
+        self.rest = &self.rest[count as usize..];
+        Ok(value_of(word, count))
+    }
+
+    /// A number near the end.
+    #[cold]
+    fn last_number(&mut self) -> Result<u64, ReplayProblem> {
+        let count = self.rest.first().ok_or_else(ends_early)?.trailing_zeros() + 1;
+        let mut word = [0; 8];
+        // One of more bytes is not there.
+        let taken = self.take(count as usize)?;
+        word[..taken.len()].copy_from_slice(taken);
+        Ok(value_of(u64::from_le_bytes(word), count))
     }
 
     /// A signed number.
     #[inline]
     pub(super) fn signed(&mut self) -> Result<i64, ReplayProblem> {
-        let value = self.number()?;
-        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+        self.number().map(unfolded)
     }
 
     /// A signed number of twice the width.
     pub(super) fn wide(&mut self) -> Result<i128, ReplayProblem> {
-        let mut value = 0_u128;
-        for shift in (0..WIDE_BITS).step_by(7) {
-            let byte = self.byte()?;
-            let bits = u128::from(byte & 0x7F);
-            if bits << shift >> shift != bits {
-                break;
-            }
-            value |= bits << shift;
-            if byte < 0x80 {
-                return Ok((value >> 1) as i128 ^ -((value & 1) as i128));
-            }
-        }
-        Err(too_large())
+        let count = usize::from(self.byte()?);
+        let mut bytes = [0; 16];
+        bytes.get_mut(..count).ok_or_else(too_large)?.copy_from_slice(self.take(count)?);
+        let folded = u128::from_le_bytes(bytes);
+        Ok((folded >> 1) as i128 ^ -((folded & 1) as i128))
     }
 
     /// A number that counts things in memory.
@@ -136,6 +156,12 @@ impl<'a> Reader<'a> {
         let count = self.count()?;
         self.take(count)
     }
+}
+
+/// The number that the first bytes of a word are, up to eight of them.
+#[inline]
+fn value_of(word: u64, count: u32) -> u64 {
+    word << (u64::BITS - 8 * count) >> (u64::BITS - 8 * count) >> count
 }
 
 #[cold]
@@ -158,7 +184,7 @@ mod tests {
         for number in numbers {
             let (mut bytes, signed) = (Vec::new(), number as i64);
             put_number(&mut bytes, number);
-            assert_eq!(bytes.len(), (u64::BITS - (number | 1).leading_zeros()).div_ceil(7) as usize);
+            assert_eq!(bytes.len(), (u64::BITS - (number | 1).leading_zeros()).div_ceil(7).min(9) as usize);
             put_signed(&mut bytes, signed);
             put_signed(&mut bytes, signed.wrapping_neg());
             put_wide(&mut bytes, i128::from(number) << 64 | 5);
@@ -177,15 +203,21 @@ mod tests {
     }
 
     #[test]
-    fn what_has_more_bits_is_refused() {
-        let mut bytes = vec![0xFF; 9];
-        bytes.push(1);
-        assert_eq!(Reader::new(&bytes).number(), Ok(u64::MAX));
-        bytes[9] = 2;
-        assert_eq!(Reader::new(&bytes).number(), Err(too_large()));
-        assert_eq!(Reader::new(&[0x80; 30]).number(), Err(too_large()));
-        assert_eq!(Reader::new(&[0x80; 30]).wide(), Err(too_large()));
-        assert_eq!(Reader::new(&[0x80; 4]).number(), Err(ends_early()));
-        assert_eq!(Reader::new(&[3, 1, 2]).bytes(), Err(ends_early()));
+    fn what_ends_early_or_has_more_bits_is_refused() {
+        for number in [0_u64, 127, 128, 1 << 55, 1 << 56, u64::MAX] {
+            let mut bytes = Vec::new();
+            put_number(&mut bytes, number);
+            for more in 0..9 {
+                let padded = [&bytes[..], &vec![0xFF; more][..]].concat();
+                let mut reader = Reader::new(&padded);
+                assert_eq!((reader.number(), reader.len()), (Ok(number), more));
+            }
+            for len in 0..bytes.len() {
+                assert_eq!(Reader::new(&bytes[..len]).number(), Err(ends_early()));
+            }
+        }
+        assert_eq!(Reader::new(&[17; 30]).wide(), Err(too_large()));
+        assert_eq!(Reader::new(&[4; 4]).wide(), Err(ends_early()));
+        assert_eq!(Reader::new(&[3 << 1 | 1, 1, 2]).bytes(), Err(ends_early()));
     }
 }

@@ -218,7 +218,8 @@ fn what_does_not_fit_is_told_by_record_relation_and_row() {
     assert_eq!(error.to_string(), "the record that ends at 2, relation 1, row 0:0: there is no such row");
     // The first in the order of the log counts.
     assert_eq!(of(&[created, updated, created, inserted]).position.0, 2);
-    let far = (9, vec![1, 7, 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7F]);
+    // Rows of relation 1, of which the first has a number of 64 bits.
+    let far = (9, [&[1, 10 << 1 | 1, 1 << 1 | 1, 0][..], &[0xF8; 8]].concat());
     assert!(matches!(of(&[created, &far]).problem, ReplayProblem::Malformed(_)));
 }
 
@@ -231,9 +232,9 @@ fn a_row_beyond_what_memory_can_hold_is_refused() {
     let mut records = log.records();
     // The change begins behind the kind and the length of its item, and the number of its relation.
     let (_, record) = records.last_mut().unwrap();
-    assert_eq!(record[..4], [1, record.len() as u8 - 2, 1, 0], "an insert of row 0:0");
-    record.splice(3..4, [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01]);
-    record[1] += 7;
+    assert_eq!(record[..4], [1, (record.len() as u8 - 2) << 1 | 1, 1 << 1 | 1, 1], "an insert of row 0:0");
+    record.splice(3..4, [0x80, 0, 0, 0, 0, 0, 0, 2]);
+    record[1] += 7 << 1;
     let error = problem(&records);
     assert_eq!((error.problem, error.row), (ReplayProblem::RowBeyond, Some(RowId(1 << 45))));
 }
