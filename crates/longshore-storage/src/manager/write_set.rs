@@ -40,7 +40,9 @@ pub(crate) struct SchemaChanges {
     pub(crate) table_swap: Option<TableSwap>,
     /// Items as they stand in its record.
     pub(crate) items: Vec<u8>,
-    /// The relations that it drops, each with the length of the items before.
+    /// The relations that join with it, each with the length of the items before.
+    pub(crate) created: Vec<(usize, Arc<Table>)>,
+    /// The same of those that it drops.
     pub(crate) dropped: Vec<(usize, Arc<Table>)>,
 }
 
@@ -84,11 +86,16 @@ impl WriteSet {
         self.schema_changes.as_ref().map_or(0, |changes| changes.items.len())
     }
 
-    /// Gives up what it logs that is no change of rows, but for the first bytes of it.
+    /// Gives up what it logs that is no change of rows, but for the first bytes of it; changes of rows are undone before.
     pub(crate) fn forget_items(&mut self, from: usize) {
         if let Some(changes) = &mut self.schema_changes {
             changes.items.truncate(from);
             changes.dropped.retain(|(at, _)| *at < from);
+            let kept = changes.created.partition_point(|(at, _)| *at < from);
+            for (_, table) in changes.created.drain(kept..) {
+                // Its changes are not logged, and it may join again.
+                table.set_relation_id(None);
+            }
         }
     }
 

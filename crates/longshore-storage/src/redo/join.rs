@@ -1,6 +1,8 @@
 //! What a transaction logs beside its changes of rows: relations that join and go, and bytes of the layer above. They
 //! stand in its record in front of its changes, and are lost with it.
 
+use std::sync::Arc;
+
 use super::encode::RowWriter;
 use super::item::{ItemKind, OpenItem, put_item};
 use super::wire::{put_bytes, put_number};
@@ -36,7 +38,9 @@ impl Transaction {
         let Some(changes) = self.logged_changes_of(relation)? else { return Ok(()) };
         let table = relation.table();
         assert!(table.relation_id().is_none(), "a relation joins once");
-        let (id, record) = (transactions.new_relation_id(), &mut changes.items);
+        let id = transactions.new_relation_id();
+        changes.created.push((changes.items.len(), Arc::clone(table)));
+        let record = &mut changes.items;
         let item = OpenItem::begin(record, ItemKind::Created);
         put_number(record, id.0.into());
         put_bytes(record, table.name().as_bytes());
@@ -70,7 +74,7 @@ impl Transaction {
     pub fn log_dropped(&mut self, relation: &Relation) -> Result<(), TransactionError> {
         let Some(changes) = self.logged_changes_of(relation)? else { return Ok(()) };
         let Some(id) = relation.table().relation_id() else { return Ok(()) };
-        changes.dropped.push((changes.items.len(), relation.table().clone()));
+        changes.dropped.push((changes.items.len(), Arc::clone(relation.table())));
         let item = OpenItem::begin(&mut changes.items, ItemKind::Dropped);
         put_number(&mut changes.items, id.0.into());
         item.end(&mut changes.items);

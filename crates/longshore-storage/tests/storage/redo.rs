@@ -113,6 +113,33 @@ fn relations_come_and_go_with_what_is_logged_beside_them() {
 }
 
 #[test]
+fn what_joined_in_vain_may_join_again() {
+    let (relation, log) = logged_relation(&id_and_text());
+    let other = another(id_and_text(), &relation);
+    let mut t = begin(&relation);
+    t.log_created(&other).unwrap();
+    t.rollback();
+    assert_eq!(other.relation_id(), None);
+    let mut t = begin(&relation);
+    let savepoint = t.savepoint();
+    t.log_created(&other).unwrap();
+    t.insert(&other, key![1_i64, "undone"]).unwrap();
+    t.rollback_to(savepoint);
+    t.insert(&other, key![2_i64, "was there, as far as the log knows"]).unwrap();
+    assert_eq!(t.commit().unwrap().position, None);
+    log.is_closed.store(true, Ordering::Relaxed);
+    let mut t = begin(&relation);
+    t.log_created(&other).unwrap();
+    t.commit().unwrap_err();
+    log.is_closed.store(false, Ordering::Relaxed);
+    join(&other);
+    let mut t = begin(&relation);
+    t.insert(&other, key![3_i64, "logged"]).unwrap();
+    t.commit().unwrap();
+    assert_same(&log, &[&relation, &other]);
+}
+
+#[test]
 fn rows_that_came_together_are_logged_as_they_are_in_the_end() {
     for (count, kind) in [(20, MergeKind::Chunk), (9_000, MergeKind::Chunk), (9_000, MergeKind::Insert)] {
         let (relation, log) = logged_relation(&all_types());
