@@ -113,7 +113,7 @@ pub fn decode(decoder: &Decoder, rows: &Rows<'_>, column: usize) -> Result<Vec<C
             decoder.decode(
                 rows,
                 column,
-                &mut Target { values: Values::$values(&mut slots), validity, heap: &mut heap },
+                &mut Target { values: Values::$values(&mut slots), validity, heap: &mut heap, coded: None },
             )?;
             let used = heap.used();
             // SAFETY: every slot was initialised above, whatever the decoder did.

@@ -84,6 +84,12 @@ pub(crate) enum Workload {
         #[arg(long, default_value_t = tpcc::WAREHOUSES, value_parser = clap::value_parser!(u16).range(1..))]
         warehouses: u16,
     },
+    /// TPC-C with its changes logged to memory, and done again from there (thousands of transactions a second)
+    Replay {
+        /// Warehouses.
+        #[arg(long, default_value_t = tpcc::WAREHOUSES, value_parser = clap::value_parser!(u16).range(1..))]
+        warehouses: u16,
+    },
     /// TPC-C over prepared SQL, serializable and snapshot (thousands of transactions a second)
     #[cfg(feature = "queries")]
     TpccPrepared {
@@ -148,6 +154,9 @@ impl Workload {
             Workload::Freeze => report("freeze", "Chunks packed again", &freeze::run(settings)?),
             Workload::Wide => report("wide", "Load by number of columns", &wide::run(settings)?),
             Workload::Tpcc { warehouses } => tpcc::run(settings, *warehouses, report),
+            Workload::Replay { warehouses } => {
+                report("replay", "TPC-C from its log", &tpcc::replay(settings, *warehouses)?)
+            }
             #[cfg(feature = "queries")]
             Workload::TpccPrepared { warehouses } => {
                 report("tpcc-prepared", "TPC-C over prepared SQL", &tpcc::prepared::run(settings, *warehouses)?)
@@ -183,6 +192,7 @@ impl Workload {
                     Workload::Freeze,
                     Workload::Wide,
                     Workload::Tpcc { warehouses: tpcc::WAREHOUSES },
+                    Workload::Replay { warehouses: tpcc::WAREHOUSES },
                     #[cfg(feature = "queries")]
                     Workload::TpccPrepared { warehouses: tpcc::PREPARED_WAREHOUSES },
                     Workload::Tatp,

@@ -129,6 +129,12 @@ fn tpcc() {
 }
 
 #[test]
+fn replay() {
+    let said = tiny("replay", &["--warehouses", "2"]);
+    assert!(said.contains("| replay, 2 threads") && said.contains(" of its after-images"), "{said}");
+}
+
+#[test]
 #[cfg(feature = "queries")]
 fn tpcc_prepared() {
     let said = tiny("tpcc-prepared", &[]);

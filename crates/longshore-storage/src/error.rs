@@ -208,6 +208,11 @@ pub enum TransactionError {
     Abandoned,
     /// The caller wants what it asked for no more.
     Cancelled,
+    /// The log of the database takes no more changes.
+    NotLogged {
+        /// Why.
+        reason: String,
+    },
     /// Memory ran out.
     OutOfMemory(OutOfMemory),
 }
@@ -309,6 +314,7 @@ impl fmt::Display for TransactionError {
             TransactionError::ReadOnly => f.write_str("a read-only transaction cannot change rows"),
             TransactionError::Abandoned => f.write_str("the transaction was given up"),
             TransactionError::Cancelled => f.write_str("the statement was cancelled"),
+            TransactionError::NotLogged { reason } => write!(f, "the log takes no more changes: {reason}"),
             TransactionError::OutOfMemory(error) => error.fmt(f),
         }
     }

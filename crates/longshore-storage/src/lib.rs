@@ -44,6 +44,7 @@
 //! - `append`: many rows at a time, all or nothing
 //! - `alteration`: changes of a relation's columns
 //! - `native`: the native file format
+//! - `redo`: what the log of a durable database says, and replay
 //! - `checksum`: a checksum of all rows
 
 mod alteration;
@@ -64,6 +65,7 @@ pub mod native;
 mod packed;
 mod predicate;
 mod prefetch;
+mod redo;
 mod relation;
 mod row_id;
 mod show;
@@ -88,14 +90,15 @@ pub use chunk::{Chunk, ColumnBytes, Stretch, VisibleChunk};
 pub use datum::Datum;
 pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, TransactionError};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
-pub use manager::Transactions;
+pub use manager::{Commit, LogClosed, LogPosition, RedoLog, Transactions};
 pub use memory::{Memory, OutOfMemory, Reservation};
 pub use packed::{CodeSet, PackedAs, PackedColumn, Packer, RangeSet, SpareCodes};
+pub use redo::{Payloads, RECORD_VERSION, Replay, ReplayError, ReplayProblem, Replayed};
 pub use relation::Relation;
 pub use row_id::{CHUNK_ROWS_MAX, RowId};
 pub use statistics::{ColumnStatistics, Value};
 pub use sync::locks_held;
-pub use table::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, Snapshot, Storage};
+pub use table::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, RelationId, Snapshot, Storage};
 pub use transaction::{ActionRows, CommitError, Isolation, ReferenceChecks, RowEdit, RowRead, Savepoint, Transaction};
 pub use typed::{ColumnRange, Field, FieldType, Scalar};
 pub use types::{Column, ColumnType, Physical, Schema};

@@ -31,6 +31,7 @@ mod block;
 mod bounds;
 mod column;
 mod directory;
+pub(crate) mod embedded;
 mod error;
 mod read;
 mod section;

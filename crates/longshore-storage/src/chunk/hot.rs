@@ -36,6 +36,7 @@ mod heap;
 mod prune;
 mod read;
 mod reshape;
+mod restore;
 mod show;
 mod undo;
 mod write;
