@@ -245,19 +245,20 @@ impl<'r> Append<'r> {
         self.empty_queue(guard)
     }
 
-    /// Makes the rows visible, and says how many they are.
+    /// Makes the rows visible, waits until they are safe, and says how many they are.
     ///
     /// # Errors
     ///
-    /// When memory runs out, or a key occurs twice.
+    /// When memory runs out, a key occurs twice, or the log fails.
     ///
     /// # Panics
     ///
     /// When a merge has failed.
     pub fn commit(self) -> Result<u64, TransactionError> {
-        let mut transaction = self.relation.transactions().begin(Isolation::Snapshot);
+        let transactions = self.relation.transactions();
+        let mut transaction = transactions.begin(Isolation::Snapshot);
         let rows = self.commit_in(&mut transaction)?;
-        transaction.commit()?;
+        transactions.wait_until_safe(transaction.commit()?)?;
         Ok(rows)
     }
 

@@ -90,7 +90,7 @@ pub use chunk::{Chunk, ColumnBytes, Stretch, VisibleChunk};
 pub use datum::Datum;
 pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, TransactionError};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
-pub use manager::{Commit, LogClosed, LogPosition, RedoLog, Transactions};
+pub use manager::{Commit, RedoLog, Transactions};
 pub use memory::{Memory, OutOfMemory, Reservation};
 pub use packed::{CodeSet, PackedAs, PackedColumn, Packer, RangeSet, SpareCodes};
 pub use redo::{Payloads, RECORD_VERSION, Replay, ReplayError, ReplayProblem, Replayed};

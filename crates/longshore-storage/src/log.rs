@@ -307,7 +307,17 @@ pub struct Reserved<'a> {
     bytes: usize,
 }
 
-impl Reserved<'_> {
+impl<'a> Reserved<'a> {
+    /// The room that somebody has kept for a record of so many bytes ([`Reserved::keep`]).
+    pub(crate) fn of(log: &'a Log, bytes: usize) -> Reserved<'a> {
+        Reserved { log, bytes: bytes + RECORD_OVERHEAD_MAX }
+    }
+
+    /// Keeps the room until it is made one of these again.
+    pub(crate) fn keep(mut self) {
+        self.bytes = 0;
+    }
+
     /// Appends the record, given in parts. Returns the position of its end, for [`Log::wait`].
     ///
     /// It copies the record and waits for nothing but others who do the same, so it may be called where the order of

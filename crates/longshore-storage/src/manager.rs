@@ -23,7 +23,7 @@ mod reclaim;
 mod write_set;
 
 pub(crate) use commit_log::CommitLog;
-pub use commit_log::{Commit, LogClosed, LogPosition, RedoLog};
+pub use commit_log::{Commit, RedoLog};
 pub(crate) use write_set::{Committed, SchemaChanges, Write, WriteKind, WriteSet};
 
 use backlog::Backlog;

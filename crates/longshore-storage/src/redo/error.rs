@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::manager::LogPosition;
+use crate::log::Lsn;
 use crate::memory::OutOfMemory;
 use crate::row_id::RowId;
 use crate::table::RelationId;
@@ -12,7 +12,7 @@ use crate::table::RelationId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayError {
     /// The record, by the position behind it.
-    pub position: LogPosition,
+    pub position: Lsn,
     /// The relation that it was about.
     pub relation: Option<RelationId>,
     /// The row.

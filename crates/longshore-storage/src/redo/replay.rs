@@ -19,7 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::error::{ReplayError, ReplayProblem};
 use super::item::{ItemKind, next_item};
 use super::wire::Reader;
-use crate::manager::{LogPosition, Transactions};
+use crate::log::Lsn;
+use crate::manager::Transactions;
 use crate::memory::Memory;
 use crate::relation::Relation;
 use crate::table::RelationId;
@@ -30,7 +31,7 @@ mod restored;
 use restored::{Problem, Restored};
 
 /// Takes the payloads of records, in their order.
-pub type Payloads<'a> = &'a mut dyn FnMut(LogPosition, &[u8]);
+pub type Payloads<'a> = &'a mut dyn FnMut(Lsn, &[u8]);
 
 /// What records had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +63,7 @@ pub struct Replay {
 struct Work<'a> {
     id: RelationId,
     relation: Option<Restored>,
-    items: Vec<(LogPosition, ItemKind, Reader<'a>)>,
+    items: Vec<(Lsn, ItemKind, Reader<'a>)>,
     /// Bytes of all items.
     bytes: usize,
 }
@@ -81,7 +82,7 @@ impl Replay {
     ///
     /// When somebody works on it, or there is one of the number.
     pub fn add(&mut self, id: RelationId, relation: &Relation) -> Result<(), ReplayError> {
-        let failed = |problem| ReplayError { position: LogPosition(0), relation: Some(id), row: None, problem };
+        let failed = |problem| ReplayError { position: Lsn::new(0), relation: Some(id), row: None, problem };
         if self.relations.contains_key(&id) {
             return Err(failed(ReplayProblem::RelationExists));
         }
@@ -99,7 +100,7 @@ impl Replay {
     /// The first record in the order of the log that is not one, or does not fit what is there; then the replay is over.
     pub fn apply(
         &mut self,
-        records: &[(LogPosition, &[u8])],
+        records: &[(Lsn, &[u8])],
         threads: usize,
         payloads: Payloads<'_>,
     ) -> Result<Replayed, ReplayError> {
@@ -146,7 +147,7 @@ impl Replay {
     /// The items by relation.
     fn sorted<'a>(
         &mut self,
-        records: &[(LogPosition, &'a [u8])],
+        records: &[(Lsn, &'a [u8])],
         payloads: Payloads<'_>,
     ) -> Result<Vec<Work<'a>>, ReplayError> {
         let mut work: BTreeMap<RelationId, Work<'a>> = BTreeMap::new();

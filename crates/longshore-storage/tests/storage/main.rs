@@ -46,6 +46,7 @@ mod precision_keys;
 mod precision_packed;
 mod redo;
 mod redo_damage;
+mod redo_log;
 mod redo_model;
 mod redo_support;
 mod rows;
