@@ -45,6 +45,7 @@
 //! - `alteration`: changes of a relation's columns
 //! - `native`: the native file format
 //! - `redo`: what the log of a durable database says, and replay
+//! - `data_directory`: the directory of a durable database: manifest, block files, checkpoints, recovery
 //! - `checksum`: a checksum of all rows
 
 mod alteration;
@@ -53,6 +54,7 @@ mod arena;
 mod buffer;
 pub mod checksum;
 mod chunk;
+pub mod data_directory;
 mod datum;
 pub mod disk;
 mod error;

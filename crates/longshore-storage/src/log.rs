@@ -255,8 +255,10 @@ impl Log {
         for pair in firsts.windows(2).take_while(|pair| pair[1] <= lsn) {
             let path = self.folder.segment(pair[0]);
             let is_usual = folder::offset(pair[0], pair[1]) <= self.options.segment_bytes;
-            if is_usual && self.spares.count() + kept.len() < self.options.spare_segments {
-                let spare = self.folder.spare(pair[0]);
+            let spare = self.folder.spare(pair[0]);
+            // A crash may have left one of this name, from when the segment was to be made.
+            let is_wanted = self.spares.count() + kept.len() < self.options.spare_segments && !self.spares.has(&spare);
+            if is_usual && is_wanted {
                 self.folder.disk.rename(&path, &spare)?;
                 kept.push(spare);
             } else {

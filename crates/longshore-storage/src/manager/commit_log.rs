@@ -7,13 +7,17 @@
 //! Not here: what a record says (`redo`), how the log reaches the disk.
 
 use std::cell::Cell;
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock, PoisonError};
 
-use super::{Transactions, WriteSet};
+use super::write_set::SchemaChanges;
+use super::{Reader, Transactions, WriteSet};
 use crate::error::TransactionError;
 use crate::log::{LogError, Lsn};
 use crate::memory::OutOfMemory;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::brief::{Mutex, MutexGuard};
+use crate::table::{RelationId, Table};
 use crate::visibility::Time;
 
 impl From<LogError> for TransactionError {
@@ -72,9 +76,34 @@ pub struct Commit {
 /// Writes the record of a transaction behind what a vector holds: nothing, if it has changed nothing that is logged.
 pub(crate) type EncodeRecord = fn(&WriteSet, &mut Vec<u8>) -> Result<(), OutOfMemory>;
 
-/// The log of a database, if it has one.
-#[derive(Default)]
-pub(crate) struct CommitLog(OnceLock<Log>);
+/// The log of a database, if it has one, and what checkpoints of it need to know.
+pub(crate) struct CommitLog {
+    log: OnceLock<Log>,
+    /// The relations that have joined, as the last commit left them.
+    relations: Mutex<BTreeMap<RelationId, Arc<Table>>>,
+    /// Counts the periods between checkpoints, from 1 on.
+    period: AtomicU64,
+}
+
+impl Default for CommitLog {
+    fn default() -> CommitLog {
+        CommitLog { log: OnceLock::new(), relations: Mutex::default(), period: AtomicU64::new(1) }
+    }
+}
+
+/// A database between two commits, kept for a checkpoint.
+pub(crate) struct CheckpointMoment<'t> {
+    /// Sees what was committed before.
+    pub(crate) reader: Reader<'t>,
+    /// Up to here the log has what it sees, and no more.
+    pub(crate) lsn: Lsn,
+    /// The relations that have joined.
+    pub(crate) relations: BTreeMap<RelationId, Arc<Table>>,
+    /// What the next relation is called that joins.
+    pub(crate) next_relation: RelationId,
+    /// The period that ends here.
+    pub(crate) period: u64,
+}
 
 struct Log {
     encode: EncodeRecord,
@@ -99,15 +128,29 @@ impl Transactions {
     /// [`TransactionError::NotSafe`] when the log has failed before that: the commit is visible, and may be there after a
     /// crash, as a whole, or not.
     pub fn wait_until_safe(&self, commit: Commit) -> Result<(), TransactionError> {
-        let (Some(log), Some(lsn)) = (self.log().0.get(), commit.lsn) else { return Ok(()) };
+        let (Some(log), Some(lsn)) = (self.log().log.get(), commit.lsn) else { return Ok(()) };
         log.sink.wait(lsn).map_err(|error| TransactionError::NotSafe { reason: error.to_string() })
     }
 
     /// Has a commit made safe soon, and waits for nothing.
     pub fn make_safe_soon(&self, commit: Commit) {
-        if let (Some(log), Some(lsn)) = (self.log().0.get(), commit.lsn) {
+        if let (Some(log), Some(lsn)) = (self.log().log.get(), commit.lsn) {
             log.sink.request(lsn);
         }
+    }
+}
+
+impl Transactions {
+    /// Keeps the database as it is between two commits, of which `end` says up to where they are logged. From here on
+    /// changes are those of the next period.
+    pub(crate) fn begin_checkpoint(&self, end: impl FnOnce() -> Lsn) -> CheckpointMoment<'_> {
+        let mut state = self.lock();
+        let reader = self.reader(&mut state);
+        let (lsn, relations) = (end(), self.log().relations().clone());
+        let period = self.log().period.fetch_add(1, Ordering::AcqRel);
+        let moment = CheckpointMoment { reader, lsn, relations, next_relation: self.next_relation_id(), period };
+        drop(state);
+        moment
     }
 }
 
@@ -118,29 +161,55 @@ impl CommitLog {
     ///
     /// When there is a log already.
     pub(crate) fn set(&self, encode: EncodeRecord, log: Arc<dyn RedoLog>) {
-        let is_first = self.0.set(Log { encode, sink: log, drops: AtomicU64::new(0) }).is_ok();
+        let is_first = self.log.set(Log { encode, sink: log, drops: AtomicU64::new(0) }).is_ok();
         assert!(is_first, "a database has one log");
     }
 
     #[inline]
     pub(crate) fn is_set(&self) -> bool {
-        self.0.get().is_some()
+        self.log.get().is_some()
     }
 
     /// The record of a transaction that is about to commit, if there is a log.
     #[inline]
     pub(crate) fn record(&self, set: &WriteSet) -> Result<Record<'_>, TransactionError> {
-        match self.0.get() {
+        match self.log.get() {
             None => Ok(Record(None)),
-            Some(log) => log.encoded(set),
+            Some(log) => log.encoded(set, self),
+        }
+    }
+
+    /// Takes note of a relation that has joined, which came back.
+    pub(crate) fn register(&self, id: RelationId, table: &Arc<Table>) {
+        self.relations().insert(id, Arc::clone(table));
+    }
+
+    fn relations(&self) -> MutexGuard<'_, BTreeMap<RelationId, Arc<Table>>> {
+        self.relations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of the relations that a transaction lets join, alters or drops, now that it commits.
+    fn take_over(&self, changes: &SchemaChanges) {
+        let mut relations = self.relations();
+        let joined = changes.created.iter().filter_map(|(_, table)| Some((table.relation_id()?, table)));
+        let swapped = changes.table_swap.iter().filter_map(|swap| Some((swap.before().relation_id()?, swap.after())));
+        for (id, table) in joined.chain(swapped) {
+            relations.insert(id, Arc::clone(table));
+        }
+        for (_, table) in &changes.dropped {
+            if let Some(id) = table.relation_id() {
+                relations.remove(&id);
+            }
         }
     }
 }
 
 impl Log {
-    fn encoded(&self, set: &WriteSet) -> Result<Record<'_>, TransactionError> {
-        let mut record = Encoded { bytes: SPARE.take(), drops: 0, reserved: 0, log: self };
+    fn encoded<'l>(&'l self, set: &WriteSet, commits: &'l CommitLog) -> Result<Record<'l>, TransactionError> {
+        let period = commits.period.load(Ordering::Acquire);
+        let mut record = Encoded { bytes: SPARE.take(), drops: 0, reserved: 0, period, log: self, commits };
         record.encode(set)?;
+        set.mark_changed(period);
         if !record.bytes.is_empty() {
             self.sink.reserve(record.bytes.len())?;
             record.reserved = record.bytes.len();
@@ -158,7 +227,10 @@ struct Encoded<'l> {
     drops: u64,
     /// Bytes for which the log keeps room.
     reserved: usize,
+    /// The period in which the slots were marked that it changes.
+    period: u64,
     log: &'l Log,
+    commits: &'l CommitLog,
 }
 
 impl Record<'_> {
@@ -188,6 +260,14 @@ impl Encoded<'_> {
             return Ok(None);
         }
         let position = self.log.sink.append(&self.bytes, std::mem::take(&mut self.reserved))?;
+        // A checkpoint that has begun since does not see it.
+        let period = self.commits.period.load(Ordering::Acquire);
+        if period != self.period {
+            set.mark_changed(period);
+        }
+        if let Some(changes) = &set.schema_changes {
+            self.commits.take_over(changes);
+        }
         if set.dropped().inspect(|table| table.set_relation_id(None)).count() > 0 {
             self.log.drops.fetch_add(1, Ordering::AcqRel);
         }

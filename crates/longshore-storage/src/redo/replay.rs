@@ -19,11 +19,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::error::{ReplayError, ReplayProblem};
 use super::item::{ItemKind, next_item};
 use super::wire::Reader;
+use crate::chunk::hot::HotChunk;
 use crate::log::Lsn;
 use crate::manager::Transactions;
 use crate::memory::Memory;
 use crate::relation::Relation;
 use crate::table::RelationId;
+use crate::types::Schema;
 
 mod alter;
 mod restored;
@@ -90,6 +92,22 @@ impl Replay {
         let restored = Restored::of_relation(relation, &self.memory).map_err(failed)?;
         self.relations.insert(id, restored);
         Ok(())
+    }
+
+    /// Takes in a relation as a checkpoint had it: its slots at their places, in the order of their rows.
+    pub(crate) fn add_slots(
+        &mut self,
+        id: RelationId,
+        schema: Arc<Schema>,
+        slots: Vec<(usize, HotChunk)>,
+    ) -> Result<(), ReplayError> {
+        let failed = |problem| ReplayError { position: Lsn::new(0), relation: Some(id), row: None, problem };
+        self.transactions.has_relation_id(id);
+        let restored = Restored::of_slots(schema, slots, &self.memory).map_err(failed)?;
+        match self.relations.insert(id, restored) {
+            None => Ok(()),
+            Some(_) => Err(failed(ReplayProblem::RelationExists)),
+        }
     }
 
     /// Does records again, in their order, which follow those before; each comes with the position behind it. `payloads`

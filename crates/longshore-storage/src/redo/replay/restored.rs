@@ -22,12 +22,17 @@ use crate::typed::Input;
 use crate::types::{Column, ColumnType, Physical, Schema};
 use crate::values::{Scratch, TextRoom};
 
+/// The period between checkpoints that records belong to which are done again: the first.
+const REPLAYED: u64 = 1;
+
 /// A relation that is restored.
 pub(super) struct Restored {
     pub(super) schema: Arc<Schema>,
     pub(super) memory: Arc<Memory>,
     /// By their places.
     pub(super) slots: Vec<Option<Box<HotChunk>>>,
+    /// Which places are as they were when they were added, before any record.
+    is_original: Vec<bool>,
     /// The places that have or had slots, in the order of the rows.
     order: Vec<u32>,
     /// Columns that may be NULL.
@@ -78,7 +83,14 @@ impl From<ChunkError> for ReplayProblem {
 impl Restored {
     fn empty(schema: Arc<Schema>, memory: &Arc<Memory>) -> Restored {
         let nullable = schema.columns().iter().filter(|column| column.nullable).count();
-        Restored { schema, memory: Arc::clone(memory), slots: Vec::new(), order: Vec::new(), nullable }
+        Restored {
+            schema,
+            memory: Arc::clone(memory),
+            slots: Vec::new(),
+            is_original: Vec::new(),
+            order: Vec::new(),
+            nullable,
+        }
     }
 
     /// One that joins.
@@ -102,18 +114,38 @@ impl Restored {
         Ok(restored)
     }
 
+    /// Slots at their places, in the order of their rows.
+    pub(super) fn of_slots(
+        schema: Arc<Schema>,
+        slots: Vec<(usize, HotChunk)>,
+        memory: &Arc<Memory>,
+    ) -> Result<Restored, ReplayProblem> {
+        let mut restored = Restored::empty(schema, memory);
+        for (at, slot) in slots {
+            if restored.place(at)?.replace(Box::new(slot)).is_some() {
+                return Err(ReplayProblem::Malformed(format!("two chunks at place {at}")));
+            }
+            restored.is_original[at] = true;
+        }
+        Ok(restored)
+    }
+
     /// What it is in the end, in a database of which nobody knows it yet.
     pub(super) fn into_relation(self, id: RelationId, transactions: &Arc<Transactions>) -> Relation {
-        let Restored { schema, memory, mut slots, order, .. } = self;
-        let table = Table::new(schema, memory);
+        let Restored { schema, memory, mut slots, is_original, order, .. } = self;
+        let table = Arc::new(Table::new(schema, memory));
         let taken = order.into_iter().filter_map(|at| Some((at as usize, slots[at as usize].take()?.restored()?)));
         table.restore(taken.collect());
+        let changed = table.slots.iter().filter(|(at, _)| !is_original[*at]);
+        changed.for_each(|(_, slot)| slot.mark_changed(REPLAYED));
         table.set_relation_id(Some(id));
-        Relation::of(&Arc::new(table), transactions)
+        transactions.log().register(id, &table);
+        Relation::of(&table, transactions)
     }
 
     /// Its slots have other columns now.
     pub(super) fn set_schema(&mut self, schema: Arc<Schema>) {
+        self.is_original.fill(false);
         self.nullable = schema.columns().iter().filter(|column| column.nullable).count();
         self.schema = schema;
     }
@@ -127,18 +159,22 @@ impl Restored {
                 return Err(ReplayProblem::RowBeyond);
             }
             self.slots.resize_with(at + 1, || None);
+            self.is_original.resize(at + 1, false);
             self.order.push(at as u32);
         } else if self.slots[at].is_none() {
             self.order.retain(|&known| known as usize != at);
             self.order.push(at as u32);
         }
+        self.is_original[at] = false;
         Ok(&mut self.slots[at])
     }
 
     /// The slot of a row that is there.
     fn slot_of(&mut self, row: RowId) -> Result<&mut HotChunk, ReplayProblem> {
         let slot = self.slots.get_mut(row.chunk()).and_then(Option::as_deref_mut);
-        slot.filter(|slot| slot.is_alive(row.row())).ok_or(ReplayProblem::NoRow)
+        let slot = slot.filter(|slot| slot.is_alive(row.row())).ok_or(ReplayProblem::NoRow)?;
+        self.is_original[row.chunk()] = false;
+        Ok(slot)
     }
 
     /// Does changes of rows; says what they were.
