@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use crate::disk::{Disk, DiskLock};
 use crate::log::{BackgroundWriter, Log, LogOptions, Lsn};
-use crate::manager::{RedoLog, Transactions};
+use crate::manager::{BlockStore, RedoLog, Transactions};
 use crate::memory::Memory;
 use crate::relation::Relation;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -40,6 +40,7 @@ mod checkpoint;
 mod error;
 mod folder;
 mod header;
+mod loads;
 mod manifest;
 mod recovery;
 
@@ -49,6 +50,7 @@ pub use recovery::Recovered;
 
 use checkpoint::LastCheckpoint;
 use folder::{Folder, SwitchError};
+use loads::Loads;
 use manifest::Manifest;
 
 /// How the directory of a database is kept.
@@ -80,8 +82,8 @@ pub struct DataDirectory {
     background: Option<BackgroundWriter>,
     log: Arc<Log>,
     threads: usize,
-    /// The number of the next block file.
-    next_file: AtomicU64,
+    /// The files of loads.
+    loads: Arc<Loads>,
     /// From where the log is needed.
     checkpoint_lsn: AtomicU64,
     /// `None` while a checkpoint is under way.
@@ -140,9 +142,10 @@ impl DataDirectory {
         folder.switch_manifest(&manifest.to_bytes()).map_err(|error| match error {
             SwitchError::NotDone(error) | SwitchError::InDoubt(error) => error,
         })?;
-        folder.remove_litter(&BTreeMap::new())?;
+        folder.remove_litter(|_| false)?;
         let last = LastCheckpoint::of(&manifest, &BTreeMap::new(), BTreeMap::new());
-        DataDirectory::start(folder, lock, &manifest, last, log, transactions, options)
+        let loads = Arc::new(Loads::new(&folder, identity, 0));
+        DataDirectory::start(folder, lock, &manifest, last, (log, loads), transactions, options)
     }
 
     /// Opens the database in a directory for writing: brings it back in memory, for transactions that have done nothing yet
@@ -171,14 +174,15 @@ impl DataDirectory {
         // A manifest whose name is not safe yet must not go once files go that only the one before it names.
         folder.sync()?;
         let restored = recovery::recover(&folder, memory, transactions, options.threads)?;
+        folder.remove_litter(|number| restored.is_needed(number))?;
         let (manifest, recovered) = (restored.manifest, restored.recovered);
-        folder.remove_litter(&restored.files)?;
         let log = Log::open(restored.reader, options.log)?;
         log.remove_below(manifest.lsn)?;
         let table = |(id, relation): (&RelationId, &Relation)| (*id, Arc::clone(relation.table()));
         let tables: BTreeMap<RelationId, Arc<Table>> = recovered.relations.iter().map(table).collect();
         let last = LastCheckpoint::of(&manifest, &tables, restored.files);
-        let directory = DataDirectory::start(folder, lock, &manifest, last, log, transactions, options)?;
+        let directory =
+            DataDirectory::start(folder, lock, &manifest, last, (log, restored.loads), transactions, options)?;
         Ok((directory, recovered))
     }
 
@@ -204,13 +208,14 @@ impl DataDirectory {
         lock: Box<dyn DiskLock>,
         manifest: &Manifest,
         last: LastCheckpoint,
-        log: Log,
+        (log, loads): (Log, Arc<Loads>),
         transactions: &Arc<Transactions>,
         options: DirectoryOptions,
     ) -> Result<DataDirectory, DirectoryError> {
         let log = Arc::new(log);
         let background = options.write_delay.map(|delay| BackgroundWriter::start(&log, delay)).transpose();
         let background = background.map_err(DirectoryError::Thread)?;
+        transactions.log().set_blocks(Arc::clone(&loads) as Arc<dyn BlockStore>);
         transactions.log_to(Arc::clone(&log) as Arc<dyn RedoLog>);
         Ok(DataDirectory {
             folder,
@@ -219,7 +224,7 @@ impl DataDirectory {
             background,
             log,
             threads: options.threads.max(1),
-            next_file: AtomicU64::new(manifest.next_file),
+            loads,
             checkpoint_lsn: AtomicU64::new(manifest.lsn.get()),
             last: Mutex::new(Some(last)),
             _lock: lock,

@@ -16,6 +16,7 @@
 //! - `sync`: locks and atomics, and the order in which locks are taken
 //! - `disk`: files and directories, behind an interface of which tests have another implementation
 //! - `log`: the redo log
+//! - `block_ref`: where a chunk is in the block files of its database
 //! - `prefetch`: asks for memory before it is needed
 //! - `instruction_set`: loops compiled for each instruction set
 //! - `show`: values of times and decimals as text
@@ -51,6 +52,7 @@
 mod alteration;
 mod append;
 mod arena;
+mod block_ref;
 mod buffer;
 pub mod checksum;
 mod chunk;

@@ -22,7 +22,7 @@ mod prune;
 mod reclaim;
 mod write_set;
 
-pub(crate) use commit_log::{CheckpointMoment, CommitLog};
+pub(crate) use commit_log::{BlockStore, CheckpointMoment, CommitLog, LoadWriter};
 pub use commit_log::{Commit, RedoLog};
 pub(crate) use write_set::{Committed, SchemaChanges, Write, WriteKind, WriteSet};
 

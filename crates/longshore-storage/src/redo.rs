@@ -37,6 +37,7 @@ mod row;
 mod wire;
 
 pub use error::{ReplayError, ReplayProblem};
+pub(crate) use replay::BlockSource;
 pub use replay::{Payloads, Replay, Replayed};
 
 /// The version of what records say. The log has it as the kind of its records.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::arena::Arena;
+use crate::block_ref::StoredBlock;
 use crate::chunk::hot::HotChunk;
 use crate::chunk::{Chunk, VisibleChunk};
 use crate::memory::{Memory, OutOfMemory};
@@ -25,17 +26,25 @@ impl BlockEncoder {
 
     /// The bytes of what a view sees of a chunk, and how many of them are the head.
     pub(super) fn encode(&mut self, visible: &VisibleChunk) -> Result<(&[u8], usize), OutOfMemory> {
+        let mut dead = Vec::new();
+        if visible.visible_rows() < visible.rows() {
+            dead.resize(visible.rows().div_ceil(8), 0);
+            visible.hidden().for_each(|row| dead[row / 8] |= 1 << (row % 8));
+        }
+        self.encode_with(&dead, &visible.settled_in_place())
+    }
+
+    /// The same of a chunk of which all rows are there.
+    pub(super) fn encode_all(&mut self, chunk: &Chunk) -> Result<(&[u8], usize), OutOfMemory> {
+        self.encode_with(&[], chunk)
+    }
+
+    fn encode_with(&mut self, dead: &[u8], chunk: &Chunk) -> Result<(&[u8], usize), OutOfMemory> {
         let bytes = &mut self.bytes;
         bytes.clear();
-        let dead_bytes = if visible.visible_rows() < visible.rows() { visible.rows().div_ceil(8) } else { 0 };
-        bytes.extend_from_slice(&(dead_bytes as u32).to_le_bytes());
-        bytes.resize(4 + dead_bytes, 0);
-        if dead_bytes > 0 {
-            for row in visible.hidden() {
-                bytes[4 + row / 8] |= 1 << (row % 8);
-            }
-        }
-        let head_bytes = 4 + dead_bytes + self.chunks.write(&visible.settled_in_place(), bytes)?;
+        bytes.extend_from_slice(&(dead.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(dead);
+        let head_bytes = bytes.len() + self.chunks.write(chunk, bytes)?;
         Ok((bytes, head_bytes))
     }
 }
@@ -58,12 +67,14 @@ impl BlockDecoder {
         }
     }
 
-    /// The slot of a chunk, of which the first bytes were checked: its head, which has the checksums of the others.
+    /// The slot of a chunk, of which the first bytes were checked: its head, which has the checksums of the others. `stored`
+    /// is kept with it.
     pub(super) fn decode(
         &mut self,
         bytes: &[u8],
         head_bytes: usize,
         schema: &Arc<Schema>,
+        stored: Option<StoredBlock>,
     ) -> Result<HotChunk, ChunkError> {
         let malformed = |reason: &str| ChunkError::Malformed(reason.to_owned());
         let (count, rest) = bytes.split_first_chunk::<4>().ok_or_else(|| malformed("it has no head"))?;
@@ -73,8 +84,11 @@ impl BlockDecoder {
         if 4 + dead_bytes + 4 + directory_bytes != head_bytes {
             return Err(malformed("its head has another length"));
         }
-        let chunk = chunk_of_bytes(rest, schema, &mut self.arena, &mut self.scratch)?;
+        let mut chunk = chunk_of_bytes(rest, schema, &mut self.arena, &mut self.scratch)?;
         let rows = dead_rows(dead, &chunk).ok_or_else(|| malformed("its dead rows are not some of its rows"))?;
+        if let Some(stored) = stored {
+            chunk.set_stored(stored);
+        }
         let mut slot = HotChunk::of_chunk(Arc::new(chunk));
         for row in rows {
             slot.restore_delete(row, &self.memory).map_err(|_| malformed("a row cannot be deleted"))?;

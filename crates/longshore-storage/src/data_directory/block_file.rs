@@ -11,43 +11,32 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::error::DirectoryError;
 use super::folder::Folder;
 use super::header::{HEADER_BYTES, Header, Kind};
+use crate::block_ref::BlockRef;
 use crate::disk::{DiskFile, OpenMode};
 use crate::native::wire::{Malformed, Reader, Writer};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 const KIND: Kind = Kind { magic: [0x8C, b'L', b'S', b'B', b'L', b'K', b'\r', b'\n'], version: 1, name: "block file" };
 
-/// Where a chunk is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BlockRef {
-    /// The number of the file.
-    pub(crate) file: u64,
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
-    /// The first of the bytes, which have the checksums of the others.
-    pub(crate) head_bytes: u32,
-    /// Of the head.
-    pub(crate) checksum: u64,
+/// Bytes of a place in a manifest.
+pub(super) const BLOCK_REF_BYTES: usize = 4 * 8 + 4;
+
+/// Appends where a chunk is.
+pub(super) fn write_block_ref(block: &BlockRef, writer: &mut Writer) {
+    writer.u64(block.file);
+    writer.u64(block.offset);
+    writer.u64(block.bytes);
+    writer.u32(block.head_bytes);
+    writer.u64(block.checksum);
 }
 
-impl BlockRef {
-    pub(crate) const BYTES: usize = 4 * 8 + 4;
-
-    pub(super) fn write(&self, writer: &mut Writer) {
-        writer.u64(self.file);
-        writer.u64(self.offset);
-        writer.u64(self.bytes);
-        writer.u32(self.head_bytes);
-        writer.u64(self.checksum);
-    }
-
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<BlockRef, Malformed> {
-        let (file, offset, bytes) = (reader.u64()?, reader.u64()?, reader.u64()?);
-        let block = BlockRef { file, offset, bytes, head_bytes: reader.u32()?, checksum: reader.u64()? };
-        if u64::from(block.head_bytes) > bytes || offset.checked_add(bytes).is_none() {
-            return Err(Malformed::new(format!("a chunk of {bytes} bytes at {offset} is impossible")));
-        }
+pub(super) fn read_block_ref(reader: &mut Reader<'_>) -> Result<BlockRef, Malformed> {
+    let (file, offset, bytes) = (reader.u64()?, reader.u64()?, reader.u64()?);
+    let block = BlockRef { file, offset, bytes, head_bytes: reader.u32()?, checksum: reader.u64()? };
+    if block.is_possible() {
         Ok(block)
+    } else {
+        Err(Malformed::new(format!("a chunk of {bytes} bytes at {offset} is impossible")))
     }
 }
 
@@ -78,6 +67,11 @@ impl BlockWriter {
             head_bytes: u32::try_from(head_bytes).expect("the head of a chunk is short"),
             checksum: xxh3_64(&bytes[..head_bytes]),
         })
+    }
+
+    /// Bytes of chunks that were written.
+    pub(super) fn chunk_bytes(&self) -> u64 {
+        self.bytes() - HEADER_BYTES as u64
     }
 
     /// Bytes that were written.

@@ -20,11 +20,12 @@ use std::sync::Arc;
 
 use super::DataDirectory;
 use super::block::BlockEncoder;
-use super::block_file::{BlockRef, BlockWriter};
+use super::block_file::BlockWriter;
 use super::error::DirectoryError;
 use super::folder::SwitchError;
 use super::manifest::{Manifest, StoredRelation};
 use super::recovery::in_threads;
+use crate::block_ref::BlockRef;
 use crate::log::Lsn;
 use crate::manager::CheckpointMoment;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -150,7 +151,7 @@ fn write(
     let folder = &directory.folder;
     let tasks = tasks(&moment, last);
     let file = if tasks.iter().any(|task| task.kept.is_none()) {
-        let number = directory.next_file.fetch_add(1, Ordering::Relaxed);
+        let number = directory.loads.new_number();
         // Whatever comes of it, it goes unless a manifest names it that is safe.
         last.unneeded.insert(number);
         Some(BlockWriter::create(folder, directory.identity, number)?)
@@ -166,7 +167,10 @@ fn write(
     let relations = stored_relations(&moment, &tasks, &written);
     let (lsn, period, next_relation) = (moment.lsn, moment.period, moment.next_relation);
     let tables = moment.relations.iter().map(|(id, table)| (*id, table.id())).collect::<BTreeMap<_, _>>();
-    let (chunks, chunks_kept) = (written.len() as u64, tasks.iter().filter(|task| task.kept.is_some()).count() as u64);
+    let in_file = |block: &&BlockRef| file.as_ref().is_some_and(|file| file.number == block.file);
+    let chunks = written.values().filter(in_file).count() as u64;
+    let adopted = written.len() as u64 - chunks;
+    let (chunks, chunks_kept) = (chunks, adopted + tasks.iter().filter(|task| task.kept.is_some()).count() as u64);
     drop(tasks);
     // What it sees is not needed any more.
     drop(moment);
@@ -176,7 +180,7 @@ fn write(
         number: last.number + 1,
         lsn,
         next_relation,
-        next_file: directory.next_file.load(Ordering::Relaxed),
+        next_file: directory.loads.next_number(),
         relations,
         catalog: catalog.to_vec(),
     };
@@ -188,12 +192,14 @@ fn write(
         }
         Err(SwitchError::InDoubt(error)) => return Err(error.into()),
     }
-    let written_file = file.as_ref().map(|file| (file.number, file.bytes()));
-    last.adopt(&manifest, period, &tables, written_file);
+    let mut files = directory.loads.lengths(|number| manifest.names_file(number));
+    files.extend(file.as_ref().map(|file| (file.number, file.bytes())));
+    last.adopt(&manifest, period, &tables, files);
+    last.unneeded.extend(directory.loads.give_up(lsn, |number| last.files.contains_key(&number)));
     directory.checkpoint_lsn.store(lsn.get(), Ordering::Release);
     let removed = directory.log.remove_below(lsn).map_err(DirectoryError::from);
     let not_removed = removed.and(remove_unneeded(directory, last)).err();
-    let bytes = written.values().map(|block| block.bytes).sum();
+    let bytes = file.as_ref().map_or(0, BlockWriter::chunk_bytes);
     Ok(CheckpointReport { chunks, bytes, chunks_kept, lsn, not_removed })
 }
 
@@ -227,6 +233,11 @@ fn write_slots(
         let slot = task.table.slots.get(task.place as usize).filter(|_| task.kept.is_none());
         // The chunk is let go of before the disk works: as long as somebody has it, who changes a row copies a column.
         let Some(visible) = slot.and_then(|slot| slot.show(task.place, view, stamps)) else { return Ok(None) };
+        // A load has written it.
+        let stored = visible.chunk().stored().filter(|stored| visible.is_clean() && stored.file.is_safe());
+        if let Some(stored) = stored {
+            return Ok(Some(stored.block));
+        }
         let encoded = encoder.encode(&visible);
         drop(visible);
         let (bytes, head_bytes) = encoded?;
@@ -318,7 +329,7 @@ impl LastCheckpoint {
         manifest: &Manifest,
         period: u64,
         tables: &BTreeMap<RelationId, u64>,
-        written: Option<(u64, u64)>,
+        files: BTreeMap<u64, u64>,
     ) {
         (self.number, self.period) = (manifest.number, period);
         let stored = |relation: &StoredRelation| {
@@ -326,7 +337,7 @@ impl LastCheckpoint {
             Some((relation.id, StoredSlots { table: *tables.get(&relation.id)?, blocks }))
         };
         self.relations = manifest.relations.iter().filter_map(stored).collect();
-        self.files.extend(written);
+        self.files.extend(files);
         let needed = self.needed_bytes();
         self.unneeded.extend(self.files.keys());
         self.unneeded.retain(|number| !needed.contains_key(number));

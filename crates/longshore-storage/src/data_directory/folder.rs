@@ -9,7 +9,6 @@
 //! | `blocks` | the folder of block files |
 //! | `log` | the folder of the log |
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -134,7 +133,7 @@ impl Folder {
     }
 
     /// Removes what nobody needs: block files but for those of some numbers, and what an attempt that did not succeed has left.
-    pub(super) fn remove_litter(&self, needed: &BTreeMap<u64, u64>) -> Result<(), DirectoryError> {
+    pub(super) fn remove_litter(&self, is_needed: impl Fn(u64) -> bool) -> Result<(), DirectoryError> {
         for name in [NEXT_MANIFEST, INCOMPLETE] {
             match self.disk.remove(&self.path.join(name)) {
                 Err(error) if !error.is_missing() => return Err(error.into()),
@@ -143,7 +142,7 @@ impl Folder {
         }
         let blocks = self.blocks();
         for name in self.disk.list(&blocks)? {
-            if number_of(&name).is_some_and(|number| !needed.contains_key(&number)) {
+            if number_of(&name).is_some_and(|number| !is_needed(number)) {
                 self.disk.remove(&blocks.join(name))?;
             }
         }

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::block_file::BlockRef;
+use super::block_file::{BLOCK_REF_BYTES, read_block_ref, write_block_ref};
 use super::error::DirectoryError;
 use super::header::{HEADER_BYTES, Header, Kind};
+use crate::block_ref::BlockRef;
 use crate::disk::DiskFile;
 use crate::log::Lsn;
 use crate::native::embedded::{ChunkError, schema_of_bytes, schema_to_bytes};
@@ -56,7 +57,7 @@ pub(super) struct StoredRelation {
 const RELATION_BYTES_MIN: usize = 4 + 4 + 4 + 4;
 
 /// Bytes of a slot: its place, and where it is.
-const SLOT_BYTES: usize = 4 + BlockRef::BYTES;
+const SLOT_BYTES: usize = 4 + BLOCK_REF_BYTES;
 
 impl Manifest {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
@@ -72,7 +73,7 @@ impl Manifest {
             body.u32(relation.slots.len() as u32);
             for (place, block) in &relation.slots {
                 body.u32(*place);
-                block.write(&mut body);
+                write_block_ref(block, &mut body);
             }
         }
         let mut body = body.into_bytes();
@@ -85,6 +86,11 @@ impl Manifest {
         bytes.extend_from_slice(&xxh3_64(&body).to_le_bytes());
         bytes.extend_from_slice(&body);
         bytes
+    }
+
+    /// Whether it names a block file.
+    pub(super) fn names_file(&self, number: u64) -> bool {
+        self.relations.iter().flat_map(|relation| &relation.slots).any(|(_, block)| block.file == number)
     }
 
     /// Reads and checks a manifest.
@@ -150,7 +156,7 @@ impl StoredRelation {
         let count = body.u32()? as usize;
         let mut slots = body.vec(count, SLOT_BYTES, "chunks")?;
         for _ in 0..count {
-            slots.push((body.u32()?, BlockRef::read(body)?));
+            slots.push((body.u32()?, read_block_ref(body)?));
         }
         Ok(StoredRelation { id, name, schema, slots })
     }

@@ -6,23 +6,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use super::block::BlockDecoder;
-use super::block_file::{BlockReader, BlockRef};
+use super::block_file::BlockReader;
 use super::error::DirectoryError;
 use super::folder::Folder;
+use super::loads::{FileOfLoad, Loads};
 use super::manifest::Manifest;
+use crate::block_ref::{BlockRef, LoadFile, StoredBlock};
 use crate::chunk::hot::HotChunk;
 use crate::disk::OpenMode;
 use crate::log::{LogReader, Lsn};
 use crate::manager::Transactions;
 use crate::memory::Memory;
 use crate::native::embedded::ChunkError;
-use crate::redo::{RECORD_VERSION, Replay, Replayed};
+use crate::redo::{BlockSource, RECORD_VERSION, Replay, ReplayProblem, Replayed};
 use crate::relation::Relation;
 use crate::row_id::RowId;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::brief::Mutex;
 use crate::table::RelationId;
 use crate::types::Schema;
 
@@ -48,6 +51,7 @@ pub(super) struct Restored {
     pub(super) recovered: Recovered,
     /// The length of each block file that is needed.
     pub(super) files: BTreeMap<u64, u64>,
+    pub(super) loads: Arc<Loads>,
     /// The log, read to its end.
     pub(super) reader: LogReader,
 }
@@ -63,13 +67,82 @@ pub(super) fn recover(
     let mut replay = Replay::new(transactions, memory);
     let files = read_relations(folder, &manifest, memory, &mut replay, threads)?;
     transactions.has_relation_ids_below(manifest.next_relation);
+    let loads = Arc::new(Loads::new(folder, manifest.identity, manifest.next_file));
+    let blocks = Blocks {
+        folder: folder.clone(),
+        identity: manifest.identity,
+        memory: Arc::clone(memory),
+        loads: Arc::clone(&loads),
+        files: Mutex::default(),
+    };
+    replay.read_blocks_from(Arc::new(blocks));
     let log = folder.log();
     let mut reader = LogReader::open(Arc::clone(&folder.disk), &log, manifest.identity, manifest.lsn)?;
     let mut payloads = Vec::new();
     let replayed = replay_log(&mut reader, &log, &mut replay, &mut payloads, threads)?;
     let catalog = manifest.catalog.clone();
     let recovered = Recovered { relations: replay.finish(), catalog, payloads, replayed };
-    Ok(Restored { manifest, recovered, files, reader })
+    Ok(Restored { manifest, recovered, files, loads, reader })
+}
+
+impl Restored {
+    /// Whether the manifest or the log names a block file.
+    pub(super) fn is_needed(&self, number: u64) -> bool {
+        self.files.contains_key(&number) || !self.loads.lengths(|load| load == number).is_empty()
+    }
+}
+
+/// The chunks that records name.
+#[derive(Debug)]
+struct Blocks {
+    folder: Folder,
+    identity: u64,
+    memory: Arc<Memory>,
+    loads: Arc<Loads>,
+    files: Mutex<BTreeMap<u64, OpenLoad>>,
+}
+
+/// A file that a record names, to read it, and as the next checkpoint takes it over.
+type OpenLoad = (Arc<BlockReader>, Arc<FileOfLoad>);
+
+impl Blocks {
+    fn file(&self, number: u64, lsn: Lsn) -> Result<OpenLoad, DirectoryError> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = files.get(&number) {
+            return Ok(found.clone());
+        }
+        let reader = Arc::new(BlockReader::open(&self.folder, self.identity, number)?);
+        let file = Arc::new(FileOfLoad::of_record(&self.folder, number, reader.file_bytes, lsn));
+        self.loads.add(Arc::clone(&file));
+        files.insert(number, (Arc::clone(&reader), Arc::clone(&file)));
+        Ok((reader, file))
+    }
+}
+
+impl BlockSource for Blocks {
+    fn read(&self, block: &BlockRef, schema: &Arc<Schema>, lsn: Lsn) -> Result<HotChunk, ReplayProblem> {
+        let read = || {
+            let (reader, file) = self.file(block.file, lsn)?;
+            file.named_by(lsn);
+            let mut bytes = Vec::new();
+            reader.read(block, &mut bytes)?;
+            let mut decoder = BlockDecoder::new(&self.memory, block.bytes);
+            let stored = StoredBlock { block: *block, file: file as Arc<dyn LoadFile> };
+            let slot = decoder.decode(&bytes, block.head_bytes as usize, schema, Some(stored));
+            slot.map_err(|error| unread(error, &reader, block))
+        };
+        read().map_err(|error| match error {
+            DirectoryError::OutOfMemory(error) => error.into(),
+            error => ReplayProblem::Block(error.to_string()),
+        })
+    }
+}
+
+fn unread(error: ChunkError, file: &BlockReader, block: &BlockRef) -> DirectoryError {
+    match error {
+        ChunkError::Malformed(reason) => DirectoryError::damaged(&file.path, block.offset, reason),
+        ChunkError::OutOfMemory(error) => error.into(),
+    }
 }
 
 fn read_manifest(folder: &Folder) -> Result<Manifest, DirectoryError> {
@@ -149,10 +222,8 @@ fn read_slot(
     buffer: &mut Vec<u8>,
 ) -> Result<HotChunk, DirectoryError> {
     file.read(task.block, buffer)?;
-    decoder.decode(buffer, task.block.head_bytes as usize, schema).map_err(|error| match error {
-        ChunkError::Malformed(reason) => DirectoryError::damaged(&file.path, task.block.offset, reason),
-        ChunkError::OutOfMemory(error) => error.into(),
-    })
+    let slot = decoder.decode(buffer, task.block.head_bytes as usize, schema, None);
+    slot.map_err(|error| unread(error, file, task.block))
 }
 
 /// Says of damage which rows it concerns.

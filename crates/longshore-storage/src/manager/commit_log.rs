@@ -12,6 +12,8 @@ use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::write_set::SchemaChanges;
 use super::{Reader, Transactions, WriteSet};
+use crate::block_ref::{LoadFile, StoredBlock};
+use crate::chunk::Chunk;
 use crate::error::TransactionError;
 use crate::log::{LogError, Lsn};
 use crate::memory::OutOfMemory;
@@ -74,11 +76,25 @@ pub struct Commit {
 }
 
 /// Writes the record of a transaction behind what a vector holds: nothing, if it has changed nothing that is logged.
-pub(crate) type EncodeRecord = fn(&WriteSet, &mut Vec<u8>) -> Result<(), OutOfMemory>;
+/// Files of loads that it names go to the other vector.
+pub(crate) type EncodeRecord = fn(&WriteSet, &mut Vec<u8>, &mut Vec<Arc<dyn LoadFile>>) -> Result<(), OutOfMemory>;
+
+/// Where loads write their chunks, past the log.
+pub(crate) trait BlockStore: Send + Sync {
+    /// Begins a load.
+    fn begin_load(self: Arc<Self>) -> Box<dyn LoadWriter>;
+}
+
+/// Writes the chunks of a load. Threads may do so side by side.
+pub(crate) trait LoadWriter: Send + Sync {
+    /// Writes a chunk, and says where it is. `None` if that fails: then it is logged as other rows are.
+    fn write(&self, chunk: &Chunk) -> Option<StoredBlock>;
+}
 
 /// The log of a database, if it has one, and what checkpoints of it need to know.
 pub(crate) struct CommitLog {
     log: OnceLock<Log>,
+    blocks: OnceLock<Arc<dyn BlockStore>>,
     /// The relations that have joined, as the last commit left them.
     relations: Mutex<BTreeMap<RelationId, Arc<Table>>>,
     /// Counts the periods between checkpoints, from 1 on.
@@ -87,7 +103,12 @@ pub(crate) struct CommitLog {
 
 impl Default for CommitLog {
     fn default() -> CommitLog {
-        CommitLog { log: OnceLock::new(), relations: Mutex::default(), period: AtomicU64::new(1) }
+        CommitLog {
+            log: OnceLock::new(),
+            blocks: OnceLock::new(),
+            relations: Mutex::default(),
+            period: AtomicU64::new(1),
+        }
     }
 }
 
@@ -165,6 +186,20 @@ impl CommitLog {
         assert!(is_first, "a database has one log");
     }
 
+    /// Lets loads write their chunks past the log from now on.
+    ///
+    /// # Panics
+    ///
+    /// When they do so already.
+    pub(crate) fn set_blocks(&self, blocks: Arc<dyn BlockStore>) {
+        assert!(self.blocks.set(blocks).is_ok(), "a database has one place for blocks");
+    }
+
+    /// Begins a load that may write its chunks past the log, if it may.
+    pub(crate) fn begin_load(&self) -> Option<Box<dyn LoadWriter>> {
+        self.blocks.get().map(|blocks| Arc::clone(blocks).begin_load())
+    }
+
     #[inline]
     pub(crate) fn is_set(&self) -> bool {
         self.log.get().is_some()
@@ -207,7 +242,8 @@ impl CommitLog {
 impl Log {
     fn encoded<'l>(&'l self, set: &WriteSet, commits: &'l CommitLog) -> Result<Record<'l>, TransactionError> {
         let period = commits.period.load(Ordering::Acquire);
-        let mut record = Encoded { bytes: SPARE.take(), drops: 0, reserved: 0, period, log: self, commits };
+        let mut record =
+            Encoded { bytes: SPARE.take(), files: Vec::new(), drops: 0, reserved: 0, period, log: self, commits };
         record.encode(set)?;
         set.mark_changed(period);
         if !record.bytes.is_empty() {
@@ -223,6 +259,8 @@ pub(crate) struct Record<'l>(Option<Encoded<'l>>);
 
 struct Encoded<'l> {
     bytes: Vec<u8>,
+    /// Files of loads that it names.
+    files: Vec<Arc<dyn LoadFile>>,
     /// How many commits had dropped relations when it was encoded.
     drops: u64,
     /// Bytes for which the log keeps room.
@@ -247,8 +285,9 @@ impl Record<'_> {
 impl Encoded<'_> {
     fn encode(&mut self, set: &WriteSet) -> Result<(), OutOfMemory> {
         self.bytes.clear();
+        self.files.clear();
         self.drops = self.log.drops.load(Ordering::Acquire);
-        (self.log.encode)(set, &mut self.bytes)
+        (self.log.encode)(set, &mut self.bytes, &mut self.files)
     }
 
     fn append(&mut self, set: &WriteSet) -> Result<Option<Lsn>, TransactionError> {
@@ -260,6 +299,7 @@ impl Encoded<'_> {
             return Ok(None);
         }
         let position = self.log.sink.append(&self.bytes, std::mem::take(&mut self.reserved))?;
+        self.files.iter().for_each(|file| file.named_by(position));
         // A checkpoint that has begun since does not see it.
         let period = self.commits.period.load(Ordering::Acquire);
         if period != self.period {

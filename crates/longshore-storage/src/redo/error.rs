@@ -45,6 +45,8 @@ pub enum ReplayProblem {
         /// Why.
         reason: String,
     },
+    /// A chunk in a block file cannot be read; the text says which and why.
+    Block(String),
     /// Memory ran out.
     OutOfMemory(OutOfMemory),
 }
@@ -60,6 +62,7 @@ impl fmt::Display for ReplayProblem {
             ReplayProblem::RowExists => f.write_str("the row is there already"),
             ReplayProblem::RowBeyond => f.write_str("the row lies beyond what memory has room for"),
             ReplayProblem::Value { column, reason } => write!(f, "column {column}: {reason}"),
+            ReplayProblem::Block(reason) => f.write_str(reason),
             ReplayProblem::OutOfMemory(error) => error.fmt(f),
         }
     }
