@@ -3,6 +3,7 @@
 mod churn;
 mod columns;
 mod decode;
+mod durable;
 mod encodings;
 mod fill;
 mod formats;
@@ -83,6 +84,12 @@ pub(crate) enum Workload {
         #[arg(long, default_value_t = tpcc::WAREHOUSES, value_parser = clap::value_parser!(u16).range(1..))]
         warehouses: u16,
     },
+    /// TPC-C with its changes logged to memory, and done again from there (thousands of transactions a second)
+    Replay {
+        /// Warehouses.
+        #[arg(long, default_value_t = tpcc::WAREHOUSES, value_parser = clap::value_parser!(u16).range(1..))]
+        warehouses: u16,
+    },
     /// TPC-C over prepared SQL, serializable and snapshot (thousands of transactions a second)
     #[cfg(feature = "queries")]
     TpccPrepared {
@@ -97,6 +104,8 @@ pub(crate) enum Workload {
     /// Rows that come and go, alone and beside an old reader: whether the last round costs more than the first (thousands
     /// of rounds a second)
     Churn,
+    /// The redo log: commits that wait for the disk, and long records, against the disk alone (thousands a second, GB/s)
+    Durable,
     /// Radix trees and hash tables: built, merged, filled and read (millions of rows a second)
     Index,
     /// Prepared statements by key through a session, one thread (thousands a second)
@@ -145,6 +154,9 @@ impl Workload {
             Workload::Freeze => report("freeze", "Chunks packed again", &freeze::run(settings)?),
             Workload::Wide => report("wide", "Load by number of columns", &wide::run(settings)?),
             Workload::Tpcc { warehouses } => tpcc::run(settings, *warehouses, report),
+            Workload::Replay { warehouses } => {
+                report("replay", "TPC-C from its log", &tpcc::replay(settings, *warehouses)?)
+            }
             #[cfg(feature = "queries")]
             Workload::TpccPrepared { warehouses } => {
                 report("tpcc-prepared", "TPC-C over prepared SQL", &tpcc::prepared::run(settings, *warehouses)?)
@@ -152,6 +164,7 @@ impl Workload {
             Workload::Tatp => report("tatp", "TATP", &tatp::run(settings)?),
             Workload::Versions => versions::run(settings, report),
             Workload::Churn => report("churn", "Rows that come and go", &churn::run(settings)?),
+            Workload::Durable => report("durable", "Redo log", &durable::run(settings)?),
             Workload::Index => report("index", "Indexes", &index::run(settings)?),
             #[cfg(feature = "queries")]
             Workload::Prepared => report("prepared", "Prepared statements", &prepared::run(settings)?),
@@ -179,11 +192,13 @@ impl Workload {
                     Workload::Freeze,
                     Workload::Wide,
                     Workload::Tpcc { warehouses: tpcc::WAREHOUSES },
+                    Workload::Replay { warehouses: tpcc::WAREHOUSES },
                     #[cfg(feature = "queries")]
                     Workload::TpccPrepared { warehouses: tpcc::PREPARED_WAREHOUSES },
                     Workload::Tatp,
                     Workload::Versions,
                     Workload::Churn,
+                    Workload::Durable,
                     Workload::Index,
                     #[cfg(feature = "queries")]
                     Workload::Prepared,

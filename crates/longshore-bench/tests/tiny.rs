@@ -129,6 +129,12 @@ fn tpcc() {
 }
 
 #[test]
+fn replay() {
+    let said = tiny("replay", &["--warehouses", "2"]);
+    assert!(said.contains("| replay, 2 threads") && said.contains(" of its after-images"), "{said}");
+}
+
+#[test]
 #[cfg(feature = "queries")]
 fn tpcc_prepared() {
     let said = tiny("tpcc-prepared", &[]);
@@ -138,6 +144,16 @@ fn tpcc_prepared() {
 #[test]
 fn tatp() {
     assert!(tiny("tatp", &[]).contains("1000 subscribers, snapshot, 2 threads"));
+}
+
+#[test]
+fn durable() {
+    let said = tiny("durable", &[]);
+    for case in
+        ["log, 1 thread, segments written over", "beyond the sync; 1.200 bytes", "records of 1 MB, segments new"]
+    {
+        assert!(said.contains(case), "{case} is missing:\n{said}");
+    }
 }
 
 #[test]

@@ -31,12 +31,12 @@ use crate::chunk::hot::{HotChunk, Source};
 use crate::datum::Datum;
 use crate::error::TransactionError;
 use crate::index::described_row;
-use crate::manager::Transactions;
+use crate::manager::{Commit, Transactions};
 use crate::relation::Relation;
 use crate::row_id::RowId;
 use crate::sync::sleep;
-use crate::table::{Table, TableSwap};
-use crate::transaction::Isolation;
+use crate::table::{ColumnOrigin, Table, TableSwap};
+use crate::transaction::{CommitError, Isolation, Transaction};
 use crate::typed::Input;
 use crate::types::Schema;
 use crate::values::TextRoom;
@@ -146,7 +146,12 @@ impl Alteration {
         indexes: &[KeptIndex<'_>],
     ) -> Result<Relation, TransactionError> {
         assert_eq!(columns.len(), schema.columns().len(), "one source per column");
-        let relation = self.empty(name, schema);
+        let origins = columns.iter().map(|column| match column {
+            NewColumn::Kept(kept) => ColumnOrigin::Kept(*kept),
+            NewColumn::Filled(_) => ColumnOrigin::Filled,
+            NewColumn::Computed => ColumnOrigin::Computed,
+        });
+        let relation = self.empty(name, schema, origins.collect());
         let table = relation.table();
         let mut sources = Vec::with_capacity(columns.len());
         for (at, column) in columns.iter().enumerate() {
@@ -223,8 +228,8 @@ impl Alteration {
     }
 
     /// An empty relation of other columns.
-    fn empty(&self, name: &str, schema: &Arc<Schema>) -> Relation {
-        let table = Table::pending(Arc::clone(schema), Arc::clone(self.table.memory()));
+    fn empty(&self, name: &str, schema: &Arc<Schema>, origins: Box<[ColumnOrigin]>) -> Relation {
+        let table = Table::pending(Arc::clone(schema), Arc::clone(self.table.memory()), origins);
         table.set_storage(self.table.storage());
         Relation::of(&Arc::new(table), &self.transactions).with_name(name)
     }
@@ -234,14 +239,34 @@ impl Alteration {
     ///
     /// # Panics
     ///
-    /// When it was not made for this.
-    pub fn commit(mut self, after: &Relation, keep: Arc<dyn Any + Send + Sync>) -> Time {
+    /// When it was not made for this, or the database has a log that does not take it.
+    pub fn commit(self, after: &Relation, keep: Arc<dyn Any + Send + Sync>) -> Time {
+        let transaction = self.transactions.begin(Isolation::Snapshot);
+        let committed = self.commit_in(after, keep, transaction);
+        committed.expect("without reads nothing is validated").time
+    }
+
+    /// The same as part of a transaction, which may have more to log.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transaction::commit`]; then the relation is as it was.
+    ///
+    /// # Panics
+    ///
+    /// When `after` was not made for this.
+    pub fn commit_in(
+        mut self,
+        after: &Relation,
+        keep: Arc<dyn Any + Send + Sync>,
+        mut transaction: Transaction,
+    ) -> Result<Commit, CommitError> {
         let after = Arc::clone(after.table());
         assert!(after.is_pending(), "what takes the place has not stood before");
-        let mut transaction = self.transactions.begin(Isolation::Snapshot);
         transaction.swap_table(TableSwap::new(Arc::clone(&self.table), after, keep));
+        let committed = transaction.commit()?;
         self.is_done = true;
-        transaction.commit().expect("without reads nothing is validated")
+        Ok(committed)
     }
 
     fn has_null(&self, schema: &Schema, column: usize, row: RowId, values: String) -> TransactionError {

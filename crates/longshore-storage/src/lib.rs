@@ -14,6 +14,9 @@
 //! Lowest first; a module imports only from those before it (`cargo xtask imports` checks it).
 //!
 //! - `sync`: locks and atomics, and the order in which locks are taken
+//! - `disk`: files and directories, behind an interface of which tests have another implementation
+//! - `log`: the redo log
+//! - `block_ref`: where a chunk is in the block files of its database
 //! - `prefetch`: asks for memory before it is needed
 //! - `instruction_set`: loops compiled for each instruction set
 //! - `show`: values of times and decimals as text
@@ -42,24 +45,31 @@
 //! - `append`: many rows at a time, all or nothing
 //! - `alteration`: changes of a relation's columns
 //! - `native`: the native file format
+//! - `redo`: what the log of a durable database says, and replay
+//! - `data_directory`: the directory of a durable database: manifest, block files, checkpoints, recovery
 //! - `checksum`: a checksum of all rows
 
 mod alteration;
 mod append;
 mod arena;
+mod block_ref;
 mod buffer;
 pub mod checksum;
 mod chunk;
+pub mod data_directory;
 mod datum;
+pub mod disk;
 mod error;
 mod index;
 mod instruction_set;
+pub mod log;
 mod manager;
 mod memory;
 pub mod native;
 mod packed;
 mod predicate;
 mod prefetch;
+mod redo;
 mod relation;
 mod row_id;
 mod show;
@@ -84,14 +94,15 @@ pub use chunk::{Chunk, ColumnBytes, Stretch, VisibleChunk};
 pub use datum::Datum;
 pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, TransactionError};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
-pub use manager::Transactions;
+pub use manager::{Commit, RedoLog, Transactions};
 pub use memory::{Memory, OutOfMemory, Reservation};
 pub use packed::{CodeSet, PackedAs, PackedColumn, Packer, RangeSet, SpareCodes};
+pub use redo::{Payloads, RECORD_VERSION, Replay, ReplayError, ReplayProblem, Replayed};
 pub use relation::Relation;
 pub use row_id::{CHUNK_ROWS_MAX, RowId};
 pub use statistics::{ColumnStatistics, Value};
 pub use sync::locks_held;
-pub use table::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, Snapshot, Storage};
+pub use table::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, RelationId, Snapshot, Storage};
 pub use transaction::{ActionRows, CommitError, Isolation, ReferenceChecks, RowEdit, RowRead, Savepoint, Transaction};
 pub use typed::{ColumnRange, Field, FieldType, Scalar};
 pub use types::{Column, ColumnType, Physical, Schema};

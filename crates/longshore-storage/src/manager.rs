@@ -10,16 +10,21 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 
 use crate::predicate::PredicateLog;
+use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Mutex, MutexGuard, Rank, Ranked};
+use crate::table::RelationId;
 use crate::visibility::{Clock, StampId, Stamps, TRANSACTION_ID_MIN, Time, View};
 
 mod backlog;
+mod commit_log;
 mod freed_slots;
 mod prune;
 mod reclaim;
 mod write_set;
 
-pub(crate) use write_set::{Committed, Write, WriteKind, WriteSet};
+pub(crate) use commit_log::{BlockStore, CheckpointMoment, CommitLog, LoadWriter};
+pub use commit_log::{Commit, RedoLog};
+pub(crate) use write_set::{Committed, SchemaChanges, Write, WriteKind, WriteSet};
 
 use backlog::Backlog;
 use freed_slots::{FreedSlotQueue, FreedSlots, release};
@@ -29,6 +34,9 @@ use prune::{Horizon, Pruning};
 pub struct Transactions {
     clock: Clock,
     state: Mutex<State>,
+    log: CommitLog,
+    /// The number of the next relation that joins.
+    next_relation: AtomicU32,
 }
 
 /// The start of an active slot that no transaction has.
@@ -81,6 +89,8 @@ impl Transactions {
     pub fn new() -> Arc<Transactions> {
         Arc::new(Transactions {
             clock: Clock::new(),
+            log: CommitLog::default(),
+            next_relation: AtomicU32::new(1),
             state: Mutex::new(State {
                 next_id: TRANSACTION_ID_MIN,
                 active_slots: Vec::new(),
@@ -103,8 +113,38 @@ impl Transactions {
 
     /// A view for a moment, during which what it sees is kept.
     pub(crate) fn begin_reader(&self) -> Reader<'_> {
-        let (active_slot, view) = self.register(&mut self.lock(), false);
+        self.reader(&mut self.lock())
+    }
+
+    fn reader(&self, state: &mut State) -> Reader<'_> {
+        let (active_slot, view) = self.register(state, false);
         Reader { transactions: self, active_slot, view }
+    }
+
+    /// Where commits are logged, if they are.
+    #[inline]
+    pub(crate) fn log(&self) -> &CommitLog {
+        &self.log
+    }
+
+    /// A number for a relation, which no other one has had.
+    pub(crate) fn new_relation_id(&self) -> RelationId {
+        RelationId(self.next_relation.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The number that the next relation gets.
+    fn next_relation_id(&self) -> RelationId {
+        RelationId(self.next_relation.load(Ordering::Relaxed))
+    }
+
+    /// Takes note that a number is taken.
+    pub(crate) fn has_relation_id(&self, id: RelationId) {
+        self.has_relation_ids_below(RelationId(id.0.saturating_add(1)));
+    }
+
+    /// Takes note that all numbers below one are taken.
+    pub(crate) fn has_relation_ids_below(&self, id: RelationId) {
+        self.next_relation.fetch_max(id.0, Ordering::Relaxed);
     }
 
     pub(crate) fn clock(&self) -> &Clock {

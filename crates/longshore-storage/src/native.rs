@@ -31,11 +31,12 @@ mod block;
 mod bounds;
 mod column;
 mod directory;
+pub(crate) mod embedded;
 mod error;
 mod read;
 mod section;
 mod version1;
-mod wire;
+pub(crate) mod wire;
 mod write;
 
 use std::time::Duration;

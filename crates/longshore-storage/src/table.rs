@@ -18,7 +18,7 @@ use crate::error::TransactionError;
 use crate::index::{Index, IsCancelled, described_row};
 use crate::memory::{Memory, OutOfMemory};
 use crate::row_id::RowId;
-use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, Rank, Ranked, RwLock};
 use crate::typed::{self, Input, StoredValue, ValueError};
 use crate::types::{Column, Schema};
@@ -26,6 +26,7 @@ use crate::values::TextRoom;
 use crate::visibility::{ConflictKind, Stamps, Time, View};
 
 mod distinct_counts;
+mod identity;
 mod index_build;
 mod indexes;
 mod references;
@@ -33,6 +34,8 @@ mod slots;
 mod snapshot;
 mod swap;
 
+pub(crate) use identity::ColumnOrigin;
+pub use identity::RelationId;
 pub(crate) use index_build::IncrementalIndexBuild;
 pub(crate) use indexes::{IndexList, threads};
 pub(crate) use references::References;
@@ -54,6 +57,10 @@ static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new
 pub(crate) struct Table {
     id: u64,
     name: OnceLock<String>,
+    /// What the log of its database calls it.
+    relation_id: AtomicU32,
+    /// Where its columns come from, if it was made to take the place of another one.
+    origins: Box<[ColumnOrigin]>,
     schema: Arc<Schema>,
     memory: Arc<Memory>,
     pub(crate) slots: Slots,
@@ -98,6 +105,8 @@ impl Table {
         Table {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             name: OnceLock::new(),
+            relation_id: AtomicU32::new(0),
+            origins: Box::default(),
             schema,
             memory,
             slots: Slots::new(),
@@ -325,6 +334,22 @@ impl Table {
         let pushed = self.slots.push(slots, None);
         if let Some(last) = pushed.expect("a new relation takes slots").last() {
             self.list(last);
+        }
+    }
+
+    /// Takes slots at their places, in the order of their rows, to a relation that has none and that nobody knows yet.
+    pub(crate) fn restore(&self, slots: Vec<(usize, HotChunk)>) {
+        let places: Vec<usize> = slots.iter().map(|(at, _)| *at).collect();
+        self.slots.restore(slots, || HotChunk::gone(&self.schema));
+        let is_roomy = |at: &usize| {
+            self.slots.get(*at).is_some_and(|slot| {
+                let slot = slot.read();
+                slot.has_free() || slot.has_plain_room()
+            })
+        };
+        let last = places.last().copied();
+        for at in places.into_iter().filter(is_roomy).chain(last) {
+            self.list(at);
         }
     }
 

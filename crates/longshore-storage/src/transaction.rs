@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::chunk::hot::{RowVisibility, Writer};
 use crate::error::TransactionError;
-use crate::manager::{ActiveSlot, Transactions, WriteSet};
+use crate::manager::{ActiveSlot, SchemaChanges, Transactions, WriteSet};
 use crate::predicate::PredicateLog;
 use crate::relation::Relation;
 use crate::row_id::RowId;
@@ -139,7 +139,7 @@ impl Transaction {
     /// Whether it has changed anything.
     #[must_use]
     pub fn has_written(&self) -> bool {
-        !self.set.writes.is_empty() || self.set.table_swap.is_some()
+        !self.set.writes.is_empty() || self.set.schema_changes.is_some()
     }
 
     /// The rows of a relation as it sees them now. What it changes afterwards does not show.
@@ -171,8 +171,27 @@ impl Transaction {
         let mut set = std::mem::take(&mut self.set);
         if let Some(stamp) = self.stamp {
             set.undo(0, stamp);
+            set.forget_items(0);
         }
         self.manager.leave(self.active_slot, self.stamp, set, self.log.take());
+    }
+
+    /// Its changes that are no rows, to log one; `None` if its database has no log.
+    pub(crate) fn logged_changes(&mut self) -> Result<Option<&mut SchemaChanges>, TransactionError> {
+        if self.stamp.is_none() {
+            return Err(TransactionError::ReadOnly);
+        }
+        let is_logged = self.manager.log().is_set();
+        Ok(is_logged.then(|| &mut **self.set.schema_changes.get_or_insert_default()))
+    }
+
+    /// The same for a relation, which must be of its database.
+    pub(crate) fn logged_changes_of(
+        &mut self,
+        relation: &Relation,
+    ) -> Result<Option<&mut SchemaChanges>, TransactionError> {
+        self.assert_mine(relation);
+        self.logged_changes()
     }
 
     /// What slots need to know of it.

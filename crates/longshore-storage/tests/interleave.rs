@@ -67,7 +67,7 @@ fn session(database: &Database, number: usize, isolation: Isolation, seed: u64) 
             t.rollback();
             End::Aborted
         } else {
-            t.commit().map_or(End::Aborted, |time| End::Committed(time.get()))
+            t.commit().map_or(End::Aborted, |commit| End::Committed(commit.time.get()))
         };
         records.push(Record { session: number, start, end, ops });
     }

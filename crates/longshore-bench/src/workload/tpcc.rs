@@ -30,6 +30,7 @@ mod loading;
 mod populate;
 #[cfg(feature = "queries")]
 pub(super) mod prepared;
+mod replay;
 mod schema;
 mod sizes;
 mod terminal;
@@ -55,6 +56,11 @@ const TRANSACTION_BYTES: usize = 2 << 10;
 pub(super) fn run(settings: &Settings, warehouses: u16, report: &mut Report<'_>) -> Result<(), Failure> {
     report("tpcc", "TPC-C", &mix(settings, warehouses)?)?;
     report("tpcc-loading", "TPC-C while a catalog is loaded (Figure 14)", &loading::run(settings)?)
+}
+
+/// What a log costs the transactions, and how fast they are done again.
+pub(super) fn replay(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {
+    replay::run(settings, warehouses)
 }
 
 fn mix(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {

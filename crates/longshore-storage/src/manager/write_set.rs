@@ -33,12 +33,25 @@ pub(crate) struct Write {
     pub(crate) version: u32,
 }
 
+/// What a transaction changes that is no row, and what it logs of that.
+#[derive(Default)]
+pub(crate) struct SchemaChanges {
+    /// The alteration that it commits.
+    pub(crate) table_swap: Option<TableSwap>,
+    /// Items as they stand in its record.
+    pub(crate) items: Vec<u8>,
+    /// The relations that join with it, each with the length of the items before.
+    pub(crate) created: Vec<(usize, Arc<Table>)>,
+    /// The same of those that it drops.
+    pub(crate) dropped: Vec<(usize, Arc<Table>)>,
+}
+
 #[derive(Default)]
 pub(crate) struct WriteSet {
     pub(crate) tables: Vec<Arc<Table>>,
     pub(crate) writes: Vec<Write>,
-    /// The alteration that it commits.
-    pub(crate) table_swap: Option<Box<TableSwap>>,
+    /// Most transactions have none, so that it is one word of each.
+    pub(crate) schema_changes: Option<Box<SchemaChanges>>,
     /// Slots that are gone since what was appended to them was undone.
     pub(crate) freed: FreedSlots,
 }
@@ -55,7 +68,44 @@ impl WriteSet {
         self.writes.clear();
         self.tables.shrink_to(SPARE_TABLES_MAX);
         self.writes.shrink_to(SPARE_WRITES_MAX);
-        self.table_swap = None;
+        self.schema_changes = None;
+    }
+
+    /// Marks the slots that it has changed as changed in a period between checkpoints.
+    pub(crate) fn mark_changed(&self, period: u64) {
+        for write in &self.writes {
+            if let Some(slot) = self.tables[write.table as usize].slots.get(write.row.chunk()) {
+                slot.mark_changed(period);
+            }
+        }
+    }
+
+    /// The alteration that it commits.
+    pub(crate) fn table_swap(&self) -> Option<&TableSwap> {
+        self.schema_changes.as_ref().and_then(|changes| changes.table_swap.as_ref())
+    }
+
+    /// The tables that it drops.
+    pub(crate) fn dropped(&self) -> impl Iterator<Item = &Table> {
+        self.schema_changes.iter().flat_map(|changes| &changes.dropped).map(|(_, table)| &**table)
+    }
+
+    /// How many bytes it logs that are no changes of rows.
+    pub(crate) fn item_bytes(&self) -> usize {
+        self.schema_changes.as_ref().map_or(0, |changes| changes.items.len())
+    }
+
+    /// Gives up what it logs that is no change of rows, but for the first bytes of it; changes of rows are undone before.
+    pub(crate) fn forget_items(&mut self, from: usize) {
+        if let Some(changes) = &mut self.schema_changes {
+            changes.items.truncate(from);
+            changes.dropped.retain(|(at, _)| *at < from);
+            let kept = changes.created.partition_point(|(at, _)| *at < from);
+            for (_, table) in changes.created.drain(kept..) {
+                // Its changes are not logged, and it may join again.
+                table.set_relation_id(None);
+            }
+        }
     }
 
     /// The place of a table, which is entered if it is new.

@@ -139,6 +139,21 @@ impl Slots {
         (List { is_closed: false, ..list.clone() }, self.places())
     }
 
+    /// Takes away all slots, with their places, in the order of their rows. `gone` makes those that stay instead.
+    pub(crate) fn take(&self, gone: impl Fn() -> HotChunk) -> Vec<(usize, HotChunk)> {
+        self.iter().map(|(at, slot)| (at, std::mem::replace(&mut *slot.write(), gone()))).collect()
+    }
+
+    /// Slots at their places, in the order of their rows, to one that has none. `gone` makes those of the vacant places.
+    pub(crate) fn restore(&self, slots: Vec<(usize, HotChunk)>, gone: impl Fn() -> HotChunk) {
+        let mut list = List { order: slots.iter().map(|(at, _)| *at as u32).collect(), ..List::default() };
+        let mut used = list.order.clone();
+        used.sort_unstable();
+        let places = used.last().map_or(0, |last| *last as usize + 1);
+        (0..places).filter(|at| used.binary_search(&(*at as u32)).is_err()).for_each(|at| list.vacate(at));
+        self.adopt((list, places), slots, gone);
+    }
+
     /// Slots at the same places as those of another relation, to one that has none. `gone` makes slots for vacant places.
     pub(crate) fn adopt(
         &self,

@@ -5,7 +5,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::Table;
+use super::{ColumnOrigin, Table};
 use crate::memory::Memory;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::types::Schema;
@@ -94,18 +94,23 @@ impl TableSwap {
         &self.before
     }
 
+    pub(crate) fn after(&self) -> &Arc<Table> {
+        &self.after
+    }
+
     /// With the commit of this time, which nobody sees yet.
     pub(crate) fn take_place(&self, time: Time) {
         self.after.visibility.since.store(time.0, Ordering::Release);
         self.before.visibility.until.store(time.0, Ordering::Release);
         self.before.end_references(time);
+        self.after.set_relation_id(self.before.relation_id());
     }
 }
 
 impl Table {
-    /// A table that is to take the place of another one.
-    pub(crate) fn pending(schema: Arc<Schema>, memory: Arc<Memory>) -> Table {
-        Table { visibility: VisibilityInterval::pending(), ..Table::new(schema, memory) }
+    /// A table that is to take the place of another one, from which its columns come so.
+    pub(crate) fn pending(schema: Arc<Schema>, memory: Arc<Memory>, origins: Box<[ColumnOrigin]>) -> Table {
+        Table { visibility: VisibilityInterval::pending(), origins, ..Table::new(schema, memory) }
     }
 
     /// Whether it has not taken the place yet of the one that it was made of.

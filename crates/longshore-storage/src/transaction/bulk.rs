@@ -45,7 +45,7 @@ impl Transaction {
 
     /// Lets a relation take the place of another one when it commits.
     pub(crate) fn swap_table(&mut self, table_swap: TableSwap) {
-        self.set.table_swap = Some(Box::new(table_swap));
+        self.set.schema_changes.get_or_insert_default().table_swap = Some(table_swap);
     }
 
     /// Marks slots deleted, apart from those of which the check says that they have no rows.
@@ -187,17 +187,20 @@ impl Transaction {
 }
 
 impl Relation {
-    /// Removes all rows, whoever works on them: transactions under way lose what they have written to it, too.
+    /// Removes all rows, whoever works on them, and waits until that is safe: transactions under way lose what they have written to it, too.
     /// Snapshots already taken keep theirs. [`Transaction::truncate`] does it with regard to others.
     ///
     /// # Errors
     ///
-    /// When rows of other relations refer to its own, or it is being altered; then it has all its rows.
+    /// When rows of other relations refer to its own, or it is being altered; then it has all its rows. Of a relation whose
+    /// changes are logged also when somebody is at work on it: who loses what he has written could not log it.
     pub fn truncate(&self) -> Result<(), TransactionError> {
         self.table().forget_cached();
         let mut transaction = self.transactions().begin(Isolation::Snapshot);
-        transaction.truncate_slots(self.table(), HotChunk::check_regardless)?;
-        Ok(transaction.commit().map(|_| ())?)
+        let is_logged = self.table().relation_id().is_some();
+        let check = if is_logged { HotChunk::check_all } else { HotChunk::check_regardless };
+        transaction.truncate_slots(self.table(), check)?;
+        self.transactions().wait_until_safe(transaction.commit()?)
     }
 }
 

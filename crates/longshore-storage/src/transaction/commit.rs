@@ -9,20 +9,21 @@ use super::validate::Validation;
 use super::{CommitError, Transaction};
 use crate::error::TransactionError;
 use crate::index::IsCancelled;
-use crate::manager::{Committed, StateGuard, Transactions, Write};
+use crate::manager::{Commit, Committed, StateGuard, Transactions, Write};
 use crate::predicate::PredicateLog;
 use crate::table::Table;
 use crate::visibility::{ConflictKind, Time};
 
 impl Transaction {
-    /// Makes what it did visible to all that begin later, and says since when. One that has changed nothing cannot fail:
-    /// what it read was so at its start.
+    /// Makes what it did visible to all that begin later, and says since when, and where the log has it. It waits for no
+    /// disk: [`Transactions::wait_until_safe`] does. One that has changed nothing cannot fail: what it read was so at its
+    /// start.
     ///
     /// # Errors
     ///
     /// When it is serializable and another transaction has changed what it read, or a foreign key does not hold, or would
-    /// not beside what others have committed; then it has been rolled back.
-    pub fn commit(self) -> Result<Time, CommitError> {
+    /// not beside what others have committed, or the log does not take it; then it has been rolled back.
+    pub fn commit(self) -> Result<Commit, CommitError> {
         self.commit_unless(&|| false)
     }
 
@@ -31,25 +32,28 @@ impl Transaction {
     /// # Errors
     ///
     /// As [`Transaction::commit`], and [`TransactionError::Cancelled`]; then it has been rolled back.
-    pub fn commit_unless(mut self, is_cancelled: IsCancelled<'_>) -> Result<Time, CommitError> {
+    pub fn commit_unless(mut self, is_cancelled: IsCancelled<'_>) -> Result<Commit, CommitError> {
         self.run_foreign_key_actions_unless(is_cancelled).map_err(|error| CommitError::Failed(Box::new(error)))?;
         let Some(stamp) = self.stamp.filter(|_| self.has_written()) else {
             let start = self.view.start;
             self.end();
-            return Ok(start);
+            return Ok(Commit { time: start, lsn: None });
         };
         // When it fails, the transaction is dropped, and so rolled back.
         let manager = Arc::clone(&self.manager);
+        let failed = |error: TransactionError| CommitError::Failed(Box::new(error));
+        let mut record = manager.log().record(&self.set).map_err(failed)?;
         let (log, foreign_key_reads) = (self.log.as_deref(), self.foreign_key_reads.as_deref_mut());
         let mut state = validated(&manager, log, foreign_key_reads, self.view.start, is_cancelled)?;
-        self.check_rules().map_err(|error| CommitError::Failed(Box::new(error)))?;
+        self.check_rules().map_err(failed)?;
+        let lsn = record.append(&self.set).map_err(failed)?;
         self.ended = true;
         let mut set = std::mem::take(&mut self.set);
         state.keep_log(self.log.take());
         let time = Time(manager.now().0 + 1);
         // Their memory is freed when nobody waits for the state any longer.
         let _stale: Vec<_> = set.tables.iter().filter_map(|table| table.set_changed(time)).collect();
-        if let Some(table_swap) = &set.table_swap {
+        if let Some(table_swap) = set.table_swap() {
             table_swap.take_place(time);
         }
         manager.advance(stamp, time);
@@ -63,7 +67,7 @@ impl Transaction {
             state.remember(Committed::new(time, stamp, set));
             manager.clean_up(state, freed);
         }
-        Ok(time)
+        Ok(Commit { time, lsn })
     }
 }
 

@@ -6,6 +6,7 @@ use super::Transaction;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Savepoint {
     writes: usize,
+    item_bytes: usize,
 }
 
 impl Transaction {
@@ -18,7 +19,7 @@ impl Transaction {
     /// A place to go back to.
     pub fn savepoint(&mut self) -> Savepoint {
         self.keeps_all = true;
-        Savepoint { writes: self.set.writes.len() }
+        Savepoint { writes: self.set.writes.len(), item_bytes: self.set.item_bytes() }
     }
 
     /// Undoes what was done since a savepoint of this transaction, which can be gone back to again. Later savepoints are
@@ -28,6 +29,7 @@ impl Transaction {
             self.log_failed_keys(savepoint.writes);
             self.went_back += 1;
             self.set.undo(savepoint.writes, stamp);
+            self.set.forget_items(savepoint.item_bytes);
             self.foreign_keys_checked = self.foreign_keys_checked.min(savepoint.writes);
             if let Some(foreign_key_reads) = &mut self.foreign_key_reads {
                 foreign_key_reads.checked.retain(|checked| checked.end() <= savepoint.writes);

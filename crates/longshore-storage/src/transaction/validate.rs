@@ -44,7 +44,7 @@ impl<'a> Validation<'a> {
     /// Holds what a transaction that committed meanwhile has written against the predicates.
     pub(super) fn check(&mut self, committed: &Committed) -> Result<(), CommitError> {
         let set = committed.set();
-        if let Some(table_swap) = &set.table_swap
+        if let Some(table_swap) = set.table_swap()
             && self.log.read_of(table_swap.before().id()).is_some()
         {
             // What has changed since lies elsewhere.

@@ -49,6 +49,11 @@ impl View {
         self.start
     }
 
+    /// The same without what its transaction has written.
+    pub(crate) fn without_own(self) -> View {
+        View::at(self.start)
+    }
+
     /// Whether what bears a stamp is seen.
     pub(crate) fn sees(&self, stamp: u64) -> bool {
         stamp <= self.start.0 || stamp == self.id

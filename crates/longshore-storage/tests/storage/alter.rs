@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use crate::support::{all_types, buffers, datum, id_and_text, random_rows, relation, rows_in};
 use longshore_storage::{
-    Column, ColumnType, Datum, Field, IndexKind, Isolation, KeptIndex, Memory, MergeKind, NewColumn, Relation, RowId,
-    Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
+    Arena, Column, ColumnType, Datum, Field, IndexKind, Isolation, KeptIndex, Memory, MergeKind, NewColumn, Relation,
+    RowId, Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
 };
+use longshore_testing::Random;
 
 fn schema(columns: &[(&str, ColumnType, bool)]) -> Arc<Schema> {
     let columns = columns.iter().map(|(name, of, nullable)| Column::new(*name, *of, *nullable));
@@ -337,4 +339,40 @@ fn bytes_are_not_kept_as_text() {
     let relation = Relation::new(column(ColumnType::Bytea), Memory::new(None));
     let alteration = relation.begin_alteration(Duration::from_secs(1)).unwrap();
     let _ = alteration.reshape("t", &column(ColumnType::Text), &[NewColumn::Kept(0)], &[]);
+}
+
+#[test]
+fn a_column_of_every_type_is_added_with_every_value() {
+    let mut random = Random::new(7);
+    let schema = id_and_text();
+    let types = all_types();
+    let relation = relation(&schema);
+    let rows = random_rows(&mut random, &schema, 0, 70_000);
+    let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
+    let append = relation.begin_append(MergeKind::Chunk);
+    append.merge(0, buffers(&schema, &rows, &mut arena)).unwrap();
+    append.commit().unwrap();
+    let mut columns = schema.columns().to_vec();
+    columns.extend(types.columns()[..17].iter().cloned());
+    let values = random_rows(&mut random, &types, 0, 1).remove(0);
+    let mut sources = vec![NewColumn::Kept(0), NewColumn::Kept(1)];
+    sources.extend(
+        types.columns()[..17]
+            .iter()
+            .zip(&values)
+            .map(|(column, value)| NewColumn::Filled(datum(value, column.column_type))),
+    );
+    let alteration = relation.begin_alteration(Duration::ZERO).unwrap();
+    let after = alteration.reshape("t", &Arc::new(Schema::new(columns)), &sources, &[]).unwrap();
+    alteration.commit(&after, Arc::new(()));
+    let expected = rows.into_iter().map(|mut row| {
+        row.extend(values[..17].iter().cloned());
+        row
+    });
+    assert!(rows_in(&after.snapshot()).into_iter().eq(expected));
+    assert_eq!(ColumnType::Text, columns_of(&after)[1]);
+}
+
+fn columns_of(relation: &Relation) -> Vec<ColumnType> {
+    relation.schema().columns().iter().map(|column| column.column_type).collect()
 }

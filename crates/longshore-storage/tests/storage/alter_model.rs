@@ -9,12 +9,12 @@ use crate::support::{
     Cell, Row, all_types, buffers, check_statistics, datum, id_and_text, random_rows, relation, rows_in, rows_of,
 };
 use longshore_storage::{
-    Arena, Column, ColumnType, Datum, Freeze, IndexKind, Isolation, KeptIndex, MergeKind, NewColumn, Relation, RowId,
-    Schema, Snapshot, Transaction, TransactionError, Uniqueness, key,
+    Arena, Column, Datum, Freeze, IndexKind, Isolation, KeptIndex, MergeKind, NewColumn, Relation, RowId, Schema,
+    Snapshot, Time, Transaction, TransactionError, Uniqueness, key,
 };
 use longshore_testing::{Random, share};
 
-type Rows = BTreeMap<RowId, Row>;
+pub(crate) type Rows = BTreeMap<RowId, Row>;
 
 struct Active {
     transaction: Transaction,
@@ -25,11 +25,13 @@ struct Active {
     start: u64,
 }
 
-struct World {
+pub(crate) struct World {
     random: Random,
     /// All that the relation has been.
     shapes: Vec<Arc<Relation>>,
     committed: Rows,
+    /// After each commit that has changed something, if the relation is logged: its time, the columns and the rows.
+    pub(crate) states: Vec<(u64, Arc<Schema>, Rows)>,
     changed: BTreeMap<RowId, u64>,
     commits: u64,
     active: Vec<Active>,
@@ -62,9 +64,8 @@ fn check(snapshot: &Snapshot, expected: &Rows) {
 }
 
 impl World {
-    fn new(seed: u64) -> World {
-        let schema = if seed.is_multiple_of(2) { all_types() } else { id_and_text() };
-        let relation = relation(&schema).with_name("t");
+    pub(crate) fn new(seed: u64, relation: Relation) -> World {
+        let schema = Arc::clone(relation.schema());
         let id = schema.index_of("id").unwrap();
         let kind = [IndexKind::Hash, IndexKind::Art][seed as usize / 2 % 2];
         relation.create_index("pk", &[id], kind, Uniqueness::Unique).unwrap();
@@ -72,6 +73,7 @@ impl World {
             random: Random::new(seed),
             shapes: vec![Arc::new(relation)],
             committed: Rows::new(),
+            states: Vec::new(),
             changed: BTreeMap::new(),
             commits: 0,
             active: Vec::new(),
@@ -79,6 +81,13 @@ impl World {
             next_id: 0,
             alterations: 0,
             refused: 0,
+        }
+    }
+
+    /// Takes note of a commit.
+    fn remember(&mut self, time: Time) {
+        if self.now().relation_id().is_some() {
+            self.states.push((time.get(), Arc::clone(self.now().schema()), self.committed.clone()));
         }
     }
 
@@ -230,7 +239,7 @@ impl World {
         if !commits {
             return active.transaction.rollback();
         }
-        active.transaction.commit().unwrap();
+        let commit = active.transaction.commit().unwrap();
         if active.wrote.is_empty() {
             return;
         }
@@ -242,6 +251,7 @@ impl World {
                 None => drop(self.committed.remove(&row)),
             }
         }
+        self.remember(commit.time);
     }
 
     /// Adds, drops and renames columns, and changes whether they may be NULL.
@@ -284,19 +294,29 @@ impl World {
         }
         let alteration = begun.unwrap();
         assert!(before.begin_alteration(Duration::ZERO).unwrap_err().is_conflict(), "one at a time");
+        let is_computed: Vec<bool> =
+            columns.iter().map(|(_, from, _)| from.is_none() && self.random.below(3) == 0).collect();
         let sources: Vec<NewColumn<'_>> = columns
             .iter()
-            .map(|(column, from, value)| match from {
+            .zip(&is_computed)
+            .map(|((column, from, value), is_computed)| match from {
                 Some(from) => NewColumn::Kept(*from),
+                None if *is_computed => NewColumn::Computed,
                 None => NewColumn::Filled(datum(value, column.column_type)),
             })
             .collect();
         let id = [schema.index_of("id").unwrap()];
         let kept = [KeptIndex { from: "pk", name: "pk", columns: &id }];
-        let cells = |row: &Row| -> Row {
-            columns.iter().map(|(_, from, value)| from.map_or(value.clone(), |from| row[from].clone())).collect()
-        };
-        let altered: Rows = self.committed.iter().map(|(row, values)| (*row, cells(values))).collect();
+        let mut altered = Rows::new();
+        for (&id, row) in &self.committed {
+            let computed = random_rows(&mut self.random, &schema, 0, 1).remove(0);
+            let each = columns.iter().zip(is_computed.iter().zip(computed));
+            let cell =
+                |((_, from, value), (is_computed, computed)): (&(Column, Option<usize>, Cell), (&bool, Cell))| {
+                    from.map_or(if *is_computed { computed } else { value.clone() }, |from| row[from].clone())
+                };
+            altered.insert(id, each.map(cell).collect());
+        }
         let is_missing =
             |cells: &Row| columns.iter().zip(cells).any(|(of, cell)| !of.0.nullable && *cell == Cell::Null);
         let missing = altered.iter().find(|(_, cells)| is_missing(cells)).map(|(row, _)| *row);
@@ -304,15 +324,22 @@ impl World {
             Ok(after) => {
                 assert_eq!(missing, None);
                 let after = Arc::new(after);
+                for column in (0..columns.len()).filter(|column| is_computed[*column]) {
+                    for (row, cells) in &altered {
+                        let value = datum(&cells[column], schema.columns()[column].column_type);
+                        alteration.compute(&after, *row, column, value).unwrap();
+                    }
+                }
                 check(&after.snapshot(), &altered);
                 assert!(!self.shapes.iter().any(|shape| Arc::ptr_eq(shape, &after)));
                 if self.random.below(5) == 0 {
                     // Given up after all.
                     return;
                 }
-                alteration.commit(&after, Arc::new(()));
+                let time = alteration.commit(&after, Arc::new(()));
                 self.shapes.push(after);
                 self.committed = altered;
+                self.remember(time);
                 self.commits += 1;
                 self.changed.clear();
                 self.alterations += 1;
@@ -352,6 +379,20 @@ impl World {
         }
     }
 
+    /// As many steps as are worth it, and the end of all transactions.
+    pub(crate) fn run(&mut self) {
+        for step in 0..250 {
+            self.step();
+            if step % 25 == 0 {
+                self.check();
+            }
+        }
+        while let Some(at) = self.active.len().checked_sub(1) {
+            self.end(at, at % 2 == 0);
+            self.check();
+        }
+    }
+
     fn check(&mut self) {
         check(&self.now().snapshot(), &self.committed);
         for active in &self.active {
@@ -369,18 +410,10 @@ fn alterations_between_transactions_do_what_the_model_says() {
     let (mut alterations, mut refused) = (0, 0);
     let seeds = share(12);
     for seed in 0..seeds {
-        let mut world = World::new(seed as u64);
+        let schema = if seed % 2 == 0 { all_types() } else { id_and_text() };
+        let mut world = World::new(seed as u64, relation(&schema).with_name("t"));
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            for step in 0..250 {
-                world.step();
-                if step % 25 == 0 {
-                    world.check();
-                }
-            }
-            while let Some(at) = world.active.len().checked_sub(1) {
-                world.end(at, at % 2 == 0);
-                world.check();
-            }
+            world.run();
             let pk = &world.now().indexes()[0];
             assert_eq!(pk.rows(), world.committed.len(), "the index has the rows that there are, no others");
         }));
@@ -392,40 +425,4 @@ fn alterations_between_transactions_do_what_the_model_says() {
         alterations > 8 * seeds as usize && refused > seeds as usize / 2,
         "{alterations} alterations, {refused} refused"
     );
-}
-
-#[test]
-fn a_column_of_every_type_is_added_with_every_value() {
-    let mut random = Random::new(7);
-    let schema = id_and_text();
-    let types = all_types();
-    let relation = relation(&schema);
-    let rows = random_rows(&mut random, &schema, 0, 70_000);
-    let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
-    let append = relation.begin_append(MergeKind::Chunk);
-    append.merge(0, buffers(&schema, &rows, &mut arena)).unwrap();
-    append.commit().unwrap();
-    let mut columns = schema.columns().to_vec();
-    columns.extend(types.columns()[..17].iter().cloned());
-    let values = random_rows(&mut random, &types, 0, 1).remove(0);
-    let mut sources = vec![NewColumn::Kept(0), NewColumn::Kept(1)];
-    sources.extend(
-        types.columns()[..17]
-            .iter()
-            .zip(&values)
-            .map(|(column, value)| NewColumn::Filled(datum(value, column.column_type))),
-    );
-    let alteration = relation.begin_alteration(Duration::ZERO).unwrap();
-    let after = alteration.reshape("t", &Arc::new(Schema::new(columns)), &sources, &[]).unwrap();
-    alteration.commit(&after, Arc::new(()));
-    let expected = rows.into_iter().map(|mut row| {
-        row.extend(values[..17].iter().cloned());
-        row
-    });
-    assert!(rows_in(&after.snapshot()).into_iter().eq(expected));
-    assert_eq!(ColumnType::Text, columns_of(&after)[1]);
-}
-
-fn columns_of(relation: &Relation) -> Vec<ColumnType> {
-    relation.schema().columns().iter().map(|column| column.column_type).collect()
 }

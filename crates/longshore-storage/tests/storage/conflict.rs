@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::redo_support::{logged_relation, replayed, rows_by_id};
 use crate::support::{Cell, Row, buffers, on_threads, rows_in};
 use longshore_storage::{
     Append, Arena, Clashes, Column, ColumnType, ConflictAction, ConflictKind, Datum, Holder, IndexKind, Isolation,
@@ -160,7 +161,7 @@ struct Case<'a> {
 
 fn check(case: &Case<'_>) {
     let schema = schema();
-    let relation = Relation::new(Arc::clone(&schema), Memory::new(None)).with_name("t");
+    let (relation, log) = logged_relation(&schema);
     let pk = relation.create_index("pk", &[0], case.kind, Uniqueness::Unique).expect("an index");
     relation.create_index("counts", &[2], IndexKind::Art, Uniqueness::Multiple).expect("an index");
     if case.two_keys {
@@ -237,6 +238,8 @@ fn check(case: &Case<'_>) {
         let Cell::Integer(id) = row[0] else { panic!("an id") };
         assert!(reader.find(&relation, &pk, &[Datum::I64(id)]).expect("a key").is_some(), "{what}: {id}");
     }
+    let replayed = replayed(&log.records(), 1).into_values().next().expect("the relation");
+    assert!(rows_by_id(&replayed.snapshot()) == rows_by_id(&relation.snapshot()), "{what}: the log says the same");
 }
 
 #[test]

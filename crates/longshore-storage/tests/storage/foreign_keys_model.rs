@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::family_support::Family;
+use crate::redo_support::{MemoryLog, join, replayed, rows_by_id};
+use crate::support::{Cell, Row};
 use longshore_storage::{Datum, IndexKind, Isolation, ReferenceAction, Transaction, Uniqueness, key};
 use longshore_testing::Random;
 
@@ -22,12 +24,35 @@ fn statements_do_what_a_model_does() {
                 let kind = IndexKind::Hash;
                 family.children.create_index("by_parent", &[1], kind, Uniqueness::Multiple).unwrap();
             }
-            run_against_model(&family, on_delete, on_update, seed as u64);
+            let log = MemoryLog::of(&family.transactions);
+            let ids = [&family.parents, &family.children].map(join);
+            let states = run_against_model(&family, on_delete, on_update, seed as u64);
+            let records = log.records();
+            for (time, children) in states.iter().step_by(7).chain(states.last()) {
+                let until = records.partition_point(|(committed, _)| committed <= time);
+                let replayed = replayed(&records[..until], 2);
+                let rows: Vec<Row> = rows_by_id(&replayed[&ids[1]].snapshot()).into_values().collect();
+                let cell = |id: &Option<i64>| id.map_or(Cell::Null, Cell::Integer);
+                let expected = children.iter().map(|(id, parent)| vec![Cell::Integer(*id), cell(parent)]);
+                assert_eq!(sorted(rows), sorted(expected.collect()), "the log says the same");
+            }
         }
     }
 }
 
-fn run_against_model(family: &Family, on_delete: ReferenceAction, on_update: ReferenceAction, seed: u64) {
+fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort_by_key(|row| format!("{row:?}"));
+    rows
+}
+
+/// Says what children there were after each commit, and when that was.
+fn run_against_model(
+    family: &Family,
+    on_delete: ReferenceAction,
+    on_update: ReferenceAction,
+    seed: u64,
+) -> Vec<(u64, BTreeMap<i64, Option<i64>>)> {
+    let mut states = Vec::new();
     let mut random = Random::new(seed);
     let (mut parents, mut children) = (BTreeSet::<i64>::new(), BTreeMap::<i64, Option<i64>>::new());
     for _ in 0..60 {
@@ -52,9 +77,11 @@ fn run_against_model(family: &Family, on_delete: ReferenceAction, on_update: Ref
             transaction.rollback();
             (parents, children) = before;
         } else {
-            transaction.commit().unwrap();
+            let commit = transaction.commit().unwrap();
+            states.push((commit.time.get(), children.clone()));
         }
     }
+    states
 }
 
 /// One statement of several changes; says whether the model allows it.

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::database::{Database, Step};
 use crate::history_support::adya::{self, Kind};
 use crate::history_support::{End, History, Op, Record, replay};
+use crate::redo_support::{MemoryLog, join, replayed};
 use longshore_storage::{Isolation, MergeKind, Transaction, TransactionError};
 use longshore_testing::{Random, share};
 
@@ -84,7 +85,7 @@ impl<'a> Session<'a> {
     fn end(&mut self, commits: bool) {
         let Some(Open { transaction, start, ops, .. }) = self.open.take() else { return };
         let end = if commits {
-            transaction.commit().map_or(End::Aborted, |time| End::Committed(time.get()))
+            transaction.commit().map_or(End::Aborted, |commit| End::Committed(commit.time.get()))
         } else {
             transaction.rollback();
             End::Aborted
@@ -100,10 +101,19 @@ fn history(database: &Database, mut records: Vec<Record>) -> History {
 
 /// Sessions that take turns by chance, with a load now and then.
 fn interleaved(isolation: Isolation, indexed: bool, seed: u64, sessions: usize, transactions: usize) -> History {
-    let database = Database::new(KEYS, isolation, indexed);
+    interleaved_on(&Database::new(KEYS, isolation, indexed), isolation, seed, sessions, transactions)
+}
+
+fn interleaved_on(
+    database: &Database,
+    isolation: Isolation,
+    seed: u64,
+    sessions: usize,
+    transactions: usize,
+) -> History {
     let mut random = Random::new(seed);
     let mut all: Vec<Session<'_>> =
-        (0..sessions).map(|number| Session::new(&database, number, isolation, seed)).collect();
+        (0..sessions).map(|number| Session::new(database, number, isolation, seed)).collect();
     let mut loads = Vec::new();
     while all.iter().map(|session| session.records.len()).sum::<usize>() < transactions {
         all[random.below(sessions)].go_on();
@@ -118,15 +128,18 @@ fn interleaved(isolation: Isolation, indexed: bool, seed: u64, sessions: usize, 
         session.end(true);
     }
     let records = all.into_iter().flat_map(|session| session.records).chain(loads).collect();
-    history(&database, records)
+    history(database, records)
 }
 
 /// Sessions that are threads, and a thread that loads.
 fn threaded(isolation: Isolation, indexed: bool, seed: u64, sessions: usize, transactions: usize) -> History {
-    let database = Database::new(KEYS, isolation, indexed);
+    threaded_on(&Database::new(KEYS, isolation, indexed), isolation, seed, sessions, transactions)
+}
+
+fn threaded_on(database: &Database, isolation: Isolation, seed: u64, sessions: usize, transactions: usize) -> History {
     let done = AtomicBool::new(false);
     let run = |number: usize| {
-        let mut session = Session::new(&database, number, isolation, seed);
+        let mut session = Session::new(database, number, isolation, seed);
         while session.records.len() < transactions / sessions || session.open.is_some() {
             session.go_on();
             if session.random.below(3) == 0 {
@@ -156,7 +169,7 @@ fn threaded(isolation: Isolation, indexed: bool, seed: u64, sessions: usize, tra
         records.extend(loader.join().unwrap());
         records
     });
-    history(&database, records)
+    history(database, records)
 }
 
 /// Committed and all transactions.
@@ -215,5 +228,38 @@ fn snapshots_allow_write_skew_and_nothing_else() {
     assert_eq!(found as u64, seeds(4).end, "the checker finds write skew in every one");
     for seed in seeds(2) {
         assert_snapshot("threads", seed, &threaded(Isolation::Snapshot, seed % 2 == 0, seed, 4, 3_000));
+    }
+}
+
+/// What the log of a history gives back, wherever it is cut: the state that the model has at that commit.
+fn assert_replayed(database: &Database, log: &MemoryLog, history: &History, seed: u64) {
+    let (records, mut random) = (log.records(), Random::new(seed));
+    let states = replay::States::new(history, &mut Vec::new());
+    for _ in 0..8 {
+        let until = 2 + random.below(records.len() - 1);
+        let (time, _) = records[until - 1];
+        let relations = replayed(&records[..until], 1 + random.below(2));
+        let found = database.values_in(&relations.into_values().collect::<Vec<_>>());
+        assert!(found == states.all_at(time), "seed {seed}: the log up to time {time}");
+    }
+}
+
+#[test]
+fn logs_of_histories_give_back_each_commit() {
+    for seed in seeds(4) {
+        let isolation = [Isolation::Serializable, Isolation::Snapshot][seed as usize / 2 % 2];
+        for sessions in [4, 9] {
+            let database = Database::new(KEYS, isolation, seed % 2 == 0);
+            let log = MemoryLog::of(&database.transactions);
+            for relation in database.relations() {
+                join(relation);
+            }
+            let history = if sessions == 4 {
+                threaded_on(&database, isolation, seed, sessions, 3_000)
+            } else {
+                interleaved_on(&database, isolation, seed, sessions, 1_500)
+            };
+            assert_replayed(&database, &log, &history, seed);
+        }
     }
 }

@@ -16,7 +16,7 @@ use longshore_testing::{Random, share};
 
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
 
-type Rows = BTreeMap<RowId, Row>;
+pub(crate) type Rows = BTreeMap<RowId, Row>;
 
 /// A transaction under way, and what it must see.
 struct Active {
@@ -27,12 +27,14 @@ struct Active {
     savepoints: Vec<(Savepoint, Rows, BTreeSet<RowId>)>,
 }
 
-struct World {
+pub(crate) struct World {
     random: Random,
     schema: Arc<Schema>,
-    relation: Relation,
+    pub(crate) relation: Relation,
     pk: Arc<Index>,
     committed: Rows,
+    /// After each commit that has changed something, if its relation is logged: its time, and the rows.
+    pub(crate) states: Vec<(u64, Rows)>,
     /// Commits that have changed something.
     commits: u64,
     /// The last commit that has changed a row.
@@ -65,7 +67,7 @@ fn scanned(snapshot: &Snapshot, random: &mut Random) -> Rows {
     rows
 }
 
-fn check_snapshot(snapshot: &Snapshot, expected: &Rows, random: &mut Random) {
+pub(crate) fn check_snapshot(snapshot: &Snapshot, expected: &Rows, random: &mut Random) {
     assert!(scanned(snapshot, random) == *expected, "the pieces show what is to be seen");
     // Places that were vacant are used again, so the order of the rows need not be that of their ids.
     let ids = snapshot.pieces().iter().flat_map(|piece| {
@@ -78,10 +80,15 @@ fn check_snapshot(snapshot: &Snapshot, expected: &Rows, random: &mut Random) {
     crate::support::check_statistics(snapshot, &expected.values().cloned().collect::<Vec<_>>());
 }
 
+/// The columns of a world.
+pub(crate) fn world_schema(seed: u64) -> Arc<Schema> {
+    if seed.is_multiple_of(2) { all_types() } else { id_and_text() }
+}
+
 impl World {
-    fn new(seed: u64) -> World {
-        let (schema, rows_max) = if seed.is_multiple_of(2) { (all_types(), 30) } else { (id_and_text(), 3000) };
-        let relation = relation(&schema);
+    pub(crate) fn new(seed: u64, relation: Relation) -> World {
+        let rows_max = if seed.is_multiple_of(2) { 30 } else { 3000 };
+        let schema = Arc::clone(relation.schema());
         let id = schema.index_of("id").unwrap();
         let kind = [IndexKind::Hash, IndexKind::Art][seed as usize / 2 % 2];
         let pk = relation.create_index("pk", &[id], kind, Uniqueness::Unique).unwrap();
@@ -91,6 +98,7 @@ impl World {
             relation,
             pk,
             committed: Rows::new(),
+            states: Vec::new(),
             commits: 0,
             changed: BTreeMap::new(),
             active: Vec::new(),
@@ -245,7 +253,7 @@ impl World {
             active.transaction.rollback();
             return;
         }
-        active.transaction.commit().unwrap();
+        let commit = active.transaction.commit().unwrap();
         if active.wrote.is_empty() {
             return;
         }
@@ -256,6 +264,24 @@ impl World {
                 Some(cells) => drop(self.committed.insert(row, cells.clone())),
                 None => drop(self.committed.remove(&row)),
             }
+        }
+        if self.relation.relation_id().is_some() {
+            self.states.push((commit.time.get(), self.committed.clone()));
+        }
+    }
+
+    /// As many steps as are worth it, and the end of all transactions.
+    pub(crate) fn run(&mut self) {
+        let (steps, check_every) = if self.rows_max > 100 { (250, 25) } else { (900, 15) };
+        for step in 0..steps {
+            self.step();
+            if step % check_every == 0 {
+                self.check();
+            }
+        }
+        while let Some(at) = self.active.len().checked_sub(1) {
+            self.end(at, at % 2 == 0);
+            self.check();
         }
     }
 
@@ -315,19 +341,9 @@ impl World {
 fn interleaved_transactions_see_what_the_model_says() {
     let mut compressed = false;
     for seed in 0..share(12) {
-        let mut world = World::new(seed as u64);
+        let mut world = World::new(seed as u64, relation(&world_schema(seed as u64)));
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let (steps, check_every) = if world.rows_max > 100 { (250, 25) } else { (900, 15) };
-            for step in 0..steps {
-                world.step();
-                if step % check_every == 0 {
-                    world.check();
-                }
-            }
-            while let Some(at) = world.active.len().checked_sub(1) {
-                world.end(at, at % 2 == 0);
-                world.check();
-            }
+            world.run();
             world.relation.freeze(Freeze::All, 0, &|| false).unwrap();
             world.check();
             let packed_as = |chunk: &Arc<Chunk>| chunk.packed(1).expect("it is frozen").packed_as();

@@ -53,6 +53,19 @@ impl DeadRows {
         self.free.push(row as u16);
     }
 
+    /// None may be taken for now.
+    pub(super) fn forget_free(&mut self) {
+        self.free = Vec::new();
+    }
+
+    /// All of them may be taken again, the first one next.
+    pub(super) fn free_all(&mut self) {
+        let words = self.words().iter().enumerate().rev();
+        let rows = words
+            .flat_map(|(at, word)| (0..64).rev().filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 64 + bit));
+        self.free = rows.map(|row| row as u16).collect();
+    }
+
     pub(super) fn has_free(&self) -> bool {
         !self.free.is_empty()
     }

@@ -133,24 +133,37 @@ impl HotChunk {
             None if self.rows == CHUNK_ROWS_MAX => return Ok(None),
             None => self.rows,
         };
-        self.shown = None;
-        let heap_bytes = values.iter().map(heap_bytes).sum();
-        if let Err(error) = self.make_row_writable(row, heap_bytes, writer.memory) {
+        if let Err(error) = self.write_row(row, values, free.is_some(), writer.memory) {
             if free.is_some() {
                 self.dead.set_free(row);
             }
             return if matches!(error, WriteError::HeapFull(_)) && self.rows > 0 { Ok(None) } else { Err(error) };
         }
+        Ok(Some((row, self.push_version(row, writer.stamp, Change::Insert))))
+    }
+
+    /// Writes all values of a row that was dead, or comes behind the last; then it is alive.
+    #[inline]
+    pub(super) fn write_row(
+        &mut self,
+        row: usize,
+        values: &[impl StoredValue],
+        was_dead: bool,
+        memory: &Arc<Memory>,
+    ) -> Result<(), WriteError> {
+        self.shown = None;
+        let heap_bytes = values.iter().map(heap_bytes).sum();
+        self.make_row_writable(row, heap_bytes, memory)?;
         let (columns, heap) = (&mut self.columns, &mut self.heap);
         for (column, value) in columns.iter_mut().zip(values) {
-            column.insert(row, heap.bits_of(value), free.is_some());
+            column.insert(row, heap.bits_of(value), was_dead);
         }
-        if free.is_some() {
+        if was_dead {
             self.dead.remove(row);
         } else {
             self.rows += 1;
         }
-        Ok(Some((row, self.push_version(row, writer.stamp, Change::Insert))))
+        Ok(())
     }
 
     /// Makes sure that all values of a row may be written, the one behind the last included, with so many bytes of long
@@ -206,14 +219,7 @@ impl HotChunk {
         (keeps, beside): (bool, Option<u32>),
         writer: &Writer<'_>,
     ) -> Result<Option<u32>, WriteError> {
-        // Before anything is asked for: what is kept for readers to come would count as one of them.
-        self.shown = None;
-        self.make_writable(row, column, writer.memory)?;
-        let heap_bytes = heap_bytes(value);
-        if heap_bytes > 0 {
-            // Behind the other: what is unpacked takes room.
-            self.make_heap_room(heap_bytes, writer.memory)?;
-        }
+        self.make_value_writable(row, column, value, writer.memory)?;
         let version = if keeps {
             let change = Change::Update(column as u16, self.image(row, column));
             Some(match (beside, &mut self.versions) {
@@ -223,9 +229,36 @@ impl HotChunk {
         } else {
             None
         };
+        self.overwrite(row, column, value, version.is_some());
+        Ok(version)
+    }
+
+    /// Makes sure that a value may be written in place of another one.
+    #[inline]
+    pub(super) fn make_value_writable(
+        &mut self,
+        row: usize,
+        column: usize,
+        value: &impl StoredValue,
+        memory: &Arc<Memory>,
+    ) -> Result<(), WriteError> {
+        // Before anything is asked for: what is kept for readers to come would count as one of them.
+        self.shown = None;
+        self.make_writable(row, column, memory)?;
+        let heap_bytes = heap_bytes(value);
+        if heap_bytes > 0 {
+            // Behind the other: what is unpacked takes room.
+            self.make_heap_room(heap_bytes, memory)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a value in place of another one, which a version may keep.
+    #[inline]
+    pub(super) fn overwrite(&mut self, row: usize, column: usize, value: &impl StoredValue, is_kept: bool) {
         let (target, heap) = (&mut self.columns[column], &mut self.heap);
         let bits = heap.bits_of(value);
-        if version.is_none() && target.is_view() {
+        if !is_kept && target.is_view() {
             heap.forget(target.bits(row));
         }
         target.overwritten();
@@ -237,7 +270,6 @@ impl HotChunk {
             None => target.put(row, 0),
             Some(bits) => target.write(row, bits),
         }
-        Ok(version)
     }
 
     /// Deletes a row that [`HotChunk::check`] allows; says the number of the version.

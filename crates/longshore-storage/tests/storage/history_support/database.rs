@@ -1,5 +1,6 @@
 //! Lists and registers as two relations, and the steps of random transactions on them.
 
+use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -57,9 +58,38 @@ pub(crate) struct Database {
 }
 
 impl Database {
+    /// Both relations.
+    pub(crate) fn relations(&self) -> [&Relation; 2] {
+        [&self.lists, &self.registers]
+    }
+
+    /// The objects that are there in relations like its own.
+    #[allow(dead_code, reason = "one of the tests has a log")]
+    pub(crate) fn values_in(&self, relations: &[Relation]) -> BTreeMap<Object, Value> {
+        let mut values = BTreeMap::new();
+        let [lists, registers] = relations else { panic!("two relations") };
+        let mut t = lists.transactions().begin_read_only(Isolation::Snapshot);
+        t.scan(lists, &[], |t, row| {
+            let (key, mut text) = (t.get(lists, row, self.list_key)?, String::new());
+            t.get_text(lists, row, self.items, &mut text)?;
+            values.insert(Object::list(key), Value::of_items(&text));
+            Ok(ControlFlow::Continue(()))
+        })
+        .unwrap();
+        t.scan(registers, &[], |t, row| {
+            let value = t.get_nullable(registers, row, self.value)?;
+            let value = Value(value.map(|value| value as u32).into_iter().collect());
+            values.insert(Object::register(t.get(registers, row, self.register_key)?), value);
+            Ok(ControlFlow::Continue(()))
+        })
+        .unwrap();
+        values.retain(|_, value| !value.is_absent());
+        values
+    }
+
     /// Packs what nobody works on.
     pub(crate) fn freeze(&self) {
-        for relation in [&self.lists, &self.registers] {
+        for relation in self.relations() {
             relation.freeze(Freeze::All, 0, &|| false).unwrap();
         }
     }
@@ -154,7 +184,7 @@ impl Database {
         }
         let committed = append.commit_in(&mut t).and_then(|_| Ok(t.commit()?));
         let end = match committed {
-            Ok(time) => End::Committed(time.get()),
+            Ok(commit) => End::Committed(commit.time.get()),
             Err(TransactionError::Duplicate { .. } | TransactionError::Conflict { .. }) => End::Aborted,
             Err(error) => panic!("{error}"),
         };
@@ -268,8 +298,7 @@ impl Database {
             Table::Lists => {
                 let mut text = String::new();
                 t.get_text(&self.lists, row, self.items, &mut text)?;
-                let items = text.trim_end().split(',').filter(|item| !item.is_empty());
-                Value(items.map(|item| item.parse().unwrap()).collect())
+                Value::of_items(&text)
             }
         })
     }

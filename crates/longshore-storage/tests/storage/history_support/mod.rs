@@ -79,6 +79,12 @@ impl Object {
 }
 
 impl Value {
+    /// The items of a list as text.
+    pub(crate) fn of_items(text: &str) -> Value {
+        let items = text.trim_end().split(',').filter(|item| !item.is_empty());
+        Value(items.map(|item| item.parse().expect("an item")).collect())
+    }
+
     pub(crate) fn is_absent(&self) -> bool {
         self.0.is_empty()
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::{History, Object, Op, Record, Table, Value};
 
 /// The values of every object, each with the time of its commit, in order.
-struct States {
+pub(crate) struct States {
     keys: i32,
     versions: BTreeMap<Object, Vec<(u64, Value)>>,
     passed_over: bool,
@@ -40,7 +40,7 @@ pub(crate) fn faults(history: &History, serializable: bool) -> Vec<String> {
 }
 
 impl States {
-    fn new(history: &History, faults: &mut Vec<String>) -> States {
+    pub(crate) fn new(history: &History, faults: &mut Vec<String>) -> States {
         let mut writers: Vec<(u64, usize)> = Vec::new();
         for (at, record) in history.records.iter().enumerate() {
             if let (Some(commit), true) = (record.committed(), record.has_written()) {
@@ -97,6 +97,12 @@ impl States {
         let Some(versions) = self.versions.get(&object) else { return Value::default() };
         let behind = versions.partition_point(|(commit, _)| *commit <= time);
         behind.checked_sub(1).map(|last| versions[last].1.clone()).unwrap_or_default()
+    }
+
+    /// All objects that were there after all commits up to a time.
+    pub(crate) fn all_at(&self, time: u64) -> BTreeMap<Object, Value> {
+        let all = self.versions.keys().map(|object| (*object, self.at(*object, time)));
+        all.filter(|(_, value)| !value.is_absent()).collect()
     }
 
     /// Whether a transaction saw the state after all commits up to a time, and its own writes.

@@ -1,0 +1,88 @@
+//! What an alteration does to a relation that is restored: the same that it did to the relation.
+
+use std::sync::Arc;
+
+use super::restored::{Problem, Restored, ends};
+use crate::chunk::hot::Source;
+use crate::native::embedded::schema_of_bytes;
+use crate::redo::altered::{COMPUTED, FILLED, KEPT};
+use crate::redo::error::ReplayProblem;
+use crate::redo::row::{ChangeKind, NextRow, ReadNullBits};
+use crate::redo::wire::Reader;
+use crate::row_id::RowId;
+use crate::types::{Column, Schema};
+
+impl Restored {
+    /// Gives the rows other columns.
+    pub(super) fn alter(&mut self, mut item: Reader<'_>) -> Result<(), Problem> {
+        item.bytes()?;
+        let schema = Arc::new(schema_of_bytes(item.bytes()?).map_err(ReplayProblem::from)?);
+        let mut sources = Vec::with_capacity(schema.columns().len());
+        let mut computed = Vec::new();
+        for (at, column) in schema.columns().iter().enumerate() {
+            sources.push(match item.byte()? {
+                KEPT => Source::kept(self.kept(item.count()?, column)?),
+                FILLED => {
+                    let mut nulls = ReadNullBits::begin(&mut item, usize::from(column.nullable))?;
+                    Source::filled(nulls.read(&mut item, column)?)
+                }
+                COMPUTED => {
+                    computed.push(at);
+                    Source::computed()
+                }
+                other => {
+                    return Err(ReplayProblem::Malformed(format!("{other} is not where a column comes from")).into());
+                }
+            });
+        }
+        for at in 0..self.slots.len() {
+            let Some(slot) = &mut self.slots[at] else { continue };
+            if let Some((column, row)) = slot.missing(&schema, &sources) {
+                let column = schema.columns()[column].name.clone();
+                let problem = ReplayProblem::Value { column, reason: "NULL is not allowed".to_owned() };
+                return Err(Problem { row: Some(RowId::new(at, row)), problem });
+            }
+            let reshaped = slot.reshaped(&schema, &mut sources, &self.memory).map_err(ReplayProblem::from)?;
+            **slot = reshaped;
+        }
+        if !computed.is_empty() {
+            self.compute(&schema, &computed, &mut item)?;
+        }
+        ends(&item)?;
+        self.set_schema(schema);
+        Ok(())
+    }
+
+    /// The number of a column that one is made of.
+    fn kept(&self, from: usize, column: &Column) -> Result<usize, ReplayProblem> {
+        let before = self.schema.columns().get(from);
+        let is_alike = before.is_some_and(|before| before.column_type.is_stored_as(column.column_type));
+        let reason = || ReplayProblem::Malformed(format!("column {} cannot be what column {from} was", column.name));
+        if is_alike { Ok(from) } else { Err(reason()) }
+    }
+
+    /// Gives all rows their values of some columns.
+    fn compute(&mut self, schema: &Schema, columns: &[usize], item: &mut Reader<'_>) -> Result<(), Problem> {
+        let nullable = columns.iter().filter(|&&column| schema.columns()[column].nullable).count();
+        let memory = Arc::clone(&self.memory);
+        let mut next = NextRow::default();
+        for at in 0..self.slots.len() {
+            let Some(slot) = &mut self.slots[at] else { continue };
+            for row in (0..slot.len()).filter(|&row| slot.is_alive(row)).collect::<Vec<_>>() {
+                let here = RowId::new(at, row);
+                let failed = |problem| Problem { row: Some(here), problem };
+                let (kind, named) = next.read(item).map_err(failed)?;
+                if (kind, named) != (ChangeKind::Update, here) {
+                    return Err(failed(ReplayProblem::Malformed("the values of a row are missing".to_owned())));
+                }
+                let mut nulls = ReadNullBits::begin(item, nullable).map_err(failed)?;
+                for &column in columns {
+                    let value = nulls.read(item, &schema.columns()[column]).map_err(failed)?;
+                    let computed = slot.compute(row, column, &value, &memory);
+                    computed.map_err(|error| failed(error.into()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
