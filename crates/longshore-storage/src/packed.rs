@@ -34,6 +34,7 @@ use crate::view;
 use fsst::FsstTexts;
 use text::TextEnds;
 
+mod bounds;
 mod compress;
 mod dictionary;
 mod domain;
@@ -233,7 +234,7 @@ impl PackedColumn {
     /// Bytes of its texts that lie outside of views, as they are read.
     pub(crate) fn text_bytes(&self) -> usize {
         match &self.encoding {
-            Encoding::Fsst(texts) => texts.text_bytes(),
+            Encoding::Fsst(texts) => texts.text_bytes(self.heap()),
             _ => self.heap().len(),
         }
     }

@@ -7,7 +7,6 @@ use crate::arena::Arena;
 use crate::chunk::{Chunk, ChunkColumn, ColumnValues};
 use crate::memory::OutOfMemory;
 use crate::packed::{Layout, PackedColumn, Packer, copy_of};
-use crate::statistics::bounds::Bounds;
 use crate::types::{ColumnType, Physical};
 use crate::values::Scratch;
 
@@ -15,9 +14,6 @@ use super::block::{Block, Encoding};
 use super::bounds;
 use super::section::{self, PIECE_BYTES, Section, SectionWriter};
 use super::wire::{Malformed, set_bits_beyond};
-
-/// Rows whose values are unpacked at a time, to be compared with the bounds.
-const READ_ROWS: usize = 4096;
 
 /// Appends the block of a column to `writer`; its offset is counted from the writer's start. What is not packed yet is
 /// packed by `packer` into memory of `arena`.
@@ -121,11 +117,7 @@ pub(super) fn read(
     };
     let packed = PackedColumn::from_buffers(physical, rows, layout, buffers, heap, column_type != ColumnType::Bytea)
         .map_err(Malformed::new)?;
-    let mut found = Bounds::new(physical);
-    for from in (0..rows).step_by(READ_ROWS) {
-        let values = packed.read(from..rows.min(from + READ_ROWS), scratch);
-        found.add(values, validity.as_ref().map(|bits| (bits.as_slice(), from)));
-    }
+    let found = packed.bounds(validity.as_ref().map(Buffer::as_slice), scratch);
     bounds::check(&block.statistics, &found, physical)?;
     Ok(ChunkColumn { values: ColumnValues::Packed(packed.into()), validity, statistics: block.statistics.clone() })
 }

@@ -22,6 +22,7 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use ::fsst::Compressor;
 use arrow_buffer::{BooleanBuffer, Buffer};
@@ -52,8 +53,8 @@ pub(super) struct FsstTexts {
     symbols: SymbolTable,
     /// Where the codes of each text end.
     ends: TextEnds,
-    /// Bytes of all texts.
-    bytes: usize,
+    /// Bytes of all texts, once somebody asks.
+    bytes: OnceLock<usize>,
 }
 
 /// Compresses texts, and gives their codes, too. It is given up once it does not `pay`, which is asked from time to time of
@@ -88,20 +89,19 @@ pub(super) fn compress(
     let symbols = SymbolTable::new(copy_of(&symbols, arena)?);
     let ends = TextEnds::of_lengths(rows, length, arena)?;
     let codes = copy_of(&codes, arena)?;
-    Ok(Some((FsstTexts::new(symbols, ends, &codes), codes)))
+    Ok(Some((FsstTexts { symbols, ends, bytes: bytes.into() }, codes)))
 }
 
 impl FsstTexts {
     /// Texts of these codes; `check` says whether they are right.
-    pub(super) fn new(symbols: SymbolTable, ends: TextEnds, codes: &[u8]) -> FsstTexts {
-        let bytes = symbols.length(codes);
-        FsstTexts { symbols, ends, bytes }
+    pub(super) fn new(symbols: SymbolTable, ends: TextEnds) -> FsstTexts {
+        FsstTexts { symbols, ends, bytes: OnceLock::new() }
     }
 
     /// A copy in memory of another arena.
     pub(super) fn copied(&self, arena: &mut Arena) -> Result<FsstTexts, OutOfMemory> {
         let symbols = SymbolTable::new(copy_of(self.symbols.stored.as_slice(), arena)?);
-        Ok(FsstTexts { symbols, ends: self.ends.copied(arena)?, bytes: self.bytes })
+        Ok(FsstTexts { symbols, ends: self.ends.copied(arena)?, bytes: self.bytes.clone() })
     }
 
     /// The table, [`SYMBOL_BYTES`] for each symbol.
@@ -120,8 +120,8 @@ impl FsstTexts {
     }
 
     /// Bytes of all texts.
-    pub(super) fn text_bytes(&self) -> usize {
-        self.bytes
+    pub(super) fn text_bytes(&self, codes: &[u8]) -> usize {
+        *self.bytes.get_or_init(|| self.symbols.length(codes))
     }
 
     /// Bytes of a text.
@@ -179,7 +179,7 @@ impl FsstTexts {
 
     /// Views of the texts of some of the column's rows, in the order given, and the texts.
     pub(super) fn picked(&self, rows: &[u32], column_rows: usize, codes: &[u8]) -> (Vec<u128>, Vec<u8>) {
-        let mut room = self.room(rows.len(), column_rows);
+        let mut room = self.room(rows.len(), column_rows, codes);
         let mut at = 0;
         let views = rows.iter().map(|&row| {
             let length = self.decompress_to(&codes[self.ends.range(row as usize)], &mut room, at);
@@ -205,16 +205,20 @@ impl FsstTexts {
     }
 
     /// Room for the texts of `count` of the `rows`, as far as can be told.
-    pub(super) fn room(&self, count: usize, rows: usize) -> Vec<u8> {
-        let expected = (self.bytes as u128 * count as u128).div_ceil(rows.max(1) as u128) as usize;
+    pub(super) fn room(&self, count: usize, rows: usize, codes: &[u8]) -> Vec<u8> {
+        let bytes = self.text_bytes(codes) as u128;
+        let expected = (bytes * count as u128).div_ceil(rows.max(1) as u128) as usize;
         vec![0; expected + expected / 16 + ROOM_BYTES_MIN]
     }
 
     /// Checks that the texts fill their codes, one behind the other, that each can be decompressed, and what comes of it.
     pub(super) fn check(&self, rows: usize, codes: &[u8], is_utf8: bool) -> Result<(), &'static str> {
         self.ends.check_order(codes.len())?;
-        if self.bytes > HEAP_BYTES_MAX {
+        if codes.len() > HEAP_BYTES_MAX / SYMBOL_BYTES && self.text_bytes(codes) > HEAP_BYTES_MAX {
             return Err("the texts are longer than a heap may be");
+        }
+        if self.are_clearly_ascii(rows, codes) {
+            return Ok(());
         }
         let mut are_whole = true;
         self.ends.each(0..rows, |start, length| {
@@ -227,6 +231,40 @@ impl FsstTexts {
             return Err("a text is not UTF-8");
         }
         Ok(())
+    }
+
+    /// Whether all codes stand for something, and it is ASCII, as a look at each code and the one before it tells: not where
+    /// an escape comes before an escape, or before a byte that is no ASCII.
+    fn are_clearly_ascii(&self, rows: usize, codes: &[u8]) -> bool {
+        let count = self.symbols.count();
+        let is_wrong = |before: u8, code: u8| {
+            let is_no_symbol = code >= count && code != ESCAPE;
+            if before == ESCAPE { !code.is_ascii() } else { is_no_symbol }
+        };
+        let of_first = codes.first().is_some_and(|&first| is_wrong(0, first));
+        let of_others = codes.array_windows().fold(false, |any, &[before, code]| any | is_wrong(before, code));
+        if of_first || of_others || !self.symbols.stored.is_ascii() {
+            return false;
+        }
+        // So each escape is one.
+        let mut is_cut = false;
+        self.ends.each(0..rows, |start, length| {
+            is_cut |= length > 0 && codes[(start + length) as usize - 1] == ESCAPE;
+        });
+        !is_cut
+    }
+
+    /// The first four bytes of a text as a view has them, the first lowest, with zeros for those that are missing.
+    pub(super) fn prefix(&self, row: usize, codes: &[u8]) -> u32 {
+        // An escape and its byte stand for one.
+        const CODES: usize = 2 * size_of::<u32>();
+        let codes = &codes[self.ends.range(row)];
+        let mut text = [0; CODES * SYMBOL_BYTES];
+        let length = self.symbols.decompress(&codes[..codes.len().min(CODES)], &mut text);
+        let mut prefix = [0; size_of::<u32>()];
+        let known = length.min(prefix.len());
+        prefix[..known].copy_from_slice(&text[..known]);
+        u32::from_le_bytes(prefix)
     }
 
     fn are_utf8(&self, rows: usize, codes: &[u8]) -> bool {
@@ -265,6 +303,11 @@ impl SymbolTable {
             *length = (SYMBOL_BYTES - zeros).max(1) as u8;
         }
         SymbolTable { stored, symbols, lengths }
+    }
+
+    /// How many symbols there are.
+    fn count(&self) -> u8 {
+        (self.stored.len() / SYMBOL_BYTES) as u8
     }
 
     fn bytes(&self) -> usize {

@@ -157,7 +157,7 @@ impl PackedColumn {
             Layout::Fsst { width, .. } => {
                 let symbols = SymbolTable::new(next());
                 let ends = TextEnds::new(next(), Codes::new(width, next()));
-                Encoding::Fsst(FsstTexts::new(symbols, ends, &heap))
+                Encoding::Fsst(FsstTexts::new(symbols, ends))
             }
             Layout::Plain => Encoding::Plain(next()),
         };

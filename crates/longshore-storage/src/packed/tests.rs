@@ -106,6 +106,10 @@ impl Column {
         let rows = self.rows();
         assert_eq!(packed.rows(), rows);
         let from = random.below(rows + 1);
+        let mut scratch = Scratch::default();
+        let mut bounds = Bounds::new(packed.physical);
+        bounds.add(packed.read(0..rows, &mut scratch), self.validity.as_deref().map(|bits| (bits, 0)));
+        assert_eq!(packed.bounds(self.validity.as_deref(), &mut Scratch::default()), bounds, "{packed:?}");
         let ranges = [0..rows, from..rows, from..from + random.below(rows - from + 1)];
         for range in ranges {
             let from = range.start;

@@ -73,7 +73,7 @@ impl PackedColumn {
         assert!(rows.end <= self.rows, "rows to {} of {}", rows.end, self.rows);
         let count = rows.len();
         let count_wanted = wanted.map_or(count, BooleanBuffer::count_set_bits);
-        let (mut views, mut room) = (Vec::with_capacity(count), texts.room(count_wanted, self.rows));
+        let (mut views, mut room) = (Vec::with_capacity(count), texts.room(count_wanted, self.rows, self.heap()));
         let end = texts.unpack(rows, wanted, self.heap(), &mut views.spare_capacity_mut()[..count], &mut room);
         // SAFETY: `unpack` writes every slot.
         unsafe { views.set_len(count) };

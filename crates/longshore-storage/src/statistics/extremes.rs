@@ -60,7 +60,7 @@ macro_rules! integer_lanes {
         })*
     };
 }
-integer_lanes!(u8, i16, i32, i64, i128);
+integer_lanes!(u8, u16, u32, i16, i32, i64, i128);
 
 macro_rules! float_lanes {
     ($($float:ty),*) => {
