@@ -65,7 +65,7 @@ const STEPS: &[Step] = &[
     slow("book", "the book is built without a warning", book::step),
     slow("asan", "low crates under AddressSanitizer", sanitizer::step),
     slow("threads", "transactions and index builds under ThreadSanitizer", threads::step),
-    slow("interleave", "transactions in interleavings that seeds choose", interleave::step),
+    slow("interleave", "transactions and the log in interleavings that seeds choose", interleave::step),
     slow("neon", "csv and storage on emulated ARM", neon::step),
     slow("fuzz", "each fuzz target for a while", fuzz::step),
     slow("demo", "the demo at scale 0.01 under each kernel of this machine", demo::step),

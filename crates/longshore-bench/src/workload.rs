@@ -3,6 +3,7 @@
 mod churn;
 mod columns;
 mod decode;
+mod durable;
 mod encodings;
 mod fill;
 mod formats;
@@ -103,6 +104,8 @@ pub(crate) enum Workload {
     /// Rows that come and go, alone and beside an old reader: whether the last round costs more than the first (thousands
     /// of rounds a second)
     Churn,
+    /// The redo log: commits that wait for the disk, and long records, against the disk alone (thousands a second, GB/s)
+    Durable,
     /// Radix trees and hash tables: built, merged, filled and read (millions of rows a second)
     Index,
     /// Prepared statements by key through a session, one thread (thousands a second)
@@ -161,6 +164,7 @@ impl Workload {
             Workload::Tatp => report("tatp", "TATP", &tatp::run(settings)?),
             Workload::Versions => versions::run(settings, report),
             Workload::Churn => report("churn", "Rows that come and go", &churn::run(settings)?),
+            Workload::Durable => report("durable", "Redo log", &durable::run(settings)?),
             Workload::Index => report("index", "Indexes", &index::run(settings)?),
             #[cfg(feature = "queries")]
             Workload::Prepared => report("prepared", "Prepared statements", &prepared::run(settings)?),
@@ -194,6 +198,7 @@ impl Workload {
                     Workload::Tatp,
                     Workload::Versions,
                     Workload::Churn,
+                    Workload::Durable,
                     Workload::Index,
                     #[cfg(feature = "queries")]
                     Workload::Prepared,

@@ -147,6 +147,16 @@ fn tatp() {
 }
 
 #[test]
+fn durable() {
+    let said = tiny("durable", &[]);
+    for case in
+        ["log, 1 thread, segments written over", "beyond the sync; 1.200 bytes", "records of 1 MB, segments new"]
+    {
+        assert!(said.contains(case), "{case} is missing:\n{said}");
+    }
+}
+
+#[test]
 fn churn() {
     let said = tiny("churn", &[]);
     assert!(said.contains("delete and insert, beside an old reader") && said.contains("x the first"), "{said}");

@@ -14,6 +14,8 @@
 //! Lowest first; a module imports only from those before it (`cargo xtask imports` checks it).
 //!
 //! - `sync`: locks and atomics, and the order in which locks are taken
+//! - `disk`: files and directories, behind an interface of which tests have another implementation
+//! - `log`: the redo log
 //! - `prefetch`: asks for memory before it is needed
 //! - `instruction_set`: loops compiled for each instruction set
 //! - `show`: values of times and decimals as text
@@ -52,9 +54,11 @@ mod buffer;
 pub mod checksum;
 mod chunk;
 mod datum;
+pub mod disk;
 mod error;
 mod index;
 mod instruction_set;
+pub mod log;
 mod manager;
 mod memory;
 pub mod native;

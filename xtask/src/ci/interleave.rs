@@ -1,4 +1,4 @@
-//! The transactions of storage, their threads interleaved at every lock and atomic as seeds say.
+//! The transactions and the log of storage, their threads interleaved at every lock and atomic as seeds say.
 //!
 //! A feature puts the locks of `shuttle` in the place of those of the standard library, so this is built in a folder of
 //! its own.
@@ -8,7 +8,7 @@ use crate::shell::{cargo, run, target};
 
 pub(super) fn step() -> Result<Outcome, String> {
     let mut test = cargo(&["test", "--locked", "--package", "longshore-storage", "--features", "interleave"]);
-    test.args(["--test", "interleave"]);
+    test.args(["--test", "interleave", "--test", "interleave_log"]);
     test.arg("--target-dir").arg(target().join("interleave"));
     run(&mut test)?;
     Ok(Outcome::Passed)

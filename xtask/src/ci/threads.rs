@@ -8,7 +8,7 @@ use super::Outcome;
 use crate::shell::{cargo, root, run, target};
 
 /// Tests of the storage whose threads meet in its own locks only.
-const TESTS: [&str; 5] = ["history::", "stress::", "merge::", "index_bulk::", "conflict::"];
+const TESTS: [&str; 6] = ["history::", "stress::", "merge::", "index_bulk::", "conflict::", "log_threads::"];
 
 pub(super) fn step() -> Result<Outcome, String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {

@@ -29,6 +29,8 @@ pub(crate) enum Rank {
     Slot,
     /// The foreign keys of a relation.
     References,
+    /// What gathers to be written to the log.
+    Log,
 }
 
 /// A guard of a lock that has a rank.
@@ -46,6 +48,11 @@ impl<G> Ranked<G> {
         let waiting = Waiting::new(rank, std::ptr::from_ref(lock).addr());
         let guard = take(lock);
         Ranked { guard, _held: waiting.taken() }
+    }
+
+    /// Lets go of the lock for a while, as a condition variable does.
+    pub(crate) fn pass(self, wait: impl FnOnce(G) -> G) -> Ranked<G> {
+        Ranked { guard: wait(self.guard), ..self }
     }
 }
 

@@ -6,6 +6,7 @@
 use std::ops::{Deref, DerefMut};
 use std::panic::RefUnwindSafe;
 use std::sync::LockResult;
+use std::time::Duration;
 
 /// A [`std::sync::Mutex`] that is never poisoned.
 #[derive(Debug, Default)]
@@ -82,6 +83,20 @@ impl Condvar {
     pub(crate) fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         self.0.wait(&mut guard.0);
         Ok(guard)
+    }
+
+    /// Whether the time has run out is not told.
+    pub(crate) fn wait_timeout<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        timeout: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, ())> {
+        self.0.wait_for(&mut guard.0, timeout);
+        Ok((guard, ()))
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
     }
 
     pub(crate) fn notify_all(&self) {
