@@ -22,12 +22,14 @@
 //! - `statement`: what each statement does
 //! - `session`: one connection's statements, one after the other
 //! - `typed`: transactions written in Rust
+//! - `durable`: databases that are logged
 
 mod blocking;
 mod catalog;
 mod config;
 mod database;
 mod datafusion;
+mod durable;
 mod error;
 mod panics;
 mod prepared;

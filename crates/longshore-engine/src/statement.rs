@@ -19,6 +19,7 @@ mod merge;
 pub(crate) mod prepare;
 mod refuse;
 mod rejects;
+pub(crate) mod restore;
 mod rows;
 mod sequence;
 mod settings;

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 pub(crate) use last_numbers::LastNumbers;
 use longshore_load::Control;
-use longshore_storage::{ColumnRange, Isolation, Relation, Snapshot, Time, Transaction, Transactions};
+use longshore_storage::{ColumnRange, Commit, Isolation, Relation, Snapshot, Time, Transaction, Transactions};
 use restarts::Restarts;
 use savepoints::Open;
 
@@ -113,20 +113,12 @@ impl StatementTransaction {
         }
     }
 
-    fn commit(&self, control: &Control) -> Result<(), Error> {
+    fn commit(&self, control: &Control) -> Result<Commit, Error> {
         // Taken out first, so that nobody waits for the validation.
         let transaction = self.lock().take();
         let Some(transaction) = transaction else { return Err(Error::internal("the transaction has ended")) };
-        match transaction.commit_unless(&|| control.is_cancelled()) {
-            Ok(_) => {
-                self.restarts.keep();
-                Ok(())
-            }
-            Err(error) => {
-                self.restarts.undo(0);
-                Err(Error::from(error))
-            }
-        }
+        let commit = |transaction: Transaction| transaction.commit_unless(&|| control.is_cancelled());
+        self.restarts.commit(transaction, commit).inspect_err(|_| self.restarts.undo(0))
     }
 
     fn rollback(&self) {
@@ -245,7 +237,7 @@ impl Block {
                 let done = statement(&transaction).await;
                 single.has_ended = true;
                 match &done {
-                    Ok(_) => transaction.commit(control)?,
+                    Ok(_) => drop(transaction.commit(control)?),
                     Err(_) => transaction.rollback(),
                 }
                 return done;
@@ -357,7 +349,7 @@ impl Block {
         };
         if let Some(transaction) = open.begun() {
             match ended {
-                Ended::Committed => transaction.commit(control)?,
+                Ended::Committed => drop(transaction.commit(control)?),
                 _ => transaction.rollback(),
             }
         }

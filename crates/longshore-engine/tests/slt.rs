@@ -11,8 +11,12 @@ use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::StreamExt;
+use logged::MemoryLog;
 use longshore_engine::{Config, Database, Error, Outcome, Session};
+use longshore_storage::RedoLog;
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
+
+mod logged;
 
 const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
 
@@ -151,7 +155,37 @@ fn queries_without_the_optimizer() {
     run_files(&Config { threads: 2, optimizer: false, ..Config::default() }, is_one);
 }
 
+/// What the files leave comes back from the log: tables with their rows, keys, constraints and indexes, views, sequences.
+#[test]
+fn what_is_logged_comes_back() {
+    run_files_then(
+        &Config { threads: 2, ..Config::default() },
+        |_| true,
+        |config| {
+            let log = Arc::new(MemoryLog::default());
+            let database = Database::open_logged(config, Arc::clone(&log) as Arc<dyn RedoLog>);
+            (database.expect("a database opens"), Some(log))
+        },
+    );
+}
+
 fn run_files(config: &Config, is_wanted: impl Fn(&Path) -> bool) {
+    let open = |config| (Database::open(config).expect("a database opens"), None);
+    run_files_then(config, is_wanted, open);
+}
+
+/// Compares a database with what comes back from its log.
+async fn compare(database: &Arc<Database>, log: &MemoryLog, directory: &Path) -> Result<(), String> {
+    let replayed = log.replayed(database.config()).map_err(|error| format!("it does not come back: {error}"))?;
+    let (before, after) = (logged::described(database, directory).await, logged::described(&replayed, directory).await);
+    logged::difference(&before, &after).map_or(Ok(()), Err)
+}
+
+fn run_files_then(
+    config: &Config,
+    is_wanted: impl Fn(&Path) -> bool,
+    open: impl Fn(Config) -> (Arc<Database>, Option<Arc<MemoryLog>>),
+) {
     let _one = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let root = PathBuf::from(format!("{TESTS}/sql"));
     let mut files = Vec::new();
@@ -166,10 +200,14 @@ fn run_files(config: &Config, is_wanted: impl Fn(&Path) -> bool) {
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         let path = directory.path().to_owned();
         DIRECTORY.lock().expect("no test panics with the lock").clone_from(&path);
-        let database = Database::open(config.clone()).expect("a database opens");
+        let (database, log) = open(config.clone());
         let mut runner = Runner::new(|| async { Ok(Connection::open(&database, &path)) });
         if let Err(error) = runtime.block_on(runner.run_file_async(file)) {
             failures.push(format!("{error}"));
+        }
+        drop(runner);
+        if let Some(Err(error)) = log.map(|log| runtime.block_on(compare(&database, &log, &path))) {
+            failures.push(format!("{}: {error}", file.display()));
         }
     }
     assert!(!files.is_empty(), "there are no tests below {}", root.display());
