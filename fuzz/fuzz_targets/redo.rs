@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use longshore_fuzz::Choices;
+use longshore_storage::log::{LogError, Lsn};
 use longshore_storage::{
-    Arena, Column, ColumnType, Datum, Isolation, LogClosed, LogPosition, Memory, MergeKind, NewColumn, PartitionBuffer,
+    Arena, Column, ColumnType, Datum, Isolation, Memory, MergeKind, NewColumn, PartitionBuffer,
     RedoLog, Relation, Replay, RowId, Schema, Transactions, key,
 };
 
@@ -38,7 +39,7 @@ fuzz_target!(|input: &[u8]| {
         let (one, other) = (choices.below(records.len()), choices.below(records.len()));
         records.swap(one, other);
     }
-    let records: Vec<(LogPosition, &[u8])> = (1..).map(LogPosition).zip(records.iter().map(Vec::as_slice)).collect();
+    let records: Vec<(Lsn, &[u8])> = (1..).map(Lsn::new).zip(records.iter().map(Vec::as_slice)).collect();
     let mut replay = Replay::new(&Transactions::new(), &Memory::new(Some(MEMORY_BYTES_MAX)));
     if replay.apply(&records, 1, &mut |_, _| {}).is_ok() {
         replay.finish().values().for_each(check);
@@ -101,10 +102,10 @@ impl Kept {
 struct Log(Mutex<Vec<Vec<u8>>>);
 
 impl RedoLog for Log {
-    fn append(&self, record: &[u8]) -> Result<LogPosition, LogClosed> {
+    fn append(&self, record: &[u8], _: usize) -> Result<Lsn, LogError> {
         let mut records = self.0.lock().expect("nobody panics");
         records.push(record.to_vec());
-        Ok(LogPosition(records.len() as u64))
+        Ok(Lsn::new(records.len() as u64))
     }
 }
 

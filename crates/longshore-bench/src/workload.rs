@@ -22,6 +22,7 @@ mod prepared;
 #[cfg(feature = "queries")]
 mod queries;
 mod random;
+mod recover;
 mod rejects;
 mod scan;
 mod scan_packed;
@@ -106,6 +107,8 @@ pub(crate) enum Workload {
     Churn,
     /// The redo log: commits that wait for the disk, and long records, against the disk alone (thousands a second, GB/s)
     Durable,
+    /// Lineitem in a durable database: loaded, and there again when it is opened (GB/s of the text)
+    Recover,
     /// Radix trees and hash tables: built, merged, filled and read (millions of rows a second)
     Index,
     /// Prepared statements by key through a session, one thread (thousands a second)
@@ -165,6 +168,7 @@ impl Workload {
             Workload::Versions => versions::run(settings, report),
             Workload::Churn => report("churn", "Rows that come and go", &churn::run(settings)?),
             Workload::Durable => report("durable", "Redo log", &durable::run(settings)?),
+            Workload::Recover => report("recover", "Durable lineitem", &recover::run(settings)?),
             Workload::Index => report("index", "Indexes", &index::run(settings)?),
             #[cfg(feature = "queries")]
             Workload::Prepared => report("prepared", "Prepared statements", &prepared::run(settings)?),
@@ -199,6 +203,7 @@ impl Workload {
                     Workload::Versions,
                     Workload::Churn,
                     Workload::Durable,
+                    Workload::Recover,
                     Workload::Index,
                     #[cfg(feature = "queries")]
                     Workload::Prepared,

@@ -157,6 +157,14 @@ fn durable() {
 }
 
 #[test]
+fn recover() {
+    let said = tiny("recover", &[]);
+    for case in ["COPY in memory", "COPY, safe on disk", "of the text on disk", "opened after a kill behind COPY"] {
+        assert!(said.contains(case), "{case} is missing:\n{said}");
+    }
+}
+
+#[test]
 fn churn() {
     let said = tiny("churn", &[]);
     assert!(said.contains("delete and insert, beside an old reader") && said.contains("x the first"), "{said}");

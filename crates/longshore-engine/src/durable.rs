@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use longshore_storage::{LogPosition, RedoLog, Replay, Replayed};
+use longshore_storage::log::Lsn;
+use longshore_storage::{RedoLog, Replay, Replayed};
 
 use crate::catalog::{CatalogLog, Image};
 use crate::statement::restore;
@@ -24,7 +25,7 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::open`], and when the records are not those of a database.
-    pub fn open_replayed(config: Config, records: &[(LogPosition, &[u8])]) -> Result<(Arc<Self>, Replayed), Error> {
+    pub fn open_replayed(config: Config, records: &[(Lsn, &[u8])]) -> Result<(Arc<Self>, Replayed), Error> {
         let database = Self::open(config)?;
         let mut replay = Replay::new(&database.transactions, &database.memory);
         let (mut image, mut failed) = (Image::default(), None);

@@ -356,7 +356,7 @@ impl From<TransactionError> for Error {
             | TransactionError::ColumnCount { .. }
             | TransactionError::IsNull { .. }
             | TransactionError::Indexed { .. } => ErrorKind::Invalid,
-            TransactionError::NotLogged { .. } => ErrorKind::Io,
+            TransactionError::NotLogged { .. } | TransactionError::NotSafe { .. } => ErrorKind::Io,
             TransactionError::Abandoned => ErrorKind::Internal,
             TransactionError::Cancelled => ErrorKind::Cancelled,
         };

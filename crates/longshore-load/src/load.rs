@@ -65,7 +65,8 @@ pub fn copy_from(
     let run_actions =
         |transaction: &mut Transaction| transaction.run_foreign_key_actions_unless(&is_cancelled).map(drop);
     let report = loaded.commit_in(&mut transaction, run_actions)?;
-    transaction.commit_unless(&is_cancelled).map_err(TransactionError::from)?;
+    let commit = transaction.commit_unless(&is_cancelled).map_err(TransactionError::from)?;
+    relation.transactions().wait_until_safe(commit)?;
     Ok(report)
 }
 

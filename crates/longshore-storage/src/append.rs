@@ -22,6 +22,7 @@ use crate::chunk::Chunk;
 use crate::chunk::hot::HotChunk;
 use crate::error::TransactionError;
 use crate::index::Uniqueness;
+use crate::manager::LoadWriter;
 use crate::memory::OutOfMemory;
 use crate::relation::Relation;
 use crate::row_id::CHUNK_ROWS_MAX;
@@ -77,6 +78,8 @@ pub struct Append<'r> {
     /// Indexes chunks as they come, if they become part of the relation as they are.
     index_build: Option<IncrementalIndexBuild>,
     packing: BufferPacking,
+    /// Writes large chunks to disk as they come, if the database does so.
+    writer: Option<Box<dyn LoadWriter>>,
     _in_progress: AppendInProgress<'r>,
     /// Merges chunks as they come, if it does.
     interleave: Option<Interleave<'r>>,
@@ -155,6 +158,10 @@ impl<'r> Append<'r> {
             copied: Condvar::new(),
             index_build,
             packing: BufferPacking::new(table.memory(), table.storage(), kind),
+            writer: table
+                .relation_id()
+                .filter(|_| kind == MergeKind::Chunk)
+                .and_then(|_| relation.transactions().log().begin_load()),
             _in_progress: AppendInProgress::new(table),
             interleave: None,
             is_keyed,
@@ -207,7 +214,7 @@ impl<'r> Append<'r> {
         for chunk in &chunks {
             assert_eq!(chunk.schema(), self.relation.schema(), "a buffer has the schema of its relation");
         }
-        let chunks: Vec<_> = chunks.into_iter().map(Arc::new).collect();
+        let chunks: Vec<_> = chunks.into_iter().map(|chunk| Arc::new(self.stored(chunk))).collect();
         let mut guard = self.lock();
         let state = &mut *guard;
         if let Some(error) = &state.failed {
@@ -245,19 +252,29 @@ impl<'r> Append<'r> {
         self.empty_queue(guard)
     }
 
-    /// Makes the rows visible, and says how many they are.
+    /// A chunk that is in a file, if it is large and the database has files for it.
+    fn stored(&self, mut chunk: Chunk) -> Chunk {
+        let writer = self.writer.as_ref().filter(|_| !is_small(chunk.rows() as u64, chunk.bytes()));
+        if let Some(stored) = writer.and_then(|writer| writer.write(&chunk)) {
+            chunk.set_stored(stored);
+        }
+        chunk
+    }
+
+    /// Makes the rows visible, waits until they are safe, and says how many they are.
     ///
     /// # Errors
     ///
-    /// When memory runs out, or a key occurs twice.
+    /// When memory runs out, a key occurs twice, or the log fails.
     ///
     /// # Panics
     ///
     /// When a merge has failed.
     pub fn commit(self) -> Result<u64, TransactionError> {
-        let mut transaction = self.relation.transactions().begin(Isolation::Snapshot);
+        let transactions = self.relation.transactions();
+        let mut transaction = transactions.begin(Isolation::Snapshot);
         let rows = self.commit_in(&mut transaction)?;
-        transaction.commit()?;
+        transactions.wait_until_safe(transaction.commit()?)?;
         Ok(rows)
     }
 

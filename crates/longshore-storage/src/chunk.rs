@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
+use crate::block_ref::StoredBlock;
 use crate::packed::PackedColumn;
 use crate::statistics::ColumnStatistics;
 use crate::typed::Input;
@@ -103,6 +104,8 @@ pub struct Chunk {
     columns: Vec<ChunkColumn>,
     /// One buffer, the shape in which arrays of views take it.
     heap: Arc<[Buffer]>,
+    /// Where it is on disk, if a load has written it.
+    stored: Option<Box<StoredBlock>>,
 }
 
 /// A column of a chunk. Its buffers may be longer than the rows need.
@@ -148,7 +151,17 @@ impl Chunk {
         columns: Vec<ChunkColumn>,
         heap: Buffer,
     ) -> Chunk {
-        Chunk { schema, rows, columns, heap: Arc::new([heap]) }
+        Chunk { schema, rows, columns, heap: Arc::new([heap]), stored: None }
+    }
+
+    /// Where it is on disk, if a load has written it.
+    pub(crate) fn stored(&self) -> Option<&StoredBlock> {
+        self.stored.as_deref()
+    }
+
+    /// Takes note of where it is on disk.
+    pub(crate) fn set_stored(&mut self, stored: StoredBlock) {
+        self.stored = Some(Box::new(stored));
     }
 
     /// The schema.

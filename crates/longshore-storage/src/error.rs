@@ -208,8 +208,13 @@ pub enum TransactionError {
     Abandoned,
     /// The caller wants what it asked for no more.
     Cancelled,
-    /// The log of the database takes no more changes.
+    /// The log of the database does not take the changes: the transaction was rolled back.
     NotLogged {
+        /// Why.
+        reason: String,
+    },
+    /// The transaction was committed, but is not known to be safe on disk: after a crash all of it is there, or nothing.
+    NotSafe {
         /// Why.
         reason: String,
     },
@@ -314,7 +319,10 @@ impl fmt::Display for TransactionError {
             TransactionError::ReadOnly => f.write_str("a read-only transaction cannot change rows"),
             TransactionError::Abandoned => f.write_str("the transaction was given up"),
             TransactionError::Cancelled => f.write_str("the statement was cancelled"),
-            TransactionError::NotLogged { reason } => write!(f, "the log takes no more changes: {reason}"),
+            TransactionError::NotLogged { reason } => write!(f, "the log does not take the changes: {reason}"),
+            TransactionError::NotSafe { reason } => {
+                write!(f, "the transaction was committed, but a crash may undo it: {reason}")
+            }
             TransactionError::OutOfMemory(error) => error.fmt(f),
         }
     }

@@ -16,6 +16,7 @@
 //! - `sync`: locks and atomics, and the order in which locks are taken
 //! - `disk`: files and directories, behind an interface of which tests have another implementation
 //! - `log`: the redo log
+//! - `block_ref`: where a chunk is in the block files of its database
 //! - `prefetch`: asks for memory before it is needed
 //! - `instruction_set`: loops compiled for each instruction set
 //! - `show`: values of times and decimals as text
@@ -45,14 +46,17 @@
 //! - `alteration`: changes of a relation's columns
 //! - `native`: the native file format
 //! - `redo`: what the log of a durable database says, and replay
+//! - `data_directory`: the directory of a durable database: manifest, block files, checkpoints, recovery
 //! - `checksum`: a checksum of all rows
 
 mod alteration;
 mod append;
 mod arena;
+mod block_ref;
 mod buffer;
 pub mod checksum;
 mod chunk;
+pub mod data_directory;
 mod datum;
 pub mod disk;
 mod error;
@@ -90,7 +94,7 @@ pub use chunk::{Chunk, ColumnBytes, Stretch, VisibleChunk};
 pub use datum::Datum;
 pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, TransactionError};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
-pub use manager::{Commit, LogClosed, LogPosition, RedoLog, Transactions};
+pub use manager::{Commit, RedoLog, Transactions};
 pub use memory::{Memory, OutOfMemory, Reservation};
 pub use packed::{CodeSet, PackedAs, PackedColumn, Packer, RangeSet, SpareCodes};
 pub use redo::{Payloads, RECORD_VERSION, Replay, ReplayError, ReplayProblem, Replayed};

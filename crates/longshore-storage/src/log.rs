@@ -255,8 +255,10 @@ impl Log {
         for pair in firsts.windows(2).take_while(|pair| pair[1] <= lsn) {
             let path = self.folder.segment(pair[0]);
             let is_usual = folder::offset(pair[0], pair[1]) <= self.options.segment_bytes;
-            if is_usual && self.spares.count() + kept.len() < self.options.spare_segments {
-                let spare = self.folder.spare(pair[0]);
+            let spare = self.folder.spare(pair[0]);
+            // A crash may have left one of this name, from when the segment was to be made.
+            let is_wanted = self.spares.count() + kept.len() < self.options.spare_segments && !self.spares.has(&spare);
+            if is_usual && is_wanted {
                 self.folder.disk.rename(&path, &spare)?;
                 kept.push(spare);
             } else {
@@ -307,7 +309,17 @@ pub struct Reserved<'a> {
     bytes: usize,
 }
 
-impl Reserved<'_> {
+impl<'a> Reserved<'a> {
+    /// The room that somebody has kept for a record of so many bytes ([`Reserved::keep`]).
+    pub(crate) fn of(log: &'a Log, bytes: usize) -> Reserved<'a> {
+        Reserved { log, bytes: bytes + RECORD_OVERHEAD_MAX }
+    }
+
+    /// Keeps the room until it is made one of these again.
+    pub(crate) fn keep(mut self) {
+        self.bytes = 0;
+    }
+
     /// Appends the record, given in parts. Returns the position of its end, for [`Log::wait`].
     ///
     /// It copies the record and waits for nothing but others who do the same, so it may be called where the order of

@@ -22,8 +22,8 @@ mod prune;
 mod reclaim;
 mod write_set;
 
-pub(crate) use commit_log::CommitLog;
-pub use commit_log::{Commit, LogClosed, LogPosition, RedoLog};
+pub(crate) use commit_log::{BlockStore, CheckpointMoment, CommitLog, LoadWriter};
+pub use commit_log::{Commit, RedoLog};
 pub(crate) use write_set::{Committed, SchemaChanges, Write, WriteKind, WriteSet};
 
 use backlog::Backlog;
@@ -113,7 +113,11 @@ impl Transactions {
 
     /// A view for a moment, during which what it sees is kept.
     pub(crate) fn begin_reader(&self) -> Reader<'_> {
-        let (active_slot, view) = self.register(&mut self.lock(), false);
+        self.reader(&mut self.lock())
+    }
+
+    fn reader(&self, state: &mut State) -> Reader<'_> {
+        let (active_slot, view) = self.register(state, false);
         Reader { transactions: self, active_slot, view }
     }
 
@@ -128,9 +132,19 @@ impl Transactions {
         RelationId(self.next_relation.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// The number that the next relation gets.
+    fn next_relation_id(&self) -> RelationId {
+        RelationId(self.next_relation.load(Ordering::Relaxed))
+    }
+
     /// Takes note that a number is taken.
     pub(crate) fn has_relation_id(&self, id: RelationId) {
-        self.next_relation.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
+        self.has_relation_ids_below(RelationId(id.0.saturating_add(1)));
+    }
+
+    /// Takes note that all numbers below one are taken.
+    pub(crate) fn has_relation_ids_below(&self, id: RelationId) {
+        self.next_relation.fetch_max(id.0, Ordering::Relaxed);
     }
 
     pub(crate) fn clock(&self) -> &Clock {

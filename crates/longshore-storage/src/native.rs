@@ -36,7 +36,7 @@ mod error;
 mod read;
 mod section;
 mod version1;
-mod wire;
+pub(crate) mod wire;
 mod write;
 
 use std::time::Duration;

@@ -6,7 +6,7 @@
 //!
 //! Definitions
 //! - A **record** is what one transaction says: *items* one behind the other (`item`), each about one relation, or bytes of
-//!   the layer above. The log keeps it whole; it may cut it to pieces on the way.
+//!   the layer above. The log keeps it whole.
 //! - A relation that **joins** the database (`join`) gets a number, by which records name it from then on.
 //! - Rows are named by their ids, which are the same after a replay: later records rely on them.
 //!
@@ -20,10 +20,11 @@
 //! - [`Transactions::log_to`]: from then on each commit hands its record over (`encode`).
 //! - [`Replay`]: does records again.
 //!
-//! Not here: how records reach the disk, where one begins and whether it is sound.
+//! Not here: how records reach the disk, where one begins and whether it is sound (`log`).
 
 use std::sync::Arc;
 
+use crate::log::{Log, LogError, Lsn, Reserved};
 use crate::manager::{RedoLog, Transactions};
 
 mod altered;
@@ -36,10 +37,33 @@ mod row;
 mod wire;
 
 pub use error::{ReplayError, ReplayProblem};
+pub(crate) use replay::BlockSource;
 pub use replay::{Payloads, Replay, Replayed};
 
-/// The version of what records say; a log tells it in front of them.
-pub const RECORD_VERSION: u32 = 1;
+/// The version of what records say. The log has it as the kind of its records.
+pub const RECORD_VERSION: u8 = 1;
+
+impl RedoLog for Log {
+    fn reserve(&self, bytes: usize) -> Result<(), LogError> {
+        Log::reserve(self, bytes).map(Reserved::keep)
+    }
+
+    fn release(&self, bytes: usize) {
+        drop(Reserved::of(self, bytes));
+    }
+
+    fn append(&self, record: &[u8], reserved: usize) -> Result<Lsn, LogError> {
+        Reserved::of(self, reserved).append(RECORD_VERSION, &[record])
+    }
+
+    fn wait(&self, lsn: Lsn) -> Result<(), LogError> {
+        Log::wait(self, lsn)
+    }
+
+    fn request(&self, lsn: Lsn) {
+        Log::request(self, lsn);
+    }
+}
 
 impl Transactions {
     /// Hands the records of all commits from now on to a log. Relations that are to be logged join by

@@ -52,7 +52,7 @@ impl CatalogLog {
     /// Notes that a change was committed.
     pub(crate) fn note(&self, commit: Commit) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_none_or(|last| last.position < commit.position) {
+        if last.is_none_or(|last| last.lsn < commit.lsn) {
             *last = Some(commit);
         }
     }

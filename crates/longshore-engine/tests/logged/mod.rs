@@ -9,19 +9,20 @@ use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::StreamExt;
 use longshore_engine::{Config, Database, Error, Outcome, Session};
-use longshore_storage::{LogClosed, LogPosition, RedoLog};
+use longshore_storage::RedoLog;
+use longshore_storage::log::{LogError, Lsn};
 
 /// Rows of a table that are compared one by one; of more, only their number and checksum.
 const ROWS_SHOWN_MAX: u64 = 2000;
 
 /// A log in memory.
 #[derive(Default)]
-pub struct MemoryLog(Mutex<Vec<(LogPosition, Vec<u8>)>>);
+pub struct MemoryLog(Mutex<Vec<(Lsn, Vec<u8>)>>);
 
 impl RedoLog for MemoryLog {
-    fn append(&self, record: &[u8]) -> Result<LogPosition, LogClosed> {
+    fn append(&self, record: &[u8], _reserved: usize) -> Result<Lsn, LogError> {
         let mut records = self.0.lock().expect("no append panics");
-        let position = LogPosition(records.len() as u64 + 1);
+        let position = Lsn::new(records.len() as u64 + 1);
         records.push((position, record.to_vec()));
         Ok(position)
     }
@@ -31,7 +32,7 @@ impl MemoryLog {
     /// A database as the records left it.
     pub fn replayed(&self, config: &Config) -> Result<Arc<Database>, Error> {
         let records = self.0.lock().expect("no append panics");
-        let records: Vec<(LogPosition, &[u8])> = records.iter().map(|(at, record)| (*at, record.as_slice())).collect();
+        let records: Vec<(Lsn, &[u8])> = records.iter().map(|(at, record)| (*at, record.as_slice())).collect();
         Ok(Database::open_replayed(config.clone(), &records)?.0)
     }
 }

@@ -23,6 +23,7 @@ use crate::chunk::visible::Overlay;
 use crate::memory::{Memory, OutOfMemory};
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::bounds::Bounds;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Rank, Ranked, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::types::Schema;
 use crate::version::Versions;
@@ -62,6 +63,8 @@ const ROWS_WORTH_UNPACKING: usize = CHUNK_ROWS_MAX / 4;
 /// A chunk's place in its relation.
 pub(crate) struct Slot {
     latch: RwLock<HotChunk>,
+    /// The newest period between checkpoints in which a commit may have changed it; 0 if none has.
+    changed_in: AtomicU64,
 }
 
 /// Rows that were inserted together, or whose inserts no view tells apart (`prune.rs`).
@@ -112,7 +115,22 @@ pub(crate) type SlotWrite<'a> = Ranked<RwLockWriteGuard<'a, HotChunk>>;
 
 impl Slot {
     pub(crate) fn new(rows: HotChunk) -> Slot {
-        Slot { latch: RwLock::new(rows) }
+        Slot { latch: RwLock::new(rows), changed_in: AtomicU64::new(0) }
+    }
+
+    /// Takes note that a commit of a period between checkpoints changes it, or may.
+    #[inline]
+    pub(crate) fn mark_changed(&self, period: u64) {
+        // Most often it is marked already. Whoever comes late with an older period changes nothing.
+        if self.changed_in() < period {
+            self.changed_in.fetch_max(period, Ordering::Relaxed);
+        }
+    }
+
+    /// The newest period between checkpoints in which a commit may have changed it; 0 if none has.
+    #[inline]
+    pub(crate) fn changed_in(&self) -> u64 {
+        self.changed_in.load(Ordering::Relaxed)
     }
 
     /// For reading.

@@ -14,9 +14,11 @@ use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer};
 
 use super::{Chunk, ColumnValues};
+use crate::packed::PackedColumn;
 use crate::row_id::RowId;
 use crate::statistics::ColumnStatistics;
-use crate::values::Values;
+use crate::statistics::bounds::Bounds;
+use crate::values::{Scratch, Values};
 
 mod overlay;
 
@@ -238,12 +240,59 @@ impl VisibleChunk {
     pub fn settled(&self) -> Arc<Chunk> {
         let Some(overlay) = &self.overlay else { return Arc::clone(&self.chunk) };
         let kept: Vec<u32> = (0..self.rows()).filter(|&row| !overlay.hides(row)).map(|row| row as u32).collect();
-        let columns = (0..overlay.columns()).map(|column| self.settled_column(column, &kept));
-        let columns = columns.collect();
+        self.chunk_of((0..overlay.columns()).map(|column| self.settled_column(column, &kept)).collect(), kept.len())
+    }
+
+    /// The same with every row at its place: rows that the view does not see hold values of others that it sees, or what
+    /// they held in columns of which every value is one.
+    pub(crate) fn settled_in_place(&self) -> Arc<Chunk> {
+        let Some(overlay) = &self.overlay else { return Arc::clone(&self.chunk) };
+        // What is packed has no versions, and so nothing that was not committed.
+        let mut last = overlay.next(0, false);
+        let kept: Vec<u32> = (0..self.rows())
+            .map(|row| {
+                if !overlay.hides(row) {
+                    last = row;
+                }
+                last as u32
+            })
+            .collect();
+        let column = |column: usize| {
+            let stored = &self.chunk.columns[column];
+            match &stored.values {
+                ColumnValues::Packed(packed) => super::ChunkColumn {
+                    values: ColumnValues::Packed(Arc::clone(packed)),
+                    validity: stored.validity.clone(),
+                    statistics: self.statistics_of_all(column, packed),
+                },
+                ColumnValues::Plain(_) => self.settled_column(column, &kept),
+            }
+        };
+        self.chunk_of((0..overlay.columns()).map(column).collect(), self.rows())
+    }
+
+    /// Counts and bounds of a packed column over all rows: those that the view does not see may hold anything.
+    fn statistics_of_all(&self, column: usize, packed: &PackedColumn) -> ColumnStatistics {
+        let (stored, described) = (self.chunk.statistics(column), &self.chunk.schema().columns()[column]);
+        let mut bounds = Bounds::of_statistics(stored, described.column_type.physical());
+        bounds.merge(&packed.bounds(self.chunk.validity(column), &mut Scratch::default()));
+        let mut statistics = bounds.statistics(described.column_type, self.rows() as u64, stored.null_count);
+        statistics.exact = false;
+        statistics
+    }
+
+    /// Rows that the view does not see, in ascending order.
+    pub(crate) fn hidden(&self) -> impl Iterator<Item = usize> + '_ {
+        let overlay = self.overlay.as_deref().filter(|overlay| overlay.hidden_rows() > 0);
+        (0..self.rows()).filter(move |&row| overlay.is_some_and(|overlay| overlay.hides(row)))
+    }
+
+    /// A chunk with the heap of this one.
+    fn chunk_of(&self, columns: Vec<super::ChunkColumn>, rows: usize) -> Arc<Chunk> {
         let heap = self.chunk.heap[0].clone();
         // SAFETY: the values are those of a valid chunk, with the same heap, but for packed columns, which have texts of
         // their own; patches were values of it.
-        Arc::new(unsafe { Chunk::from_parts(Arc::clone(self.chunk.schema()), kept.len(), columns, heap) })
+        Arc::new(unsafe { Chunk::from_parts(Arc::clone(self.chunk.schema()), rows, columns, heap) })
     }
 
     fn settled_column(&self, column: usize, kept: &[u32]) -> super::ChunkColumn {
@@ -251,7 +300,10 @@ impl VisibleChunk {
             || (self.chunk.columns[column].values.clone(), self.chunk.columns[column].validity.clone()),
             |(values, validity)| (ColumnValues::Plain(values), validity),
         );
-        let statistics = self.statistics(column);
+        let mut statistics = self.statistics(column);
+        let is_null = |row: u32| validity.as_ref().is_some_and(|bits| bits[row as usize / 8] >> (row % 8) & 1 == 0);
+        statistics.row_count = kept.len() as u64;
+        statistics.null_count = kept.iter().filter(|&&row| is_null(row)).count() as u64;
         let values = match values {
             ColumnValues::Packed(packed) => ColumnValues::Packed(Arc::new(packed.picked(kept))),
             ColumnValues::Plain(values) => {

@@ -1,6 +1,6 @@
 //! Files that are kept to become segments.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use crate::disk::DiskError;
@@ -22,6 +22,10 @@ impl Spares {
 
     pub(super) fn count(&self) -> usize {
         self.list().len()
+    }
+
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.list().iter().any(|spare| spare == path)
     }
 
     pub(super) fn take(&self) -> Option<PathBuf> {

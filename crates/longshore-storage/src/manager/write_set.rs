@@ -71,6 +71,15 @@ impl WriteSet {
         self.schema_changes = None;
     }
 
+    /// Marks the slots that it has changed as changed in a period between checkpoints.
+    pub(crate) fn mark_changed(&self, period: u64) {
+        for write in &self.writes {
+            if let Some(slot) = self.tables[write.table as usize].slots.get(write.row.chunk()) {
+                slot.mark_changed(period);
+            }
+        }
+    }
+
     /// The alteration that it commits.
     pub(crate) fn table_swap(&self) -> Option<&TableSwap> {
         self.schema_changes.as_ref().and_then(|changes| changes.table_swap.as_ref())

@@ -59,8 +59,8 @@ impl ChunkWriter {
         }
     }
 
-    /// Appends a chunk.
-    pub(crate) fn write(&mut self, chunk: &Chunk, bytes: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+    /// Appends a chunk; says how many of its bytes come before its blocks.
+    pub(crate) fn write(&mut self, chunk: &Chunk, bytes: &mut Vec<u8>) -> Result<usize, OutOfMemory> {
         let ChunkWriter { packer, arena, sections } = self;
         sections.clear();
         let columns = 0..chunk.schema().columns().len();
@@ -71,7 +71,7 @@ impl ChunkWriter {
         bytes.extend_from_slice(&(directory.len() as u32).to_le_bytes());
         bytes.extend_from_slice(&directory);
         bytes.extend_from_slice(sections.bytes());
-        Ok(())
+        Ok(4 + directory.len())
     }
 }
 

@@ -7,11 +7,11 @@ use std::fmt;
 
 /// Bytes that do not say what the format asks for; the text says which part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Malformed(pub(super) String);
+pub(crate) struct Malformed(pub(crate) String);
 
 impl Malformed {
     /// An error whose reason is `reason`.
-    pub(super) fn new(reason: impl Into<String>) -> Malformed {
+    pub(crate) fn new(reason: impl Into<String>) -> Malformed {
         Malformed(reason.into())
     }
 }
@@ -23,7 +23,7 @@ impl fmt::Display for Malformed {
 }
 
 /// Sets the bits behind those of some rows: those of rows that do not exist are set, whatever they were.
-pub(super) fn set_bits_beyond(bits: &mut [u8], rows: usize) {
+pub(crate) fn set_bits_beyond(bits: &mut [u8], rows: usize) {
     if !rows.is_multiple_of(8) {
         bits[rows / 8] |= 0xFF << (rows % 8);
     }
@@ -31,33 +31,33 @@ pub(super) fn set_bits_beyond(bits: &mut [u8], rows: usize) {
 
 /// Appends fields to a byte vector.
 #[derive(Debug, Default)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     bytes: Vec<u8>,
 }
 
 impl Writer {
     /// Everything written so far.
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
     /// Appends one byte.
-    pub(super) fn u8(&mut self, value: u8) {
+    pub(crate) fn u8(&mut self, value: u8) {
         self.bytes.push(value);
     }
 
     /// Appends four bytes.
-    pub(super) fn u32(&mut self, value: u32) {
+    pub(crate) fn u32(&mut self, value: u32) {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
     /// Appends eight bytes.
-    pub(super) fn u64(&mut self, value: u64) {
+    pub(crate) fn u64(&mut self, value: u64) {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
     /// Appends sixteen bytes.
-    pub(super) fn i128(&mut self, value: i128) {
+    pub(crate) fn i128(&mut self, value: i128) {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
@@ -66,7 +66,7 @@ impl Writer {
     /// # Panics
     ///
     /// If `bytes` has 4 GiB or more: names and bounds, which alone are written so, never have.
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.u32(u32::try_from(bytes.len()).expect("a directory field is below 4 GiB"));
         self.bytes.extend_from_slice(bytes);
     }
@@ -74,25 +74,25 @@ impl Writer {
 
 /// Takes fields off the front of a slice.
 #[derive(Debug)]
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
     /// Reads from the start of `bytes`.
-    pub(super) fn new(bytes: &'a [u8]) -> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader { rest: bytes }
     }
 
     /// Bytes not yet taken.
-    pub(super) fn remaining(&self) -> usize {
+    pub(crate) fn remaining(&self) -> usize {
         self.rest.len()
     }
 
     /// The next `count` bytes.
-    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let Some((head, tail)) = self.rest.split_at_checked(count) else {
-            return Err(Malformed::new(format!("the directory ends where {count} more bytes are expected")));
+            return Err(Malformed::new(format!("it ends where {count} more bytes are expected")));
         };
         self.rest = tail;
         Ok(head)
@@ -104,38 +104,35 @@ impl<'a> Reader<'a> {
     }
 
     /// One byte.
-    pub(super) fn u8(&mut self) -> Result<u8, Malformed> {
+    pub(crate) fn u8(&mut self) -> Result<u8, Malformed> {
         Ok(self.array::<1>()?[0])
     }
 
     /// Four bytes.
-    pub(super) fn u32(&mut self) -> Result<u32, Malformed> {
+    pub(crate) fn u32(&mut self) -> Result<u32, Malformed> {
         self.array().map(u32::from_le_bytes)
     }
 
     /// Eight bytes.
-    pub(super) fn u64(&mut self) -> Result<u64, Malformed> {
+    pub(crate) fn u64(&mut self) -> Result<u64, Malformed> {
         self.array().map(u64::from_le_bytes)
     }
 
     /// Sixteen bytes.
-    pub(super) fn i128(&mut self) -> Result<i128, Malformed> {
+    pub(crate) fn i128(&mut self) -> Result<i128, Malformed> {
         self.array().map(i128::from_le_bytes)
     }
 
     /// A length of four bytes and that many bytes.
-    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
         let len = self.u32()?;
         self.take(len as usize)
     }
 
     /// A vector for `count` things to come, each of at least `least_bytes` bytes, unless there cannot be as many.
-    pub(super) fn vec<T>(&self, count: usize, least_bytes: usize, what: &str) -> Result<Vec<T>, Malformed> {
+    pub(crate) fn vec<T>(&self, count: usize, least_bytes: usize, what: &str) -> Result<Vec<T>, Malformed> {
         if count > self.remaining() / least_bytes {
-            return Err(Malformed::new(format!(
-                "the directory claims {count} {what} but has {} bytes left",
-                self.remaining()
-            )));
+            return Err(Malformed::new(format!("it claims {count} {what} but has {} bytes left", self.remaining())));
         }
         Ok(Vec::with_capacity(count))
     }

@@ -15,7 +15,7 @@ pub(super) const COMPUTED: u8 = 2;
 
 /// Writes an alteration as an item, if its relation is logged.
 pub(super) fn encode(table_swap: &TableSwap, record: &mut Vec<u8>) {
-    let (Some(id), after) = (table_swap.before().relation_id(), table_swap.after()) else { return };
+    let (Some(id), after) = (table_swap.before().relation_id(), &**table_swap.after()) else { return };
     let item = OpenItem::begin(record, ItemKind::Altered);
     put_number(record, id.0.into());
     put_bytes(record, after.name().as_bytes());

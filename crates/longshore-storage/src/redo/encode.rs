@@ -4,10 +4,13 @@
 //! row by row under the latches of the slots, in the order of the rows. What a row went through does not matter, only what
 //! is left of it.
 
+use std::sync::Arc;
+
 use super::altered;
 use super::item::{ItemKind, OpenItem};
 use super::row::{ChangeKind, NextRow, NullBits};
 use super::wire::{put_bytes, put_number};
+use crate::block_ref::{BlockRef, LoadFile};
 use crate::chunk::hot::{HotChunk, SlotRead};
 use crate::manager::{WriteKind, WriteSet};
 use crate::memory::OutOfMemory;
@@ -20,7 +23,11 @@ use crate::types::Column;
 const CHUNK_ROWS_MIN: usize = 1024;
 
 /// Writes the record of a transaction that is about to commit.
-pub(super) fn encode(set: &WriteSet, record: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+pub(super) fn encode(
+    set: &WriteSet,
+    record: &mut Vec<u8>,
+    files: &mut Vec<Arc<dyn LoadFile>>,
+) -> Result<(), OutOfMemory> {
     if let Some(changes) = &set.schema_changes {
         record.extend_from_slice(&changes.items);
         if let Some(table_swap) = &changes.table_swap {
@@ -33,7 +40,7 @@ pub(super) fn encode(set: &WriteSet, record: &mut Vec<u8>) -> Result<(), OutOfMe
             && set.dropped().all(|dropped| dropped.id() != table.id())
         {
             changes.gather(set, at as u32);
-            changes.encode(table, id, record)?;
+            changes.encode(table, id, record, files)?;
         }
     }
     Ok(())
@@ -88,11 +95,17 @@ impl Changes {
         }
     }
 
-    fn encode(&self, table: &Table, id: RelationId, record: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+    fn encode(
+        &self,
+        table: &Table,
+        id: RelationId,
+        record: &mut Vec<u8>,
+        files: &mut Vec<Arc<dyn LoadFile>>,
+    ) -> Result<(), OutOfMemory> {
         if self.rows.is_empty() && self.appended.is_empty() && self.truncated.is_empty() {
             return Ok(());
         }
-        let mut writer = RowWriter::begin(table, id, record);
+        let mut writer = RowWriter { files: Some(files), ..RowWriter::begin(table, id, record) };
         for &row in &self.truncated {
             writer.next.put(writer.record, ChangeKind::Truncate, row);
         }
@@ -153,6 +166,8 @@ pub(super) struct RowWriter<'a> {
     /// The same of all columns.
     nullable: usize,
     chunks: Option<Box<ChunkWriter>>,
+    /// Takes the files whose chunks are named; `None` if all are written out.
+    files: Option<&'a mut Vec<Arc<dyn LoadFile>>>,
 }
 
 impl<'a> RowWriter<'a> {
@@ -171,6 +186,7 @@ impl<'a> RowWriter<'a> {
             updated_nullable: 0,
             nullable,
             chunks: None,
+            files: None,
         }
     }
 
@@ -224,12 +240,22 @@ impl<'a> RowWriter<'a> {
                 (slot.len() == count).then(|| slot.chunk())
             };
             if let Some(chunk) = chunk {
-                self.next.put(self.record, ChangeKind::Chunk, first);
+                let files = self.files.as_mut();
+                let stored = chunk.stored().filter(|stored| files.is_some() && stored.file.make_safe());
+                let kind = if stored.is_some() { ChangeKind::Block } else { ChangeKind::Chunk };
+                self.next.put(self.record, kind, first);
                 put_number(self.record, gone.len() as u64);
                 let mut next = 0;
                 for row in gone {
                     put_number(self.record, (row.row() - next) as u64);
                     next = row.row() + 1;
+                }
+                if let (Some(stored), Some(files)) = (stored, files) {
+                    put_block(self.record, &stored.block);
+                    if !files.iter().any(|file| Arc::ptr_eq(file, &stored.file)) {
+                        files.push(Arc::clone(&stored.file));
+                    }
+                    return Ok(());
                 }
                 let mut bytes = Vec::new();
                 self.chunks.get_or_insert_with(|| Box::new(ChunkWriter::new())).write(&chunk, &mut bytes)?;
@@ -246,6 +272,14 @@ impl<'a> RowWriter<'a> {
         }
         Ok(())
     }
+}
+
+/// Where a chunk is.
+fn put_block(bytes: &mut Vec<u8>, block: &BlockRef) {
+    for number in [block.file, block.offset, block.bytes, block.head_bytes.into()] {
+        put_number(bytes, number);
+    }
+    bytes.extend_from_slice(&block.checksum.to_le_bytes());
 }
 
 /// Columns in ascending order: how many, and how many lie before each behind the one before.

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::manager::LogPosition;
+use crate::log::Lsn;
 use crate::memory::OutOfMemory;
 use crate::row_id::RowId;
 use crate::table::RelationId;
@@ -12,7 +12,7 @@ use crate::table::RelationId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayError {
     /// The record, by the position behind it.
-    pub position: LogPosition,
+    pub position: Lsn,
     /// The relation that it was about.
     pub relation: Option<RelationId>,
     /// The row.
@@ -45,6 +45,8 @@ pub enum ReplayProblem {
         /// Why.
         reason: String,
     },
+    /// A chunk in a block file cannot be read; the text says which and why.
+    Block(String),
     /// Memory ran out.
     OutOfMemory(OutOfMemory),
 }
@@ -60,6 +62,7 @@ impl fmt::Display for ReplayProblem {
             ReplayProblem::RowExists => f.write_str("the row is there already"),
             ReplayProblem::RowBeyond => f.write_str("the row lies beyond what memory has room for"),
             ReplayProblem::Value { column, reason } => write!(f, "column {column}: {reason}"),
+            ReplayProblem::Block(reason) => f.write_str(reason),
             ReplayProblem::OutOfMemory(error) => error.fmt(f),
         }
     }

@@ -13,16 +13,21 @@
 //! Not here: what an item does to a relation (`replay/restored.rs`), where records come from.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::{ReplayError, ReplayProblem};
 use super::item::{ItemKind, next_item};
 use super::wire::Reader;
-use crate::manager::{LogPosition, Transactions};
+use crate::block_ref::BlockRef;
+use crate::chunk::hot::HotChunk;
+use crate::log::Lsn;
+use crate::manager::Transactions;
 use crate::memory::Memory;
 use crate::relation::Relation;
 use crate::table::RelationId;
+use crate::types::Schema;
 
 mod alter;
 mod restored;
@@ -30,7 +35,7 @@ mod restored;
 use restored::{Problem, Restored};
 
 /// Takes the payloads of records, in their order.
-pub type Payloads<'a> = &'a mut dyn FnMut(LogPosition, &[u8]);
+pub type Payloads<'a> = &'a mut dyn FnMut(Lsn, &[u8]);
 
 /// What records had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,19 +55,26 @@ impl Replayed {
     }
 }
 
+/// Reads chunks that records name.
+pub(crate) trait BlockSource: fmt::Debug + Send + Sync {
+    /// The slot of a chunk that a record names which ends at a position.
+    fn read(&self, block: &BlockRef, schema: &Arc<Schema>, lsn: Lsn) -> Result<HotChunk, ReplayProblem>;
+}
+
 /// A database on its way back from its log.
 #[derive(Debug)]
 pub struct Replay {
     transactions: Arc<Transactions>,
     memory: Arc<Memory>,
     relations: BTreeMap<RelationId, Restored>,
+    blocks: Option<Arc<dyn BlockSource>>,
 }
 
 /// The items of one relation, and the relation, which may not be there yet or any more.
 struct Work<'a> {
     id: RelationId,
     relation: Option<Restored>,
-    items: Vec<(LogPosition, ItemKind, Reader<'a>)>,
+    items: Vec<(Lsn, ItemKind, Reader<'a>)>,
     /// Bytes of all items.
     bytes: usize,
 }
@@ -71,7 +83,12 @@ impl Replay {
     /// Of a database without relations.
     #[must_use]
     pub fn new(transactions: &Arc<Transactions>, memory: &Arc<Memory>) -> Replay {
-        Replay { transactions: Arc::clone(transactions), memory: Arc::clone(memory), relations: BTreeMap::new() }
+        Replay {
+            transactions: Arc::clone(transactions),
+            memory: Arc::clone(memory),
+            relations: BTreeMap::new(),
+            blocks: None,
+        }
     }
 
     /// Takes in a relation as a checkpoint had it, with the number that the log knows it by. It loses its rows: what is
@@ -81,7 +98,7 @@ impl Replay {
     ///
     /// When somebody works on it, or there is one of the number.
     pub fn add(&mut self, id: RelationId, relation: &Relation) -> Result<(), ReplayError> {
-        let failed = |problem| ReplayError { position: LogPosition(0), relation: Some(id), row: None, problem };
+        let failed = |problem| ReplayError { position: Lsn::new(0), relation: Some(id), row: None, problem };
         if self.relations.contains_key(&id) {
             return Err(failed(ReplayProblem::RelationExists));
         }
@@ -89,6 +106,27 @@ impl Replay {
         let restored = Restored::of_relation(relation, &self.memory).map_err(failed)?;
         self.relations.insert(id, restored);
         Ok(())
+    }
+
+    /// Reads chunks that records name from there.
+    pub(crate) fn read_blocks_from(&mut self, blocks: Arc<dyn BlockSource>) {
+        self.blocks = Some(blocks);
+    }
+
+    /// Takes in a relation as a checkpoint had it: its slots at their places, in the order of their rows.
+    pub(crate) fn add_slots(
+        &mut self,
+        id: RelationId,
+        schema: Arc<Schema>,
+        slots: Vec<(usize, HotChunk)>,
+    ) -> Result<(), ReplayError> {
+        let failed = |problem| ReplayError { position: Lsn::new(0), relation: Some(id), row: None, problem };
+        self.transactions.has_relation_id(id);
+        let restored = Restored::of_slots(schema, slots, &self.memory).map_err(failed)?;
+        match self.relations.insert(id, restored) {
+            None => Ok(()),
+            Some(_) => Err(failed(ReplayProblem::RelationExists)),
+        }
     }
 
     /// Does records again, in their order, which follow those before; each comes with the position behind it. `payloads`
@@ -99,7 +137,7 @@ impl Replay {
     /// The first record in the order of the log that is not one, or does not fit what is there; then the replay is over.
     pub fn apply(
         &mut self,
-        records: &[(LogPosition, &[u8])],
+        records: &[(Lsn, &[u8])],
         threads: usize,
         payloads: Payloads<'_>,
     ) -> Result<Replayed, ReplayError> {
@@ -107,12 +145,12 @@ impl Replay {
         // The largest first, so that no thread is left with it in the end.
         work.sort_unstable_by_key(|work| work.bytes);
         let threads = threads.clamp(1, work.len().max(1));
-        let (waiting, memory) = (Mutex::new(work), &self.memory);
+        let (waiting, memory, blocks) = (Mutex::new(work), &self.memory, self.blocks.as_deref());
         let take = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let run = || {
             let mut done = Vec::new();
             while let Some(work) = take() {
-                done.push((work.id, work.run(memory)));
+                done.push((work.id, work.run(memory, blocks)));
             }
             done
         };
@@ -146,7 +184,7 @@ impl Replay {
     /// The items by relation.
     fn sorted<'a>(
         &mut self,
-        records: &[(LogPosition, &'a [u8])],
+        records: &[(Lsn, &'a [u8])],
         payloads: Payloads<'_>,
     ) -> Result<Vec<Work<'a>>, ReplayError> {
         let mut work: BTreeMap<RelationId, Work<'a>> = BTreeMap::new();
@@ -186,14 +224,20 @@ impl Replay {
 }
 
 impl Work<'_> {
-    fn run(self, memory: &Arc<Memory>) -> Result<(Option<Restored>, Replayed), ReplayError> {
+    fn run(
+        self,
+        memory: &Arc<Memory>,
+        blocks: Option<&dyn BlockSource>,
+    ) -> Result<(Option<Restored>, Replayed), ReplayError> {
         let Work { id, mut relation, items, .. } = self;
         let mut replayed = Replayed::default();
         for (position, kind, item) in items {
             let failed = |Problem { row, problem }| ReplayError { position, relation: Some(id), row, problem };
             let is_there = relation.is_some();
             match (&mut relation, kind) {
-                (Some(restored), ItemKind::Rows) => replayed.add(restored.apply(item).map_err(failed)?),
+                (Some(restored), ItemKind::Rows) => {
+                    replayed.add(restored.apply(item, (position, blocks)).map_err(failed)?);
+                }
                 (Some(restored), ItemKind::Altered) => restored.alter(item).map_err(failed)?,
                 (_, ItemKind::Dropped) if is_there => relation = None,
                 (_, ItemKind::Created) if !is_there => {

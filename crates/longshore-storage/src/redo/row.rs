@@ -28,6 +28,8 @@ pub(super) enum ChangeKind {
     Truncate = 4,
     /// A chunk takes the place, of which this is the first row.
     Chunk = 5,
+    /// The same with a chunk that is in a block file.
+    Block = 6,
 }
 
 const KIND_BITS: u32 = 3;
@@ -44,6 +46,7 @@ impl ChangeKind {
             3 => ChangeKind::Delete,
             4 => ChangeKind::Truncate,
             5 => ChangeKind::Chunk,
+            6 => ChangeKind::Block,
             _ => return None,
         })
     }

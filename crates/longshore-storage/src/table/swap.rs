@@ -94,7 +94,7 @@ impl TableSwap {
         &self.before
     }
 
-    pub(crate) fn after(&self) -> &Table {
+    pub(crate) fn after(&self) -> &Arc<Table> {
         &self.after
     }
 

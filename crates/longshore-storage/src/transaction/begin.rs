@@ -35,11 +35,11 @@ impl Transactions {
         Transaction::new(Arc::clone(self), active_slot, view, None, isolation, WriteSet::default(), None)
     }
 
-    /// Runs a transaction until it commits: again whenever another one was in the way.
+    /// Runs a transaction until it commits, and waits until it is safe: again whenever another one was in the way.
     ///
     /// # Errors
     ///
-    /// When it fails for another reason; then it has been rolled back.
+    /// When it fails for another reason; then it has been rolled back, unless it is [`TransactionError::NotSafe`].
     pub fn retry<T>(
         self: &Arc<Transactions>,
         isolation: Isolation,
@@ -48,7 +48,8 @@ impl Transactions {
         loop {
             let mut transaction = self.begin(isolation);
             let done = run(&mut transaction).and_then(|value| {
-                transaction.commit()?;
+                let commit = transaction.commit()?;
+                self.wait_until_safe(commit)?;
                 Ok(value)
             });
             match done {

@@ -187,7 +187,7 @@ impl Transaction {
 }
 
 impl Relation {
-    /// Removes all rows, whoever works on them: transactions under way lose what they have written to it, too.
+    /// Removes all rows, whoever works on them, and waits until that is safe: transactions under way lose what they have written to it, too.
     /// Snapshots already taken keep theirs. [`Transaction::truncate`] does it with regard to others.
     ///
     /// # Errors
@@ -200,7 +200,7 @@ impl Relation {
         let is_logged = self.table().relation_id().is_some();
         let check = if is_logged { HotChunk::check_all } else { HotChunk::check_regardless };
         transaction.truncate_slots(self.table(), check)?;
-        Ok(transaction.commit().map(|_| ())?)
+        self.transactions().wait_until_safe(transaction.commit()?)
     }
 }
 

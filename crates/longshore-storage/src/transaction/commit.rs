@@ -15,8 +15,9 @@ use crate::table::Table;
 use crate::visibility::{ConflictKind, Time};
 
 impl Transaction {
-    /// Makes what it did visible to all that begin later, and says since when, and where the log has it. One that has changed nothing cannot fail:
-    /// what it read was so at its start.
+    /// Makes what it did visible to all that begin later, and says since when, and where the log has it. It waits for no
+    /// disk: [`Transactions::wait_until_safe`] does. One that has changed nothing cannot fail: what it read was so at its
+    /// start.
     ///
     /// # Errors
     ///
@@ -36,16 +37,16 @@ impl Transaction {
         let Some(stamp) = self.stamp.filter(|_| self.has_written()) else {
             let start = self.view.start;
             self.end();
-            return Ok(Commit { time: start, position: None });
+            return Ok(Commit { time: start, lsn: None });
         };
         // When it fails, the transaction is dropped, and so rolled back.
         let manager = Arc::clone(&self.manager);
         let failed = |error: TransactionError| CommitError::Failed(Box::new(error));
-        let mut record = manager.log().record(&self.set).map_err(|error| failed(error.into()))?;
+        let mut record = manager.log().record(&self.set).map_err(failed)?;
         let (log, foreign_key_reads) = (self.log.as_deref(), self.foreign_key_reads.as_deref_mut());
         let mut state = validated(&manager, log, foreign_key_reads, self.view.start, is_cancelled)?;
         self.check_rules().map_err(failed)?;
-        let position = record.append(&self.set).map_err(failed)?;
+        let lsn = record.append(&self.set).map_err(failed)?;
         self.ended = true;
         let mut set = std::mem::take(&mut self.set);
         state.keep_log(self.log.take());
@@ -66,7 +67,7 @@ impl Transaction {
             state.remember(Committed::new(time, stamp, set));
             manager.clean_up(state, freed);
         }
-        Ok(Commit { time, position })
+        Ok(Commit { time, lsn })
     }
 }
 

@@ -187,3 +187,21 @@ fn what_was_cut_off_does_not_come_back() {
         assert_eq!(found[2].3, b"new");
     }
 }
+
+/// What a crash has left of a segment that was to be made has the name that the segment gets as a spare.
+#[test]
+fn a_spare_that_was_left_is_not_taken_twice() {
+    let disk = disk(0);
+    let options = options(200, 1, 3);
+    drop(create(&disk, options).unwrap());
+    for first in [0_u64, 1 << 40] {
+        let path = Path::new(FOLDER).join(format!("{first:016x}.spare"));
+        disk.open(&path, OpenMode::Create).unwrap();
+    }
+    let log = Log::open(reader(&disk, Lsn::default()).unwrap(), options).unwrap();
+    for _ in 0..10 {
+        let lsn = log.append(1, &[&[7; 150]]).unwrap();
+        log.wait(lsn).unwrap();
+        log.remove_below(lsn).unwrap();
+    }
+}

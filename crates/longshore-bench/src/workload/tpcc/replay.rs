@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use longshore_storage::checksum::{Checksum, checksum};
-use longshore_storage::{Isolation, LogClosed, LogPosition, Memory, RedoLog, Relation, Replay, Replayed, Transactions};
+use longshore_storage::log::{LogError, Lsn};
+use longshore_storage::{Isolation, Memory, RedoLog, Relation, Replay, Replayed, Transactions};
 
 use super::schema::Database;
 use super::sizes::Sizes;
@@ -39,12 +40,12 @@ struct Records {
 }
 
 impl RedoLog for MemoryLog {
-    fn append(&self, record: &[u8]) -> Result<LogPosition, LogClosed> {
+    fn append(&self, record: &[u8], _: usize) -> Result<Lsn, LogError> {
         let mut records = self.lock();
         records.bytes.extend_from_slice(record);
         let end = records.bytes.len();
         records.ends.push(end);
-        Ok(LogPosition(end as u64))
+        Ok(Lsn::new(end as u64))
     }
 }
 
@@ -64,9 +65,9 @@ impl MemoryLog {
 }
 
 impl Records {
-    fn iter(&self) -> impl Iterator<Item = (LogPosition, &[u8])> {
+    fn iter(&self) -> impl Iterator<Item = (Lsn, &[u8])> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| (LogPosition(end as u64), &self.bytes[start..end]))
+        starts.zip(&self.ends).map(|(start, &end)| (Lsn::new(end as u64), &self.bytes[start..end]))
     }
 
     fn apply(&self, replay: &mut Replay, threads: usize) -> Result<Replayed, Failure> {

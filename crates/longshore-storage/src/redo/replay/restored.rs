@@ -3,11 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Replayed;
+use super::{BlockSource, Replayed};
 use crate::arena::Arena;
+use crate::block_ref::BlockRef;
 use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, Slot, WriteError};
 use crate::datum::Datum;
+use crate::log::Lsn;
 use crate::manager::Transactions;
 use crate::memory::Memory;
 use crate::native::embedded::{ChunkError, chunk_of_bytes, schema_of_bytes};
@@ -22,12 +24,17 @@ use crate::typed::Input;
 use crate::types::{Column, ColumnType, Physical, Schema};
 use crate::values::{Scratch, TextRoom};
 
+/// The period between checkpoints that records belong to which are done again: the first.
+const REPLAYED: u64 = 1;
+
 /// A relation that is restored.
 pub(super) struct Restored {
     pub(super) schema: Arc<Schema>,
     pub(super) memory: Arc<Memory>,
     /// By their places.
     pub(super) slots: Vec<Option<Box<HotChunk>>>,
+    /// Which places are as they were when they were added, before any record.
+    is_original: Vec<bool>,
     /// The places that have or had slots, in the order of the rows.
     order: Vec<u32>,
     /// Columns that may be NULL.
@@ -78,7 +85,14 @@ impl From<ChunkError> for ReplayProblem {
 impl Restored {
     fn empty(schema: Arc<Schema>, memory: &Arc<Memory>) -> Restored {
         let nullable = schema.columns().iter().filter(|column| column.nullable).count();
-        Restored { schema, memory: Arc::clone(memory), slots: Vec::new(), order: Vec::new(), nullable }
+        Restored {
+            schema,
+            memory: Arc::clone(memory),
+            slots: Vec::new(),
+            is_original: Vec::new(),
+            order: Vec::new(),
+            nullable,
+        }
     }
 
     /// One that joins.
@@ -102,18 +116,38 @@ impl Restored {
         Ok(restored)
     }
 
+    /// Slots at their places, in the order of their rows.
+    pub(super) fn of_slots(
+        schema: Arc<Schema>,
+        slots: Vec<(usize, HotChunk)>,
+        memory: &Arc<Memory>,
+    ) -> Result<Restored, ReplayProblem> {
+        let mut restored = Restored::empty(schema, memory);
+        for (at, slot) in slots {
+            if restored.place(at)?.replace(Box::new(slot)).is_some() {
+                return Err(ReplayProblem::Malformed(format!("two chunks at place {at}")));
+            }
+            restored.is_original[at] = true;
+        }
+        Ok(restored)
+    }
+
     /// What it is in the end, in a database of which nobody knows it yet.
     pub(super) fn into_relation(self, id: RelationId, transactions: &Arc<Transactions>) -> Relation {
-        let Restored { schema, memory, mut slots, order, .. } = self;
-        let table = Table::new(schema, memory);
+        let Restored { schema, memory, mut slots, is_original, order, .. } = self;
+        let table = Arc::new(Table::new(schema, memory));
         let taken = order.into_iter().filter_map(|at| Some((at as usize, slots[at as usize].take()?.restored()?)));
         table.restore(taken.collect());
+        let changed = table.slots.iter().filter(|(at, _)| !is_original[*at]);
+        changed.for_each(|(_, slot)| slot.mark_changed(REPLAYED));
         table.set_relation_id(Some(id));
-        Relation::of(&Arc::new(table), transactions)
+        transactions.log().register(id, &table);
+        Relation::of(&table, transactions)
     }
 
     /// Its slots have other columns now.
     pub(super) fn set_schema(&mut self, schema: Arc<Schema>) {
+        self.is_original.fill(false);
         self.nullable = schema.columns().iter().filter(|column| column.nullable).count();
         self.schema = schema;
     }
@@ -127,26 +161,50 @@ impl Restored {
                 return Err(ReplayProblem::RowBeyond);
             }
             self.slots.resize_with(at + 1, || None);
+            self.is_original.resize(at + 1, false);
             self.order.push(at as u32);
         } else if self.slots[at].is_none() {
             self.order.retain(|&known| known as usize != at);
             self.order.push(at as u32);
         }
+        self.is_original[at] = false;
         Ok(&mut self.slots[at])
     }
 
     /// The slot of a row that is there.
     fn slot_of(&mut self, row: RowId) -> Result<&mut HotChunk, ReplayProblem> {
         let slot = self.slots.get_mut(row.chunk()).and_then(Option::as_deref_mut);
-        slot.filter(|slot| slot.is_alive(row.row())).ok_or(ReplayProblem::NoRow)
+        let slot = slot.filter(|slot| slot.is_alive(row.row())).ok_or(ReplayProblem::NoRow)?;
+        self.is_original[row.chunk()] = false;
+        Ok(slot)
+    }
+
+    /// Puts a slot where none with rows is, but for some of its rows.
+    fn put_slot(&mut self, first: RowId, mut slot: HotChunk, gone: &[usize]) -> Result<(), ReplayProblem> {
+        for &row in gone {
+            if !slot.is_alive(row) {
+                return Err(ReplayProblem::NoRow);
+            }
+            slot.restore_delete(row, &self.memory)?;
+        }
+        let place = self.place(first.chunk())?;
+        if place.as_ref().is_some_and(|slot| slot.has_rows()) {
+            return Err(ReplayProblem::RowExists);
+        }
+        *place = Some(Box::new(slot));
+        Ok(())
     }
 
     /// Does changes of rows; says what they were.
-    pub(super) fn apply(&mut self, mut item: Reader<'_>) -> Result<Replayed, Problem> {
+    pub(super) fn apply(
+        &mut self,
+        mut item: Reader<'_>,
+        source: (Lsn, Option<&dyn BlockSource>),
+    ) -> Result<Replayed, Problem> {
         let mut apply = Apply::default();
         while !item.is_empty() {
             let (kind, row) = apply.next.read(&mut item)?;
-            let applied = apply.change(self, kind, row, &mut item);
+            let applied = apply.change(self, kind, row, &mut item, source);
             applied.map_err(|problem| Problem { row: Some(row), problem })?;
         }
         Ok(apply.replayed)
@@ -186,6 +244,7 @@ impl<'a> Apply<'a> {
         kind: ChangeKind,
         row: RowId,
         item: &mut Reader<'a>,
+        source: (Lsn, Option<&dyn BlockSource>),
     ) -> Result<(), ReplayProblem> {
         self.replayed.changes += 1;
         self.replayed.image_bytes += ROW_ID_BYTES;
@@ -208,6 +267,7 @@ impl<'a> Apply<'a> {
                 Ok(())
             }
             ChangeKind::Chunk => self.chunk(restored, row, item),
+            ChangeKind::Block => self.block(restored, row, item, source),
         }
     }
 
@@ -245,13 +305,31 @@ impl<'a> Apply<'a> {
         Ok(())
     }
 
+    /// A chunk in a block file, with the rows of it that went again.
+    fn block(
+        &mut self,
+        restored: &mut Restored,
+        first: RowId,
+        item: &mut Reader<'a>,
+        (lsn, blocks): (Lsn, Option<&dyn BlockSource>),
+    ) -> Result<(), ReplayProblem> {
+        let gone = gone_rows(first, item)?;
+        let (file, offset, bytes, head_bytes) = (item.number()?, item.number()?, item.number()?, item.number()?);
+        let malformed = |reason: &str| ReplayProblem::Malformed(reason.to_owned());
+        let head_bytes = u32::try_from(head_bytes).map_err(|_| malformed("a number is too large"))?;
+        let block = BlockRef { file, offset, bytes, head_bytes, checksum: u64::from_le_bytes(item.array()?) };
+        if !block.is_possible() {
+            return Err(malformed("no chunk can be there"));
+        }
+        let blocks = blocks.ok_or_else(|| malformed("a chunk lies in a block file, and there are none"))?;
+        let slot = blocks.read(&block, &restored.schema, lsn)?;
+        self.replayed.changes += slot.len() as u64 - 1;
+        restored.put_slot(first, slot, &gone)
+    }
+
     /// A chunk, with the rows of it that went again.
     fn chunk(&mut self, restored: &mut Restored, first: RowId, item: &mut Reader<'a>) -> Result<(), ReplayProblem> {
-        let count = item.count()?;
-        if first.row() != 0 || count > item.len() {
-            return Err(ReplayProblem::Malformed("a chunk does not begin with its first row".to_owned()));
-        }
-        let gone = ascending(item, count)?;
+        let gone = gone_rows(first, item)?;
         let bytes = item.bytes()?;
         let (schema, memory) = (Arc::clone(&restored.schema), Arc::clone(&restored.memory));
         let new = || (Arena::new(Arc::clone(&memory), PACKED_BLOCK_BYTES.min(bytes.len().max(1))), Scratch::default());
@@ -260,20 +338,17 @@ impl<'a> Apply<'a> {
         check_values(&chunk)?;
         self.replayed.changes += chunk.rows() as u64 - 1;
         self.replayed.image_bytes += (chunk.bytes() + chunk.rows() * ROW_ID_BYTES as usize) as u64;
-        let mut slot = HotChunk::of_chunk(Arc::new(chunk));
-        for &row in &gone {
-            if !slot.is_alive(row) {
-                return Err(ReplayProblem::NoRow);
-            }
-            slot.restore_delete(row, &memory)?;
-        }
-        let place = restored.place(first.chunk())?;
-        if place.as_ref().is_some_and(|slot| slot.has_rows()) {
-            return Err(ReplayProblem::RowExists);
-        }
-        *place = Some(Box::new(slot));
-        Ok(())
+        restored.put_slot(first, HotChunk::of_chunk(Arc::new(chunk)), &gone)
     }
+}
+
+/// The rows of a chunk that went again.
+fn gone_rows(first: RowId, item: &mut Reader<'_>) -> Result<Vec<usize>, ReplayProblem> {
+    let count = item.count()?;
+    if first.row() != 0 || count > item.len() {
+        return Err(ReplayProblem::Malformed("a chunk does not begin with its first row".to_owned()));
+    }
+    ascending(item, count)
 }
 
 /// That nothing is left of an item.

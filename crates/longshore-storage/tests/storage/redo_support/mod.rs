@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
+use longshore_storage::log::{LogError, Lsn};
 use longshore_storage::{
-    Datum, Isolation, LogClosed, LogPosition, Memory, RedoLog, Relation, RelationId, Replay, ReplayError, RowId,
-    Schema, Snapshot, Transactions,
+    Datum, Isolation, Memory, RedoLog, Relation, RelationId, Replay, ReplayError, RowId, Schema, Snapshot, Transactions,
 };
 
 use crate::support::{Row, datum, rows_of};
@@ -25,15 +25,15 @@ pub(crate) struct MemoryLog {
 }
 
 impl RedoLog for MemoryLog {
-    fn append(&self, record: &[u8]) -> Result<LogPosition, LogClosed> {
+    fn append(&self, record: &[u8], _: usize) -> Result<Lsn, LogError> {
         if self.is_closed.load(Ordering::Relaxed) {
-            return Err(LogClosed { reason: "the test says so".to_owned() });
+            return Err(LogError::Closed);
         }
         // The commit comes next.
         let now = self.transactions.get().and_then(Weak::upgrade).expect("a database logs to it").now();
         let mut records = self.records.lock().unwrap();
         records.push((now.get() + 1, record.to_vec()));
-        Ok(LogPosition(records.len() as u64))
+        Ok(Lsn::new(records.len() as u64))
     }
 }
 
@@ -69,8 +69,8 @@ pub(crate) fn logged_relation(schema: &Arc<Schema>) -> (Relation, Arc<MemoryLog>
 }
 
 /// Records as a log gives them back.
-pub(crate) fn positioned(records: &[TimedRecord]) -> Vec<(LogPosition, &[u8])> {
-    (1..).map(LogPosition).zip(records.iter().map(|(_, record)| record.as_slice())).collect()
+pub(crate) fn positioned(records: &[TimedRecord]) -> Vec<(Lsn, &[u8])> {
+    (1..).map(Lsn::new).zip(records.iter().map(|(_, record)| record.as_slice())).collect()
 }
 
 /// The relations that come back from records.
