@@ -172,7 +172,8 @@ impl Catalog {
                     if is_new || draft.rules.iter().any(|(of, _)| Arc::ptr_eq(of, table)) {
                         let relation = joined(table, transaction)?;
                         let (storage, rules) = (table.relation.storage(), draft.rules_of(table));
-                        operations.table(&table.name, &TableImage { relation, storage, rules: Rules::clone(&rules) })?;
+                        operations
+                            .table(&table.name, &TableImage { relation, storage, rules: Rules::clone(&rules) })?;
                     }
                 }
                 (Entry::View(view), Some(Entry::View(now))) if Arc::ptr_eq(view, &now) => {}
@@ -197,7 +198,7 @@ impl Catalog {
         }
         for new in then.iter().filter(|sequence| !known.contains(&Arc::as_ptr(sequence))) {
             new.log_to(log.new_sequence(), log);
-            if let Some(image) = new.image() {
+            if let Some(image) = new.image(false) {
                 operations.sequence(&new.name, &image);
             }
         }

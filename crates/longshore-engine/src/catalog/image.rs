@@ -18,8 +18,8 @@ use super::operations::{self, Operation, Operations};
 use super::sequence::SequenceImage;
 use super::wire::{Reader, Writer, damaged};
 use super::{Check, ColumnRule, Key, Origin, Reference, Role, Rules, View};
-use crate::sql;
 use crate::Error;
+use crate::sql;
 
 /// A table as it is logged.
 #[derive(Clone, Debug)]

@@ -57,6 +57,14 @@ impl CatalogLog {
         }
     }
 
+    /// Waits until all changes so far are safe.
+    pub(crate) fn wait(&self) -> Result<(), Error> {
+        match self.last() {
+            Some(commit) => Ok(self.transactions.wait_until_safe(commit)?),
+            None => Ok(()),
+        }
+    }
+
     /// The last commit of a change: who waits for it has waited for all before it.
     pub(crate) fn last(&self) -> Option<Commit> {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner)

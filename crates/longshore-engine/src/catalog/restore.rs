@@ -65,9 +65,11 @@ impl Catalog {
         assert!(is_first, "a catalog has one log");
     }
 
-    /// All that the log says of the catalog, in one payload, and what `act` does with it while nothing changes.
-    pub(crate) fn with_image<R>(&self, act: impl FnOnce(Vec<u8>) -> R) -> Result<R, Error> {
+    /// Does something while nothing changes what names stand for, and then says all of that in one payload. If nobody changes
+    /// anything any more (`is_last`), sequences are what they are to the number.
+    pub(crate) fn image_behind<R>(&self, act: impl FnOnce() -> R, is_last: bool) -> Result<(R, Vec<u8>), Error> {
         let _alone = self.alone();
+        let done = act();
         let mut operations = Operations::new();
         for entry in self.entries() {
             match entry {
@@ -81,11 +83,11 @@ impl Catalog {
             }
         }
         for sequence in self.sequences() {
-            if let Some(image) = sequence.image() {
+            if let Some(image) = sequence.image(is_last) {
                 operations.sequence(&sequence.name, &image);
             }
         }
-        Ok(act(operations.into_payload().unwrap_or_default()))
+        Ok((done, operations.into_payload().unwrap_or_default()))
     }
 }
 

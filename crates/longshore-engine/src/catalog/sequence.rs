@@ -38,8 +38,8 @@ struct State {
     /// Whether `last` was given out; otherwise it is the next one.
     is_called: bool,
     owner: Option<Owner>,
-    /// The number up to which it is logged that they were given out.
-    logged: Option<i64>,
+    /// What the log says it is at: `last` and `is_called`, some numbers ahead.
+    said: (i64, bool),
     /// Transactions under way that have let it begin anew: until they end, nothing is logged.
     restarts: u32,
 }
@@ -179,7 +179,7 @@ impl Sequence {
 
     /// A sequence that has come so far.
     fn at(name: String, definition: Definition, (last, is_called): (i64, bool), owner: Option<Owner>) -> Self {
-        let state = State { definition, last, is_called, owner, logged: None, restarts: 0 };
+        let state = State { definition, last, is_called, owner, said: (last, is_called), restarts: 0 };
         Self { name, state: Mutex::new(state), log: OnceLock::new() }
     }
 
@@ -251,7 +251,7 @@ impl Sequence {
             let mut operations = Operations::new();
             operations.sequence_state(*number, value, is_called);
             log.append(operations)?;
-            state.logged = None;
+            state.said = (value, is_called);
         }
         (state.last, state.is_called) = (value, is_called);
         Ok(())
@@ -273,7 +273,9 @@ impl Sequence {
             )));
         }
         let owner = owner.unwrap_or_else(|| state.owner.clone());
-        let altered = State { definition, last, is_called, owner, logged: None, restarts: state.restarts };
+        // Where a transaction under way has let it begin, the log does not say yet.
+        let said = if state.restarts > 0 && options.restart.is_none() { state.said } else { (last, is_called) };
+        let altered = State { definition, last, is_called, owner, said, restarts: state.restarts };
         if let Some((number, log)) = self.log.get() {
             let mut operations = Operations::new();
             operations.sequence_altered(&altered.image(*number));
@@ -333,7 +335,7 @@ impl EndingRestart<'_> {
     /// The transaction has committed, and had let it begin anew so many times.
     pub(crate) fn keep(mut self, times: u32) {
         self.state.restarts = self.state.restarts.saturating_sub(times);
-        self.state.logged = None;
+        self.state.said = (self.state.last, self.state.is_called);
     }
 }
 
@@ -343,14 +345,15 @@ impl State {
         let (last, is_called) = taken.before;
         let (is_up, to) = (taken.step > 0, taken.last());
         let goes_round = is_called && if is_up { taken.first < last } else { taken.first > last };
-        let is_logged = self.logged.is_some_and(|logged| if is_up { to <= logged } else { to >= logged });
+        let (said, is_said) = self.said;
+        let is_logged = is_said && if is_up { to <= said } else { to >= said };
         if self.restarts > 0 || (is_logged && !goes_round) {
             return Ok(());
         }
         let mut operations = Operations::new();
         operations.sequence_state(number, ahead, true);
         log.append(operations)?;
-        self.logged = Some(ahead);
+        self.said = (ahead, true);
         Ok(())
     }
 

@@ -241,7 +241,12 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             Parsed::Empty => continue,
             Parsed::CopyFrom(copy) => *copy,
             Parsed::Sql(other) => return Err(foreign(&path, &refuse::name(&other), "COPY table FROM 'file'")),
-            Parsed::CopyTo(_) | Parsed::CreateFrom(_) | Parsed::Export(_) | Parsed::Import(_) | Parsed::Sequence(_) => {
+            Parsed::CopyTo(_)
+            | Parsed::CreateFrom(_)
+            | Parsed::Export(_)
+            | Parsed::Import(_)
+            | Parsed::Sequence(_)
+            | Parsed::Checkpoint => {
                 return Err(foreign(&path, "this", "COPY table FROM 'file'"));
             }
         };

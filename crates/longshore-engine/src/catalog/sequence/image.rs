@@ -38,22 +38,29 @@ impl Sequence {
         self.log.get().map(|(number, _)| *number)
     }
 
-    /// What it is, if it is logged: as far as that was said before, numbers that were not given out yet included.
-    pub(crate) fn image(&self) -> Option<SequenceImage> {
+    /// Whether the log says that more numbers were given out than were.
+    pub(crate) fn is_logged_ahead(&self) -> bool {
+        let state = self.state();
+        self.log.get().is_some() && state.said != (state.last, state.is_called)
+    }
+
+    /// What the log says of it, if it is logged: numbers that were not given out yet may count as such. If nobody takes any
+    /// more (`is_last`), it is what it is to the number.
+    pub(crate) fn image(&self, is_last: bool) -> Option<SequenceImage> {
         let (number, _) = self.log.get()?;
         let state = self.state();
         let mut image = state.image(*number);
-        if let Some(logged) = state.logged {
-            (image.last, image.is_called) = (logged, true);
+        if is_last && state.restarts == 0 {
+            (image.last, image.is_called) = (state.last, state.is_called);
         }
         Some(image)
     }
 }
 
 impl State {
-    /// What it is, to the number.
+    /// What the log says, or is about to say.
     pub(super) fn image(&self, number: u64) -> SequenceImage {
-        let Self { definition, last, is_called, ref owner, .. } = *self;
+        let Self { definition, said: (last, is_called), ref owner, .. } = *self;
         SequenceImage { number, definition, last, is_called, owner: owner.clone() }
     }
 }

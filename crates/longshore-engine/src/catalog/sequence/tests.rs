@@ -1,3 +1,5 @@
+//! Numbers follow each other as the definition says; what is given back or altered does not get in the way.
+
 use super::*;
 
 fn sequence(options: &SequenceOptions) -> Result<Sequence, Error> {
@@ -42,8 +44,7 @@ fn what_is_taken_at_once_is_what_one_by_one_would_give() {
                 start: Some(4),
                 ..SequenceOptions::default()
             };
-            let (one_by_one, at_once) =
-                (sequence(&options()).expect("sound"), sequence(&options()).expect("sound"));
+            let (one_by_one, at_once) = (sequence(&options()).expect("sound"), sequence(&options()).expect("sound"));
             let expected: Vec<i64> = all(&one_by_one, count).into_iter().flatten().collect();
             let taken = at_once.take(count as u64).expect("one is left");
             let found: Vec<i64> = taken.numbers().collect();

@@ -1,44 +1,20 @@
-//! Databases whose log is in memory: what they are must come back from it.
+//! All that can be asked of a database, as text: what comes back from disk must be the same.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::StreamExt;
-use longshore_engine::{Config, Database, Error, Outcome, Session};
-use longshore_storage::RedoLog;
-use longshore_storage::log::{LogError, Lsn};
+use longshore_engine::{Database, Outcome, Session};
 
 /// Rows of a table that are compared one by one; of more, only their number and checksum.
 const ROWS_SHOWN_MAX: u64 = 2000;
 
-/// A log in memory.
-#[derive(Default)]
-pub struct MemoryLog(Mutex<Vec<(Lsn, Vec<u8>)>>);
-
-impl RedoLog for MemoryLog {
-    fn append(&self, record: &[u8], _reserved: usize) -> Result<Lsn, LogError> {
-        let mut records = self.0.lock().expect("no append panics");
-        let position = Lsn::new(records.len() as u64 + 1);
-        records.push((position, record.to_vec()));
-        Ok(position)
-    }
-}
-
-impl MemoryLog {
-    /// A database as the records left it.
-    pub fn replayed(&self, config: &Config) -> Result<Arc<Database>, Error> {
-        let records = self.0.lock().expect("no append panics");
-        let records: Vec<(Lsn, &[u8])> = records.iter().map(|(at, record)| (*at, record.as_slice())).collect();
-        Ok(Database::open_replayed(config.clone(), &records)?.0)
-    }
-}
-
 /// All that can be asked of a database, but for how far its sequences are.
-pub async fn described(database: &Arc<Database>, directory: &Path) -> String {
+pub(crate) async fn described(database: &Arc<Database>, directory: &Path) -> String {
     let mut session = database.session();
     let mut text = String::new();
     for name in database.table_names() {
@@ -56,12 +32,20 @@ pub async fn described(database: &Arc<Database>, directory: &Path) -> String {
         let checksum = database.checksum(&name).expect("the table is there");
         let _ = writeln!(text, "{checksum:?}");
         if checksum.rows <= ROWS_SHOWN_MAX {
-            let _ = writeln!(text, "{}", rows(&mut session, &format!("SELECT * FROM {quoted}")).await);
+            // In any order: rows that are inserted later take the places of others that went.
+            let rows = rows(&mut session, &format!("SELECT * FROM {quoted}")).await;
+            let mut rows: Vec<&str> = rows.lines().collect();
+            rows.sort_unstable();
+            let _ = writeln!(text, "{}", rows.join("\n"));
         }
     }
     let _ = writeln!(text, "{:?}", database.sequence_names());
     let schema = exported_schema(&mut session, directory).await;
-    let _ = writeln!(text, "{}", schema.lines().filter(|line| !line.starts_with("SELECT setval")).collect::<Vec<_>>().join("\n"));
+    let _ = writeln!(
+        text,
+        "{}",
+        schema.lines().filter(|line| !line.starts_with("SELECT setval")).collect::<Vec<_>>().join("\n")
+    );
     text
 }
 
@@ -76,7 +60,7 @@ async fn exported_schema(session: &mut Session, directory: &Path) -> String {
 }
 
 /// The rows of a query, a line each.
-pub async fn rows(session: &mut Session, sql: &str) -> String {
+pub(crate) async fn rows(session: &mut Session, sql: &str) -> String {
     let outcome = session.execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
     let Outcome::Rows(mut stream) = outcome else { return String::new() };
     let mut text = String::new();
@@ -98,11 +82,12 @@ fn show(batch: &RecordBatch, text: &mut String) {
 }
 
 /// What two descriptions do not have in common; `None` if they are equal.
-pub fn difference(before: &str, after: &str) -> Option<String> {
+pub(crate) fn difference(before: &str, after: &str) -> Option<String> {
     if before == after {
         return None;
     }
     let (lost, new): (BTreeSet<&str>, BTreeSet<&str>) = (before.lines().collect(), after.lines().collect());
-    let (gone, come): (Vec<_>, Vec<_>) = (lost.difference(&new).take(10).collect(), new.difference(&lost).take(10).collect());
+    let (gone, come): (Vec<_>, Vec<_>) =
+        (lost.difference(&new).take(10).collect(), new.difference(&lost).take(10).collect());
     Some(format!("lost: {gone:#?}\nnew: {come:#?}"))
 }
