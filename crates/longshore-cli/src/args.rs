@@ -13,7 +13,8 @@ use crate::output::Format;
 
 const EXAMPLES: &str = "\
 Examples:
-  longshore                                  open the SQL shell
+  longshore                                  open the SQL shell, with a database in memory
+  longshore shop                             open the durable database in the directory shop, or make one
   longshore -c \"SELECT 1\"                    run statements and leave
   longshore -f schema.sql -f queries.sql     run files, in order
   longshore --format csv < report.sql > report.csv
@@ -67,6 +68,10 @@ pub(crate) struct RunOptions {
     pub(crate) format: Format,
     /// Where costs are appended.
     pub(crate) stats: Option<PathBuf>,
+    /// The directory of the database; without, it is in memory.
+    pub(crate) directory: Option<PathBuf>,
+    /// Whether nothing of that is changed.
+    pub(crate) read_only: bool,
 }
 
 /// Where statements come from.
@@ -82,6 +87,15 @@ pub(crate) enum Step {
 #[derive(Parser, Debug)]
 #[command(name = "longshore", version = env!("LONGSHORE_VERSION"), after_help = EXAMPLES)]
 struct Args {
+    /// Directory of a durable database, which is made if there is none; without, the database is in memory and is gone when
+    /// the program ends
+    #[arg(value_name = "DIRECTORY")]
+    directory: Option<PathBuf>,
+
+    /// Only read the database in DIRECTORY, which others may have open: it shows what was safe when it was opened
+    #[arg(long)]
+    read_only: bool,
+
     /// Run the statements of SQL and leave; may be repeated and mixed with -f
     #[arg(short = 'c', long = "command", value_name = "SQL")]
     commands: Vec<String>,
@@ -200,7 +214,11 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
         config.threads = threads;
     }
     let runs = !args.commands.is_empty() || !args.files.is_empty();
+    if args.read_only && args.directory.is_none() {
+        return Err(invalid("--read-only needs the DIRECTORY of a database"));
+    }
     let action = match args.command {
+        Some(_) if args.directory.is_some() => return Err(invalid("a subcommand works without a DIRECTORY")),
         Some(_) if runs => return Err(invalid("-c and -f cannot be used with a subcommand")),
         Some(Command::Demo(demo)) => Action::Demo(demo),
         Some(Command::Generate { what: Generate::Tpch(tpch) }) => Action::Generate(tpch),
@@ -208,6 +226,8 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
             steps: steps(matches, args.commands, args.files),
             format: args.format,
             stats: args.stats,
+            directory: args.directory,
+            read_only: args.read_only,
         }),
     };
     Ok(Invocation { config, action })
@@ -310,9 +330,23 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_is_no_subcommand() {
+        let directory = |line: &[&str]| match read(line).expect("a valid command line").action {
+            Action::Run(options) => (options.directory, options.read_only),
+            _ => panic!("not a run"),
+        };
+        assert_eq!(directory(&[]), (None, false));
+        assert_eq!(directory(&["-c", "a", "shop"]), (Some(PathBuf::from("shop")), false));
+        assert_eq!(directory(&["./demo", "--read-only"]), (Some(PathBuf::from("./demo")), true));
+    }
+
+    #[test]
     fn mistakes_are_refused() {
         for line in [
-            &["--threads", "0"][..],
+            &["--read-only", "-c", "SELECT 1"][..],
+            &["shop", "demo"],
+            &["shop", "other"],
+            &["--threads", "0"],
             &["--memory-limit", "lots"],
             &["--autovacuum", "maybe"],
             &["--autovacuum-naptime", "soon"],

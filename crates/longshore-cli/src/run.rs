@@ -11,14 +11,14 @@ mod streams;
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::datatypes::SchemaRef;
 use console::Term;
 use futures::{StreamExt as _, TryStreamExt as _};
-use longshore_engine::{Config, Database, Outcome, Report, RowStream, Session};
+use longshore_engine::{Config, Database, Durability, Outcome, Report, RowStream, Session};
 
 use crate::args::{RunOptions, Step};
 use crate::human;
@@ -36,6 +36,8 @@ use streams::{InlineData, PipedOutput};
 const OUTPUT_BUFFER_BYTES: usize = 256 << 10;
 /// Width of a terminal that does not tell.
 const TERMINAL_WIDTH_DEFAULT: usize = 80;
+/// How long a cancelled statement is waited for at the end.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 /// Files that are open within each other at most, so that one that includes itself ends.
 const OPEN_FILES_MAX: usize = 64;
 
@@ -57,7 +59,8 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    /// A session of a database of its own; `interactive` says that a shell will run its statements.
+    /// A session of the database that the command line names, or of one in memory; `interactive` says that a shell will run
+    /// its statements.
     ///
     /// # Errors
     ///
@@ -68,7 +71,14 @@ impl Runner {
             Some(path) => Some(Stats::open(path).map_err(|error| Reason::file(path, error))?),
         };
         let interrupts = Interrupts::install(false, !interactive).map_err(Reason::Signals)?;
-        let mut session = Database::open(config)?.session();
+        let database = match &options.directory {
+            Some(path) => {
+                let durability = Durability { read_only: options.read_only, ..Durability::default() };
+                Database::open_directory(path, config, &durability)?
+            }
+            None => Database::open(config)?,
+        };
+        let mut session = database.session();
         let output = PipedOutput::default();
         session.set_output(output.clone());
         Ok(Self {
@@ -105,6 +115,28 @@ impl Runner {
             }
         }
         Ok(())
+    }
+
+    /// Ends the session and closes the database.
+    ///
+    /// # Errors
+    ///
+    /// A disk that fails.
+    pub(crate) fn close(self) -> Result<(), Failure> {
+        let database = Arc::clone(self.database());
+        drop(self);
+        if !database.is_durable() {
+            return Ok(());
+        }
+        // A statement that was cancelled may hold it for a moment. If it does for longer, the log has everything.
+        let patience = Instant::now();
+        while Arc::strong_count(&database) > 1 && patience.elapsed() < CLOSE_PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if Arc::strong_count(&database) > 1 {
+            return Ok(());
+        }
+        Ok(database.close()?)
     }
 
     /// The database that statements work on.

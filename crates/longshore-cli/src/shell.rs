@@ -6,7 +6,7 @@
 mod complete;
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use longshore_engine::Kernel;
 use rustyline::error::ReadlineError;
@@ -24,12 +24,12 @@ use complete::Names;
 const PROMPT: &str = "longshore> ";
 const HISTORY_ENTRIES_MAX: usize = 10_000;
 
-/// Reads and runs entries until the user leaves.
+/// Reads and runs entries until the user leaves. `directory` is that of the database; without, it is in memory.
 ///
 /// # Errors
 ///
 /// A terminal or an output that fails; failures of statements are shown and forgotten.
-pub(crate) async fn run(runner: &mut Runner) -> Result<(), Failure> {
+pub(crate) async fn run(runner: &mut Runner, directory: Option<&Path>) -> Result<(), Failure> {
     if std::io::stderr().is_terminal() {
         let config = runner.database().config();
         note(&format!(
@@ -38,6 +38,14 @@ pub(crate) async fn run(runner: &mut Runner) -> Result<(), Failure> {
             human::count(config.threads as u64, "thread"),
             config.kernel.unwrap_or_else(Kernel::best),
         ));
+        note(&match directory {
+            None => "The database is in memory and is gone when you leave; longshore DIRECTORY keeps one on disk."
+                .to_owned(),
+            Some(path) if runner.database().is_read_only() => {
+                format!("The database in {} is only read: it is as it was when it was opened.", path.display())
+            }
+            Some(path) => format!("The database is in {}; what is committed is safe on disk.", path.display()),
+        });
     }
     let mut editor = editor(runner).map_err(|error| terminal(&error))?;
     let history = history_path();

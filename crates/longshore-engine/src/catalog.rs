@@ -1,24 +1,36 @@
 //! The names of a database: tables, views and sequences in one namespace, as in PostgreSQL.
 //!
 //! Names are compared as they are; folding unquoted names to lower case is done where they are parsed
-//! (`sql::names`). Not here: what a table holds (`longshore-storage`).
+//! (`sql::names`). What changes is logged where the database has a log (`change`).
+//!
+//! Not here: what a table holds (`longshore-storage`).
 
 mod access_path;
+mod change;
+mod image;
 mod key;
+mod log;
+mod operations;
+mod restore;
 mod rules;
 mod sequence;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use longshore_load::Control;
 use longshore_storage::{Relation, Time, Uniqueness};
 use tokio::sync::{Mutex, MutexGuard};
 
 pub(crate) use access_path::AccessPath;
+pub(crate) use change::Change;
+pub(crate) use image::Image;
 pub(crate) use key::{Key, Role, kind_name};
+pub(crate) use log::CatalogLog;
+pub(crate) use operations::Operations;
 pub(crate) use rules::{Check, ColumnRule, Origin, Reference, Rules, columns_read, next_of};
 pub(crate) use sequence::{Definition as SequenceDefinition, Owner, Sequence};
 
@@ -38,12 +50,11 @@ impl Table {
     /// checked.
     pub(crate) fn new(name: &str, relation: Arc<Relation>, mut rules: Rules) -> Result<Self, Error> {
         rules.columns.resize_with(relation.schema().columns().len(), Default::default);
-        let keys = std::mem::take(&mut rules.keys);
-        let rules = RwLock::new(Arc::new(rules));
-        let table = Self { name: name.to_owned(), relation, rules, before: Weak::new() };
-        for key in keys {
-            table.add_key(key, &Control::new())?;
+        let table = Self { name: name.to_owned(), relation, rules: RwLock::default(), before: Weak::new() };
+        for key in &rules.keys {
+            table.build_index(key, &Control::new())?;
         }
+        *table.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(table)
     }
 
@@ -74,34 +85,17 @@ impl Table {
         Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Puts changed rules in the place of the present ones, in one step: if `change` fails, nothing has changed.
-    /// Statements that run keep those that they have.
-    pub(crate) fn change_rules<R>(&self, change: impl FnOnce(&mut Rules) -> Result<R, Error>) -> Result<R, Error> {
-        let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
-        let mut changed = Rules::clone(&rules);
-        let result = change(&mut changed)?;
-        *rules = Arc::new(changed);
-        Ok(result)
-    }
-
-    /// Builds the index of a key from the rows that there are, and keeps it from then on.
-    pub(crate) fn add_key(&self, key: Key, control: &Control) -> Result<(), Error> {
+    /// Builds the index of a key from the rows that there are.
+    fn build_index(&self, key: &Key, control: &Control) -> Result<(), Error> {
         let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
         let is_cancelled = || control.is_cancelled();
         self.relation.create_index_unless(&key.name, &key.columns, key.index, uniqueness, &is_cancelled)?;
-        self.change_rules(|rules| {
-            rules.keys.push(key);
-            Ok(())
-        })
+        Ok(())
     }
 
-    /// Drops the index `name`.
-    pub(crate) fn drop_key(&self, name: &str) -> Result<(), Error> {
-        self.change_rules(|rules| {
-            self.relation.drop_index(name)?;
-            rules.keys.retain(|key| key.name != name);
-            Ok(())
-        })
+    /// What it was before it was altered, as long as somebody may see that.
+    fn before(&self) -> Option<Arc<Table>> {
+        self.before.upgrade()
     }
 }
 
@@ -138,6 +132,13 @@ impl Entry {
         }
     }
 
+    fn table(&self) -> Option<Arc<Table>> {
+        match self {
+            Self::Table(table) => Some(Arc::clone(table)),
+            Self::View(_) => None,
+        }
+    }
+
     /// "table" or "view".
     pub(crate) fn kind(&self) -> &'static str {
         match self {
@@ -165,13 +166,22 @@ pub(crate) struct Catalog {
     entries: RwLock<BTreeMap<String, Entry>>,
     /// Locked behind the entries, where both are.
     sequences: RwLock<BTreeMap<String, Arc<Sequence>>>,
+    /// Held by who changes what the names stand for, or the rules of tables.
+    changing: std::sync::Mutex<()>,
     /// Changes so far.
     version: AtomicU64,
+    /// Where changes are logged.
+    log: OnceLock<Arc<CatalogLog>>,
     /// Held by who changes the shape of a table: its columns, constraints or indexes.
     ddl: Mutex<()>,
 }
 
 impl Catalog {
+    /// Where changes are logged, if they are.
+    pub(crate) fn log(&self) -> Option<&Arc<CatalogLog>> {
+        self.log.get()
+    }
+
     /// Whether a table, view or sequence has this name.
     pub(crate) fn is_taken(&self, name: &str) -> bool {
         self.get(name).is_some() || self.sequence(name).is_some()
@@ -209,19 +219,6 @@ impl Catalog {
         self.read(|entries| entries.values().cloned().collect())
     }
 
-    /// Changes the catalog in one step: if `change` fails, nothing has changed.
-    pub(crate) fn change<R>(
-        &self,
-        change: impl FnOnce(&mut BTreeMap<String, Entry>) -> Result<R, Error>,
-    ) -> Result<R, Error> {
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        let mut changed = entries.clone();
-        let result = change(&mut changed)?;
-        *entries = changed;
-        self.version.fetch_add(1, Ordering::Release);
-        Ok(result)
-    }
-
     /// The sequence `name`.
     pub(crate) fn sequence(&self, name: &str) -> Option<Arc<Sequence>> {
         self.sequences.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
@@ -241,16 +238,17 @@ impl Catalog {
         self.sequences().into_iter().filter(is_its).collect()
     }
 
-    /// Changes the sequences in one step: if `change` fails, nothing has changed.
-    pub(crate) fn change_sequences<R>(
-        &self,
-        change: impl FnOnce(&mut BTreeMap<String, Arc<Sequence>>) -> Result<R, Error>,
-    ) -> Result<R, Error> {
-        let mut sequences = self.sequences.write().unwrap_or_else(PoisonError::into_inner);
-        let mut changed = sequences.clone();
-        let result = change(&mut changed)?;
-        *sequences = changed;
-        Ok(result)
+    /// Builds the index of a key of a table from the rows that there are, and keeps it from then on.
+    pub(crate) fn add_key(&self, table: &Arc<Table>, key: Key, control: &Control) -> Result<(), Error> {
+        table.build_index(&key, control)?;
+        let added = self.change(|change| {
+            if control.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            change.rules(table).keys.push(key.clone());
+            Ok(())
+        });
+        added.inspect_err(|_| drop(table.relation.drop_index(&key.name)))
     }
 
     /// A number that every change of tables, their indexes and views raises, once it is done.

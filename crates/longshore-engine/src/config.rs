@@ -2,8 +2,10 @@
 
 use longshore_load::{Kernel, Tuning};
 
+mod durability;
 mod naptime;
 
+pub use durability::Durability;
 pub use naptime::Naptime;
 
 /// What a database may use of the machine, when it is opened. `SET` changes `autovacuum` and `autovacuum_naptime`.

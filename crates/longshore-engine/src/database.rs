@@ -1,7 +1,8 @@
 //! A database: its catalog, its memory and its way to run queries.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use longshore_storage::checksum::{Checksum, checksum};
 use longshore_storage::{Memory, Relation, Schema, Transactions};
@@ -13,10 +14,14 @@ use crate::sql::names;
 use crate::{Config, Error};
 use autovacuum::Autovacuum;
 pub(crate) use autovacuum::AutovacuumSettings;
+use durable::Checkpointer;
+pub(crate) use durable::{CheckpointSettings, Durable};
 
 mod autovacuum;
+mod durable;
 
-/// A main-memory database. It lives as long as someone holds it; nothing is written to disk unless a statement says so.
+/// A main-memory database. It lives as long as someone holds it. One that was opened in a directory comes back from there; of
+/// another one nothing is written to disk unless a statement says so.
 pub struct Database {
     pub(crate) config: Config,
     pub(crate) catalog: Arc<Catalog>,
@@ -24,10 +29,12 @@ pub struct Database {
     pub(crate) transactions: Arc<Transactions>,
     pub(crate) queries: Queries,
     pub(crate) autovacuum: Autovacuum,
+    durable: OnceLock<(Arc<Durable>, Checkpointer)>,
+    is_read_only: AtomicBool,
 }
 
 impl Database {
-    /// Opens an empty database.
+    /// Opens an empty database in memory. [`Database::open_directory`] opens one that is durable.
     ///
     /// # Errors
     /// When the configuration cannot be met: no threads, or a kernel that this machine lacks.
@@ -47,7 +54,43 @@ impl Database {
         let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory))?;
         let transactions = Transactions::new();
         let autovacuum = Autovacuum::start(&catalog, AutovacuumSettings::of(&config));
-        Ok(Arc::new(Self { config, catalog, memory, transactions, queries, autovacuum }))
+        let (durable, is_read_only) = (OnceLock::new(), AtomicBool::new(false));
+        Ok(Arc::new(Self { config, catalog, memory, transactions, queries, autovacuum, durable, is_read_only }))
+    }
+
+    /// Its directory, if it is durable.
+    pub(crate) fn durable(&self) -> Option<&Arc<Durable>> {
+        self.durable.get().map(|(durable, _)| durable)
+    }
+
+    /// It is kept in a directory from now on.
+    pub(crate) fn set_durable(&self, (durable, checkpointer): (Arc<Durable>, Checkpointer)) {
+        let is_first = self.durable.set((durable, checkpointer)).is_ok();
+        assert!(is_first, "a database has one directory");
+    }
+
+    /// Whether it is durable: what was committed is on disk.
+    #[must_use]
+    pub fn is_durable(&self) -> bool {
+        self.durable().is_some()
+    }
+
+    /// Whether it was opened to be read only.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only.load(Ordering::Relaxed)
+    }
+
+    /// Nothing is changed from now on.
+    pub(crate) fn set_read_only(&self) {
+        self.is_read_only.store(true, Ordering::Relaxed);
+    }
+
+    /// Closes its directory.
+    pub(crate) fn shut_down(&mut self) -> Result<(), Error> {
+        let Some((durable, checkpointer)) = self.durable.take() else { return Ok(()) };
+        drop(checkpointer);
+        durable.close()
     }
 
     /// What the database was opened with.
@@ -163,6 +206,13 @@ impl Database {
             let columns = table.relation.schema().columns();
             columns.iter().map(|column| column.name.clone()).collect()
         })
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // Whatever comes of it, what was committed is safe.
+        let _ = self.shut_down();
     }
 }
 

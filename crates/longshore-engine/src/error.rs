@@ -8,7 +8,7 @@ pub use details::ErrorDetails;
 
 use longshore_load::{LoadError, SourceError};
 use longshore_storage::native::NativeError;
-use longshore_storage::{CommitError, OutOfMemory, TransactionError};
+use longshore_storage::{CommitError, OutOfMemory, ReplayError, ReplayProblem, TransactionError};
 
 /// Why a statement failed: `Display` is the whole message, with what, where and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -367,6 +367,16 @@ impl From<TransactionError> for Error {
 impl From<CommitError> for Error {
     fn from(error: CommitError) -> Self {
         TransactionError::from(error).into()
+    }
+}
+
+impl From<ReplayError> for Error {
+    fn from(error: ReplayError) -> Self {
+        let kind = match &error.problem {
+            ReplayProblem::OutOfMemory(_) => ErrorKind::Memory,
+            _ => ErrorKind::Damaged,
+        };
+        Self::new(kind, error.to_string())
     }
 }
 

@@ -1,4 +1,5 @@
-//! The database as its users see it: sessions that execute SQL statements over main-memory relations.
+//! The database as its users see it: sessions that execute SQL statements over main-memory relations, which a directory on
+//! disk keeps if the database was opened there.
 //!
 //! A [`Database`] holds tables and views, a [`Session`] executes one statement at a time, and a statement is either
 //! [`Outcome::Rows`] or [`Outcome::Done`]. Statements are dispatched here over the parsed syntax tree; queries are
@@ -22,12 +23,14 @@
 //! - `statement`: what each statement does
 //! - `session`: one connection's statements, one after the other
 //! - `typed`: transactions written in Rust
+//! - `durable`: databases that come back from their directories
 
 mod blocking;
 mod catalog;
 mod config;
 mod database;
 mod datafusion;
+mod durable;
 mod error;
 mod panics;
 mod prepared;
@@ -39,7 +42,7 @@ mod text;
 mod transaction;
 pub mod typed;
 
-pub use config::{Config, Naptime};
+pub use config::{Config, Durability, Naptime};
 pub use database::Database;
 pub use error::{Error, ErrorDetails, ErrorKind};
 pub use longshore_load::{Control, Kernel, Progress};

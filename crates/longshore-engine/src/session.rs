@@ -37,7 +37,8 @@ impl Database {
 
 impl Session {
     fn new(database: Arc<Database>) -> Self {
-        let block = Block::new(Arc::clone(&database.transactions));
+        let block =
+            Block::new(Arc::clone(&database.transactions), database.catalog.log().cloned(), database.is_read_only());
         let (streams, prepared) = (Streams::default(), prepare::Named::new());
         Self { database, control: Arc::default(), spare_control: None, streams, block, prepared }
     }

@@ -62,6 +62,8 @@ pub(crate) enum Parsed {
     Import(ImportStatement),
     /// CREATE SEQUENCE and ALTER SEQUENCE.
     Sequence(SequenceStatement),
+    /// CHECKPOINT.
+    Checkpoint,
 }
 
 /// Parses exactly one statement, with or without a semicolon behind it.
@@ -123,9 +125,20 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
                 depth::limit_depth(query.as_mut())?;
             }
         }
-        Parsed::Empty | Parsed::CreateFrom(_) | Parsed::Export(_) | Parsed::Import(_) | Parsed::Sequence(_) => {}
+        Parsed::Empty
+        | Parsed::CreateFrom(_)
+        | Parsed::Export(_)
+        | Parsed::Import(_)
+        | Parsed::Sequence(_)
+        | Parsed::Checkpoint => {}
     }
     Ok(parsed)
+}
+
+/// Whether CHECKPOINT comes, which is no keyword to sqlparser.
+fn is_checkpoint(parser: &Parser) -> bool {
+    let next = &parser.peek_token_ref().token;
+    matches!(next, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("checkpoint"))
 }
 
 /// Makes every word before `=>` a mere name: `trim => true` is no call of TRIM.
@@ -148,6 +161,11 @@ fn free_argument_names(tokens: &mut [TokenWithSpan]) {
 
 fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
     while parser.consume_token(&Token::SemiColon) {}
+    if let [Token::Word(create), Token::Word(unlogged)] = parser.peek_tokens()
+        && (create.keyword, unlogged.keyword) == (Keyword::CREATE, Keyword::UNLOGGED)
+    {
+        return Err(Error::unsupported("CREATE UNLOGGED TABLE is not supported; leave UNLOGGED out"));
+    }
     if parser.peek_token_ref().token == Token::EOF {
         return Ok(Parsed::Empty);
     }
@@ -155,6 +173,9 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         parsed
     } else if let Some(statement) = sequence::statement(parser)? {
         Parsed::Sequence(statement)
+    } else if is_checkpoint(parser) {
+        parser.advance_token();
+        Parsed::Checkpoint
     } else if let Some(create) = create_as::create_table_as(parser)? {
         Parsed::Sql(Box::new(create))
     } else {

@@ -6,6 +6,7 @@
 
 mod alter;
 mod change;
+mod checkpoint;
 mod copy;
 mod create;
 mod create_from;
@@ -19,6 +20,7 @@ mod merge;
 pub(crate) mod prepare;
 mod refuse;
 mod rejects;
+pub(crate) mod restore;
 mod rows;
 mod sequence;
 mod settings;
@@ -107,7 +109,9 @@ pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Ou
                 session.block.refuse_if_failed()?;
             }
             if let Some(outcome) = transaction::control(session.block, session.control, statement) {
-                return outcome.inspect_err(|_| session.block.fail());
+                let outcome = outcome.inspect_err(|_| session.block.fail())?;
+                session.block.wait_until_safe().await?;
+                return Ok(outcome);
             }
             if let Some(outcome) = settings::set(session.database, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
@@ -208,7 +212,7 @@ pub(crate) async fn execute_prepared(
 /// What a statement does to a transaction block.
 fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
     match parsed {
-        Parsed::Empty | Parsed::CopyTo(_) => Nature::Reads,
+        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint => Nature::Reads,
         Parsed::CopyFrom(copy)
             if catalog.get(&copy.table).is_none() && copy.options.iter().any(|option| option.name == "AUTO") =>
         {
@@ -216,7 +220,7 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         }
         Parsed::CopyFrom(_) => Nature::Writes,
         Parsed::CreateFrom(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
-        Parsed::Export(_) => Nature::NonTransactionalDdl("EXPORT DATABASE"),
+        Parsed::Export(_) => Nature::Export("EXPORT DATABASE"),
         Parsed::Import(_) => Nature::NonTransactionalDdl("IMPORT DATABASE"),
         Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => {
             Nature::NonTransactionalDdl("CREATE SEQUENCE")
@@ -250,6 +254,7 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Export(export) => export::export(context, &export).await,
         Parsed::Import(import) => import::import(context, &import).await,
         Parsed::Sequence(statement) => sequence::run(context, &statement),
+        Parsed::Checkpoint => checkpoint::checkpoint(context).await,
         Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }
 }

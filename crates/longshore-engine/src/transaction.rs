@@ -7,20 +7,26 @@
 
 mod last_numbers;
 mod lookup;
+mod nature;
 mod restarts;
 mod rows;
+mod safety;
 mod savepoints;
 mod with;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 pub(crate) use last_numbers::LastNumbers;
 use longshore_load::Control;
-use longshore_storage::{ColumnRange, Isolation, Relation, Snapshot, Time, Transaction, Transactions};
+use longshore_storage::{ColumnRange, Commit, Isolation, Relation, Snapshot, Time, Transaction, Transactions};
+pub(crate) use nature::Nature;
+use nature::check_access;
 use restarts::Restarts;
+use safety::Safety;
 use savepoints::Open;
 
-use crate::catalog::Table;
+use crate::catalog::{CatalogLog, Table};
 use crate::{Error, ErrorKind, Outcome};
 
 /// How a transaction runs.
@@ -43,6 +49,8 @@ pub(crate) struct StatementTransaction {
     restarts: Restarts,
     /// Whether the user wants nothing to be changed.
     forbids_changes: bool,
+    /// Whether it may have taken numbers of sequences.
+    took_numbers: AtomicBool,
 }
 
 impl StatementTransaction {
@@ -72,6 +80,7 @@ impl StatementTransaction {
             numbers: Arc::clone(numbers),
             restarts: Restarts::default(),
             forbids_changes,
+            took_numbers: AtomicBool::new(false),
         })
     }
 
@@ -83,6 +92,7 @@ impl StatementTransaction {
                 format!("{what} cannot be called in a read-only transaction; begin one that is READ WRITE"),
             ));
         }
+        self.took_numbers.store(true, Ordering::Relaxed);
         Ok(&self.numbers)
     }
 
@@ -113,20 +123,17 @@ impl StatementTransaction {
         }
     }
 
-    fn commit(&self, control: &Control) -> Result<(), Error> {
+    fn commit(&self, control: &Control) -> Result<Commit, Error> {
         // Taken out first, so that nobody waits for the validation.
         let transaction = self.lock().take();
         let Some(transaction) = transaction else { return Err(Error::internal("the transaction has ended")) };
-        match transaction.commit_unless(&|| control.is_cancelled()) {
-            Ok(_) => {
-                self.restarts.keep();
-                Ok(())
-            }
-            Err(error) => {
-                self.restarts.undo(0);
-                Err(Error::from(error))
-            }
-        }
+        let commit = |transaction: Transaction| transaction.commit_unless(&|| control.is_cancelled());
+        self.restarts.commit(transaction, commit).inspect_err(|_| self.restarts.undo(0))
+    }
+
+    /// Whether it may have taken numbers of sequences.
+    fn took_numbers(&self) -> bool {
+        self.took_numbers.load(Ordering::Relaxed)
     }
 
     fn rollback(&self) {
@@ -165,23 +172,15 @@ impl Drop for Single<'_> {
     }
 }
 
-/// What a statement does to a block that it stands in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nature {
-    /// It only reads.
-    Reads,
-    /// It changes rows of tables.
-    Writes,
-    /// It takes effect at once and cannot be rolled back: what the statement is called.
-    NonTransactionalDdl(&'static str),
-}
-
 /// A session's transaction block, if one is open, and what new ones are like.
 pub(crate) struct Block {
     transactions: Arc<Transactions>,
     numbers: Arc<LastNumbers>,
     defaults: Modes,
     state: State,
+    safety: Safety,
+    /// Whether the database is only read.
+    is_read_only: bool,
 }
 
 enum State {
@@ -193,10 +192,12 @@ enum State {
 }
 
 impl Block {
-    /// No block is open.
-    pub(crate) fn new(transactions: Arc<Transactions>) -> Self {
-        let defaults = Modes { isolation: Isolation::Serializable, read_only: false };
-        Self { transactions, numbers: Arc::default(), defaults, state: State::Idle }
+    /// No block is open. `log` is that of the catalog, if there is one; `is_read_only` says that nobody changes the
+    /// database.
+    pub(crate) fn new(transactions: Arc<Transactions>, log: Option<Arc<CatalogLog>>, is_read_only: bool) -> Self {
+        let defaults = Modes { isolation: Isolation::Serializable, read_only: is_read_only };
+        let safety = Safety::new(&transactions, log);
+        Self { transactions, numbers: Arc::default(), defaults, state: State::Idle, safety, is_read_only }
     }
 
     /// What transactions are like that do not say it themselves.
@@ -233,19 +234,32 @@ impl Block {
         statement: impl AsyncFnOnce(&Arc<StatementTransaction>) -> Result<Outcome, Error>,
     ) -> Result<Outcome, Error> {
         self.notice_failed_rows();
+        if self.is_read_only && nature.changes() {
+            self.fail();
+            return Err(Error::new(
+                ErrorKind::ReadOnly,
+                "the database was opened to be read only; open it without --read-only to change it",
+            ));
+        }
         let mut open = match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => {
                 check_access(nature, self.defaults)?;
                 // What takes effect at once does so beside its transaction, which then only reads.
                 let read_only = nature != Nature::Writes;
                 let modes = Modes { read_only, ..self.defaults };
+                let forbids_changes = self.defaults.read_only || self.is_read_only;
                 let transaction =
-                    StatementTransaction::begin(&self.transactions, modes, &self.numbers, self.defaults.read_only);
+                    StatementTransaction::begin(&self.transactions, modes, &self.numbers, forbids_changes);
                 let mut single = Single { transaction: &transaction, has_ended: false };
                 let done = statement(&transaction).await;
                 single.has_ended = true;
                 match &done {
-                    Ok(_) => transaction.commit(control)?,
+                    Ok(_) => {
+                        let commit = transaction.commit(control)?;
+                        let is_ddl = matches!(nature, Nature::NonTransactionalDdl(_));
+                        self.safety.commit(commit, is_ddl || transaction.took_numbers(), None);
+                        self.safety.wait().await?;
+                    }
                     Err(_) => transaction.rollback(),
                 }
                 return done;
@@ -260,7 +274,7 @@ impl Block {
             self.state = State::Failed(open);
             return Err(error);
         }
-        if let Nature::NonTransactionalDdl(name) = nature {
+        if let Nature::NonTransactionalDdl(name) | Nature::Export(name) = nature {
             self.state = State::Failed(open);
             return Err(Error::new(
                 ErrorKind::ActiveTransaction,
@@ -311,6 +325,7 @@ impl Block {
     /// When the open one has failed.
     pub(crate) fn begin(&mut self, modes: Modes) -> Result<bool, Error> {
         self.notice_failed_rows();
+        let modes = Modes { read_only: modes.read_only || self.is_read_only, ..modes };
         match self.state {
             State::Idle => {
                 self.state = State::Open(Open::new(modes));
@@ -327,6 +342,7 @@ impl Block {
     /// When it has failed, or a statement was run in it.
     pub(crate) fn set_modes(&mut self, modes: Modes) -> Result<bool, Error> {
         self.notice_failed_rows();
+        let modes = Modes { read_only: modes.read_only || self.is_read_only, ..modes };
         match &mut self.state {
             State::Idle => Ok(false),
             State::Failed(_) => Err(aborted()),
@@ -357,7 +373,10 @@ impl Block {
         };
         if let Some(transaction) = open.begun() {
             match ended {
-                Ended::Committed => transaction.commit(control)?,
+                Ended::Committed => {
+                    let commit = transaction.commit(control)?;
+                    self.safety.commit(commit, transaction.took_numbers(), open.synchronous_commit);
+                }
                 _ => transaction.rollback(),
             }
         }
@@ -402,16 +421,6 @@ pub(crate) enum Ended {
     RolledBack,
     /// None was open.
     NoBlock,
-}
-
-fn check_access(nature: Nature, modes: Modes) -> Result<(), Error> {
-    if modes.read_only && nature != Nature::Reads {
-        return Err(Error::new(
-            ErrorKind::ReadOnly,
-            "a read-only transaction changes nothing; begin one that is READ WRITE",
-        ));
-    }
-    Ok(())
 }
 
 fn aborted() -> Error {

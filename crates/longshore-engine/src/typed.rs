@@ -75,4 +75,4 @@ mod transaction;
 pub use longshore_storage::{ColumnRange, Direction, Field, FieldType, RowId, Savepoint, Scalar};
 pub use row::{Row, RowReader, Value};
 pub use table::{Columns, Index, Table};
-pub use transaction::Transaction;
+pub use transaction::{Ticket, Transaction};

@@ -11,13 +11,19 @@ use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::StreamExt;
-use longshore_engine::{Config, Database, Error, Outcome, Session};
+use longshore_engine::{Config, Database, Durability, Error, Outcome, Session};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
+use tokio::runtime::Runtime;
+
+mod described;
 
 const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
 
 /// The directory of the file that runs: shell commands are run without a connection.
 static DIRECTORY: Mutex<PathBuf> = Mutex::new(PathBuf::new());
+
+/// Where a durable database is in the directory of its file.
+const DURABLE: &str = "database (of the test)";
 
 /// Held by the test whose files run: there is one directory at a time.
 static RUNNING: Mutex<()> = Mutex::new(());
@@ -151,7 +157,45 @@ fn queries_without_the_optimizer() {
     run_files(&Config { threads: 2, optimizer: false, ..Config::default() }, is_one);
 }
 
+/// What the files leave comes back from disk: tables with their rows, keys, constraints and indexes, views, sequences. First
+/// from the log, which is read while the database is open; then from the checkpoint that closes it.
+#[test]
+fn what_is_durable_comes_back() {
+    run_files_then(
+        &Config { threads: 2, ..Config::default() },
+        |_| true,
+        |config, path| {
+            let database = Database::open_directory(&path.join(DURABLE), config, &Durability::default());
+            database.expect("a database opens")
+        },
+        |database, path, runtime| {
+            let (before, config) = (runtime.block_on(described::described(&database, path)), database.config().clone());
+            let reopened = |read_only, how: &str| {
+                let durability = Durability { read_only, ..Durability::default() };
+                let reopened = Database::open_directory(&path.join(DURABLE), config.clone(), &durability);
+                let reopened = reopened.map_err(|error| format!("it does not come back {how}: {error}"))?;
+                let after = runtime.block_on(described::described(&reopened, path));
+                described::difference(&before, &after).map_or(Ok(()), |difference| Err(format!("{how}: {difference}")))
+            };
+            reopened(true, "from the log")?;
+            database.close().map_err(|error| format!("it does not close: {error}"))?;
+            reopened(false, "from the checkpoint")
+        },
+    );
+}
+
 fn run_files(config: &Config, is_wanted: impl Fn(&Path) -> bool) {
+    let open = |config, _: &Path| Database::open(config).expect("a database opens");
+    run_files_then(config, is_wanted, open, |_, _, _| Ok(()));
+}
+
+/// Runs files on databases that `open` opens, and then lets `check` look at them.
+fn run_files_then(
+    config: &Config,
+    is_wanted: impl Fn(&Path) -> bool,
+    open: impl Fn(Config, &Path) -> Arc<Database>,
+    check: impl Fn(Arc<Database>, &Path, &Runtime) -> Result<(), String>,
+) {
     let _one = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let root = PathBuf::from(format!("{TESTS}/sql"));
     let mut files = Vec::new();
@@ -166,10 +210,14 @@ fn run_files(config: &Config, is_wanted: impl Fn(&Path) -> bool) {
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         let path = directory.path().to_owned();
         DIRECTORY.lock().expect("no test panics with the lock").clone_from(&path);
-        let database = Database::open(config.clone()).expect("a database opens");
+        let database = open(config.clone(), &path);
         let mut runner = Runner::new(|| async { Ok(Connection::open(&database, &path)) });
         if let Err(error) = runtime.block_on(runner.run_file_async(file)) {
             failures.push(format!("{error}"));
+        }
+        drop(runner);
+        if let Err(error) = check(database, &path, &runtime) {
+            failures.push(format!("{}: {error}", file.display()));
         }
     }
     assert!(!files.is_empty(), "there are no tests below {}", root.display());

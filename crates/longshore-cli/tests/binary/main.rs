@@ -1,6 +1,7 @@
 //! Tests of the built binary as its users run it.
 
 mod demo;
+mod durable;
 mod files;
 mod generate;
 mod limit;

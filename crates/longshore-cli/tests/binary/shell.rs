@@ -118,6 +118,7 @@ fn a_session() {
     let mut shell = Terminal::open(directory.path());
     let banner = shell.wait_for(PROMPT);
     assert!(banner.contains("Longshore"), "{banner:?}");
+    assert!(banner.contains("in memory and is gone when you leave"), "{banner:?}");
 
     let shown = shell.enter("CREATE TABLE trips (id INTEGER NOT NULL, city TEXT);");
     assert!(shown.contains("CREATE TABLE\r\n"), "{shown:?}");

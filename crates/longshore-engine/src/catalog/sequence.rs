@@ -6,18 +6,29 @@
 //! took last (`session`).
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use longshore_storage::ColumnType;
 
+use super::log::CatalogLog;
+use super::operations::Operations;
 use crate::sql::names;
 use crate::sql::sequence::SequenceOptions;
 use crate::{Error, ErrorKind};
+
+mod image;
+
+pub(crate) use image::SequenceImage;
+
+/// Numbers that are logged as taken beyond those that are; as in PostgreSQL.
+const LOGGED_AHEAD: u64 = 32;
 
 /// A sequence.
 pub(crate) struct Sequence {
     pub(crate) name: String,
     state: Mutex<State>,
+    /// The log of its database, and its number there.
+    log: OnceLock<(u64, Arc<CatalogLog>)>,
 }
 
 #[derive(Clone)]
@@ -27,6 +38,10 @@ struct State {
     /// Whether `last` was given out; otherwise it is the next one.
     is_called: bool,
     owner: Option<Owner>,
+    /// What the log says it is at: `last` and `is_called`, some numbers ahead.
+    said: (i64, bool),
+    /// Transactions under way that have let it begin anew: until they end, nothing is logged.
+    restarts: u32,
 }
 
 /// The column that a sequence is dropped with.
@@ -159,8 +174,13 @@ fn defaults(column_type: ColumnType, increment: i64) -> (i64, i64) {
 impl Sequence {
     /// A sequence that has not given out a number yet.
     pub(crate) fn new(name: String, definition: Definition, owner: Option<Owner>) -> Self {
-        let state = State { definition, last: definition.start, is_called: false, owner };
-        Self { name, state: Mutex::new(state) }
+        Self::at(name, definition, (definition.start, false), owner)
+    }
+
+    /// A sequence that has come so far.
+    fn at(name: String, definition: Definition, (last, is_called): (i64, bool), owner: Option<Owner>) -> Self {
+        let state = State { definition, last, is_called, owner, said: (last, is_called), restarts: 0 };
+        Self { name, state: Mutex::new(state), log: OnceLock::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -197,6 +217,10 @@ impl Sequence {
         let left = room / step.unsigned_abs();
         let count = count.max(1).min(left.saturating_add(1));
         let taken = Taken { first, step, count, before: (state.last, state.is_called) };
+        if let Some((number, log)) = self.log.get() {
+            let ahead = LOGGED_AHEAD.min(left - (count - 1));
+            state.log_taken(&taken, at(taken.last(), step, ahead), *number, log)?;
+        }
         (state.last, state.is_called) = (taken.last(), true);
         Ok(taken)
     }
@@ -223,6 +247,12 @@ impl Sequence {
                 format!("setval: value {value} is out of bounds for sequence \"{}\" ({min}..{max})", self.name),
             ));
         }
+        if let Some((number, log)) = self.log.get() {
+            let mut operations = Operations::new();
+            operations.sequence_state(*number, value, is_called);
+            log.append(operations)?;
+            state.said = (value, is_called);
+        }
         (state.last, state.is_called) = (value, is_called);
         Ok(())
     }
@@ -243,25 +273,41 @@ impl Sequence {
             )));
         }
         let owner = owner.unwrap_or_else(|| state.owner.clone());
-        *state = State { definition, last, is_called, owner };
+        // Where a transaction under way has let it begin, the log does not say yet.
+        let said = if state.restarts > 0 && options.restart.is_none() { state.said } else { (last, is_called) };
+        let altered = State { definition, last, is_called, owner, said, restarts: state.restarts };
+        if let Some((number, log)) = self.log.get() {
+            let mut operations = Operations::new();
+            operations.sequence_altered(&altered.image(*number));
+            log.append(operations)?;
+        }
+        *state = altered;
         Ok(())
     }
 
-    /// Lets it begin anew; gives the last number and whether it was taken, so that this can be undone.
+    /// Lets it begin anew; gives the last number and whether it was taken, so that this can be undone. The transaction that
+    /// does so says how it ends: by [`Sequence::undo_restart`], or by [`EndingRestart::keep`].
     pub(crate) fn restart(&self) -> (i64, bool) {
         let mut state = self.state();
         let before = (state.last, state.is_called);
         (state.last, state.is_called) = (state.definition.start, false);
+        state.restarts += 1;
         before
     }
 
     /// Lets it go on behind the last number before it began anew, unless it has come further since.
     pub(crate) fn undo_restart(&self, before: (i64, bool)) {
         let mut state = self.state();
+        state.restarts = state.restarts.saturating_sub(1);
         let is_behind = if state.definition.increment > 0 { state.last < before.0 } else { state.last > before.0 };
         if is_behind || (state.last == before.0 && !state.is_called) {
             (state.last, state.is_called) = before;
         }
+    }
+
+    /// What a transaction that let it begin anew logs with its commit. Nobody takes numbers until that is dropped.
+    pub(crate) fn ending_restart(&self) -> EndingRestart<'_> {
+        EndingRestart { sequence: self, state: self.state() }
     }
 
     /// CREATE SEQUENCE, as SQL. Whose it is, is not said.
@@ -272,7 +318,45 @@ impl Sequence {
     }
 }
 
+/// A transaction that let a sequence begin anew commits.
+pub(crate) struct EndingRestart<'s> {
+    sequence: &'s Sequence,
+    state: MutexGuard<'s, State>,
+}
+
+impl EndingRestart<'_> {
+    /// Says where the sequence goes on, in a database with a log.
+    pub(crate) fn describe(&self, operations: &mut Operations) {
+        if let Some((number, _)) = self.sequence.log.get() {
+            operations.sequence_state(*number, self.state.last, self.state.is_called);
+        }
+    }
+
+    /// The transaction has committed, and had let it begin anew so many times.
+    pub(crate) fn keep(mut self, times: u32) {
+        self.state.restarts = self.state.restarts.saturating_sub(times);
+        self.state.said = (self.state.last, self.state.is_called);
+    }
+}
+
 impl State {
+    /// Logs that numbers are taken, and some ahead, up to `ahead`, unless that was logged before.
+    fn log_taken(&mut self, taken: &Taken, ahead: i64, number: u64, log: &CatalogLog) -> Result<(), Error> {
+        let (last, is_called) = taken.before;
+        let (is_up, to) = (taken.step > 0, taken.last());
+        let goes_round = is_called && if is_up { taken.first < last } else { taken.first > last };
+        let (said, is_said) = self.said;
+        let is_logged = is_said && if is_up { to <= said } else { to >= said };
+        if self.restarts > 0 || (is_logged && !goes_round) {
+            return Ok(());
+        }
+        let mut operations = Operations::new();
+        operations.sequence_state(number, ahead, true);
+        log.append(operations)?;
+        self.said = (ahead, true);
+        Ok(())
+    }
+
     fn next(&self, name: &str) -> Result<i64, Error> {
         let Definition { increment, min, max, cycle, .. } = self.definition;
         if !self.is_called {
@@ -305,104 +389,4 @@ impl fmt::Debug for Sequence {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sequence(options: &SequenceOptions) -> Result<Sequence, Error> {
-        Definition::new("s", options, ColumnType::BigInt).map(|definition| Sequence::new("s".into(), definition, None))
-    }
-
-    fn next(sequence: &Sequence) -> Option<i64> {
-        sequence.take(1).ok().map(|taken| taken.first)
-    }
-
-    fn all(sequence: &Sequence, count: usize) -> Vec<Option<i64>> {
-        (0..count).map(|_| next(sequence)).collect()
-    }
-
-    #[test]
-    fn numbers_follow_each_other_to_the_bound() {
-        let up = sequence(&SequenceOptions { max: Some(Some(3)), ..SequenceOptions::default() }).expect("sound");
-        assert_eq!(all(&up, 5), [Some(1), Some(2), Some(3), None, None]);
-        let down = SequenceOptions { increment: Some(-2), min: Some(Some(-4)), ..SequenceOptions::default() };
-        assert_eq!(all(&sequence(&down).expect("sound"), 3), [Some(-1), Some(-3), None]);
-        let around = SequenceOptions {
-            min: Some(Some(5)),
-            max: Some(Some(8)),
-            start: Some(7),
-            increment: Some(2),
-            cycle: Some(true),
-            ..SequenceOptions::default()
-        };
-        assert_eq!(all(&sequence(&around).expect("sound"), 4), [Some(7), Some(5), Some(7), Some(5)]);
-        let last = SequenceOptions { start: Some(i64::MAX), ..SequenceOptions::default() };
-        assert_eq!(all(&sequence(&last).expect("sound"), 2), [Some(i64::MAX), None]);
-    }
-
-    #[test]
-    fn what_is_taken_at_once_is_what_one_by_one_would_give() {
-        for increment in [1, 3, -1, -7] {
-            for count in [1, 2, 10, 1000] {
-                let options = || SequenceOptions {
-                    increment: Some(increment),
-                    min: Some(Some(-100)),
-                    max: Some(Some(100)),
-                    start: Some(4),
-                    ..SequenceOptions::default()
-                };
-                let (one_by_one, at_once) =
-                    (sequence(&options()).expect("sound"), sequence(&options()).expect("sound"));
-                let expected: Vec<i64> = all(&one_by_one, count).into_iter().flatten().collect();
-                let taken = at_once.take(count as u64).expect("one is left");
-                let found: Vec<i64> = taken.numbers().collect();
-                assert_eq!(found, expected, "{increment}, {count}");
-                assert_eq!(at_once.value(), one_by_one.value());
-                at_once.give_back(&taken, 1);
-                assert_eq!(at_once.value(), (4, true));
-                let again = at_once.take(2).expect("one is left");
-                at_once.give_back(&again, 0);
-                assert_eq!(at_once.value(), (4, true));
-            }
-        }
-    }
-
-    #[test]
-    fn nothing_is_given_back_once_others_took_numbers() {
-        let sequence = sequence(&SequenceOptions::default()).expect("sound");
-        let taken = sequence.take(10).expect("there are many");
-        assert_eq!(next(&sequence), Some(11));
-        sequence.give_back(&taken, 3);
-        assert_eq!(next(&sequence), Some(12));
-    }
-
-    #[test]
-    fn definitions_that_contradict_themselves_are_refused() {
-        for options in [
-            SequenceOptions { increment: Some(0), ..SequenceOptions::default() },
-            SequenceOptions { min: Some(Some(5)), max: Some(Some(5)), ..SequenceOptions::default() },
-            SequenceOptions { start: Some(0), ..SequenceOptions::default() },
-            SequenceOptions { cache: Some(0), ..SequenceOptions::default() },
-            SequenceOptions {
-                column_type: Some(ColumnType::SmallInt),
-                max: Some(Some(40_000)),
-                ..SequenceOptions::default()
-            },
-        ] {
-            assert!(sequence(&options).is_err(), "{options:?}");
-        }
-    }
-
-    #[test]
-    fn altering_keeps_what_is_not_said() {
-        let options = SequenceOptions { max: Some(Some(10)), ..SequenceOptions::default() };
-        let sequence = sequence(&options).expect("sound");
-        assert_eq!(next(&sequence), Some(1));
-        let faster = SequenceOptions { increment: Some(4), ..SequenceOptions::default() };
-        sequence.alter(&faster, None).expect("sound");
-        assert_eq!(all(&sequence, 3), [Some(5), Some(9), None]);
-        let again = SequenceOptions { restart: Some(None), ..SequenceOptions::default() };
-        sequence.alter(&again, None).expect("sound");
-        assert_eq!(next(&sequence), Some(1));
-        assert_eq!(sequence.definition().options(ColumnType::BigInt), "INCREMENT BY 4 MAXVALUE 10");
-    }
-}
+mod tests;

@@ -147,7 +147,8 @@ impl Replace {
     ) -> Result<(), Error> {
         let table = Arc::new(table);
         // What is replaced is freed after the catalog is open to others again.
-        let _replaced = catalog.change(|entries| {
+        let _replaced = catalog.change(|change| {
+            let (entries, sequences) = (&mut change.entries, &mut change.sequences);
             if let Some(existing) = entries.get(&table.name) {
                 if self.if_not_exists {
                     return Ok(None);
@@ -155,25 +156,23 @@ impl Replace {
                 self.check(existing)?;
                 dependents::check_unreferenced(entries.values(), existing.name())?;
             }
-            foreign::bind_all(entries, &table, defaults)?;
             let freed = catalog.sequences_of(&table.name, None);
-            let sequenced = catalog.change_sequences(|sequences| {
-                sequences.retain(|_, sequence| !freed.iter().any(|freed| Arc::ptr_eq(freed, sequence)));
-                if sequences.contains_key(&table.name) {
-                    return Err(is_sequence(&table.name, "table"));
+            sequences.retain(|_, sequence| !freed.iter().any(|freed| Arc::ptr_eq(freed, sequence)));
+            if sequences.contains_key(&table.name) {
+                return Err(is_sequence(&table.name, "table"));
+            }
+            for sequence in own {
+                if sequences.contains_key(&sequence.name) || entries.contains_key(&sequence.name) {
+                    return Err(Error::exists(format!("{} exists already", sequence.name)));
                 }
-                for sequence in own {
-                    if sequences.contains_key(&sequence.name) || entries.contains_key(&sequence.name) {
-                        return Err(Error::exists(format!("{} exists already", sequence.name)));
-                    }
-                    sequences.insert(sequence.name.clone(), sequence);
-                }
-                Ok(())
-            });
-            sequenced.inspect_err(|_| foreign::unbind_all(&table))?;
-            let replaced = entries.insert(table.name.clone(), Entry::Table(table));
+                sequences.insert(sequence.name.clone(), sequence);
+            }
+            foreign::bind_all(entries, &table, defaults)?;
+            let replaced = entries.insert(table.name.clone(), Entry::Table(Arc::clone(&table)));
+            change.otherwise(move || foreign::unbind_all(&table));
             if let Some(Entry::Table(replaced)) = &replaced {
-                foreign::unbind_all(replaced);
+                let replaced = Arc::clone(replaced);
+                change.then(move || foreign::unbind_all(&replaced));
             }
             Ok(replaced)
         })?;

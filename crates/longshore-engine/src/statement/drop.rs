@@ -1,6 +1,7 @@
 //! DROP TABLE, DROP VIEW and TRUNCATE.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use sqlparser::ast::{CascadeOption, ObjectName, ObjectType, Truncate, TruncateIdentityOption};
 
@@ -26,7 +27,8 @@ pub(crate) fn drop_objects(
     let names = names.iter().map(names::relation).collect::<Result<Vec<_>, _>>()?;
     // What is dropped is freed after the catalog is open to others again.
     let catalog = &context.database.catalog;
-    let _dropped = catalog.change(|entries| {
+    let _dropped = catalog.change(|change| {
+        let entries = &mut change.entries;
         let mut dropped = Vec::new();
         for name in &names {
             match entries.get(name) {
@@ -56,12 +58,13 @@ pub(crate) fn drop_objects(
         let tables = dropped.iter().filter(|entry| matches!(entry, Entry::Table(_)));
         let own: Vec<_> = tables.flat_map(|table| catalog.sequences_of(table.name(), None)).collect();
         if !own.is_empty() {
-            sequence::release(catalog, entries, &own, cascade)?;
+            sequence::release(change, &own, cascade)?;
         }
         for entry in &dropped {
             if let Entry::Table(table) = entry {
-                dependents::drop_referring(entries.values(), &table.name)?;
-                foreign::unbind_all(table);
+                dependents::drop_referring(change, &table.name);
+                let table = Arc::clone(table);
+                change.then(move || foreign::unbind_all(&table));
             }
         }
         Ok(dropped)

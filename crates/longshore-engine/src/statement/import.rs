@@ -66,13 +66,12 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
     check(context, &tables).await?;
     let mut entries: Vec<Entry> = tables.into_values().map(Entry::Table).collect();
     entries.extend(views.into_values().map(|view| Entry::View(Arc::new(view))));
-    catalog.change(|taken| {
+    catalog.change(|change| {
         for entry in entries {
-            check_free(taken.insert(entry.name().to_owned(), entry))?;
+            check_free(change.entries.insert(entry.name().to_owned(), entry))?;
         }
-        catalog.change_sequences(|taken| {
-            sequences.into_iter().try_for_each(|(name, sequence)| check_no_sequence(taken.insert(name, sequence)))
-        })
+        let taken = &mut change.sequences;
+        sequences.into_iter().try_for_each(|(name, sequence)| check_no_sequence(taken.insert(name, sequence)))
     })?;
     report.seconds = started.elapsed().as_secs_f64();
     Ok(Outcome::Done { tag: "IMPORT DATABASE".to_owned(), report, notice: None })
@@ -242,7 +241,12 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             Parsed::Empty => continue,
             Parsed::CopyFrom(copy) => *copy,
             Parsed::Sql(other) => return Err(foreign(&path, &refuse::name(&other), "COPY table FROM 'file'")),
-            Parsed::CopyTo(_) | Parsed::CreateFrom(_) | Parsed::Export(_) | Parsed::Import(_) | Parsed::Sequence(_) => {
+            Parsed::CopyTo(_)
+            | Parsed::CreateFrom(_)
+            | Parsed::Export(_)
+            | Parsed::Import(_)
+            | Parsed::Sequence(_)
+            | Parsed::Checkpoint => {
                 return Err(foreign(&path, "this", "COPY table FROM 'file'"));
             }
         };

@@ -30,16 +30,8 @@ pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex)
             key.name, owner.name
         )));
     }
-    blocking::run(context.control, move |control| {
-        let name = key.name.clone();
-        table.add_key(key, control)?;
-        if control.is_cancelled() {
-            table.drop_key(&name)?;
-            return Err(Error::cancelled());
-        }
-        Ok(())
-    })
-    .await?;
+    let database = Arc::clone(context.database);
+    blocking::run(context.control, move |control| database.catalog.add_key(&table, key, control)).await?;
     Ok(Outcome::done("CREATE INDEX"))
 }
 
@@ -72,12 +64,15 @@ pub(crate) async fn drop_indexes(
             ));
         }
     }
-    for (table, name) in &found {
-        dependents::check_key_free(table, name)?;
-    }
-    for (table, name) in &found {
-        table.drop_key(name)?;
-    }
+    context.database.catalog.change(|change| {
+        for (table, name) in found {
+            dependents::check_key_free(&table, &name)?;
+            change.rules(&table).keys.retain(|key| key.name != name);
+            // It is there, since nobody else drops it meanwhile.
+            change.then(move || drop(table.relation.drop_index(&name)));
+        }
+        Ok(())
+    })?;
     Ok(Outcome::done("DROP INDEX"))
 }
 

@@ -1,13 +1,12 @@
 //! CREATE SEQUENCE, ALTER SEQUENCE and DROP SEQUENCE. Not here: their syntax (`sql::sequence`), what sequences do
 //! (`catalog::sequence`), `nextval` (`datafusion::sequences`).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use longshore_storage::ColumnType;
 use sqlparser::ast::ObjectName;
 
-use crate::catalog::{Catalog, Entry, Origin, Owner, Sequence, SequenceDefinition, Table};
+use crate::catalog::{Catalog, Change, Entry, Origin, Owner, Sequence, SequenceDefinition, Table};
 use crate::sql::names;
 use crate::sql::sequence::{SequenceOptions, SequenceStatement, Verb};
 use crate::statement::Context;
@@ -81,17 +80,17 @@ fn owner_of(catalog: &Catalog, (table, column): &(String, String)) -> Result<Own
 
 /// Enters a sequence, whose name must be free.
 fn add(catalog: &Catalog, sequence: &Arc<Sequence>) -> Result<(), Error> {
-    catalog.change(|entries| {
+    catalog.change(|change| {
         let name = &sequence.name;
-        if let Some(existing) = entries.get(name) {
+        if let Some(existing) = change.entries.get(name) {
             return Err(Error::exists(format!("{name} is a {}; choose another name", existing.kind())));
         }
-        catalog.change_sequences(|sequences| match sequences.insert(name.clone(), Arc::clone(sequence)) {
+        match change.sequences.insert(name.clone(), Arc::clone(sequence)) {
             None => Ok(()),
             Some(_) => {
                 Err(Error::exists(format!("sequence {name} exists already; drop it first, or use IF NOT EXISTS")))
             }
-        })
+        }
     })
 }
 
@@ -129,21 +128,16 @@ pub(crate) fn drop_sequences(
             None => return Err(missing(catalog, &name)),
         }
     }
-    catalog.change(|entries| release(catalog, entries, &found, cascade))?;
+    catalog.change(|change| release(change, &found, cascade))?;
     Ok(Outcome::done("DROP SEQUENCE"))
 }
 
-/// Drops sequences, together with the defaults that take numbers of them; without `cascade` these hinder it. `entries`
-/// are the tables that stay.
-pub(crate) fn release(
-    catalog: &Catalog,
-    entries: &BTreeMap<String, Entry>,
-    dropped: &[Arc<Sequence>],
-    cascade: bool,
-) -> Result<(), Error> {
+/// Drops sequences, together with the defaults that take numbers of them in the tables that stay; without `cascade` these
+/// hinder it.
+pub(crate) fn release(change: &mut Change, dropped: &[Arc<Sequence>], cascade: bool) -> Result<(), Error> {
     let is_dropped = |name: &str| dropped.iter().any(|sequence| sequence.name == name);
     let mut users: Vec<(Arc<Table>, usize)> = Vec::new();
-    for entry in entries.values() {
+    for entry in change.entries.values() {
         let Entry::Table(table) = entry else { continue };
         for (column, rule) in table.rules().columns.iter().enumerate() {
             let Some(name) = rule.origin.sequences().into_iter().find(|name| is_dropped(name)) else { continue };
@@ -162,13 +156,8 @@ pub(crate) fn release(
         }
     }
     for (table, column) in users {
-        table.change_rules(|rules| {
-            rules.columns[column].origin = Origin::Null;
-            Ok(())
-        })?;
+        change.rules(&table).columns[column].origin = Origin::Null;
     }
-    catalog.change_sequences(|sequences| {
-        sequences.retain(|_, sequence| !dropped.iter().any(|dropped| Arc::ptr_eq(dropped, sequence)));
-        Ok(())
-    })
+    change.sequences.retain(|_, sequence| !dropped.iter().any(|dropped| Arc::ptr_eq(dropped, sequence)));
+    Ok(())
 }

@@ -3,8 +3,8 @@
 
 use sqlparser::ast::{Expr, Set, Statement, Value, ValueWithSpan};
 
-use crate::config::Naptime;
-use crate::database::AutovacuumSettings;
+use crate::config::{Durability, Naptime};
+use crate::database::{AutovacuumSettings, CheckpointSettings};
 use crate::{Database, Error, Outcome};
 
 /// Executes `statement` if it sets something of the whole database. It takes effect at once, for all sessions.
@@ -16,15 +16,71 @@ pub(crate) fn set(database: &Database, statement: &Statement) -> Option<Result<O
     let set = match name.as_str() {
         "autovacuum" => set_autovacuum(database, values),
         "autovacuum_naptime" => set_naptime(database, values),
+        "max_wal_size" => set_checkpoints(database, values, |settings, usual, word| {
+            settings.max_wal_size = if word == "default" { usual.max_wal_size } else { wal_size(word)? };
+            Ok(())
+        }),
+        "checkpoint_timeout" => set_checkpoints(database, values, |settings, usual, word| {
+            settings.checkpoint_timeout = if word == "default" { usual.checkpoint_timeout } else { word.parse()? };
+            Ok(())
+        }),
         _ => return None,
     };
     Some(set.map(|()| Outcome::done("SET")).map_err(|problem| Error::invalid(format!("{name}: {problem}"))))
 }
 
 /// The settings that SHOW knows, and their values.
-pub(crate) fn settings(database: &Database) -> [(&'static str, String); 2] {
+pub(crate) fn settings(database: &Database) -> Vec<(&'static str, String)> {
     let AutovacuumSettings { is_on, naptime } = database.autovacuum.settings();
-    [("autovacuum", on_or_off(is_on).to_owned()), ("autovacuum_naptime", naptime.to_string())]
+    let mut all = vec![("autovacuum", on_or_off(is_on).to_owned()), ("autovacuum_naptime", naptime.to_string())];
+    if let Some(durable) = database.durable() {
+        let CheckpointSettings { max_wal_size, checkpoint_timeout } = durable.settings();
+        all.extend([
+            ("checkpoint_timeout", checkpoint_timeout.to_string()),
+            ("max_wal_size", shown_wal_size(max_wal_size)),
+            ("wal_writer_delay", format!("{}ms", durable.durability().wal_writer_delay.as_millis())),
+        ]);
+    }
+    all
+}
+
+/// Changes when checkpoints are made; `change` also gets what the database was opened with, and the word.
+fn set_checkpoints(
+    database: &Database,
+    values: &[Expr],
+    change: impl FnOnce(&mut CheckpointSettings, &Durability, &str) -> Result<(), String>,
+) -> Result<(), String> {
+    let durable = database.durable().ok_or("the database is not written to a directory")?;
+    let word = word(values).ok_or("it is one word or text, such as '1GB' or '5min'")?;
+    let mut settings = durable.settings();
+    change(&mut settings, durable.durability(), &word)?;
+    durable.set(|now| *now = settings);
+    Ok(())
+}
+
+/// Units of sizes, the largest first, as PostgreSQL writes them: powers of 1024.
+const SIZE_UNITS: [(&str, u64); 4] = [("tb", 1 << 40), ("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10)];
+
+/// A size as PostgreSQL writes it; without a unit it is megabytes.
+fn wal_size(word: &str) -> Result<u64, String> {
+    let (number, unit) = word.split_at(word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len()));
+    let unit = match unit.trim() {
+        "" => Some(1 << 20),
+        unit => SIZE_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, bytes)| *bytes),
+    };
+    let bytes = number.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+    bytes.filter(|bytes| *bytes >= Durability::MAX_WAL_SIZE_MIN).ok_or_else(|| {
+        format!(
+            "'{word}' is no size from {} on; write one such as 256MB or 1GB",
+            shown_wal_size(Durability::MAX_WAL_SIZE_MIN)
+        )
+    })
+}
+
+fn shown_wal_size(bytes: u64) -> String {
+    let (unit, unit_bytes) =
+        SIZE_UNITS.into_iter().find(|(_, unit_bytes)| bytes.is_multiple_of(*unit_bytes)).unwrap_or(("b", 1));
+    format!("{}{}", bytes / unit_bytes, unit.to_ascii_uppercase().replace("KB", "kB"))
 }
 
 fn set_autovacuum(database: &Database, values: &[Expr]) -> Result<(), String> {

@@ -3,7 +3,8 @@
 use longshore_load::Control;
 use longshore_storage::Isolation;
 use sqlparser::ast::{
-    Expr, ObjectName, Set, Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode,
+    ContextModifier, Expr, ObjectName, Set, Statement, TransactionAccessMode, TransactionIsolationLevel,
+    TransactionMode,
 };
 
 use crate::sql::names;
@@ -27,8 +28,14 @@ pub(crate) fn control(block: &mut Block, control: &Control, statement: &Statemen
             names::identifier(name).and_then(|name| block.release(&name)).map(|()| Outcome::done("RELEASE"))
         }
         Statement::Set(Set::SetTransaction { modes, snapshot: None, session }) => set(block, modes, *session),
-        Statement::Set(Set::SingleAssignment { scope: None, hivevar: false, variable, values }) => {
-            return set_setting(block, variable, values);
+        Statement::Set(Set::SingleAssignment { scope, hivevar: false, variable, values }) => {
+            let is_local = *scope == Some(ContextModifier::Local);
+            if variable.to_string().eq_ignore_ascii_case("synchronous_commit")
+                && *scope != Some(ContextModifier::Global)
+            {
+                return Some(set_synchronous_commit(block, values, is_local));
+            }
+            return if scope.is_none() { set_setting(block, variable, values) } else { None };
         }
         _ => return None,
     })
@@ -40,9 +47,10 @@ pub(crate) fn ends_block(statement: &Statement) -> bool {
 }
 
 /// The settings of transactions that SHOW knows, and their values.
-pub(crate) fn settings(block: &Block) -> [(&'static str, String); 4] {
+pub(crate) fn settings(block: &Block) -> [(&'static str, String); 5] {
     let (now, defaults) = (block.modes(), block.defaults());
     [
+        ("synchronous_commit", on_or_off(block.synchronous_commit()).to_owned()),
         ("default_transaction_isolation", isolation_name(defaults.isolation).to_owned()),
         ("default_transaction_read_only", on_or_off(defaults.read_only).to_owned()),
         ("transaction_isolation", isolation_name(now.isolation).to_owned()),
@@ -93,6 +101,17 @@ fn set(block: &mut Block, modes: &[TransactionMode], session: bool) -> Result<Ou
         Outcome::done("SET")
     } else {
         remarked("SET", "SET TRANSACTION does nothing outside of a transaction block; BEGIN opens one")
+    })
+}
+
+/// `SET [LOCAL] synchronous_commit`: whether a commit returns only when it is safe on disk.
+fn set_synchronous_commit(block: &mut Block, values: &[Expr], is_local: bool) -> Result<Outcome, Error> {
+    let waits = word(values).and_then(|word| if word == "default" { Some(true) } else { bool_of(&word) });
+    let waits = waits.ok_or_else(|| Error::invalid("synchronous_commit takes one of: on, off"))?;
+    Ok(if block.set_synchronous_commit(waits, is_local) {
+        Outcome::done("SET")
+    } else {
+        remarked("SET", "SET LOCAL does nothing outside of a transaction block; BEGIN opens one")
     })
 }
 

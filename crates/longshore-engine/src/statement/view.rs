@@ -32,7 +32,8 @@ pub(crate) async fn create_view(context: &Context<'_>, create: CreateView) -> Re
         repeated::refuse(&create.query, &format!("view {}", view.name))?;
     }
     schema(context, &view).await?;
-    catalog.change(|entries| {
+    catalog.change(|change| {
+        let entries = &mut change.entries;
         if let Some(existing) = entries.get(&view.name) {
             check_replaceable(existing, create.or_replace)?;
         }

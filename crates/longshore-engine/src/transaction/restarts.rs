@@ -3,11 +3,15 @@
 //! Sequences are no part of transactions, and others may take their numbers at once. But a table that is not emptied after
 //! all still holds the numbers that were taken before.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use longshore_storage::{Commit, CommitError, Transaction};
+
 use super::StatementTransaction;
-use crate::catalog::Sequence;
+use crate::Error;
+use crate::catalog::{Operations, Sequence};
 
 /// Sequences that began anew, in the order in which they did.
 #[derive(Default)]
@@ -33,11 +37,34 @@ impl Restarts {
         self.with(|restarts| restarts.len())
     }
 
-    /// They stay.
-    pub(super) fn keep(&self) {
-        if self.is_used.load(Ordering::Relaxed) {
-            self.with(Vec::clear);
+    /// Commits the transaction that has let them begin anew, which logs where they go on: nobody takes numbers of them
+    /// meanwhile. If it does not commit, they are still to be undone.
+    pub(super) fn commit(
+        &self,
+        mut transaction: Transaction,
+        commit: impl FnOnce(Transaction) -> Result<Commit, CommitError>,
+    ) -> Result<Commit, Error> {
+        if !self.is_used.load(Ordering::Relaxed) {
+            return Ok(commit(transaction)?);
         }
+        let mut counts: BTreeMap<(String, *const Sequence), (Arc<Sequence>, u32)> = BTreeMap::new();
+        self.with(|restarts| {
+            for Restart { sequence, .. } in restarts.iter() {
+                // In the order of their names, so that those who commit do not wait for each other in a circle.
+                let key = (sequence.name.clone(), Arc::as_ptr(sequence));
+                counts.entry(key).or_insert_with(|| (Arc::clone(sequence), 0)).1 += 1;
+            }
+        });
+        let ending: Vec<_> = counts.values().map(|(sequence, times)| (sequence.ending_restart(), *times)).collect();
+        let mut operations = Operations::new();
+        ending.iter().for_each(|(restart, _)| restart.describe(&mut operations));
+        if let Some(payload) = operations.into_payload() {
+            transaction.log_payload(&payload)?;
+        }
+        let committed = commit(transaction)?;
+        ending.into_iter().for_each(|(restart, times)| restart.keep(times));
+        self.with(Vec::clear);
+        Ok(committed)
     }
 
     /// Undoes all but the first ones.

@@ -15,6 +15,8 @@ use crate::{Error, ErrorKind};
 /// An open block.
 pub(super) struct Open {
     pub(super) modes: Modes,
+    /// Whether its commit waits until it is safe, if that is not as in the session.
+    pub(super) synchronous_commit: Option<bool>,
     /// Begun by the first statement.
     transaction: Option<Arc<StatementTransaction>>,
     /// The oldest first.
@@ -36,7 +38,13 @@ struct Mark {
 
 impl Open {
     pub(super) fn new(modes: Modes) -> Self {
-        Self { modes, transaction: None, marks: Vec::new(), rows: vec![RowsToCome::default()] }
+        Self {
+            modes,
+            synchronous_commit: None,
+            transaction: None,
+            marks: Vec::new(),
+            rows: vec![RowsToCome::default()],
+        }
     }
 
     /// The transaction, which is begun for the first statement.

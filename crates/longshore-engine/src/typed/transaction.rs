@@ -8,12 +8,31 @@ use std::ops::{ControlFlow, RangeBounds};
 use std::sync::Arc;
 
 use longshore_storage::{
-    ColumnRange, Datum, Direction, Field, FieldType, IndexKind, Isolation, RowId, Savepoint, Scalar, TransactionError,
+    ColumnRange, Commit, Datum, Direction, Field, FieldType, IndexKind, Isolation, RowId, Savepoint, Scalar,
+    TransactionError,
 };
 
 use super::{Columns, Index, Row, RowReader, Table};
 use crate::catalog;
 use crate::{Database, Error, ErrorKind};
+
+/// A commit that may not be safe on disk yet.
+#[derive(Debug)]
+#[must_use = "a commit is not safe before its ticket was waited for"]
+pub struct Ticket {
+    database: Arc<Database>,
+    commit: Commit,
+}
+
+impl Ticket {
+    /// Waits until the commit is safe. In a database in memory there is nothing to wait for.
+    ///
+    /// # Errors
+    /// When the log has failed before that: then it may be there after a crash or not.
+    pub fn wait(self) -> Result<(), Error> {
+        Ok(self.database.transactions.wait_until_safe(self.commit)?)
+    }
+}
 
 /// A transaction over the tables of a database. Dropped without a commit, it is rolled back.
 pub struct Transaction {
@@ -32,9 +51,12 @@ struct Used {
 }
 
 impl Database {
-    /// Begins a transaction, which sees what has been committed so far.
+    /// Begins a transaction, which sees what has been committed so far. That of a database that is only read changes nothing.
     #[must_use]
     pub fn begin(self: &Arc<Self>, isolation: Isolation) -> Transaction {
+        if self.is_read_only() {
+            return self.begin_read_only(isolation);
+        }
         Transaction::new(self, self.transactions.begin(isolation))
     }
 
@@ -260,15 +282,26 @@ impl Transaction {
         self.inner.rollback_to(savepoint);
     }
 
-    /// Makes what it did visible to all that begin later. Foreign keys are seen to here.
+    /// Makes what it did visible to all that begin later. Foreign keys are seen to here. In a durable database it returns
+    /// when that is safe on disk.
     ///
     /// # Errors
-    /// When it has met a conflict, or is serializable and another transaction has changed what it read, or when a foreign
-    /// key does not hold. Then it has been rolled back.
+    /// When it has met a conflict, or is serializable and another transaction has changed what it read, when a foreign
+    /// key does not hold, or the log takes no more. Then it has been rolled back. And when the log fails while it is waited
+    /// for: then it is visible, and may be there after a crash or not.
     pub fn commit(self) -> Result<(), Error> {
+        self.commit_with_ticket()?.wait()
+    }
+
+    /// As [`Transaction::commit`], without waiting for the disk: the ticket does that, at once or later, so that one thread
+    /// keeps many commits under way. A commit is never lost that another one has seen which is kept.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::commit`] but the last.
+    pub fn commit_with_ticket(self) -> Result<Ticket, Error> {
         match self.failed {
             Some(error) => Err(error),
-            None => Ok(self.inner.commit().map(|_| ())?),
+            None => Ok(Ticket { commit: self.inner.commit()?, database: self.database }),
         }
     }
 

@@ -139,6 +139,7 @@ impl Function {
             last.taken(&sequence, taken.last());
             row += taken.count as usize;
         }
+        self.transaction.numbers_are_taken(self.catalog.log())?;
         Ok(Int64Array::from(numbers))
     }
 
@@ -163,6 +164,7 @@ impl Function {
             }
             set.push(Some(value));
         }
+        self.transaction.numbers_are_taken(self.catalog.log())?;
         Ok(Int64Array::from(set))
     }
 

@@ -4,12 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_storage::{Alteration, Datum, KeptIndex, NewColumn, Relation, Schema, Uniqueness};
+use longshore_storage::{
+    Alteration, Commit, CommitError, Datum, KeptIndex, NewColumn, Relation, Schema, Transaction, Uniqueness,
+};
 use sqlparser::ast::{Expr, LimitClause, Statement, UnaryOperator};
 
 use super::draft::{Draft, Values};
 use super::{references, views};
-use crate::catalog::{Check, Entry, Table};
+use crate::catalog::{Change, Check, Entry, Table};
 use crate::datafusion::{ExecutionContext, FoundRows, NamedInputs, ROW_COLUMN};
 use crate::sql::build;
 use crate::statement::Context;
@@ -44,9 +46,7 @@ pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(
     let views = views::dependents(context, &draft, &look, &as_altered).await?;
     drop((look, as_altered));
     let bound = references::bind(context, &draft, &seen).await?;
-    swap(context, &draft, &seen, &views, || {
-        alteration.commit(&relation, before.clone());
-    })?;
+    swap(context, &draft, &seen, &views, |transaction| alteration.commit_in(&relation, before.clone(), transaction))?;
     bound.keep();
     Ok(())
 }
@@ -186,19 +186,20 @@ pub(in crate::statement) async fn validate(
     ))
 }
 
-/// Enters the new table in the catalog, which `publish` makes the one that new transactions see, and lets what knows the
+/// Enters the new table in the catalog, which `commit` makes the one that new transactions see, and lets what knows the
 /// table by name follow.
 fn swap(
     context: &Context<'_>,
     draft: &Draft,
     table: &Arc<Table>,
     views: &[String],
-    publish: impl FnOnce(),
+    commit: impl FnOnce(Transaction) -> Result<Commit, CommitError>,
 ) -> Result<(), Error> {
     let catalog = &context.database.catalog;
     let before = &draft.before;
     // What is dropped is freed after the catalog is open to others again.
-    let _dropped = catalog.change(|entries| {
+    let change = |change: &mut Change| {
+        let entries = &mut change.entries;
         match entries.get(&before.name) {
             Some(Entry::Table(found)) if Arc::ptr_eq(found, before) => {}
             _ => {
@@ -217,15 +218,12 @@ fn swap(
         dropped.extend(entries.remove(&before.name));
         let gone = draft.columns.iter().filter(|column| column.is_dropped);
         let gone: Vec<_> = gone.flat_map(|of| catalog.sequences_of(&before.name, Some(&of.column.name))).collect();
-        catalog.change_sequences(|sequences| {
-            sequences.retain(|_, sequence| !gone.iter().any(|gone| Arc::ptr_eq(gone, sequence)));
-            Ok(())
-        })?;
-        draft.tell_referring()?;
+        change.sequences.retain(|_, sequence| !gone.iter().any(|gone| Arc::ptr_eq(gone, sequence)));
         entries.insert(table.name.clone(), Entry::Table(Arc::clone(table)));
+        draft.tell_referring(change);
         Ok(dropped)
-    })?;
-    publish();
+    };
+    let _dropped = catalog.change_relation(&context.database.transactions, change, commit)?;
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use longshore_storage::ForeignKey;
 use sqlparser::ast::DropBehavior;
 
 use super::draft::{Draft, DraftKey, DraftReference, Referring};
-use crate::catalog::{Entry, Key, Reference, Table};
+use crate::catalog::{Change, Entry, Key, Reference, Table};
 use crate::statement::Context;
 use crate::statement::foreign;
 use crate::{Error, ErrorKind, blocking};
@@ -119,18 +119,15 @@ impl Draft {
     }
 
     /// Changes the rules of the tables that refer to this one as it is now called, and drops what goes.
-    pub(super) fn tell_referring(&self) -> Result<(), Error> {
-        self.referring.iter().try_for_each(|Referring { table, reference, is_dropped, .. }| {
-            table.change_rules(|rules| {
-                rules.references.retain_mut(|known| {
-                    if known.name == reference.name {
-                        known.clone_from(reference);
-                    }
-                    !(*is_dropped && known.name == reference.name)
-                });
-                Ok(())
-            })
-        })
+    pub(super) fn tell_referring(&self, change: &mut Change) {
+        for Referring { table, reference, is_dropped, .. } in &self.referring {
+            change.rules(table).references.retain_mut(|known| {
+                if known.name == reference.name {
+                    known.clone_from(reference);
+                }
+                !(*is_dropped && known.name == reference.name)
+            });
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::unbind;
-use crate::catalog::{Entry, Reference, Table};
+use crate::catalog::{Change, Entry, Reference, Table};
 use crate::{Error, ErrorKind};
 
 /// The foreign keys by which other tables refer to the table `name`, with these tables.
@@ -36,18 +36,12 @@ pub(crate) fn check_unreferenced<'e>(entries: impl IntoIterator<Item = &'e Entry
     }
 }
 
-/// Drops the foreign keys by which `entries` refer to the table `name`, which is dropped.
-pub(crate) fn drop_referring<'e>(entries: impl IntoIterator<Item = &'e Entry>, name: &str) -> Result<(), Error> {
-    referring(entries, name).iter().try_for_each(|(from, reference)| drop_reference(from, &reference.name))
-}
-
-/// Drops a foreign key of a table.
-pub(crate) fn drop_reference(table: &Table, name: &str) -> Result<(), Error> {
-    unbind(table, name);
-    table.change_rules(|rules| {
-        rules.references.retain(|reference| reference.name != name);
-        Ok(())
-    })
+/// Drops the foreign keys by which tables refer to the table `name`, which is dropped.
+pub(crate) fn drop_referring(change: &mut Change, name: &str) {
+    for (from, reference) in referring(change.entries.values(), name) {
+        change.rules(&from).references.retain(|known| known.name != reference.name);
+        change.then(move || unbind(&from, &reference.name));
+    }
 }
 
 /// Refuses to drop a key of a table that foreign keys refer to.

@@ -1,0 +1,217 @@
+//! How the catalog changes: in one step, which others see whole or not at all, and which is logged before it is seen.
+//!
+//! A change is made to a draft: copies of what the names stand for, and of the rules of tables. Then the log is told what is
+//! different, in one record together with the relations that join and go. Then the draft takes the place of what there was.
+//! One change is made at a time; who reads the catalog waits for none.
+//!
+//! What a change does to relations beside that is done afterwards, when it cannot fail any more ([`Change::then`]), or
+//! before, and undone if there is no change after all ([`Change::otherwise`]).
+
+use std::collections::{BTreeMap, HashSet};
+use std::mem::swap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use longshore_storage::{Commit, CommitError, Isolation, Relation, RelationId, Transaction, Transactions};
+
+use super::image::TableImage;
+use super::log::CatalogLog;
+use super::operations::Operations;
+use super::{Catalog, Entry, Rules, Sequence, Table};
+use crate::Error;
+
+/// A change that is not made yet.
+#[derive(Default)]
+pub(crate) struct Change {
+    /// All tables and views.
+    pub(crate) entries: BTreeMap<String, Entry>,
+    /// All sequences.
+    pub(crate) sequences: BTreeMap<String, Arc<Sequence>>,
+    /// The rules of tables that get others.
+    rules: Vec<(Arc<Table>, Arc<Rules>)>,
+    then: Vec<Box<dyn FnOnce()>>,
+    otherwise: Vec<Box<dyn FnOnce()>>,
+}
+
+impl Change {
+    /// The rules of a table, to be changed.
+    pub(crate) fn rules(&mut self, table: &Arc<Table>) -> &mut Rules {
+        let known = self.rules.iter().position(|(of, _)| Arc::ptr_eq(of, table));
+        let at = known.unwrap_or_else(|| {
+            self.rules.push((Arc::clone(table), table.rules()));
+            self.rules.len() - 1
+        });
+        Arc::make_mut(&mut self.rules[at].1)
+    }
+
+    /// The rules that a table is going to have.
+    fn rules_of(&self, table: &Arc<Table>) -> Arc<Rules> {
+        let changed = self.rules.iter().find(|(of, _)| Arc::ptr_eq(of, table));
+        changed.map_or_else(|| table.rules(), |(_, rules)| Arc::clone(rules))
+    }
+
+    /// What is to be done once the change is made.
+    pub(crate) fn then(&mut self, act: impl FnOnce() + 'static) {
+        self.then.push(Box::new(act));
+    }
+
+    /// What is to be done if the change is not made after all.
+    pub(crate) fn otherwise(&mut self, undo: impl FnOnce() + 'static) {
+        self.otherwise.push(Box::new(undo));
+    }
+
+    /// The change is made.
+    fn keep(mut self) {
+        self.otherwise.clear();
+        self.then.drain(..).for_each(|act| act());
+    }
+}
+
+impl Drop for Change {
+    fn drop(&mut self) {
+        self.otherwise.drain(..).rev().for_each(|undo| undo());
+    }
+}
+
+impl Catalog {
+    /// Changes the catalog in one step: if `change` fails, or the log does not take it, nothing has changed.
+    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Change) -> Result<R, Error>) -> Result<R, Error> {
+        let _alone = self.alone();
+        let mut draft = self.draft();
+        let result = change(&mut draft)?;
+        if let Some(log) = self.log.get() {
+            let mut transaction = log.begin();
+            self.describe(&draft, log, &mut transaction)?;
+            log.note(transaction.commit()?);
+        }
+        self.exchange(&mut draft);
+        draft.keep();
+        Ok(result)
+    }
+
+    /// The same, with a relation that takes the place of another one: `commit` does that, with what the transaction has to
+    /// log beside it. Who begins before that goes on with the other one.
+    pub(crate) fn change_relation<R>(
+        &self,
+        transactions: &Arc<Transactions>,
+        change: impl FnOnce(&mut Change) -> Result<R, Error>,
+        commit: impl FnOnce(Transaction) -> Result<Commit, CommitError>,
+    ) -> Result<R, Error> {
+        let _alone = self.alone();
+        let mut draft = self.draft();
+        let result = change(&mut draft)?;
+        let mut transaction = transactions.begin(Isolation::Snapshot);
+        if let Some(log) = self.log.get() {
+            self.describe(&draft, log, &mut transaction)?;
+        }
+        // Before the commit, so that who begins behind it finds the table.
+        self.exchange(&mut draft);
+        match commit(transaction) {
+            Ok(commit) => {
+                if let Some(log) = self.log.get() {
+                    log.note(commit);
+                }
+                draft.keep();
+                Ok(result)
+            }
+            Err(error) => {
+                self.exchange(&mut draft);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Keeps others from changing the catalog.
+    pub(super) fn alone(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn draft(&self) -> Change {
+        let mut draft = Change::default();
+        draft.entries = self.read(Clone::clone);
+        draft.sequences = self.sequences.read().unwrap_or_else(PoisonError::into_inner).clone();
+        draft
+    }
+
+    /// Lets the draft and what there is change places.
+    fn exchange(&self, draft: &mut Change) {
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut sequences = self.sequences.write().unwrap_or_else(PoisonError::into_inner);
+        swap(&mut *entries, &mut draft.entries);
+        swap(&mut *sequences, &mut draft.sequences);
+        for (table, rules) in &mut draft.rules {
+            swap(&mut *table.rules.write().unwrap_or_else(PoisonError::into_inner), rules);
+        }
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Says in a transaction what a draft changes.
+    fn describe(&self, draft: &Change, log: &Arc<CatalogLog>, transaction: &mut Transaction) -> Result<(), Error> {
+        let mut operations = Operations::new();
+        let entries = self.entries();
+        let tables_now: Vec<Arc<Table>> = entries.iter().filter_map(Entry::table).collect();
+        let known: HashSet<*const Table> = tables_now.iter().map(Arc::as_ptr).collect();
+        // A table that is altered has its rows in what takes its place.
+        let stays: HashSet<*const Table> = draft
+            .entries
+            .values()
+            .filter_map(Entry::table)
+            .flat_map(|table| [Some(Arc::as_ptr(&table)), table.before().map(|before| Arc::as_ptr(&before))])
+            .flatten()
+            .collect();
+        for gone in tables_now.iter().filter(|table| !stays.contains(&Arc::as_ptr(table))) {
+            transaction.log_dropped(&gone.relation)?;
+        }
+        for entry in entries.iter().filter(|entry| !draft.entries.contains_key(entry.name())) {
+            operations.name_free(entry.name());
+        }
+        for entry in draft.entries.values() {
+            match (entry, self.get(entry.name())) {
+                (Entry::Table(table), _) => {
+                    let is_new = !known.contains(&Arc::as_ptr(table));
+                    if is_new || draft.rules.iter().any(|(of, _)| Arc::ptr_eq(of, table)) {
+                        let relation = joined(table, transaction)?;
+                        let (storage, rules) = (table.relation.storage(), draft.rules_of(table));
+                        operations
+                            .table(&table.name, &TableImage { relation, storage, rules: Rules::clone(&rules) })?;
+                    }
+                }
+                (Entry::View(view), Some(Entry::View(now))) if Arc::ptr_eq(view, &now) => {}
+                (Entry::View(view), _) => operations.view(view),
+            }
+        }
+        self.describe_sequences(draft, log, &mut operations);
+        if let Some(payload) = operations.into_payload() {
+            transaction.log_payload(&payload)?;
+        }
+        Ok(())
+    }
+
+    fn describe_sequences(&self, draft: &Change, log: &Arc<CatalogLog>, operations: &mut Operations) {
+        let pointers = |list: &[Arc<Sequence>]| list.iter().map(Arc::as_ptr).collect::<HashSet<*const Sequence>>();
+        let (now, then) = (self.sequences(), draft.sequences.values().cloned().collect::<Vec<_>>());
+        let (known, stays) = (pointers(&now), pointers(&then));
+        for gone in now.iter().filter(|sequence| !stays.contains(&Arc::as_ptr(sequence))) {
+            if let Some(number) = gone.number() {
+                operations.sequence_gone(number);
+            }
+        }
+        for new in then.iter().filter(|sequence| !known.contains(&Arc::as_ptr(sequence))) {
+            new.log_to(log.new_sequence(), log);
+            if let Some(image) = new.image(false) {
+                operations.sequence(&new.name, &image);
+            }
+        }
+    }
+}
+
+/// The number of the relation of a table, which joins if it is new.
+fn joined(table: &Table, transaction: &mut Transaction) -> Result<RelationId, Error> {
+    let relation: &Relation = &table.relation;
+    // What takes the place of a relation takes its number, too.
+    let before = table.before().and_then(|before| before.relation.relation_id());
+    if relation.relation_id().is_none() && before.is_none() {
+        transaction.log_created(relation)?;
+    }
+    relation.relation_id().or(before).ok_or_else(|| Error::internal(format!("table {} is not logged", table.name)))
+}

@@ -1,0 +1,283 @@
+//! The catalog as bytes: what its changes say in the log, and what they make of an empty catalog.
+//!
+//! A payload is a list of **operations**. Each says what a name stands for from now on, as a whole, or that it stands for
+//! nothing any more: so it does not matter how a change came about, and to do an operation twice does no harm. A table is
+//! named together with the relation that holds its rows, by its number in the log, which also knows its columns. Expressions
+//! are SQL text, as EXPORT DATABASE has them; one that would not read back as it is cannot be logged.
+//!
+//! Sequences have numbers: what is said of one that is gone by now must not reach another one of its name.
+//!
+//! `docs/format.md` describes every byte. Not here: rows, columns and indexes (`longshore-storage`).
+
+use std::collections::BTreeMap;
+
+use longshore_storage::{IndexKind, ReferenceMatch, RelationId, Storage};
+use sqlparser::ast::{Expr, ReferentialAction};
+
+use super::operations::{self, Operation, Operations};
+use super::sequence::SequenceImage;
+use super::wire::{Reader, Writer, damaged};
+use super::{Check, ColumnRule, Key, Origin, Reference, Role, Rules, View};
+use crate::Error;
+use crate::sql;
+
+/// A table as it is logged.
+#[derive(Clone, Debug)]
+pub(crate) struct TableImage {
+    /// Its relation, as the log knows it.
+    pub(crate) relation: RelationId,
+    pub(crate) storage: Storage,
+    pub(crate) rules: Rules,
+}
+
+/// The catalog that operations have made.
+#[derive(Debug, Default)]
+pub(crate) struct Image {
+    pub(crate) tables: BTreeMap<String, TableImage>,
+    pub(crate) views: BTreeMap<String, View>,
+    pub(crate) sequences: BTreeMap<String, SequenceImage>,
+    /// The number that the next sequence may have.
+    pub(crate) next_sequence: u64,
+}
+
+impl Operations {
+    /// A name stands for a table.
+    pub(crate) fn table(&mut self, name: &str, table: &TableImage) -> Result<(), Error> {
+        table.rules.expressions().try_for_each(|expr| check_text(name, expr))?;
+        let writer = self.begin(Operation::Table);
+        writer.text(name);
+        writer.number(table.relation.0.into());
+        writer.byte(match table.storage {
+            Storage::Plain => 0,
+            Storage::Packed => 1,
+        });
+        put_rules(writer, &table.rules);
+        Ok(())
+    }
+
+    /// A name stands for a view.
+    pub(crate) fn view(&mut self, view: &View) {
+        let writer = self.begin(Operation::View);
+        writer.text(&view.name);
+        writer.text(&view.sql);
+        writer.list(&view.columns, |writer, column| writer.text(column));
+        writer.list(&view.reads, |writer, name| writer.text(name));
+    }
+}
+
+impl Image {
+    /// Does the operations of a payload.
+    pub(crate) fn apply(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let mut reader = Reader::new(payload);
+        operations::take_version(&mut reader)?;
+        while !reader.is_at_end() {
+            let operation = Operation::take(&mut reader)?;
+            self.apply_one(operation, &mut reader)?;
+        }
+        Ok(())
+    }
+
+    fn apply_one(&mut self, operation: Operation, reader: &mut Reader<'_>) -> Result<(), Error> {
+        match operation {
+            Operation::Table => {
+                let (name, relation) = (reader.text()?, RelationId(take_u32(reader)?));
+                let storage = match reader.byte()? {
+                    0 => Storage::Plain,
+                    1 => Storage::Packed,
+                    other => return Err(damaged(&format!("table {name} has the storage {other}"))),
+                };
+                let rules = take_rules(reader)?;
+                self.views.remove(&name);
+                self.tables.insert(name, TableImage { relation, storage, rules });
+            }
+            Operation::View => {
+                let (name, sql) = (reader.text()?, reader.text()?);
+                let (columns, reads) = (reader.list(Reader::text)?, reader.list(Reader::text)?);
+                self.tables.remove(&name);
+                self.views.insert(name.clone(), View { name, sql, columns, reads });
+            }
+            Operation::Sequence => {
+                let (name, sequence) = (reader.text()?, SequenceImage::take(reader)?);
+                self.next_sequence = self.next_sequence.max(sequence.number.saturating_add(1));
+                self.sequences.insert(name, sequence);
+            }
+            Operation::NameFree => {
+                let name = reader.text()?;
+                self.tables.remove(&name);
+                self.views.remove(&name);
+            }
+            Operation::SequenceGone => {
+                let number = reader.number()?;
+                self.sequences.retain(|_, sequence| sequence.number != number);
+            }
+            Operation::SequenceState => {
+                let (number, last, is_called) = (reader.number()?, reader.signed()?, reader.flag()?);
+                // Who works on a sequence that is being dropped may log that behind the drop.
+                if let Some(found) = self.sequences.values_mut().find(|sequence| sequence.number == number) {
+                    (found.last, found.is_called) = (last, is_called);
+                }
+            }
+            Operation::SequenceAltered => {
+                let altered = SequenceImage::take(reader)?;
+                if let Some(found) = self.sequences.values_mut().find(|sequence| sequence.number == altered.number) {
+                    *found = altered;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn take_u32(reader: &mut Reader<'_>) -> Result<u32, Error> {
+    u32::try_from(reader.number()?).map_err(|_| damaged("no relation has such a number"))
+}
+
+/// Refuses an expression that would read back as another one.
+fn check_text(table: &str, expr: &Expr) -> Result<(), Error> {
+    let text = expr.to_string();
+    if read(&text).is_ok_and(|read| read == *expr) {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!(
+        "table {table}: the expression {text} cannot be kept on disk, because it would read back differently; write it in \
+         another way"
+    )))
+}
+
+/// The expression that a text stands for.
+fn read(text: &str) -> Result<Expr, Error> {
+    sql::parse_expression(text)
+}
+
+fn put_expr(writer: &mut Writer, expr: &Expr) {
+    writer.text(&expr.to_string());
+}
+
+fn take_expr(reader: &mut Reader<'_>) -> Result<Expr, Error> {
+    let text = reader.text()?;
+    read(&text).map_err(|error| damaged(&format!("{text} is no expression: {error}")))
+}
+
+fn put_columns(writer: &mut Writer, columns: &[usize]) {
+    writer.list(columns, |writer, column| writer.number(*column as u64));
+}
+
+fn take_columns(reader: &mut Reader<'_>) -> Result<Vec<usize>, Error> {
+    reader.list(Reader::count)
+}
+
+fn put_rules(writer: &mut Writer, rules: &Rules) {
+    writer.list(&rules.keys, |writer, key| {
+        writer.text(&key.name);
+        writer.byte(match key.role {
+            Role::Primary => 0,
+            Role::Unique => 1,
+            Role::UniqueIndex => 2,
+            Role::Index => 3,
+        });
+        writer.byte(match key.index {
+            IndexKind::Hash => 0,
+            IndexKind::Art => 1,
+        });
+        put_columns(writer, &key.columns);
+    });
+    writer.list(&rules.columns, |writer, rule| {
+        match &rule.origin {
+            Origin::Null => writer.byte(0),
+            Origin::Default(expr) => {
+                writer.byte(1);
+                put_expr(writer, expr);
+            }
+            Origin::Identity { sequence, always } => {
+                writer.byte(2);
+                writer.text(sequence);
+                writer.flag(*always);
+            }
+        }
+        writer.optional(rule.not_null.as_deref(), Writer::text);
+    });
+    writer.list(&rules.checks, |writer, check| {
+        writer.text(&check.name);
+        put_expr(writer, &check.condition);
+        put_columns(writer, &check.columns);
+        writer.flag(check.is_valid);
+    });
+    writer.list(&rules.references, |writer, reference| {
+        writer.text(&reference.name);
+        put_columns(writer, &reference.columns);
+        writer.text(&reference.table);
+        writer.list(&reference.referenced, |writer, column| writer.text(column));
+        writer.byte(match reference.matching {
+            ReferenceMatch::Simple => 0,
+            ReferenceMatch::Full => 1,
+        });
+        put_action(writer, reference.on_delete);
+        put_action(writer, reference.on_update);
+        writer.flag(reference.is_valid);
+    });
+}
+
+fn take_rules(reader: &mut Reader<'_>) -> Result<Rules, Error> {
+    let keys = reader.list(|reader| {
+        let name = reader.text()?;
+        let role = match reader.byte()? {
+            0 => Role::Primary,
+            1 => Role::Unique,
+            2 => Role::UniqueIndex,
+            3 => Role::Index,
+            other => return Err(damaged(&format!("{name} is a key of the kind {other}"))),
+        };
+        let index = match reader.byte()? {
+            0 => IndexKind::Hash,
+            1 => IndexKind::Art,
+            other => return Err(damaged(&format!("{name} is an index of the kind {other}"))),
+        };
+        Ok(Key { name, columns: take_columns(reader)?, index, role })
+    })?;
+    let columns = reader.list(|reader| {
+        let origin = match reader.byte()? {
+            0 => Origin::Null,
+            1 => Origin::Default(Box::new(take_expr(reader)?)),
+            2 => Origin::Identity { sequence: reader.text()?, always: reader.flag()? },
+            other => return Err(damaged(&format!("a column has a default of the kind {other}"))),
+        };
+        Ok(ColumnRule { origin, not_null: reader.optional(Reader::text)? })
+    })?;
+    let checks = reader.list(|reader| {
+        let (name, condition) = (reader.text()?, take_expr(reader)?);
+        Ok(Check { name, condition, columns: take_columns(reader)?, is_valid: reader.flag()? })
+    })?;
+    let references = reader.list(|reader| {
+        let (name, columns, table) = (reader.text()?, take_columns(reader)?, reader.text()?);
+        let referenced = reader.list(Reader::text)?;
+        let matching = match reader.byte()? {
+            0 => ReferenceMatch::Simple,
+            1 => ReferenceMatch::Full,
+            other => return Err(damaged(&format!("{name} is a foreign key that matches by {other}"))),
+        };
+        let (on_delete, on_update) = (take_action(reader)?, take_action(reader)?);
+        Ok(Reference { name, columns, table, referenced, matching, on_delete, on_update, is_valid: reader.flag()? })
+    })?;
+    Ok(Rules { keys, columns, checks, references })
+}
+
+fn put_action(writer: &mut Writer, action: ReferentialAction) {
+    writer.byte(match action {
+        ReferentialAction::NoAction => 0,
+        ReferentialAction::Restrict => 1,
+        ReferentialAction::Cascade => 2,
+        ReferentialAction::SetNull => 3,
+        ReferentialAction::SetDefault => 4,
+    });
+}
+
+fn take_action(reader: &mut Reader<'_>) -> Result<ReferentialAction, Error> {
+    Ok(match reader.byte()? {
+        0 => ReferentialAction::NoAction,
+        1 => ReferentialAction::Restrict,
+        2 => ReferentialAction::Cascade,
+        3 => ReferentialAction::SetNull,
+        4 => ReferentialAction::SetDefault,
+        other => return Err(damaged(&format!("a foreign key has the action {other}"))),
+    })
+}

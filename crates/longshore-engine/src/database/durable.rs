@@ -1,0 +1,180 @@
+//! What a durable database has beside its memory: its directory, and the thread that makes checkpoints by themselves.
+//!
+//! The words and the settings are PostgreSQL's. A checkpoint begins when the log behind the last one has half of
+//! `max_wal_size`, so that it stays below that while the checkpoint is written, or when `checkpoint_timeout` is over and
+//! there is any log. One that fails is tried again later; until one succeeds, the log keeps everything.
+//!
+//! Not here: how a database is opened (`durable`), what is in the directory (`longshore-storage`).
+
+use std::fmt;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant};
+
+use longshore_storage::data_directory::DataDirectory;
+
+use crate::catalog::Catalog;
+use crate::config::{Durability, Naptime};
+use crate::{Error, ErrorKind, panics};
+
+/// How often the thread looks whether a checkpoint is due.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long it waits after a checkpoint that failed.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
+
+/// When checkpoints are made by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CheckpointSettings {
+    pub(crate) max_wal_size: u64,
+    pub(crate) checkpoint_timeout: Naptime,
+}
+
+impl CheckpointSettings {
+    fn of(durability: &Durability) -> Self {
+        Self { max_wal_size: durability.max_wal_size, checkpoint_timeout: durability.checkpoint_timeout }
+    }
+}
+
+/// The directory of a database.
+pub(crate) struct Durable {
+    /// `None` once it is closed.
+    directory: RwLock<Option<DataDirectory>>,
+    catalog: Arc<Catalog>,
+    /// What the database was opened with.
+    durability: Durability,
+    settings: Mutex<CheckpointSettings>,
+    /// Held by who makes a checkpoint: others wait.
+    checkpointing: Mutex<()>,
+}
+
+impl Durable {
+    /// Takes a directory over, and lets checkpoints be made by themselves. They end with what is returned beside it.
+    pub(crate) fn start(
+        directory: DataDirectory,
+        catalog: &Arc<Catalog>,
+        durability: &Durability,
+    ) -> Result<(Arc<Self>, Checkpointer), Error> {
+        let durable = Arc::new(Self {
+            directory: RwLock::new(Some(directory)),
+            catalog: Arc::clone(catalog),
+            durability: durability.clone(),
+            settings: Mutex::new(CheckpointSettings::of(durability)),
+            checkpointing: Mutex::new(()),
+        });
+        let checkpointer = Checkpointer::start(&durable)?;
+        Ok((durable, checkpointer))
+    }
+
+    /// What the database was opened with.
+    pub(crate) fn durability(&self) -> &Durability {
+        &self.durability
+    }
+
+    pub(crate) fn settings(&self) -> CheckpointSettings {
+        *self.lock_settings()
+    }
+
+    /// Changes the settings.
+    pub(crate) fn set(&self, change: impl FnOnce(&mut CheckpointSettings)) {
+        change(&mut self.lock_settings());
+    }
+
+    fn lock_settings(&self) -> MutexGuard<'_, CheckpointSettings> {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a checkpoint, after one that is under way.
+    pub(crate) fn checkpoint(&self) -> Result<(), Error> {
+        let _one = self.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = self.directory.read().unwrap_or_else(PoisonError::into_inner);
+        match directory.as_ref() {
+            Some(directory) => self.write(directory, false),
+            None => Err(Error::new(ErrorKind::State, "the database is closed")),
+        }
+    }
+
+    /// Makes a last checkpoint, so that nothing is done again when the database is opened, and closes the directory. Nobody
+    /// works on the database any more.
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        let _one = self.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = self.directory.write().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(directory) = directory else { return Ok(()) };
+        // If it fails, the log has everything.
+        let is_ahead = self.catalog.sequences().iter().any(|sequence| sequence.is_logged_ahead());
+        let written = if directory.log_bytes() > 0 || is_ahead { self.write(&directory, true) } else { Ok(()) };
+        let closed = directory.close().map_err(Error::from);
+        written.and(closed)
+    }
+
+    fn write(&self, directory: &DataDirectory, is_last: bool) -> Result<(), Error> {
+        // It says at least what the checkpoint sees, and may say more of sequences: that has to be safe before.
+        let (checkpoint, catalog) = self.catalog.image_behind(|| directory.begin_checkpoint(), is_last)?;
+        let checkpoint = checkpoint?;
+        self.catalog.log().map_or(Ok(()), |log| log.wait())?;
+        checkpoint.write(&catalog)?;
+        Ok(())
+    }
+
+    /// Whether a checkpoint is due, so long after the last one.
+    fn is_due(&self, elapsed: Duration) -> bool {
+        let directory = self.directory.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(bytes) = directory.as_ref().map(DataDirectory::log_bytes) else { return false };
+        let settings = self.settings();
+        bytes >= settings.max_wal_size / 2 || (bytes > 0 && elapsed >= settings.checkpoint_timeout.duration())
+    }
+}
+
+impl fmt::Debug for Durable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Durable").field("settings", &self.settings()).finish_non_exhaustive()
+    }
+}
+
+/// The thread that makes checkpoints. It ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Checkpointer(Option<(Sender<()>, std::thread::JoinHandle<()>)>);
+
+impl Checkpointer {
+    fn start(durable: &Arc<Durable>) -> Result<Self, Error> {
+        let (running, ended) = mpsc::channel();
+        let durable = Arc::downgrade(durable);
+        let work = move || {
+            let (mut last, mut wait) = (Instant::now(), LOOK);
+            while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                wait = LOOK;
+                // A bug costs one checkpoint, and nobody a statement.
+                match panics::caught(|| look(&durable, last)) {
+                    Ok(true) => last = Instant::now(),
+                    Ok(false) => {}
+                    Err(_) => wait = PAUSE_AFTER_FAILURE,
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("checkpointer".to_owned()).spawn(work);
+        let thread = thread.map_err(|error| {
+            Error::new(ErrorKind::Io, format!("the thread that makes checkpoints cannot be started: {error}"))
+        })?;
+        Ok(Self(Some((running, thread))))
+    }
+}
+
+/// Makes a checkpoint if one is due.
+fn look(durable: &Weak<Durable>, last: Instant) -> Result<bool, Error> {
+    let Some(durable) = durable.upgrade() else { return Ok(false) };
+    let is_due = durable.is_due(last.elapsed());
+    if is_due {
+        durable.checkpoint()?;
+    }
+    Ok(is_due)
+}
+
+impl Drop for Checkpointer {
+    fn drop(&mut self) {
+        if let Some((running, thread)) = self.0.take() {
+            drop(running);
+            // One that is under way comes to its end.
+            let _ = thread.join();
+        }
+    }
+}

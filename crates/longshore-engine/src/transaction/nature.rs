@@ -1,0 +1,35 @@
+//! What statements do to the block that they stand in, and which ones a transaction that only reads takes.
+
+use super::Modes;
+use crate::{Error, ErrorKind};
+
+/// What a statement does to a block that it stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nature {
+    /// It only reads.
+    Reads,
+    /// It changes rows of tables.
+    Writes,
+    /// It takes effect at once and cannot be rolled back: what the statement is called.
+    NonTransactionalDdl(&'static str),
+    /// It writes what there is elsewhere, which cannot be rolled back: what the statement is called.
+    Export(&'static str),
+}
+
+impl Nature {
+    /// Whether it changes the database.
+    pub(super) fn changes(self) -> bool {
+        matches!(self, Nature::Writes | Nature::NonTransactionalDdl(_))
+    }
+}
+
+/// Refuses a statement that changes something in a transaction that only reads.
+pub(super) fn check_access(nature: Nature, modes: Modes) -> Result<(), Error> {
+    if modes.read_only && nature.changes() {
+        return Err(Error::new(
+            ErrorKind::ReadOnly,
+            "a read-only transaction changes nothing; begin one that is READ WRITE",
+        ));
+    }
+    Ok(())
+}
