@@ -239,8 +239,8 @@ impl Catalog {
     }
 
     /// Builds the index of a key of a table from the rows that there are, and keeps it from then on.
-    pub(crate) fn add_key(&self, table: &Arc<Table>, key: Key, control: &Control) -> Result<(), Error> {
-        table.build_index(&key, control)?;
+    pub(crate) fn add_key(&self, table: &Arc<Table>, key: &Key, control: &Control) -> Result<(), Error> {
+        table.build_index(key, control)?;
         let added = self.change(|change| {
             if control.is_cancelled() {
                 return Err(Error::cancelled());

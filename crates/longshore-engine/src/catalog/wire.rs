@@ -51,7 +51,9 @@ impl Writer {
     pub(crate) fn list<T>(&mut self, list: &[T], put: impl FnMut(&mut Writer, &T)) {
         let mut put = put;
         self.number(list.len() as u64);
-        list.iter().for_each(|item| put(self, item));
+        for item in list {
+            put(self, item);
+        }
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex)
         )));
     }
     let database = Arc::clone(context.database);
-    blocking::run(context.control, move |control| database.catalog.add_key(&table, key, control)).await?;
+    blocking::run(context.control, move |control| database.catalog.add_key(&table, &key, control)).await?;
     Ok(Outcome::done("CREATE INDEX"))
 }
 

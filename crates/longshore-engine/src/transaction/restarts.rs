@@ -57,12 +57,16 @@ impl Restarts {
         });
         let ending: Vec<_> = counts.values().map(|(sequence, times)| (sequence.ending_restart(), *times)).collect();
         let mut operations = Operations::new();
-        ending.iter().for_each(|(restart, _)| restart.describe(&mut operations));
+        for (restart, _) in &ending {
+            restart.describe(&mut operations);
+        }
         if let Some(payload) = operations.into_payload() {
             transaction.log_payload(&payload)?;
         }
         let committed = commit(transaction)?;
-        ending.into_iter().for_each(|(restart, times)| restart.keep(times));
+        for (restart, times) in ending {
+            restart.keep(times);
+        }
         self.with(Vec::clear);
         Ok(committed)
     }

@@ -1,6 +1,7 @@
 //! A database on a simulated disk: the machine crashes at every change of the disk in turn, which keeps or loses what was not
 //! synchronised; and every operation fails in turn. What was acknowledged is there afterwards, and nothing by halves.
 
+use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,7 +68,8 @@ async fn shown(database: &Arc<Database>) -> String {
     let mut text = format!("{:?} {:?}\n", database.table_names(), database.sequence_names());
     for name in database.table_names() {
         let parts = (database.keys(&name), database.foreign_keys(&name), database.column_names(&name));
-        text += &format!("{name} {parts:?}\n{}", rows(&mut session, &format!("SELECT * FROM {name} ORDER BY 1")).await);
+        let rows = rows(&mut session, &format!("SELECT * FROM {name} ORDER BY 1")).await;
+        writeln!(text, "{name} {parts:?}\n{rows}").expect("a text takes everything");
     }
     text
 }

@@ -266,7 +266,7 @@ fn checkpoints_are_made_by_themselves() {
         let before = std::fs::read(&manifest).expect("there is one");
         let begun = Instant::now();
         while std::fs::read(&manifest).expect("there is one") == before {
-            assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint was made");
+            assert!(begun.elapsed() < Duration::from_mins(1), "no checkpoint was made");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         let seen = open_read_only(directory.path()).expect("it opens");

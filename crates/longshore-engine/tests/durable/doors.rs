@@ -20,6 +20,44 @@ const SCHEMA: [&str; 7] = [
     "CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance BIGINT NOT NULL)",
 ];
 
+const BLOCKS: [&str; 15] = [
+    "BEGIN",
+    "INSERT INTO accounts VALUES (-1, 1)",
+    "SAVEPOINT s",
+    "INSERT INTO accounts VALUES (-2, 2)",
+    "UPDATE accounts SET balance = -5 WHERE id = -1",
+    "ROLLBACK TO SAVEPOINT s",
+    "INSERT INTO accounts VALUES (-3, 3)",
+    "COMMIT",
+    "BEGIN",
+    "DELETE FROM accounts",
+    "ROLLBACK",
+    "BEGIN",
+    "TRUNCATE made",
+    "INSERT INTO made VALUES (9, 9)",
+    "COMMIT",
+];
+
+const ALTERATIONS: [&str; 17] = [
+    "ALTER TABLE accounts ADD COLUMN owner TEXT DEFAULT 'nobody'",
+    "ALTER TABLE accounts ALTER COLUMN balance TYPE DECIMAL(18, 2)",
+    "UPDATE accounts SET owner = 'me' WHERE id < 100",
+    "ALTER TABLE children DROP COLUMN note CASCADE",
+    "ALTER TABLE parents RENAME COLUMN name TO title",
+    "ALTER TABLE parents RENAME TO people",
+    "INSERT INTO people VALUES (5000, 'five thousand')",
+    "INSERT INTO children (parent) VALUES (5000)",
+    "ALTER TABLE accounts SET (storage = plain)",
+    "ALTER TABLE accounts ADD CONSTRAINT positive CHECK (balance > -100)",
+    "ALTER TABLE made ADD COLUMN more INTEGER NOT NULL DEFAULT 4",
+    "CREATE UNIQUE INDEX fifths ON made (fifth)",
+    "DROP INDEX fifths",
+    "DROP TABLE copied",
+    "CREATE OR REPLACE TABLE copied (only BIGINT)",
+    "INSERT INTO copied VALUES (1)",
+    "VACUUM",
+];
+
 /// Does a part of the work.
 async fn work(database: &Arc<Database>, session: &mut Session, directory: &Path, part: usize) {
     match part {
@@ -48,8 +86,8 @@ async fn work(database: &Arc<Database>, session: &mut Session, directory: &Path,
         3 => typed(database),
         4 => {
             let file = directory.join("rows.csv");
-            let text: String = (0..20_000).map(|row| format!("{},{}\n", row + 10_000, row % 13)).collect();
-            std::fs::write(&file, text).expect("the file is written");
+            let lines: Vec<String> = (0..20_000).map(|row| format!("{},{}\n", row + 10_000, row % 13)).collect();
+            std::fs::write(&file, lines.concat()).expect("the file is written");
             run(session, &[
                 &format!("COPY accounts FROM '{}' (FORMAT csv)", file.display()),
                 &format!("COPY copied FROM '{}' (AUTO)", file.display()),
@@ -60,54 +98,8 @@ async fn work(database: &Arc<Database>, session: &mut Session, directory: &Path,
             ])
             .await;
         }
-        5 => {
-            run(
-                session,
-                &[
-                    "BEGIN",
-                    "INSERT INTO accounts VALUES (-1, 1)",
-                    "SAVEPOINT s",
-                    "INSERT INTO accounts VALUES (-2, 2)",
-                    "UPDATE accounts SET balance = -5 WHERE id = -1",
-                    "ROLLBACK TO SAVEPOINT s",
-                    "INSERT INTO accounts VALUES (-3, 3)",
-                    "COMMIT",
-                    "BEGIN",
-                    "DELETE FROM accounts",
-                    "ROLLBACK",
-                    "BEGIN",
-                    "TRUNCATE made",
-                    "INSERT INTO made VALUES (9, 9)",
-                    "COMMIT",
-                ],
-            )
-            .await;
-        }
-        6 => {
-            run(
-                session,
-                &[
-                    "ALTER TABLE accounts ADD COLUMN owner TEXT DEFAULT 'nobody'",
-                    "ALTER TABLE accounts ALTER COLUMN balance TYPE DECIMAL(18, 2)",
-                    "UPDATE accounts SET owner = 'me' WHERE id < 100",
-                    "ALTER TABLE children DROP COLUMN note CASCADE",
-                    "ALTER TABLE parents RENAME COLUMN name TO title",
-                    "ALTER TABLE parents RENAME TO people",
-                    "INSERT INTO people VALUES (5000, 'five thousand')",
-                    "INSERT INTO children (parent) VALUES (5000)",
-                    "ALTER TABLE accounts SET (storage = plain)",
-                    "ALTER TABLE accounts ADD CONSTRAINT positive CHECK (balance > -100)",
-                    "ALTER TABLE made ADD COLUMN more INTEGER NOT NULL DEFAULT 4",
-                    "CREATE UNIQUE INDEX fifths ON made (fifth)",
-                    "DROP INDEX fifths",
-                    "DROP TABLE copied",
-                    "CREATE OR REPLACE TABLE copied (only BIGINT)",
-                    "INSERT INTO copied VALUES (1)",
-                    "VACUUM",
-                ],
-            )
-            .await;
-        }
+        5 => run(session, &BLOCKS).await,
+        6 => run(session, &ALTERATIONS).await,
         7 => {
             let to = directory.join("exported");
             run(
@@ -149,7 +141,9 @@ fn typed(database: &Arc<Database>) {
         t.insert(&accounts, key![id, i64::from(id)]).expect("it is new");
         tickets.push(t.commit_with_ticket().expect("nobody is in the way"));
     }
-    tickets.into_iter().for_each(|ticket| ticket.wait().expect("the disk works"));
+    for ticket in tickets {
+        ticket.wait().expect("the disk works");
+    }
     let mut t = database.begin(Isolation::Snapshot);
     t.insert(&accounts, key![999_999, 1_i64]).expect("it is new");
     t.rollback();

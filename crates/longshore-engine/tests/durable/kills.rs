@@ -220,8 +220,8 @@ async fn copies(database: Arc<Database>, next: Arc<AtomicI64>) {
     let mut session = database.session();
     loop {
         let batch = next.fetch_add(1, Ordering::Relaxed);
-        let text: String = (0..COPIED).map(|number| format!("{batch},{number}\n")).collect();
-        session.set_input(std::io::Cursor::new(text));
+        let lines: Vec<String> = (0..COPIED).map(|number| format!("{batch},{number}\n")).collect();
+        session.set_input(std::io::Cursor::new(lines.concat()));
         run(&mut session, &["COPY copied FROM STDIN (FORMAT csv)"]).await;
         say(&format!("batch {batch}"));
     }

@@ -88,7 +88,9 @@ impl SequenceImage {
             ColumnType::Integer => 4,
             _ => 8,
         });
-        [increment, min, max, start, cache].into_iter().for_each(|number| writer.signed(number));
+        for number in [increment, min, max, start, cache] {
+            writer.signed(number);
+        }
         writer.flag(cycle);
         writer.signed(self.last);
         writer.flag(self.is_called);
