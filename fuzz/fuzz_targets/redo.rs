@@ -9,8 +9,8 @@ use libfuzzer_sys::fuzz_target;
 use longshore_fuzz::Choices;
 use longshore_storage::log::{LogError, Lsn};
 use longshore_storage::{
-    Arena, Column, ColumnType, Datum, Isolation, Memory, MergeKind, NewColumn, PartitionBuffer,
-    RedoLog, Relation, Replay, RowId, Schema, Transactions, key,
+    Arena, Column, ColumnType, Datum, Isolation, Memory, MergeKind, NewColumn, PartitionBuffer, RedoLog, Relation,
+    Replay, RowId, Schema, Transactions, key,
 };
 
 /// Forged numbers must not make a replay ask for more.
