@@ -76,16 +76,15 @@ fn a_follower_sees_every_record_once() {
     let total = share(6000) as u64;
     let appended = AtomicU64::new(0);
     std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                while appended.fetch_add(1, Ordering::Relaxed) < total {
-                    let end = log.append(1, &[&[5; 40]]).unwrap();
-                    if end.get().is_multiple_of(5) {
-                        log.wait(end).unwrap();
-                    }
+        let append = || {
+            while appended.fetch_add(1, Ordering::Relaxed) < total {
+                let end = log.append(1, &[&[5; 40]]).unwrap();
+                if end.get().is_multiple_of(5) {
+                    log.wait(end).unwrap();
                 }
-            });
-        }
+            }
+        };
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(append)).collect();
         let mut reader = reader(&disk, Lsn::default()).unwrap();
         let (mut seen, mut last) = (0, Lsn::default());
         while seen < total {
@@ -99,6 +98,9 @@ fn a_follower_sees_every_record_once() {
             log.remove_below(reader.position()).unwrap();
             std::thread::yield_now();
         }
+        for thread in threads {
+            thread.join().unwrap();
+        }
     });
 }
 
@@ -110,17 +112,19 @@ fn everybody_who_waits_gets_the_error() {
         let log = create(&disk, options(100_000, 200, 0)).unwrap();
         disk.fail_at(disk.operations() + Random::new(seed).below(20) as u64, Fault::Full);
         std::thread::scope(|scope| {
-            for thread in 0..THREADS {
-                let log = &log;
-                scope.spawn(move || {
-                    let error = loop {
-                        match log.append(thread as u8, &[&[0; 90]]).and_then(|end| log.wait(end)) {
-                            Ok(()) => {}
-                            Err(error) => break error,
-                        }
-                    };
-                    assert!(matches!(error, LogError::Disk(_)) && error.is_full(), "{error}");
-                });
+            let log = &log;
+            let append = |thread: usize| {
+                let error = loop {
+                    match log.append(thread as u8, &[&[0; 90]]).and_then(|end| log.wait(end)) {
+                        Ok(()) => {}
+                        Err(error) => break error,
+                    }
+                };
+                assert!(matches!(error, LogError::Disk(_)) && error.is_full(), "{error}");
+            };
+            let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || append(thread))).collect();
+            for thread in threads {
+                thread.join().unwrap();
             }
         });
     }
