@@ -13,11 +13,11 @@
 mod database;
 #[path = "storage/history_support/mod.rs"]
 mod history_support;
+mod interleave_support;
 #[path = "storage/support/mod.rs"]
 mod support;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use longshore_storage::{
     Column, ColumnType, Datum, Freeze, Index, IndexKind, Isolation, KeptIndex, Memory, MergeKind, NewColumn,
@@ -29,20 +29,7 @@ use shuttle::thread;
 
 use database::Database;
 use history_support::{End, History, Record, adya, replay};
-
-/// Switches of threads at places that count, in those that have few.
-const SWITCHES: usize = 4;
-
-/// Runs a test in many interleavings, each time with another seed.
-fn interleaved(times: usize, test: impl Fn(u64) + Send + Sync + 'static) {
-    let factor: usize = std::env::var("LONGSHORE_INTERLEAVE")
-        .map_or(1, |factor| factor.parse().expect("LONGSHORE_INTERLEAVE is a number"));
-    let seed = AtomicU64::new(0);
-    let test = Arc::new(move || test(seed.fetch_add(1, Ordering::Relaxed)));
-    let other = Arc::clone(&test);
-    shuttle::check_random(move || test(), times * factor);
-    shuttle::check_pct(move || other(), times * factor, SWITCHES);
-}
+use interleave_support::interleaved;
 
 /// Runs a few transactions of a session, as `tests/storage/history.rs` does.
 fn session(database: &Database, number: usize, isolation: Isolation, seed: u64) -> Vec<Record> {

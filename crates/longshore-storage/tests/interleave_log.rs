@@ -6,9 +6,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
+mod interleave_support;
+
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use longshore_simdisk::{Fault, SimDisk};
@@ -16,21 +17,9 @@ use longshore_storage::log::{BackgroundWriter, Log, LogOptions, LogReader, Lsn};
 use longshore_testing::Random;
 use shuttle::thread;
 
-/// Switches of threads at places that count, in those that have few.
-const SWITCHES: usize = 4;
+use interleave_support::interleaved;
 
 const IDENTITY: u64 = 7;
-
-/// Runs a test in many interleavings, each time with another seed.
-fn interleaved(times: usize, test: impl Fn(u64) + Send + Sync + 'static) {
-    let factor: usize = std::env::var("LONGSHORE_INTERLEAVE")
-        .map_or(1, |factor| factor.parse().expect("LONGSHORE_INTERLEAVE is a number"));
-    let seed = AtomicU64::new(0);
-    let test = Arc::new(move || test(seed.fetch_add(1, Ordering::Relaxed)));
-    let other = Arc::clone(&test);
-    shuttle::check_random(move || test(), times * factor);
-    shuttle::check_pct(move || other(), times * factor, SWITCHES);
-}
 
 fn create(disk: &SimDisk, random: &mut Random) -> Arc<Log> {
     let options = LogOptions {
