@@ -10,13 +10,13 @@
 //! against somebody who searches for a collision.
 
 use std::fmt;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
 use crate::chunk::Chunk;
 use crate::table::Snapshot;
+use crate::threads::in_threads;
 use crate::types::{Physical, Schema};
 use crate::values::{Scratch, Values};
 use crate::view::{self, INLINE_BYTES_MAX};
@@ -53,13 +53,7 @@ pub fn checksum(snapshot: &Snapshot, threads: usize) -> Checksum {
         }
         sum
     };
-    let sum = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.clamp(1, chunks.len().max(1))).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
-            .fold(0, u128::wrapping_add)
-    });
+    let sum = in_threads(threads.min(chunks.len()), work).into_iter().fold(0, u128::wrapping_add);
     Checksum { rows: snapshot.rows(), sum }
 }
 

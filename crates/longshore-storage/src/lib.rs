@@ -14,6 +14,7 @@
 //! Lowest first; a module imports only from those before it (`cargo xtask imports` checks it).
 //!
 //! - `sync`: locks and atomics, and the order in which locks are taken
+//! - `threads`: work that several threads share
 //! - `disk`: files and directories, behind an interface of which tests have another implementation
 //! - `log`: the redo log
 //! - `block_ref`: where a chunk is in the block files of its database
@@ -77,6 +78,7 @@ mod sketch;
 mod statistics;
 mod sync;
 mod table;
+mod threads;
 mod transaction;
 mod typed;
 mod types;
@@ -103,6 +105,7 @@ pub use row_id::{CHUNK_ROWS_MAX, RowId};
 pub use statistics::{ColumnStatistics, Value};
 pub use sync::locks_held;
 pub use table::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, RelationId, Snapshot, Storage};
+pub use threads::in_threads;
 pub use transaction::{ActionRows, CommitError, Isolation, ReferenceChecks, RowEdit, RowRead, Savepoint, Transaction};
 pub use typed::{ColumnRange, Field, FieldType, Scalar};
 pub use types::{Column, ColumnType, Physical, Schema};

@@ -3,10 +3,9 @@
 //! Not here: foreign keys, which are bound when all tables are there (`statement/restore`).
 
 use std::collections::BTreeMap;
-use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use longshore_storage::{Relation, RelationId};
+use longshore_storage::{Relation, RelationId, in_threads};
 
 use super::image::{Image, TableImage};
 use super::log::CatalogLog;
@@ -120,13 +119,5 @@ fn built(mut parts: Vec<Part>, threads: usize) -> Result<Vec<Table>, Error> {
         }
         tables
     };
-    let tables: Vec<_> = if threads == 1 {
-        run()
-    } else {
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-            workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-        })
-    };
-    tables.into_iter().collect()
+    in_threads(threads, run).into_iter().flatten().collect()
 }

@@ -24,12 +24,12 @@ use super::block_file::BlockWriter;
 use super::error::DirectoryError;
 use super::folder::SwitchError;
 use super::manifest::{Manifest, StoredRelation};
-use super::recovery::in_threads;
 use crate::block_ref::BlockRef;
 use crate::log::Lsn;
 use crate::manager::CheckpointMoment;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::table::{RelationId, Table};
+use crate::threads::in_threads;
 use crate::visibility::Time;
 
 /// A file of which less is needed is written anew.

@@ -4,7 +4,6 @@
 //! again, each those of other relations. After a clean exit there are no records.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
@@ -27,6 +26,7 @@ use crate::row_id::RowId;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::brief::Mutex;
 use crate::table::RelationId;
+use crate::threads::in_threads;
 use crate::types::Schema;
 
 /// Bytes of records that are done again at a time.
@@ -239,17 +239,6 @@ fn about_rows(error: DirectoryError, relation: &str, place: u32) -> DirectoryErr
         }
         other => other,
     }
-}
-
-/// Runs something in some threads.
-pub(super) fn in_threads<T: Send>(threads: usize, run: impl Fn() -> T + Sync) -> Vec<T> {
-    if threads <= 1 {
-        return vec![run()];
-    }
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&run)).collect();
-        workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    })
 }
 
 /// Does the records of a log again, from the position on from which it is read.

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,6 +20,7 @@ use crate::memory::{Memory, OutOfMemory};
 use crate::packed::PACKED_BLOCK_BYTES;
 use crate::relation::Relation;
 use crate::table::Storage;
+use crate::threads::in_threads;
 use crate::types::Schema;
 use crate::values::Scratch;
 
@@ -179,14 +179,8 @@ struct Reload<'a> {
 
 impl Reload<'_> {
     fn read_chunks(&self, threads: usize, append: &Append<'_>) -> Result<(), NativeError> {
-        let threads = threads.clamp(1, self.directory.chunks.len().max(1));
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.work(append))).collect();
-            // All are joined, then the first error counts.
-            let results: Vec<_> =
-                workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect();
-            results.into_iter().collect()
-        })
+        // All come to their end, then the first error counts.
+        in_threads(threads.min(self.directory.chunks.len()), || self.work(append)).into_iter().collect()
     }
 
     /// Reads chunks until there are no more.

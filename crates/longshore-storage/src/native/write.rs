@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -14,6 +13,7 @@ use crate::arena::Arena;
 use crate::memory::Memory;
 use crate::packed::Packer;
 use crate::table::Snapshot;
+use crate::threads::in_threads;
 
 use super::directory::{ChunkEntry, Directory};
 use super::section::SectionWriter;
@@ -65,11 +65,7 @@ struct Unload<'a> {
 
 impl Unload<'_> {
     fn write_chunks(&self, threads: usize) -> Result<Vec<ChunkEntry>, NativeError> {
-        let threads = threads.clamp(1, self.snapshot.chunks().len().max(1));
-        let results: Vec<_> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.work())).collect();
-            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-        });
+        let results = in_threads(threads.min(self.snapshot.chunks().len()), || self.work());
         let mut entries = Vec::with_capacity(self.snapshot.chunks().len());
         for result in results {
             entries.extend(result?);

@@ -14,7 +14,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::{ReplayError, ReplayProblem};
@@ -27,6 +26,7 @@ use crate::manager::Transactions;
 use crate::memory::Memory;
 use crate::relation::Relation;
 use crate::table::RelationId;
+use crate::threads::in_threads;
 use crate::types::Schema;
 
 mod alter;
@@ -154,17 +154,7 @@ impl Replay {
             }
             done
         };
-        let done: Vec<_> = if threads == 1 {
-            run()
-        } else {
-            std::thread::scope(|scope| {
-                let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-                workers
-                    .into_iter()
-                    .flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
-                    .collect()
-            })
-        };
+        let done = in_threads(threads, run).into_iter().flatten();
         let (mut failed, mut replayed): (Option<ReplayError>, _) = (None, Replayed::default());
         for (id, restored) in done {
             match restored {

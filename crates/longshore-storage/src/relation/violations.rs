@@ -14,8 +14,8 @@ use crate::error::{ForeignKeyError, ForeignKeyProblem, TransactionError, check_c
 use crate::index::{IsCancelled, Recent, ReferredBytes};
 use crate::row_id::RowId;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::thread;
 use crate::table::{ForeignKey, ReferenceMatch, Table};
+use crate::threads::in_threads;
 use crate::visibility::{Stamps, View};
 
 /// A row that refers to none.
@@ -171,17 +171,7 @@ pub(crate) fn in_order(
             }
         }
     };
-    let results: Vec<_> = if threads <= 1 {
-        vec![work()]
-    } else {
-        thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let join = workers
-                .into_iter()
-                .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            join.collect()
-        })
-    };
+    let results = in_threads(threads, work);
     check_cancelled(is_cancelled)?;
     let (found, sets): (Vec<_>, Vec<_>) = results.into_iter().unzip();
     Ok((found.into_iter().flatten().min_by_key(|(number, _): &(usize, Missing)| *number), sets))
