@@ -91,6 +91,12 @@ pub(crate) enum Workload {
         #[arg(long, default_value_t = tpcc::WAREHOUSES, value_parser = clap::value_parser!(u16).range(1..))]
         warehouses: u16,
     },
+    /// TPC-C in a durable database: what waiting for the disk and checkpoints cost (thousands of transactions a second)
+    TpccDurable {
+        /// Warehouses.
+        #[arg(long, default_value_t = tpcc::WAREHOUSES, value_parser = clap::value_parser!(u16).range(1..))]
+        warehouses: u16,
+    },
     /// TPC-C over prepared SQL, serializable and snapshot (thousands of transactions a second)
     #[cfg(feature = "queries")]
     TpccPrepared {
@@ -160,6 +166,9 @@ impl Workload {
             Workload::Replay { warehouses } => {
                 report("replay", "TPC-C from its log", &tpcc::replay(settings, *warehouses)?)
             }
+            Workload::TpccDurable { warehouses } => {
+                report("tpcc-durable", "TPC-C in a durable database", &tpcc::durable(settings, *warehouses)?)
+            }
             #[cfg(feature = "queries")]
             Workload::TpccPrepared { warehouses } => {
                 report("tpcc-prepared", "TPC-C over prepared SQL", &tpcc::prepared::run(settings, *warehouses)?)
@@ -197,6 +206,7 @@ impl Workload {
                     Workload::Wide,
                     Workload::Tpcc { warehouses: tpcc::WAREHOUSES },
                     Workload::Replay { warehouses: tpcc::WAREHOUSES },
+                    Workload::TpccDurable { warehouses: tpcc::WAREHOUSES },
                     #[cfg(feature = "queries")]
                     Workload::TpccPrepared { warehouses: tpcc::PREPARED_WAREHOUSES },
                     Workload::Tatp,

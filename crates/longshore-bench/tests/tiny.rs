@@ -113,6 +113,19 @@ fn point() {
 }
 
 #[test]
+fn tpcc_durable() {
+    let said = tiny("tpcc-durable", &["--warehouses", "2"]);
+    for case in [
+        "64 terminals on 4 threads, safe",
+        "a thread each, not awaited",
+        "beside checkpoints by 1 thread",
+        "opened behind",
+    ] {
+        assert!(said.contains(case), "{case} is missing:\n{said}");
+    }
+}
+
+#[test]
 fn freeze() {
     assert!(tiny("freeze", &[]).contains("| all columns changed "));
 }

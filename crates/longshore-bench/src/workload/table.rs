@@ -90,9 +90,23 @@ macro_rules! database {
             ///
             /// When memory is short.
             pub(super) fn populated($size: $sizes) -> Result<Database, $crate::Failure> {
+                Database::populated_in(longshore_storage::Transactions::new(), $size, |_| Ok(()))
+            }
+
+            /// The same among the transactions of a database. Before the tables are populated, `prepare` takes them, in the
+            /// order in which they are declared.
+            ///
+            /// # Errors
+            ///
+            /// When memory is short, or those of `prepare`.
+            pub(super) fn populated_in(
+                transactions: std::sync::Arc<longshore_storage::Transactions>,
+                $size: $sizes,
+                prepare: impl FnOnce(&[&longshore_storage::Relation]) -> Result<(), $crate::Failure>,
+            ) -> Result<Database, $crate::Failure> {
                 let memory = longshore_storage::Memory::new(None);
-                let transactions = longshore_storage::Transactions::new();
                 let tables = Tables { $($table: $type::create(&memory, &transactions),)* };
+                prepare(&[$(&tables.$table),*])?;
                 tables.populate($size)?;
                 Ok(Database { transactions, $size, $($table: $type::open(tables.$table)?,)* })
             }

@@ -25,6 +25,7 @@ use values::LastNames;
 
 mod catalog;
 mod consistency;
+mod durable;
 mod input;
 mod loading;
 mod populate;
@@ -61,6 +62,11 @@ pub(super) fn run(settings: &Settings, warehouses: u16, report: &mut Report<'_>)
 /// What a log costs the transactions, and how fast they are done again.
 pub(super) fn replay(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {
     replay::run(settings, warehouses)
+}
+
+/// What it costs transactions that they are safe on disk.
+pub(super) fn durable(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {
+    durable::run(settings, warehouses)
 }
 
 fn mix(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {

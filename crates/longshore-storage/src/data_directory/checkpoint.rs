@@ -79,6 +79,7 @@ pub struct Checkpoint<'d> {
     moment: Option<CheckpointMoment<'d>>,
     /// Taken from the directory, and given back.
     last: Option<LastCheckpoint>,
+    threads: usize,
 }
 
 impl fmt::Debug for Checkpoint<'_> {
@@ -106,7 +107,7 @@ impl DataDirectory {
     pub fn begin_checkpoint(&self) -> Result<Checkpoint<'_>, DirectoryError> {
         let last = self.last().take().ok_or(DirectoryError::CheckpointRuns)?;
         let moment = self.transactions.begin_checkpoint(|| self.log.end());
-        Ok(Checkpoint { directory: self, moment: Some(moment), last: Some(last) })
+        Ok(Checkpoint { directory: self, moment: Some(moment), last: Some(last), threads: self.threads })
     }
 }
 
@@ -117,7 +118,14 @@ impl Drop for Checkpoint<'_> {
     }
 }
 
-impl Checkpoint<'_> {
+impl<'d> Checkpoint<'d> {
+    /// The same, in so many threads: one leaves the other cores to who works beside it.
+    #[must_use]
+    pub fn in_threads(mut self, threads: usize) -> Checkpoint<'d> {
+        self.threads = threads.max(1);
+        self
+    }
+
     /// What it sees: all that was committed up to this time.
     #[must_use]
     pub fn time(&self) -> Time {
@@ -135,7 +143,7 @@ impl Checkpoint<'_> {
         let (Some(moment), Some(mut last)) = (self.moment.take(), self.last.take()) else {
             unreachable!("they are taken once")
         };
-        let written = write(self.directory, moment, &mut last, catalog);
+        let written = write(self.directory, moment, &mut last, self.threads, catalog);
         self.last = Some(last);
         written
     }
@@ -146,6 +154,7 @@ fn write(
     directory: &DataDirectory,
     moment: CheckpointMoment<'_>,
     last: &mut LastCheckpoint,
+    threads: usize,
     catalog: &[u8],
 ) -> Result<CheckpointReport, DirectoryError> {
     let folder = &directory.folder;
@@ -158,7 +167,7 @@ fn write(
     } else {
         None
     };
-    let written = write_slots(directory, &moment, &tasks, file.as_ref());
+    let written = write_slots(directory, &moment, &tasks, file.as_ref(), threads);
     let written = written.and_then(|written| {
         file.as_ref().map_or(Ok(()), |file| file.sync(folder))?;
         Ok(written)
@@ -225,6 +234,7 @@ fn write_slots(
     moment: &CheckpointMoment<'_>,
     tasks: &[Task<'_>],
     file: Option<&BlockWriter>,
+    threads: usize,
 ) -> Result<BTreeMap<usize, BlockRef>, DirectoryError> {
     let Some(file) = file else { return Ok(BTreeMap::new()) };
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -254,7 +264,7 @@ fn write_slots(
         Ok::<_, DirectoryError>(written)
     };
     let mut written = BTreeMap::new();
-    for part in in_threads(directory.threads.min(tasks.len()), run) {
+    for part in in_threads(threads.min(tasks.len()), run) {
         written.extend(part?);
     }
     Ok(written)

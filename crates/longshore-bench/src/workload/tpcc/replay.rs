@@ -105,7 +105,7 @@ impl Logged {
 }
 
 /// The tables in the order in which they join.
-fn relations(db: &Database) -> [&Arc<Relation>; 9] {
+pub(super) fn relations(db: &Database) -> [&Arc<Relation>; 9] {
     [
         &db.warehouse.relation,
         &db.district.relation,

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Duration;
 
-use longshore_storage::{Isolation, Transaction, TransactionError};
+use longshore_storage::{Commit, Isolation, Transaction, TransactionError};
 
 use super::input::{Input, Stream};
 use super::schema::Database;
@@ -72,6 +72,16 @@ pub(super) enum Order {
     Interleaved,
 }
 
+/// Whether a terminal waits until what it has committed is safe on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Safety {
+    /// It does not.
+    NotAwaited,
+    /// When it has committed so many transactions more: as many are under way, of as many terminals that a thread serves.
+    /// With 0 it waits at once.
+    UnderWay(usize),
+}
+
 /// Runs all inputs, each stream in a thread of its own.
 ///
 /// # Errors
@@ -95,10 +105,12 @@ pub(super) fn run(
     Ok((time, Tally::sum(&tallies)))
 }
 
-/// The inputs of so many threads, altogether `count`: each has the terminals of every so many warehouses.
+/// The inputs of so many threads, altogether `count`: each has the terminals of every so many warehouses, one at least.
 pub(super) fn streams(sizes: Sizes, threads: usize, count: usize, seed: u64) -> Vec<Stream> {
-    let stream = |thread| {
-        let homes: Vec<i32> = (1..=sizes.warehouses).skip(thread).step_by(threads).collect();
+    let stream = |thread: usize| {
+        // More threads than warehouses share these, as the terminals of a warehouse do.
+        let first = 1 + (thread % sizes.warehouses as usize) as i32;
+        let homes: Vec<i32> = (first..=sizes.warehouses).step_by(threads).collect();
         Stream::new(sizes, &homes, (count + thread) / threads, seed * threads as u64 + thread as u64)
     };
     (0..threads).map(stream).collect()
@@ -125,6 +137,9 @@ pub(super) struct Terminal<'a> {
     names: &'a LastNames,
     stream: &'a Stream,
     isolation: Isolation,
+    safety: Safety,
+    /// What is not known to be safe yet.
+    under_way: VecDeque<Commit>,
     deferred: VecDeque<&'a Input>,
     screen: Screen,
     tally: Tally,
@@ -143,10 +158,17 @@ impl<'a> Terminal<'a> {
             names,
             stream,
             isolation,
+            safety: Safety::NotAwaited,
+            under_way: VecDeque::new(),
             deferred: VecDeque::new(),
             screen: Screen::default(),
             tally: Tally::default(),
         }
+    }
+
+    /// The same, which waits for the disk.
+    pub(super) fn awaiting(self, safety: Safety) -> Terminal<'a> {
+        Terminal { safety, ..self }
     }
 
     /// What it has done.
@@ -154,12 +176,12 @@ impl<'a> Terminal<'a> {
         self.tally
     }
 
-    /// Runs all inputs, or until it is to end.
+    /// Runs all inputs, or until it is to end, which it asks before each of them.
     ///
     /// # Errors
     ///
     /// As [`run`].
-    pub(super) fn run(&mut self, is_over: impl Fn() -> bool) -> Result<(), Failure> {
+    pub(super) fn run(&mut self, mut is_over: impl FnMut() -> bool) -> Result<(), Failure> {
         for input in &self.stream.inputs {
             if is_over() {
                 break;
@@ -176,7 +198,7 @@ impl<'a> Terminal<'a> {
         while let Some(delivery) = self.deferred.pop_front() {
             self.execute(delivery)?;
         }
-        Ok(())
+        self.wait_but_for(0)
     }
 
     /// Runs all inputs, each committed behind the work of the next one.
@@ -257,9 +279,13 @@ impl<'a> Terminal<'a> {
     /// Commits a transaction; says whether it could be.
     fn commit(&mut self, Done { effects, t, .. }: Done<'a>) -> Result<bool, Failure> {
         match t.commit().map_err(TransactionError::from) {
-            Ok(_) => {
+            Ok(commit) => {
                 self.tally.committed += 1;
                 self.tally.effects.add(&effects);
+                if let Safety::UnderWay(count) = self.safety {
+                    self.under_way.push_back(commit);
+                    self.wait_but_for(count)?;
+                }
                 Ok(true)
             }
             Err(error) if error.is_conflict() => {
@@ -268,6 +294,16 @@ impl<'a> Terminal<'a> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Waits until all are safe but for the last ones, so many.
+    fn wait_but_for(&mut self, count: usize) -> Result<(), Failure> {
+        while self.under_way.len() > count
+            && let Some(commit) = self.under_way.pop_front()
+        {
+            self.db.transactions.wait_until_safe(commit)?;
+        }
+        Ok(())
     }
 
     fn call(&mut self, t: &mut Transaction, input: &Input) -> Result<Effects, Stop> {
