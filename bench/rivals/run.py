@@ -32,6 +32,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--loads", type=int, default=3, help="loads per process; the best counts (default 3)")
     parser.add_argument("--dialect", choices=["plain", "quoted", "both", "jsonl"], default="both")
     parser.add_argument("--keyed", action="store_true", help="lineitem with its primary key, and without; quoted text")
+    parser.add_argument("--durable", action="store_true", help="lineitem on disk, safe there, and in memory; quoted text")
     parser.add_argument("--only", metavar="NAME", action="append", help="only this rival; may be repeated")
     parser.add_argument("--data", type=pathlib.Path, default=ROOT / "target" / "bench-data", help="where the text lies")
     parser.add_argument("--venv", type=pathlib.Path, default=ROOT / "target" / "rivals-venv")
@@ -97,24 +98,31 @@ def warm(path: str) -> None:
             pass
 
 
+def is_rival(name: str, engine: str) -> bool:
+    """Whether an engine is a rival that keeps its table where another one does."""
+    import text
+
+    return not name.startswith("Longshore") and (text.ON_DISK in name) == (text.ON_DISK in engine)
+
+
 def report(dialect: str, file: dict, times: dict, failures: dict) -> None:
     gigabytes = file["bytes"] / 1e9
-    fastest = min((of[0] for engine, of in times.items() if not engine.startswith("Longshore")), default=None)
-    print(f"\n### lineitem, {dialect}: {gigabytes:.3f} GB of text into memory, {THREADS} threads\n")
+    print(f"\n### lineitem, {dialect}: {gigabytes:.3f} GB of text, {THREADS} threads\n")
     print("| engine | best s | median s | GB/s | fastest rival's time over this |")
     print("|---|---:|---:|---:|---:|")
     for engine, of in sorted(times.items(), key=lambda item: item[1][0]):
+        fastest = min((of[0] for name, of in times.items() if is_rival(name, engine)), default=None)
         ratio = f"{fastest / of[0]:.2f}" if fastest else ""
         print(f"| {engine} | {of[0]:.3f} | {statistics.median(of):.3f} | {gigabytes / of[0]:.2f} | {ratio} |")
     for engine, reason in failures.items():
         print(f"| {engine} | failed: {reason.replace('|', '/')} | | | |")
 
 
-def report_keys(times: dict, with_key: str) -> None:
-    """What the key costs each engine."""
+def report_more(times: dict, more: str) -> None:
+    """What a key, or the disk, costs each engine."""
     for engine, of in times.items():
-        if engine + with_key in times:
-            print(f"\n{engine}: {times[engine + with_key][0] / of[0]:.2f} times as long with the key")
+        if engine + more in times:
+            print(f"\n{engine}: {times[engine + more][0] / of[0]:.2f} times as long{more}")
 
 
 def record(path: pathlib.Path, dialect: str, scale: str, file: dict, times: dict) -> None:
@@ -134,7 +142,7 @@ def main() -> int:
     if hasattr(os, "sched_setaffinity") and len(os.sched_getaffinity(0)) > THREADS:
         # Some engines start a thread per core whatever they are told.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
-    if chosen.keyed:
+    if chosen.keyed or chosen.durable:
         names = chosen.only or engines.KEYED_RIVALS
     else:
         names = chosen.only or [name for name in engines.RIVALS if name not in engines.KEYED_ONLY]
@@ -144,14 +152,16 @@ def main() -> int:
     files = text.prepare(chosen.data, chosen.scale)
     failed = False
     dialects = ["plain", "quoted"] if chosen.dialect == "both" else [chosen.dialect]
-    if chosen.keyed:
+    if chosen.keyed or chosen.durable:
         dialects = ["quoted"]
-        names = [name + key for name in names for key in ("", text.WITH_KEY)]
+        names = [name + disk for name in names for disk in (("", text.ON_DISK) if chosen.durable else ("",))]
+        names = [name + key for name in names for key in (("", text.WITH_KEY) if chosen.keyed else ("",))]
     for dialect in dialects:
         able = [name for name in names if dialect != "jsonl" or name in ["Longshore", *engines.JSON_RIVALS]]
         times, failures = measure(able, dialect, files[dialect], chosen.runs, chosen.loads, binary)
         report(dialect, files[dialect], times, failures)
-        report_keys(times, text.WITH_KEY)
+        report_more(times, text.WITH_KEY)
+        report_more(times, text.ON_DISK)
         failed |= "Longshore" in failures
         if chosen.record:
             record(chosen.record, dialect, chosen.scale, files[dialect], times)

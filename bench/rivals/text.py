@@ -31,6 +31,9 @@ COLUMNS = [
 # Behind the name of an engine that loads a table with a primary key.
 WITH_KEY = ", with its key"
 
+# What follows the name of an engine whose table is to be on disk, and safe there.
+ON_DISK = ", on disk"
+
 DELIMITER = {"plain": "|", "quoted": ","}
 
 
