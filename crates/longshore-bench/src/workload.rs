@@ -97,6 +97,15 @@ pub(crate) enum Workload {
         #[arg(long, default_value_t = tpcc::WAREHOUSES, value_parser = clap::value_parser!(u16).range(1..))]
         warehouses: u16,
     },
+    /// TPC-C in processes that are killed: whether all that was acknowledged is there (ms to open)
+    TpccKills {
+        /// Warehouses.
+        #[arg(long, default_value_t = tpcc::KILLED_WAREHOUSES, value_parser = clap::value_parser!(u16).range(1..))]
+        warehouses: u16,
+        /// Kills.
+        #[arg(long, default_value_t = 300)]
+        kills: usize,
+    },
     /// TPC-C over prepared SQL, serializable and snapshot (thousands of transactions a second)
     #[cfg(feature = "queries")]
     TpccPrepared {
@@ -125,6 +134,9 @@ pub(crate) enum Workload {
     Queries,
     /// All of them
     All,
+    /// A process to be killed, for `tpcc-kills`
+    #[command(hide = true)]
+    TpccKillsChild(tpcc::kills::Child),
     /// One load, for `memory`
     #[command(hide = true)]
     LoadChild {
@@ -169,6 +181,10 @@ impl Workload {
             Workload::TpccDurable { warehouses } => {
                 report("tpcc-durable", "TPC-C in a durable database", &tpcc::durable(settings, *warehouses)?)
             }
+            Workload::TpccKills { warehouses, kills } => {
+                report("tpcc-kills", "TPC-C in processes that are killed", &tpcc::kills(settings, *warehouses, *kills)?)
+            }
+            Workload::TpccKillsChild(child) => tpcc::kills::child(settings, child),
             #[cfg(feature = "queries")]
             Workload::TpccPrepared { warehouses } => {
                 report("tpcc-prepared", "TPC-C over prepared SQL", &tpcc::prepared::run(settings, *warehouses)?)

@@ -126,6 +126,12 @@ fn tpcc_durable() {
 }
 
 #[test]
+fn tpcc_kills() {
+    let said = tiny("tpcc-kills", &["--kills", "8"]);
+    assert!(said.contains("8 kills; ") && said.contains("all were there"), "{said}");
+}
+
+#[test]
 fn freeze() {
     assert!(tiny("freeze", &[]).contains("| all columns changed "));
 }

@@ -110,6 +110,22 @@ macro_rules! database {
                 tables.populate($size)?;
                 Ok(Database { transactions, $size, $($table: $type::open(tables.$table)?,)* })
             }
+
+            /// The same of tables that were opened, in the order in which they are declared. Builds their indexes.
+            ///
+            /// # Errors
+            ///
+            /// When a table is missing, a key that must be unique is there twice, or memory is short.
+            #[allow(dead_code, reason = "not every workload opens what it has stored")]
+            pub(super) fn of_relations(
+                transactions: std::sync::Arc<longshore_storage::Transactions>,
+                $size: $sizes,
+                relations: impl IntoIterator<Item = longshore_storage::Relation>,
+            ) -> Result<Database, $crate::Failure> {
+                let mut relations = relations.into_iter();
+                let mut next = || relations.next().map(std::sync::Arc::new).ok_or("a table did not come back");
+                Ok(Database { transactions, $size, $($table: $type::open(next()?)?,)* })
+            }
         }
     };
 }

@@ -27,6 +27,7 @@ mod catalog;
 mod consistency;
 mod durable;
 mod input;
+pub(super) mod kills;
 mod loading;
 mod populate;
 #[cfg(feature = "queries")]
@@ -40,6 +41,9 @@ mod values;
 
 /// Warehouses, if nobody says otherwise.
 pub(super) const WAREHOUSES: u16 = 5;
+
+/// The same where processes are killed.
+pub(super) const KILLED_WAREHOUSES: u16 = 2;
 
 /// The same over prepared SQL.
 #[cfg(feature = "queries")]
@@ -67,6 +71,11 @@ pub(super) fn replay(settings: &Settings, warehouses: u16) -> Result<Vec<Measure
 /// What it costs transactions that they are safe on disk.
 pub(super) fn durable(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {
     durable::run(settings, warehouses)
+}
+
+/// Whether what was acknowledged survives kills.
+pub(super) fn kills(settings: &Settings, warehouses: u16, kills: usize) -> Result<Vec<Measured>, Failure> {
+    kills::run(settings, warehouses, kills)
 }
 
 fn mix(settings: &Settings, warehouses: u16) -> Result<Vec<Measured>, Failure> {

@@ -38,6 +38,30 @@ impl Totals {
         }
     }
 
+    /// Compares with the least and the most that transactions may have made of the totals before them.
+    ///
+    /// # Errors
+    ///
+    /// When they are less or more.
+    pub(super) fn check_between(&self, before: &Totals, least: &Effects, most: &Effects) -> Result<(), Failure> {
+        let (low, high) = (before.after(least), before.after(most));
+        let are_counts_right = (low.orders..=high.orders).contains(&self.orders)
+            && (low.payments..=high.payments).contains(&self.payments)
+            && (low.new_orders.saturating_sub(most.delivered - least.delivered)
+                ..=low.new_orders + most.orders - least.orders)
+                .contains(&self.new_orders);
+        // Where nothing was under way, the sums are the same.
+        let are_sums_right = (self.orders > low.orders || self.lines == low.lines)
+            && (self.payments > low.payments || self.paid == low.paid)
+            && self.lines >= low.lines
+            && self.paid >= low.paid;
+        if are_counts_right && are_sums_right {
+            Ok(())
+        } else {
+            Err(format!("{self:?} where at least {low:?} and at most {high:?} are right").into())
+        }
+    }
+
     /// Compares with what was found.
     ///
     /// # Errors

@@ -10,7 +10,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -50,11 +50,11 @@ struct Service {
 }
 
 /// A database, and what is known of it.
-struct Populated {
+pub(super) struct Populated {
     db: Database,
     directory: Option<DataDirectory>,
     /// What the tables held after the last run.
-    totals: RefCell<Totals>,
+    pub(super) totals: RefCell<Totals>,
 }
 
 /// What came of all runs of a case.
@@ -91,7 +91,7 @@ fn run_in(settings: &Settings, warehouses: u16, folder: PathBuf) -> Result<Vec<M
     let sizes = Sizes::new(warehouses.into(), settings.scale);
     let bench = Bench {
         in_memory: Populated::in_memory(sizes)?,
-        durable: Populated::durable(sizes, &folder, settings.threads)?,
+        durable: Populated::durable(sizes, &folder.join("db"), settings.threads)?,
         folder,
         names: LastNames::new(),
         transactions: ((TRANSACTIONS * settings.scale) as usize).max(TRANSACTIONS_MIN),
@@ -115,10 +115,10 @@ impl Populated {
         Ok(Populated { totals: RefCell::new(consistency::check(&db)?), db, directory: None })
     }
 
-    fn durable(sizes: Sizes, folder: &std::path::Path, threads: usize) -> Result<Populated, Failure> {
+    pub(super) fn durable(sizes: Sizes, path: &Path, threads: usize) -> Result<Populated, Failure> {
         let transactions = Transactions::new();
         let disk = Arc::new(SystemDisk) as Arc<dyn Disk>;
-        let directory = DataDirectory::create(&disk, &folder.join("db"), &transactions, options(threads))?;
+        let directory = DataDirectory::create(&disk, path, &transactions, options(threads))?;
         let db = Database::populated_in(Arc::clone(&transactions), sizes, |relations| {
             let mut joining = transactions.begin(Isolation::Snapshot);
             relations.iter().try_for_each(|relation| joining.log_created(relation))?;
@@ -181,7 +181,7 @@ impl Bench {
                 let terminal = Terminal::new(db, names, stream, Isolation::Serializable);
                 let mut terminal = terminal.awaiting(service.safety);
                 let (mut begun, mut longest) = (Instant::now(), Duration::ZERO);
-                terminal.run(|| {
+                terminal.run(|_| {
                     let now = Instant::now();
                     longest = longest.max(now - std::mem::replace(&mut begun, now));
                     false

@@ -210,7 +210,7 @@ fn terminal(
 ) -> Result<Tally, Failure> {
     let mut terminal = Terminal::new(db, names, stream, Isolation::Serializable);
     while !is_over.load(Ordering::Relaxed) {
-        terminal.run(|| {
+        terminal.run(|_| {
             timeline.count();
             is_over.load(Ordering::Relaxed)
         })?;

@@ -97,7 +97,7 @@ pub(super) fn run(
     let (time, tallies) = timed(streams, |stream| {
         let mut terminal = Terminal::new(db, names, stream, isolation);
         match order {
-            Order::Serial => terminal.run(|| false)?,
+            Order::Serial => terminal.run(|_| false)?,
             Order::Interleaved => terminal.run_interleaved()?,
         }
         Ok(terminal.tally())
@@ -176,14 +176,14 @@ impl<'a> Terminal<'a> {
         self.tally
     }
 
-    /// Runs all inputs, or until it is to end, which it asks before each of them.
+    /// Runs all inputs, or until it is to end, which it asks before each of them, with what it has done.
     ///
     /// # Errors
     ///
     /// As [`run`].
-    pub(super) fn run(&mut self, mut is_over: impl FnMut() -> bool) -> Result<(), Failure> {
+    pub(super) fn run(&mut self, mut is_over: impl FnMut(&Tally) -> bool) -> Result<(), Failure> {
         for input in &self.stream.inputs {
-            if is_over() {
+            if is_over(&self.tally) {
                 break;
             }
             if matches!(input, Input::Delivery { .. }) {
