@@ -34,6 +34,8 @@ mod item;
 mod join;
 mod replay;
 mod row;
+mod rows;
+mod whole;
 mod wire;
 
 pub use error::{ReplayError, ReplayProblem};

@@ -10,12 +10,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::chunk::hot::{Freeze, HotChunk};
+use crate::chunk::{Chunk, is_small};
 use crate::error::TransactionError;
 use crate::index::{Index, IndexKind, Uniqueness};
-use crate::manager::Transactions;
+use crate::manager::{LoadWriter, Transactions};
 use crate::memory::Memory;
 use crate::row_id::RowId;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::table::{Snapshot, Storage, Table};
+use crate::threads::in_threads;
 use crate::typed::{Field, FieldType};
 use crate::types::Schema;
 use crate::visibility::{Time, View};
@@ -56,18 +59,25 @@ impl Relation {
     }
 
     /// A relation that was made by itself as one of a database, to all of whose transactions its rows were always there.
-    /// Indexes stay behind.
-    #[must_use]
-    pub fn into_database(self, transactions: &Arc<Transactions>) -> Relation {
+    /// Indexes stay behind. If the database is durable, large chunks are written to a file of it, for when the relation joins
+    /// ([`crate::Transaction::log_created`]): so many threads do that, and wait for the disk.
+    ///
+    /// # Errors
+    ///
+    /// When memory runs out, or the disk refuses.
+    pub fn into_database(self, transactions: &Arc<Transactions>, threads: usize) -> Result<Relation, TransactionError> {
         let snapshot = self.snapshot();
         let moved = Relation::in_database(Arc::clone(self.schema()), Arc::clone(self.memory()), transactions);
         moved.set_storage(self.storage());
+        if let Some(writer) = transactions.log().begin_load() {
+            write_chunks(&*writer, snapshot.chunks(), threads)?;
+        }
         let slots: Vec<HotChunk> =
             snapshot.chunks().iter().map(|chunk| HotChunk::of_chunk(Arc::clone(chunk))).collect();
         if !slots.is_empty() {
             moved.table.adopt(slots);
         }
-        moved
+        Ok(moved)
     }
 
     /// Gives it a name for messages, unless it has one.
@@ -251,4 +261,18 @@ impl Relation {
     pub(crate) fn table(&self) -> &Arc<Table> {
         &self.table
     }
+}
+
+/// Writes chunks that are large to the file of a load, which is safe then.
+fn write_chunks(writer: &dyn LoadWriter, chunks: &[Arc<Chunk>], threads: usize) -> Result<(), TransactionError> {
+    let large: Vec<&Arc<Chunk>> = chunks.iter().filter(|chunk| !is_small(chunk.rows() as u64, chunk.bytes())).collect();
+    let next = AtomicUsize::new(0);
+    let run = || {
+        while let Some(chunk) = large.get(next.fetch_add(1, Ordering::Relaxed)) {
+            chunk.set_stored(writer.write(chunk)?);
+        }
+        Ok(())
+    };
+    in_threads(threads.min(large.len()), run).into_iter().collect::<Result<(), TransactionError>>()?;
+    writer.finish()
 }

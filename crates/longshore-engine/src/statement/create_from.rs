@@ -117,12 +117,10 @@ async fn make(
     let mut report = Report { bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
     rejects.keep(context)?;
     if let Some(relation) = relation {
-        replace.insert(
-            &context.database.catalog,
-            Table::new(name, Arc::new(context.database.adopt(name, relation)), Rules::default())?,
-            Vec::new(),
-            &None,
-        )?;
+        let (database, of_table) = (Arc::clone(context.database), name.to_owned());
+        let relation = blocking::run(context.control, move |_| database.adopt(&of_table, relation)).await?;
+        let table = Table::new(name, Arc::new(relation), Rules::default())?;
+        replace.insert(&context.database.catalog, table, Vec::new(), &None)?;
         report.rows = loaded.rows;
     }
     let notice = rejects::notice(&loaded.rejects, &told, loaded.rows, None);

@@ -345,7 +345,7 @@ async fn load_native(
             ));
         }
         let report = Report { rows: read.rows, bytes_read: read.bytes_on_disk, ..Report::default() };
-        Ok((Arc::new(database.adopt(&name, relation)), report))
+        Ok((Arc::new(database.adopt(&name, relation)?), report))
     })
     .await
 }

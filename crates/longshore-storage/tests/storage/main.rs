@@ -18,6 +18,7 @@ mod durable;
 mod durable_crash;
 mod durable_damage;
 mod durable_faults;
+mod durable_joins;
 mod durable_loads;
 mod durable_support;
 mod family_support;
