@@ -153,7 +153,9 @@ impl<'r> Append<'r> {
             copied: Condvar::new(),
             index_build,
             packing: BufferPacking::new(table.memory(), table.storage(), kind),
-            writer: (kind == MergeKind::Chunk).then(|| relation.transactions().log().begin_load()).flatten(),
+            writer: (kind == MergeKind::Chunk && table.is_logged())
+                .then(|| relation.transactions().log().begin_load())
+                .flatten(),
             _in_progress: AppendInProgress::new(table),
             interleave: None,
             is_keyed,

@@ -69,7 +69,8 @@ impl Relation {
         let snapshot = self.snapshot();
         let moved = Relation::in_database(Arc::clone(self.schema()), Arc::clone(self.memory()), transactions);
         moved.set_storage(self.storage());
-        if let Some(writer) = transactions.log().begin_load() {
+        moved.set_logged(self.is_logged());
+        if let Some(writer) = transactions.log().begin_load().filter(|_| self.is_logged()) {
             write_chunks(&*writer, snapshot.chunks(), threads)?;
         }
         let slots: Vec<HotChunk> =
@@ -102,6 +103,19 @@ impl Relation {
     /// Keeps rows that come many at a time from now on in another way.
     pub fn set_storage(&self, storage: Storage) {
         self.table.set_storage(storage);
+    }
+
+    /// Whether its rows are durable if it is one of a durable database. If not (PostgreSQL's UNLOGGED), they cost no log and no
+    /// block files, and are lost in a crash: then it comes back empty.
+    #[must_use]
+    pub fn is_logged(&self) -> bool {
+        self.table.is_logged()
+    }
+
+    /// Says whether its rows are to be durable. Nobody else knows it yet: it has not joined, or it is what an alteration made,
+    /// which is not committed.
+    pub fn set_logged(&self, is_logged: bool) {
+        self.table.set_logged(is_logged);
     }
 
     /// Packs what is plain of the chunks of a scope with at least so many rows that nobody has changed since all who are

@@ -8,3 +8,4 @@ mod doors;
 mod kills;
 mod new_tables;
 mod support;
+mod unlogged;

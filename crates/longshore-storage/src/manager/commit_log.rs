@@ -230,6 +230,12 @@ impl CommitLog {
         self.relations().insert(id, Arc::clone(table));
     }
 
+    /// Whether a relation that has joined has rows that are not durable.
+    pub(crate) fn has_unlogged_rows(&self) -> bool {
+        let tables: Vec<Arc<Table>> = self.relations().values().filter(|table| !table.is_logged()).cloned().collect();
+        tables.iter().any(|table| table.slots.iter().any(|(_, slot)| slot.read().len() > 0))
+    }
+
     fn relations(&self) -> MutexGuard<'_, BTreeMap<RelationId, Arc<Table>>> {
         self.relations.lock().unwrap_or_else(PoisonError::into_inner)
     }

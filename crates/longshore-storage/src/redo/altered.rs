@@ -1,5 +1,5 @@
 //! How an alteration is written: the columns of what takes the place, where each comes from, and the values that rows were
-//! given. What stays is not written again, unless most of a large relation is new.
+//! given. What stays is not written again, unless most of a large relation is new, or its rows were not logged before.
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ pub(super) fn encode(
     files: &mut Vec<Arc<dyn LoadFile>>,
 ) -> Result<(), TransactionError> {
     let (Some(id), after) = (table_swap.before().relation_id(), &**table_swap.after()) else { return Ok(()) };
-    if is_mostly_new(after) {
+    let is_turned = table_swap.before().is_logged() != after.is_logged();
+    if is_turned || (after.is_logged() && is_mostly_new(after)) {
         let item = OpenItem::begin(record, ItemKind::Dropped);
         put_number(record, id.0.into());
         item.end(record);
@@ -46,13 +47,13 @@ fn is_mostly_new(after: &Table) -> bool {
     after.origins().contains(&ColumnOrigin::Computed) && !is_small(after.slots.iter().map(rows).sum(), 0)
 }
 
-/// Writes an alteration as an item.
+/// Writes an alteration as an item. Rows that are not logged have no values there.
 fn put_altered(id: RelationId, after: &Table, record: &mut Vec<u8>) {
     let item = OpenItem::begin(record, ItemKind::Altered);
     put_number(record, id.0.into());
     put_bytes(record, after.name().as_bytes());
     put_bytes(record, &schema_to_bytes(after.schema()));
-    let first = first_row(after);
+    let first = if after.is_logged() { first_row(after) } else { None };
     let mut computed = Vec::new();
     for (at, (origin, column)) in after.origins().iter().zip(after.schema().columns()).enumerate() {
         match (origin, first) {
@@ -75,7 +76,7 @@ fn put_altered(id: RelationId, after: &Table, record: &mut Vec<u8>) {
             }
         }
     }
-    if !computed.is_empty() {
+    if !computed.is_empty() && after.is_logged() {
         put_computed(after, &computed, record);
     }
     item.end(record);

@@ -31,7 +31,7 @@ pub(super) fn encode(
     }
     let mut changes = Changes { rows: Vec::with_capacity(set.writes.len()), ..Changes::default() };
     for (at, table) in set.tables.iter().enumerate() {
-        if let Some(id) = table.relation_id()
+        if let Some(id) = table.relation_id().filter(|_| table.is_logged())
             && set.dropped().all(|dropped| dropped.id() != table.id())
         {
             changes.gather(set, at as u32);

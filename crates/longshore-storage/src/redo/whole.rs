@@ -1,5 +1,5 @@
-//! A relation as a whole in a record: its columns, and all rows that it has. It joins so, and so it is logged when most of
-//! what it has is new.
+//! A relation as a whole in a record: its columns, and all rows that it has, if these are logged. It joins so, and so it is
+//! logged when most of what it has is new.
 //!
 //! Large chunks are not in the record, which would have to hold all of them: they go to a file of the database, as those of
 //! loads do, if they are not in one already, and the record names them.
@@ -25,11 +25,15 @@ pub(super) fn encode(
     is_gone: &dyn Fn(&HotChunk, usize) -> bool,
     (record, files): (&mut Vec<u8>, &mut Vec<Arc<dyn LoadFile>>),
 ) -> Result<(), TransactionError> {
-    let item = OpenItem::begin(record, ItemKind::Created);
+    let kind = if table.is_logged() { ItemKind::Created } else { ItemKind::CreatedUnlogged };
+    let item = OpenItem::begin(record, kind);
     put_number(record, id.0.into());
     put_bytes(record, table.name().as_bytes());
     put_bytes(record, &schema_to_bytes(table.schema()));
     item.end(record);
+    if !table.is_logged() {
+        return Ok(());
+    }
     let past_log = RowsPastLog::new(log);
     let mut rows = RowWriter::begin(table, id, record, files).past_log(&past_log);
     for (at, slot) in table.slots.iter() {

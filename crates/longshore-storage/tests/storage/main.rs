@@ -21,6 +21,7 @@ mod durable_faults;
 mod durable_joins;
 mod durable_loads;
 mod durable_support;
+mod durable_versions;
 mod family_support;
 mod foreign_keys;
 mod foreign_keys_model;
