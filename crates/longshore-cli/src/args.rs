@@ -3,9 +3,10 @@
 //! Not here: what is done about it (`run`, `shell`, `generate`, `demo`).
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use longshore_engine::{Config, Kernel, Naptime};
+use longshore_engine::{Config, Durability, Kernel, Naptime, WalSize};
 
 use crate::generate::{SCALE_MAX, SCALE_MIN, TextFormat};
 use crate::human;
@@ -70,8 +71,8 @@ pub(crate) struct RunOptions {
     pub(crate) stats: Option<PathBuf>,
     /// The directory of the database; without, it is in memory.
     pub(crate) directory: Option<PathBuf>,
-    /// Whether nothing of that is changed.
-    pub(crate) read_only: bool,
+    /// How that is kept.
+    pub(crate) durability: Durability,
 }
 
 /// Where statements come from.
@@ -95,6 +96,19 @@ struct Args {
     /// Only read the database in DIRECTORY, which others may have open: it shows what was safe when it was opened
     #[arg(long)]
     read_only: bool,
+
+    /// How long the log of the database in DIRECTORY may become, such as 256MB or 4GB, before a checkpoint has cut it
+    /// [default: 1GB]
+    #[arg(long, value_name = "SIZE")]
+    max_wal_size: Option<WalSize>,
+
+    /// How long it is at most from one checkpoint to the next, such as 30s or 15min [default: 5min]
+    #[arg(long, value_name = "TIME")]
+    checkpoint_timeout: Option<Naptime>,
+
+    /// After how long at most a commit that nobody waits for is written, such as 50ms or 1s [default: 200ms]
+    #[arg(long, value_name = "TIME", value_parser = Durability::parse_wal_writer_delay)]
+    wal_writer_delay: Option<Duration>,
 
     /// Run the statements of SQL and leave; may be repeated and mixed with -f
     #[arg(short = 'c', long = "command", value_name = "SQL")]
@@ -214,9 +228,7 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
         config.threads = threads;
     }
     let runs = !args.commands.is_empty() || !args.files.is_empty();
-    if args.read_only && args.directory.is_none() {
-        return Err(invalid("--read-only needs the DIRECTORY of a database"));
-    }
+    let durability = durability(&args)?;
     let action = match args.command {
         Some(_) if args.directory.is_some() => return Err(invalid("a subcommand works without a DIRECTORY")),
         Some(_) if runs => return Err(invalid("-c and -f cannot be used with a subcommand")),
@@ -227,10 +239,38 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
             format: args.format,
             stats: args.stats,
             directory: args.directory,
-            read_only: args.read_only,
+            durability,
         }),
     };
     Ok(Invocation { config, action })
+}
+
+/// How the database in a directory is kept. Nothing is said of that without one, or where it is only read.
+fn durability(args: &Args) -> Result<Durability, clap::Error> {
+    let of_writing = [
+        ("--max-wal-size", args.max_wal_size.is_some()),
+        ("--checkpoint-timeout", args.checkpoint_timeout.is_some()),
+        ("--wal-writer-delay", args.wal_writer_delay.is_some()),
+    ];
+    let mut said = [("--read-only", args.read_only)].into_iter().chain(of_writing).filter(|(_, is_said)| *is_said);
+    match said.next() {
+        Some((option, _)) if args.directory.is_none() => {
+            return Err(invalid(&format!("{option} needs the DIRECTORY of a database")));
+        }
+        Some(("--read-only", _)) => {
+            if let Some((option, _)) = said.next() {
+                return Err(invalid(&format!("{option} is about writing, and with --read-only nothing is written")));
+            }
+        }
+        _ => {}
+    }
+    let usual = Durability::default();
+    Ok(Durability {
+        read_only: args.read_only,
+        max_wal_size: args.max_wal_size.map_or(usual.max_wal_size, WalSize::bytes),
+        checkpoint_timeout: args.checkpoint_timeout.unwrap_or(usual.checkpoint_timeout),
+        wal_writer_delay: args.wal_writer_delay.unwrap_or(usual.wal_writer_delay),
+    })
 }
 
 fn invalid(reason: &str) -> clap::Error {
@@ -332,7 +372,7 @@ mod tests {
     #[test]
     fn a_directory_is_no_subcommand() {
         let directory = |line: &[&str]| match read(line).expect("a valid command line").action {
-            Action::Run(options) => (options.directory, options.read_only),
+            Action::Run(options) => (options.directory, options.durability.read_only),
             _ => panic!("not a run"),
         };
         assert_eq!(directory(&[]), (None, false));
@@ -341,9 +381,31 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_is_kept_as_the_options_say() {
+        let durability = |line: &[&str]| match read(line).expect("a valid command line").action {
+            Action::Run(options) => options.durability,
+            _ => panic!("not a run"),
+        };
+        let usual = durability(&["shop"]);
+        assert_eq!((usual.max_wal_size, usual.wal_writer_delay), (1 << 30, Duration::from_millis(200)));
+        let line = ["--max-wal-size", "256MB", "shop", "--checkpoint-timeout", "30s", "--wal-writer-delay", "50"];
+        let other = durability(&line);
+        assert_eq!((other.max_wal_size, other.wal_writer_delay), (256 << 20, Duration::from_millis(50)));
+        assert_eq!(other.checkpoint_timeout.to_string(), "30s");
+    }
+
+    #[test]
     fn mistakes_are_refused() {
         for line in [
             &["--read-only", "-c", "SELECT 1"][..],
+            &["--max-wal-size", "1GB", "-c", "SELECT 1"],
+            &["--checkpoint-timeout", "1min"],
+            &["--wal-writer-delay", "50ms"],
+            &["shop", "--read-only", "--max-wal-size", "1GB"],
+            &["shop", "--max-wal-size", "1MB"],
+            &["shop", "--max-wal-size", "much"],
+            &["shop", "--checkpoint-timeout", "soon"],
+            &["shop", "--wal-writer-delay", "1min"],
             &["shop", "demo"],
             &["shop", "other"],
             &["--threads", "0"],

@@ -18,7 +18,7 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::SchemaRef;
 use console::Term;
 use futures::{StreamExt as _, TryStreamExt as _};
-use longshore_engine::{Config, Database, Durability, Outcome, Report, RowStream, Session};
+use longshore_engine::{Config, Database, Outcome, Report, RowStream, Session};
 
 use crate::args::{RunOptions, Step};
 use crate::human;
@@ -72,10 +72,7 @@ impl Runner {
         };
         let interrupts = Interrupts::install(false, !interactive).map_err(Reason::Signals)?;
         let database = match &options.directory {
-            Some(path) => {
-                let durability = Durability { read_only: options.read_only, ..Durability::default() };
-                Database::open_directory(path, config, &durability)?
-            }
+            Some(path) => Database::open_directory(path, config, &options.durability)?,
             None => Database::open(config)?,
         };
         let mut session = database.session();

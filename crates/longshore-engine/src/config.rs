@@ -4,9 +4,11 @@ use longshore_load::{Kernel, Tuning};
 
 mod durability;
 mod naptime;
+mod wal_size;
 
 pub use durability::Durability;
 pub use naptime::Naptime;
+pub use wal_size::WalSize;
 
 /// What a database may use of the machine, when it is opened. `SET` changes `autovacuum` and `autovacuum_naptime`.
 #[derive(Clone, Debug)]

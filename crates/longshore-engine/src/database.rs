@@ -111,8 +111,8 @@ impl Database {
     }
 
     /// A relation that was made by itself as one of this database, for the table `name`.
-    pub(crate) fn adopt(&self, name: &str, relation: Relation) -> Relation {
-        relation.into_database(&self.transactions).with_name(name)
+    pub(crate) fn adopt(&self, name: &str, relation: Relation) -> Result<Relation, Error> {
+        Ok(relation.into_database(&self.transactions, self.config.threads)?.with_name(name))
     }
 
     /// Names of all tables and views, sorted.

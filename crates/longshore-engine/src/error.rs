@@ -356,7 +356,9 @@ impl From<TransactionError> for Error {
             | TransactionError::ColumnCount { .. }
             | TransactionError::IsNull { .. }
             | TransactionError::Indexed { .. } => ErrorKind::Invalid,
-            TransactionError::NotLogged { .. } | TransactionError::NotSafe { .. } => ErrorKind::Io,
+            TransactionError::NotLogged { .. }
+            | TransactionError::NotStored { .. }
+            | TransactionError::NotSafe { .. } => ErrorKind::Io,
             TransactionError::Abandoned => ErrorKind::Internal,
             TransactionError::Cancelled => ErrorKind::Cancelled,
         };

@@ -42,7 +42,7 @@ mod text;
 mod transaction;
 pub mod typed;
 
-pub use config::{Config, Durability, Naptime};
+pub use config::{Config, Durability, Naptime, WalSize};
 pub use database::Database;
 pub use error::{Error, ErrorDetails, ErrorKind};
 pub use longshore_load::{Control, Kernel, Progress};

@@ -21,6 +21,7 @@ mod option_list;
 pub(crate) mod options;
 pub(crate) mod overriding;
 pub(crate) mod parameters;
+pub(crate) mod persistence;
 mod precedence;
 pub(crate) mod recursive;
 pub(crate) mod references;
@@ -101,10 +102,14 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     free_argument_names(&mut tokens);
     table::spell_out(&mut tokens);
     let overriding = overriding::take(&mut tokens);
+    let is_unlogged = persistence::take(&mut tokens);
     depth::check_tokens(&tokens)?;
     let mut parser =
         Parser::new(&LongshoreDialect).with_recursion_limit(depth::NESTING_MAX).with_tokens_with_locations(tokens);
     let mut parsed = parse_one(&mut parser)?;
+    if is_unlogged {
+        persistence::put(&mut parsed);
+    }
     match &mut parsed {
         Parsed::Sql(statement) => {
             depth::limit_depth(statement.as_mut())?;
@@ -161,11 +166,6 @@ fn free_argument_names(tokens: &mut [TokenWithSpan]) {
 
 fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
     while parser.consume_token(&Token::SemiColon) {}
-    if let [Token::Word(create), Token::Word(unlogged)] = parser.peek_tokens()
-        && (create.keyword, unlogged.keyword) == (Keyword::CREATE, Keyword::UNLOGGED)
-    {
-        return Err(Error::unsupported("CREATE UNLOGGED TABLE is not supported; leave UNLOGGED out"));
-    }
     if parser.peek_token_ref().token == Token::EOF {
         return Ok(Parsed::Empty);
     }
@@ -178,6 +178,8 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         Parsed::Checkpoint
     } else if let Some(create) = create_as::create_table_as(parser)? {
         Parsed::Sql(Box::new(create))
+    } else if let Some(alter) = persistence::alter_table(parser)? {
+        Parsed::Sql(Box::new(alter))
     } else {
         Parsed::Sql(Box::new(parser.parse_statement().map_err(syntax)?))
     };

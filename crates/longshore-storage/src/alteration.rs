@@ -231,6 +231,7 @@ impl Alteration {
     fn empty(&self, name: &str, schema: &Arc<Schema>, origins: Box<[ColumnOrigin]>) -> Relation {
         let table = Table::pending(Arc::clone(schema), Arc::clone(self.table.memory()), origins);
         table.set_storage(self.table.storage());
+        table.set_logged(self.table.is_logged());
         Relation::of(&Arc::new(table), &self.transactions).with_name(name)
     }
 

@@ -18,14 +18,13 @@ use std::sync::{Arc, PoisonError};
 
 use crate::arena::{ARENA_BLOCK_BYTES, Arena};
 use crate::buffer::PartitionBuffer;
-use crate::chunk::Chunk;
 use crate::chunk::hot::HotChunk;
+use crate::chunk::{BYTES_WORTH_A_CHUNK, Chunk, ROWS_WORTH_A_CHUNK, is_small};
 use crate::error::TransactionError;
 use crate::index::Uniqueness;
 use crate::manager::LoadWriter;
 use crate::memory::OutOfMemory;
 use crate::relation::Relation;
-use crate::row_id::CHUNK_ROWS_MAX;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::table::{AppendInProgress, IncrementalIndexBuild};
 use crate::transaction::{Failure, Isolation, Transaction};
@@ -49,10 +48,6 @@ use gather::gathered;
 use interleave::Interleave;
 pub use packing::BufferPacking;
 use ready::{Form, Ready};
-
-/// An append of fewer rows and fewer bytes altogether goes to a chunk that is there.
-const ROWS_WORTH_A_CHUNK: u64 = CHUNK_ROWS_MAX as u64 / 8;
-const BYTES_WORTH_A_CHUNK: usize = 4 << 20;
 
 /// How partition buffers become part of a relation (*Instant Loading*, 3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,7 +94,7 @@ struct State {
     rows: u64,
     bytes: usize,
     arena: Arena,
-    failed: Option<OutOfMemory>,
+    failed: Option<TransactionError>,
 }
 
 /// What there is to do for a copier.
@@ -158,10 +153,9 @@ impl<'r> Append<'r> {
             copied: Condvar::new(),
             index_build,
             packing: BufferPacking::new(table.memory(), table.storage(), kind),
-            writer: table
-                .relation_id()
-                .filter(|_| kind == MergeKind::Chunk)
-                .and_then(|_| relation.transactions().log().begin_load()),
+            writer: (kind == MergeKind::Chunk && table.is_logged())
+                .then(|| relation.transactions().log().begin_load())
+                .flatten(),
             _in_progress: AppendInProgress::new(table),
             interleave: None,
             is_keyed,
@@ -191,13 +185,14 @@ impl<'r> Append<'r> {
     ///
     /// # Errors
     ///
-    /// When memory runs out, here or in another thread; then the append cannot be committed any more.
+    /// When memory runs out, or rows cannot be written to the file of the database that they go to, here or in another
+    /// thread; then the append cannot be committed any more.
     ///
     /// # Panics
     ///
     /// When a sequence number comes twice, or a buffer has another schema than the relation.
-    pub fn merge(&self, sequence: u64, buffers: Vec<PartitionBuffer>) -> Result<(), OutOfMemory> {
-        let packed = self.packing.pack(buffers).inspect_err(|error| self.lock().failed = Some(error.clone()))?;
+    pub fn merge(&self, sequence: u64, buffers: Vec<PartitionBuffer>) -> Result<(), TransactionError> {
+        let packed = self.packing.pack(buffers).map_err(|error| self.fail(error.into()))?;
         self.merge_chunks(sequence, packed)
     }
 
@@ -210,11 +205,12 @@ impl<'r> Append<'r> {
     /// # Panics
     ///
     /// As [`merge`](Append::merge).
-    pub fn merge_chunks(&self, sequence: u64, chunks: Vec<Chunk>) -> Result<(), OutOfMemory> {
+    pub fn merge_chunks(&self, sequence: u64, chunks: Vec<Chunk>) -> Result<(), TransactionError> {
         for chunk in &chunks {
             assert_eq!(chunk.schema(), self.relation.schema(), "a buffer has the schema of its relation");
         }
-        let chunks: Vec<_> = chunks.into_iter().map(|chunk| Arc::new(self.stored(chunk))).collect();
+        chunks.iter().try_for_each(|chunk| self.store(chunk)).map_err(|error| self.fail(error))?;
+        let chunks: Vec<_> = chunks.into_iter().map(Arc::new).collect();
         let mut guard = self.lock();
         let state = &mut *guard;
         if let Some(error) = &state.failed {
@@ -239,7 +235,7 @@ impl<'r> Append<'r> {
             let slots = interleave.push(chunks);
             drop(guard);
             let indexed = slots.map_or(Ok(()), |slots| interleave.index(slots));
-            return indexed.inspect_err(|error| self.lock().failed = Some(error.clone()));
+            return indexed.map_err(|error| self.fail(error.into()));
         }
         if self.kind == MergeKind::Chunk {
             drop(guard);
@@ -252,13 +248,18 @@ impl<'r> Append<'r> {
         self.empty_queue(guard)
     }
 
-    /// A chunk that is in a file, if it is large and the database has files for it.
-    fn stored(&self, mut chunk: Chunk) -> Chunk {
-        let writer = self.writer.as_ref().filter(|_| !is_small(chunk.rows() as u64, chunk.bytes()));
-        if let Some(stored) = writer.and_then(|writer| writer.write(&chunk)) {
-            chunk.set_stored(stored);
+    /// Writes a chunk to a file, if it is large and the database has files for it.
+    fn store(&self, chunk: &Chunk) -> Result<(), TransactionError> {
+        if let Some(writer) = self.writer.as_ref().filter(|_| !is_small(chunk.rows() as u64, chunk.bytes())) {
+            chunk.set_stored(writer.write(chunk)?);
         }
-        chunk
+        Ok(())
+    }
+
+    /// No more can be merged, and nothing committed.
+    fn fail(&self, error: TransactionError) -> TransactionError {
+        self.lock().failed = Some(error.clone());
+        error
     }
 
     /// Makes the rows visible, waits until they are safe, and says how many they are.
@@ -303,6 +304,10 @@ impl<'r> Append<'r> {
     /// When a merge has failed, or chunks are merged as they come.
     fn ready(mut self) -> Result<Ready, TransactionError> {
         assert!(self.interleave.is_none(), "an append that is part of a transaction ends with `finish`");
+        if let Some(writer) = self.writer.as_ref().filter(|_| self.relation.relation_id().is_none()) {
+            // Nobody waits for the disk when the relation joins.
+            writer.finish()?;
+        }
         let index_build = self.index_build.take();
         let mut state = self.lock();
         assert_eq!(state.failed, None, "an append of which a merge failed cannot be committed");
@@ -336,13 +341,13 @@ impl<'r> Append<'r> {
     }
 
     /// Indexes chunks that nobody has indexed.
-    fn index_waiting(&self) -> Result<(), OutOfMemory> {
+    fn index_waiting(&self) -> Result<(), TransactionError> {
         let Some(index_build) = &self.index_build else { return Ok(()) };
-        index_build.index_waiting().inspect_err(|error| self.lock().failed = Some(error.clone()))
+        index_build.index_waiting().map_err(|error| self.fail(error.into()))
     }
 
     /// Works on the queue until nothing in it is left for this thread to take.
-    fn empty_queue<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Result<(), OutOfMemory> {
+    fn empty_queue<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Result<(), TransactionError> {
         loop {
             if let Some(error) = &state.failed {
                 return Err(error.clone());
@@ -363,7 +368,7 @@ impl<'r> Append<'r> {
                 Ok(Next::Wait) => state = self.copied.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Ok(Next::Nothing) => return Ok(()),
                 Err(error) => {
-                    state.failed = Some(error);
+                    state.failed = Some(error.into());
                     self.copied.notify_all();
                 }
             }
@@ -416,9 +421,4 @@ impl State {
         }
         Ok(Next::Task(at, last.reserve(source, from, count, heap_bytes)))
     }
-}
-
-/// Whether so many rows, of so many bytes, are better put behind others than into chunks of their own.
-fn is_small(rows: u64, bytes: usize) -> bool {
-    rows < ROWS_WORTH_A_CHUNK && bytes < BYTES_WORTH_A_CHUNK
 }

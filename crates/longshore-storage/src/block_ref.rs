@@ -35,10 +35,18 @@ pub(crate) struct StoredBlock {
     pub(crate) file: Arc<dyn LoadFile>,
 }
 
+/// Why the file of a load does not take its chunks; it names the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NotStored(pub(crate) Arc<str>);
+
 /// The file of a load.
 pub(crate) trait LoadFile: fmt::Debug + Send + Sync {
-    /// Makes all that was written to it safe; says whether it is, and the file is still there. It waits for the disk.
-    fn make_safe(&self) -> bool;
+    /// Makes all that was written to it safe; says whether the file is still there. It waits for the disk.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses, now or before: then the file is given up.
+    fn make_safe(&self) -> Result<bool, NotStored>;
 
     /// Whether it is safe and still there.
     fn is_safe(&self) -> bool;

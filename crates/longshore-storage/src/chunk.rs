@@ -13,12 +13,13 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_buffer::Buffer;
 
 use crate::block_ref::StoredBlock;
 use crate::packed::PackedColumn;
+use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::ColumnStatistics;
 use crate::typed::Input;
 use crate::types::{ColumnType, Physical, Schema};
@@ -97,6 +98,15 @@ impl Stored for Chunk {
     }
 }
 
+/// An append of fewer rows and fewer bytes altogether goes to a chunk that is there.
+pub(crate) const ROWS_WORTH_A_CHUNK: u64 = CHUNK_ROWS_MAX as u64 / 8;
+pub(crate) const BYTES_WORTH_A_CHUNK: usize = 4 << 20;
+
+/// Whether so many rows, of so many bytes, are better put behind others than into chunks of their own.
+pub(crate) fn is_small(rows: u64, bytes: usize) -> bool {
+    rows < ROWS_WORTH_A_CHUNK && bytes < BYTES_WORTH_A_CHUNK
+}
+
 /// An immutable horizontal share of a relation.
 pub struct Chunk {
     schema: Arc<Schema>,
@@ -104,8 +114,8 @@ pub struct Chunk {
     columns: Vec<ChunkColumn>,
     /// One buffer, the shape in which arrays of views take it.
     heap: Arc<[Buffer]>,
-    /// Where it is on disk, if a load has written it.
-    stored: Option<Box<StoredBlock>>,
+    /// Where it is on disk, if that was written past the log.
+    stored: OnceLock<Box<StoredBlock>>,
 }
 
 /// A column of a chunk. Its buffers may be longer than the rows need.
@@ -151,17 +161,17 @@ impl Chunk {
         columns: Vec<ChunkColumn>,
         heap: Buffer,
     ) -> Chunk {
-        Chunk { schema, rows, columns, heap: Arc::new([heap]), stored: None }
+        Chunk { schema, rows, columns, heap: Arc::new([heap]), stored: OnceLock::new() }
     }
 
     /// Where it is on disk, if a load has written it.
     pub(crate) fn stored(&self) -> Option<&StoredBlock> {
-        self.stored.as_deref()
+        self.stored.get().map(|stored| &**stored)
     }
 
-    /// Takes note of where it is on disk.
-    pub(crate) fn set_stored(&mut self, stored: StoredBlock) {
-        self.stored = Some(Box::new(stored));
+    /// Takes note of where it is on disk, unless that is known.
+    pub(crate) fn set_stored(&self, stored: StoredBlock) {
+        self.stored.get_or_init(|| Box::new(stored));
     }
 
     /// The schema.

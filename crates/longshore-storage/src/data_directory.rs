@@ -8,7 +8,8 @@
 //!   the log from which it is done again. A **checkpoint** (`checkpoint`) writes the chunks that have changed and switches the
 //!   manifest; **recovery** (`recovery`) reads all of it.
 //! - A relation is durable from the commit on with which it has joined ([`crate::Transaction::log_created`]). Others are in
-//!   memory alone.
+//!   memory alone. Of one that is not *logged* ([`Relation::is_logged`]), the rows are not durable: only the last checkpoint
+//!   before the database is closed writes them, and the manifest forgets them when it is opened to be written again.
 //!
 //! Invariants
 //! - Who has the directory open for writing has locked it.
@@ -139,9 +140,7 @@ impl DataDirectory {
             relations: Vec::new(),
             catalog: Vec::new(),
         };
-        folder.switch_manifest(&manifest.to_bytes()).map_err(|error| match error {
-            SwitchError::NotDone(error) | SwitchError::InDoubt(error) => error,
-        })?;
+        folder.switch_manifest(&manifest.to_bytes()).map_err(SwitchError::into_error)?;
         folder.remove_litter(|_| false)?;
         let last = LastCheckpoint::of(&manifest, &BTreeMap::new(), BTreeMap::new());
         let loads = Arc::new(Loads::new(&folder, identity, 0));
@@ -173,7 +172,12 @@ impl DataDirectory {
         let lock = disk.lock(&folder.lock())?;
         // A manifest whose name is not safe yet must not go once files go that only the one before it names.
         folder.sync()?;
-        let restored = recovery::recover(&folder, memory, transactions, options.threads)?;
+        let mut restored = recovery::recover(&folder, memory, transactions, options.threads)?;
+        if restored.manifest.has_unlogged_rows() {
+            // What is changed of them from here on, no log says.
+            restored.begin_use();
+            folder.switch_manifest(&restored.manifest.to_bytes()).map_err(SwitchError::into_error)?;
+        }
         folder.remove_litter(|number| restored.is_needed(number))?;
         let (manifest, recovered) = (restored.manifest, restored.recovered);
         let log = Log::open(restored.reader, options.log)?;
@@ -251,6 +255,12 @@ impl DataDirectory {
         let bytes = end.saturating_sub(self.checkpoint_lsn.load(Ordering::Acquire));
         // What fills a frame up is no record.
         if bytes < PADDING_BYTES_MAX { 0 } else { bytes }
+    }
+
+    /// Whether there are rows that are not durable, which only [`Checkpoint::write_last`] writes.
+    #[must_use]
+    pub fn has_unlogged_rows(&self) -> bool {
+        self.transactions.log().has_unlogged_rows()
     }
 
     /// Makes everything safe, and takes nothing more. After a checkpoint behind which nothing was logged, nothing is done

@@ -6,6 +6,7 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::block_ref::NotStored;
 use crate::index::{IsCancelled, KeyError};
 use crate::memory::OutOfMemory;
 use crate::row_id::RowId;
@@ -213,6 +214,11 @@ pub enum TransactionError {
         /// Why.
         reason: String,
     },
+    /// Rows do not reach the file of the database that they are loaded into.
+    NotStored {
+        /// Why, with the name of the file.
+        reason: String,
+    },
     /// The transaction was committed, but is not known to be safe on disk: after a crash all of it is there, or nothing.
     NotSafe {
         /// Why.
@@ -320,6 +326,9 @@ impl fmt::Display for TransactionError {
             TransactionError::Abandoned => f.write_str("the transaction was given up"),
             TransactionError::Cancelled => f.write_str("the statement was cancelled"),
             TransactionError::NotLogged { reason } => write!(f, "the log does not take the changes: {reason}"),
+            TransactionError::NotStored { reason } => {
+                write!(f, "rows cannot be written to the database, which goes on without them: {reason}")
+            }
             TransactionError::NotSafe { reason } => {
                 write!(f, "the transaction was committed, but a crash may undo it: {reason}")
             }
@@ -333,6 +342,12 @@ impl Error for TransactionError {}
 impl From<ForeignKeyError> for TransactionError {
     fn from(error: ForeignKeyError) -> TransactionError {
         TransactionError::ForeignKey(Box::new(error))
+    }
+}
+
+impl From<NotStored> for TransactionError {
+    fn from(NotStored(reason): NotStored) -> TransactionError {
+        TransactionError::NotStored { reason: reason.to_string() }
     }
 }
 

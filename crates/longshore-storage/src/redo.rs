@@ -34,6 +34,8 @@ mod item;
 mod join;
 mod replay;
 mod row;
+mod rows;
+mod whole;
 mod wire;
 
 pub use error::{ReplayError, ReplayProblem};
@@ -41,7 +43,10 @@ pub(crate) use replay::BlockSource;
 pub use replay::{Payloads, Replay, Replayed};
 
 /// The version of what records say. The log has it as the kind of its records.
-pub const RECORD_VERSION: u8 = 1;
+pub const RECORD_VERSION: u8 = 2;
+
+/// The first version, which is still read.
+pub(crate) const RECORD_VERSION_MIN: u8 = 1;
 
 impl RedoLog for Log {
     fn reserve(&self, bytes: usize) -> Result<(), LogError> {

@@ -10,12 +10,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::chunk::hot::{Freeze, HotChunk};
+use crate::chunk::{Chunk, is_small};
 use crate::error::TransactionError;
 use crate::index::{Index, IndexKind, Uniqueness};
-use crate::manager::Transactions;
+use crate::manager::{LoadWriter, Transactions};
 use crate::memory::Memory;
 use crate::row_id::RowId;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::table::{Snapshot, Storage, Table};
+use crate::threads::in_threads;
 use crate::typed::{Field, FieldType};
 use crate::types::Schema;
 use crate::visibility::{Time, View};
@@ -56,18 +59,26 @@ impl Relation {
     }
 
     /// A relation that was made by itself as one of a database, to all of whose transactions its rows were always there.
-    /// Indexes stay behind.
-    #[must_use]
-    pub fn into_database(self, transactions: &Arc<Transactions>) -> Relation {
+    /// Indexes stay behind. If the database is durable, large chunks are written to a file of it, for when the relation joins
+    /// ([`crate::Transaction::log_created`]): so many threads do that, and wait for the disk.
+    ///
+    /// # Errors
+    ///
+    /// When memory runs out, or the disk refuses.
+    pub fn into_database(self, transactions: &Arc<Transactions>, threads: usize) -> Result<Relation, TransactionError> {
         let snapshot = self.snapshot();
         let moved = Relation::in_database(Arc::clone(self.schema()), Arc::clone(self.memory()), transactions);
         moved.set_storage(self.storage());
+        moved.set_logged(self.is_logged());
+        if let Some(writer) = transactions.log().begin_load().filter(|_| self.is_logged()) {
+            write_chunks(&*writer, snapshot.chunks(), threads)?;
+        }
         let slots: Vec<HotChunk> =
             snapshot.chunks().iter().map(|chunk| HotChunk::of_chunk(Arc::clone(chunk))).collect();
         if !slots.is_empty() {
             moved.table.adopt(slots);
         }
-        moved
+        Ok(moved)
     }
 
     /// Gives it a name for messages, unless it has one.
@@ -92,6 +103,19 @@ impl Relation {
     /// Keeps rows that come many at a time from now on in another way.
     pub fn set_storage(&self, storage: Storage) {
         self.table.set_storage(storage);
+    }
+
+    /// Whether its rows are durable if it is one of a durable database. If not (PostgreSQL's UNLOGGED), they cost no log and no
+    /// block files, and are lost in a crash: then it comes back empty.
+    #[must_use]
+    pub fn is_logged(&self) -> bool {
+        self.table.is_logged()
+    }
+
+    /// Says whether its rows are to be durable. Nobody else knows it yet: it has not joined, or it is what an alteration made,
+    /// which is not committed.
+    pub fn set_logged(&self, is_logged: bool) {
+        self.table.set_logged(is_logged);
     }
 
     /// Packs what is plain of the chunks of a scope with at least so many rows that nobody has changed since all who are
@@ -251,4 +275,18 @@ impl Relation {
     pub(crate) fn table(&self) -> &Arc<Table> {
         &self.table
     }
+}
+
+/// Writes chunks that are large to the file of a load, which is safe then.
+fn write_chunks(writer: &dyn LoadWriter, chunks: &[Arc<Chunk>], threads: usize) -> Result<(), TransactionError> {
+    let large: Vec<&Arc<Chunk>> = chunks.iter().filter(|chunk| !is_small(chunk.rows() as u64, chunk.bytes())).collect();
+    let next = AtomicUsize::new(0);
+    let run = || {
+        while let Some(chunk) = large.get(next.fetch_add(1, Ordering::Relaxed)) {
+            chunk.set_stored(writer.write(chunk)?);
+        }
+        Ok(())
+    };
+    in_threads(threads.min(large.len()), run).into_iter().collect::<Result<(), TransactionError>>()?;
+    writer.finish()
 }

@@ -86,6 +86,8 @@ pub(crate) struct Table {
     appends: AtomicUsize,
     /// Whether its storage is packed.
     is_packed: AtomicBool,
+    /// Whether its rows are durable, if it joins.
+    is_logged: AtomicBool,
     distinct_counts: Arc<KeptCounts>,
 }
 
@@ -123,6 +125,7 @@ impl Table {
             visibility: VisibilityInterval::default(),
             appends: AtomicUsize::new(0),
             is_packed: AtomicBool::new(Storage::default() == Storage::Packed),
+            is_logged: AtomicBool::new(true),
             distinct_counts: Arc::default(),
         }
     }

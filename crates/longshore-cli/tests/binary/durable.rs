@@ -31,6 +31,33 @@ fn the_next_process_finds_it() {
     assert!(full.status == 1 && full.err.contains("no database can be made here"), "{}", full.err);
 }
 
+#[test]
+fn options_say_how_it_is_kept() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let show = |options: &[&str]| {
+        let statements = ["shop", "--format", "csv", "-c", "SHOW max_wal_size", "-c", "SHOW checkpoint_timeout"];
+        let done =
+            longshore_in(directory.path(), &[&statements[..], &["-c", "SHOW wal_writer_delay"], options].concat(), "");
+        assert_eq!(done.status, 0, "{}", done.err);
+        done.out.lines().filter(|line| *line != "name,setting").collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(show(&[]), "max_wal_size,1GB checkpoint_timeout,5min wal_writer_delay,200ms");
+    let options = ["--max-wal-size", "64MB", "--checkpoint-timeout", "90s", "--wal-writer-delay", "1s"];
+    assert_eq!(show(&options), "max_wal_size,64MB checkpoint_timeout,90s wal_writer_delay,1000ms");
+    // They are of the process, not of the database.
+    assert_eq!(show(&[]), "max_wal_size,1GB checkpoint_timeout,5min wal_writer_delay,200ms");
+    for (options, reason) in [
+        (&["--max-wal-size", "1GB"][..], "--max-wal-size needs the DIRECTORY"),
+        (&["shop", "--max-wal-size", "1kB"], "'1kB' is no size from 2MB on"),
+        (&["shop", "--checkpoint-timeout", "soon"], "'soon' is not a time"),
+        (&["shop", "--wal-writer-delay", "1min"], "'1min' is not a time from 1ms to 10s"),
+        (&["shop", "--read-only", "--wal-writer-delay", "1"], "with --read-only nothing is written"),
+    ] {
+        let refused = longshore_in(directory.path(), &[options, &["-c", "SELECT 1"]].concat(), "");
+        assert!(refused.status == 2 && refused.err.contains(reason), "{options:?}: {} {}", refused.status, refused.err);
+    }
+}
+
 /// A process that has done a statement, and waits for the next.
 fn at_work(directory: &Path) -> Child {
     let mut child = command(directory)

@@ -102,7 +102,8 @@ impl Durable {
         let Some(directory) = directory else { return Ok(()) };
         // If it fails, the log has everything.
         let is_ahead = self.catalog.sequences().iter().any(|sequence| sequence.is_logged_ahead());
-        let written = if directory.log_bytes() > 0 || is_ahead { self.write(&directory, true) } else { Ok(()) };
+        let is_needed = directory.log_bytes() > 0 || is_ahead || directory.has_unlogged_rows();
+        let written = if is_needed { self.write(&directory, true) } else { Ok(()) };
         let closed = directory.close().map_err(Error::from);
         written.and(closed)
     }
@@ -112,7 +113,11 @@ impl Durable {
         let (checkpoint, catalog) = self.catalog.image_behind(|| directory.begin_checkpoint(), is_last)?;
         let checkpoint = checkpoint?;
         self.catalog.log().map_or(Ok(()), |log| log.wait())?;
-        checkpoint.write(&catalog)?;
+        if is_last {
+            checkpoint.write_last(&catalog)?
+        } else {
+            checkpoint.write(&catalog)?
+        };
         Ok(())
     }
 

@@ -72,6 +72,8 @@ pub(crate) struct CreateFrom {
     pub(crate) table: String,
     pub(crate) or_replace: bool,
     pub(crate) if_not_exists: bool,
+    /// Whether it is not UNLOGGED.
+    pub(crate) is_logged: bool,
     /// Paths, patterns or addresses.
     pub(crate) files: Vec<String>,
     pub(crate) options: Vec<OptionItem>,
@@ -133,7 +135,7 @@ fn create_from(parser: &mut Parser, head: CreateFromHead) -> Result<Parsed, Erro
     let files = if parser.consume_token(&Token::LParen) { paths(parser)? } else { vec![path(parser, "a path")?] };
     let options = option_list(parser)?;
     let table = names::relation(&name)?;
-    Ok(Parsed::CreateFrom(Box::new(CreateFrom { table, or_replace, if_not_exists, files, options })))
+    Ok(Parsed::CreateFrom(Box::new(CreateFrom { table, or_replace, if_not_exists, is_logged: true, files, options })))
 }
 
 /// Moves over `verb DATABASE` if that is what comes.

@@ -24,8 +24,8 @@ use draft::Draft;
 
 use crate::catalog::Entry;
 use crate::sql::names;
+use crate::statement::Context;
 use crate::statement::index::owner;
-use crate::statement::{Context, storage};
 use crate::{Error, Outcome};
 
 /// Alters a table.
@@ -109,10 +109,7 @@ fn apply(context: &Context<'_>, draft: &mut Draft, operation: AlterTableOperatio
         AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(name) } => {
             draft.rename_table(context, &name)
         }
-        AlterTableOperation::SetOptionsParens { options } => {
-            draft.storage = storage::of_options(&options)?;
-            Ok(())
-        }
+        AlterTableOperation::SetOptionsParens { options } => draft.set_options(&options),
         other => Err(Error::unsupported(format!("ALTER TABLE ... {other} is not supported"))),
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_schema::SchemaRef;
-use longshore_storage::{Column, ColumnType, Schema, Storage};
+use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{ColumnDef, CreateTable, CreateTableOptions, DataType, Query, Statement, TableConstraint};
 
@@ -23,7 +23,8 @@ pub(crate) use keys::of_index;
 use crate::catalog::{Catalog, Entry, Rules, Sequence, Table};
 use crate::sql::{self, names, repeated};
 use crate::statement::foreign::{self, ColumnDefaults, dependents};
-use crate::statement::{Context, refuse, storage};
+use crate::statement::storage::TableStorage;
+use crate::statement::{Context, refuse};
 use crate::{Error, Outcome, Report, RowStream};
 
 pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> Result<Outcome, Error> {
@@ -50,10 +51,10 @@ pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> 
     let definition = definition(&name, &create.columns, &create.constraints, &create.table_options, &is_taken)?;
     definition.check(context, &name, |name| catalog.sequence(name).is_some())?;
     let Definition { schema, mut rules, sequences, storage } = definition;
-    foreign::resolve_all(context, &name, schema.columns(), &mut rules)?;
+    foreign::resolve_all(context, &name, (schema.columns(), storage.is_logged), &mut rules)?;
     let defaults = foreign::defaults(context, schema.columns(), &rules)?;
     let relation = context.database.relation(&name, schema);
-    relation.set_storage(storage);
+    storage.apply(&relation);
     let table = Table::new(&name, relation.into(), rules)?;
     replace.insert(catalog, table, sequences, &defaults)?;
     Ok(Outcome::done("CREATE TABLE"))
@@ -83,7 +84,7 @@ async fn create_as(
     let query = Statement::Query(Box::new(query.clone()));
     let execution = context.execution();
     let rows = Box::pin(context.database.queries.query(query, &execution));
-    let storage = storage::of_table_options(&create.table_options)?;
+    let storage = TableStorage::of_table_options(&create.table_options)?;
     let report = Box::pin(create_of(context, name, given, (storage, replace), rows)).await?;
     Ok(Outcome::Done { tag: format!("SELECT {}", report.rows), report, notice: None })
 }
@@ -93,14 +94,14 @@ pub(crate) async fn create_of(
     context: &Context<'_>,
     name: &str,
     given: Vec<String>,
-    (storage, replace): (Storage, Replace),
+    (storage, replace): (TableStorage, Replace),
     rows: impl Future<Output = Result<RowStream, Error>>,
 ) -> Result<Report, Error> {
     let started = Instant::now();
     let rows = rows.await?;
     let schema = schema_of_query(name, rows.schema(), given)?;
     let relation = Arc::new(context.database.relation(name, schema));
-    relation.set_storage(storage);
+    storage.apply(&relation);
     let rows = context.database.queries.append(rows, &relation, context.control).await?;
     replace.insert(&context.database.catalog, Table::new(name, relation, Rules::default())?, Vec::new(), &None)?;
     Ok(Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() })
@@ -192,7 +193,7 @@ pub(crate) struct Definition {
     /// The sequences of its identity columns.
     pub(crate) sequences: Vec<Arc<Sequence>>,
     /// How its rows are kept.
-    pub(crate) storage: Storage,
+    pub(crate) storage: TableStorage,
 }
 
 /// The table with these column definitions, constraints and options; `is_taken` says of names whether a table, view or
@@ -204,7 +205,7 @@ pub(crate) fn definition(
     table_options: &CreateTableOptions,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Result<Definition, Error> {
-    let storage = storage::of_table_options(table_options)?;
+    let storage = TableStorage::of_table_options(table_options)?;
     if definitions.is_empty() {
         return Err(Error::invalid(format!("table {table}: a table must have at least one column")));
     }

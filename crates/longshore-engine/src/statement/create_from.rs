@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use longshore_load::{LoadReport, dry_run_inferred, load_inferred};
 use longshore_source::FoundFile;
-use longshore_storage::{Relation, Storage};
+use longshore_storage::Relation;
 use sqlparser::ast::{SelectItem, Statement, WildcardAdditionalOptions};
 
 use crate::catalog::{Rules, Table};
@@ -17,6 +17,7 @@ use crate::sql::options::{ConflictChoice, ErrorChoice, Options, Use};
 use crate::sql::{build, names};
 use crate::statement::create::{self, Replace};
 use crate::statement::rejects::{self, Rejects};
+use crate::statement::storage::TableStorage;
 use crate::statement::{Context, Streams};
 use crate::text::{FileKind, Finder, TextInput, TextSources, find_files, kind_of, tell_found};
 use crate::{Error, Outcome, Report, blocking};
@@ -29,7 +30,8 @@ pub(crate) async fn create_from(context: &Context<'_>, create: CreateFrom) -> Re
         return Ok(Outcome::done("CREATE TABLE"));
     }
     let files = find_files(&create.files, &options.source)?;
-    make(context, &create.table, TextSources::Files(files), options, replace).await
+    let storage = TableStorage { is_logged: create.is_logged, ..TableStorage::default() };
+    make(context, &create.table, TextSources::Files(files), options, (storage, replace)).await
 }
 
 /// `COPY t FROM ... (AUTO)` where there is no table.
@@ -73,7 +75,7 @@ pub(crate) async fn copy_auto(
         CopySource::Query(_) => return Err(Error::internal("AUTO with a query")),
     };
     let replace = Replace { or_replace: false, if_not_exists: false };
-    make(context, &copy.table, texts, options, replace).await
+    make(context, &copy.table, texts, options, (TableStorage::default(), replace)).await
 }
 
 async fn make(
@@ -81,7 +83,7 @@ async fn make(
     name: &str,
     texts: TextSources,
     options: Options,
-    replace: Replace,
+    (storage, replace): (TableStorage, Replace),
 ) -> Result<Outcome, Error> {
     if options.rejects.on_error == ErrorChoice::Table(name.to_owned()) {
         return Err(Error::invalid(format!(
@@ -101,7 +103,7 @@ async fn make(
                          table that exists checks the values",
                     ));
                 }
-                return from_columnar(context, name, files, &options, replace).await;
+                return from_columnar(context, name, files, &options, (storage, replace)).await;
             }
         }
     }
@@ -117,12 +119,11 @@ async fn make(
     let mut report = Report { bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
     rejects.keep(context)?;
     if let Some(relation) = relation {
-        replace.insert(
-            &context.database.catalog,
-            Table::new(name, Arc::new(context.database.adopt(name, relation)), Rules::default())?,
-            Vec::new(),
-            &None,
-        )?;
+        let (database, of_table) = (Arc::clone(context.database), name.to_owned());
+        storage.apply(&relation);
+        let relation = blocking::run(context.control, move |_| database.adopt(&of_table, relation)).await?;
+        let table = Table::new(name, Arc::new(relation), Rules::default())?;
+        replace.insert(&context.database.catalog, table, Vec::new(), &None)?;
         report.rows = loaded.rows;
     }
     let notice = rejects::notice(&loaded.rejects, &told, loaded.rows, None);
@@ -158,7 +159,7 @@ async fn from_columnar(
     name: &str,
     files: &[FoundFile],
     options: &Options,
-    replace: Replace,
+    storage: (TableStorage, Replace),
 ) -> Result<Outcome, Error> {
     let in_file = |error: Error| match files {
         [only] => error.of_file(&only.location.to_string()),
@@ -173,8 +174,6 @@ async fn from_columnar(
     let inputs = NamedInputs { source: read, ..NamedInputs::default() };
     let execution = context.execution();
     let rows = context.database.queries.query_with(query, inputs, &execution);
-    let report = Box::pin(create::create_of(context, name, Vec::new(), (Storage::default(), replace), rows))
-        .await
-        .map_err(in_file)?;
+    let report = Box::pin(create::create_of(context, name, Vec::new(), storage, rows)).await.map_err(in_file)?;
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
 }

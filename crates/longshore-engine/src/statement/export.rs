@@ -272,7 +272,8 @@ fn create_table_sql(sql: &mut String, catalog: &Catalog, table: &Table) {
         }
     }
     let storage = if table.relation.storage() == Storage::Plain { " WITH (storage = plain)" } else { "" };
-    let _ = writeln!(sql, "CREATE TABLE {name} (\n    {}\n){storage};", parts.join(",\n    "));
+    let unlogged = if table.relation.is_logged() { "" } else { "UNLOGGED " };
+    let _ = writeln!(sql, "CREATE {unlogged}TABLE {name} (\n    {}\n){storage};", parts.join(",\n    "));
     sql.push_str(&indexes);
 }
 

@@ -169,6 +169,18 @@ pub(crate) fn resolve(
     Ok(())
 }
 
+/// Refuses a foreign key of a table that is logged to one that is not, which may lose the rows that are referred to.
+pub(crate) fn check_logged(is_logged: bool, is_parent_logged: bool) -> Result<(), Error> {
+    if is_parent_logged || !is_logged {
+        return Ok(());
+    }
+    Err(invalid(
+        "constraints on permanent tables may reference only permanent tables; make the one UNLOGGED as well, or the other one \
+         SET LOGGED"
+            .to_owned(),
+    ))
+}
+
 /// The places of the columns that are referred to.
 fn positions(reference: &Reference, parent: &[Column]) -> Result<Vec<usize>, Error> {
     let mut positions = Vec::with_capacity(reference.referenced.len());
@@ -319,7 +331,7 @@ pub(crate) fn defaults(context: &Context<'_>, columns: &[Column], rules: &Rules)
 pub(crate) fn resolve_all(
     context: &Context<'_>,
     table: &str,
-    columns: &[Column],
+    (columns, is_logged): (&[Column], bool),
     rules: &mut Rules,
 ) -> Result<(), Error> {
     let mut references = std::mem::take(&mut rules.references);
@@ -330,6 +342,7 @@ pub(crate) fn resolve_all(
         }
         let parent = parent_of(context, reference)?;
         resolve(reference, table, columns, parent.relation.schema().columns(), &parent.rules().keys)?;
+        check_logged(is_logged, parent.relation.is_logged())?;
     }
     rules.references = references;
     Ok(())

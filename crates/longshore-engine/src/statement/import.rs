@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use longshore_storage::{Memory, Relation, Schema, Storage, native};
+use longshore_storage::{Memory, Relation, Schema, native};
 use sqlparser::ast::{CreateIndex, CreateTable, Statement};
 
 use crate::catalog::{Entry, Sequence, Table, View};
@@ -25,6 +25,7 @@ use crate::sql::{self, Parsed, names};
 use crate::statement::alter::make::validate;
 use crate::statement::create::Definition;
 use crate::statement::export::{LOAD_FILE, SCHEMA_FILE};
+use crate::statement::storage::TableStorage;
 use crate::statement::{Context, copy, create, refuse, view};
 use crate::{Error, ErrorKind, Outcome, Report, blocking};
 
@@ -289,9 +290,9 @@ fn data_file(directory: &Path, copy: CopyFrom) -> Result<(String, DataFile), Err
 }
 
 /// The relation of a table without rows.
-fn empty(context: &Context<'_>, name: &str, schema: Schema, storage: Storage) -> Arc<Relation> {
+fn empty(context: &Context<'_>, name: &str, schema: Schema, storage: TableStorage) -> Arc<Relation> {
     let relation = context.database.relation(name, schema);
-    relation.set_storage(storage);
+    storage.apply(&relation);
     Arc::new(relation)
 }
 
@@ -299,7 +300,7 @@ fn empty(context: &Context<'_>, name: &str, schema: Schema, storage: Storage) ->
 async fn load(
     context: &Context<'_>,
     name: &str,
-    (schema, storage): (Schema, Storage),
+    (schema, storage): (Schema, TableStorage),
     file: &DataFile,
 ) -> Result<(Arc<Relation>, Report), Error> {
     let memory = Arc::clone(context.database.memory());
@@ -322,7 +323,7 @@ async fn load(
 async fn load_native(
     context: &Context<'_>,
     name: &str,
-    (schema, storage): (Schema, Storage),
+    (schema, storage): (Schema, TableStorage),
     file: &DataFile,
     memory: Arc<Memory>,
 ) -> Result<(Arc<Relation>, Report), Error> {
@@ -334,7 +335,7 @@ async fn load_native(
             control.progress.add(bytes, 0);
             !control.is_cancelled()
         };
-        let (relation, read) = native::read(&path, storage, threads, &memory, &watch)?;
+        let (relation, read) = native::read(&path, storage.storage, threads, &memory, &watch)?;
         if **relation.schema() != schema {
             return Err(Error::new(
                 ErrorKind::Damaged,
@@ -344,8 +345,9 @@ async fn load_native(
                 ),
             ));
         }
+        storage.apply(&relation);
         let report = Report { rows: read.rows, bytes_read: read.bytes_on_disk, ..Report::default() };
-        Ok((Arc::new(database.adopt(&name, relation)), report))
+        Ok((Arc::new(database.adopt(&name, relation)?), report))
     })
     .await
 }

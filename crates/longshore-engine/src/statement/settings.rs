@@ -3,7 +3,7 @@
 
 use sqlparser::ast::{Expr, Set, Statement, Value, ValueWithSpan};
 
-use crate::config::{Durability, Naptime};
+use crate::config::{Durability, Naptime, WalSize};
 use crate::database::{AutovacuumSettings, CheckpointSettings};
 use crate::{Database, Error, Outcome};
 
@@ -17,7 +17,8 @@ pub(crate) fn set(database: &Database, statement: &Statement) -> Option<Result<O
         "autovacuum" => set_autovacuum(database, values),
         "autovacuum_naptime" => set_naptime(database, values),
         "max_wal_size" => set_checkpoints(database, values, |settings, usual, word| {
-            settings.max_wal_size = if word == "default" { usual.max_wal_size } else { wal_size(word)? };
+            settings.max_wal_size =
+                if word == "default" { usual.max_wal_size } else { word.parse::<WalSize>()?.bytes() };
             Ok(())
         }),
         "checkpoint_timeout" => set_checkpoints(database, values, |settings, usual, word| {
@@ -37,7 +38,7 @@ pub(crate) fn settings(database: &Database) -> Vec<(&'static str, String)> {
         let CheckpointSettings { max_wal_size, checkpoint_timeout } = durable.settings();
         all.extend([
             ("checkpoint_timeout", checkpoint_timeout.to_string()),
-            ("max_wal_size", shown_wal_size(max_wal_size)),
+            ("max_wal_size", WalSize::new(max_wal_size).to_string()),
             ("wal_writer_delay", format!("{}ms", durable.durability().wal_writer_delay.as_millis())),
         ]);
     }
@@ -56,31 +57,6 @@ fn set_checkpoints(
     change(&mut settings, durable.durability(), &word)?;
     durable.set(|now| *now = settings);
     Ok(())
-}
-
-/// Units of sizes, the largest first, as PostgreSQL writes them: powers of 1024.
-const SIZE_UNITS: [(&str, u64); 4] = [("tb", 1 << 40), ("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10)];
-
-/// A size as PostgreSQL writes it; without a unit it is megabytes.
-fn wal_size(word: &str) -> Result<u64, String> {
-    let (number, unit) = word.split_at(word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len()));
-    let unit = match unit.trim() {
-        "" => Some(1 << 20),
-        unit => SIZE_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, bytes)| *bytes),
-    };
-    let bytes = number.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
-    bytes.filter(|bytes| *bytes >= Durability::MAX_WAL_SIZE_MIN).ok_or_else(|| {
-        format!(
-            "'{word}' is no size from {} on; write one such as 256MB or 1GB",
-            shown_wal_size(Durability::MAX_WAL_SIZE_MIN)
-        )
-    })
-}
-
-fn shown_wal_size(bytes: u64) -> String {
-    let (unit, unit_bytes) =
-        SIZE_UNITS.into_iter().find(|(_, unit_bytes)| bytes.is_multiple_of(*unit_bytes)).unwrap_or(("b", 1));
-    format!("{}{}", bytes / unit_bytes, unit.to_ascii_uppercase().replace("KB", "kB"))
 }
 
 fn set_autovacuum(database: &Database, values: &[Expr]) -> Result<(), String> {

@@ -94,10 +94,18 @@ pub(crate) fn show_tables(context: &Context<'_>, statement: &Statement) -> Resul
         .collect();
     rows(&[
         ("table_name", texts(entries.iter().map(Entry::name))),
-        ("kind", texts(entries.iter().map(Entry::kind))),
+        ("kind", texts(entries.iter().map(kind))),
         ("rows", Arc::new(sizes.iter().map(|size| size.map(|size| size.0)).collect::<Int64Array>())),
         ("bytes", Arc::new(sizes.iter().map(|size| size.map(|size| size.1)).collect::<Int64Array>())),
     ])
+}
+
+/// What an entry is, and whether its rows outlive a crash.
+fn kind(entry: &Entry) -> &'static str {
+    match entry {
+        Entry::Table(table) if !table.relation.is_logged() => "unlogged table",
+        other => other.kind(),
+    }
 }
 
 /// One setting, or `ALL`.

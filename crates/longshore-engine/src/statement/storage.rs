@@ -1,54 +1,92 @@
 //! How tables keep their rows: `CREATE TABLE ... WITH (storage = packed | plain)`, `ALTER TABLE ... SET (storage = ...)`,
-//! and VACUUM, which packs what has become plain.
+//! and VACUUM, which packs what has become plain. UNLOGGED is one of the options as well (`sql::persistence`).
 
 use std::sync::Arc;
 
-use longshore_storage::{Freeze, Storage};
+use longshore_storage::{Freeze, Relation, Storage};
 use sqlparser::ast::{CreateTableOptions, Expr, SqlOption, VacuumStatement, Value};
 
 use crate::catalog::{Entry, Table};
-use crate::sql::names;
+use crate::sql::{names, persistence};
 use crate::statement::Context;
 use crate::{Error, Outcome, blocking};
 
 /// Rows that a chunk has at least for VACUUM to pack it: of fewer it would save next to nothing.
 const ROWS_WORTH_PACKING: usize = 1024;
 
-/// What WITH says in CREATE TABLE.
-pub(crate) fn of_table_options(options: &CreateTableOptions) -> Result<Storage, Error> {
-    match options {
-        CreateTableOptions::None => Ok(Storage::default()),
-        CreateTableOptions::With(options) => of_options(options),
-        other => Err(Error::unsupported(format!("CREATE TABLE with {other} is not supported yet; leave it out"))),
+/// How a table keeps its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TableStorage {
+    pub(crate) storage: Storage,
+    /// Whether it is not UNLOGGED.
+    pub(crate) is_logged: bool,
+}
+
+impl Default for TableStorage {
+    fn default() -> Self {
+        Self { storage: Storage::default(), is_logged: true }
     }
 }
 
-/// What a list of options says.
-pub(crate) fn of_options(options: &[SqlOption]) -> Result<Storage, Error> {
-    let mut storage = None;
-    for option in options {
-        let SqlOption::KeyValue { key, value } = option else { return Err(unknown(option)) };
-        if !key.value.eq_ignore_ascii_case("storage") {
-            return Err(unknown(option));
-        }
-        let word = match value {
-            Expr::Identifier(word) => word.value.clone(),
-            Expr::Value(value) => match &value.value {
-                Value::SingleQuotedString(word) => word.clone(),
-                other => other.to_string(),
-            },
-            other => other.to_string(),
-        };
-        let given = match word.to_ascii_lowercase().as_str() {
-            "packed" => Storage::Packed,
-            "plain" => Storage::Plain,
-            _ => return Err(Error::invalid(format!("storage is packed or plain, not {word}"))),
-        };
-        if storage.replace(given).is_some() {
-            return Err(Error::invalid("parameter \"storage\" specified more than once"));
-        }
+impl TableStorage {
+    /// That of a table.
+    pub(crate) fn of(relation: &Relation) -> Self {
+        Self { storage: relation.storage(), is_logged: relation.is_logged() }
     }
-    Ok(storage.unwrap_or_default())
+
+    /// Has a relation that nobody knows yet keep its rows so.
+    pub(crate) fn apply(self, relation: &Relation) {
+        relation.set_storage(self.storage);
+        relation.set_logged(self.is_logged);
+    }
+
+    /// What WITH says in CREATE TABLE.
+    pub(crate) fn of_table_options(options: &CreateTableOptions) -> Result<Self, Error> {
+        let mut storage = Self::default();
+        match options {
+            CreateTableOptions::None => {}
+            CreateTableOptions::With(options) => storage.set(options)?,
+            other => {
+                return Err(Error::unsupported(format!(
+                    "CREATE TABLE with {other} is not supported yet; leave it out"
+                )));
+            }
+        }
+        Ok(storage)
+    }
+
+    /// Does what a list of options says.
+    pub(crate) fn set(&mut self, options: &[SqlOption]) -> Result<(), Error> {
+        let mut storage = None;
+        for option in options {
+            if let Some(is_logged) = persistence::is_logged(option) {
+                self.is_logged = is_logged;
+                continue;
+            }
+            let SqlOption::KeyValue { key, value } = option else { return Err(unknown(option)) };
+            if !key.value.eq_ignore_ascii_case("storage") {
+                return Err(unknown(option));
+            }
+            let word = match value {
+                Expr::Identifier(word) => word.value.clone(),
+                Expr::Value(value) => match &value.value {
+                    Value::SingleQuotedString(word) => word.clone(),
+                    other => other.to_string(),
+                },
+                other => other.to_string(),
+            };
+            let given = match word.to_ascii_lowercase().as_str() {
+                "packed" => Storage::Packed,
+                "plain" => Storage::Plain,
+                _ => return Err(Error::invalid(format!("storage is packed or plain, not {word}"))),
+            };
+            if storage.replace(given).is_some() {
+                return Err(Error::invalid("parameter \"storage\" specified more than once"));
+            }
+        }
+        self.storage = storage.unwrap_or(self.storage);
+        Ok(())
+    }
 }
 
 fn unknown(option: &SqlOption) -> Error {

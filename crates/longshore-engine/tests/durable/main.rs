@@ -6,4 +6,6 @@ mod described;
 mod directory;
 mod doors;
 mod kills;
+mod new_tables;
 mod support;
+mod unlogged;

@@ -271,6 +271,16 @@ impl VisibleChunk {
         self.chunk_of((0..overlay.columns()).map(column).collect(), self.rows())
     }
 
+    /// A chunk some of whose rows are not there, and may hold anything, as [`VisibleChunk::settled_in_place`] has it.
+    pub(crate) fn settled_without(chunk: Arc<Chunk>, gone: impl ExactSizeIterator<Item = usize>) -> Arc<Chunk> {
+        if gone.len() == 0 || gone.len() == chunk.rows() {
+            return chunk;
+        }
+        let mut overlay = Overlay::new(chunk.rows(), chunk.schema().columns().len(), &[], 0);
+        gone.for_each(|row| overlay.hide(row, true));
+        VisibleChunk::new(chunk, 0, overlay.finish().map(Arc::new)).settled_in_place()
+    }
+
     /// Counts and bounds of a packed column over all rows: those that the view does not see may hold anything.
     fn statistics_of_all(&self, column: usize, packed: &PackedColumn) -> ColumnStatistics {
         let (stored, described) = (self.chunk.statistics(column), &self.chunk.schema().columns()[column]);

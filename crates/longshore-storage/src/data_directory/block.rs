@@ -84,7 +84,7 @@ impl BlockDecoder {
         if 4 + dead_bytes + 4 + directory_bytes != head_bytes {
             return Err(malformed("its head has another length"));
         }
-        let mut chunk = chunk_of_bytes(rest, schema, &mut self.arena, &mut self.scratch)?;
+        let chunk = chunk_of_bytes(rest, schema, &mut self.arena, &mut self.scratch)?;
         let rows = dead_rows(dead, &chunk).ok_or_else(|| malformed("its dead rows are not some of its rows"))?;
         if let Some(stored) = stored {
             chunk.set_stored(stored);

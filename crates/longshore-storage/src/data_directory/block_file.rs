@@ -52,7 +52,7 @@ pub(super) struct BlockWriter {
 impl BlockWriter {
     pub(super) fn create(folder: &Folder, identity: u64, number: u64) -> Result<BlockWriter, DirectoryError> {
         let file = folder.disk.open(&folder.block_file(number), OpenMode::Create)?;
-        file.write_at(&Header { identity, number }.bytes(KIND), 0)?;
+        file.write_at(&Header { version: KIND.version, identity, number }.bytes(KIND), 0)?;
         Ok(BlockWriter { number, file, end: AtomicU64::new(HEADER_BYTES as u64) })
     }
 

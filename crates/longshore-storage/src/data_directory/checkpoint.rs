@@ -139,26 +139,40 @@ impl<'d> Checkpoint<'d> {
     ///
     /// When the disk refuses an operation, the log has failed, or memory runs out. Then the last checkpoint counts, or this
     /// one does, and nothing is lost.
-    pub fn write(mut self, catalog: &[u8]) -> Result<CheckpointReport, DirectoryError> {
+    pub fn write(self, catalog: &[u8]) -> Result<CheckpointReport, DirectoryError> {
+        self.write_as(catalog, false)
+    }
+
+    /// The same for the last checkpoint before the database is closed, behind which nobody changes a row: it also writes the
+    /// rows that are not durable. They are there when the database is opened, unless it was in use since.
+    ///
+    /// # Errors
+    ///
+    /// As [`Checkpoint::write`]; then rows that are not durable may be lost.
+    pub fn write_last(self, catalog: &[u8]) -> Result<CheckpointReport, DirectoryError> {
+        self.write_as(catalog, true)
+    }
+
+    fn write_as(mut self, catalog: &[u8], is_last: bool) -> Result<CheckpointReport, DirectoryError> {
         let (Some(moment), Some(mut last)) = (self.moment.take(), self.last.take()) else {
             unreachable!("they are taken once")
         };
-        let written = write(self.directory, moment, &mut last, self.threads, catalog);
+        let written = write(self.directory, moment, &mut last, (self.threads, is_last), catalog);
         self.last = Some(last);
         written
     }
 }
 
-/// As [`Checkpoint::write`].
+/// As [`Checkpoint::write_as`].
 fn write(
     directory: &DataDirectory,
     moment: CheckpointMoment<'_>,
     last: &mut LastCheckpoint,
-    threads: usize,
+    (threads, is_last): (usize, bool),
     catalog: &[u8],
 ) -> Result<CheckpointReport, DirectoryError> {
     let folder = &directory.folder;
-    let tasks = tasks(&moment, last);
+    let tasks = tasks(&moment, last, is_last);
     let file = if tasks.iter().any(|task| task.kept.is_none()) {
         let number = directory.loads.new_number();
         // Whatever comes of it, it goes unless a manifest names it that is safe.
@@ -212,11 +226,11 @@ fn write(
     Ok(CheckpointReport { chunks, bytes, chunks_kept, lsn, not_removed })
 }
 
-/// The slots of all relations, in the order of their rows.
-fn tasks<'a>(moment: &'a CheckpointMoment<'_>, last: &LastCheckpoint) -> Vec<Task<'a>> {
+/// The slots of all relations whose rows are durable, or if it is the last checkpoint of all, in the order of their rows.
+fn tasks<'a>(moment: &'a CheckpointMoment<'_>, last: &LastCheckpoint, is_last: bool) -> Vec<Task<'a>> {
     let sparse = last.sparse_files();
     let mut tasks = Vec::new();
-    for (&id, table) in &moment.relations {
+    for (&id, table) in moment.relations.iter().filter(|(_, table)| table.is_logged() || is_last) {
         let stored = last.relations.get(&id).filter(|stored| stored.table == table.id());
         for (place, slot) in table.slots.iter() {
             let place = place as u32;
@@ -282,7 +296,13 @@ fn stored_relations(
         let slots = of_relation
             .filter_map(|(at, task)| Some((task.place, task.kept.or_else(|| written.get(&at).copied())?)))
             .collect();
-        StoredRelation { id, name: table.name(), schema: (**table.schema()).clone(), slots }
+        StoredRelation {
+            id,
+            name: table.name(),
+            is_logged: table.is_logged(),
+            schema: (**table.schema()).clone(),
+            slots,
+        }
     };
     moment.relations.iter().map(stored).collect()
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::disk::DiskError;
 use crate::log::LogError;
 use crate::memory::OutOfMemory;
-use crate::redo::{RECORD_VERSION, ReplayError};
+use crate::redo::{RECORD_VERSION, RECORD_VERSION_MIN, ReplayError};
 
 /// Why the directory of a database was not made, opened or written.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ pub enum DirectoryError {
         file: PathBuf,
         /// Its version.
         found: u32,
-        /// The version that this program reads and writes.
+        /// The version that this program writes; it reads all up to it.
         supported: u32,
     },
     /// A file is of another database.
@@ -139,7 +139,7 @@ impl fmt::Display for DirectoryError {
             ),
             DirectoryError::RecordVersion { folder, found } => write!(
                 f,
-                "{}: the log has records of version {found}, this program reads version {RECORD_VERSION}; open the database \
+                "{}: the log has records of version {found}, this program reads versions {RECORD_VERSION_MIN} to {RECORD_VERSION}; open the database \
                  with the program that wrote it",
                 folder.display()
             ),
@@ -161,7 +161,7 @@ impl fmt::Display for DirectoryError {
             }
             DirectoryError::Version { file, found, supported } => write!(
                 f,
-                "{}: the file has version {found} of its format, this program reads version {supported}; open the database \
+                "{}: the file has version {found} of its format, this program reads versions 1 to {supported}; open the database \
                  with the program that wrote it",
                 file.display()
             ),

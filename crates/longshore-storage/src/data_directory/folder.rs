@@ -158,6 +158,15 @@ pub(super) enum SwitchError {
     InDoubt(DiskError),
 }
 
+impl SwitchError {
+    /// Why, where it does not matter which manifest is there.
+    pub(super) fn into_error(self) -> DiskError {
+        match self {
+            SwitchError::NotDone(error) | SwitchError::InDoubt(error) => error,
+        }
+    }
+}
+
 /// The number in the name of a block file.
 fn number_of(name: &OsStr) -> Option<u64> {
     let digits = name.to_str()?.strip_suffix(".blocks")?;

@@ -14,6 +14,7 @@ pub(super) const HEADER_BYTES: usize = 40;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kind {
     pub(super) magic: [u8; 8],
+    /// The version that is written; all up to it are read.
     pub(super) version: u32,
     /// In words.
     pub(super) name: &'static str,
@@ -22,6 +23,7 @@ pub(super) struct Kind {
 /// The first bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
+    pub(super) version: u32,
     /// What tells the database from all others.
     pub(super) identity: u64,
     /// What tells the file from others of its kind.
@@ -32,7 +34,7 @@ impl Header {
     pub(super) fn bytes(self, kind: Kind) -> [u8; HEADER_BYTES] {
         let mut header = [0; HEADER_BYTES];
         header[..8].copy_from_slice(&kind.magic);
-        header[8..12].copy_from_slice(&kind.version.to_le_bytes());
+        header[8..12].copy_from_slice(&self.version.to_le_bytes());
         header[16..24].copy_from_slice(&self.identity.to_le_bytes());
         header[24..32].copy_from_slice(&self.number.to_le_bytes());
         let checksum = xxh3_64(&header[..32]);
@@ -57,10 +59,10 @@ impl Header {
         };
         let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let version = word(8) as u32;
-        if version != kind.version {
+        if !(1..=kind.version).contains(&version) {
             return Err(DirectoryError::Version { file: path.to_owned(), found: version, supported: kind.version });
         }
-        let header = Header { identity: word(16), number: word(24) };
+        let header = Header { version, identity: word(16), number: word(24) };
         if header.bytes(kind) != *bytes {
             return Err(damaged("the checksum of the header does not fit it"));
         }

@@ -1,10 +1,11 @@
 //! The files of loads: their chunks are written while a load runs, in the threads that made them and past the log. The
 //! record of the commit names them, and the next checkpoint takes them over.
 //!
-//! What cannot be written, or made safe, is logged as other rows are: a load never fails here.
+//! A load whose file cannot be written, or made safe, fails: what it has written goes at once, so that a disk that is full
+//! has room again.
 //!
-//! Invariant. A file goes only at a checkpoint, and only if nobody has a chunk that may yet be committed as one of it, no
-//! record behind the checkpoint names it, and its manifest does not.
+//! Invariant. Any other file goes only at a checkpoint, and only if nobody has a chunk that may yet be committed as one of
+//! it, no record behind the checkpoint names it, and its manifest does not.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError};
@@ -13,8 +14,9 @@ use super::block::BlockEncoder;
 use super::block_file::BlockWriter;
 use super::error::DirectoryError;
 use super::folder::Folder;
-use crate::block_ref::{BlockRef, LoadFile, StoredBlock};
+use crate::block_ref::{BlockRef, LoadFile, NotStored, StoredBlock};
 use crate::chunk::Chunk;
+use crate::error::TransactionError;
 use crate::log::Lsn;
 use crate::manager::{BlockStore, LoadWriter};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -35,12 +37,12 @@ pub(super) struct Loads {
 pub(super) struct FileOfLoad {
     pub(super) number: u64,
     folder: Folder,
-    /// What writes it; `None` if a record names it that was done again, or it could not be made.
+    /// What writes it; `None` if a record names it that was done again.
     writer: Option<BlockWriter>,
     /// Bytes of a file that is not written any more.
     bytes: u64,
-    /// Whether it was synced; it is once.
-    is_synced: OnceLock<bool>,
+    /// How it was synced, which is done once.
+    synced: OnceLock<Result<(), NotStored>>,
     is_gone: AtomicBool,
     /// Where the record ends that names it; 0 if none does.
     named_by: AtomicU64,
@@ -49,7 +51,7 @@ pub(super) struct FileOfLoad {
 /// A load that writes to its file, which is made for its first chunk.
 struct Load {
     loads: Arc<Loads>,
-    file: OnceLock<Option<Arc<FileOfLoad>>>,
+    file: OnceLock<Result<Arc<FileOfLoad>, NotStored>>,
     idle: Mutex<Vec<BlockEncoder>>,
 }
 
@@ -113,33 +115,46 @@ impl BlockStore for Loads {
 }
 
 impl Loads {
-    /// Makes the file of a load, if the disk does.
-    fn new_file(&self) -> Option<Arc<FileOfLoad>> {
+    /// Makes the file of a load.
+    fn new_file(&self) -> Result<Arc<FileOfLoad>, NotStored> {
         let number = self.new_number();
-        let writer = BlockWriter::create(&self.folder, self.identity, number).ok()?;
+        let created = BlockWriter::create(&self.folder, self.identity, number);
+        let writer = created.map_err(|error| {
+            // It may be there, without its header.
+            let _ = self.folder.disk.remove(&self.folder.block_file(number));
+            not_stored(&error)
+        })?;
         let file = Arc::new(FileOfLoad {
             number,
             folder: self.folder.clone(),
             writer: Some(writer),
             bytes: 0,
-            is_synced: OnceLock::new(),
+            synced: OnceLock::new(),
             is_gone: AtomicBool::new(false),
             named_by: AtomicU64::new(0),
         });
         self.files().push(Arc::clone(&file));
-        Some(file)
+        Ok(file)
     }
 }
 
 impl LoadWriter for Load {
-    fn write(&self, chunk: &Chunk) -> Option<StoredBlock> {
-        let file = self.file.get_or_init(|| self.loads.new_file()).as_ref()?;
+    fn write(&self, chunk: &Chunk) -> Result<StoredBlock, TransactionError> {
+        let file = self.file.get_or_init(|| self.loads.new_file()).as_ref().map_err(Clone::clone)?;
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let mut encoder = idle().pop().unwrap_or_else(BlockEncoder::new);
         let written = file.write(chunk, &mut encoder);
         idle().push(encoder);
-        let block = written.ok().flatten()?;
-        Some(StoredBlock { block, file: Arc::clone(file) as Arc<dyn LoadFile> })
+        let block = written.inspect_err(|_| file.give_up())?;
+        Ok(StoredBlock { block, file: Arc::clone(file) as Arc<dyn LoadFile> })
+    }
+
+    fn finish(&self) -> Result<(), TransactionError> {
+        match self.file.get() {
+            None => Ok(()),
+            Some(Ok(file)) => Ok(file.make_safe().map(drop)?),
+            Some(Err(error)) => Err(error.clone().into()),
+        }
     }
 }
 
@@ -151,16 +166,23 @@ impl FileOfLoad {
             folder: folder.clone(),
             writer: None,
             bytes,
-            is_synced: OnceLock::from(true),
+            synced: OnceLock::from(Ok(())),
             is_gone: AtomicBool::new(false),
             named_by: AtomicU64::new(lsn.get()),
         }
     }
 
-    fn write(&self, chunk: &Chunk, encoder: &mut BlockEncoder) -> Result<Option<BlockRef>, DirectoryError> {
-        let Some(writer) = &self.writer else { return Ok(None) };
+    fn write(&self, chunk: &Chunk, encoder: &mut BlockEncoder) -> Result<BlockRef, TransactionError> {
+        let writer = self.writer.as_ref().expect("the file of a load that goes on is written");
         let (bytes, head_bytes) = encoder.encode_all(chunk)?;
-        writer.write(bytes, head_bytes).map(Some)
+        Ok(writer.write(bytes, head_bytes).map_err(|error| not_stored(&error))?)
+    }
+
+    /// Removes the file, whose load has failed. If that fails as well, the next checkpoint does it.
+    fn give_up(&self) {
+        if !self.is_gone.swap(true, Ordering::AcqRel) {
+            let _ = self.folder.disk.remove(&self.folder.block_file(self.number));
+        }
     }
 
     fn length(&self) -> u64 {
@@ -169,16 +191,24 @@ impl FileOfLoad {
 }
 
 impl LoadFile for FileOfLoad {
-    fn make_safe(&self) -> bool {
-        let sync = || self.writer.as_ref().is_some_and(|writer| writer.sync(&self.folder).is_ok());
-        *self.is_synced.get_or_init(sync) && !self.is_gone.load(Ordering::Acquire)
+    fn make_safe(&self) -> Result<bool, NotStored> {
+        let sync = || {
+            let writer = self.writer.as_ref().expect("what is not written any more is safe");
+            writer.sync(&self.folder).map_err(|error| not_stored(&error)).inspect_err(|_| self.give_up())
+        };
+        self.synced.get_or_init(sync).clone()?;
+        Ok(!self.is_gone.load(Ordering::Acquire))
     }
 
     fn is_safe(&self) -> bool {
-        self.is_synced.get() == Some(&true) && !self.is_gone.load(Ordering::Acquire)
+        self.synced.get() == Some(&Ok(())) && !self.is_gone.load(Ordering::Acquire)
     }
 
     fn named_by(&self, lsn: Lsn) {
         self.named_by.fetch_max(lsn.get(), Ordering::AcqRel);
     }
+}
+
+fn not_stored(error: &DirectoryError) -> NotStored {
+    NotStored(error.to_string().into())
 }

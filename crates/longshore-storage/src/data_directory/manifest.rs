@@ -18,7 +18,7 @@ use crate::native::wire::{Malformed, Reader, Writer};
 use crate::table::RelationId;
 use crate::types::Schema;
 
-const KIND: Kind = Kind { magic: [0x8C, b'L', b'S', b'M', b'A', b'N', b'\r', b'\n'], version: 1, name: "manifest" };
+const KIND: Kind = Kind { magic: [0x8C, b'L', b'S', b'M', b'A', b'N', b'\r', b'\n'], version: 2, name: "manifest" };
 
 /// The length of the body, and its checksum.
 const BODY_HEADER_BYTES: usize = 16;
@@ -48,10 +48,16 @@ pub(super) struct StoredRelation {
     pub(super) id: RelationId,
     /// For messages.
     pub(super) name: String,
+    /// Whether its rows are durable. Of one whose rows are not, the slots are there only if the database was closed behind this
+    /// manifest.
+    pub(super) is_logged: bool,
     pub(super) schema: Schema,
     /// Its slots that have rows, in the order of the rows: their places, and where they are.
     pub(super) slots: Vec<(u32, BlockRef)>,
 }
+
+/// The first version whose relations say whether their rows are durable.
+const UNLOGGED_SINCE: u32 = 2;
 
 /// The fewest bytes of a relation: its number, an empty name, columns, slots.
 const RELATION_BYTES_MIN: usize = 4 + 4 + 4 + 4;
@@ -68,6 +74,7 @@ impl Manifest {
         body.u32(self.relations.len() as u32);
         for relation in &self.relations {
             body.u32(relation.id.0);
+            body.u8(u8::from(!relation.is_logged));
             body.bytes(relation.name.as_bytes());
             body.bytes(&schema_to_bytes(&relation.schema));
             body.u32(relation.slots.len() as u32);
@@ -79,7 +86,7 @@ impl Manifest {
         let mut body = body.into_bytes();
         // Its length is what is left.
         body.extend_from_slice(&self.catalog);
-        let header = Header { identity: self.identity, number: self.number }.bytes(KIND);
+        let header = Header { version: KIND.version, identity: self.identity, number: self.number }.bytes(KIND);
         let mut bytes = Vec::with_capacity(HEADER_BYTES + BODY_HEADER_BYTES + body.len());
         bytes.extend_from_slice(&header);
         bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
@@ -91,6 +98,18 @@ impl Manifest {
     /// Whether it names a block file.
     pub(super) fn names_file(&self, number: u64) -> bool {
         self.relations.iter().flat_map(|relation| &relation.slots).any(|(_, block)| block.file == number)
+    }
+
+    /// Whether it has rows that are not durable.
+    pub(super) fn has_unlogged_rows(&self) -> bool {
+        self.relations.iter().any(|relation| !relation.is_logged && !relation.slots.is_empty())
+    }
+
+    /// The next manifest, which says the same without rows that are not durable: from here on, the database is in use.
+    pub(super) fn in_use(&self) -> Manifest {
+        let mut next = Manifest { number: self.number + 1, ..self.clone() };
+        next.relations.iter_mut().filter(|relation| !relation.is_logged).for_each(|relation| relation.slots.clear());
+        next
     }
 
     /// Reads and checks a manifest.
@@ -127,7 +146,7 @@ impl Manifest {
         let count = body.u32()? as usize;
         let mut relations: Vec<StoredRelation> = body.vec(count, RELATION_BYTES_MIN, "relations")?;
         for _ in 0..count {
-            let relation = StoredRelation::parse(body)?;
+            let relation = StoredRelation::parse(body, header.version)?;
             let is_next = relations.last().is_none_or(|last| last.id < relation.id);
             if relation.id.0 == 0 || !is_next || relation.id >= next_relation {
                 return Err(Malformed::new(format!("relation {} is out of order", relation.id)));
@@ -139,14 +158,19 @@ impl Manifest {
             return Err(Malformed::new(format!("block file {file} is not there yet")));
         }
         let catalog = body.take(body.remaining())?.to_vec();
-        let Header { identity, number } = header;
+        let Header { identity, number, .. } = header;
         Ok(Manifest { identity, number, lsn, next_relation, next_file, relations, catalog })
     }
 }
 
 impl StoredRelation {
-    fn parse(body: &mut Reader<'_>) -> Result<StoredRelation, Malformed> {
+    fn parse(body: &mut Reader<'_>, version: u32) -> Result<StoredRelation, Malformed> {
         let id = RelationId(body.u32()?);
+        let is_logged = match if version < UNLOGGED_SINCE { 0 } else { body.u8()? } {
+            0 => true,
+            1 => false,
+            other => return Err(Malformed::new(format!("relation {id} is logged in the way {other}"))),
+        };
         let name = String::from_utf8(body.bytes()?.to_vec());
         let name = name.map_err(|_| Malformed::new("the name of a relation is not UTF-8"))?;
         let schema = schema_of_bytes(body.bytes()?).map_err(|error| match error {
@@ -158,6 +182,6 @@ impl StoredRelation {
         for _ in 0..count {
             slots.push((body.u32()?, read_block_ref(body)?));
         }
-        Ok(StoredRelation { id, name, schema, slots })
+        Ok(StoredRelation { id, name, is_logged, schema, slots })
     }
 }

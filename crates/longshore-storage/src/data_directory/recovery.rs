@@ -20,7 +20,7 @@ use crate::log::{LogReader, Lsn};
 use crate::manager::Transactions;
 use crate::memory::Memory;
 use crate::native::embedded::ChunkError;
-use crate::redo::{BlockSource, RECORD_VERSION, Replay, ReplayProblem, Replayed};
+use crate::redo::{BlockSource, RECORD_VERSION, RECORD_VERSION_MIN, Replay, ReplayProblem, Replayed};
 use crate::relation::Relation;
 use crate::row_id::RowId;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -86,6 +86,12 @@ pub(super) fn recover(
 }
 
 impl Restored {
+    /// The database is in use from here on ([`Manifest::in_use`]).
+    pub(super) fn begin_use(&mut self) {
+        self.manifest = self.manifest.in_use();
+        self.files.retain(|number, _| self.manifest.names_file(*number));
+    }
+
     /// Whether the manifest or the log names a block file.
     pub(super) fn is_needed(&self, number: u64) -> bool {
         self.files.contains_key(&number) || !self.loads.lengths(|load| load == number).is_empty()
@@ -207,7 +213,7 @@ fn read_relations(
     for (number, (stored, schema)) in manifest.relations.iter().zip(schemas).enumerate() {
         let of_relation = std::iter::from_fn(|| slots.next_if(|(relation, ..)| *relation == number));
         let of_relation = of_relation.map(|(_, at, slot)| (tasks[at].place as usize, slot)).collect();
-        replay.add_slots(stored.id, schema, of_relation).map_err(|error| {
+        replay.add_slots(stored.id, schema, stored.is_logged, of_relation).map_err(|error| {
             DirectoryError::damaged(&folder.manifest(), 0, format!("relation {}: {}", stored.id, error.problem))
         })?;
     }
@@ -255,7 +261,7 @@ fn replay_log(
         let is_more = match reader.next()? {
             Some(frame) => {
                 for record in frame.records() {
-                    if record.kind != RECORD_VERSION {
+                    if !(RECORD_VERSION_MIN..=RECORD_VERSION).contains(&record.kind) {
                         return Err(DirectoryError::RecordVersion { folder: folder.to_owned(), found: record.kind });
                     }
                     bytes.extend_from_slice(record.bytes);

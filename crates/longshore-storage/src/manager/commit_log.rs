@@ -16,7 +16,6 @@ use crate::block_ref::{LoadFile, StoredBlock};
 use crate::chunk::Chunk;
 use crate::error::TransactionError;
 use crate::log::{LogError, Lsn};
-use crate::memory::OutOfMemory;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::brief::{Mutex, MutexGuard};
 use crate::table::{RelationId, Table};
@@ -76,8 +75,9 @@ pub struct Commit {
 }
 
 /// Writes the record of a transaction behind what a vector holds: nothing, if it has changed nothing that is logged.
-/// Files of loads that it names go to the other vector.
-pub(crate) type EncodeRecord = fn(&WriteSet, &mut Vec<u8>, &mut Vec<Arc<dyn LoadFile>>) -> Result<(), OutOfMemory>;
+/// Files of loads that it names, which are safe then, go to the other vector.
+pub(crate) type EncodeRecord =
+    fn(&WriteSet, &CommitLog, &mut Vec<u8>, &mut Vec<Arc<dyn LoadFile>>) -> Result<(), TransactionError>;
 
 /// Where loads write their chunks, past the log.
 pub(crate) trait BlockStore: Send + Sync {
@@ -87,8 +87,19 @@ pub(crate) trait BlockStore: Send + Sync {
 
 /// Writes the chunks of a load. Threads may do so side by side.
 pub(crate) trait LoadWriter: Send + Sync {
-    /// Writes a chunk, and says where it is. `None` if that fails: then it is logged as other rows are.
-    fn write(&self, chunk: &Chunk) -> Option<StoredBlock>;
+    /// Writes a chunk, and says where it is.
+    ///
+    /// # Errors
+    ///
+    /// When memory runs out or the disk refuses: then the load has failed.
+    fn write(&self, chunk: &Chunk) -> Result<StoredBlock, TransactionError>;
+
+    /// Makes what was written safe. It waits for the disk. Nothing is written behind it.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses: then the load has failed.
+    fn finish(&self) -> Result<(), TransactionError>;
 }
 
 /// The log of a database, if it has one, and what checkpoints of it need to know.
@@ -219,6 +230,12 @@ impl CommitLog {
         self.relations().insert(id, Arc::clone(table));
     }
 
+    /// Whether a relation that has joined has rows that are not durable.
+    pub(crate) fn has_unlogged_rows(&self) -> bool {
+        let tables: Vec<Arc<Table>> = self.relations().values().filter(|table| !table.is_logged()).cloned().collect();
+        tables.iter().any(|table| table.slots.iter().any(|(_, slot)| slot.read().len() > 0))
+    }
+
     fn relations(&self) -> MutexGuard<'_, BTreeMap<RelationId, Arc<Table>>> {
         self.relations.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -283,11 +300,11 @@ impl Record<'_> {
 }
 
 impl Encoded<'_> {
-    fn encode(&mut self, set: &WriteSet) -> Result<(), OutOfMemory> {
+    fn encode(&mut self, set: &WriteSet) -> Result<(), TransactionError> {
         self.bytes.clear();
         self.files.clear();
         self.drops = self.log.drops.load(Ordering::Acquire);
-        (self.log.encode)(set, &mut self.bytes, &mut self.files)
+        (self.log.encode)(set, self.commits, &mut self.bytes, &mut self.files)
     }
 
     fn append(&mut self, set: &WriteSet) -> Result<Option<Lsn>, TransactionError> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::freed_slots::FreedSlots;
+use crate::block_ref::LoadFile;
 use crate::row_id::RowId;
 use crate::table::{Table, TableSwap};
 use crate::visibility::{StampId, Time};
@@ -44,6 +45,8 @@ pub(crate) struct SchemaChanges {
     pub(crate) created: Vec<(usize, Arc<Table>)>,
     /// The same of those that it drops.
     pub(crate) dropped: Vec<(usize, Arc<Table>)>,
+    /// The same of files that the items name.
+    pub(crate) files: Vec<(usize, Arc<dyn LoadFile>)>,
 }
 
 #[derive(Default)]
@@ -100,6 +103,7 @@ impl WriteSet {
         if let Some(changes) = &mut self.schema_changes {
             changes.items.truncate(from);
             changes.dropped.retain(|(at, _)| *at < from);
+            changes.files.retain(|(at, _)| *at < from);
             let kept = changes.created.partition_point(|(at, _)| *at < from);
             for (_, table) in changes.created.drain(kept..) {
                 // Its changes are not logged, and it may join again.

@@ -72,10 +72,7 @@ pub fn read(
         Storage::Plain => MergeKind::Copy,
     });
     reload.read_chunks(threads, &append)?;
-    let rows = append.commit().map_err(|error| match error {
-        TransactionError::OutOfMemory(source) => NativeError::OutOfMemory { file: path.to_owned(), source },
-        error => unreachable!("nobody else knows the relation, which has no keys: {error}"),
-    })?;
+    let rows = append.commit().map_err(|error| not_taken(path, error))?;
     let bytes_in_memory = relation.snapshot().bytes();
     let report = NativeReport::new(rows, bytes_on_disk, bytes_in_memory, begun.elapsed());
     Ok((relation, report))
@@ -161,6 +158,14 @@ fn read_error(path: &Path, place: Place, error: io::Error) -> NativeError {
     }
 }
 
+/// The relation does not take its rows.
+fn not_taken(path: &Path, error: TransactionError) -> NativeError {
+    match error {
+        TransactionError::OutOfMemory(source) => NativeError::out_of_memory(path, source),
+        error => unreachable!("nobody else knows the relation, which has no keys and no log: {error}"),
+    }
+}
+
 /// What the workers share.
 struct Reload<'a> {
     path: &'a Path,
@@ -202,7 +207,7 @@ impl Reload<'_> {
                 worker.read_chunk(self, number, chunk).map(|chunk| append.merge_chunks(number as u64, vec![chunk]))
             };
             let read = merged.and_then(|merged| {
-                merged.map_err(|error| NativeError::out_of_memory(self.path, error))?;
+                merged.map_err(|error| not_taken(self.path, error))?;
                 let bytes = chunk.blocks.iter().map(|block| block.bytes).sum();
                 if (self.control)(bytes) { Ok(()) } else { Err(NativeError::cancelled(self.path)) }
             });

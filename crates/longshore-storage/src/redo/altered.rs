@@ -1,26 +1,59 @@
 //! How an alteration is written: the columns of what takes the place, where each comes from, and the values that rows were
-//! given. What stays is not written again.
+//! given. What stays is not written again, unless most of a large relation is new, or its rows were not logged before.
+
+use std::sync::Arc;
 
 use super::item::{ItemKind, OpenItem};
 use super::row::{ChangeKind, NextRow, NullBits};
+use super::whole;
 use super::wire::{put_bytes, put_number};
+use crate::block_ref::LoadFile;
+use crate::chunk::hot::Slot;
+use crate::chunk::is_small;
+use crate::error::TransactionError;
+use crate::manager::CommitLog;
 use crate::native::embedded::schema_to_bytes;
 use crate::row_id::RowId;
-use crate::table::{ColumnOrigin, Table, TableSwap};
+use crate::table::{ColumnOrigin, RelationId, Table, TableSwap};
 
 /// Where a column comes from.
 pub(super) const KEPT: u8 = 0;
 pub(super) const FILLED: u8 = 1;
 pub(super) const COMPUTED: u8 = 2;
 
-/// Writes an alteration as an item, if its relation is logged.
-pub(super) fn encode(table_swap: &TableSwap, record: &mut Vec<u8>) {
-    let (Some(id), after) = (table_swap.before().relation_id(), &**table_swap.after()) else { return };
+/// Writes an alteration, if its relation is logged.
+pub(super) fn encode(
+    table_swap: &TableSwap,
+    log: &CommitLog,
+    record: &mut Vec<u8>,
+    files: &mut Vec<Arc<dyn LoadFile>>,
+) -> Result<(), TransactionError> {
+    let (Some(id), after) = (table_swap.before().relation_id(), &**table_swap.after()) else { return Ok(()) };
+    let is_turned = table_swap.before().is_logged() != after.is_logged();
+    if is_turned || (after.is_logged() && is_mostly_new(after)) {
+        let item = OpenItem::begin(record, ItemKind::Dropped);
+        put_number(record, id.0.into());
+        item.end(record);
+        return whole::encode(after, id, log, &|slot, row| !slot.is_alive(row), (record, files));
+    }
+    put_altered(id, after, record);
+    Ok(())
+}
+
+/// Whether so many rows were given values of their own that they had better not go through the log: the relation is written
+/// as a whole, under its number.
+fn is_mostly_new(after: &Table) -> bool {
+    let rows = |(_, slot): (usize, &Slot)| slot.read().len() as u64;
+    after.origins().contains(&ColumnOrigin::Computed) && !is_small(after.slots.iter().map(rows).sum(), 0)
+}
+
+/// Writes an alteration as an item. Rows that are not logged have no values there.
+fn put_altered(id: RelationId, after: &Table, record: &mut Vec<u8>) {
     let item = OpenItem::begin(record, ItemKind::Altered);
     put_number(record, id.0.into());
     put_bytes(record, after.name().as_bytes());
     put_bytes(record, &schema_to_bytes(after.schema()));
-    let first = first_row(after);
+    let first = if after.is_logged() { first_row(after) } else { None };
     let mut computed = Vec::new();
     for (at, (origin, column)) in after.origins().iter().zip(after.schema().columns()).enumerate() {
         match (origin, first) {
@@ -43,7 +76,7 @@ pub(super) fn encode(table_swap: &TableSwap, record: &mut Vec<u8>) {
             }
         }
     }
-    if !computed.is_empty() {
+    if !computed.is_empty() && after.is_logged() {
         put_computed(after, &computed, record);
     }
     item.end(record);

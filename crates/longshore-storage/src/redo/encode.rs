@@ -7,36 +7,31 @@
 use std::sync::Arc;
 
 use super::altered;
-use super::item::{ItemKind, OpenItem};
-use super::row::{ChangeKind, NextRow, NullBits};
-use super::wire::{put_bytes, put_number};
-use crate::block_ref::{BlockRef, LoadFile};
-use crate::chunk::hot::{HotChunk, SlotRead};
-use crate::manager::{WriteKind, WriteSet};
-use crate::memory::OutOfMemory;
-use crate::native::embedded::ChunkWriter;
+use super::rows::{CHANGED, DELETED, INSERTED, RowWriter};
+use crate::block_ref::LoadFile;
+use crate::chunk::hot::SlotRead;
+use crate::error::TransactionError;
+use crate::manager::{CommitLog, WriteKind, WriteSet};
 use crate::row_id::RowId;
 use crate::table::{RelationId, Table};
-use crate::types::Column;
-
-/// Rows that came together and have a slot to themselves are logged as a packed chunk if there are so many.
-const CHUNK_ROWS_MIN: usize = 1024;
 
 /// Writes the record of a transaction that is about to commit.
 pub(super) fn encode(
     set: &WriteSet,
+    log: &CommitLog,
     record: &mut Vec<u8>,
     files: &mut Vec<Arc<dyn LoadFile>>,
-) -> Result<(), OutOfMemory> {
+) -> Result<(), TransactionError> {
     if let Some(changes) = &set.schema_changes {
         record.extend_from_slice(&changes.items);
+        files.extend(changes.files.iter().map(|(_, file)| Arc::clone(file)));
         if let Some(table_swap) = &changes.table_swap {
-            altered::encode(table_swap, record);
+            altered::encode(table_swap, log, record, files)?;
         }
     }
     let mut changes = Changes { rows: Vec::with_capacity(set.writes.len()), ..Changes::default() };
     for (at, table) in set.tables.iter().enumerate() {
-        if let Some(id) = table.relation_id()
+        if let Some(id) = table.relation_id().filter(|_| table.is_logged())
             && set.dropped().all(|dropped| dropped.id() != table.id())
         {
             changes.gather(set, at as u32);
@@ -45,12 +40,6 @@ pub(super) fn encode(
     }
     Ok(())
 }
-
-/// What a transaction has done to a row, apart from changes of its values.
-const INSERTED: u32 = 0;
-const DELETED: u32 = 1;
-/// Of the first column, whose value was changed; others follow.
-const CHANGED: u32 = 2;
 
 /// What a transaction has done to the rows of a relation.
 #[derive(Default)]
@@ -101,13 +90,13 @@ impl Changes {
         id: RelationId,
         record: &mut Vec<u8>,
         files: &mut Vec<Arc<dyn LoadFile>>,
-    ) -> Result<(), OutOfMemory> {
+    ) -> Result<(), TransactionError> {
         if self.rows.is_empty() && self.appended.is_empty() && self.truncated.is_empty() {
             return Ok(());
         }
-        let mut writer = RowWriter { files: Some(files), ..RowWriter::begin(table, id, record) };
+        let mut writer = RowWriter::begin(table, id, record, files);
         for &row in &self.truncated {
-            writer.next.put(writer.record, ChangeKind::Truncate, row);
+            writer.truncate(row);
         }
         for &(first, count) in &self.appended {
             let deleted: Vec<RowId> = self
@@ -149,145 +138,5 @@ impl Changes {
         let behind = self.appended_by_row.partition_point(|(first, _)| *first <= row);
         let last = behind.checked_sub(1).map(|at| self.appended_by_row[at]);
         last.is_some_and(|(first, count)| row.0 - first.0 < count as u64)
-    }
-}
-
-/// Writes changes of a relation's rows as an item.
-pub(super) struct RowWriter<'a> {
-    table: &'a Table,
-    columns: &'a [Column],
-    record: &'a mut Vec<u8>,
-    item: OpenItem,
-    next: NextRow,
-    /// The columns of the last update.
-    updated: Vec<u32>,
-    /// How many of them may be NULL.
-    updated_nullable: usize,
-    /// The same of all columns.
-    nullable: usize,
-    chunks: Option<Box<ChunkWriter>>,
-    /// Takes the files whose chunks are named; `None` if all are written out.
-    files: Option<&'a mut Vec<Arc<dyn LoadFile>>>,
-}
-
-impl<'a> RowWriter<'a> {
-    pub(super) fn begin(table: &'a Table, id: RelationId, record: &'a mut Vec<u8>) -> RowWriter<'a> {
-        let item = OpenItem::begin(record, ItemKind::Rows);
-        put_number(record, id.0.into());
-        let columns = table.schema().columns();
-        let nullable = columns.iter().filter(|column| column.nullable).count();
-        RowWriter {
-            table,
-            columns,
-            record,
-            item,
-            next: NextRow::default(),
-            updated: Vec::new(),
-            updated_nullable: 0,
-            nullable,
-            chunks: None,
-            files: None,
-        }
-    }
-
-    pub(super) fn end(self) {
-        self.item.end(self.record);
-    }
-
-    /// What is left of the changes of a row that a slot has.
-    fn row(&mut self, slot: &HotChunk, row: RowId, changes: &[(RowId, u32)]) {
-        let (is_inserted, is_deleted) = (changes[0].1 == INSERTED, changes.iter().any(|(_, what)| *what == DELETED));
-        match (is_inserted, is_deleted) {
-            (true, true) => {}
-            (true, false) => self.insert(slot, row),
-            (false, true) => self.next.put(self.record, ChangeKind::Delete, row),
-            (false, false) => self.update(slot, row, changes),
-        }
-    }
-
-    fn insert(&mut self, slot: &HotChunk, row: RowId) {
-        self.next.put(self.record, ChangeKind::Insert, row);
-        let mut nulls = NullBits::begin(self.record, self.nullable);
-        for column in self.columns.iter().enumerate() {
-            nulls.put(self.record, slot, row.row(), column);
-        }
-    }
-
-    fn update(&mut self, slot: &HotChunk, row: RowId, changes: &[(RowId, u32)]) {
-        let columns = changes.iter().map(|(_, what)| what - CHANGED);
-        if self.updated.iter().copied().eq(columns.clone()) {
-            self.next.put(self.record, ChangeKind::UpdateAlike, row);
-        } else {
-            self.next.put(self.record, ChangeKind::Update, row);
-            self.updated.clear();
-            self.updated.extend(columns);
-            put_columns(self.record, &self.updated);
-            let nullable = self.updated.iter().filter(|&&column| self.columns[column as usize].nullable);
-            self.updated_nullable = nullable.count();
-        }
-        let mut nulls = NullBits::begin(self.record, self.updated_nullable);
-        for at in self.updated.iter().map(|&at| at as usize) {
-            nulls.put(self.record, slot, row.row(), (at, &self.columns[at]));
-        }
-    }
-
-    /// Rows of a slot that came together, but for some that went again.
-    pub(super) fn rows_together(&mut self, first: RowId, count: usize, gone: &[RowId]) -> Result<(), OutOfMemory> {
-        let Some(slot) = self.table.slots.get(first.chunk()) else { return Ok(()) };
-        if count >= CHUNK_ROWS_MIN && first.row() == 0 {
-            let chunk = {
-                let mut slot = slot.write();
-                (slot.len() == count).then(|| slot.chunk())
-            };
-            if let Some(chunk) = chunk {
-                let files = self.files.as_mut();
-                let stored = chunk.stored().filter(|stored| files.is_some() && stored.file.make_safe());
-                let kind = if stored.is_some() { ChangeKind::Block } else { ChangeKind::Chunk };
-                self.next.put(self.record, kind, first);
-                put_number(self.record, gone.len() as u64);
-                let mut next = 0;
-                for row in gone {
-                    put_number(self.record, (row.row() - next) as u64);
-                    next = row.row() + 1;
-                }
-                if let (Some(stored), Some(files)) = (stored, files) {
-                    put_block(self.record, &stored.block);
-                    if !files.iter().any(|file| Arc::ptr_eq(file, &stored.file)) {
-                        files.push(Arc::clone(&stored.file));
-                    }
-                    return Ok(());
-                }
-                let mut bytes = Vec::new();
-                self.chunks.get_or_insert_with(|| Box::new(ChunkWriter::new())).write(&chunk, &mut bytes)?;
-                put_bytes(self.record, &bytes);
-                return Ok(());
-            }
-        }
-        let slot = slot.read();
-        let mut gone = gone.iter().peekable();
-        for row in (first.0..first.0 + count as u64).map(RowId) {
-            if gone.next_if(|gone| **gone == row).is_none() {
-                self.insert(&slot, row);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Where a chunk is.
-fn put_block(bytes: &mut Vec<u8>, block: &BlockRef) {
-    for number in [block.file, block.offset, block.bytes, block.head_bytes.into()] {
-        put_number(bytes, number);
-    }
-    bytes.extend_from_slice(&block.checksum.to_le_bytes());
-}
-
-/// Columns in ascending order: how many, and how many lie before each behind the one before.
-fn put_columns(bytes: &mut Vec<u8>, columns: &[u32]) {
-    put_number(bytes, columns.len() as u64);
-    let mut next = 0;
-    for &column in columns {
-        put_number(bytes, (column - next).into());
-        next = column + 1;
     }
 }

@@ -16,11 +16,20 @@ pub(super) enum ItemKind {
     Altered = 4,
     /// Bytes of the layer above.
     Payload = 5,
+    /// A relation joins whose rows are not logged.
+    CreatedUnlogged = 6,
 }
 
 impl ItemKind {
     fn of(byte: u8) -> Option<ItemKind> {
-        let all = [ItemKind::Rows, ItemKind::Created, ItemKind::Dropped, ItemKind::Altered, ItemKind::Payload];
+        let all = [
+            ItemKind::Rows,
+            ItemKind::Created,
+            ItemKind::Dropped,
+            ItemKind::Altered,
+            ItemKind::Payload,
+            ItemKind::CreatedUnlogged,
+        ];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }
 }

@@ -3,14 +3,12 @@
 
 use std::sync::Arc;
 
-use super::encode::RowWriter;
 use super::item::{ItemKind, OpenItem, put_item};
-use super::wire::{put_bytes, put_number};
-use crate::chunk::hot::RowVisibility;
+use super::whole;
+use super::wire::put_number;
+use crate::chunk::hot::{HotChunk, RowVisibility};
 use crate::error::TransactionError;
-use crate::native::embedded::schema_to_bytes;
 use crate::relation::Relation;
-use crate::row_id::RowId;
 use crate::table::RelationId;
 use crate::transaction::Transaction;
 
@@ -28,7 +26,7 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// When the transaction only reads, or memory runs out.
+    /// When the transaction only reads, memory runs out, or rows cannot be written to the file that they go to.
     ///
     /// # Panics
     ///
@@ -40,27 +38,13 @@ impl Transaction {
         assert!(table.relation_id().is_none(), "a relation joins once");
         let id = transactions.new_relation_id();
         changes.created.push((changes.items.len(), Arc::clone(table)));
-        let record = &mut changes.items;
-        let item = OpenItem::begin(record, ItemKind::Created);
-        put_number(record, id.0.into());
-        put_bytes(record, table.name().as_bytes());
-        put_bytes(record, &schema_to_bytes(table.schema()));
-        item.end(record);
         // Rows that it has written itself come with its changes; of others they were always there.
         let others = view.without_own();
-        let mut rows = RowWriter::begin(table, id, record);
-        for (at, slot) in table.slots.iter() {
-            let (count, gone) = {
-                let slot = slot.read();
-                let is_gone =
-                    |row: &usize| slot.visibility(*row, others, transactions.stamps()) == RowVisibility::Hidden;
-                (slot.len(), (0..slot.len()).filter(is_gone).map(|row| RowId::new(at, row)).collect::<Vec<_>>())
-            };
-            if gone.len() < count {
-                rows.rows_together(RowId::new(at, 0), count, &gone)?;
-            }
-        }
-        rows.end();
+        let is_gone =
+            |slot: &HotChunk, row: usize| slot.visibility(row, others, transactions.stamps()) == RowVisibility::Hidden;
+        let (at, mut files) = (changes.items.len(), Vec::new());
+        whole::encode(table, id, transactions.log(), &is_gone, (&mut changes.items, &mut files))?;
+        changes.files.extend(files.into_iter().map(|file| (at, file)));
         table.set_relation_id(Some(id));
         Ok(())
     }

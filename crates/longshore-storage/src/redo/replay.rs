@@ -118,11 +118,12 @@ impl Replay {
         &mut self,
         id: RelationId,
         schema: Arc<Schema>,
+        is_logged: bool,
         slots: Vec<(usize, HotChunk)>,
     ) -> Result<(), ReplayError> {
         let failed = |problem| ReplayError { position: Lsn::new(0), relation: Some(id), row: None, problem };
         self.transactions.has_relation_id(id);
-        let restored = Restored::of_slots(schema, slots, &self.memory).map_err(failed)?;
+        let restored = Restored::of_slots(schema, is_logged, slots, &self.memory).map_err(failed)?;
         match self.relations.insert(id, restored) {
             None => Ok(()),
             Some(_) => Err(failed(ReplayProblem::RelationExists)),
@@ -190,7 +191,7 @@ impl Replay {
                 let id = u32::try_from(id).ok().filter(|&id| id > 0).map(RelationId);
                 let id =
                     id.ok_or_else(|| failed(ReplayProblem::Malformed("no relation has such a number".to_owned())))?;
-                if kind == ItemKind::Created {
+                if matches!(kind, ItemKind::Created | ItemKind::CreatedUnlogged) {
                     self.transactions.has_relation_id(id);
                 }
                 let relations = &mut self.relations;
@@ -230,10 +231,12 @@ impl Work<'_> {
                 }
                 (Some(restored), ItemKind::Altered) => restored.alter(item).map_err(failed)?,
                 (_, ItemKind::Dropped) if is_there => relation = None,
-                (_, ItemKind::Created) if !is_there => {
-                    relation = Some(Restored::created(item, memory).map_err(failed)?);
+                (_, ItemKind::Created | ItemKind::CreatedUnlogged) if !is_there => {
+                    relation = Some(Restored::created(item, kind == ItemKind::Created, memory).map_err(failed)?);
                 }
-                (_, ItemKind::Created) => return Err(failed(ReplayProblem::RelationExists.into())),
+                (_, ItemKind::Created | ItemKind::CreatedUnlogged) => {
+                    return Err(failed(ReplayProblem::RelationExists.into()));
+                }
                 _ => return Err(failed(ReplayProblem::NoRelation.into())),
             }
         }

@@ -39,6 +39,16 @@ impl Table {
         self.relation_id.store(id.map_or(0, |id| id.0), Ordering::Release);
     }
 
+    /// Whether its rows are durable if it is one of a durable database: otherwise only that it is there is.
+    #[inline]
+    pub(crate) fn is_logged(&self) -> bool {
+        self.is_logged.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_logged(&self, is_logged: bool) {
+        self.is_logged.store(is_logged, Ordering::Release);
+    }
+
     /// Where its columns come from; nothing if it takes the place of no other one.
     pub(crate) fn origins(&self) -> &[ColumnOrigin] {
         &self.origins

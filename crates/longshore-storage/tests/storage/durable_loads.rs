@@ -8,7 +8,9 @@ use std::sync::Arc;
 use longshore_simdisk::{Fault, SimDisk};
 use longshore_storage::data_directory::{DataDirectory, DirectoryOptions};
 use longshore_storage::log::LogOptions;
-use longshore_storage::{Arena, Datum, Isolation, Memory, MergeKind, Relation, RelationId, RowId, Transactions};
+use longshore_storage::{
+    Arena, Datum, Isolation, Memory, MergeKind, Relation, RelationId, RowId, TransactionError, Transactions,
+};
 use longshore_testing::Random;
 
 use crate::durable_support::{PATH, Rows, dyn_disk};
@@ -57,18 +59,22 @@ fn rows(first: i64, count: usize) -> Vec<Row> {
 }
 
 /// Appends rows as part of a transaction, in chunks of their own.
-fn append(db: &Database, transaction: &mut longshore_storage::Transaction, chunks: &[Vec<Row>]) {
+fn append(
+    db: &Database,
+    transaction: &mut longshore_storage::Transaction,
+    chunks: &[Vec<Row>],
+) -> Result<(), TransactionError> {
     let append = db.relation.begin_append(MergeKind::Chunk);
     for (sequence, rows) in chunks.iter().enumerate() {
         let mut arena = Arena::new(Memory::new(None), 1 << 20);
-        append.merge(sequence as u64, buffers(db.relation.schema(), rows, &mut arena)).unwrap();
+        append.merge(sequence as u64, buffers(db.relation.schema(), rows, &mut arena))?;
     }
-    append.commit_in(transaction).unwrap();
+    append.commit_in(transaction).map(drop)
 }
 
 fn load(db: &Database, chunks: &[Vec<Row>]) -> Result<(), String> {
     let mut transaction = db.transactions.begin(Isolation::Snapshot);
-    append(db, &mut transaction, chunks);
+    append(db, &mut transaction, chunks).map_err(|error| error.to_string())?;
     let commit = transaction.commit().map_err(|error| error.to_string())?;
     db.transactions.wait_until_safe(commit).map_err(|error| error.to_string())
 }
@@ -125,7 +131,7 @@ fn what_a_transaction_does_to_its_load_comes_back() {
     let disk = SimDisk::new(2);
     let db = create(&disk);
     let mut t = db.transactions.begin(Isolation::Snapshot);
-    append(&db, &mut t, &[rows(0, CHUNK_ROWS), rows(10_000, CHUNK_ROWS)]);
+    append(&db, &mut t, &[rows(0, CHUNK_ROWS), rows(10_000, CHUNK_ROWS)]).unwrap();
     // One chunk loses a row, the other one has another value: it is not the one that was written.
     t.delete(&db.relation, RowId::new(0, 5)).unwrap();
     t.set_datum(&db.relation, RowId::new(1, 7), 1, Datum::Text("changed")).unwrap();
@@ -141,9 +147,9 @@ fn what_is_not_committed_leaves_nothing() {
     let disk = SimDisk::new(3);
     let db = create(&disk);
     let mut t = db.transactions.begin(Isolation::Snapshot);
-    append(&db, &mut t, &[rows(0, CHUNK_ROWS)]);
+    append(&db, &mut t, &[rows(0, CHUNK_ROWS)]).unwrap();
     let mut going_on = db.transactions.begin(Isolation::Snapshot);
-    append(&db, &mut going_on, &[rows(10_000, CHUNK_ROWS)]);
+    append(&db, &mut going_on, &[rows(10_000, CHUNK_ROWS)]).unwrap();
     assert_eq!(block_files(&disk), 2);
     t.rollback();
     drop(db.relation.snapshot());
@@ -158,7 +164,7 @@ fn what_is_not_committed_leaves_nothing() {
     assert!(found(&open(&restarted)) == expected);
     // Killed while a load runs, nothing is left.
     let mut t = db.transactions.begin(Isolation::Snapshot);
-    append(&db, &mut t, &[rows(20_000, CHUNK_ROWS)]);
+    append(&db, &mut t, &[rows(20_000, CHUNK_ROWS)]).unwrap();
     assert_eq!(block_files(&disk), 2);
     let restarted = disk.restart();
     assert!(found(&open(&restarted)) == expected);
@@ -166,22 +172,29 @@ fn what_is_not_committed_leaves_nothing() {
 }
 
 #[test]
-fn a_load_whose_file_fails_is_logged() {
-    for fault in 0..4 {
-        let disk = SimDisk::new(4);
-        let db = create(&disk);
-        let mut t = db.transactions.begin(Isolation::Snapshot);
-        // Creating the file, its header, the chunk, the sync.
-        let operations = disk.operations();
-        disk.fail_at(operations + fault, Fault::Broken);
-        append(&db, &mut t, &[rows(0, CHUNK_ROWS)]);
-        let commit = t.commit().unwrap();
-        db.transactions.wait_until_safe(commit).unwrap();
-        let expected = found(&db);
-        assert_eq!(expected.len(), CHUNK_ROWS);
-        assert!(found(&open(&disk.restart())) == expected);
-        db.directory.begin_checkpoint().unwrap().write(&[]).unwrap();
-        assert!(found(&open(&disk.restart())) == expected);
+fn a_load_whose_file_fails_leaves_nothing() {
+    for (fault, cause) in [(Fault::Full, "No space left on device"), (Fault::Broken, "Input/output error")] {
+        for operation in 0..5 {
+            let disk = SimDisk::new(4);
+            let db = create(&disk);
+            load(&db, &[rows(0, CHUNK_ROWS)]).unwrap();
+            let (expected, end) = (found(&db), db.directory.log().end());
+            // Creating the file, its header, the chunk, the sync, that of the folder.
+            disk.fail_at(disk.operations() + operation, fault);
+            let error = load(&db, &[rows(10_000, CHUNK_ROWS), rows(20_000, CHUNK_ROWS)]).unwrap_err();
+            assert!(error.contains(cause) && error.contains(".blocks"), "operation {operation}: {error}");
+            assert_eq!(db.directory.log().end(), end, "nothing goes through the log instead");
+            assert!(found(&db) == expected);
+            assert_eq!(block_files(&disk), 1, "operation {operation}: a disk that is full has room again");
+            // The database goes on.
+            assert!(found(&open(&disk.restart())) == expected);
+            load(&db, &[rows(30_000, CHUNK_ROWS)]).unwrap();
+            let expected = found(&db);
+            assert!(found(&open(&disk.restart())) == expected);
+            db.directory.begin_checkpoint().unwrap().write(&[]).unwrap();
+            assert_eq!(block_files(&disk), 2);
+            assert!(found(&open(&disk.restart())) == expected);
+        }
     }
 }
 
@@ -202,7 +215,7 @@ fn work(db: &Database, states: &mut Vec<Rows>, random: &mut Random) -> Result<()
             }
             _ => {
                 let mut t = db.transactions.begin(Isolation::Snapshot);
-                append(db, &mut t, &[rows(step * 10_000, CHUNK_ROWS)]);
+                append(db, &mut t, &[rows(step * 10_000, CHUNK_ROWS)]).map_err(|error| error.to_string())?;
                 let commit = t.commit().map_err(|error| error.to_string())?;
                 states.push(found(db));
                 db.transactions.wait_until_safe(commit).map_err(|error| error.to_string())?;

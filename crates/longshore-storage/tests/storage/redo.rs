@@ -75,7 +75,7 @@ fn relations_come_and_go_with_what_is_logged_beside_them() {
     let mut t = begin(&alone);
     append(&mut t, &alone, &random_rows(&mut random, &all_types(), 0, 3_000), MergeKind::Chunk);
     t.commit().unwrap();
-    let second = alone.into_database(first.transactions());
+    let second = alone.into_database(first.transactions(), 1).unwrap();
     let third = another(all_types(), &first);
     let mut t = begin(&first);
     t.log_payload(b"one").unwrap();

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::{all_types, buffers, id_and_text, ids_in, random_rows, relation, rows_in};
 use longshore_storage::{
-    Append, Arena, CHUNK_ROWS_MAX, Memory, MergeKind, OutOfMemory, PartitionBuffer, Relation, Snapshot,
+    Append, Arena, CHUNK_ROWS_MAX, Memory, MergeKind, PartitionBuffer, Relation, Snapshot, TransactionError,
 };
 use longshore_testing::Random;
 
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
 
-fn append(relation: &Relation, kind: MergeKind, first_id: i64, count: usize) -> Result<(), OutOfMemory> {
+fn append(relation: &Relation, kind: MergeKind, first_id: i64, count: usize) -> Result<(), TransactionError> {
     let rows = random_rows(&mut Random::new(first_id as u64), relation.schema(), first_id, count);
     let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
     let append = relation.begin_append(kind);

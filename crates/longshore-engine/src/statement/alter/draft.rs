@@ -5,14 +5,15 @@
 
 use std::sync::Arc;
 
-use longshore_storage::{Column, ForeignKey, Schema, Storage};
-use sqlparser::ast::{Expr, Ident};
+use longshore_storage::{Column, ForeignKey, Schema};
+use sqlparser::ast::{Expr, Ident, SqlOption};
 
 use crate::Error;
 use crate::catalog::{Check, ColumnRule, Entry, Key, Reference, Rules, Table};
-use crate::sql::names;
+use crate::sql::{names, persistence};
 use crate::statement::Context;
 use crate::statement::foreign::dependents;
+use crate::statement::storage::TableStorage;
 
 /// A table to come.
 pub(super) struct Draft {
@@ -29,7 +30,9 @@ pub(super) struct Draft {
     pub(super) bound: Vec<Arc<ForeignKey>>,
     /// Whether views that read what is dropped are dropped, too.
     pub(super) cascades: bool,
-    pub(super) storage: Storage,
+    pub(super) storage: TableStorage,
+    /// Whether SET LOGGED or SET UNLOGGED was said.
+    says_logged: bool,
 }
 
 pub(super) struct DraftColumn {
@@ -125,9 +128,19 @@ impl Draft {
             referring: Referring::all(&entries, &before.name),
             bound,
             cascades: false,
-            storage: before.relation.storage(),
+            storage: TableStorage::of(&before.relation),
+            says_logged: false,
             before,
         }
+    }
+
+    /// Does what SET says of how rows are kept.
+    pub(super) fn set_options(&mut self, options: &[SqlOption]) -> Result<(), Error> {
+        let says_logged = options.iter().any(|option| persistence::is_logged(option).is_some());
+        if says_logged && std::mem::replace(&mut self.says_logged, true) {
+            return Err(Error::syntax("cannot change persistence setting twice; say SET LOGGED or SET UNLOGGED once"));
+        }
+        self.storage.set(options)
     }
 
     /// The number of the column of a name.

@@ -37,7 +37,7 @@ pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(
     let (alteration, relation) = reshape(context, &draft, &schema, alteration).await?;
     let alteration = compute(context, &draft, &schema, alteration, &relation, &look).await?;
     add_keys(context, &draft, &relation).await?;
-    relation.set_storage(draft.storage);
+    draft.storage.apply(&relation);
     let seen = Table::altered(&before, &draft.name, Arc::clone(&relation), draft.rules());
     let as_altered = context.transaction.beside(&context.database.transactions, Some(Arc::clone(&seen)));
     for check in draft.checks.iter().filter(|check| check.is_new && check.check.is_valid) {

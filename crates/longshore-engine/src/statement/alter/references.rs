@@ -84,6 +84,7 @@ impl Draft {
     /// Finds out what the foreign keys refer to, and refuses what cannot be, once all actions are done to the draft.
     pub(super) fn resolve_references(&mut self, context: &Context<'_>) -> Result<(), Error> {
         let (columns, keys) = (self.described(), self.keys.iter().map(|key| key.key.clone()).collect::<Vec<Key>>());
+        let is_turned = self.storage.is_logged != self.before.relation.is_logged();
         for DraftReference { reference, parent, .. } in &mut self.references {
             if reference.table == self.name {
                 foreign::resolve(reference, &self.name, &columns, &columns, &keys)?;
@@ -92,10 +93,32 @@ impl Draft {
             let found = foreign::parent_of(context, reference)?;
             let (schema, rules) = (found.relation.schema(), found.rules());
             foreign::resolve(reference, &self.name, &columns, schema.columns(), &rules.keys)?;
+            let is_parent_logged = found.relation.is_logged();
+            if is_turned && self.storage.is_logged && !is_parent_logged {
+                return Err(Error::new(
+                    ErrorKind::InvalidForeignKey,
+                    format!(
+                        "could not change table \"{}\" to logged because it references unlogged table \"{}\"; change that \
+                         one first",
+                        self.name, found.name
+                    ),
+                ));
+            }
+            foreign::check_logged(self.storage.is_logged, is_parent_logged)?;
             *parent = Some(found);
         }
         for Referring { table, reference, .. } in self.referring.iter_mut().filter(|referring| !referring.is_dropped) {
             foreign::resolve(reference, &table.name, table.relation.schema().columns(), &columns, &keys)?;
+            if is_turned && !self.storage.is_logged && table.relation.is_logged() {
+                return Err(Error::new(
+                    ErrorKind::InvalidForeignKey,
+                    format!(
+                        "could not change table \"{}\" to unlogged because logged table \"{}\" references it; change that one \
+                         first",
+                        self.name, table.name
+                    ),
+                ));
+            }
         }
         Ok(())
     }

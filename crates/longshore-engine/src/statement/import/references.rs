@@ -52,6 +52,7 @@ pub(super) fn resolve(schemas: &mut Schemas) -> Result<(), Error> {
             };
             let (columns, keys) = (parent.schema.columns(), &parent.rules.keys);
             foreign::resolve(reference, &name, child.schema.columns(), columns, keys)?;
+            foreign::check_logged(child.storage.is_logged, parent.storage.is_logged)?;
         }
         if let Some(definition) = schemas.get_mut(&name) {
             definition.rules.references = references;

@@ -30,6 +30,8 @@ const REPLAYED: u64 = 1;
 /// A relation that is restored.
 pub(super) struct Restored {
     pub(super) schema: Arc<Schema>,
+    /// Whether its rows are logged.
+    is_logged: bool,
     pub(super) memory: Arc<Memory>,
     /// By their places.
     pub(super) slots: Vec<Option<Box<HotChunk>>>,
@@ -83,10 +85,11 @@ impl From<ChunkError> for ReplayProblem {
 }
 
 impl Restored {
-    fn empty(schema: Arc<Schema>, memory: &Arc<Memory>) -> Restored {
+    fn empty(schema: Arc<Schema>, is_logged: bool, memory: &Arc<Memory>) -> Restored {
         let nullable = schema.columns().iter().filter(|column| column.nullable).count();
         Restored {
             schema,
+            is_logged,
             memory: Arc::clone(memory),
             slots: Vec::new(),
             is_original: Vec::new(),
@@ -96,17 +99,17 @@ impl Restored {
     }
 
     /// One that joins.
-    pub(super) fn created(mut item: Reader<'_>, memory: &Arc<Memory>) -> Result<Restored, Problem> {
+    pub(super) fn created(mut item: Reader<'_>, is_logged: bool, memory: &Arc<Memory>) -> Result<Restored, Problem> {
         item.bytes()?;
         let schema = schema_of_bytes(item.bytes()?).map_err(ReplayProblem::from)?;
         ends(&item)?;
-        Ok(Restored::empty(Arc::new(schema), memory))
+        Ok(Restored::empty(Arc::new(schema), is_logged, memory))
     }
 
     /// The rows of a relation that nobody works on, which loses them.
     pub(super) fn of_relation(relation: &Relation, memory: &Arc<Memory>) -> Result<Restored, ReplayProblem> {
         let table = relation.table();
-        let mut restored = Restored::empty(Arc::clone(table.schema()), memory);
+        let mut restored = Restored::empty(Arc::clone(table.schema()), table.is_logged(), memory);
         for (at, slot) in table.slots.take(|| HotChunk::gone(table.schema())) {
             let slot = slot.restorable().ok_or(ReplayProblem::RelationInUse)?;
             if !slot.is_gone() {
@@ -119,10 +122,11 @@ impl Restored {
     /// Slots at their places, in the order of their rows.
     pub(super) fn of_slots(
         schema: Arc<Schema>,
+        is_logged: bool,
         slots: Vec<(usize, HotChunk)>,
         memory: &Arc<Memory>,
     ) -> Result<Restored, ReplayProblem> {
-        let mut restored = Restored::empty(schema, memory);
+        let mut restored = Restored::empty(schema, is_logged, memory);
         for (at, slot) in slots {
             if restored.place(at)?.replace(Box::new(slot)).is_some() {
                 return Err(ReplayProblem::Malformed(format!("two chunks at place {at}")));
@@ -134,12 +138,13 @@ impl Restored {
 
     /// What it is in the end, in a database of which nobody knows it yet.
     pub(super) fn into_relation(self, id: RelationId, transactions: &Arc<Transactions>) -> Relation {
-        let Restored { schema, memory, mut slots, is_original, order, .. } = self;
+        let Restored { schema, is_logged, memory, mut slots, is_original, order, .. } = self;
         let table = Arc::new(Table::new(schema, memory));
         let taken = order.into_iter().filter_map(|at| Some((at as usize, slots[at as usize].take()?.restored()?)));
         table.restore(taken.collect());
         let changed = table.slots.iter().filter(|(at, _)| !is_original[*at]);
         changed.for_each(|(_, slot)| slot.mark_changed(REPLAYED));
+        table.set_logged(is_logged);
         table.set_relation_id(Some(id));
         transactions.log().register(id, &table);
         Relation::of(&table, transactions)
@@ -201,6 +206,9 @@ impl Restored {
         mut item: Reader<'_>,
         source: (Lsn, Option<&dyn BlockSource>),
     ) -> Result<Replayed, Problem> {
+        if !self.is_logged {
+            return Err(ReplayProblem::Malformed("rows of a relation whose rows are not logged".to_owned()).into());
+        }
         let mut apply = Apply::default();
         while !item.is_empty() {
             let (kind, row) = apply.next.read(&mut item)?;

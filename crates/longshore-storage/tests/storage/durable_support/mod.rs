@@ -23,8 +23,10 @@ pub(crate) const PATH: &str = "/database";
 
 pub(crate) type Rows = BTreeMap<RowId, Row>;
 
-/// The relations after a transaction.
-pub(crate) type State = BTreeMap<RelationId, Arc<(Arc<Schema>, Rows)>>;
+/// The relations after a transaction: columns, rows, and whether these are logged.
+pub(crate) type State = BTreeMap<RelationId, Arc<Known>>;
+
+type Known = (Arc<Schema>, Rows, bool);
 
 /// A change of a row; without cells it goes.
 type Change = (RelationId, RowId, Option<Row>);
@@ -39,6 +41,17 @@ pub(crate) struct Open {
     pub(crate) directory: DataDirectory,
 }
 
+/// What comes back of rows that are not logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unlogged {
+    /// All of them: the last checkpoint has them.
+    Whole,
+    /// All of them or none: it was on its way to be used.
+    WholeOrEmpty,
+    /// None: it was used.
+    Empty,
+}
+
 /// What must come back.
 pub(crate) struct World {
     pub(crate) random: Random,
@@ -50,6 +63,8 @@ pub(crate) struct World {
     is_created: bool,
     /// It was closed behind a checkpoint.
     is_clean: bool,
+    /// What is left of rows that are not logged.
+    unlogged: Unlogged,
     /// Why a wait for a commit has failed.
     wait_failed: Option<String>,
     next_id: i64,
@@ -83,6 +98,7 @@ impl World {
             safe: 0,
             is_created: false,
             is_clean: false,
+            unlogged: Unlogged::Empty,
             wait_failed: None,
             next_id: 0,
             append_rows: 1100,
@@ -99,6 +115,9 @@ impl World {
             let read = DataDirectory::read(&dyn_disk, path, &memory, &transactions, 2).map_err(failed)?;
             self.check(&read);
         }
+        if self.unlogged == Unlogged::Whole {
+            self.unlogged = Unlogged::WholeOrEmpty;
+        }
         match DataDirectory::open(&dyn_disk, path, &memory, &transactions, options) {
             Ok((directory, recovered)) => {
                 self.is_created = true;
@@ -106,6 +125,13 @@ impl World {
                 self.is_clean = false;
                 self.states.truncate(number + 1);
                 self.safe = number;
+                self.unlogged = Unlogged::Empty;
+                let is_empty = |relation: &Relation| relation.snapshot().rows() == 0;
+                for (id, known) in &mut self.states[number] {
+                    if !known.2 && is_empty(&recovered.relations[id]) {
+                        Arc::make_mut(known).1.clear();
+                    }
+                }
                 Ok(Open { directory, transactions, relations: recovered.relations, pending: None })
             }
             Err(DirectoryError::Missing { .. }) if !self.is_created => {
@@ -130,7 +156,19 @@ impl World {
         if self.is_clean {
             assert!(numbers.is_empty() && recovered.replayed.changes == 0, "a clean exit leaves nothing to do again");
         }
-        check_state(&recovered.relations, &self.states[last]);
+        let (whole, mut emptied) = (&self.states[last], self.states[last].clone());
+        for known in emptied.values_mut().filter(|known| !known.2) {
+            Arc::make_mut(known).1.clear();
+        }
+        let is_empty = |(id, known): (&RelationId, &Arc<Known>)| {
+            known.2 || recovered.relations.get(id).is_some_and(|relation| relation.snapshot().rows() == 0)
+        };
+        let expected = match self.unlogged {
+            Unlogged::Whole => whole,
+            Unlogged::WholeOrEmpty if !whole.iter().all(is_empty) => whole,
+            Unlogged::WholeOrEmpty | Unlogged::Empty => &emptied,
+        };
+        check_state(&recovered.relations, expected);
         last
     }
 
@@ -199,7 +237,15 @@ impl World {
     pub(crate) fn finish(&mut self, mut open: Open) -> Result<(), String> {
         open.pending = None;
         let checkpoint = open.directory.begin_checkpoint().map_err(failed)?;
-        let written = checkpoint.write(&((self.states.len() - 1) as u64).to_le_bytes()).map_err(failed)?;
+        let catalog = ((self.states.len() - 1) as u64).to_le_bytes();
+        let writes_all = self.random.once_in(2);
+        // From here on a crash may find them.
+        self.unlogged = if writes_all { Unlogged::WholeOrEmpty } else { Unlogged::Empty };
+        let written = if writes_all { checkpoint.write_last(&catalog) } else { checkpoint.write(&catalog) };
+        let written = written.map_err(failed)?;
+        if writes_all {
+            self.unlogged = Unlogged::Whole;
+        }
         self.safe = self.states.len() - 1;
         assert_eq!(open.directory.log_bytes(), 0);
         open.directory.close().map_err(failed)?;
@@ -211,7 +257,7 @@ impl World {
 /// What a state is after some changes.
 fn applied(mut state: State, changes: &[Change]) -> State {
     for (id, row, cells) in changes {
-        let (_, rows) = Arc::make_mut(state.get_mut(id).unwrap());
+        let (_, rows, _) = Arc::make_mut(state.get_mut(id).unwrap());
         match cells {
             Some(cells) => drop(rows.insert(*row, cells.clone())),
             None => drop(rows.remove(row)),
@@ -225,8 +271,9 @@ pub(crate) fn check_state(relations: &BTreeMap<RelationId, Relation>, state: &St
     let ids = |ids: Vec<&RelationId>| ids.into_iter().copied().collect::<BTreeSet<_>>();
     assert_eq!(ids(relations.keys().collect()), ids(state.keys().collect()));
     for (relation, expected) in relations.values().zip(state.values()) {
-        let (schema, rows) = &**expected;
+        let (schema, rows, is_logged) = &**expected;
         assert_eq!(relation.schema(), schema);
+        assert_eq!(relation.is_logged(), *is_logged);
         let snapshot = relation.snapshot();
         assert!(rows_by_id(&snapshot) == *rows, "the same rows under the same ids");
         check_statistics(&snapshot, &rows.values().cloned().collect::<Vec<_>>());

@@ -67,7 +67,7 @@ impl World {
             let id = self.pick(open);
             let relation = &open.relations[&id];
             let schema = Arc::clone(relation.schema());
-            let (_, rows) = &*state[&id];
+            let (_, rows, _) = &*state[&id];
             let at = self.random.below(rows.len().max(1));
             let row = rows.keys().nth(at).copied().filter(|row| !others.contains(&(id, *row)));
             let change = match (self.random.below(4), row) {
@@ -100,6 +100,8 @@ impl World {
     fn create(&mut self, open: &mut Open) -> Result<(), String> {
         let schema = if self.random.once_in(3) { all_types() } else { id_and_text() };
         let relation = Relation::in_database(Arc::clone(&schema), Memory::new(None), &open.transactions).with_name("t");
+        let is_logged = !self.random.once_in(3);
+        relation.set_logged(is_logged);
         let mut rows = Rows::new();
         let mut transaction = self.begin(open);
         if self.random.once_in(2) {
@@ -123,7 +125,7 @@ impl World {
         }
         let id = relation.relation_id().unwrap();
         let mut after = self.last();
-        after.insert(id, Arc::new((schema, rows)));
+        after.insert(id, Arc::new((schema, rows, is_logged)));
         self.commit(open, transaction, after)?;
         open.relations.insert(id, relation);
         Ok(())
@@ -205,7 +207,7 @@ impl World {
         }
     }
 
-    /// Adds a column of one value, or of one for each row, or drops one.
+    /// Adds a column of one value, or of one for each row, or drops one. Rows may be logged from now on, or no longer.
     fn alter(&mut self, open: &mut Open) -> Result<(), String> {
         if open.pending.is_some() {
             return Ok(());
@@ -213,7 +215,7 @@ impl World {
         let id = self.pick(open);
         let before = &open.relations[&id];
         let state = self.last();
-        let (_, rows) = &*state[&id];
+        let (_, rows, is_logged) = &*state[&id];
         let old = before.schema().columns();
         let mut columns: Vec<(Column, Option<usize>)> =
             old.iter().enumerate().map(|(at, column)| (column.clone(), Some(at))).collect();
@@ -236,6 +238,8 @@ impl World {
             .collect();
         let alteration = before.begin_alteration(Duration::ZERO).unwrap();
         let after = alteration.reshape("t", &schema, &sources, &[]).unwrap();
+        let is_logged = if self.random.once_in(3) { !is_logged } else { *is_logged };
+        after.set_logged(is_logged);
         let mut altered = Rows::new();
         for (&row, cells) in rows {
             let cell = |(at, (_, from)): (usize, &(Column, Option<usize>))| match from {
@@ -254,7 +258,7 @@ impl World {
         transaction.log_payload(&(self.states.len() as u64).to_le_bytes()).unwrap();
         let commit = alteration.commit_in(&after, Arc::new(()), transaction).map_err(failed)?;
         let mut state = self.last();
-        state.insert(id, Arc::new((schema, altered)));
+        state.insert(id, Arc::new((schema, altered, is_logged)));
         open.relations.insert(id, after);
         self.committed(open, commit, state);
         Ok(())
