@@ -7,11 +7,12 @@
 //! Not here: how a database is opened (`durable`), what is in the directory (`longshore-storage`).
 
 use std::fmt;
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-use longshore_storage::data_directory::DataDirectory;
+use longshore_storage::data_directory::{BackupReport, Checkpoint, DataDirectory};
 
 use crate::catalog::Catalog;
 use crate::config::{Durability, Naptime};
@@ -90,7 +91,7 @@ impl Durable {
         let directory = self.directory.read().unwrap_or_else(PoisonError::into_inner);
         match directory.as_ref() {
             Some(directory) => self.write(directory, false),
-            None => Err(Error::new(ErrorKind::State, "the database is closed")),
+            None => Err(closed()),
         }
     }
 
@@ -107,13 +108,38 @@ impl Durable {
         written.and(closed)
     }
 
+    /// Writes a backup of the database as it is now to a directory: another checkpoint may begin as soon as its own is made.
+    /// With an earlier one, it shares files. `watch` gets the bytes that were dealt with, and says whether to go on.
+    pub(crate) fn backup(
+        &self,
+        path: &Path,
+        previous: Option<&Path>,
+        watch: &dyn Fn(u64) -> bool,
+    ) -> Result<BackupReport, Error> {
+        let one = self.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Held to the end: the directory is not closed meanwhile.
+        let directory = self.directory.read().unwrap_or_else(PoisonError::into_inner);
+        let directory = directory.as_ref().ok_or_else(closed)?;
+        let target = directory.begin_backup(path, previous)?;
+        let (checkpoint, catalog) = self.begin(directory, false)?;
+        let files = checkpoint.write_for_backup(&catalog)?;
+        drop(one);
+        Ok(target.write(&files, watch)?)
+    }
+
     fn write(&self, directory: &DataDirectory, is_last: bool) -> Result<(), Error> {
+        let (checkpoint, catalog) = self.begin(directory, is_last)?;
+        checkpoint.write(&catalog)?;
+        Ok(())
+    }
+
+    /// Begins a checkpoint, with the catalog at the same moment.
+    fn begin<'d>(&self, directory: &'d DataDirectory, is_last: bool) -> Result<(Checkpoint<'d>, Vec<u8>), Error> {
         // It says at least what the checkpoint sees, and may say more of sequences: that has to be safe before.
         let (checkpoint, catalog) = self.catalog.image_behind(|| directory.begin_checkpoint(), is_last)?;
         let checkpoint = checkpoint?;
         self.catalog.log().map_or(Ok(()), |log| log.wait())?;
-        checkpoint.write(&catalog)?;
-        Ok(())
+        Ok((checkpoint, catalog))
     }
 
     /// Whether a checkpoint is due, so long after the last one.
@@ -123,6 +149,10 @@ impl Durable {
         let settings = self.settings();
         bytes >= settings.max_wal_size / 2 || (bytes > 0 && elapsed >= settings.checkpoint_timeout.duration())
     }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::State, "the database is closed")
 }
 
 impl fmt::Debug for Durable {

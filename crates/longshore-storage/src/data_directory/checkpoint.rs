@@ -117,7 +117,12 @@ impl Drop for Checkpoint<'_> {
     }
 }
 
-impl Checkpoint<'_> {
+impl<'d> Checkpoint<'d> {
+    /// The directory that it is of.
+    pub(super) fn directory(&self) -> &'d DataDirectory {
+        self.directory
+    }
+
     /// What it sees: all that was committed up to this time.
     #[must_use]
     pub fn time(&self) -> Time {
@@ -131,13 +136,23 @@ impl Checkpoint<'_> {
     ///
     /// When the disk refuses an operation, the log has failed, or memory runs out. Then the last checkpoint counts, or this
     /// one does, and nothing is lost.
-    pub fn write(mut self, catalog: &[u8]) -> Result<CheckpointReport, DirectoryError> {
+    pub fn write(self, catalog: &[u8]) -> Result<CheckpointReport, DirectoryError> {
+        self.write_with(catalog, |_| ()).map(|(report, ())| report)
+    }
+
+    /// The same; `take` gets the manifest while no other checkpoint can begin, which could let files go.
+    pub(super) fn write_with<T>(
+        mut self,
+        catalog: &[u8],
+        take: impl FnOnce(Manifest) -> T,
+    ) -> Result<(CheckpointReport, T), DirectoryError> {
         let (Some(moment), Some(mut last)) = (self.moment.take(), self.last.take()) else {
             unreachable!("they are taken once")
         };
         let written = write(self.directory, moment, &mut last, catalog);
         self.last = Some(last);
-        written
+        let (report, manifest) = written?;
+        Ok((report, take(manifest)))
     }
 }
 
@@ -147,7 +162,7 @@ fn write(
     moment: CheckpointMoment<'_>,
     last: &mut LastCheckpoint,
     catalog: &[u8],
-) -> Result<CheckpointReport, DirectoryError> {
+) -> Result<(CheckpointReport, Manifest), DirectoryError> {
     let folder = &directory.folder;
     let tasks = tasks(&moment, last);
     let file = if tasks.iter().any(|task| task.kept.is_none()) {
@@ -200,7 +215,7 @@ fn write(
     let removed = directory.log.remove_below(lsn).map_err(DirectoryError::from);
     let not_removed = removed.and(remove_unneeded(directory, last)).err();
     let bytes = file.as_ref().map_or(0, BlockWriter::chunk_bytes);
-    Ok(CheckpointReport { chunks, bytes, chunks_kept, lsn, not_removed })
+    Ok((CheckpointReport { chunks, bytes, chunks_kept, lsn, not_removed }, manifest))
 }
 
 /// The slots of all relations, in the order of their rows.
@@ -286,16 +301,23 @@ fn give_up(directory: &DataDirectory, last: &mut LastCheckpoint, file: Option<&B
     }
 }
 
-/// Removes the files that nobody needs, now that a manifest is safe that does not name them.
+/// Removes the files that nobody needs, now that a manifest is safe that does not name them. Those that a backup reads stay
+/// until the next time.
 fn remove_unneeded(directory: &DataDirectory, last: &mut LastCheckpoint) -> Result<(), DirectoryError> {
     let folder = &directory.folder;
     let mut failed = Ok(());
-    last.unneeded.retain(|&number| match folder.disk.remove(&folder.block_file(number)) {
-        Err(error) if !error.is_missing() => {
-            failed = Err(error.into());
-            true
+    let kept = directory.kept.numbers();
+    last.unneeded.retain(|&number| {
+        if kept.contains(&number) {
+            return true;
         }
-        Ok(()) | Err(_) => false,
+        match folder.disk.remove(&folder.block_file(number)) {
+            Err(error) if !error.is_missing() => {
+                failed = Err(error.into());
+                true
+            }
+            Ok(()) | Err(_) => false,
+        }
     });
     failed
 }

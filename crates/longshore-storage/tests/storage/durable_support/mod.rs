@@ -17,6 +17,7 @@ use longshore_testing::Random;
 use crate::redo_support::rows_by_id;
 use crate::support::{Row, check_statistics};
 
+mod backups;
 mod steps;
 
 pub(crate) const PATH: &str = "/database";
@@ -53,6 +54,9 @@ pub(crate) struct World {
     /// Why a wait for a commit has failed.
     wait_failed: Option<String>,
     next_id: i64,
+    backups: backups::Backups,
+    /// Whether backups are among what is done.
+    pub(crate) backs_up: bool,
     /// Rows of a large append.
     pub(crate) append_rows: usize,
 }
@@ -85,6 +89,8 @@ impl World {
             is_clean: false,
             wait_failed: None,
             next_id: 0,
+            backups: backups::Backups::default(),
+            backs_up: false,
             append_rows: 1100,
         }
     }
@@ -93,6 +99,7 @@ impl World {
     pub(crate) fn open(&mut self, disk: &SimDisk) -> Result<Open, String> {
         let (dyn_disk, path) = (dyn_disk(disk), Path::new(PATH));
         let (options, memory, transactions) = (options(&mut self.random), Memory::new(None), Transactions::new());
+        self.check_backups(disk)?;
         if self.is_created && self.random.once_in(3) {
             // Who only reads sees the same.
             let (memory, transactions) = (Memory::new(None), Transactions::new());
