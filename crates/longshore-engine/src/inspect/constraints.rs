@@ -8,6 +8,10 @@ use crate::catalog::{Check, Key, Reference, Role, Rules};
 use crate::sql::names;
 use crate::{Error, Outcome, Session};
 
+/// What tables are called in queries: a column of that name would be taken for the table.
+const CHILD: &str = "\"row that is checked\"";
+const PARENT: &str = "\"row that it refers to\"";
+
 /// What is to be obeyed, and by which rows.
 pub(super) struct Constraints<'a> {
     pub(super) name: &'a str,
@@ -113,9 +117,10 @@ impl Constraints<'_> {
     fn orphans(&self, reference: &Reference) -> String {
         let columns = self.columns(&reference.columns);
         let pairs = columns.iter().zip(&reference.referenced);
-        let pairs: Vec<String> = pairs.map(|(column, to)| format!("p.{} = c.{column}", names::quoted(to))).collect();
+        let pairs: Vec<String> =
+            pairs.map(|(column, to)| format!("{PARENT}.{} = {CHILD}.{column}", names::quoted(to))).collect();
         let are = |test: &str, word: &str| {
-            let tests: Vec<String> = columns.iter().map(|column| format!("c.{column} {test}")).collect();
+            let tests: Vec<String> = columns.iter().map(|column| format!("{CHILD}.{column} {test}")).collect();
             tests.join(word)
         };
         let half = match reference.matching {
@@ -126,7 +131,7 @@ impl Constraints<'_> {
             }
         };
         format!(
-            "SELECT count(*) FROM {} AS c WHERE ({} AND NOT EXISTS (SELECT 1 FROM {} AS p WHERE {})){half}",
+            "SELECT count(*) FROM {} AS {CHILD} WHERE ({} AND NOT EXISTS (SELECT 1 FROM {} AS {PARENT} WHERE {})){half}",
             names::quoted(self.name),
             are("IS NOT NULL", " AND "),
             names::quoted(&reference.table),

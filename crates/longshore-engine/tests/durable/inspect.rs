@@ -14,10 +14,10 @@ async fn made(path: &Path) {
     run(
         &mut database.session(),
         &[
-            "CREATE TABLE parent (id INTEGER PRIMARY KEY, name TEXT NOT NULL)",
+            "CREATE TABLE parent (id INTEGER PRIMARY KEY, name TEXT NOT NULL, c INTEGER, p INTEGER)",
             "CREATE TABLE child (id BIGINT GENERATED ALWAYS AS IDENTITY, parent INTEGER REFERENCES parent, a INTEGER \
              CHECK (a < 1000000))",
-            "INSERT INTO parent SELECT g, 'name ' || g FROM generate_series(1, 1000) AS s(g)",
+            "INSERT INTO parent (id, name) SELECT g, 'name ' || g FROM generate_series(1, 1000) AS s(g)",
             "INSERT INTO child (parent, a) SELECT g, g FROM generate_series(1, 1000) AS s(g)",
             "CHECKPOINT",
             "CREATE TABLE \"Third\" AS SELECT 1 AS a",

@@ -1,12 +1,14 @@
 //! Backups, one thing at a time: each is a database that opens, shares what did not change, and is refused until it is
 //! complete.
 
+use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use longshore_simdisk::{Fault, SimDisk};
 use longshore_storage::data_directory::{BackupReport, DataDirectory, DirectoryError, DirectoryOptions, Recovered};
-use longshore_storage::disk::{Disk, OpenMode, SystemDisk};
+use longshore_storage::disk::{Disk, DiskError, DiskFile, DiskLock, OpenMode, SystemDisk};
 use longshore_storage::{Arena, Isolation, Memory, MergeKind, Relation, RelationId, RowId, Transactions, key};
 use longshore_testing::Random;
 
@@ -109,6 +111,56 @@ fn a_backup_opens_and_shares_what_did_not_change() {
     db.backup(&at("five"), Some(&at("four"))).unwrap();
     assert!(rows_by_id(&read(&disk, &at("five")).unwrap().relations[&RelationId(1)].snapshot()) == rows);
     assert_eq!(first.len(), 9000);
+}
+
+/// A disk whose directories are on different file systems.
+#[derive(Debug)]
+struct WithoutLinks(SimDisk);
+
+impl Disk for WithoutLinks {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Box<dyn DiskFile>, DiskError> {
+        self.0.open(path, mode)
+    }
+
+    fn create_directory(&self, path: &Path) -> Result<(), DiskError> {
+        self.0.create_directory(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> Result<(), DiskError> {
+        self.0.sync_directory(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.0.rename(from, to)
+    }
+
+    fn link(&self, _: &Path, to: &Path) -> Result<(), DiskError> {
+        Err(DiskError::io(to, "link it to a file that is there", ErrorKind::CrossesDevices.into()))
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        self.0.remove(path)
+    }
+
+    fn list(&self, directory: &Path) -> Result<Vec<OsString>, DiskError> {
+        self.0.list(directory)
+    }
+
+    fn lock(&self, path: &Path) -> Result<Box<dyn DiskLock>, DiskError> {
+        self.0.lock(path)
+    }
+}
+
+#[test]
+fn what_cannot_be_shared_is_copied() {
+    let disk = Arc::new(WithoutLinks(SimDisk::new(6))) as Arc<dyn Disk>;
+    let db = create(&disk, Path::new(PATH));
+    db.append(1);
+    let rows = rows_by_id(&db.relation.snapshot());
+    db.backup(Path::new("/one"), None).unwrap();
+    let report = db.backup(Path::new("/two"), Some(Path::new("/one"))).unwrap();
+    assert_eq!((report.files_copied, report.files_shared), (2, 0));
+    assert!(rows_by_id(&read(&disk, Path::new("/two")).unwrap().relations[&RelationId(1)].snapshot()) == rows);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Backups at random: a complete one is what the database was at a moment, whatever happens later; any other is refused.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use longshore_simdisk::SimDisk;
@@ -48,12 +49,8 @@ impl World {
         let checkpoint = open.directory.begin_checkpoint().map_err(failed)?;
         let files = checkpoint.write_for_backup(&(number as u64).to_le_bytes()).map_err(failed)?;
         self.safe = self.safe.max(number);
-        for _ in 0..self.random.below(2) {
-            let mut transaction = self.begin(open);
-            let changes = self.change_rows(open, &mut transaction);
-            let after = super::applied(self.last(), &changes);
-            self.commit(open, transaction, after)?;
-            self.checkpoint(open)?;
+        if self.random.once_in(2) {
+            self.beside(open)?;
         }
         if self.random.once_in(10) {
             let given_up = target.write(&files, &|_| false);
@@ -67,10 +64,29 @@ impl World {
                 Err(error) => Err(failed(error)),
             };
         }
-        let report = target.write(&files, &|_| true).map_err(failed)?;
+        // Files are removed between those that are copied, if the backup does not keep them.
+        let beside = RefCell::new((&mut *self, open, Ok(())));
+        let written = target.write(&files, &|_| {
+            let (world, open, done) = &mut *beside.borrow_mut();
+            if done.is_ok() && world.random.once_in(4) {
+                *done = world.beside(open);
+            }
+            true
+        });
+        let (_, _, done) = beside.into_inner();
+        let report = written.map_err(failed)?;
         assert!(report.files_copied > 0 && (previous.is_some() || report.files_shared == 0));
         self.backups.0[at].is_done = true;
-        Ok(())
+        done
+    }
+
+    /// What others do while a backup is written.
+    fn beside(&mut self, open: &mut Open) -> Result<(), String> {
+        let mut transaction = self.begin(open);
+        let changes = self.change_rows(open, &mut transaction);
+        let after = super::applied(self.last(), &changes);
+        self.commit(open, transaction, after)?;
+        self.checkpoint(open)
     }
 
     /// Compares all backups with what they are of.
