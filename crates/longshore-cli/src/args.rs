@@ -58,6 +58,10 @@ pub(crate) enum Action {
     Generate(TpchArgs),
     /// Show it all.
     Demo(DemoArgs),
+    /// Look for damage in the directory of a database.
+    Check(PathBuf),
+    /// Print the log of a database.
+    Log(LogArgs),
 }
 
 /// How statements are run.
@@ -73,6 +77,8 @@ pub(crate) struct RunOptions {
     pub(crate) directory: Option<PathBuf>,
     /// How that is kept.
     pub(crate) durability: Durability,
+    /// Whether what is damaged is left out.
+    pub(crate) skip_damaged: bool,
 }
 
 /// Where statements come from.
@@ -109,6 +115,9 @@ struct Args {
     /// After how long at most a commit that nobody waits for is written, such as 50ms or 1s [default: 200ms]
     #[arg(long, value_name = "TIME", value_parser = Durability::parse_wal_writer_delay)]
     wal_writer_delay: Option<Duration>,
+    /// Leave out what is damaged, and say what is missing; with --read-only
+    #[arg(long, requires = "read_only")]
+    skip_damaged: bool,
 
     /// Run the statements of SQL and leave; may be repeated and mixed with -f
     #[arg(short = 'c', long = "command", value_name = "SQL")]
@@ -163,6 +172,26 @@ enum Command {
     },
     #[command(about = DEMO_ABOUT, after_help = DEMO_EXAMPLES)]
     Demo(DemoArgs),
+    /// Look for damage in a durable database, or in a backup, that nobody has open; the exit status says whether it is sound
+    Check {
+        /// Directory of the database
+        #[arg(value_name = "DIRECTORY")]
+        directory: PathBuf,
+    },
+    /// Print the log of a durable database: its transactions, and what they have changed
+    Log(LogArgs),
+}
+
+/// Options of `log`.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct LogArgs {
+    /// Directory of the database
+    #[arg(value_name = "DIRECTORY")]
+    pub(crate) directory: PathBuf,
+
+    /// Position of the first record, such as 0/1A2B3C [default: the oldest record that is there]
+    #[arg(long, value_name = "LSN")]
+    pub(crate) from: Option<String>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -233,6 +262,8 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
         Some(_) if args.directory.is_some() => return Err(invalid("a subcommand works without a DIRECTORY")),
         Some(_) if runs => return Err(invalid("-c and -f cannot be used with a subcommand")),
         Some(Command::Demo(demo)) => Action::Demo(demo),
+        Some(Command::Check { directory }) => Action::Check(directory),
+        Some(Command::Log(log)) => Action::Log(log),
         Some(Command::Generate { what: Generate::Tpch(tpch) }) => Action::Generate(tpch),
         None => Action::Run(RunOptions {
             steps: steps(matches, args.commands, args.files),
@@ -240,6 +271,7 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
             stats: args.stats,
             directory: args.directory,
             durability,
+            skip_damaged: args.skip_damaged,
         }),
     };
     Ok(Invocation { config, action })
@@ -406,6 +438,10 @@ mod tests {
             &["shop", "--max-wal-size", "much"],
             &["shop", "--checkpoint-timeout", "soon"],
             &["shop", "--wal-writer-delay", "1min"],
+            &["shop", "--skip-damaged"],
+            &["check"],
+            &["log"],
+            &["shop", "log", "shop"],
             &["shop", "demo"],
             &["shop", "other"],
             &["--threads", "0"],

@@ -16,12 +16,14 @@
 //! - `run`: statements and meta-commands, one after the other
 //! - `shell`: the prompt
 //! - `demo`: generate, load, work, unload, reload
+//! - `inspect`: look for damage, and print logs
 
 mod args;
 mod demo;
 mod generate;
 mod heap;
 mod human;
+mod inspect;
 mod interrupt;
 mod output;
 mod progress;
@@ -69,6 +71,8 @@ fn perform(invocation: Invocation) -> Result<(), Failure> {
     let result = match action {
         Action::Run(options) => runtime.block_on(run_statements(config, options)),
         Action::Demo(options) => runtime.block_on(demo::run(config, &options)),
+        Action::Check(directory) => runtime.block_on(inspect::check(config, &directory)),
+        Action::Log(log) => inspect::log(&log),
         Action::Generate(_) => Ok(()),
     };
     // A cancelled statement may still hold a worker for a moment; nothing of it is wanted.

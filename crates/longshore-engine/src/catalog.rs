@@ -7,6 +7,7 @@
 
 mod access_path;
 mod change;
+mod describe;
 mod image;
 mod key;
 mod log;
@@ -27,10 +28,12 @@ use tokio::sync::{Mutex, MutexGuard};
 
 pub(crate) use access_path::AccessPath;
 pub(crate) use change::Change;
-pub(crate) use image::Image;
+pub(crate) use describe::describe;
+pub(crate) use image::{Image, TableImage};
 pub(crate) use key::{Key, Role, kind_name};
 pub(crate) use log::CatalogLog;
 pub(crate) use operations::Operations;
+pub(crate) use restore::fits;
 pub(crate) use rules::{Check, ColumnRule, Origin, Reference, Rules, columns_read, next_of};
 pub(crate) use sequence::{Definition as SequenceDefinition, Owner, Sequence};
 

@@ -76,7 +76,10 @@ impl Database {
                     database.restore(recovered, false)?;
                     return Ok(database);
                 }
-                Err(error) if tries == 0 || matches!(error, DirectoryError::Missing { .. }) => return Err(error.into()),
+                Err(error @ (DirectoryError::Missing { .. } | DirectoryError::IncompleteBackup { .. })) => {
+                    return Err(error.into());
+                }
+                Err(error) if tries == 0 => return Err(error.into()),
                 Err(_) => {}
             }
         }
@@ -99,15 +102,9 @@ impl Database {
     }
 
     /// Takes in what came back.
-    fn restore(self: &Arc<Self>, recovered: Recovered, is_logged: bool) -> Result<(), Error> {
-        let Recovered { relations, catalog, payloads, .. } = recovered;
-        let mut image = Image::default();
-        if !catalog.is_empty() {
-            image.apply(&catalog)?;
-        }
-        for (_, payload) in &payloads {
-            image.apply(payload)?;
-        }
+    pub(crate) fn restore(self: &Arc<Self>, recovered: Recovered, is_logged: bool) -> Result<(), Error> {
+        let image = Image::of(&recovered)?;
+        let relations = recovered.relations;
         if is_logged {
             self.catalog.log_to(CatalogLog::new(&self.transactions, image.next_sequence));
         }
@@ -119,7 +116,7 @@ impl Database {
 impl From<DirectoryError> for Error {
     fn from(error: DirectoryError) -> Self {
         let kind = match &error {
-            DirectoryError::Missing { .. } => ErrorKind::NotFound,
+            DirectoryError::Missing { .. } | DirectoryError::IncompleteBackup { .. } => ErrorKind::NotFound,
             DirectoryError::Exists { .. } | DirectoryError::NotEmpty { .. } => ErrorKind::Exists,
             DirectoryError::Foreign { .. }
             | DirectoryError::Version { .. }
@@ -128,6 +125,8 @@ impl From<DirectoryError> for Error {
             | DirectoryError::Damaged { .. }
             | DirectoryError::Replay { .. } => ErrorKind::Damaged,
             DirectoryError::OutOfMemory(_) => ErrorKind::Memory,
+            DirectoryError::OtherBackup { .. } => ErrorKind::Invalid,
+            DirectoryError::Stopped => return Self::cancelled(),
             DirectoryError::CheckpointRuns => ErrorKind::State,
             DirectoryError::Disk(_) | DirectoryError::Log(_) | DirectoryError::Thread(_) => ErrorKind::Io,
         };

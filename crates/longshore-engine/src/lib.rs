@@ -24,6 +24,7 @@
 //! - `session`: one connection's statements, one after the other
 //! - `typed`: transactions written in Rust
 //! - `durable`: databases that come back from their directories
+//! - `inspect`: directories looked at: what is damaged, what is sound, what their logs say
 
 mod blocking;
 mod catalog;
@@ -32,6 +33,7 @@ mod database;
 mod datafusion;
 mod durable;
 mod error;
+mod inspect;
 mod panics;
 mod prepared;
 mod report;
@@ -45,6 +47,7 @@ pub mod typed;
 pub use config::{Config, Durability, Naptime, WalSize};
 pub use database::Database;
 pub use error::{Error, ErrorDetails, ErrorKind};
+pub use inspect::{CheckReport, LogLine};
 pub use longshore_load::{Control, Kernel, Progress};
 pub use longshore_storage::checksum::Checksum;
 pub use longshore_storage::{Datum, Isolation, Memory, key};

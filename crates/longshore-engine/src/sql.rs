@@ -5,6 +5,7 @@
 //! so have sequences ([`sequence`]), whose options come in any order.
 //! Not here: what a statement means (`statement`).
 
+pub(crate) mod backup;
 pub(crate) mod build;
 pub(crate) mod cast_names;
 pub(crate) mod copy;
@@ -40,6 +41,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::{Error, ErrorKind};
+use backup::BackupStatement;
 use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, ImportStatement};
 use dialect::LongshoreDialect;
 use sequence::SequenceStatement;
@@ -65,6 +67,8 @@ pub(crate) enum Parsed {
     Sequence(SequenceStatement),
     /// CHECKPOINT.
     Checkpoint,
+    /// BACKUP DATABASE.
+    Backup(BackupStatement),
 }
 
 /// Parses exactly one statement, with or without a semicolon behind it.
@@ -135,7 +139,8 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         | Parsed::Export(_)
         | Parsed::Import(_)
         | Parsed::Sequence(_)
-        | Parsed::Checkpoint => {}
+        | Parsed::Checkpoint
+        | Parsed::Backup(_) => {}
     }
     Ok(parsed)
 }
@@ -173,6 +178,8 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         parsed
     } else if let Some(statement) = sequence::statement(parser)? {
         Parsed::Sequence(statement)
+    } else if let Some(backup) = backup::statement(parser)? {
+        Parsed::Backup(backup)
     } else if is_checkpoint(parser) {
         parser.advance_token();
         Parsed::Checkpoint

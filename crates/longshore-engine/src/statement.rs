@@ -5,6 +5,7 @@
 //! is refused by name, never ignored.
 
 mod alter;
+mod backup;
 mod change;
 mod checkpoint;
 mod copy;
@@ -221,6 +222,7 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         Parsed::CopyFrom(_) => Nature::Writes,
         Parsed::CreateFrom(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
         Parsed::Export(_) => Nature::Export("EXPORT DATABASE"),
+        Parsed::Backup(_) => Nature::Export("BACKUP DATABASE"),
         Parsed::Import(_) => Nature::NonTransactionalDdl("IMPORT DATABASE"),
         Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => {
             Nature::NonTransactionalDdl("CREATE SEQUENCE")
@@ -255,6 +257,7 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Import(import) => import::import(context, &import).await,
         Parsed::Sequence(statement) => sequence::run(context, &statement),
         Parsed::Checkpoint => checkpoint::checkpoint(context).await,
+        Parsed::Backup(statement) => backup::backup(context, statement).await,
         Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }
 }

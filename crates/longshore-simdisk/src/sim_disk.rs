@@ -105,6 +105,10 @@ impl Disk for SimDisk {
         self.state().rename(from, to).map_err(at(from, "rename it"))
     }
 
+    fn link(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.state().link(from, to).map_err(at(to, "link it to a file that is there"))
+    }
+
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         self.state().remove(path).map_err(at(path, "remove it"))
     }

@@ -113,11 +113,23 @@ impl State {
     pub(crate) fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         assert_eq!(from.parent(), to.parent(), "a rename from one directory to another is not simulated");
         match (self.names.get(from), self.names.get(to)) {
+            // Two names of one file stay, as POSIX has it.
+            (Some(Node::File(number)), Some(Node::File(other))) if number == other => self.rename_something(|_| ()),
             (Some(Node::File(number)), None | Some(Node::File(_))) => {
                 self.rename_something(|names| names.rename(from, to, Node::File(number)))
             }
             (None, _) => Err(io::ErrorKind::NotFound.into()),
             (Some(Node::Directory), _) | (_, Some(Node::Directory)) => Err(io::ErrorKind::IsADirectory.into()),
+        }
+    }
+
+    pub(crate) fn link(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        match (self.names.get(from), self.names.get(to)) {
+            (None, _) => Err(io::ErrorKind::NotFound.into()),
+            (Some(_), Some(_)) => Err(io::ErrorKind::AlreadyExists.into()),
+            (Some(_), None) if !self.has_parent(to) => Err(io::ErrorKind::NotFound.into()),
+            (Some(Node::Directory), None) => Err(io::ErrorKind::PermissionDenied.into()),
+            (Some(Node::File(number)), None) => self.rename_something(|names| names.make(to, Node::File(number))),
         }
     }
 

@@ -31,7 +31,7 @@ impl Machine<'_> {
         let path = names[random.below(names.len())].clone();
         let handle = random.below(3);
         let (offset, length) = (random.below(3000) as u64, 1 + random.below(3000));
-        match random.below(12) {
+        match random.below(13) {
             0 | 1 => {
                 let mode = random.pick(&[OpenMode::Read, OpenMode::Write, OpenMode::Create]);
                 match self.disk.open(&path, mode) {
@@ -47,16 +47,17 @@ impl Machine<'_> {
             4 => said(self.disk.list(&self.folder)),
             5 => said(self.disk.sync_directory(&self.folder)),
             6 => said(self.disk.list(&self.folder.join("missing"))),
+            7 => said(self.disk.link(&path, &names[random.below(names.len())])),
             operation => {
                 let Some(file) = self.open.get(&handle) else { return "not open".to_owned() };
                 match operation {
-                    7 | 8 => match file.write_at(&vec![random.byte(); length], offset) {
+                    8 | 9 => match file.write_at(&vec![random.byte(); length], offset) {
                         // A file that is open for reading alone: the words for that differ.
                         Err(_) => "refused".to_owned(),
                         Ok(()) => "written".to_owned(),
                     },
-                    9 => file.truncate(offset).map_or("refused", |()| "cut").to_owned(),
-                    10 => said(file.sync()),
+                    10 => file.truncate(offset).map_or("refused", |()| "cut").to_owned(),
+                    11 => said(file.sync()),
                     _ => {
                         let mut buffer = vec![0; length];
                         let read = file.read_at(&mut buffer, offset);
@@ -94,6 +95,12 @@ fn directories_and_locks_are_those_of_the_system() {
             said(disk.create_directory(&directory)),
             said(disk.open(&directory.join("f"), OpenMode::Create).map(|_| ())),
             said(disk.open(&root.join("g").join("f"), OpenMode::Create).map(|_| ())),
+            said(disk.list(root)),
+            said(disk.link(&directory.join("f"), &root.join("g").join("f"))),
+            said(disk.link(&directory, &root.join("g"))),
+            said(disk.link(&directory.join("f"), &root.join("g"))),
+            said(disk.remove(&directory.join("f"))),
+            said(disk.open(&root.join("g"), OpenMode::Write).map(|_| ())),
             said(disk.list(root)),
             said(disk.list(&directory)),
         ];

@@ -15,6 +15,7 @@
 //! - Who has the directory open for writing has locked it.
 //! - A manifest takes the place of another one as a whole, after all that it names is safe.
 //! - Files that no manifest names are litter, and go when the directory is opened.
+//! - Who does not have the directory any more writes nothing to it: neither to the log nor to files of loads.
 //!
 //! Not here: what the log says (`redo`) and how it is written (`log`); tables, indexes and views (the layer above keeps them
 //! in the catalog that it gives to checkpoints, and in payloads of transactions).
@@ -35,22 +36,30 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::brief::{Mutex, MutexGuard};
 use crate::table::{RelationId, Table};
 
+mod backup;
 mod block;
 mod block_file;
 mod checkpoint;
+mod damage;
 mod error;
 mod folder;
 mod header;
 mod loads;
+mod log_dump;
 mod manifest;
 mod recovery;
+mod salvage;
 
+pub use backup::{BackupFiles, BackupReport, BackupTarget};
 pub use checkpoint::{Checkpoint, CheckpointReport};
 pub use error::DirectoryError;
+pub use log_dump::{LogEnd, LogEntry};
 pub use recovery::Recovered;
+pub use salvage::Salvaged;
 
+use backup::Kept;
 use checkpoint::LastCheckpoint;
-use folder::{Folder, SwitchError};
+use folder::{Folder, Making, SwitchError};
 use loads::Loads;
 use manifest::Manifest;
 
@@ -79,7 +88,6 @@ pub struct DataDirectory {
     /// What tells the database from all others.
     identity: u64,
     transactions: Arc<Transactions>,
-    // Before the log and the lock: it ends first.
     background: Option<BackgroundWriter>,
     log: Arc<Log>,
     threads: usize,
@@ -89,6 +97,9 @@ pub struct DataDirectory {
     checkpoint_lsn: AtomicU64,
     /// `None` while a checkpoint is under way.
     last: Mutex<Option<LastCheckpoint>>,
+    /// The block files that backups read.
+    kept: Kept,
+    // Behind all that writes.
     _lock: Box<dyn DiskLock>,
 }
 
@@ -127,8 +138,9 @@ impl DataDirectory {
     ) -> Result<DataDirectory, DirectoryError> {
         let folder = Folder { disk: Arc::clone(disk), path: path.to_owned() };
         folder.make()?;
+        folder.check_room(Making::Database)?;
         let lock = disk.lock(&folder.lock())?;
-        folder.create()?;
+        folder.create(Making::Database)?;
         let identity = RandomState::new().hash_one(std::process::id());
         let log = Log::create(Arc::clone(disk), &folder.log(), identity, Lsn::default(), options.log)?;
         let manifest = Manifest {
@@ -167,12 +179,12 @@ impl DataDirectory {
     ) -> Result<(DataDirectory, Recovered), DirectoryError> {
         let folder = Folder { disk: Arc::clone(disk), path: path.to_owned() };
         if !folder.has_manifest()? {
-            return Err(DirectoryError::Missing { directory: folder.path });
+            return Err(folder.missing());
         }
         let lock = disk.lock(&folder.lock())?;
         // A manifest whose name is not safe yet must not go once files go that only the one before it names.
         folder.sync()?;
-        let mut restored = recovery::recover(&folder, memory, transactions, options.threads)?;
+        let mut restored = recovery::recover(&folder, memory, transactions, options.threads, None)?;
         if restored.manifest.has_unlogged_rows() {
             // What is changed of them from here on, no log says.
             restored.begin_use();
@@ -180,7 +192,8 @@ impl DataDirectory {
         }
         folder.remove_litter(|number| restored.is_needed(number))?;
         let (manifest, recovered) = (restored.manifest, restored.recovered);
-        let log = Log::open(restored.reader, options.log)?;
+        let reader = restored.reader.expect("without its log a database does not come back");
+        let log = Log::open(reader, options.log)?;
         log.remove_below(manifest.lsn)?;
         let table = |(id, relation): (&RelationId, &Relation)| (*id, Arc::clone(relation.table()));
         let tables: BTreeMap<RelationId, Arc<Table>> = recovered.relations.iter().map(table).collect();
@@ -204,7 +217,7 @@ impl DataDirectory {
         threads: usize,
     ) -> Result<Recovered, DirectoryError> {
         let folder = Folder { disk: Arc::clone(disk), path: path.to_owned() };
-        Ok(recovery::recover(&folder, memory, transactions, threads)?.recovered)
+        Ok(recovery::recover(&folder, memory, transactions, threads, None)?.recovered)
     }
 
     fn start(
@@ -231,6 +244,7 @@ impl DataDirectory {
             loads,
             checkpoint_lsn: AtomicU64::new(manifest.lsn.get()),
             last: Mutex::new(Some(last)),
+            kept: Kept::default(),
             _lock: lock,
         })
     }
@@ -269,14 +283,23 @@ impl DataDirectory {
     /// # Errors
     ///
     /// When the log fails.
-    pub fn close(self) -> Result<(), DirectoryError> {
-        let DataDirectory { background, log, _lock, .. } = self;
-        drop(background);
-        Ok(log.close()?)
+    pub fn close(mut self) -> Result<(), DirectoryError> {
+        drop(self.background.take());
+        Ok(self.log.close()?)
     }
 
     fn last(&self) -> MutexGuard<'_, Option<LastCheckpoint>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for DataDirectory {
+    /// Nobody writes to it any more. What its thread was to write is written; of the rest of the log, what nobody waited for is
+    /// lost.
+    fn drop(&mut self) {
+        drop(self.background.take());
+        self.log.abandon();
+        self.loads.end();
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! - What [`DiskFile::write_at`], [`DiskFile::truncate`] and [`DiskFile::allocate`] do is safe once [`DiskFile::sync`] has
 //!   returned. Before that a crash keeps any part of it.
-//! - A name that was made, changed or removed is safe once [`Disk::sync_directory`] has returned for its directory. A
+//! - A name that was made, linked, changed or removed is safe once [`Disk::sync_directory`] has returned for its directory. A
 //!   rename happens as a whole or not at all.
 //! - After a [`DiskFile::sync`] that failed, what was written since the last one may be lost, although it can still be
 //!   read and later calls succeed. Only writing it again makes it safe.
@@ -52,7 +52,15 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// When the system refuses.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
 
-    /// Removes a file.
+    /// Gives a file another name beside its own, in any directory: both stand for the same bytes from then on. No file may
+    /// have the name.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses; [`DiskError::cannot_link`] says whether no other link would succeed either.
+    fn link(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
+
+    /// Removes a file, or one of its names.
     ///
     /// # Errors
     ///
@@ -173,6 +181,14 @@ impl DiskError {
     #[must_use]
     pub fn is_missing(&self) -> bool {
         self.is(|kind| kind == io::ErrorKind::NotFound)
+    }
+
+    /// Whether a file cannot have a second name there: the directories are on different file systems, or on one that has
+    /// no links, or the file has too many.
+    #[must_use]
+    pub fn cannot_link(&self) -> bool {
+        use io::ErrorKind::{CrossesDevices, PermissionDenied, TooManyLinks, Unsupported};
+        self.is(|kind| matches!(kind, CrossesDevices | PermissionDenied | TooManyLinks | Unsupported))
     }
 
     fn is(&self, test: impl Fn(io::ErrorKind) -> bool) -> bool {

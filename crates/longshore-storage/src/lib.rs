@@ -99,7 +99,7 @@ pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, 
 pub use manager::{Commit, RedoLog, Transactions};
 pub use memory::{Memory, OutOfMemory, Reservation};
 pub use packed::{CodeSet, PackedAs, PackedColumn, Packer, RangeSet, SpareCodes};
-pub use redo::{Payloads, RECORD_VERSION, Replay, ReplayError, ReplayProblem, Replayed};
+pub use redo::{Described, Payloads, RECORD_VERSION, Replay, ReplayError, ReplayProblem, Replayed};
 pub use relation::Relation;
 pub use row_id::{CHUNK_ROWS_MAX, RowId};
 pub use statistics::{ColumnStatistics, Value};

@@ -38,7 +38,7 @@ mod state;
 pub use background::BackgroundWriter;
 pub use error::LogError;
 pub use frame::{Frame, RECORD_BYTES_MAX, Record};
-pub use lsn::Lsn;
+pub use lsn::{Lsn, NoLsn};
 pub use reader::LogReader;
 
 use folder::Folder;
@@ -239,6 +239,18 @@ impl Log {
             self.changed.notify_all();
             self.work.notify_all();
             return writer.map_or(Ok(()), |writer| writer.finish().map_err(LogError::from));
+        }
+    }
+
+    /// Takes and writes nothing more, as after a crash: what is not safe yet stays so. It returns once nobody writes.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.lock();
+        if state.abandon() {
+            self.changed.notify_all();
+            self.work.notify_all();
+            while state.is_writing() {
+                state = self.pause(state);
+            }
         }
     }
 

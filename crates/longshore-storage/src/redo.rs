@@ -19,6 +19,7 @@
 //! Operations
 //! - [`Transactions::log_to`]: from then on each commit hands its record over (`encode`).
 //! - [`Replay`]: does records again.
+//! - [`Describer`]: says what records have, in words.
 //!
 //! Not here: how records reach the disk, where one begins and whether it is sound (`log`).
 
@@ -28,6 +29,7 @@ use crate::log::{Log, LogError, Lsn, Reserved};
 use crate::manager::{RedoLog, Transactions};
 
 mod altered;
+mod describe;
 mod encode;
 mod error;
 mod item;
@@ -38,6 +40,8 @@ mod rows;
 mod whole;
 mod wire;
 
+pub use describe::Described;
+pub(crate) use describe::Describer;
 pub use error::{ReplayError, ReplayProblem};
 pub(crate) use replay::BlockSource;
 pub use replay::{Payloads, Replay, Replayed};

@@ -1,5 +1,6 @@
 //! Tests of the built binary as its users run it.
 
+mod backup;
 mod demo;
 mod durable;
 mod files;

@@ -77,7 +77,8 @@ impl Image {
         Ok(())
     }
 
-    fn apply_one(&mut self, operation: Operation, reader: &mut Reader<'_>) -> Result<(), Error> {
+    /// Does one operation, whose kind was taken.
+    pub(super) fn apply_one(&mut self, operation: Operation, reader: &mut Reader<'_>) -> Result<(), Error> {
         match operation {
             Operation::Table => {
                 let (name, relation) = (reader.text()?, RelationId(take_u32(reader)?));

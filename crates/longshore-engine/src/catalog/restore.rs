@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use longshore_storage::data_directory::Recovered;
 use longshore_storage::{Relation, RelationId, in_threads};
 
 use super::image::{Image, TableImage};
@@ -16,6 +17,20 @@ use crate::Error;
 
 /// A table to come: its name, what was logged of it, and its relation.
 type Part = (String, TableImage, Relation);
+
+impl Image {
+    /// What was logged of the catalog of a database that comes back.
+    pub(crate) fn of(recovered: &Recovered) -> Result<Self, Error> {
+        let mut image = Self::default();
+        if !recovered.catalog.is_empty() {
+            image.apply(&recovered.catalog)?;
+        }
+        for (_, payload) in &recovered.payloads {
+            image.apply(payload)?;
+        }
+        Ok(image)
+    }
+}
 
 impl Catalog {
     /// Takes in what an image says, with the relations that the log has. Indexes are built on so many threads.
@@ -33,7 +48,7 @@ impl Catalog {
         for (name, image) in tables {
             let relation = relations.remove(&image.relation);
             let relation = relation.ok_or_else(|| damaged(&format!("table {name} has no rows {}", image.relation)))?;
-            check(&name, &image, &relation)?;
+            fits(&name, &image, &relation)?;
             parts.push((name, image, relation));
         }
         if let Some(lost) = relations.keys().next() {
@@ -91,7 +106,7 @@ impl Catalog {
 }
 
 /// Refuses an image that does not fit its relation.
-fn check(name: &str, image: &TableImage, relation: &Relation) -> Result<(), Error> {
+pub(crate) fn fits(name: &str, image: &TableImage, relation: &Relation) -> Result<(), Error> {
     let (count, rules) = (relation.schema().columns().len(), &image.rules);
     let keys = rules.keys.iter().map(|key| &key.columns);
     let checks = rules.checks.iter().map(|check| &check.columns);

@@ -58,6 +58,7 @@ impl Writer {
 }
 
 /// Reads what [`Writer`] has written.
+#[derive(Clone, Debug)]
 pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

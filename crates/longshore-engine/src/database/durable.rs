@@ -7,11 +7,12 @@
 //! Not here: how a database is opened (`durable`), what is in the directory (`longshore-storage`).
 
 use std::fmt;
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-use longshore_storage::data_directory::DataDirectory;
+use longshore_storage::data_directory::{BackupReport, Checkpoint, DataDirectory};
 
 use crate::catalog::Catalog;
 use crate::config::{Durability, Naptime};
@@ -86,12 +87,21 @@ impl Durable {
 
     /// Makes a checkpoint, after one that is under way.
     pub(crate) fn checkpoint(&self) -> Result<(), Error> {
+        self.checkpoint_as(|checkpoint| checkpoint)
+    }
+
+    /// The same for one that nobody waits for: it leaves cores to those who work.
+    fn checkpoint_beside_others(&self) -> Result<(), Error> {
+        self.checkpoint_as(|checkpoint| checkpoint.in_threads(1))
+    }
+
+    fn checkpoint_as(&self, change: impl FnOnce(Checkpoint<'_>) -> Checkpoint<'_>) -> Result<(), Error> {
         let _one = self.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = self.directory.read().unwrap_or_else(PoisonError::into_inner);
-        match directory.as_ref() {
-            Some(directory) => self.write(directory, false),
-            None => Err(Error::new(ErrorKind::State, "the database is closed")),
-        }
+        let directory = directory.as_ref().ok_or_else(closed)?;
+        let (checkpoint, catalog) = self.begin(directory, false)?;
+        change(checkpoint).write(&catalog)?;
+        Ok(())
     }
 
     /// Makes a last checkpoint, so that nothing is done again when the database is opened, and closes the directory. Nobody
@@ -103,22 +113,43 @@ impl Durable {
         // If it fails, the log has everything.
         let is_ahead = self.catalog.sequences().iter().any(|sequence| sequence.is_logged_ahead());
         let is_needed = directory.log_bytes() > 0 || is_ahead || directory.has_unlogged_rows();
-        let written = if is_needed { self.write(&directory, true) } else { Ok(()) };
+        let written = if is_needed { self.write_last(&directory) } else { Ok(()) };
         let closed = directory.close().map_err(Error::from);
         written.and(closed)
     }
 
-    fn write(&self, directory: &DataDirectory, is_last: bool) -> Result<(), Error> {
+    /// Writes a backup of the database as it is now to a directory: another checkpoint may begin as soon as its own is made.
+    /// With an earlier one, it shares files. `watch` gets the bytes that were dealt with, and says whether to go on.
+    pub(crate) fn backup(
+        &self,
+        path: &Path,
+        previous: Option<&Path>,
+        watch: &dyn Fn(u64) -> bool,
+    ) -> Result<BackupReport, Error> {
+        let one = self.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Held to the end: the directory is not closed meanwhile.
+        let directory = self.directory.read().unwrap_or_else(PoisonError::into_inner);
+        let directory = directory.as_ref().ok_or_else(closed)?;
+        let target = directory.begin_backup(path, previous)?;
+        let (checkpoint, catalog) = self.begin(directory, false)?;
+        let files = checkpoint.write_for_backup(&catalog)?;
+        drop(one);
+        Ok(target.write(&files, watch)?)
+    }
+
+    fn write_last(&self, directory: &DataDirectory) -> Result<(), Error> {
+        let (checkpoint, catalog) = self.begin(directory, true)?;
+        checkpoint.write_last(&catalog)?;
+        Ok(())
+    }
+
+    /// Begins a checkpoint, with the catalog at the same moment.
+    fn begin<'d>(&self, directory: &'d DataDirectory, is_last: bool) -> Result<(Checkpoint<'d>, Vec<u8>), Error> {
         // It says at least what the checkpoint sees, and may say more of sequences: that has to be safe before.
         let (checkpoint, catalog) = self.catalog.image_behind(|| directory.begin_checkpoint(), is_last)?;
         let checkpoint = checkpoint?;
         self.catalog.log().map_or(Ok(()), |log| log.wait())?;
-        if is_last {
-            checkpoint.write_last(&catalog)?
-        } else {
-            checkpoint.write(&catalog)?
-        };
-        Ok(())
+        Ok((checkpoint, catalog))
     }
 
     /// Whether a checkpoint is due, so long after the last one.
@@ -128,6 +159,10 @@ impl Durable {
         let settings = self.settings();
         bytes >= settings.max_wal_size / 2 || (bytes > 0 && elapsed >= settings.checkpoint_timeout.duration())
     }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::State, "the database is closed")
 }
 
 impl fmt::Debug for Durable {
@@ -169,7 +204,7 @@ fn look(durable: &Weak<Durable>, last: Instant) -> Result<bool, Error> {
     let Some(durable) = durable.upgrade() else { return Ok(false) };
     let is_due = durable.is_due(last.elapsed());
     if is_due {
-        durable.checkpoint()?;
+        durable.checkpoint_beside_others()?;
     }
     Ok(is_due)
 }

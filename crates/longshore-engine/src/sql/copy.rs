@@ -139,7 +139,7 @@ fn create_from(parser: &mut Parser, head: CreateFromHead) -> Result<Parsed, Erro
 }
 
 /// Moves over `verb DATABASE` if that is what comes.
-fn is_database_statement(parser: &mut Parser, verb: &str) -> bool {
+pub(super) fn is_database_statement(parser: &mut Parser, verb: &str) -> bool {
     let is_word = |token: &Token, word: &str| matches!(token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(word));
     let found = is_word(&parser.peek_nth_token(0).token, verb) && is_word(&parser.peek_nth_token(1).token, "DATABASE");
     if found {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_engine::{Config, Database, Durability, Error, Naptime};
+use longshore_engine::{Config, Database, Durability, Error, ErrorKind, Naptime};
 use longshore_simdisk::{Fault, SimDisk};
 use longshore_storage::disk::Disk;
 use longshore_testing::share;
@@ -17,7 +17,7 @@ use crate::support::runtime;
 const PATH: &str = "/database";
 
 /// What is done, one statement after the other.
-const STATEMENTS: [&str; 19] = [
+const STATEMENTS: [&str; 21] = [
     "CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, a INTEGER NOT NULL, note TEXT UNIQUE)",
     "INSERT INTO t (a, note) VALUES (1, 'one'), (2, 'two'), (3, 'three')",
     "CREATE TABLE child (id INTEGER PRIMARY KEY, parent BIGINT REFERENCES t ON DELETE CASCADE)",
@@ -30,14 +30,20 @@ const STATEMENTS: [&str; 19] = [
     "ALTER TABLE made ADD COLUMN c TEXT DEFAULT 'c'",
     "CREATE UNIQUE INDEX made_a ON made (a)",
     "CHECKPOINT",
+    BACKUPS[0],
     "UPDATE made SET b = 0 WHERE a % 3 = 0",
     "DROP VIEW v",
     "CREATE SEQUENCE s",
     "INSERT INTO made SELECT 1000 + nextval('s'), 1, 'd' FROM generate_series(1, 5)",
     "ALTER TABLE child RENAME COLUMN parent TO up",
     "TRUNCATE child",
+    BACKUPS[1],
     "DROP TABLE made",
 ];
+
+/// Those of them that are backups, behind how many statements each is written, and where.
+const BACKUPS: [&str; 2] = ["BACKUP DATABASE TO '/one'", "BACKUP DATABASE TO '/two' (INCREMENTAL '/one')"];
+const BACKUPS_AT: [(usize, &str); 2] = [(12, "/one"), (19, "/two")];
 
 fn opened(disk: &SimDisk) -> Result<Arc<Database>, Error> {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
@@ -80,10 +86,31 @@ async fn states() -> Vec<String> {
     let mut states = vec![shown(&database).await];
     let mut session = database.session();
     for sql in STATEMENTS {
-        session.execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        // A database in memory has no backups, which change nothing.
+        if !BACKUPS.contains(&sql) {
+            session.execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
         states.push(shown(&database).await);
     }
     states
+}
+
+/// That each backup is what was there before it, and sound; or is refused, if it was not acknowledged.
+async fn check_backups(disk: &SimDisk, done: usize, states: &[String]) {
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    for (at, path) in BACKUPS_AT {
+        assert!(STATEMENTS[at].contains(path), "{}", STATEMENTS[at]);
+        let durability = Durability { read_only: true, ..Durability::default() };
+        let config = Config { threads: 1, ..Config::default() };
+        match Database::open_on(&disk, Path::new(path), config.clone(), &durability) {
+            Ok(backup) => {
+                assert_eq!(shown(&backup).await, states[at], "{path}");
+                let report = Database::check_on(&disk, Path::new(path), &config).await.expect("it can be read");
+                assert_eq!(report.problems, Vec::<String>::new(), "{path}");
+            }
+            Err(error) => assert!(error.kind() == ErrorKind::NotFound && done <= at, "{path}: {error}"),
+        }
+    }
 }
 
 /// Crashes, and failures of each kind, at least. `LONGSHORE_CRASHES` multiplies them: with more, every change and every operation
@@ -120,6 +147,7 @@ fn at_every_change() {
                 let database =
                     opened(&survived).unwrap_or_else(|error| panic!("seed {seed}, change {change}: {error}"));
                 let found = shown(&database).await;
+                check_backups(&survived, done, &states).await;
                 // What was under way may be there, too.
                 let is_sound = found == states[done] || states.get(done + 1) == Some(&found);
                 assert!(
@@ -163,7 +191,9 @@ fn at_every_failure() {
                 }
                 drop(database);
                 disk.heal();
-                let database = opened(&disk.restart()).expect("it opens again");
+                let restarted = disk.restart();
+                check_backups(&restarted, done, &states).await;
+                let database = opened(&restarted).expect("it opens again");
                 let found = shown(&database).await;
                 let is_sound = found == states[done] || states.get(done + 1) == Some(&found);
                 assert!(is_sound, "operation {operation}, behind {done} statements, opened again:\n{found}");

@@ -1,10 +1,12 @@
 //! Durable databases: what was committed through any door comes back, and what was not does not.
 
+mod backup;
 mod crashes;
 #[path = "../described/mod.rs"]
 mod described;
 mod directory;
 mod doors;
+mod inspect;
 mod kills;
 mod new_tables;
 mod support;

@@ -8,7 +8,7 @@ use crate::block_ref::StoredBlock;
 use crate::chunk::hot::HotChunk;
 use crate::chunk::{Chunk, VisibleChunk};
 use crate::memory::{Memory, OutOfMemory};
-use crate::native::embedded::{ChunkError, ChunkWriter, chunk_of_bytes};
+use crate::native::embedded::{ChunkError, ChunkWriter, check_blocks, chunk_of_bytes};
 use crate::packed::PACKED_BLOCK_BYTES;
 use crate::types::Schema;
 use crate::values::Scratch;
@@ -76,14 +76,7 @@ impl BlockDecoder {
         schema: &Arc<Schema>,
         stored: Option<StoredBlock>,
     ) -> Result<HotChunk, ChunkError> {
-        let malformed = |reason: &str| ChunkError::Malformed(reason.to_owned());
-        let (count, rest) = bytes.split_first_chunk::<4>().ok_or_else(|| malformed("it has no head"))?;
-        let dead_bytes = u32::from_le_bytes(*count) as usize;
-        let (dead, rest) = rest.split_at_checked(dead_bytes).ok_or_else(|| malformed("it ends within its head"))?;
-        let directory_bytes = rest.first_chunk::<4>().map_or(0, |count| u32::from_le_bytes(*count) as usize);
-        if 4 + dead_bytes + 4 + directory_bytes != head_bytes {
-            return Err(malformed("its head has another length"));
-        }
+        let (dead, rest) = split(bytes, head_bytes)?;
         let chunk = chunk_of_bytes(rest, schema, &mut self.arena, &mut self.scratch)?;
         let rows = dead_rows(dead, &chunk).ok_or_else(|| malformed("its dead rows are not some of its rows"))?;
         if let Some(stored) = stored {
@@ -95,6 +88,28 @@ impl BlockDecoder {
         }
         Ok(slot)
     }
+}
+
+/// Compares the bytes of a chunk, of which the head was checked, with the checksums in it.
+pub(super) fn check_bytes(bytes: &[u8], head_bytes: usize) -> Result<(), ChunkError> {
+    check_blocks(split(bytes, head_bytes)?.1)
+}
+
+/// The bits of dead rows, and the chunk.
+fn split(bytes: &[u8], head_bytes: usize) -> Result<(&[u8], &[u8]), ChunkError> {
+    let (count, rest) = bytes.split_first_chunk::<4>().ok_or_else(|| malformed("it has no head"))?;
+    let dead_bytes = u32::from_le_bytes(*count) as usize;
+    let (dead, rest) = rest.split_at_checked(dead_bytes).ok_or_else(|| malformed("it ends within its head"))?;
+    let directory_bytes = rest.first_chunk::<4>().map_or(0, |count| u32::from_le_bytes(*count) as usize);
+    if 4 + dead_bytes + 4 + directory_bytes == head_bytes {
+        Ok((dead, rest))
+    } else {
+        Err(malformed("its head has another length"))
+    }
+}
+
+fn malformed(reason: &str) -> ChunkError {
+    ChunkError::Malformed(reason.to_owned())
 }
 
 /// The rows that are dead: some, but not all; `None` if the bits cannot be right.

@@ -69,6 +69,17 @@ impl BlockWriter {
         })
     }
 
+    /// Writes a chunk of another file of this number where it lies there.
+    pub(super) fn put(&self, bytes: &[u8], block: &BlockRef) -> Result<(), DirectoryError> {
+        self.end.fetch_max(block.offset + block.bytes, Ordering::Relaxed);
+        Ok(self.file.write_at(bytes, block.offset)?)
+    }
+
+    /// Makes all chunks safe, but not the name of the file.
+    pub(super) fn sync_bytes(&self) -> Result<(), DirectoryError> {
+        Ok(self.file.sync()?)
+    }
+
     /// Bytes of chunks that were written.
     pub(super) fn chunk_bytes(&self) -> u64 {
         self.bytes() - HEADER_BYTES as u64
@@ -81,7 +92,7 @@ impl BlockWriter {
 
     /// Makes all chunks, and the name of the file, safe.
     pub(super) fn sync(&self, folder: &Folder) -> Result<(), DirectoryError> {
-        self.file.sync()?;
+        self.sync_bytes()?;
         Ok(folder.disk.sync_directory(&folder.blocks())?)
     }
 }
@@ -112,12 +123,22 @@ impl BlockReader {
 
     /// Reads the bytes of a chunk, of which the head is checked.
     pub(super) fn read(&self, block: &BlockRef, bytes: &mut Vec<u8>) -> Result<(), DirectoryError> {
+        self.read_first(block, block.bytes, bytes)
+    }
+
+    /// Reads and checks the head of a chunk.
+    pub(super) fn read_head(&self, block: &BlockRef, bytes: &mut Vec<u8>) -> Result<(), DirectoryError> {
+        self.read_first(block, u64::from(block.head_bytes), bytes)
+    }
+
+    /// Reads so many bytes of a chunk, the head at least, which is checked.
+    fn read_first(&self, block: &BlockRef, count: u64, bytes: &mut Vec<u8>) -> Result<(), DirectoryError> {
         let damaged = |reason: &str| DirectoryError::damaged(&self.path, block.offset, reason);
         if block.offset < HEADER_BYTES as u64 || block.offset + block.bytes > self.file_bytes {
             return Err(damaged("the file ends before the chunk does"));
         }
         // No more than the file has, as just checked.
-        bytes.resize(block.bytes as usize, 0);
+        bytes.resize(count as usize, 0);
         if self.file.read_at(bytes, block.offset)? < bytes.len() {
             return Err(damaged("the file ends before the chunk does"));
         }

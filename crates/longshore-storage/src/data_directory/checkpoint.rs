@@ -126,6 +126,11 @@ impl<'d> Checkpoint<'d> {
         self
     }
 
+    /// The directory that it is of.
+    pub(super) fn directory(&self) -> &'d DataDirectory {
+        self.directory
+    }
+
     /// What it sees: all that was committed up to this time.
     #[must_use]
     pub fn time(&self) -> Time {
@@ -140,7 +145,7 @@ impl<'d> Checkpoint<'d> {
     /// When the disk refuses an operation, the log has failed, or memory runs out. Then the last checkpoint counts, or this
     /// one does, and nothing is lost.
     pub fn write(self, catalog: &[u8]) -> Result<CheckpointReport, DirectoryError> {
-        self.write_as(catalog, false)
+        self.write_with(catalog, false, |_| ()).map(|(report, ())| report)
     }
 
     /// The same for the last checkpoint before the database is closed, behind which nobody changes a row: it also writes the
@@ -150,16 +155,23 @@ impl<'d> Checkpoint<'d> {
     ///
     /// As [`Checkpoint::write`]; then rows that are not durable may be lost.
     pub fn write_last(self, catalog: &[u8]) -> Result<CheckpointReport, DirectoryError> {
-        self.write_as(catalog, true)
+        self.write_with(catalog, true, |_| ()).map(|(report, ())| report)
     }
 
-    fn write_as(mut self, catalog: &[u8], is_last: bool) -> Result<CheckpointReport, DirectoryError> {
+    /// The same; `take` gets the manifest while no other checkpoint can begin, which could let files go.
+    pub(super) fn write_with<T>(
+        mut self,
+        catalog: &[u8],
+        is_last: bool,
+        take: impl FnOnce(Manifest) -> T,
+    ) -> Result<(CheckpointReport, T), DirectoryError> {
         let (Some(moment), Some(mut last)) = (self.moment.take(), self.last.take()) else {
             unreachable!("they are taken once")
         };
         let written = write(self.directory, moment, &mut last, (self.threads, is_last), catalog);
         self.last = Some(last);
-        written
+        let (report, manifest) = written?;
+        Ok((report, take(manifest)))
     }
 }
 
@@ -170,7 +182,7 @@ fn write(
     last: &mut LastCheckpoint,
     (threads, is_last): (usize, bool),
     catalog: &[u8],
-) -> Result<CheckpointReport, DirectoryError> {
+) -> Result<(CheckpointReport, Manifest), DirectoryError> {
     let folder = &directory.folder;
     let tasks = tasks(&moment, last, is_last);
     let file = if tasks.iter().any(|task| task.kept.is_none()) {
@@ -223,7 +235,7 @@ fn write(
     let removed = directory.log.remove_below(lsn).map_err(DirectoryError::from);
     let not_removed = removed.and(remove_unneeded(directory, last)).err();
     let bytes = file.as_ref().map_or(0, BlockWriter::chunk_bytes);
-    Ok(CheckpointReport { chunks, bytes, chunks_kept, lsn, not_removed })
+    Ok((CheckpointReport { chunks, bytes, chunks_kept, lsn, not_removed }, manifest))
 }
 
 /// The slots of all relations whose rows are durable, or if it is the last checkpoint of all, in the order of their rows.
@@ -316,16 +328,23 @@ fn give_up(directory: &DataDirectory, last: &mut LastCheckpoint, file: Option<&B
     }
 }
 
-/// Removes the files that nobody needs, now that a manifest is safe that does not name them.
+/// Removes the files that nobody needs, now that a manifest is safe that does not name them. Those that a backup reads stay
+/// until the next time.
 fn remove_unneeded(directory: &DataDirectory, last: &mut LastCheckpoint) -> Result<(), DirectoryError> {
     let folder = &directory.folder;
     let mut failed = Ok(());
-    last.unneeded.retain(|&number| match folder.disk.remove(&folder.block_file(number)) {
-        Err(error) if !error.is_missing() => {
-            failed = Err(error.into());
-            true
+    let kept = directory.kept.numbers();
+    last.unneeded.retain(|&number| {
+        if kept.contains(&number) {
+            return true;
         }
-        Ok(()) | Err(_) => false,
+        match folder.disk.remove(&folder.block_file(number)) {
+            Err(error) if !error.is_missing() => {
+                failed = Err(error.into());
+                true
+            }
+            Ok(()) | Err(_) => false,
+        }
     });
     failed
 }

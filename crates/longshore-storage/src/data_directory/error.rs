@@ -49,6 +49,18 @@ pub enum DirectoryError {
         /// Something in it.
         name: PathBuf,
     },
+    /// There is a backup that was cut short.
+    IncompleteBackup {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// What an incremental backup is to share files with is not a backup of this database.
+    OtherBackup {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The caller has stopped a backup.
+    Stopped,
     /// A file does not begin as one of its kind.
     Foreign {
         /// The file.
@@ -156,6 +168,19 @@ impl fmt::Display for DirectoryError {
                 directory.display(),
                 name.display()
             ),
+            DirectoryError::IncompleteBackup { directory } => write!(
+                f,
+                "{}: the backup that was to be written here was cut short; write it again with BACKUP DATABASE TO, or remove \
+                 the directory",
+                directory.display()
+            ),
+            DirectoryError::OtherBackup { directory } => write!(
+                f,
+                "{}: this is a backup of another database, so there is nothing to share; name the last backup of this one, or \
+                 leave INCREMENTAL out",
+                directory.display()
+            ),
+            DirectoryError::Stopped => f.write_str("the backup was stopped; write it again, or remove its directory"),
             DirectoryError::Foreign { file, kind } => {
                 write!(f, "{}: not a {kind} (its first bytes are not those of one)", file.display())
             }

@@ -6,10 +6,11 @@
 //! | `manifest` | what the last checkpoint left, and from where the log is to be done again |
 //! | `manifest.new` | the next manifest, while it is written |
 //! | `incomplete` | is there while the directory is made |
+//! | `incomplete_backup` | is there while a backup is written to the directory; it becomes the manifest |
 //! | `blocks` | the folder of block files |
 //! | `log` | the folder of the log |
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,8 +21,26 @@ pub(super) const LOCK: &str = "lock";
 const MANIFEST: &str = "manifest";
 const NEXT_MANIFEST: &str = "manifest.new";
 const INCOMPLETE: &str = "incomplete";
+const INCOMPLETE_BACKUP: &str = "incomplete_backup";
 const BLOCKS: &str = "blocks";
 const LOG: &str = "log";
+
+/// What is made in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Making {
+    Database,
+    Backup,
+}
+
+impl Making {
+    /// The file that is there as long as it is not complete.
+    fn marker(self) -> &'static str {
+        match self {
+            Making::Database => INCOMPLETE,
+            Making::Backup => INCOMPLETE_BACKUP,
+        }
+    }
+}
 
 /// Where a database is.
 #[derive(Clone, Debug)]
@@ -66,22 +85,34 @@ impl Folder {
         Ok(self.disk.sync_directory(parent.unwrap_or(Path::new(".")))?)
     }
 
-    /// Makes what lies in the directory but for the manifest, without which it is incomplete.
-    ///
-    /// Only what an attempt before has left may be in it: it says that it was one by `incomplete`, which is safe before
-    /// anything else is there.
-    pub(super) fn create(&self) -> Result<(), DirectoryError> {
-        let Folder { disk, path } = self;
-        if self.has_manifest()? {
-            return Err(DirectoryError::Exists { directory: path.clone() });
+    /// Fails if there is something in the directory but what an attempt before has left, which says by its marker that it was
+    /// one. Says what there is. Nothing is written.
+    pub(super) fn check_room(&self, making: Making) -> Result<Vec<OsString>, DirectoryError> {
+        let directory = || self.path.clone();
+        let names = self.disk.list(&self.path)?;
+        let has = |wanted: &str| names.iter().any(|name| name == wanted);
+        if has(MANIFEST) {
+            return Err(DirectoryError::Exists { directory: directory() });
         }
-        let names = disk.list(path)?;
-        let incomplete = path.join(INCOMPLETE);
-        if !names.iter().any(|name| name == INCOMPLETE) {
-            if let Some(name) = names.iter().find(|name| *name != LOCK) {
-                return Err(DirectoryError::NotEmpty { directory: path.clone(), name: PathBuf::from(name) });
-            }
-            disk.open(&incomplete, OpenMode::Create)?;
+        if has(making.marker()) {
+            return Ok(names);
+        }
+        if has(INCOMPLETE_BACKUP) {
+            return Err(DirectoryError::IncompleteBackup { directory: directory() });
+        }
+        match names.iter().find(|name| *name != LOCK) {
+            Some(name) => Err(DirectoryError::NotEmpty { directory: directory(), name: PathBuf::from(name) }),
+            None => Ok(names),
+        }
+    }
+
+    /// Makes what lies in the directory but for the manifest, without which it is incomplete. The marker is safe before
+    /// anything else is there. What an attempt before has left goes.
+    pub(super) fn create(&self, making: Making) -> Result<(), DirectoryError> {
+        let Folder { disk, path } = self;
+        let names = self.check_room(making)?;
+        if !names.iter().any(|name| name == making.marker()) {
+            disk.open(&path.join(making.marker()), OpenMode::Create)?;
         }
         self.sync()?;
         for folder in [self.blocks(), self.log()] {
@@ -103,6 +134,28 @@ impl Folder {
             Err(error) if error.is_missing() => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Why there is no database.
+    pub(super) fn missing(&self) -> DirectoryError {
+        let directory = self.path.clone();
+        let names = self.disk.list(&self.path).unwrap_or_default();
+        if names.iter().any(|name| name == INCOMPLETE_BACKUP) {
+            DirectoryError::IncompleteBackup { directory }
+        } else {
+            DirectoryError::Missing { directory }
+        }
+    }
+
+    /// Writes the manifest of a backup, which makes it complete: the marker becomes the manifest.
+    pub(super) fn complete_backup(&self, manifest: &[u8]) -> Result<(), DiskError> {
+        let marker = self.path.join(INCOMPLETE_BACKUP);
+        self.write_manifest(&marker, manifest)?;
+        self.disk.rename(&marker, &self.manifest())?;
+        self.sync().inspect_err(|_| {
+            // A crash may bring back the one or the other. Who tries again shall find the marker, if the disk lets it.
+            let _ = self.disk.rename(&self.manifest(), &marker);
+        })
     }
 
     /// Writes another manifest and puts it in the place of the one that is there.

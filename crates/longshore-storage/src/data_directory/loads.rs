@@ -30,6 +30,8 @@ pub(super) struct Loads {
     /// The number of the next block file.
     next_file: AtomicU64,
     files: Mutex<Vec<Arc<FileOfLoad>>>,
+    /// The directory is somebody else's, so nothing is written any more.
+    is_ended: AtomicBool,
 }
 
 /// The file of a load.
@@ -57,7 +59,8 @@ struct Load {
 
 impl Loads {
     pub(super) fn new(folder: &Folder, identity: u64, next_file: u64) -> Loads {
-        Loads { folder: folder.clone(), identity, next_file: AtomicU64::new(next_file), files: Mutex::default() }
+        let (next_file, is_ended) = (AtomicU64::new(next_file), AtomicBool::new(false));
+        Loads { folder: folder.clone(), identity, next_file, files: Mutex::default(), is_ended }
     }
 
     /// A number for a block file, which no other one has had.
@@ -68,6 +71,11 @@ impl Loads {
     /// The number that the next file gets.
     pub(super) fn next_number(&self) -> u64 {
         self.next_file.load(Ordering::Relaxed)
+    }
+
+    /// Writes nothing more.
+    pub(super) fn end(&self) {
+        self.is_ended.store(true, Ordering::Release);
     }
 
     /// Takes note of the file of a load that was done again.
@@ -117,6 +125,9 @@ impl BlockStore for Loads {
 impl Loads {
     /// Makes the file of a load.
     fn new_file(&self) -> Result<Arc<FileOfLoad>, NotStored> {
+        if self.is_ended.load(Ordering::Acquire) {
+            return Err(closed());
+        }
         let number = self.new_number();
         let created = BlockWriter::create(&self.folder, self.identity, number);
         let writer = created.map_err(|error| {
@@ -142,6 +153,9 @@ impl LoadWriter for Load {
     fn write(&self, chunk: &Chunk) -> Result<StoredBlock, TransactionError> {
         let file = self.file.get_or_init(|| self.loads.new_file()).as_ref().map_err(Clone::clone)?;
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.loads.is_ended.load(Ordering::Acquire) {
+            return Err(closed().into());
+        }
         let mut encoder = idle().pop().unwrap_or_else(BlockEncoder::new);
         let written = file.write(chunk, &mut encoder);
         idle().push(encoder);
@@ -207,6 +221,10 @@ impl LoadFile for FileOfLoad {
     fn named_by(&self, lsn: Lsn) {
         self.named_by.fetch_max(lsn.get(), Ordering::AcqRel);
     }
+}
+
+fn closed() -> NotStored {
+    NotStored("the database is closed".into())
 }
 
 fn not_stored(error: &DirectoryError) -> NotStored {

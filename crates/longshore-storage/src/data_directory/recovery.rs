@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::block::BlockDecoder;
 use super::block_file::BlockReader;
+use super::damage::Salvage;
 use super::error::DirectoryError;
 use super::folder::Folder;
 use super::loads::{FileOfLoad, Loads};
@@ -52,20 +53,24 @@ pub(super) struct Restored {
     /// The length of each block file that is needed.
     pub(super) files: BTreeMap<u64, u64>,
     pub(super) loads: Arc<Loads>,
-    /// The log, read to its end.
-    pub(super) reader: LogReader,
+    /// The log, read to its end, if it is there.
+    pub(super) reader: Option<LogReader>,
 }
 
-/// Brings back the database in a folder, for transactions that have done nothing yet.
+/// Brings back the database in a folder, unless damage is to be salvaged without any that is damaged; for transactions that have done nothing yet.
 pub(super) fn recover(
     folder: &Folder,
     memory: &Arc<Memory>,
     transactions: &Arc<Transactions>,
     threads: usize,
+    salvage: Option<&Salvage>,
 ) -> Result<Restored, DirectoryError> {
     let manifest = read_manifest(folder)?;
     let mut replay = Replay::new(transactions, memory);
-    let files = read_relations(folder, &manifest, memory, &mut replay, threads)?;
+    if salvage.is_some() {
+        replay.salvage();
+    }
+    let files = read_relations(folder, &manifest, memory, &mut replay, (threads, salvage))?;
     transactions.has_relation_ids_below(manifest.next_relation);
     let loads = Arc::new(Loads::new(folder, manifest.identity, manifest.next_file));
     let blocks = Blocks {
@@ -74,12 +79,21 @@ pub(super) fn recover(
         memory: Arc::clone(memory),
         loads: Arc::clone(&loads),
         files: Mutex::default(),
+        salvage: salvage.cloned(),
     };
     replay.read_blocks_from(Arc::new(blocks));
     let log = folder.log();
-    let mut reader = LogReader::open(Arc::clone(&folder.disk), &log, manifest.identity, manifest.lsn)?;
+    let reader = LogReader::open(Arc::clone(&folder.disk), &log, manifest.identity, manifest.lsn);
+    let mut reader = reader.map(Some).or_else(|error| Salvage::take(salvage, error.into()).map(|()| None))?;
     let mut payloads = Vec::new();
-    let replayed = replay_log(&mut reader, &log, &mut replay, &mut payloads, threads)?;
+    let mut replayed = Replayed::default();
+    if let Some(reader) = &mut reader {
+        let done = replay_log(reader, &log, &mut replay, (&mut payloads, &mut replayed), threads);
+        done.or_else(|error| Salvage::take(salvage, error))?;
+    }
+    if let Some(salvage) = salvage {
+        salvage.lose(replay.lost());
+    }
     let catalog = manifest.catalog.clone();
     let recovered = Recovered { relations: replay.finish(), catalog, payloads, replayed };
     Ok(Restored { manifest, recovered, files, loads, reader })
@@ -106,6 +120,7 @@ struct Blocks {
     memory: Arc<Memory>,
     loads: Arc<Loads>,
     files: Mutex<BTreeMap<u64, OpenLoad>>,
+    salvage: Option<Salvage>,
 }
 
 /// A file that a record names, to read it, and as the next checkpoint takes it over.
@@ -139,23 +154,30 @@ impl BlockSource for Blocks {
         };
         read().map_err(|error| match error {
             DirectoryError::OutOfMemory(error) => error.into(),
-            error => ReplayProblem::Block(error.to_string()),
+            error => {
+                let reason = error.to_string();
+                if let Some(salvage) = &self.salvage {
+                    salvage.note(error);
+                }
+                ReplayProblem::Block(reason)
+            }
         })
     }
 }
 
-fn unread(error: ChunkError, file: &BlockReader, block: &BlockRef) -> DirectoryError {
+pub(super) fn unread(error: ChunkError, file: &BlockReader, block: &BlockRef) -> DirectoryError {
     match error {
         ChunkError::Malformed(reason) => DirectoryError::damaged(&file.path, block.offset, reason),
         ChunkError::OutOfMemory(error) => error.into(),
     }
 }
 
-fn read_manifest(folder: &Folder) -> Result<Manifest, DirectoryError> {
+pub(super) fn read_manifest(folder: &Folder) -> Result<Manifest, DirectoryError> {
     let path = folder.manifest();
-    let file = folder.disk.open(&path, OpenMode::Read).map_err(|error| {
-        if error.is_missing() { DirectoryError::Missing { directory: folder.path.clone() } } else { error.into() }
-    })?;
+    let file = folder
+        .disk
+        .open(&path, OpenMode::Read)
+        .map_err(|error| if error.is_missing() { folder.missing() } else { error.into() })?;
     Manifest::read(&*file, &path)
 }
 
@@ -175,7 +197,7 @@ fn read_relations(
     manifest: &Manifest,
     memory: &Arc<Memory>,
     replay: &mut Replay,
-    threads: usize,
+    (threads, salvage): (usize, Option<&Salvage>),
 ) -> Result<BTreeMap<u64, u64>, DirectoryError> {
     let schemas: Vec<Arc<Schema>> =
         manifest.relations.iter().map(|relation| Arc::new(relation.schema.clone())).collect();
@@ -184,8 +206,13 @@ fn read_relations(
         tasks.extend(stored.slots.iter().map(|(place, block)| Task { relation, place: *place, block }));
     }
     let numbers: BTreeSet<u64> = tasks.iter().map(|task| task.block.file).collect();
-    let open = |&number: &u64| Ok((number, BlockReader::open(folder, manifest.identity, number)?));
-    let files: BTreeMap<u64, BlockReader> = numbers.iter().map(open).collect::<Result<_, DirectoryError>>()?;
+    let mut files = BTreeMap::new();
+    for number in numbers {
+        match BlockReader::open(folder, manifest.identity, number) {
+            Ok(file) => drop(files.insert(number, file)),
+            Err(error) => Salvage::take(salvage, error)?,
+        }
+    }
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let bytes: u64 = tasks.iter().map(|task| task.block.bytes).fold(0, u64::saturating_add);
     let run = || -> Result<Vec<Read>, DirectoryError> {
@@ -193,14 +220,16 @@ fn read_relations(
         while !stop.load(Ordering::Relaxed) {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(task) = tasks.get(at) else { break };
-            let read = read_slot(&files[&task.block.file], task, &schemas[task.relation], &mut decoder, &mut buffer);
+            // Of one that cannot be opened that was said.
+            let Some(file) = files.get(&task.block.file) else { continue };
+            let read = read_slot(file, task, &schemas[task.relation], &mut decoder, &mut buffer);
             let name = &manifest.relations[task.relation].name;
-            slots.push((
-                task.relation,
-                at,
-                read.map_err(|error| about_rows(error, name, task.place))
-                    .inspect_err(|_| stop.store(true, Ordering::Relaxed))?,
-            ));
+            match read.map_err(|error| about_rows(error, name, task.place)) {
+                Ok(slot) => slots.push((task.relation, at, slot)),
+                Err(error) => {
+                    Salvage::take(salvage, error).inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+                }
+            }
         }
         Ok(slots)
     };
@@ -212,8 +241,15 @@ fn read_relations(
     let mut slots = slots.into_iter().peekable();
     for (number, (stored, schema)) in manifest.relations.iter().zip(schemas).enumerate() {
         let of_relation = std::iter::from_fn(|| slots.next_if(|(relation, ..)| *relation == number));
-        let of_relation = of_relation.map(|(_, at, slot)| (tasks[at].place as usize, slot)).collect();
-        replay.add_slots(stored.id, schema, stored.is_logged, of_relation).map_err(|error| {
+        let of_relation: Vec<_> = of_relation.map(|(_, at, slot)| (tasks[at].place as usize, slot)).collect();
+        let is_there = |place: u32| of_relation.iter().any(|(there, _)| *there == place as usize);
+        let places = stored.slots.iter().map(|(place, _)| *place);
+        let lost = if of_relation.len() == stored.slots.len() {
+            Vec::new()
+        } else {
+            places.filter(|place| !is_there(*place)).collect()
+        };
+        replay.add_slots(stored.id, schema, stored.is_logged, of_relation, lost).map_err(|error| {
             DirectoryError::damaged(&folder.manifest(), 0, format!("relation {}: {}", stored.id, error.problem))
         })?;
     }
@@ -233,7 +269,7 @@ fn read_slot(
 }
 
 /// Says of damage which rows it concerns.
-fn about_rows(error: DirectoryError, relation: &str, place: u32) -> DirectoryError {
+pub(super) fn about_rows(error: DirectoryError, relation: &str, place: u32) -> DirectoryError {
     match error {
         DirectoryError::Damaged { file, offset, about: None, reason } => {
             let rows = format!(
@@ -252,14 +288,15 @@ fn replay_log(
     reader: &mut LogReader,
     folder: &Path,
     replay: &mut Replay,
-    payloads: &mut Vec<(Lsn, Vec<u8>)>,
+    (payloads, replayed): (&mut Vec<(Lsn, Vec<u8>)>, &mut Replayed),
     threads: usize,
-) -> Result<Replayed, DirectoryError> {
-    let mut replayed = Replayed::default();
+) -> Result<(), DirectoryError> {
     let (mut bytes, mut ends) = (Vec::new(), Vec::new());
     loop {
-        let is_more = match reader.next()? {
-            Some(frame) => {
+        // What was read before damage is done all the same.
+        let next = reader.next();
+        let is_more = match &next {
+            Ok(Some(frame)) => {
                 for record in frame.records() {
                     if !(RECORD_VERSION_MIN..=RECORD_VERSION).contains(&record.kind) {
                         return Err(DirectoryError::RecordVersion { folder: folder.to_owned(), found: record.kind });
@@ -269,7 +306,7 @@ fn replay_log(
                 }
                 true
             }
-            None => false,
+            Ok(None) | Err(_) => false,
         };
         if bytes.len() >= REPLAY_BYTES || !is_more {
             let starts = std::iter::once(0).chain(ends.iter().map(|(_, end)| *end));
@@ -282,7 +319,8 @@ fn replay_log(
             ends.clear();
         }
         if !is_more {
-            return Ok(replayed);
+            next?;
+            return Ok(());
         }
     }
 }

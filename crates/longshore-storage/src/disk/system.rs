@@ -44,6 +44,10 @@ impl Disk for SystemDisk {
         fs::rename(from, to).map_err(|error| DiskError::io(from, "rename it", error))
     }
 
+    fn link(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        fs::hard_link(from, to).map_err(|error| DiskError::io(to, "link it to a file that is there", error))
+    }
+
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         fs::remove_file(path).map_err(|error| DiskError::io(path, "remove it", error))
     }

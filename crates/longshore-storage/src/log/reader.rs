@@ -4,7 +4,7 @@
 //! frame that is whole lies behind in it: a crash tears the last frame alone (`log`). A position that was safe before the
 //! crash, such as that of a checkpoint, is known to others; a log that ends before it is refused.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::disk::{Disk, DiskFile};
@@ -59,6 +59,31 @@ impl LogReader {
         let (first, following) = (firsts[at], firsts.get(at + 1).copied());
         let file = folder.open(first)?;
         Ok(LogReader { folder, from, first, following, file, position: first, last: None, window: Window::default() })
+    }
+
+    /// Where the log in a folder begins, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses an operation.
+    pub fn first(disk: Arc<dyn Disk>, folder: &Path) -> Result<Option<Lsn>, LogError> {
+        let folder = Folder { disk, path: folder.to_owned(), identity: 0 };
+        Ok(folder.segments()?.first().copied())
+    }
+
+    /// What lies behind the end of a log that was read to it, unless there is nothing, or zeros: the file, where in the file,
+    /// and why it is no frame.
+    ///
+    /// # Errors
+    ///
+    /// When the disk refuses an operation.
+    pub fn rest(&mut self) -> Result<Option<(PathBuf, u64, &'static str)>, LogError> {
+        let offset = folder::offset(self.first, self.position);
+        let Look::Nothing(reason) = self.look(None)? else { return Ok(None) };
+        let mut bytes = [0; HEADER_BYTES];
+        let read = self.file.read_at(&mut bytes, offset)?;
+        let is_empty = bytes[..read].iter().all(|&byte| byte == 0);
+        Ok((!is_empty).then(|| (self.folder.segment(self.first), offset, reason)))
     }
 
     /// Where the next frame begins. Everything before it was read.

@@ -197,6 +197,18 @@ impl State {
         };
     }
 
+    /// Whether somebody writes what has gathered; not to be asked of a log that was closed.
+    pub(super) fn is_writing(&self) -> bool {
+        self.writer.is_none()
+    }
+
+    /// Takes and writes nothing more from now on; says whether that is news.
+    pub(super) fn abandon(&mut self) -> bool {
+        let is_news = !matches!(self.failed, Some(LogError::Closed));
+        self.failed.get_or_insert(LogError::Closed);
+        is_news
+    }
+
     /// Takes nothing more from now on; the caller finishes the writer's segment.
     pub(super) fn close(&mut self) -> Option<Box<SegmentWriter>> {
         self.failed = Some(LogError::Closed);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::block::Block;
 use super::column::{self, Unread};
 use super::directory::{ChunkEntry, Directory};
 use super::section::SectionWriter;
@@ -82,11 +83,7 @@ pub(crate) fn chunk_of_bytes(
     arena: &mut Arena,
     scratch: &mut Scratch,
 ) -> Result<Chunk, ChunkError> {
-    let mut reader = Reader::new(bytes);
-    let directory_bytes = reader.u32().map_err(malformed)? as usize;
-    let directory = reader.take(directory_bytes).map_err(malformed)?;
-    let blocks = &bytes[4 + directory_bytes..];
-    let directory = directory_of(directory, blocks.len())?;
+    let (directory, blocks) = directory_and_blocks(bytes)?;
     if directory.schema != **schema {
         return Err(ChunkError::Malformed("a chunk has other columns than its relation".to_owned()));
     }
@@ -95,12 +92,8 @@ pub(crate) fn chunk_of_bytes(
     };
     let mut columns = Vec::with_capacity(entry.blocks.len());
     for (definition, block) in schema.columns().iter().zip(&entry.blocks) {
-        // Within the bytes, as was checked.
-        let stored = &blocks[block.offset as usize..][..block.bytes as usize];
         let in_column = |reason: &str| ChunkError::Malformed(format!("column {}: {reason}", definition.name));
-        if xxh3_64(stored) != block.checksum {
-            return Err(in_column("the checksum does not match"));
-        }
+        let stored = checked(block, blocks).ok_or_else(|| in_column(WRONG_CHECKSUM))?;
         let column = column::read(block, stored, definition.column_type, arena, scratch);
         columns.push(column.map_err(|unread| match unread {
             Unread::Malformed(reason) => in_column(&reason.0),
@@ -111,6 +104,36 @@ pub(crate) fn chunk_of_bytes(
     // SAFETY: what is read has been checked: views refer to texts, which are UTF-8 where they must be, and a boolean is a
     // bit, or a constant of 0 or 1.
     Ok(unsafe { Chunk::from_parts(Arc::clone(schema), entry.rows as usize, columns, heap) })
+}
+
+/// Compares the blocks of such bytes with their checksums, and makes no values of them.
+pub(crate) fn check_blocks(bytes: &[u8]) -> Result<(), ChunkError> {
+    let (directory, blocks) = directory_and_blocks(bytes)?;
+    for entry in &directory.chunks {
+        for (column, block) in directory.schema.columns().iter().zip(&entry.blocks) {
+            if checked(block, blocks).is_none() {
+                return Err(ChunkError::Malformed(format!("column {}: {WRONG_CHECKSUM}", column.name)));
+            }
+        }
+    }
+    Ok(())
+}
+
+const WRONG_CHECKSUM: &str = "the checksum does not match";
+
+/// The bytes of a block, if its checksum fits them.
+fn checked<'a>(block: &Block, blocks: &'a [u8]) -> Option<&'a [u8]> {
+    // Within the bytes, as was checked with the directory.
+    let stored = &blocks[block.offset as usize..][..block.bytes as usize];
+    (xxh3_64(stored) == block.checksum).then_some(stored)
+}
+
+fn directory_and_blocks(bytes: &[u8]) -> Result<(Directory, &[u8]), ChunkError> {
+    let mut reader = Reader::new(bytes);
+    let directory_bytes = reader.u32().map_err(malformed)? as usize;
+    let directory = reader.take(directory_bytes).map_err(malformed)?;
+    let blocks = &bytes[4 + directory_bytes..];
+    Ok((directory_of(directory, blocks.len())?, blocks))
 }
 
 /// A directory of blocks that take so many bytes.

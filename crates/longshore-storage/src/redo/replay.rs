@@ -12,7 +12,7 @@
 //!
 //! Not here: what an item does to a relation (`replay/restored.rs`), where records come from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -68,6 +68,8 @@ pub struct Replay {
     memory: Arc<Memory>,
     relations: BTreeMap<RelationId, Restored>,
     blocks: Option<Arc<dyn BlockSource>>,
+    /// Chunks may be missing.
+    salvages: bool,
 }
 
 /// The items of one relation, and the relation, which may not be there yet or any more.
@@ -77,6 +79,7 @@ struct Work<'a> {
     items: Vec<(Lsn, ItemKind, Reader<'a>)>,
     /// Bytes of all items.
     bytes: usize,
+    salvages: bool,
 }
 
 impl Replay {
@@ -88,6 +91,7 @@ impl Replay {
             memory: Arc::clone(memory),
             relations: BTreeMap::new(),
             blocks: None,
+            salvages: false,
         }
     }
 
@@ -113,17 +117,33 @@ impl Replay {
         self.blocks = Some(blocks);
     }
 
-    /// Takes in a relation as a checkpoint had it: its slots at their places, in the order of their rows.
+    /// Goes on where a chunk is missing: what records change of its rows is left out.
+    pub(crate) fn salvage(&mut self) {
+        self.salvages = true;
+    }
+
+    /// The places of chunks that are missing.
+    pub(crate) fn lost(&self) -> BTreeMap<RelationId, BTreeSet<u32>> {
+        let lost = self.relations.iter().filter_map(|(id, restored)| Some((*id, restored.lost()?.clone())));
+        lost.filter(|(_, places)| !places.is_empty()).collect()
+    }
+
+    /// Takes in a relation as a checkpoint had it: its slots at their places, in the order of their rows. Of those that are
+    /// missing there are the places alone.
     pub(crate) fn add_slots(
         &mut self,
         id: RelationId,
         schema: Arc<Schema>,
         is_logged: bool,
         slots: Vec<(usize, HotChunk)>,
+        lost: Vec<u32>,
     ) -> Result<(), ReplayError> {
         let failed = |problem| ReplayError { position: Lsn::new(0), relation: Some(id), row: None, problem };
         self.transactions.has_relation_id(id);
-        let restored = Restored::of_slots(schema, is_logged, slots, &self.memory).map_err(failed)?;
+        let mut restored = Restored::of_slots(schema, is_logged, slots, &self.memory).map_err(failed)?;
+        if self.salvages {
+            restored.lose(lost);
+        }
         match self.relations.insert(id, restored) {
             None => Ok(()),
             Some(_) => Err(failed(ReplayProblem::RelationExists)),
@@ -151,18 +171,18 @@ impl Replay {
         let run = || {
             let mut done = Vec::new();
             while let Some(work) = take() {
-                done.push((work.id, work.run(memory, blocks)));
+                let id = work.id;
+                let (restored, of_relation) = work.run(memory, blocks);
+                done.push((id, restored, of_relation));
             }
             done
         };
         let done = in_threads(threads, run).into_iter().flatten();
         let (mut failed, mut replayed): (Option<ReplayError>, _) = (None, Replayed::default());
-        for (id, restored) in done {
-            match restored {
-                Ok((restored, of_relation)) => {
-                    replayed.add(of_relation);
-                    drop(restored.map(|restored| self.relations.insert(id, restored)));
-                }
+        for (id, restored, of_relation) in done {
+            drop(restored.map(|restored| self.relations.insert(id, restored)));
+            match of_relation {
+                Ok(of_relation) => replayed.add(of_relation),
                 Err(error) if failed.as_ref().is_none_or(|first| error.position < first.position) => {
                     failed = Some(error);
                 }
@@ -194,10 +214,15 @@ impl Replay {
                 if matches!(kind, ItemKind::Created | ItemKind::CreatedUnlogged) {
                     self.transactions.has_relation_id(id);
                 }
-                let relations = &mut self.relations;
+                let (relations, salvages) = (&mut self.relations, self.salvages);
                 let entry = work.entry(id);
-                let work =
-                    entry.or_insert_with(|| Work { id, relation: relations.remove(&id), items: Vec::new(), bytes: 0 });
+                let work = entry.or_insert_with(|| Work {
+                    id,
+                    relation: relations.remove(&id),
+                    items: Vec::new(),
+                    bytes: 0,
+                    salvages,
+                });
                 work.bytes += item.len();
                 work.items.push((position, kind, item));
             }
@@ -214,32 +239,50 @@ impl Replay {
     }
 }
 
+/// Does an item of a relation, which may not be there yet or any more.
+fn done(
+    relation: &mut Option<Restored>,
+    kind: ItemKind,
+    item: Reader<'_>,
+    memory: &Arc<Memory>,
+    source: (Lsn, Option<&dyn BlockSource>),
+) -> Result<Replayed, Problem> {
+    let is_there = relation.is_some();
+    match (&mut *relation, kind) {
+        (Some(restored), ItemKind::Rows) => return restored.apply(item, source),
+        (Some(restored), ItemKind::Altered) => restored.alter(item)?,
+        (_, ItemKind::Dropped) if is_there => *relation = None,
+        (_, ItemKind::Created | ItemKind::CreatedUnlogged) if !is_there => {
+            *relation = Some(Restored::created(item, kind == ItemKind::Created, memory)?);
+        }
+        (_, ItemKind::Created | ItemKind::CreatedUnlogged) => return Err(ReplayProblem::RelationExists.into()),
+        _ => return Err(ReplayProblem::NoRelation.into()),
+    }
+    Ok(Replayed::default())
+}
+
 impl Work<'_> {
     fn run(
         self,
         memory: &Arc<Memory>,
         blocks: Option<&dyn BlockSource>,
-    ) -> Result<(Option<Restored>, Replayed), ReplayError> {
-        let Work { id, mut relation, items, .. } = self;
+    ) -> (Option<Restored>, Result<Replayed, ReplayError>) {
+        let Work { id, mut relation, items, salvages, .. } = self;
         let mut replayed = Replayed::default();
         for (position, kind, item) in items {
-            let failed = |Problem { row, problem }| ReplayError { position, relation: Some(id), row, problem };
-            let is_there = relation.is_some();
-            match (&mut relation, kind) {
-                (Some(restored), ItemKind::Rows) => {
-                    replayed.add(restored.apply(item, (position, blocks)).map_err(failed)?);
+            match done(&mut relation, kind, item, memory, (position, blocks)) {
+                Ok(of_item) => {
+                    replayed.add(of_item);
+                    if let (ItemKind::Created, true, Some(restored)) = (kind, salvages, &mut relation) {
+                        restored.lose(Vec::new());
+                    }
                 }
-                (Some(restored), ItemKind::Altered) => restored.alter(item).map_err(failed)?,
-                (_, ItemKind::Dropped) if is_there => relation = None,
-                (_, ItemKind::Created | ItemKind::CreatedUnlogged) if !is_there => {
-                    relation = Some(Restored::created(item, kind == ItemKind::Created, memory).map_err(failed)?);
+                Err(Problem { row, problem }) => {
+                    let error = ReplayError { position, relation: Some(id), row, problem };
+                    return (relation, Err(error));
                 }
-                (_, ItemKind::Created | ItemKind::CreatedUnlogged) => {
-                    return Err(failed(ReplayProblem::RelationExists.into()));
-                }
-                _ => return Err(failed(ReplayProblem::NoRelation.into())),
             }
         }
-        Ok((relation, replayed))
+        (relation, Ok(replayed))
     }
 }

@@ -6,6 +6,7 @@
 
 use super::error::ReplayProblem;
 use super::wire::{Reader, folded, put_bytes, put_number, put_signed, put_wide, unfolded};
+use crate::block_ref::BlockRef;
 use crate::chunk::hot::HotChunk;
 use crate::datum::Datum;
 use crate::row_id::RowId;
@@ -170,6 +171,50 @@ fn read_value<'a>(reader: &mut Reader<'a>, column: &Column) -> Result<Input<'a>,
         Physical::View => text(reader.bytes()?, column)?,
     };
     stored(column, datum)
+}
+
+/// The rows of a chunk that went again.
+pub(super) fn gone_rows(first: RowId, item: &mut Reader<'_>) -> Result<Vec<usize>, ReplayProblem> {
+    let count = item.count()?;
+    if first.row() != 0 || count > item.len() {
+        return Err(ReplayProblem::Malformed("a chunk does not begin with its first row".to_owned()));
+    }
+    ascending(item, count)
+}
+
+/// The columns that an update changes, of so many.
+pub(super) fn columns(item: &mut Reader<'_>, of: usize) -> Result<Vec<usize>, ReplayProblem> {
+    let count = item.count()?;
+    if count > of {
+        return Err(ReplayProblem::Malformed(format!("{count} columns of {of}")));
+    }
+    let columns = ascending(item, count)?;
+    match columns.last() {
+        Some(last) if *last >= of => Err(ReplayProblem::Malformed(format!("there is no column {last}"))),
+        _ => Ok(columns),
+    }
+}
+
+/// So many numbers, each by how far it lies behind the one that comes next after the one before.
+fn ascending(item: &mut Reader<'_>, count: usize) -> Result<Vec<usize>, ReplayProblem> {
+    let mut numbers = Vec::with_capacity(count);
+    let mut next = 0_usize;
+    for _ in 0..count {
+        let number = next.checked_add(item.count()?).filter(|&number| number < usize::MAX);
+        let number = number.ok_or_else(|| ReplayProblem::Malformed("a number is too large".to_owned()))?;
+        numbers.push(number);
+        next = number + 1;
+    }
+    Ok(numbers)
+}
+
+/// Where a chunk is in a block file.
+pub(super) fn read_block(item: &mut Reader<'_>) -> Result<BlockRef, ReplayProblem> {
+    let (file, offset, bytes, head_bytes) = (item.number()?, item.number()?, item.number()?, item.number()?);
+    let malformed = |reason: &str| ReplayProblem::Malformed(reason.to_owned());
+    let head_bytes = u32::try_from(head_bytes).map_err(|_| malformed("a number is too large"))?;
+    let block = BlockRef { file, offset, bytes, head_bytes, checksum: u64::from_le_bytes(item.array()?) };
+    if block.is_possible() { Ok(block) } else { Err(malformed("no chunk can be there")) }
 }
 
 /// A text, or bytes of a column of bytes.

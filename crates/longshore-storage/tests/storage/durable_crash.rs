@@ -29,6 +29,7 @@ fn work(world: &mut World, disk: &SimDisk) -> Result<(), String> {
 /// first, and how often it crashed.
 fn run(seed: u64, crash_at: Option<u64>) -> (u64, u64) {
     let mut world = World::new(seed);
+    world.backs_up = true;
     let mut disk = SimDisk::new(seed);
     let (mut changes, mut crashes) = (0, 0);
     for generation in 0..GENERATIONS {

@@ -65,13 +65,25 @@ impl Restored {
     fn compute(&mut self, schema: &Schema, columns: &[usize], item: &mut Reader<'_>) -> Result<(), Problem> {
         let nullable = columns.iter().filter(|&&column| schema.columns()[column].nullable).count();
         let memory = Arc::clone(&self.memory);
+        let lost = self.lost().cloned().unwrap_or_default();
+        let is_lost = |row: RowId| lost.contains(&(row.chunk() as u32));
+        let skip = |item: &mut Reader<'_>| {
+            let mut nulls = ReadNullBits::begin(item, nullable)?;
+            columns.iter().try_for_each(|&column| nulls.read(item, &schema.columns()[column]).map(|_| ()))
+        };
         let mut next = NextRow::default();
         for at in 0..self.slots.len() {
             let Some(slot) = &mut self.slots[at] else { continue };
             for row in (0..slot.len()).filter(|&row| slot.is_alive(row)).collect::<Vec<_>>() {
                 let here = RowId::new(at, row);
                 let failed = |problem| Problem { row: Some(here), problem };
-                let (kind, named) = next.read(item).map_err(failed)?;
+                let (kind, named) = loop {
+                    let (kind, named) = next.read(item).map_err(failed)?;
+                    if named == here || !is_lost(named) {
+                        break (kind, named);
+                    }
+                    skip(item).map_err(failed)?;
+                };
                 if (kind, named) != (ChangeKind::Update, here) {
                     return Err(failed(ReplayProblem::Malformed("the values of a row are missing".to_owned())));
                 }
@@ -82,6 +94,13 @@ impl Restored {
                     computed.map_err(|error| failed(error.into()))?;
                 }
             }
+        }
+        while !item.is_empty() && !lost.is_empty() {
+            let (_, named) = next.read(item)?;
+            if !is_lost(named) {
+                break;
+            }
+            skip(item)?;
         }
         Ok(())
     }

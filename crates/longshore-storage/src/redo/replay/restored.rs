@@ -1,11 +1,11 @@
 //! A relation that is restored, and what changes of rows do to it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use super::{BlockSource, Replayed};
 use crate::arena::Arena;
-use crate::block_ref::BlockRef;
 use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, Slot, WriteError};
 use crate::datum::Datum;
@@ -15,7 +15,7 @@ use crate::memory::Memory;
 use crate::native::embedded::{ChunkError, chunk_of_bytes, schema_of_bytes};
 use crate::packed::PACKED_BLOCK_BYTES;
 use crate::redo::error::ReplayProblem;
-use crate::redo::row::{ChangeKind, NextRow, ReadNullBits, stored, text};
+use crate::redo::row::{ChangeKind, NextRow, ReadNullBits, columns, gone_rows, read_block, stored, text};
 use crate::redo::wire::Reader;
 use crate::relation::Relation;
 use crate::row_id::RowId;
@@ -41,6 +41,8 @@ pub(super) struct Restored {
     order: Vec<u32>,
     /// Columns that may be NULL.
     nullable: usize,
+    /// The places of chunks that are missing, if they may be: what records change of their rows is left out.
+    lost: Option<BTreeSet<u32>>,
 }
 
 impl fmt::Debug for Restored {
@@ -95,6 +97,7 @@ impl Restored {
             is_original: Vec::new(),
             order: Vec::new(),
             nullable,
+            lost: None,
         }
     }
 
@@ -134,6 +137,29 @@ impl Restored {
             restored.is_original[at] = true;
         }
         Ok(restored)
+    }
+
+    /// Lets chunks be missing, of which these are.
+    pub(super) fn lose(&mut self, lost: Vec<u32>) {
+        self.lost = Some(lost.into_iter().collect());
+    }
+
+    /// The places of chunks that are missing, if they may be.
+    pub(super) fn lost(&self) -> Option<&BTreeSet<u32>> {
+        self.lost.as_ref()
+    }
+
+    /// Whether a row is not there because its chunk is missing.
+    pub(super) fn is_lost(&self, row: RowId) -> bool {
+        let is_missing = self.lost.as_ref().is_some_and(|lost| lost.contains(&(row.chunk() as u32)));
+        is_missing && !self.slots.get(row.chunk()).and_then(Option::as_ref).is_some_and(|slot| slot.is_alive(row.row()))
+    }
+
+    /// All rows of a place are known from here on, if some were missing.
+    fn find(&mut self, place: usize) {
+        if let Some(lost) = &mut self.lost {
+            lost.remove(&(place as u32));
+        }
     }
 
     /// What it is in the end, in a database of which nobody knows it yet.
@@ -197,6 +223,7 @@ impl Restored {
             return Err(ReplayProblem::RowExists);
         }
         *place = Some(Box::new(slot));
+        self.find(first.chunk());
         Ok(())
     }
 
@@ -263,6 +290,7 @@ impl<'a> Apply<'a> {
                 self.update(restored, row, item)
             }
             ChangeKind::UpdateAlike => self.update(restored, row, item),
+            ChangeKind::Delete if restored.is_lost(row) => Ok(()),
             ChangeKind::Delete => {
                 let memory = Arc::clone(&restored.memory);
                 Ok(restored.slot_of(row)?.restore_delete(row.row(), &memory)?)
@@ -272,6 +300,7 @@ impl<'a> Apply<'a> {
                 if let Some(slot) = restored.slots.get_mut(row.chunk()) {
                     *slot = None;
                 }
+                restored.find(row.chunk());
                 Ok(())
             }
             ChangeKind::Chunk => self.chunk(restored, row, item),
@@ -304,6 +333,9 @@ impl<'a> Apply<'a> {
         let columns = schema.columns();
         let nullable = self.updated.iter().filter(|&&column| columns[column].nullable).count();
         let mut nulls = ReadNullBits::begin(item, nullable)?;
+        if restored.is_lost(row) {
+            return self.updated.iter().try_for_each(|&column| nulls.read(item, &columns[column]).map(|_| ()));
+        }
         let slot = restored.slot_of(row)?;
         for &column in &self.updated {
             let value = nulls.read(item, &columns[column])?;
@@ -322,15 +354,16 @@ impl<'a> Apply<'a> {
         (lsn, blocks): (Lsn, Option<&dyn BlockSource>),
     ) -> Result<(), ReplayProblem> {
         let gone = gone_rows(first, item)?;
-        let (file, offset, bytes, head_bytes) = (item.number()?, item.number()?, item.number()?, item.number()?);
-        let malformed = |reason: &str| ReplayProblem::Malformed(reason.to_owned());
-        let head_bytes = u32::try_from(head_bytes).map_err(|_| malformed("a number is too large"))?;
-        let block = BlockRef { file, offset, bytes, head_bytes, checksum: u64::from_le_bytes(item.array()?) };
-        if !block.is_possible() {
-            return Err(malformed("no chunk can be there"));
-        }
-        let blocks = blocks.ok_or_else(|| malformed("a chunk lies in a block file, and there are none"))?;
-        let slot = blocks.read(&block, &restored.schema, lsn)?;
+        let block = read_block(item)?;
+        let missing = || ReplayProblem::Malformed("a chunk lies in a block file, and there are none".to_owned());
+        let blocks = blocks.ok_or_else(missing)?;
+        let slot = match blocks.read(&block, &restored.schema, lsn) {
+            Err(ReplayProblem::Block(_)) if restored.lost.is_some() => {
+                restored.lost.get_or_insert_default().insert(first.chunk() as u32);
+                return Ok(());
+            }
+            slot => slot?,
+        };
         self.replayed.changes += slot.len() as u64 - 1;
         restored.put_slot(first, slot, &gone)
     }
@@ -350,44 +383,9 @@ impl<'a> Apply<'a> {
     }
 }
 
-/// The rows of a chunk that went again.
-fn gone_rows(first: RowId, item: &mut Reader<'_>) -> Result<Vec<usize>, ReplayProblem> {
-    let count = item.count()?;
-    if first.row() != 0 || count > item.len() {
-        return Err(ReplayProblem::Malformed("a chunk does not begin with its first row".to_owned()));
-    }
-    ascending(item, count)
-}
-
 /// That nothing is left of an item.
 pub(super) fn ends(item: &Reader<'_>) -> Result<(), ReplayProblem> {
     if item.is_empty() { Ok(()) } else { Err(ReplayProblem::Malformed("an item is too long".to_owned())) }
-}
-
-/// The columns that an update changes, of so many.
-fn columns(item: &mut Reader<'_>, of: usize) -> Result<Vec<usize>, ReplayProblem> {
-    let count = item.count()?;
-    if count > of {
-        return Err(ReplayProblem::Malformed(format!("{count} columns of {of}")));
-    }
-    let columns = ascending(item, count)?;
-    match columns.last() {
-        Some(last) if *last >= of => Err(ReplayProblem::Malformed(format!("there is no column {last}"))),
-        _ => Ok(columns),
-    }
-}
-
-/// So many numbers, each by how far it lies behind the one that comes next after the one before.
-fn ascending(item: &mut Reader<'_>, count: usize) -> Result<Vec<usize>, ReplayProblem> {
-    let mut numbers = Vec::with_capacity(count);
-    let mut next = 0_usize;
-    for _ in 0..count {
-        let number = next.checked_add(item.count()?).filter(|&number| number < usize::MAX);
-        let number = number.ok_or_else(|| ReplayProblem::Malformed("a number is too large".to_owned()))?;
-        numbers.push(number);
-        next = number + 1;
-    }
-    Ok(numbers)
 }
 
 /// That the values of a packed chunk, whose form was checked, are such as their columns take.

@@ -17,6 +17,7 @@ use longshore_testing::Random;
 use crate::redo_support::rows_by_id;
 use crate::support::{Row, check_statistics};
 
+mod backups;
 mod steps;
 
 pub(crate) const PATH: &str = "/database";
@@ -68,6 +69,9 @@ pub(crate) struct World {
     /// Why a wait for a commit has failed.
     wait_failed: Option<String>,
     next_id: i64,
+    backups: backups::Backups,
+    /// Whether backups are among what is done.
+    pub(crate) backs_up: bool,
     /// Rows of a large append.
     pub(crate) append_rows: usize,
 }
@@ -101,6 +105,8 @@ impl World {
             unlogged: Unlogged::Empty,
             wait_failed: None,
             next_id: 0,
+            backups: backups::Backups::default(),
+            backs_up: false,
             append_rows: 1100,
         }
     }
@@ -109,6 +115,7 @@ impl World {
     pub(crate) fn open(&mut self, disk: &SimDisk) -> Result<Open, String> {
         let (dyn_disk, path) = (dyn_disk(disk), Path::new(PATH));
         let (options, memory, transactions) = (options(&mut self.random), Memory::new(None), Transactions::new());
+        self.check_backups(disk)?;
         if self.is_created && self.random.once_in(3) {
             // Who only reads sees the same.
             let (memory, transactions) = (Memory::new(None), Transactions::new());
@@ -156,10 +163,7 @@ impl World {
         if self.is_clean {
             assert!(numbers.is_empty() && recovered.replayed.changes == 0, "a clean exit leaves nothing to do again");
         }
-        let (whole, mut emptied) = (&self.states[last], self.states[last].clone());
-        for known in emptied.values_mut().filter(|known| !known.2) {
-            Arc::make_mut(known).1.clear();
-        }
+        let (whole, emptied) = (&self.states[last], emptied(&self.states[last]));
         let is_empty = |(id, known): (&RelationId, &Arc<Known>)| {
             known.2 || recovered.relations.get(id).is_some_and(|relation| relation.snapshot().rows() == 0)
         };
@@ -264,6 +268,15 @@ fn applied(mut state: State, changes: &[Change]) -> State {
         }
     }
     state
+}
+
+/// What is durable of a state.
+fn emptied(state: &State) -> State {
+    let mut emptied = state.clone();
+    for known in emptied.values_mut().filter(|known| !known.2) {
+        Arc::make_mut(known).1.clear();
+    }
+    emptied
 }
 
 /// That relations are as a state has them, every row at its place.

@@ -19,8 +19,9 @@ const RELATIONS_MAX: usize = 4;
 impl World {
     /// Does something. Fails only if the disk does; then the relations are as the model has them all the same.
     pub(crate) fn step(&mut self, open: &mut Open) -> Result<(), String> {
-        self.act(open)?;
-        self.wait_failed.take().map_or(Ok(()), Err)
+        let acted = self.act(open);
+        let waited = self.wait_failed.take().map_or(Ok(()), Err);
+        acted.and(waited)
     }
 
     fn act(&mut self, open: &mut Open) -> Result<(), String> {
@@ -39,6 +40,7 @@ impl World {
             }
             12..=16 => self.checkpoint(open),
             17..=20 => self.pending(open),
+            21 if self.backs_up => self.backup(open),
             _ => {
                 let mut transaction = self.begin(open);
                 let changes = self.change_rows(open, &mut transaction);
@@ -48,7 +50,7 @@ impl World {
         }
     }
 
-    fn begin(&mut self, open: &Open) -> Transaction {
+    pub(super) fn begin(&mut self, open: &Open) -> Transaction {
         open.transactions.begin(self.random.pick(&[Isolation::Snapshot, Isolation::Serializable]))
     }
 
@@ -58,7 +60,7 @@ impl World {
     }
 
     /// Inserts, updates and deletes some rows that nobody else is at.
-    fn change_rows(&mut self, open: &Open, transaction: &mut Transaction) -> Vec<Change> {
+    pub(super) fn change_rows(&mut self, open: &Open, transaction: &mut Transaction) -> Vec<Change> {
         let mut changes: Vec<Change> = Vec::new();
         let mut state = self.last();
         let others: BTreeSet<(RelationId, RowId)> =
