@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use xxhash_rust::xxh3::Xxh3Default;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use crate::cancellation::Cancellation;
 use crate::error::SourceError;
@@ -86,6 +86,17 @@ impl FileState {
         Self::of(&FoundFile { bytes: listed.bytes, state: listed.state, ..found.clone() })
     }
 
+    /// Whether it is the same state of a file as another one. A store may tell time more exactly where it lists its files than
+    /// where it is asked for one.
+    #[must_use]
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        match (&self.version, &other.version) {
+            (Some(version), Some(others)) => version == others,
+            _ if self.version.is_some() || other.version.is_some() => false,
+            _ => self.bytes == other.bytes && self.modified == other.modified,
+        }
+    }
+
     /// The file at `path`: what links lead to is one file, by whatever name it is reached.
     fn of_path(path: &Path) -> Result<Self, SourceError> {
         let file = path.display().to_string();
@@ -101,6 +112,12 @@ impl FileState {
 fn text_of(path: PathBuf) -> io::Result<String> {
     let is_no_text = |_| io::Error::other("its name is not UTF-8; rename it");
     path.into_os_string().into_string().map_err(is_no_text)
+}
+
+/// A number for the name of a file, which hardly any other has.
+#[must_use]
+pub fn name_id(name: &str) -> i64 {
+    xxh3_64(name.as_bytes()).cast_signed()
 }
 
 /// Hashes the first `bytes` of the file at `path`, and the first `prefix` of these beside.

@@ -57,7 +57,7 @@ pub use container::Container;
 pub use encoding::{Encoding, EncodingErrors};
 pub use error::SourceError;
 pub use expand::{FoundFile, expand, partition_names};
-pub use identity::{ContentHash, FileState, PrefixHash, hash_content};
+pub use identity::{ContentHash, FileState, PrefixHash, hash_content, name_id};
 pub use location::Location;
 pub use memory::{MemoryPool, MemoryReservation};
 pub use open::{open, open_reader};

@@ -5,12 +5,13 @@
 //! altered or renamed; another table of its name has another number.
 //!
 //! Files of loads with ONCE are numbered by table and file, and these numbers are unique: of two loads of one file at the same
-//! time one fails. Not here: which files a load leaves out (`statement/copy`), what runs at the moment (`loads`).
+//! time one fails. Files are found by a number of their names: what a transaction has read is known exactly where it is numbers. Not here: which files a load leaves out (`statement/copy`), what runs at the moment (`loads`).
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError};
 
 use arrow_array::temporal_conversions::timestamp_us_to_datetime;
+use longshore_source::name_id;
 use longshore_storage::{
     Column, ColumnType, Datum, Direction, Index, IndexKind, Relation, RowId, Schema, Transaction, TransactionError,
 };
@@ -26,6 +27,9 @@ const BY_FILE: &str = "longshore_loads_file";
 
 /// Rows of loads that failed, at most; older ones go.
 const FAILED_MAX: usize = 1000;
+
+/// The number of no table: that of a load that has failed is not kept.
+const NO_TABLE: i64 = i64::MIN;
 
 /// What became of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,9 +94,10 @@ fn schema() -> Schema {
     let column = |name: &str, column_type, nullable| Column::new(name, column_type, nullable);
     Schema::new(vec![
         column("load", ColumnType::BigInt, false),
-        column("table_id", ColumnType::BigInt, false),
+        column("table_id", ColumnType::BigInt, true),
         column("table_name", ColumnType::Text, false),
         column("file", ColumnType::Text, false),
+        column("file_id", ColumnType::BigInt, true),
         column("ordinal", ColumnType::BigInt, true),
         column("status", ColumnType::Text, false),
         column("size", ColumnType::BigInt, true),
@@ -108,14 +113,18 @@ fn schema() -> Schema {
     ])
 }
 
-const STATUS: usize = 5;
+/// Places of columns.
+const TABLE: usize = 1;
+const FILE: usize = 3;
+const FILE_ID: usize = 4;
+const ORDINAL: usize = 5;
+const STATUS: usize = 6;
 
 impl Table {
     /// The table of a ledger with these rows.
     pub(super) fn of_ledger(relation: Relation) -> Result<Self, Error> {
-        // Table, file, ordinal.
-        let key =
-            Key { name: BY_FILE.to_owned(), columns: vec![1, 3, 4], index: IndexKind::Art, role: Role::UniqueIndex };
+        let columns = vec![TABLE, FILE_ID, ORDINAL];
+        let key = Key { name: BY_FILE.to_owned(), columns, index: IndexKind::Art, role: Role::UniqueIndex };
         let rules = Rules { keys: vec![key], ..Rules::default() };
         Self::new(LOADS, Arc::new(relation.with_name(LOADS)), rules)
     }
@@ -155,11 +164,14 @@ impl Ledger {
     /// Adds a record.
     pub(crate) fn add(&self, transaction: &mut Transaction, record: &LoadRecord) -> Result<(), TransactionError> {
         let number = |number: Option<i64>| number.map_or(Datum::Null, Datum::I64);
+        // Nobody who asks for the files of a table shall find a load that has failed, and have to do with it.
+        let is_found = record.status != LoadStatus::Failed;
         let values = [
             Datum::I64(record.load),
-            Datum::I64(record.table),
+            number(is_found.then_some(record.table)),
             Datum::Text(&record.table_name),
             Datum::Text(&record.file),
+            number(is_found.then(|| name_id(&record.file))),
             number(record.ordinal),
             Datum::Text(record.status.name()),
             number(record.size),
@@ -216,7 +228,7 @@ impl Ledger {
         rows.into_iter().map(|row| self.read(transaction, row)).collect()
     }
 
-    /// The records of a file, or of all files, of a table.
+    /// The records of a file of a table, and of files whose names have the same number; or of all files of the table.
     pub(crate) fn records_of(
         &self,
         transaction: &mut Transaction,
@@ -225,7 +237,7 @@ impl Ledger {
     ) -> Result<Vec<(RowId, LoadRecord)>, TransactionError> {
         let Some(index) = self.index() else { return Ok(Vec::new()) };
         let mut rows = Vec::new();
-        let prefix: Vec<Datum<'_>> = [Datum::I64(table)].into_iter().chain(file.map(Datum::Text)).collect();
+        let prefix: Vec<Datum<'_>> = [table].into_iter().chain(file.map(name_id)).map(Datum::I64).collect();
         let prefix = prefix.as_slice();
         transaction.range(self.relation(), &index, prefix..=prefix, Direction::Forward, |_, row| {
             rows.push(row);
@@ -252,25 +264,25 @@ impl Ledger {
     fn read(&self, transaction: &mut Transaction, row: RowId) -> Result<LoadRecord, TransactionError> {
         let relation = self.relation();
         let mut number = |column| transaction.get_datum(relation, row, column, |datum| number_of(&datum));
-        let (load, table, ordinal) = (number(0)?, number(1)?, number(4)?);
-        let (size, modified) = (number(6)?, number(7)?);
-        let (rows, rejects, bytes, started) = (number(10)?, number(11)?, number(12)?, number(14)?);
+        let (load, table, ordinal) = (number(0)?, number(TABLE)?, number(ORDINAL)?);
+        let (size, modified) = (number(7)?, number(8)?);
+        let (rows, rejects, bytes, started) = (number(11)?, number(12)?, number(13)?, number(15)?);
         let mut text = |column| {
             transaction.get_datum(relation, row, column, |datum| match datum {
                 Datum::Text(text) => Some(text.to_owned()),
                 _ => None,
             })
         };
-        let (table_name, file, status) = (text(2)?, text(3)?, text(STATUS)?);
-        let (version, hash, error) = (text(8)?, text(9)?, text(15)?);
-        let seconds = transaction.get_datum(relation, row, 13, |datum| match datum {
+        let (table_name, file, status) = (text(2)?, text(FILE)?, text(STATUS)?);
+        let (version, hash, error) = (text(9)?, text(10)?, text(16)?);
+        let seconds = transaction.get_datum(relation, row, 14, |datum| match datum {
             Datum::F64(seconds) => seconds,
             _ => 0.0,
         })?;
         let status = LoadStatus::ALL.into_iter().find(|known| status.as_deref() == Some(known.name()));
         Ok(LoadRecord {
             load: load.unwrap_or_default(),
-            table: table.unwrap_or_default(),
+            table: table.unwrap_or(NO_TABLE),
             table_name: table_name.unwrap_or_default(),
             file: file.unwrap_or_default(),
             ordinal,

@@ -12,6 +12,9 @@ use longshore_load::Control;
 use super::ledger::{LoadRecord, LoadStatus};
 use crate::{Error, ErrorKind};
 
+/// Names of files that are shown of a load, at most.
+const SHOWN_MAX: usize = 8;
+
 /// All loads that run.
 #[derive(Default)]
 pub(crate) struct Loads(Arc<Mutex<State>>);
@@ -65,7 +68,7 @@ impl Loads {
         let running = Running {
             table,
             table_name: table_name.to_owned(),
-            files: files.join(", "),
+            files: shown(files),
             control: Arc::clone(control),
             started: now(),
             since: Instant::now(),
@@ -149,6 +152,14 @@ impl Running {
 impl fmt::Debug for Loads {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Loads").finish_non_exhaustive()
+    }
+}
+
+/// What a statement names, of many files the first.
+fn shown(files: &[String]) -> String {
+    match files {
+        [first, others @ ..] if files.len() > SHOWN_MAX => format!("{first} and {} others", others.len()),
+        files => files.join(", "),
     }
 }
 

@@ -40,9 +40,6 @@ pub(crate) async fn described(database: &Arc<Database>, directory: &Path) -> Str
         }
     }
     let _ = writeln!(text, "{:?}", database.sequence_names());
-    let loads = "SELECT load, table_name, file, status, rows, rejects, bytes, size, modified, hash, started, error \
-                 FROM longshore_loads ORDER BY load, file";
-    let _ = writeln!(text, "{}", rows(&mut session, loads).await);
     let schema = exported_schema(&mut session, directory).await;
     let _ = writeln!(
         text,

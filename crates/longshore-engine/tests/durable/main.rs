@@ -6,4 +6,5 @@ mod described;
 mod directory;
 mod doors;
 mod kills;
+mod once;
 mod support;

@@ -36,9 +36,12 @@ impl FilesCopy {
             return self.load(context, options, None).await;
         }
         let (ledger, running) = self.begin(context)?;
+        let names = self.names.clone();
         let loaded = self.load(context, options, Some((&ledger, &running))).await;
-        if let Err(error) = &loaded {
-            note_failed(context, ledger, &running, error, options).await;
+        if let (Err(error), Some(record)) = (&loaded, running.record(LoadStatus::Failed)) {
+            let message = error.clone().without(&options.source.secrets()).to_string();
+            let message = names.iter().fold(message, |message, name| message.replace(name, &shown(name)));
+            note_failed(context, ledger, LoadRecord { error: Some(message), ..record }).await;
         }
         loaded
     }
@@ -170,10 +173,7 @@ fn loaded_meanwhile(error: TransactionError, record: &LoadRecord) -> Error {
 }
 
 /// Notes that a load has failed. If that cannot be noted, there is nobody to tell.
-async fn note_failed(context: &Context<'_>, ledger: Ledger, running: &RunningLoad, error: &Error, options: &Options) {
-    let Some(record) = running.record(LoadStatus::Failed) else { return };
-    let error = error.clone().without(&options.source.secrets());
-    let record = LoadRecord { error: Some(error.to_string()), ..record };
+async fn note_failed(context: &Context<'_>, ledger: Ledger, record: LoadRecord) {
     let transactions = Arc::clone(&context.database.transactions);
     // The statement may have been cancelled; this is not part of it.
     let note = move || {

@@ -142,7 +142,8 @@ impl Known {
             ledger.records_of(transaction, table.number(), Some(&name))
         })?;
         let ordinal = records.iter().filter_map(|(_, record)| record.ordinal).max().unwrap_or(0);
-        let loaded = records.into_iter().map(|(_, record)| record).filter(|record| record.status == LoadStatus::Loaded);
+        let is_it = |record: &LoadRecord| record.status == LoadStatus::Loaded && record.file == name;
+        let loaded = records.into_iter().map(|(_, record)| record).filter(is_it);
         Ok(Self { last: loaded.max_by_key(|record| record.load), ordinal })
     }
 }
@@ -320,7 +321,7 @@ pub(super) async fn check_unchanged(context: &Context<'_>, files: &[ToLoad], opt
 }
 
 fn check_same(found: &FoundFile, before: &FileState, store: &StoreOptions) -> Result<(), Error> {
-    if FileState::now(found, store)? == *before {
+    if FileState::now(found, store)?.is_same_as(before) {
         return Ok(());
     }
     let problem = "it was changed while it was loaded; nothing was loaded: run the statement again when it is complete";
