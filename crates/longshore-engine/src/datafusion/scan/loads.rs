@@ -18,11 +18,12 @@ use datafusion::common::Result;
 use datafusion::datasource::TableType;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
+use longshore_load::Control;
 
-use crate::Error;
 use crate::catalog::{Catalog, Entry, LoadRecord};
 use crate::datafusion::errors::external;
 use crate::transaction::StatementTransaction;
+use crate::{Error, blocking};
 
 /// The zone of times.
 const ZONE: &str = "UTC";
@@ -115,7 +116,11 @@ impl TableProvider for LoadsTable {
         _filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let rows = self.records().and_then(|records| rows(&records)).map_err(external)?;
+        let table = Self::new(&self.catalog, &self.transaction);
+        // There may be many; who gives the query up waits for none of them.
+        let control = Arc::new(Control::new());
+        let made = blocking::run_abandonable(&control, move || rows(&table.records()?));
+        let rows = made.await.map_err(external)?;
         Ok(MemorySourceConfig::try_new_exec(&[vec![rows]], Arc::clone(&SCHEMA), projection.cloned())?)
     }
 }

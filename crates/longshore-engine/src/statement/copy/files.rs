@@ -100,7 +100,7 @@ impl FilesCopy {
         }
         if options.once.once {
             let once = once::notice(files.len(), skipped, ignored);
-            notice = Some(notice.map_or(once.clone(), |notice| format!("{once}\n{notice}")));
+            notice = Some([Some(once), notice].into_iter().flatten().collect::<Vec<_>>().join("\n"));
         }
         Ok((report, notice))
     }
