@@ -10,6 +10,8 @@ mod change;
 mod describe;
 mod image;
 mod key;
+mod ledger;
+mod loads;
 mod log;
 mod operations;
 mod restore;
@@ -19,8 +21,8 @@ mod wire;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock, Weak};
 
 use longshore_load::Control;
 use longshore_storage::{Relation, Time, Uniqueness};
@@ -31,6 +33,8 @@ pub(crate) use change::Change;
 pub(crate) use describe::describe;
 pub(crate) use image::{Image, TableImage};
 pub(crate) use key::{Key, Role, kind_name};
+pub(crate) use ledger::{LOADS, Ledger, LoadRecord, LoadStatus, shown_time};
+pub(crate) use loads::{Loads, RunningLoad, signed};
 pub(crate) use log::CatalogLog;
 pub(crate) use operations::Operations;
 pub(crate) use restore::fits;
@@ -46,14 +50,20 @@ pub(crate) struct Table {
     rules: RwLock<Arc<Rules>>,
     /// What it was before it was altered, as long as somebody may see that.
     before: Weak<Table>,
+    /// What tells it from all other tables where it has no number in the log.
+    identity: i64,
 }
+
+/// The last identity that a table was given: below 0, and none of another process.
+static LAST_IDENTITY: LazyLock<AtomicI64> = LazyLock::new(|| AtomicI64::new(-loads::now()));
 
 impl Table {
     /// A table with these rules. The indexes of its keys are built from the rows that there are; nothing else is
     /// checked.
     pub(crate) fn new(name: &str, relation: Arc<Relation>, mut rules: Rules) -> Result<Self, Error> {
         rules.columns.resize_with(relation.schema().columns().len(), Default::default);
-        let table = Self { name: name.to_owned(), relation, rules: RwLock::default(), before: Weak::new() };
+        let identity = LAST_IDENTITY.fetch_sub(1, Ordering::Relaxed);
+        let table = Self { name: name.to_owned(), relation, rules: RwLock::default(), before: Weak::new(), identity };
         for key in &rules.keys {
             table.build_index(key, &Control::new())?;
         }
@@ -63,8 +73,13 @@ impl Table {
 
     /// What `before` becomes by being altered: of a relation that has the indexes of all keys.
     pub(crate) fn altered(before: &Arc<Self>, name: &str, relation: Arc<Relation>, rules: Rules) -> Arc<Self> {
-        let before = Arc::downgrade(before);
-        Arc::new(Self { name: name.to_owned(), relation, rules: RwLock::new(Arc::new(rules)), before })
+        let (before, identity) = (Arc::downgrade(before), before.identity);
+        Arc::new(Self { name: name.to_owned(), relation, rules: RwLock::new(Arc::new(rules)), before, identity })
+    }
+
+    /// The number by which the ledger knows it: it keeps that when it is altered or renamed.
+    pub(crate) fn number(&self) -> i64 {
+        self.relation.relation_id().map_or(self.identity, |id| id.0.into())
     }
 
     /// Whether it takes the place of a table of this name.
@@ -169,6 +184,10 @@ pub(crate) struct Catalog {
     entries: RwLock<BTreeMap<String, Entry>>,
     /// Locked behind the entries, where both are.
     sequences: RwLock<BTreeMap<String, Arc<Sequence>>>,
+    /// What was loaded, once anything was.
+    ledger: RwLock<Option<Arc<Table>>>,
+    /// What is being loaded.
+    pub(crate) loads: Loads,
     /// Held by who changes what the names stand for, or the rules of tables.
     changing: std::sync::Mutex<()>,
     /// Changes so far.
@@ -185,9 +204,9 @@ impl Catalog {
         self.log.get()
     }
 
-    /// Whether a table, view or sequence has this name.
+    /// Whether a table, view or sequence has this name, or none may.
     pub(crate) fn is_taken(&self, name: &str) -> bool {
-        self.get(name).is_some() || self.sequence(name).is_some()
+        name == LOADS || self.get(name).is_some() || self.sequence(name).is_some()
     }
 
     /// Keeps others from changing the shape of a table; what was changed counts as a change of the catalog.

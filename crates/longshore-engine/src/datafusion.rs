@@ -32,3 +32,4 @@ pub(crate) use planning::rules::{Checks, Value};
 pub(crate) use queries::Queries;
 pub(crate) use request::{Appended, Appending, Changing, ExecutionContext, NamedInputs};
 pub(crate) use scan::access::has_plain_order;
+pub(crate) use scan::loads::loads_schema;

@@ -58,6 +58,7 @@ impl Database {
             (directory, Recovered { relations, catalog: Vec::new(), payloads: Vec::new(), replayed })
         };
         database.restore(recovered, true)?;
+        database.catalog.forget_lost_loads(&database.transactions)?;
         database.set_durable(Durable::start(directory, &database.catalog, durability)?);
         Ok(database)
     }

@@ -169,12 +169,12 @@ fn what_is_durable_comes_back() {
             database.expect("a database opens")
         },
         |database, path, runtime| {
-            let (before, config) = (runtime.block_on(described::described(&database, path)), database.config().clone());
+            let (before, config) = (runtime.block_on(described(&database, path)), database.config().clone());
             let reopened = |read_only, how: &str| {
                 let durability = Durability { read_only, ..Durability::default() };
                 let reopened = Database::open_directory(&path.join(DURABLE), config.clone(), &durability);
                 let reopened = reopened.map_err(|error| format!("it does not come back {how}: {error}"))?;
-                let after = runtime.block_on(described::described(&reopened, path));
+                let after = runtime.block_on(described(&reopened, path));
                 described::difference(&before, &after).map_or(Ok(()), |difference| Err(format!("{how}: {difference}")))
             };
             reopened(true, "from the log")?;
@@ -182,6 +182,14 @@ fn what_is_durable_comes_back() {
             reopened(false, "from the checkpoint")
         },
     );
+}
+
+/// All that can be asked of a database, with what was loaded.
+async fn described(database: &Arc<Database>, directory: &Path) -> String {
+    let loads = "SELECT load, table_name, file, status, rows, rejects, bytes, size, modified, hash, started, error FROM \
+                 longshore_loads ORDER BY load, file";
+    let loads = described::rows(&mut database.session(), loads).await;
+    described::described(database, directory).await + &loads
 }
 
 fn run_files(config: &Config, is_wanted: impl Fn(&Path) -> bool) {

@@ -212,7 +212,9 @@ impl Files {
         // The same spans, whatever memory there is now.
         let tuning = &Tuning { span_bytes: file.spans.span_bytes().or(tuning.span_bytes), ..tuning.clone() };
         let context = ScanContext { options, tuning, files: self.count, stops: &self.stops, control, memory };
-        Spans::new(file.input.open_counted(memory)?, Fields::Known(&file.fields), &context).map(|(spans, _)| spans)
+        let from = file.input.text_start;
+        Spans::new(file.input.open_counted(memory)?, from, Fields::Known(&file.fields), &context)
+            .map(|(spans, _)| spans)
     }
 
     /// Opens the file whose first span has the number `first_span`.
@@ -226,15 +228,16 @@ impl Files {
         let FilesPlan { outputs, options, tuning, memory, .. } = &self.plan;
         let name = source.name().to_owned();
         let counter = source.counter().cloned();
+        let from = input.text_start;
         let context = ScanContext { options, tuning, files: self.count, stops: &self.stops, control, memory };
         let (plans, fields, spans, preamble) = if let Some(names) = input.names.clone() {
-            let (spans, mut preamble) = Spans::new(source, Fields::ByName(&names), &context)?;
+            let (spans, mut preamble) = Spans::new(source, from, Fields::ByName(&names), &context)?;
             names.apply(&mut input, preamble.fields.take().unwrap_or_default());
             (self.plans(&name, &input)?, self.columns_of(&input), spans, preamble)
         } else {
             // What is wrong with the plans is said before a stream is waited for.
             let (plans, fields) = (self.plans(&name, &input)?, self.columns_of(&input));
-            let (spans, preamble) = Spans::new(source, Fields::Known(&fields), &context)?;
+            let (spans, preamble) = Spans::new(source, from, Fields::Known(&fields), &context)?;
             (plans, fields, spans, preamble)
         };
         let language = match &options.format {

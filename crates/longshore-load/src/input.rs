@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_source::{KeptText, Source, SourceError};
@@ -41,10 +42,41 @@ pub struct InputFile {
     own_text: Option<KeptText>,
     /// Where the text ends for whoever reads it, if not with the file: what follows is a footer.
     pub text_end: Option<u64>,
+    /// Where the records begin that are read, at the begin of one; what stands before, header and all, is known already. Of
+    /// mapped text.
+    pub text_start: Option<u64>,
+    /// What is counted of it while it is loaded.
+    pub counts: Option<Arc<FileCounts>>,
     /// Places that were looked at to guess types.
     pub(crate) sampled: Vec<Range<u64>>,
     /// Its number among the files of an inference.
     pub(crate) number: usize,
+}
+
+/// What a load takes from one file.
+#[derive(Debug, Default)]
+pub struct FileCounts {
+    rows: AtomicU64,
+    rejects: AtomicU64,
+}
+
+impl FileCounts {
+    /// Records that were taken, those included whose key is there already and that the load leaves out.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    /// Records that could not be taken.
+    #[must_use]
+    pub fn rejects(&self) -> u64 {
+        self.rejects.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, rows: u64, rejects: u64) {
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        self.rejects.fetch_add(rejects, Ordering::Relaxed);
+    }
 }
 
 /// Where a field goes.
@@ -101,6 +133,8 @@ impl InputFile {
             bytes: None,
             own_text: None,
             text_end: None,
+            text_start: None,
+            counts: None,
             sampled: Vec::new(),
             number: 0,
         }
@@ -167,6 +201,8 @@ impl InputFile {
             computed: self.computed.clone(),
             bytes: self.bytes,
             text_end: self.text_end,
+            text_start: self.text_start,
+            counts: self.counts.clone(),
             sampled: Vec::new(),
             number: self.number,
         }

@@ -68,7 +68,7 @@ pub use infer::{
     Footer, InferRequest, Inferred, InferredColumn, column_type, dry_run_inferred, found_options, infer, load_inferred,
     sniffed_options,
 };
-pub use input::{ComputedValue, FieldNames, FieldTarget, InputFile, OtherFields};
+pub use input::{ComputedValue, FieldNames, FieldTarget, FileCounts, InputFile, OtherFields};
 pub use load::{LoadReport, Loaded, copy_from, dry_run, load_interleaved, load_into};
 pub use longshore_csv::decode::{DateTimeFormat, ValueType};
 pub use longshore_csv::{DefectKind, Dialect, DialectError, Kernel, RECORD_BYTES_MAX, RecordFormat, RepairKind};

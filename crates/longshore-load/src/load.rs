@@ -289,6 +289,9 @@ impl Load<'_, '_> {
         let sequence = task.sequence;
         let rows: u64 = buffers.iter().map(|buffer| buffer.rows() as u64).sum();
         self.rows.fetch_add(rows, Ordering::Relaxed);
+        if let Some(counts) = &task.file.input.counts {
+            counts.add(rows, rejected);
+        }
         if let Some(provenance) = self.into.provenance {
             provenance.note(task, rows, rejected);
         }

@@ -104,19 +104,29 @@ pub(crate) struct ScanContext<'a> {
 }
 
 impl Spans {
-    /// Prepares the spans of `source`, of whose fields `fields` tells; also returns what its head says.
+    /// Prepares the spans of `source`, `from` a begin of a record on if there is one, of whose fields `fields` tells; also
+    /// returns what its head says.
     pub(crate) fn new(
         source: Source,
+        from: Option<u64>,
         fields: Fields<'_>,
         context: &ScanContext<'_>,
     ) -> Result<(Self, Preamble), LoadError> {
         let (name, input) = source.into_parts();
         match input {
             Input::Mapped(mapping) => {
-                let preamble = preamble::read(&name, mapping.bytes(), true, fields, context)?
+                let mut preamble = preamble::read(&name, mapping.bytes(), true, fields, context)?
                     .unwrap_or_else(|| unreachable!("the head is the whole file"));
+                if let Some(from) = from {
+                    let from = usize::try_from(from).unwrap_or(usize::MAX).min(mapping.bytes().len());
+                    preamble.data_start = preamble.data_start.max(from);
+                }
                 Ok((Self::Mapped(MappedSpans::new(name, mapping, &preamble, context)), preamble))
             }
+            Input::Stream(_) if from.is_some_and(|from| from > 0) => Err(LoadError::Unfit {
+                file: name,
+                problem: "only uncompressed text in UTF-8 can be read from a place within it".to_owned(),
+            }),
             Input::Stream(reader) => {
                 let (spans, preamble) = StreamSpans::new(name, reader, fields, context)?;
                 Ok((Self::Stream(spans), preamble))

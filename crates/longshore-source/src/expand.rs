@@ -14,7 +14,7 @@ use walkdir::{DirEntry, WalkDir};
 use crate::error::SourceError;
 use crate::location::Location;
 use crate::options::StoreOptions;
-use crate::remote;
+use crate::remote::{self, Listed, RemoteState};
 
 mod hive;
 
@@ -29,12 +29,14 @@ pub struct FoundFile {
     pub partitions: Vec<(String, Option<String>)>,
     /// Its size, compressed if it is, where known.
     pub bytes: Option<u64>,
+    /// Which state of it was found, as its store tells; of files that are asked when that matters, nothing.
+    pub state: RemoteState,
 }
 
 impl FoundFile {
     fn local(path: PathBuf, bytes: Option<u64>) -> Self {
         let partitions = hive::partitions(&path.to_string_lossy());
-        Self { location: Location::File(path), partitions, bytes }
+        Self { location: Location::File(path), partitions, bytes, state: RemoteState::default() }
     }
 }
 
@@ -48,7 +50,10 @@ pub fn expand(names: &[String], store: &StoreOptions) -> Result<Vec<FoundFile>, 
         match Location::parse(name) {
             Location::File(path) => local(name, &path, &mut files)?,
             Location::Remote(url) => remote(&url, store, &mut files)?,
-            location @ Location::Stdin => files.push(FoundFile { location, partitions: Vec::new(), bytes: None }),
+            location @ Location::Stdin => {
+                let state = RemoteState::default();
+                files.push(FoundFile { location, partitions: Vec::new(), bytes: None, state });
+            }
         }
     }
     Ok(files)
@@ -57,9 +62,9 @@ pub fn expand(names: &[String], store: &StoreOptions) -> Result<Vec<FoundFile>, 
 /// Objects of a bucket by pattern or folder; anything else is one file, whose size is asked for.
 fn remote(url: &str, store: &StoreOptions, files: &mut Vec<FoundFile>) -> Result<(), SourceError> {
     let failed = |error| SourceError::Io { file: url.to_owned(), action: "find it", error };
-    let found = |url: String, bytes| {
+    let found = |Listed { url, bytes, state }| {
         let partitions = hive::partitions(&url);
-        FoundFile { location: Location::Remote(url), partitions, bytes }
+        FoundFile { location: Location::Remote(url), partitions, bytes, state }
     };
     let listing = remote::split_s3(url).filter(|(_, key)| is_pattern(key) || key.is_empty() || key.ends_with('/'));
     let Some((bucket, key)) = listing else {
@@ -67,23 +72,22 @@ fn remote(url: &str, store: &StoreOptions, files: &mut Vec<FoundFile>) -> Result
             let problem = String::from("HTTP servers do not list their files: name each, or use an s3:// address");
             return Err(SourceError::Unfit { file: url.to_owned(), problem });
         }
-        let bytes = remote::size(url, store).map_err(failed)?;
-        files.push(found(url.to_owned(), bytes));
+        files.push(found(remote::ask(url, store).map_err(failed)?));
         return Ok(());
     };
     let base = base_of(key);
     let before = files.len();
     let listed = remote::list(bucket, base, store).map_err(failed)?;
-    let own = |listed: &remote::Listed| listed.url[format!("s3://{bucket}/").len()..].to_owned();
+    let own = |listed: &Listed| listed.url[format!("s3://{bucket}/").len()..].to_owned();
     if is_pattern(key) {
         let glob = compile(key).map_err(|problem| SourceError::Unfit { file: url.to_owned(), problem })?;
         let wanted = listed.into_iter().filter(|listed| glob.is_match(own(listed)));
-        files.extend(wanted.map(|listed| found(listed.url, listed.bytes)));
+        files.extend(wanted.map(found));
     } else {
         let wanted = listed
             .into_iter()
             .filter(|listed| own(listed)[base.len()..].split('/').all(|part| !part.starts_with(['.', '_'])));
-        files.extend(wanted.map(|listed| found(listed.url, listed.bytes)));
+        files.extend(wanted.map(found));
     }
     if files.len() == before { Err(no_match(url)) } else { Ok(()) }
 }

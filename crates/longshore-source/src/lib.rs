@@ -28,6 +28,7 @@
 //! - `remote`: files behind addresses
 //! - `expand`: from names to files
 //! - `open`: from a file to its text
+//! - `identity`: what tells whether a file is the one that it was
 
 mod budget;
 mod byte_counter;
@@ -38,6 +39,7 @@ mod error;
 mod expand;
 mod fault;
 mod feed;
+mod identity;
 mod location;
 mod memory;
 mod open;
@@ -55,10 +57,12 @@ pub use container::Container;
 pub use encoding::{Encoding, EncodingErrors};
 pub use error::SourceError;
 pub use expand::{FoundFile, expand, partition_names};
+pub use identity::{ContentHash, FileState, PrefixHash, hash_content, name_id};
 pub use location::Location;
 pub use memory::{MemoryPool, MemoryReservation};
 pub use open::{open, open_reader};
 pub use options::{Compression, OpenOptions, StoreOptions};
+pub use remote::RemoteState;
 #[cfg(feature = "remote")]
 pub use remote::StoredObject;
 pub use source::{BYTE_ORDER_MARK, Input, KeptText, Mapping, Source, read_up_to};

@@ -19,14 +19,24 @@ pub(crate) use fetch::open;
 #[cfg(feature = "remote")]
 pub use object::StoredObject;
 #[cfg(not(feature = "remote"))]
-pub(crate) use refused::{list, open, size};
+pub(crate) use refused::{ask, list, open};
 #[cfg(feature = "remote")]
-pub(crate) use store::{list, size};
+pub(crate) use store::{ask, list};
 
 /// What a name in a store stands for.
 pub(crate) struct Listed {
     pub(crate) url: String,
     pub(crate) bytes: Option<u64>,
+    pub(crate) state: RemoteState,
+}
+
+/// What tells one state of a file in a store from another, without reading it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RemoteState {
+    /// Its `ETag`, or the version that the store gave it.
+    pub version: Option<String>,
+    /// When it was last modified: microseconds since 1970.
+    pub modified: Option<i64>,
 }
 
 /// Bucket and key of an `s3://` address.

@@ -76,6 +76,19 @@ const PROOFS: &[Proof] = &[
         &[("prices.csv", b"1,7\n")],
         "id,name,price\n1,old,7\n",
     ),
+    proof(
+        "COPY t FROM 'inbox/*.csv' (ONCE)",
+        "CREATE TABLE t (a INTEGER, b TEXT); COPY t FROM 'inbox/1.csv'",
+        &[("inbox/1.csv", b"1,x\n"), ("inbox/2.csv", b"2,y\n")],
+        BOTH,
+    ),
+    proof(
+        "(ONCE, ON_CHANGE continue)",
+        "CREATE TABLE t (a INTEGER, b TEXT); COPY t FROM 'file.csv' (ONCE); COPY (SELECT 1, 'x' UNION ALL SELECT 2, 'y' \
+         ORDER BY 1) TO 'file.csv'",
+        &[("file.csv", b"1,x\n")],
+        BOTH,
+    ),
     proof("(THOUSANDS_SEPARATOR ',')", "a INTEGER", &[("file.csv", b"\"1,234\"\n")], "a\n1234\n"),
     proof(
         "(THOUSANDS_SEPARATOR (price ','))",

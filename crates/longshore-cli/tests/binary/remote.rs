@@ -55,6 +55,60 @@ fn servers_of_all_manners_are_read_in_every_way() {
 }
 
 #[test]
+fn remote_files_are_loaded_once() {
+    let files = [("/a.csv", b"1,x\n2,y\n".to_vec()), ("/bucket/t/0.csv", b"3,z\n".to_vec())];
+    let server = serve(&files, Manners::Ranges);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let shop = |sql: &str| longshore_in(directory.path(), &["shop", "--format", "csv", "-c", sql], "");
+    assert_eq!(shop("CREATE TABLE t (a INTEGER, b TEXT)").status, 0);
+    let address = &server.address;
+    let stored = format!(
+        "COPY t FROM 's3://bucket/t/*.csv' (ONCE, ENDPOINT '{address}', REGION 'here', ACCESS_KEY_ID 'me', \
+         SECRET_ACCESS_KEY 'sesame')"
+    );
+    let secret = address.replace("http://", "http://me:sesame@");
+    for (sql, expected) in [
+        (format!("COPY t FROM '{address}/a.csv' (ONCE)"), "COPY 2\n"),
+        (format!("COPY t FROM '{address}/a.csv' (ONCE)"), "COPY 0\n"),
+        (stored.clone(), "COPY 1\n"),
+        (stored.clone(), "COPY 0\n"),
+        (format!("COPY t FROM '{secret}/a.csv' (ONCE)"), "COPY 0\n"),
+    ] {
+        let run = shop(&sql);
+        assert!(run.status == 0 && run.err.ends_with(expected), "{sql}: {}", run.err);
+    }
+    // Its size is the same, and so is its time.
+    server.replace("/a.csv", b"1,x\n2,yz".to_vec());
+    server.replace("/bucket/t/1.csv", b"4,z\n".to_vec());
+    let changed = shop(&format!("COPY t FROM '{address}/a.csv' (ONCE)"));
+    assert!(changed.err.contains("/a.csv: it was loaded into t by load 1 at"), "{}", changed.err);
+    assert!(changed.err.contains("has changed since: its version (ETag) is another one; ON_CHANGE"), "{}", changed.err);
+    let continued = shop(&format!("COPY t FROM '{address}/a.csv' (ONCE, ON_CHANGE continue)"));
+    assert!(continued.err.contains("it is not known to begin with what was loaded"), "{}", continued.err);
+    for (sql, expected) in [
+        (format!("COPY t FROM '{address}/a.csv' (ONCE, ON_CHANGE ignore)"), "COPY 0\n"),
+        (format!("COPY t FROM '{address}/a.csv' (ONCE, ON_CHANGE append)"), "COPY 2\n"),
+        (stored, "COPY 1\n"),
+    ] {
+        let run = shop(&sql);
+        assert!(run.status == 0 && run.err.ends_with(expected), "{sql}: {}", run.err);
+    }
+    let noted =
+        shop("SELECT file, rows, size, version, hash FROM longshore_loads WHERE status = 'loaded' ORDER BY load").out;
+    let expected = format!(
+        "file,rows,size,version,hash\n{address}/a.csv,2,8,\"\"\"8-10\"\"\",\ns3://bucket/t/0.csv,1,4,\"\"\"4-10\"\"\",\n\
+         {address}/a.csv,2,8,\"\"\"8-122\"\"\",\ns3://bucket/t/1.csv,1,4,\"\"\"4-10\"\"\",\n"
+    );
+    assert_eq!(noted, expected);
+    let all = shop("SELECT * FROM longshore_loads").out;
+    assert!(!all.contains("sesame"), "{all}");
+    // A server that tells nothing of its files.
+    let silent = serve(&[("/a.csv", b"1,x\n".to_vec())], Manners::Chunked).address;
+    let refused = shop(&format!("COPY t FROM '{silent}/a.csv' (ONCE)"));
+    assert!(refused.err.contains("option ONCE: its server tells neither a version (ETag) nor when"), "{}", refused.err);
+}
+
+#[test]
 fn remote_json_and_compressed_text_need_no_option() {
     let files: [(&str, Vec<u8>); 4] = [
         ("/array.json", b" [{\"a\": 1, \"b\": \"x\"},\n {\"a\": 2}]".to_vec()),

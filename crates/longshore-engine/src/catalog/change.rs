@@ -17,7 +17,7 @@ use longshore_storage::{Commit, CommitError, Isolation, Relation, RelationId, Tr
 use super::image::TableImage;
 use super::log::CatalogLog;
 use super::operations::Operations;
-use super::{Catalog, Entry, Rules, Sequence, Table};
+use super::{Catalog, Entry, LOADS, Rules, Sequence, Table};
 use crate::Error;
 
 /// A change that is not made yet.
@@ -27,6 +27,8 @@ pub(crate) struct Change {
     pub(crate) entries: BTreeMap<String, Entry>,
     /// All sequences.
     pub(crate) sequences: BTreeMap<String, Arc<Sequence>>,
+    /// What was loaded.
+    pub(super) ledger: Option<Arc<Table>>,
     /// The rules of tables that get others.
     rules: Vec<(Arc<Table>, Arc<Rules>)>,
     then: Vec<Box<dyn FnOnce()>>,
@@ -79,6 +81,7 @@ impl Catalog {
         let _alone = self.alone();
         let mut draft = self.draft();
         let result = change(&mut draft)?;
+        self.check_names(&draft)?;
         if let Some(log) = self.log.get() {
             let mut transaction = log.begin();
             self.describe(&draft, log, &mut transaction)?;
@@ -100,6 +103,7 @@ impl Catalog {
         let _alone = self.alone();
         let mut draft = self.draft();
         let result = change(&mut draft)?;
+        self.check_names(&draft)?;
         let mut transaction = transactions.begin(Isolation::Snapshot);
         if let Some(log) = self.log.get() {
             self.describe(&draft, log, &mut transaction)?;
@@ -126,10 +130,23 @@ impl Catalog {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Refuses a draft in which something gets the name that loads are shown by. What has had it before there was such a name
+    /// may keep it.
+    fn check_names(&self, draft: &Change) -> Result<(), Error> {
+        let is_new = draft.entries.contains_key(LOADS) && self.get(LOADS).is_none();
+        if is_new || draft.sequences.contains_key(LOADS) && self.sequence(LOADS).is_none() {
+            return Err(Error::exists(format!(
+                "{LOADS} is the name by which the database shows its loads; choose another one"
+            )));
+        }
+        Ok(())
+    }
+
     fn draft(&self) -> Change {
         let mut draft = Change::default();
         draft.entries = self.read(Clone::clone);
         draft.sequences = self.sequences.read().unwrap_or_else(PoisonError::into_inner).clone();
+        draft.ledger.clone_from(&self.ledger.read().unwrap_or_else(PoisonError::into_inner));
         draft
     }
 
@@ -139,6 +156,7 @@ impl Catalog {
         let mut sequences = self.sequences.write().unwrap_or_else(PoisonError::into_inner);
         swap(&mut *entries, &mut draft.entries);
         swap(&mut *sequences, &mut draft.sequences);
+        swap(&mut *self.ledger.write().unwrap_or_else(PoisonError::into_inner), &mut draft.ledger);
         for (table, rules) in &mut draft.rules {
             swap(&mut *table.rules.write().unwrap_or_else(PoisonError::into_inner), rules);
         }
@@ -181,6 +199,9 @@ impl Catalog {
             }
         }
         self.describe_sequences(draft, log, &mut operations);
+        if let (Some(ledger), None) = (&draft.ledger, self.ledger()) {
+            operations.ledger(joined(ledger, transaction)?);
+        }
         if let Some(payload) = operations.into_payload() {
             transaction.log_payload(&payload)?;
         }

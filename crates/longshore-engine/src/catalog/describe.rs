@@ -36,6 +36,7 @@ pub(crate) fn describe(payload: &[u8]) -> Result<Vec<String>, Error> {
                 };
                 sequences.map(line).collect::<Vec<_>>().join("; ")
             }
+            Operation::Ledger => format!("relation {} is the ledger of loads", of_operation.number()?),
             Operation::NameFree => format!("no table and no view is called {}", names::quoted(&of_operation.text()?)),
             Operation::SequenceGone => format!("sequence number {} goes", of_operation.number()?),
             Operation::SequenceState => {

@@ -36,6 +36,8 @@ pub(crate) struct Image {
     pub(crate) tables: BTreeMap<String, TableImage>,
     pub(crate) views: BTreeMap<String, View>,
     pub(crate) sequences: BTreeMap<String, SequenceImage>,
+    /// The relation of the ledger, if there is one.
+    pub(crate) ledger: Option<RelationId>,
     /// The number that the next sequence may have.
     pub(crate) next_sequence: u64,
 }
@@ -53,6 +55,11 @@ impl Operations {
         });
         put_rules(writer, &table.rules);
         Ok(())
+    }
+
+    /// A relation is the ledger.
+    pub(crate) fn ledger(&mut self, relation: RelationId) {
+        self.begin(Operation::Ledger).number(relation.0.into());
     }
 
     /// A name stands for a view.
@@ -118,6 +125,7 @@ impl Image {
                     (found.last, found.is_called) = (last, is_called);
                 }
             }
+            Operation::Ledger => self.ledger = Some(RelationId(take_u32(reader)?)),
             Operation::SequenceAltered => {
                 let altered = SequenceImage::take(reader)?;
                 if let Some(found) = self.sequences.values_mut().find(|sequence| sequence.number == altered.number) {

@@ -23,10 +23,12 @@ pub(crate) enum Operation {
     SequenceState,
     /// A sequence has other properties.
     SequenceAltered,
+    /// A relation is the ledger of loads.
+    Ledger,
 }
 
 impl Operation {
-    const ALL: [(u8, Operation); 7] = [
+    const ALL: [(u8, Operation); 8] = [
         (1, Operation::Table),
         (2, Operation::View),
         (3, Operation::Sequence),
@@ -34,6 +36,7 @@ impl Operation {
         (5, Operation::SequenceGone),
         (6, Operation::SequenceState),
         (7, Operation::SequenceAltered),
+        (8, Operation::Ledger),
     ];
 
     pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, Error> {

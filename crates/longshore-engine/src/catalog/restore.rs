@@ -43,13 +43,21 @@ impl Catalog {
         mut relations: BTreeMap<RelationId, Relation>,
         threads: usize,
     ) -> Result<(), Error> {
-        let Image { tables, views, sequences, .. } = image;
+        let Image { tables, views, sequences, ledger, next_sequence: _ } = image;
         let mut parts: Vec<Part> = Vec::with_capacity(tables.len());
         for (name, image) in tables {
             let relation = relations.remove(&image.relation);
             let relation = relation.ok_or_else(|| damaged(&format!("table {name} has no rows {}", image.relation)))?;
             fits(&name, &image, &relation)?;
             parts.push((name, image, relation));
+        }
+        if let Some(id) = ledger {
+            let relation = relations.remove(&id).ok_or_else(|| damaged(&format!("the ledger has no rows {id}")))?;
+            if !Table::is_ledger(&relation) {
+                return Err(damaged("the ledger of loads has columns that this program does not know"));
+            }
+            let ledger = Arc::new(Table::of_ledger(relation)?);
+            *self.ledger.write().unwrap_or_else(PoisonError::into_inner) = Some(ledger);
         }
         if let Some(lost) = relations.keys().next() {
             return Err(damaged(&format!("no table has the rows {lost}")));
@@ -95,6 +103,10 @@ impl Catalog {
                 }
                 Entry::View(view) => operations.view(&view),
             }
+        }
+        if let Some(ledger) = self.ledger() {
+            let relation = ledger.relation().relation_id();
+            operations.ledger(relation.ok_or_else(|| Error::internal("the ledger is not logged"))?);
         }
         for sequence in self.sequences() {
             if let Some(image) = sequence.image(is_last) {

@@ -9,6 +9,7 @@
 
 pub(super) mod access;
 pub(super) mod column_constraints;
+pub(super) mod loads;
 pub(super) mod morsels;
 pub(super) mod predicate;
 pub(super) mod prune;

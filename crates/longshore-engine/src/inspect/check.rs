@@ -121,7 +121,7 @@ fn take_rules(
 ) -> BTreeMap<String, Rules> {
     let mut rules = BTreeMap::new();
     relations.retain(|id, _| {
-        let is_known = image.tables.values().any(|table| table.relation == *id);
+        let is_known = image.ledger == Some(*id) || image.tables.values().any(|table| table.relation == *id);
         if !is_known {
             report.problems.push(format!("relation {id} has rows, and no table in the catalog is it"));
         }

@@ -12,6 +12,8 @@ mod format;
 mod given;
 mod header;
 mod language;
+mod once;
+mod references;
 mod rejects;
 mod rules;
 mod sniffing;
@@ -37,6 +39,9 @@ pub(crate) use format::Format;
 use given::{Given, boolean};
 use header::{header, types, union_by_name};
 use language::Language;
+pub(crate) use once::{ChangeChoice, OnceOptions};
+pub(crate) use references::CheckTime;
+use references::check_time;
 pub(crate) use rejects::{ErrorChoice, RejectOptions};
 pub use rules::{OPTIONS, OptionRule};
 pub(crate) use source::{SourceOptions, is_secret};
@@ -117,33 +122,6 @@ impl Use {
     }
 }
 
-/// When foreign keys are checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CheckTime {
-    /// As rows are loaded.
-    Unified,
-    /// When all rows are there.
-    Post,
-}
-
-fn check_time(options: &Given<'_>) -> Result<Option<CheckTime>, Error> {
-    let time = options.choice("FOREIGN_KEYS", |name| match name {
-        "unified" => Some(CheckTime::Unified),
-        "post" => Some(CheckTime::Post),
-        _ => None,
-    })?;
-    let stops = options.item("ON_ERROR").is_none_or(|item| {
-        matches!(&item.value, OptionValue::Word(word) | OptionValue::Text(word) if word.eq_ignore_ascii_case("stop"))
-    });
-    if time == Some(CheckTime::Post) && !stops {
-        return Err(options.bad(
-            "FOREIGN_KEYS",
-            "post finds a missing key when all is read, and can reject nothing then; leave it or ON_ERROR out",
-        ));
-    }
-    Ok(time)
-}
-
 /// All options, with the defaults where nothing was said.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
@@ -162,6 +140,8 @@ pub(crate) struct Options {
     pub(crate) rejects: RejectOptions,
     /// What becomes of rows whose key is there already.
     pub(crate) conflict: ConflictOptions,
+    /// What becomes of files that were loaded before.
+    pub(crate) once: OnceOptions,
     /// When foreign keys are checked; `None` where nothing was said.
     pub(crate) references: Option<CheckTime>,
     /// Whether the table is made if there is none.
@@ -221,6 +201,7 @@ impl Options {
             source: SourceOptions::new(&options, place)?,
             conflict: ConflictOptions::new(&options, place, &rejects)?,
             rejects,
+            once: OnceOptions::new(&options)?,
             references: check_time(&options)?,
             auto: options.flag("AUTO")?.unwrap_or(false),
             strict: options.flag("STRICT")?.unwrap_or(false),
@@ -266,7 +247,8 @@ impl Options {
 
     /// Refuses options about text, which Parquet and Arrow files have none of.
     pub(crate) fn check_columnar(&self) -> Result<(), Error> {
-        let of_any = ["FORMAT", "ON_CONFLICT", "ON_CONFLICT_KEY", "MERGE", "THREADS", "AUTO", "DRY_RUN"];
+        let of_any =
+            ["FORMAT", "ON_CONFLICT", "ON_CONFLICT_KEY", "MERGE", "THREADS", "AUTO", "DRY_RUN", "ONCE", "ON_CHANGE"];
         match self.given.iter().find(|name| !of_any.contains(name) && !source::OF_STORES.contains(name)) {
             None => Ok(()),
             Some(option) => Err(Error::invalid(format!(

@@ -5,8 +5,12 @@
 //! statement (`sql::copy`) and of its options (`sql::options`), COPY TO (`unload`).
 
 mod conflict;
+mod copied;
+mod files;
 mod insert;
 mod load;
+mod noted_name;
+mod once;
 mod plan;
 mod rules;
 mod settings;
@@ -17,6 +21,7 @@ use std::sync::Arc;
 
 use longshore_storage::Relation;
 
+use files::FilesCopy;
 use plan::CopyPlan;
 use rules::LoadRules;
 use target::Target;
@@ -25,14 +30,15 @@ pub(crate) use target::{check_named, positions};
 use crate::catalog::{Entry, Table};
 use crate::sql::copy::{CopyFrom, CopySource};
 use crate::sql::options::{Options, Use};
-use crate::statement::{Context, Streams, create_from, rejects};
-use crate::text::{ColumnMapping, FileKind, TextSources, explain_load, find_files, kind_of};
+use crate::statement::{Context, Streams, create_from};
+use crate::text::{ColumnMapping, FileKind, TextSources, find_files};
 use crate::{Error, Outcome, Report};
 
 pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy: CopyFrom) -> Result<Outcome, Error> {
     let is_query = matches!(copy.source, CopySource::Query(_));
     let options = Options::new(&copy.options, if is_query { Use::CopyQuery } else { Use::CopyFrom })?;
     if options.auto && context.database.catalog.get(&copy.table).is_none() {
+        options.once.check_table_exists(&copy.table)?;
         return create_from::copy_auto(context, streams, copy, options).await;
     }
     let table = table_of(context, &copy.table)?;
@@ -41,37 +47,27 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
     let (report, notice) = match copy.source {
         CopySource::Query(query) => {
             let target = Target::new(table, &copy.columns, &options, Vec::new())?;
-            CopyPlan::of_query(context, target, query, &options)?.run(context).await?
+            let copied = CopyPlan::of_query(context, target, query, &options)?.run(context).await?;
+            (copied.report, copied.notice)
         }
         CopySource::Stdin => {
+            if options.once.once {
+                return Err(Error::unsupported(
+                    "option ONCE is about files, which are known again; STDIN has no name: leave ONCE out",
+                ));
+            }
             FileKind::Text.check(options.format, "STDIN")?;
             let reader = streams.input.take().ok_or_else(|| {
                 Error::unsupported("COPY FROM STDIN: no standard input was given to this session; copy from a file")
             })?;
             let texts = TextSources::Reader("STDIN".to_owned(), reader);
             let target = Target::new(table, &copy.columns, &options, texts.further_columns(&options)?)?;
-            CopyPlan::of_text(context, target, texts, &options, copy.condition)?.run(context).await?
+            let copied = CopyPlan::of_text(context, target, texts, &options, copy.condition)?.run(context).await?;
+            (copied.report, copied.notice)
         }
         CopySource::Files(names) => {
-            let files = find_files(&names, &options.source)?;
-            rejects::check_file(&options, &files)?;
-            let mut kinds = Vec::with_capacity(files.len());
-            for file in &files {
-                let kind = kind_of(file, options.format)?;
-                kind.check(options.format, &file.location.to_string())?;
-                kinds.push(kind);
-            }
-            if kinds.iter().all(|kind| *kind == FileKind::Text) {
-                let texts = TextSources::Files(files.clone());
-                let target = Target::new(table, &copy.columns, &options, texts.further_columns(&options)?)?;
-                let load =
-                    async { CopyPlan::of_text(context, target, texts, &options, copy.condition)?.run(context).await };
-                load.await.map_err(|error| explain_load(error, &TextSources::Files(files), &options))?
-            } else {
-                options.check_columnar()?;
-                let target = Target::new(table, &copy.columns, &options, Vec::new())?;
-                CopyPlan::of_columnar(context, target, &files, &options, copy.condition)?.run(context).await?
-            }
+            let files = FilesCopy { table, columns: copy.columns, names, condition: copy.condition };
+            files.run(context, &options).await?
         }
     };
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice })
@@ -89,7 +85,7 @@ pub(crate) async fn load_file(
     let columns = relation.schema().columns().iter().collect();
     let mapping = ColumnMapping { columns, places: &fields, computed: &[], are_listed: false };
     let plan = CopyPlan::of_load(context, relation, &mapping, texts, options, LoadRules::default(), None)?;
-    plan.run(context).await.map(|(report, _)| report)
+    plan.run(context).await.map(|copied| copied.report)
 }
 
 /// The table that COPY loads.

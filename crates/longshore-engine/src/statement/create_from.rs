@@ -25,6 +25,7 @@ use crate::{Error, Outcome, Report, blocking};
 /// `CREATE TABLE t AS FROM ...`
 pub(crate) async fn create_from(context: &Context<'_>, create: CreateFrom) -> Result<Outcome, Error> {
     let options = Options::new(&create.options, Use::CopyFrom)?;
+    options.once.check_table_exists(&create.table)?;
     let replace = Replace { or_replace: create.or_replace, if_not_exists: create.if_not_exists };
     if replace.is_done(&context.database.catalog, &create.table)? {
         return Ok(Outcome::done("CREATE TABLE"));

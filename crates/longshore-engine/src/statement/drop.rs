@@ -130,6 +130,11 @@ pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Out
     context
         .transaction
         .with(|transaction| tables.iter().try_for_each(|table| transaction.truncate(&table.relation)))?;
+    if let Some(ledger) = context.database.catalog.ledger() {
+        context
+            .transaction
+            .with(|transaction| tables.iter().try_for_each(|table| ledger.forget(transaction, table.number())))?;
+    }
     if truncate.identity == Some(TruncateIdentityOption::Restart) {
         for sequence in tables.iter().flat_map(|table| context.database.catalog.sequences_of(&table.name, None)) {
             context.transaction.restart(&sequence);

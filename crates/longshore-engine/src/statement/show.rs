@@ -7,7 +7,8 @@ use arrow_schema::{DataType, Field, Schema};
 use longshore_storage::ColumnType;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, ShowStatementOptions, Statement};
 
-use crate::catalog::Entry;
+use crate::catalog::{Entry, LOADS};
+use crate::datafusion::loads_schema;
 use crate::sql::names;
 use crate::statement::{Context, settings, transaction, view};
 use crate::transaction::Block;
@@ -22,7 +23,8 @@ pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result
         return describe_file(context, &file.value).await;
     }
     let name = names::relation(name)?;
-    let columns: Vec<(String, String, bool, Option<String>)> = match context.entry(&name) {
+    let columns: Vec<DescribedColumn> = match context.entry(&name) {
+        None if name == LOADS => described(&loads_schema()),
         None => return Err(Error::not_found(format!("table {name} does not exist"))),
         Some(Entry::Table(table)) => {
             let (columns, rules) = (table.relation.schema().columns().iter().enumerate(), table.rules());
@@ -34,10 +36,7 @@ pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result
         }
         Some(Entry::View(view)) => {
             let schema = view::schema(context, &view).await?;
-            let columns = schema.fields().iter();
-            let described =
-                columns.map(|field| (field.name().clone(), shown_type(field.data_type()), field.is_nullable(), None));
-            described.collect()
+            described(&schema)
         }
     };
     rows(&[
@@ -46,6 +45,15 @@ pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result
         ("nullable", Arc::new(columns.iter().map(|column| Some(column.2)).collect::<BooleanArray>())),
         ("default", Arc::new(columns.iter().map(|column| column.3.as_deref()).collect::<StringArray>())),
     ])
+}
+
+/// Name, type, whether it may be NULL, and default of a column.
+type DescribedColumn = (String, String, bool, Option<String>);
+
+/// The columns of what is not a table.
+fn described(schema: &Schema) -> Vec<DescribedColumn> {
+    let columns = schema.fields().iter();
+    columns.map(|field| (field.name().clone(), shown_type(field.data_type()), field.is_nullable(), None)).collect()
 }
 
 /// The columns of a file: `column_name`, `data_type`, and `reason`, why it is that.

@@ -25,6 +25,8 @@ pub(crate) struct TextInput {
     is_kept: bool,
     /// Where it ends for whoever reads it, if a footer follows.
     pub(super) text_end: Option<u64>,
+    /// Where its first record begins for whoever reads it, if it was read up to there before.
+    pub(crate) text_start: Option<u64>,
     /// What becomes of each field.
     pub(crate) fields: Vec<Option<FieldTarget>>,
     /// How the header decides that.
@@ -71,6 +73,7 @@ impl TextInput {
             reads_once: false,
             is_kept: false,
             text_end: None,
+            text_start: None,
             fields: Vec::new(),
             names: None,
             computed: Vec::new(),
@@ -125,6 +128,7 @@ impl TextInput {
         file.reads_once = self.reads_once;
         file.is_kept = self.is_kept;
         file.text_end = self.text_end;
+        file.text_start = self.text_start;
         file
     }
 }

@@ -9,5 +9,6 @@ mod doors;
 mod inspect;
 mod kills;
 mod new_tables;
+mod once;
 mod support;
 mod unlogged;

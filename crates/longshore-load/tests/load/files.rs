@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::harness::{comma, dump};
 use longshore_csv::{Defect, DefectKind, FirstRecord, RecordFormat, RowText};
 use longshore_load::{
-    ComputedValue, Control, FieldTarget, Header, InputFile, LoadError, OnError, ScanRequest, Source, TextFormat,
-    TextOptions, TextScan, Tuning, copy_from, load_inferred,
+    ComputedValue, Control, FieldTarget, FileCounts, Header, InputFile, LoadError, Mode, OnError, ScanRequest, Source,
+    TextFormat, TextOptions, TextScan, Tuning, copy_from, load_inferred,
 };
 use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
 use longshore_testing::share;
@@ -120,6 +120,40 @@ fn files_follow_each_other_in_order() {
         let inputs = files.iter().map(|file| input(file, &[0, 1])).collect();
         assert_eq!(load(inputs, &numbers(), &options, &tuning).expect("a load"), expected, "{tuning:?}");
     }
+}
+
+#[test]
+fn a_file_is_read_from_the_begin_of_a_record_on() {
+    let records: Vec<String> = (0..40).map(|row| format!("{row},\"row\n{row}\"\n")).collect();
+    let head = "a,b\n";
+    let (whole, spoilt) = (records.concat(), records.concat() + "x,bad\n");
+    let (whole, spoilt) = (file(&format!("{head}{whole}")), file(&format!("{head}{spoilt}")));
+    for (mode, tuning) in
+        [Mode::Exact, Mode::Safe].into_iter().flat_map(|mode| tunings().map(move |tuning| (mode, tuning)))
+    {
+        let options = TextOptions { header: Header::Match, mode, ..comma() };
+        for loaded in [0, 1, 17, 39, 40] {
+            let start = (head.len() + records[..loaded].concat().len()) as u64;
+            let expected = file(&records[loaded..].concat());
+            let expected = load(vec![input(&expected, &[0, 1])], &numbers(), &comma(), &Tuning::new(1));
+            let counts = Arc::new(FileCounts::default());
+            let mut from = input(&whole, &[0, 1]);
+            (from.text_start, from.counts) = (Some(start), Some(Arc::clone(&counts)));
+            let found = load(vec![from], &numbers(), &options, &tuning).expect("a load");
+            assert_eq!(found, expected.expect("a load"), "{tuning:?}, {mode:?}, from {start}");
+            assert_eq!((counts.rows(), counts.rejects()), (40 - loaded as u64, 0), "{tuning:?}");
+            // Lines are those of the file.
+            let mut from = input(&spoilt, &[0, 1]);
+            from.text_start = Some(start);
+            let error = load(vec![from], &numbers(), &options, &tuning).expect_err("a bad record").to_string();
+            assert!(error.contains("line 82, "), "{tuning:?}, {mode:?}, from {start}: {error}");
+        }
+    }
+    let path = whole.path().to_owned();
+    let mut stream = InputFile::new("STREAM", move || Source::open_unmapped(&path), &[0, 1]);
+    stream.text_start = Some(4);
+    let error = load(vec![stream], &numbers(), &comma(), &Tuning::new(1)).expect_err("a stream has no middle");
+    assert!(error.to_string().contains("only uncompressed text in UTF-8"), "{error}");
 }
 
 #[test]

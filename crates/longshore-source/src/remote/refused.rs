@@ -11,8 +11,8 @@ pub(crate) fn open(_url: &str, _options: &StoreOptions, _budget: Budget) -> io::
     Err(refused())
 }
 
-/// Refuses to ask for the size of the file at an address.
-pub(crate) fn size(_url: &str, _options: &StoreOptions) -> io::Result<Option<u64>> {
+/// Refuses to ask about the file at an address.
+pub(crate) fn ask(_url: &str, _options: &StoreOptions) -> io::Result<Listed> {
     Err(refused())
 }
 

@@ -12,11 +12,11 @@ use futures::TryStreamExt;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::path::Path;
-use object_store::{BackoffConfig, ClientOptions, Error, ObjectStore, ObjectStoreExt, RetryConfig};
+use object_store::{BackoffConfig, ClientOptions, Error, ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig};
 use tokio::runtime::Runtime;
 use url::Url;
 
-use super::{Listed, split_s3};
+use super::{Listed, RemoteState, split_s3};
 use crate::options::StoreOptions;
 
 /// Times that a request is tried again.
@@ -50,17 +50,17 @@ impl Remote {
     }
 }
 
-/// The size of the file at `url`, if the server tells.
+/// The file at `url`: its size and its state, if the server tells.
 ///
 /// # Errors
 /// When there is no such file.
-pub(crate) fn size(url: &str, options: &StoreOptions) -> io::Result<Option<u64>> {
+pub(crate) fn ask(url: &str, options: &StoreOptions) -> io::Result<Listed> {
     let remote = Remote::new(url, options)?;
     match wait(async move { remote.store.head(&remote.path).await })? {
-        Ok(meta) => Ok(Some(meta.size)),
+        Ok(meta) => Ok(Listed::new(url.to_owned(), meta)),
         Err(error @ Error::NotFound { .. }) => Err(explain(error)),
         // Reading it tells what is wrong, if anything is.
-        Err(_) => Ok(None),
+        Err(_) => Ok(Listed { url: url.to_owned(), bytes: None, state: RemoteState::default() }),
     }
 }
 
@@ -77,11 +77,17 @@ pub(crate) fn list(bucket: &str, prefix: &str, options: &StoreOptions) -> io::Re
     })?;
     let mut found = found.map_err(explain)?;
     found.sort_by(|left, right| left.location.as_ref().as_bytes().cmp(right.location.as_ref().as_bytes()));
-    let listed = |meta: object_store::ObjectMeta| Listed {
-        url: format!("s3://{bucket}/{}", meta.location),
-        bytes: Some(meta.size),
-    };
+    let listed = |meta: ObjectMeta| Listed::new(format!("s3://{bucket}/{}", meta.location), meta);
     Ok(found.into_iter().map(listed).collect())
+}
+
+impl Listed {
+    fn new(url: String, meta: ObjectMeta) -> Self {
+        // Where a server tells no time, it is the first moment of all.
+        let modified = Some(meta.last_modified.timestamp_micros()).filter(|modified| *modified != 0);
+        let state = RemoteState { version: meta.e_tag.or(meta.version), modified };
+        Self { url, bytes: Some(meta.size), state }
+    }
 }
 
 fn s3(bucket: &str, options: &StoreOptions) -> io::Result<Arc<dyn ObjectStore>> {

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
 use datafusion::common::{DataFusionError, Result};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, LOADS};
+use crate::datafusion::scan::loads::LoadsTable;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql::names::{CATALOG, SCHEMA};
 use crate::transaction::StatementTransaction;
@@ -54,8 +55,11 @@ impl Names {
                 return Some(Arc::clone(provider));
             }
             // Views are planned and defined before the statement that reads them.
-            let table = self.transaction.table(&self.catalog, name)?;
-            let provider: Arc<dyn TableProvider> = Arc::new(RelationTable::new(&table, &self.transaction));
+            let provider: Arc<dyn TableProvider> = match self.transaction.table(&self.catalog, name) {
+                Some(table) => Arc::new(RelationTable::new(&table, &self.transaction)),
+                None if name == LOADS => Arc::new(LoadsTable::new(&self.catalog, &self.transaction)),
+                None => return None,
+            };
             known.insert(name.to_owned(), Arc::clone(&provider));
             Some(provider)
         })
@@ -79,7 +83,7 @@ impl SchemaProvider for Names {
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        self.catalog.get(name).is_some()
+        self.catalog.get(name).is_some() || name == LOADS
     }
 }
 

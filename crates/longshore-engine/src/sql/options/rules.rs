@@ -321,6 +321,23 @@ pub const OPTIONS: &[OptionRule] = &[
         "whether foreign keys are checked as rows are loaded, or when all are there",
     )
     .one_of(&["unified", "post"]),
+    rule(
+        "ONCE",
+        &[Use::CopyFrom],
+        "`true`, `false`",
+        "`false`",
+        "load only the files that were not loaded into the table before: see [COPY](docs/src/sql/copy-from.md)",
+    )
+    .one_of(&["true", "false"]),
+    rule(
+        "ON_CHANGE",
+        &[Use::CopyFrom],
+        "`error`, `ignore`, `append`, `continue`",
+        "`error`",
+        "with `ONCE`, a file that has changed since it was loaded: an error; left as it was loaded; loaded as a whole, beside \
+         the rows that it gave before; loaded behind its last loaded record, if it has only grown",
+    )
+    .one_of(&["error", "ignore", "append", "continue"]),
     rule("DRY_RUN", LOADING, "`true`, `false`", "`false`", "check everything, load nothing").one_of(&["true", "false"]),
     rule(
         "AUTO",

@@ -62,6 +62,14 @@ impl SourceOptions {
     }
 }
 
+impl SourceOptions {
+    /// What nobody else shall see.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let store = &self.open.store;
+        [&store.secret_access_key, &store.session_token].into_iter().flatten().cloned().collect()
+    }
+}
+
 /// `FILENAME`, `FILENAME true`, or `FILENAME column`: the column, which is called `usual` where that is not said.
 fn column(given: &Given<'_>, option: &str, usual: &str) -> Result<Option<String>, Error> {
     match given.item(option).map(|item| &item.value) {

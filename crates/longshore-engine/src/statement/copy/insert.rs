@@ -10,6 +10,7 @@ use longshore_storage::{Merged, OnConflict};
 use sqlparser::ast::{Expr, Ident, Query, SelectItem, Statement, Visit, Visitor};
 
 use super::conflict;
+use super::copied::Copied;
 use super::settings::Settings;
 use super::target::Target;
 use crate::datafusion::{Appended, Appending, NamedSource};
@@ -35,7 +36,7 @@ pub(super) struct InsertPlan {
 
 impl InsertPlan {
     /// Appends the rows of the query: says how many, and what is to be told of it.
-    pub(super) async fn run(self, context: &Context<'_>) -> Result<(Report, Option<String>), Error> {
+    pub(super) async fn run(self, context: &Context<'_>) -> Result<Copied, Error> {
         let repairs = self.repairs.clone();
         let Some((_, NamedSource::Columnar(files))) = &self.source else {
             let appended = self.append(context).await?;
@@ -46,11 +47,12 @@ impl InsertPlan {
         };
         let (bytes, shown) = (files.bytes(), files.shown());
         context.control.progress.start(bytes);
-        let (report, notice) = self.append(context).await.map_err(|error| error.of_file(&shown))?;
-        Ok((Report { bytes_read: bytes, ..report }, notice))
+        let mut copied = self.append(context).await.map_err(|error| error.of_file(&shown))?;
+        copied.report.bytes_read = bytes;
+        Ok(copied)
     }
 
-    async fn append(self, context: &Context<'_>) -> Result<(Report, Option<String>), Error> {
+    async fn append(self, context: &Context<'_>) -> Result<Copied, Error> {
         let Self { target, query, source, settings, rejects, conflict, .. } = self;
         target.check_rejects(rejects.on_error.stops())?;
         let started = Instant::now();
@@ -74,7 +76,8 @@ impl InsertPlan {
         let notice = rejects::notice(&rejects, &settings.rejects, rows, Some(&target.table.relation));
         let notice = conflict::notice(Merged { inserted: rows, updated, left_out }, &settings.conflict, notice);
         let rows = if dry_run { 0 } else { rows + updated };
-        Ok((Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() }, notice))
+        let report = Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() };
+        Ok(Copied { report, notice, rejects: rejects.records, counts: Vec::new() })
     }
 }
 

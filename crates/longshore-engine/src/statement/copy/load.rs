@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use longshore_load::{Conflicts, LoadError, TextOptions, load_interleaved, load_into};
+use longshore_load::{Conflicts, FileCounts, LoadError, TextOptions, load_interleaved, load_into};
 use longshore_storage::{Relation, Transaction};
 
 use super::conflict;
+use super::copied::Copied;
 use super::settings::Settings;
 use crate::sql::options::{CheckTime, MergeMode};
 use crate::statement::rejects::{self, Rejects};
@@ -27,7 +28,7 @@ pub(super) struct LoadPlan {
 
 impl LoadPlan {
     /// Loads: says how much, and what is to be told of it.
-    pub(super) async fn run(mut self, context: &Context<'_>) -> Result<(Report, Option<String>), Error> {
+    pub(super) async fn run(mut self, context: &Context<'_>) -> Result<Copied, Error> {
         // What cannot be read again, or undone, is read with repairs at once.
         if self.interleaves() || self.inputs.iter().any(TextInput::reads_once) {
             self.text = self.text.repairing().unwrap_or(self.text);
@@ -50,11 +51,7 @@ impl LoadPlan {
 
     /// Loads the texts as `text` says; says how much, and what is to be told of it. `None` if they are to be read again with
     /// repairs: then nothing was changed.
-    async fn load(
-        &self,
-        context: &Context<'_>,
-        mut text: TextOptions,
-    ) -> Result<Option<(Report, Option<String>)>, Error> {
+    async fn load(&self, context: &Context<'_>, mut text: TextOptions) -> Result<Option<Copied>, Error> {
         let Self { relation, inputs, settings, transaction, .. } = self;
         let rejects = Rejects::new(context, &settings.rejects)?;
         text.on_error = rejects.on_error.clone();
@@ -67,9 +64,16 @@ impl LoadPlan {
             _ => None,
         };
         text.references.clone_from(&checks);
+        let counts: Vec<Arc<FileCounts>> = inputs.iter().map(|_| Arc::default()).collect();
+        let counted = counts.clone();
         let (transaction, inputs, log) = (transaction.clone(), inputs.clone(), text.repair_log().cloned());
         let loaded = blocking::run(context.control, move |control| {
-            let files = inputs.iter().map(TextInput::file).collect();
+            let files = inputs.iter().zip(counted).map(|(input, counts)| {
+                let mut file = input.file();
+                file.counts = Some(counts);
+                file
+            });
+            let files = files.collect();
             let named = |error| named_by_inputs(error, &inputs);
             let mut action_rows = Vec::new();
             let repairs_later = text.repairing().is_some();
@@ -132,7 +136,7 @@ impl LoadPlan {
         let notice = conflict::notice(conflict::merged(&loaded), &settings.conflict, notice);
         let rows = if dry_run { 0 } else { loaded.rows + loaded.updated };
         let report = Report { rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
-        Ok(Some((report, notice)))
+        Ok(Some(Copied { report, notice, rejects: loaded.rejects.records, counts }))
     }
 }
 

@@ -10,18 +10,19 @@ use longshore_source::FoundFile;
 use longshore_storage::{Relation, Schema};
 use sqlparser::ast::{Expr, Query};
 
+use super::copied::Copied;
 use super::insert::{InsertPlan, rows_of_source};
 use super::load::LoadPlan;
 use super::rules::{Followed, LoadRules};
 use super::settings::Settings;
 use super::target::{Target, check_named};
+use crate::Error;
 use crate::datafusion::{Columnar, NamedSource, TextTable};
 use crate::sql::options::{CheckTime, Options};
 use crate::statement::rejects::Rejects;
 use crate::statement::{Context, refuse};
 use crate::text::{ColumnMapping, ComputedColumn, TextSources};
 use crate::transaction::StatementTransaction;
-use crate::{Error, Report};
 
 /// A COPY FROM that is ready to run.
 pub(super) enum CopyPlan {
@@ -128,8 +129,20 @@ impl CopyPlan {
         Ok(Self::Load(LoadPlan { relation, inputs, text, settings, transaction: transaction.map(Arc::clone) }))
     }
 
+    /// Lets each text begin where it is said, at the begin of a record; what is before was loaded already.
+    pub(super) fn start_at(&mut self, starts: &[u64]) {
+        let inputs = match self {
+            Self::Load(plan) => plan.inputs.as_mut_slice(),
+            Self::Insert(InsertPlan { source: Some((_, NamedSource::Text(table))), .. }) => table.inputs.as_mut_slice(),
+            Self::Insert(_) => &mut [],
+        };
+        for (input, start) in inputs.iter_mut().zip(starts) {
+            input.text_start = Some(*start).filter(|start| *start > 0);
+        }
+    }
+
     /// Runs it: says how much was done, and what is to be told of it.
-    pub(super) async fn run(self, context: &Context<'_>) -> Result<(Report, Option<String>), Error> {
+    pub(super) async fn run(self, context: &Context<'_>) -> Result<Copied, Error> {
         match self {
             Self::Load(plan) => plan.run(context).await,
             Self::Insert(plan) => plan.run(context).await,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What the server does about a request.
@@ -34,24 +34,42 @@ pub(crate) enum Manners {
 pub(crate) struct Server {
     pub(crate) address: String,
     pub(crate) requests: Arc<AtomicUsize>,
+    files: Arc<Mutex<Arc<Files>>>,
+}
+
+/// Files by their paths.
+type Files = BTreeMap<String, Vec<u8>>;
+
+impl Server {
+    /// Serves another file at a path from now on, to who connects anew.
+    #[allow(dead_code, reason = "of several tests that share this file, one uses it")]
+    pub(crate) fn replace(&self, path: &str, bytes: Vec<u8>) {
+        Arc::make_mut(&mut self.files.lock().unwrap()).insert(path.to_owned(), bytes);
+    }
+}
+
+/// What tells one content of a file from another.
+fn tag(bytes: &[u8]) -> String {
+    format!("{}-{}", bytes.len(), bytes.last().unwrap_or(&0))
 }
 
 /// Serves `files` by their paths (`/bucket/key` for S3) until the test ends.
 pub(crate) fn serve(files: &[(&str, Vec<u8>)], manners: Manners) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let files: Arc<BTreeMap<String, Vec<u8>>> =
-        Arc::new(files.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.clone())).collect());
+    let files: Files = files.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.clone())).collect();
+    let files = Arc::new(Mutex::new(Arc::new(files)));
+    let served = Arc::clone(&files);
     let requests = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&requests);
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let (files, counter) = (Arc::clone(&files), Arc::clone(&counter));
+            let (files, counter) = (Arc::clone(&served.lock().unwrap()), Arc::clone(&counter));
             // A client that goes away is no failure of the server.
             std::thread::spawn(move || drop(answer_all(&stream.unwrap(), &files, manners, &counter)));
         }
     });
-    Server { address, requests }
+    Server { address, requests, files }
 }
 
 fn answer_all(
@@ -109,7 +127,7 @@ fn answer(
     let Some(bytes) = files.get(&path.replace("%3D", "=")) else {
         return write!(stream, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     };
-    let dated = "ETag: \"1\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n";
+    let dated = format!("ETag: \"{}\"\r\nLast-Modified: Sat, 21 Nov 2026 00:00:00 GMT\r\n", tag(bytes));
     let mut body = &bytes[..];
     if manners == Manners::Chunked {
         write!(stream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
@@ -161,11 +179,11 @@ fn listing(path: &str, query: &str, files: &BTreeMap<String, Vec<u8>>) -> String
     for (file, bytes) in files {
         let key = file.strip_prefix(bucket).and_then(|key| key.strip_prefix('/'));
         if let Some(key) = key.filter(|key| key.starts_with(&prefix)) {
-            let size = bytes.len();
+            let (size, tag) = (bytes.len(), tag(bytes));
             write!(
                 body,
                 "<Contents><Key>{key}</Key><LastModified>2026-11-21T00:00:00.000Z</LastModified>\
-                 <ETag>\"1\"</ETag><Size>{size}</Size></Contents>"
+                 <ETag>\"{tag}\"</ETag><Size>{size}</Size></Contents>"
             )
             .unwrap();
         }
