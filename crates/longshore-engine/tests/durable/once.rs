@@ -88,15 +88,17 @@ fn a_crash_at_any_change_loses_and_doubles_nothing() {
     let inbox = directory.path();
     runtime().block_on(async {
         let times = std::env::var("LONGSHORE_CRASHES").map_or(1, |times| times.parse().expect("a number"));
-        let tries = share(120) as u64 * times;
         let disk = SimDisk::new(1);
         nightly(&opened(&disk).expect("it opens"), inbox).await.expect("nothing fails");
         let changes = disk.changes();
-        let step = 1 + changes / tries;
+        let step = 1 + changes / share(120) as u64;
         let mut crashes = 0;
-        for change in (0..changes).step_by(step as usize) {
-            let mut random = Random::new(change);
-            let mut disk = SimDisk::new(change);
+        // Each seed keeps and loses other parts of what was not synchronised.
+        for (seed, change) in (0..times).flat_map(|seed| (0..changes).step_by(step as usize).map(move |at| (seed, at)))
+        {
+            let seed = seed * changes + change;
+            let mut random = Random::new(seed);
+            let mut disk = SimDisk::new(seed);
             disk.crash_at(change);
             // Until a night in which nothing happens.
             let mut nights = 0;
@@ -111,7 +113,7 @@ fn a_crash_at_any_change_loses_and_doubles_nothing() {
                 }
                 crashes += 1;
                 disk = disk.restart();
-                let context = format!("change {change}, night {nights}");
+                let context = format!("seed {seed}, change {change}, night {nights}");
                 let database = opened(&disk).unwrap_or_else(|error| panic!("{context}: {error}"));
                 check_ledger(&mut database.session(), &context).await;
                 drop(database);
