@@ -73,7 +73,7 @@ impl Runner {
         let interrupts = Interrupts::install(false, !interactive).map_err(Reason::Signals)?;
         let database = match &options.directory {
             Some(path) if options.skip_damaged => {
-                let (database, missing) = Database::open_damaged(path, config)?;
+                let (database, missing) = Database::open_damaged(path, &config)?;
                 for line in missing {
                     note(&format!("warning: {line}"));
                 }

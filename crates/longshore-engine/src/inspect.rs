@@ -31,8 +31,8 @@ impl Database {
     ///
     /// # Errors
     /// When there is no database, its manifest or its catalog is damaged, or memory runs out.
-    pub fn open_damaged(path: &Path, config: Config) -> Result<(Arc<Self>, Vec<String>), Error> {
-        Self::open_damaged_on(&(Arc::new(SystemDisk) as Arc<dyn Disk>), path, &config)
+    pub fn open_damaged(path: &Path, config: &Config) -> Result<(Arc<Self>, Vec<String>), Error> {
+        Self::open_damaged_on(&(Arc::new(SystemDisk) as Arc<dyn Disk>), path, config)
     }
 
     /// The same on a disk that the caller brings, for tests that damage it.

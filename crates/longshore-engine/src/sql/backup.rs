@@ -3,7 +3,7 @@
 //! ```text
 //! BACKUP DATABASE TO 'directory' [[WITH] (INCREMENTAL 'directory of the last backup')]
 //! ```
-//! The option has the name that PostgreSQL's BASE_BACKUP gives it. Not here: what it does (`statement::backup`).
+//! The option has the name that PostgreSQL's `BASE_BACKUP` gives it. Not here: what it does (`statement::backup`).
 
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;

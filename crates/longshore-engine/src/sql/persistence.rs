@@ -79,7 +79,7 @@ pub(super) fn alter_table(parser: &mut Parser) -> Result<Option<Statement>, Erro
     if !parser.peek_keyword(Keyword::ALTER) {
         return Ok(None);
     }
-    Ok(parser.maybe_parse(alteration).map_err(super::syntax)?)
+    parser.maybe_parse(alteration).map_err(super::syntax)
 }
 
 fn alteration(parser: &mut Parser) -> Result<Statement, ParserError> {

@@ -33,17 +33,15 @@ pub(crate) async fn backup(context: &Context<'_>, statement: BackupStatement) ->
     })
     .await?;
     let files = |count| if count == 1 { "file" } else { "files" };
-    let mut notice =
+    let copied =
         format!("copied {} {} ({} bytes)", written.files_copied, files(written.files_copied), written.bytes_copied);
-    if written.files_shared > 0 {
-        notice += &format!(
-            ", shared {} {} ({} bytes) with the backup before",
-            written.files_shared,
-            files(written.files_shared),
-            written.bytes_shared
-        );
-    }
+    let shared = match written.files_shared {
+        0 => String::new(),
+        count => {
+            format!(", shared {count} {} ({} bytes) with the backup before", files(count), written.bytes_shared)
+        }
+    };
     let report =
         Report { bytes_written: written.bytes_copied, seconds: started.elapsed().as_secs_f64(), ..Report::default() };
-    Ok(Outcome::Done { tag: "BACKUP DATABASE".to_owned(), report, notice: Some(notice) })
+    Ok(Outcome::Done { tag: "BACKUP DATABASE".to_owned(), report, notice: Some(copied + &shared) })
 }

@@ -108,7 +108,8 @@ fn a_backup_is_consistent_beside_others() {
                 let path = at(&format!("backup{number}"));
                 let mut statement = format!("BACKUP DATABASE TO '{}'", path.display());
                 if number > 0 {
-                    statement += &format!(" (INCREMENTAL '{}')", at(&format!("backup{}", number - 1)).display());
+                    let previous = at(&format!("backup{}", number - 1));
+                    statement = format!("{statement} (INCREMENTAL '{}')", previous.display());
                 }
                 run(&mut session, &[&statement]).await;
                 let backup = open_read_only(&path).expect("it opens");

@@ -60,7 +60,7 @@ fn damage_is_listed_and_the_rest_is_read() {
         assert!(all.contains(&format!("{}: cannot open it", last.display())), "{all}");
         assert!(all.contains("\ntable \"Third\": 1 chunk is missing, with the rows 0 to 65535"), "{all}");
         // What is sound can be read.
-        let (database, missing) = Database::open_damaged(&path, config()).expect("it opens");
+        let (database, missing) = Database::open_damaged(&path, &config()).expect("it opens");
         assert!(missing.iter().any(|line| line.starts_with("table \"Third\": 1 chunk")), "{missing:?}");
         let mut session = database.session();
         assert_eq!(value(&mut session, "SELECT count(*) FROM \"Third\"").await, 0);

@@ -231,3 +231,33 @@ fn an_export_says_which_they_are() {
         }
     });
 }
+
+#[test]
+fn what_a_crash_took_counts_as_not_loaded() {
+    let runtime = runtime();
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let file = directory.path().join("numbers.csv");
+    std::fs::write(&file, "1\n2\n3\n").expect("it can be written");
+    let load = |table: &str| format!("COPY {table} FROM '{}' (ONCE)", file.display());
+    runtime.block_on(async {
+        let disk = SimDisk::new(1);
+        let database = opened(&disk);
+        let mut session = database.session();
+        run(&mut session, &["CREATE TABLE kept (a INTEGER)", "CREATE UNLOGGED TABLE lost (a INTEGER)"]).await;
+        run(&mut session, &[&load("kept"), &load("lost")]).await;
+        drop(session);
+        // A clean exit keeps the rows, and what is known of them.
+        database.close().unwrap_or_else(|error| panic!("{error}"));
+        let database = opened(&disk);
+        let mut session = database.session();
+        run(&mut session, &[&load("kept"), &load("lost")]).await;
+        assert_eq!((count(&mut session, "kept").await, count(&mut session, "lost").await), (3, 3));
+        let crashed = disk.restart();
+        drop(session);
+        let database = opened(&crashed);
+        let mut session = database.session();
+        assert_eq!((count(&mut session, "kept").await, count(&mut session, "lost").await), (3, 0));
+        run(&mut session, &[&load("kept"), &load("lost")]).await;
+        assert_eq!((count(&mut session, "kept").await, count(&mut session, "lost").await), (3, 3));
+    });
+}
