@@ -94,20 +94,16 @@ fn a_killed_script_that_is_run_again_loads_all_once() {
             .spawn()
             .expect("the binary starts");
         std::thread::sleep(Duration::from_micros(random.below(usual_us) as u64));
-        match child.try_wait().expect("it can be asked") {
-            // Done before it was its turn.
-            Some(status) => {
-                assert!(status.success(), "kill {killed}");
-                usual_us = (usual_us * 3 / 4).max(1000);
-                continue;
-            }
-            None => {
-                child.kill().expect("it runs");
-                child.wait().expect("it has ended");
-                killed += 1;
-                usual_us = usual_us * 9 / 8;
-            }
+        // Done before it was its turn.
+        if let Some(status) = child.try_wait().expect("it can be asked") {
+            assert!(status.success(), "kill {killed}");
+            usual_us = (usual_us * 3 / 4).max(1000);
+            continue;
         }
+        child.kill().expect("it runs");
+        child.wait().expect("it has ended");
+        killed += 1;
+        usual_us = usual_us * 9 / 8;
         if killed % 4 == 0 {
             let made =
                 longshore_in(directory, &["shop", "-c", "CREATE TABLE IF NOT EXISTS t (number BIGINT, note TEXT)"], "");
