@@ -9,3 +9,4 @@ pub(super) mod ranks;
 pub(super) mod rounding;
 pub(super) mod to_char;
 pub(super) mod zeros;
+pub(super) mod similar;
