@@ -13,6 +13,7 @@ mod depth;
 pub(crate) mod dialect;
 pub(crate) mod expansion;
 pub(crate) mod expressions;
+pub(crate) mod headings;
 pub(crate) mod in_text;
 mod merge;
 pub(crate) mod names;

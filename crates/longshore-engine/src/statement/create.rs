@@ -21,7 +21,7 @@ use keys::Keys;
 pub(crate) use keys::of_index;
 
 use crate::catalog::{Catalog, Entry, Rules, Sequence, Table};
-use crate::sql::{self, names, repeated};
+use crate::sql::{self, headings, names, repeated};
 use crate::statement::foreign::{self, ColumnDefaults, dependents};
 use crate::statement::{Context, refuse, storage};
 use crate::{Error, Outcome, Report, RowStream};
@@ -80,7 +80,9 @@ async fn create_as(
         repeated::refuse(query, &format!("table {name}"))?;
     }
     let given = create.columns.iter().map(|column| names::identifier(&column.name)).collect::<Result<Vec<_>, _>>()?;
-    let query = Statement::Query(Box::new(query.clone()));
+    let mut query = Box::new(query.clone());
+    headings::name(&mut query);
+    let query = Statement::Query(query);
     let execution = context.execution();
     let rows = Box::pin(context.database.queries.query(query, &execution));
     let storage = storage::of_table_options(&create.table_options)?;
