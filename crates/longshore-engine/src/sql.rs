@@ -28,6 +28,7 @@ pub(crate) mod references;
 pub(crate) mod repeated;
 pub(crate) mod secrets;
 pub(crate) mod sequence;
+mod shorthand;
 pub(crate) mod split;
 mod table;
 pub(crate) mod types;
@@ -102,6 +103,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     free_argument_names(&mut tokens);
     table::spell_out(&mut tokens);
     let overriding = overriding::take(&mut tokens);
+    let has_shorthand = shorthand::may_stand_in(&tokens);
     depth::check_tokens(&tokens)?;
     let mut parser =
         Parser::new(&LongshoreDialect).with_recursion_limit(depth::NESTING_MAX).with_tokens_with_locations(tokens);
@@ -109,13 +111,18 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     match &mut parsed {
         Parsed::Sql(statement) => {
             depth::limit_depth(statement.as_mut())?;
+            if has_shorthand {
+                shorthand::write_out(statement.as_mut())?;
+            }
             if let Some(overriding) = overriding {
                 overriding::put(overriding, statement);
             }
+            shorthand::select_into(statement);
         }
         Parsed::CopyFrom(copy) => {
             if let CopySource::Query(query) = &mut copy.source {
                 depth::limit_depth(query.as_mut())?;
+                shorthand::write_out(query.as_mut())?;
             }
             if let Some(condition) = &mut copy.condition {
                 depth::limit_depth(condition)?;
@@ -124,6 +131,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         Parsed::CopyTo(copy) => {
             if let CopyWhat::Query(query) = &mut copy.what {
                 depth::limit_depth(query.as_mut())?;
+                shorthand::write_out(query.as_mut())?;
             }
         }
         Parsed::Empty
