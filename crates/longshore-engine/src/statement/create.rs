@@ -6,6 +6,7 @@
 
 mod columns;
 mod keys;
+mod like;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,6 +28,7 @@ use crate::statement::{Context, refuse, storage};
 use crate::{Error, Outcome, Report, RowStream};
 
 pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> Result<Outcome, Error> {
+    let create = like::written_out(context, create)?;
     refuse_clauses(&create)?;
     let name = names::relation(&create.name)?;
     let replace = Replace { or_replace: create.or_replace, if_not_exists: create.if_not_exists };
