@@ -7,6 +7,7 @@
 mod alter;
 mod change;
 mod checkpoint;
+mod client_settings;
 mod copy;
 mod create;
 mod create_from;
@@ -31,6 +32,7 @@ mod transaction;
 mod unload;
 mod view;
 
+pub(crate) use client_settings::ClientSettings;
 pub(crate) use streams::{SharedWriter, Streams};
 
 use std::borrow::Cow;
@@ -38,7 +40,7 @@ use std::sync::Arc;
 
 use longshore_load::Control;
 use longshore_storage::Datum;
-use sqlparser::ast::{Expr, ObjectType, Query, Select, SetExpr, Statement, With};
+use sqlparser::ast::{Expr, Ident, ObjectName, ObjectType, Query, Reset, Select, Set, SetExpr, Statement, With};
 
 use prepare::Execution;
 
@@ -95,11 +97,12 @@ pub(crate) struct SessionContext<'a> {
     pub(crate) block: &'a mut Block,
     pub(crate) prepared: &'a mut prepare::Named,
     pub(crate) streams: &'a mut Streams,
+    pub(crate) settings: &'a mut ClientSettings,
     pub(crate) control: &'a Arc<Control>,
 }
 
 /// Executes one statement, in the session's transaction block or in a transaction of its own.
-pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Outcome, Error> {
+pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Result<Outcome, Error> {
     let parsed = session.database.queries.check_values(sql).and_then(|()| sql::parse(sql));
     let parsed = parsed.inspect_err(|_| session.block.fail())?;
     match &parsed {
@@ -116,6 +119,12 @@ pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Ou
             if let Some(outcome) = settings::set(session.database, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
+            if let Some(outcome) = session.settings.execute(statement) {
+                return outcome.inspect_err(|_| session.block.fail());
+            }
+            if let Statement::Reset(reset) = statement.as_ref() {
+                return reset_settings(&mut session, &reset.reset).inspect_err(|_| session.block.fail());
+            }
             if let Some(outcome) = prepare::manage(session.database, session.prepared, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
@@ -124,7 +133,7 @@ pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Ou
                 return execute_prepared(session, &prepared, Arguments::Expressions(&arguments)).await;
             }
             if let Statement::ShowVariable { variable } = statement.as_ref() {
-                let shown = show::show_setting(session.database, session.block, variable);
+                let shown = show::show_setting(session.database, session.block, session.settings, variable);
                 return shown.inspect_err(|_| session.block.fail());
             }
         }
@@ -142,6 +151,32 @@ pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Ou
             Ok(outcome)
         })
         .await
+}
+
+/// RESET: what it names becomes what it was at first; of all, what sessions have for themselves.
+fn reset_settings(session: &mut SessionContext<'_>, reset: &Reset) -> Result<Outcome, Error> {
+    let name = match reset {
+        Reset::ALL => {
+            session.settings.reset();
+            for name in transaction::SESSION_SETTINGS {
+                reset_setting(session, &ObjectName::from(vec![Ident::new(name)]))?;
+            }
+            return Ok(Outcome::done("RESET"));
+        }
+        Reset::ConfigurationParameter(name) => name,
+    };
+    reset_setting(session, name)?;
+    Ok(Outcome::done("RESET"))
+}
+
+fn reset_setting(session: &mut SessionContext<'_>, name: &ObjectName) -> Result<(), Error> {
+    let values = vec![Expr::Identifier(Ident::new("DEFAULT"))];
+    let set = Statement::Set(Set::SingleAssignment { scope: None, hivevar: false, variable: name.clone(), values });
+    let done = transaction::control(session.block, session.control, &set)
+        .or_else(|| settings::set(session.database, &set))
+        .or_else(|| session.settings.execute(&set));
+    done.unwrap_or_else(|| Err(Error::no_object(format!("setting {name} does not exist, or cannot be changed"))))
+        .map(|_| ())
 }
 
 /// The values of parameters.
