@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::datatypes::{DataType, TimeUnit, TimestampMicrosecondType};
-use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::common::{DataFusionError, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 
 use crate::Error;
@@ -23,9 +23,7 @@ pub(in crate::datafusion) struct DateDiff {
 
 impl DateDiff {
     pub(in crate::datafusion) fn new() -> Self {
-        let moment = DataType::Timestamp(TimeUnit::Microsecond, None);
-        let types = vec![DataType::Utf8, moment.clone(), moment];
-        Self { signature: Signature::exact(types, Volatility::Immutable), aliases: ["datediff".to_owned()] }
+        Self { signature: Signature::user_defined(Volatility::Immutable), aliases: ["datediff".to_owned()] }
     }
 }
 
@@ -40,6 +38,19 @@ impl ScalarUDFImpl for DateDiff {
 
     fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    fn coerce_types(&self, arg_types: &[DataType]) -> Result<Vec<DataType>> {
+        let [_, moments @ ..] = arg_types else { return Err(wrong_arguments()) };
+        let is_moment = |data_type: &DataType| {
+            matches!(data_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) | DataType::Null)
+                || data_type.is_string()
+        };
+        if moments.len() != 2 || !moments.iter().all(is_moment) {
+            return Err(wrong_arguments());
+        }
+        let moment = DataType::Timestamp(TimeUnit::Microsecond, None);
+        Ok(vec![DataType::Utf8, moment.clone(), moment])
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
@@ -65,6 +76,10 @@ impl ScalarUDFImpl for DateDiff {
         }
         Ok(ColumnarValue::Array(numbers))
     }
+}
+
+fn wrong_arguments() -> DataFusionError {
+    external(Error::invalid("date_diff takes a part, such as 'day', and two dates or timestamps"))
 }
 
 /// A part of time, of which each moment has one with a number.
