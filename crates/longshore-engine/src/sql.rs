@@ -30,6 +30,7 @@ pub(crate) mod secrets;
 pub(crate) mod sequence;
 mod shorthand;
 pub(crate) mod split;
+mod summarize;
 mod table;
 pub(crate) mod types;
 pub(crate) mod unnamed;
@@ -66,6 +67,8 @@ pub(crate) enum Parsed {
     Sequence(SequenceStatement),
     /// CHECKPOINT.
     Checkpoint,
+    /// SUMMARIZE of a query.
+    Summarize(Box<ast::Query>),
 }
 
 /// Parses exactly one statement, with or without a semicolon behind it.
@@ -134,6 +137,10 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
                 shorthand::write_out(query.as_mut())?;
             }
         }
+        Parsed::Summarize(query) => {
+            depth::limit_depth(query.as_mut())?;
+            shorthand::write_out(query.as_mut())?;
+        }
         Parsed::Empty
         | Parsed::CreateFrom(_)
         | Parsed::Export(_)
@@ -185,6 +192,8 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
     } else if is_checkpoint(parser) {
         parser.advance_token();
         Parsed::Checkpoint
+    } else if let Some(query) = summarize::summarized(parser)? {
+        Parsed::Summarize(query)
     } else if let Some(create) = create_as::create_table_as(parser)? {
         Parsed::Sql(Box::new(create))
     } else {

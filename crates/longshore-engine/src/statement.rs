@@ -28,6 +28,7 @@ mod settings;
 mod show;
 mod storage;
 mod streams;
+mod summarize;
 mod transaction;
 mod unload;
 mod view;
@@ -247,7 +248,7 @@ pub(crate) async fn execute_prepared(
 /// What a statement does to a transaction block.
 fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
     match parsed {
-        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint => Nature::Reads,
+        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint | Parsed::Summarize(_) => Nature::Reads,
         Parsed::CopyFrom(copy)
             if catalog.get(&copy.table).is_none() && copy.options.iter().any(|option| option.name == "AUTO") =>
         {
@@ -290,6 +291,7 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Import(import) => import::import(context, &import).await,
         Parsed::Sequence(statement) => sequence::run(context, &statement),
         Parsed::Checkpoint => checkpoint::checkpoint(context).await,
+        Parsed::Summarize(query) => Box::pin(summarize::summarize(context, query)).await,
         Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }
 }

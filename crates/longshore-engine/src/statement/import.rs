@@ -246,7 +246,8 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             | Parsed::Export(_)
             | Parsed::Import(_)
             | Parsed::Sequence(_)
-            | Parsed::Checkpoint => {
+            | Parsed::Checkpoint
+            | Parsed::Summarize(_) => {
                 return Err(foreign(&path, "this", "COPY table FROM 'file'"));
             }
         };
