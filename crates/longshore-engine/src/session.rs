@@ -11,7 +11,7 @@ use longshore_storage::Datum;
 use crate::prepared::Prepared;
 use crate::report::without;
 use crate::sql::secrets;
-use crate::statement::{Arguments, SessionContext, SharedWriter, Streams, prepare};
+use crate::statement::{Arguments, ClientSettings, SessionContext, SharedWriter, Streams, prepare};
 use crate::transaction::Block;
 use crate::{Database, Error, Outcome, panics, statement};
 
@@ -25,6 +25,7 @@ pub struct Session {
     streams: Streams,
     block: Block,
     prepared: prepare::Named,
+    settings: ClientSettings,
 }
 
 impl Database {
@@ -39,8 +40,8 @@ impl Session {
     fn new(database: Arc<Database>) -> Self {
         let block =
             Block::new(Arc::clone(&database.transactions), database.catalog.log().cloned(), database.is_read_only());
-        let (streams, prepared) = (Streams::default(), prepare::Named::new());
-        Self { database, control: Arc::default(), spare_control: None, streams, block, prepared }
+        let (streams, prepared, settings) = (Streams::default(), prepare::Named::new(), ClientSettings::default());
+        Self { database, control: Arc::default(), spare_control: None, streams, block, prepared, settings }
     }
 
     /// The database that the session works on.
@@ -131,6 +132,7 @@ impl Session {
             block: &mut self.block,
             prepared: &mut self.prepared,
             streams: &mut self.streams,
+            settings: &mut self.settings,
             control,
         }
     }

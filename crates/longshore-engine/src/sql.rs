@@ -14,6 +14,7 @@ mod depth;
 pub(crate) mod dialect;
 pub(crate) mod expansion;
 pub(crate) mod expressions;
+pub(crate) mod headings;
 pub(crate) mod in_text;
 mod merge;
 pub(crate) mod names;
@@ -29,7 +30,9 @@ pub(crate) mod references;
 pub(crate) mod repeated;
 pub(crate) mod secrets;
 pub(crate) mod sequence;
+mod shorthand;
 pub(crate) mod split;
+mod summarize;
 mod table;
 pub(crate) mod types;
 pub(crate) mod unnamed;
@@ -69,6 +72,8 @@ pub(crate) enum Parsed {
     Checkpoint,
     /// BACKUP DATABASE.
     Backup(BackupStatement),
+    /// SUMMARIZE of a query.
+    Summarize(Box<ast::Query>),
 }
 
 /// Parses exactly one statement, with or without a semicolon behind it.
@@ -107,6 +112,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     table::spell_out(&mut tokens);
     let overriding = overriding::take(&mut tokens);
     let is_unlogged = persistence::take(&mut tokens);
+    let has_shorthand = shorthand::may_stand_in(&tokens);
     depth::check_tokens(&tokens)?;
     let mut parser =
         Parser::new(&LongshoreDialect).with_recursion_limit(depth::NESTING_MAX).with_tokens_with_locations(tokens);
@@ -117,13 +123,18 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     match &mut parsed {
         Parsed::Sql(statement) => {
             depth::limit_depth(statement.as_mut())?;
+            if has_shorthand {
+                shorthand::write_out(statement.as_mut())?;
+            }
             if let Some(overriding) = overriding {
                 overriding::put(overriding, statement);
             }
+            shorthand::select_into(statement);
         }
         Parsed::CopyFrom(copy) => {
             if let CopySource::Query(query) = &mut copy.source {
                 depth::limit_depth(query.as_mut())?;
+                shorthand::write_out(query.as_mut())?;
             }
             if let Some(condition) = &mut copy.condition {
                 depth::limit_depth(condition)?;
@@ -132,7 +143,12 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         Parsed::CopyTo(copy) => {
             if let CopyWhat::Query(query) = &mut copy.what {
                 depth::limit_depth(query.as_mut())?;
+                shorthand::write_out(query.as_mut())?;
             }
+        }
+        Parsed::Summarize(query) => {
+            depth::limit_depth(query.as_mut())?;
+            shorthand::write_out(query.as_mut())?;
         }
         Parsed::Empty
         | Parsed::CreateFrom(_)
@@ -183,6 +199,8 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
     } else if is_checkpoint(parser) {
         parser.advance_token();
         Parsed::Checkpoint
+    } else if let Some(query) = summarize::summarized(parser)? {
+        Parsed::Summarize(query)
     } else if let Some(create) = create_as::create_table_as(parser)? {
         Parsed::Sql(Box::new(create))
     } else if let Some(alter) = persistence::alter_table(parser)? {

@@ -8,6 +8,7 @@ mod alter;
 mod backup;
 mod change;
 mod checkpoint;
+mod client_settings;
 mod copy;
 mod create;
 mod create_from;
@@ -28,10 +29,12 @@ mod settings;
 mod show;
 mod storage;
 mod streams;
+mod summarize;
 mod transaction;
 mod unload;
 mod view;
 
+pub(crate) use client_settings::ClientSettings;
 pub(crate) use streams::{SharedWriter, Streams};
 
 use std::borrow::Cow;
@@ -39,7 +42,7 @@ use std::sync::Arc;
 
 use longshore_load::Control;
 use longshore_storage::Datum;
-use sqlparser::ast::{Expr, ObjectType, Query, Select, SetExpr, Statement, With};
+use sqlparser::ast::{Expr, Ident, ObjectName, ObjectType, Query, Reset, Select, Set, SetExpr, Statement, With};
 
 use prepare::Execution;
 
@@ -96,11 +99,12 @@ pub(crate) struct SessionContext<'a> {
     pub(crate) block: &'a mut Block,
     pub(crate) prepared: &'a mut prepare::Named,
     pub(crate) streams: &'a mut Streams,
+    pub(crate) settings: &'a mut ClientSettings,
     pub(crate) control: &'a Arc<Control>,
 }
 
 /// Executes one statement, in the session's transaction block or in a transaction of its own.
-pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Outcome, Error> {
+pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Result<Outcome, Error> {
     let parsed = session.database.queries.check_values(sql).and_then(|()| sql::parse(sql));
     let parsed = parsed.inspect_err(|_| session.block.fail())?;
     match &parsed {
@@ -117,6 +121,12 @@ pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Ou
             if let Some(outcome) = settings::set(session.database, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
+            if let Some(outcome) = session.settings.execute(statement) {
+                return outcome.inspect_err(|_| session.block.fail());
+            }
+            if let Statement::Reset(reset) = statement.as_ref() {
+                return reset_settings(&mut session, &reset.reset).inspect_err(|_| session.block.fail());
+            }
             if let Some(outcome) = prepare::manage(session.database, session.prepared, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
@@ -125,7 +135,7 @@ pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Ou
                 return execute_prepared(session, &prepared, Arguments::Expressions(&arguments)).await;
             }
             if let Statement::ShowVariable { variable } = statement.as_ref() {
-                let shown = show::show_setting(session.database, session.block, variable);
+                let shown = show::show_setting(session.database, session.block, session.settings, variable);
                 return shown.inspect_err(|_| session.block.fail());
             }
         }
@@ -143,6 +153,32 @@ pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Ou
             Ok(outcome)
         })
         .await
+}
+
+/// RESET: what it names becomes what it was at first; of all, what sessions have for themselves.
+fn reset_settings(session: &mut SessionContext<'_>, reset: &Reset) -> Result<Outcome, Error> {
+    let name = match reset {
+        Reset::ALL => {
+            session.settings.reset();
+            for name in transaction::SESSION_SETTINGS {
+                reset_setting(session, &ObjectName::from(vec![Ident::new(name)]))?;
+            }
+            return Ok(Outcome::done("RESET"));
+        }
+        Reset::ConfigurationParameter(name) => name,
+    };
+    reset_setting(session, name)?;
+    Ok(Outcome::done("RESET"))
+}
+
+fn reset_setting(session: &mut SessionContext<'_>, name: &ObjectName) -> Result<(), Error> {
+    let values = vec![Expr::Identifier(Ident::new("DEFAULT"))];
+    let set = Statement::Set(Set::SingleAssignment { scope: None, hivevar: false, variable: name.clone(), values });
+    let done = transaction::control(session.block, session.control, &set)
+        .or_else(|| settings::set(session.database, &set))
+        .or_else(|| session.settings.execute(&set));
+    done.unwrap_or_else(|| Err(Error::no_object(format!("setting {name} does not exist, or cannot be changed"))))
+        .map(|_| ())
 }
 
 /// The values of parameters.
@@ -213,7 +249,7 @@ pub(crate) async fn execute_prepared(
 /// What a statement does to a transaction block.
 fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
     match parsed {
-        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint => Nature::Reads,
+        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint | Parsed::Summarize(_) => Nature::Reads,
         Parsed::CopyFrom(copy)
             if catalog.get(&copy.table).is_none() && copy.options.iter().any(|option| option.name == "AUTO") =>
         {
@@ -258,6 +294,7 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Sequence(statement) => sequence::run(context, &statement),
         Parsed::Checkpoint => checkpoint::checkpoint(context).await,
         Parsed::Backup(statement) => backup::backup(context, statement).await,
+        Parsed::Summarize(query) => Box::pin(summarize::summarize(context, query)).await,
         Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }
 }

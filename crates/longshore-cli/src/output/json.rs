@@ -4,6 +4,7 @@
 //! structs are arrays and objects, and every other type is the string that the other formats show.
 
 use std::io::{self, Write};
+use std::iter;
 
 use arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -23,12 +24,18 @@ pub(crate) struct Json {
 
 impl Json {
     pub(super) fn new(schema: SchemaRef) -> Self {
-        let keys = schema
-            .fields()
+        let mut names: Vec<String> = Vec::new();
+        for field in schema.fields() {
+            // An object has each key but once: `?column?`, `?column?_1`.
+            let numbered = (1_u32..).map(|number| format!("{}_{number}", field.name()));
+            let free = iter::once(field.name().clone()).chain(numbered).find(|name| !names.contains(name));
+            names.push(free.unwrap_or_default());
+        }
+        let keys = names
             .iter()
-            .map(|field| {
+            .map(|name| {
                 let mut key = String::new();
-                string(field.name(), &mut key);
+                string(name, &mut key);
                 key.push(':');
                 key
             })

@@ -19,6 +19,8 @@ use super::execution::sizes;
 use super::execution::spill::NamelessFiles;
 use super::functions::casts::PostgresCasts;
 use super::functions::checked::{CheckedArithmetic, CheckedSum};
+use super::functions::date_diff::DateDiff;
+use super::functions::information;
 use super::functions::operators::PostgresOperators;
 use super::functions::ranks;
 use super::functions::rounding::Round;
@@ -66,19 +68,39 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         .with_physical_optimizer_rules(physical_rules(config.optimizer))
         .with_query_planner(Arc::new(Physical))
         .build();
-    let functions = [ScalarUDF::new_from_impl(ToChar::new()), ScalarUDF::new_from_impl(Round::new())];
+    let aliased = aliases(&mut state);
+    let own = [
+        ScalarUDF::new_from_impl(ToChar::new()),
+        ScalarUDF::new_from_impl(Round::new()),
+        ScalarUDF::new_from_impl(DateDiff::new()),
+    ];
     let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 3] =
         [Arc::new(PostgresOperators), Arc::new(CheckedArithmetic::new()), Arc::new(PostgresCasts::new())];
-    let checked: Result<()> = state
-        .register_expr_planner(Arc::new(Literals))
+    let checked: Result<()> = aliased
+        .and_then(|()| state.register_expr_planner(Arc::new(Literals)))
         .and_then(|()| rewrites.into_iter().try_for_each(|rewrite| state.register_function_rewrite(rewrite)))
         .and_then(|()| {
-            functions.into_iter().try_for_each(|function| state.register_udf(Arc::new(function)).map(|_| ()))
+            own.into_iter()
+                .chain(information::functions())
+                .try_for_each(|function| state.register_udf(Arc::new(function)).map(|_| ()))
         })
         .and_then(|()| state.register_udaf(Arc::new(AggregateUDF::new_from_impl(CheckedSum::new()))).map(|_| ()));
     let checked = checked.and_then(|()| ranks::register(&mut state));
     checked.and_then(|()| sizes::bound(&mut state)).expect("the state of a session takes functions");
     state
+}
+
+/// Gives functions the names that PostgreSQL and DuckDB have for them, too.
+fn aliases(state: &mut SessionState) -> Result<()> {
+    for (name, alias) in [("var_samp", "variance"), ("bool_and", "every")] {
+        let function = state.udaf(name)?.as_ref().clone().with_aliases([alias]);
+        state.register_udaf(Arc::new(function))?;
+    }
+    for (name, alias) in [("uuid", "gen_random_uuid"), ("to_timestamp", "strptime"), ("to_char", "strftime")] {
+        let function = state.udf(name)?.as_ref().clone().with_aliases([alias]);
+        state.register_udf(Arc::new(function))?;
+    }
+    Ok(())
 }
 
 /// Rows of a batch. A merge has a few batches of every run in memory, so that small ones let it merge more runs at once.

@@ -2,10 +2,13 @@
 
 pub(super) mod casts;
 pub(super) mod checked;
+pub(super) mod date_diff;
 pub(super) mod element_wise;
 pub(super) mod equality;
+pub(super) mod information;
 pub(super) mod operators;
 pub(super) mod ranks;
 pub(super) mod rounding;
+pub(super) mod similar;
 pub(super) mod to_char;
 pub(super) mod zeros;

@@ -10,12 +10,12 @@ mod size_limit;
 use std::path::Path;
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::concat_batches;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
 use datafusion::execution::SessionState;
 use datafusion::physical_plan::ExecutionPlan;
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use longshore_load::{Control, RejectSummary};
 use longshore_storage::{Memory, Merged, OnConflict, Relation, Schema, Snapshot};
 use sqlparser::ast::{Query, Statement};
@@ -42,6 +42,7 @@ use super::planning::rules::Checks;
 use super::request::{Appended, Appending, Changing, ExecutionContext, NamedInputs};
 use super::{context, scan};
 use crate::catalog::{Catalog, Rules, Table};
+use crate::sql::headings;
 use crate::text::FileRejects;
 use crate::{Config, Error, ErrorKind, Report, RowStream, blocking, panics};
 use retry::{Again, Source, may_help};
@@ -252,7 +253,8 @@ impl Queries {
         let statement = Statement::Query(Box::new(query.clone()));
         let (planner, plan) = Box::pin(logical(self.planner(context), statement, context.control)).await?;
         let plan = complexity::optimized(&planner.state, &plan).map_err(from_datafusion)?;
-        Ok(Arc::clone(plan.schema().inner()))
+        let schema = Arc::clone(plan.schema().inner());
+        Ok(headed(&schema).unwrap_or(schema))
     }
 
     /// The columns of the files that `name` stands for: name, type and why. Blocks: text is read for it.
@@ -333,6 +335,7 @@ impl Queries {
             scan::log_reads(&plan);
         }
         let files = columnar::files_of(&plan);
+        let headings = headed(&plan.schema());
         let workers = self.pool.workers()?;
         let may_help = may_help(&planner, &plan);
         let context = planner.task_context(&plan);
@@ -345,6 +348,18 @@ impl Queries {
         } else {
             rows
         };
+        let rows = match headings {
+            Some(schema) => RowStream::new(
+                Arc::clone(&schema),
+                rows.map(move |batch| {
+                    let batch = batch?;
+                    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+                    RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options)
+                        .map_err(|error| from_datafusion(error.into()))
+                }),
+            ),
+            None => rows,
+        };
         Ok(match files {
             // What is wrong with values is wrong in the query; all else is in the files.
             Some(files) => rows.with_errors(move |error| match error.kind() {
@@ -354,4 +369,14 @@ impl Queries {
             None => rows,
         })
     }
+}
+
+/// `schema` with the headings that are shown; `None` if they are all as they are.
+fn headed(schema: &SchemaRef) -> Option<SchemaRef> {
+    schema.fields().iter().find_map(|field| headings::shown(field.name()))?;
+    let fields = schema.fields().iter().map(|field| match headings::shown(field.name()) {
+        Some(name) => Arc::new(field.as_ref().clone().with_name(name)),
+        None => Arc::clone(field),
+    });
+    Some(Arc::new(ArrowSchema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())))
 }

@@ -39,6 +39,27 @@ impl Dialect for LongshoreDialect {
         true
     }
 
+    /// `* EXCLUDE`, `* REPLACE`, `* RENAME`, `FROM t` and ORDER BY ALL are DuckDB's.
+    fn supports_select_wildcard_exclude(&self) -> bool {
+        true
+    }
+
+    fn supports_select_wildcard_replace(&self) -> bool {
+        true
+    }
+
+    fn supports_select_wildcard_rename(&self) -> bool {
+        true
+    }
+
+    fn supports_from_first_select(&self) -> bool {
+        true
+    }
+
+    fn supports_order_by_all(&self) -> bool {
+        true
+    }
+
     /// MERGE is read as PostgreSQL writes it, wherever a statement may stand.
     fn parse_statement(&self, parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
         merge::merge(parser)

@@ -15,9 +15,12 @@ use sqlparser::ast::{
 };
 
 use crate::Error;
+use crate::sql::headings;
 
-/// Gives columns of `query` that stand beside `*`, or have the name of an earlier one, names of their own.
+/// Gives columns of `query` their headings, and those that stand beside `*`, or have the name of an earlier one, names of
+/// their own.
 pub(crate) fn name_apart(query: &mut Query) {
+    headings::name(query);
     if let SetExpr::Select(select) = query.body.as_mut() {
         let has_all = select.projection.iter().any(is_all);
         rename(select, |item| item.is_repeated || (has_all && item.name.is_column));
@@ -248,13 +251,12 @@ mod tests {
         for (sql, expected) in [
             ("SELECT *, a FROM t", "SELECT *, a AS a_1 FROM t"),
             ("SELECT t.\"B\", *, t.\"B\" FROM t", "SELECT t.\"B\" AS \"B_1\", *, t.\"B\" AS \"B_2\" FROM t"),
-            ("SELECT *, a AS b, a + 1 FROM t", "SELECT *, a AS b, a + 1 FROM t"),
+            ("SELECT *, a AS b FROM t", "SELECT *, a AS b FROM t"),
             ("SELECT a, A, t.a, b AS a FROM t", "SELECT a, A AS A_1, t.a AS a_2, b AS a_3 FROM t"),
             ("SELECT a, a, 1 AS a_1 FROM t", "SELECT a, a AS a_2, 1 AS a_1 FROM t"),
             ("SELECT t.a, u.a FROM t, u", "SELECT t.a, u.a FROM t, u"),
             ("SELECT \"A\", a FROM t", "SELECT \"A\", a FROM t"),
-            ("SELECT a, a::text, (a), b::int FROM t", "SELECT a, a::TEXT AS a_1, (a) AS a_2, b::INT FROM t"),
-            ("SELECT 1, 1, count(*), count(*)", "SELECT 1, 1 AS \"1_1\", count(*), count(*) AS \"count(*)_1\""),
+            ("SELECT a, (a), b::int FROM t", "SELECT a, (a) AS a_1, b::INT AS \"b\" FROM t"),
             ("SELECT x FROM (SELECT *, a FROM t)", "SELECT x FROM (SELECT *, a FROM t)"),
         ] {
             assert_eq!(apart(sql), expected, "{sql}");

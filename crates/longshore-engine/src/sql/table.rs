@@ -1,19 +1,17 @@
-//! `TABLE t` as the query that it is short for: `SELECT * FROM t`.
+//! `TABLE t` as the query that it is short for, `SELECT * FROM t`, and `FROM t` without SELECT likewise.
 //!
-//! Where a statement begins, and behind UNION, INTERSECT and EXCEPT; in other places TABLE is a part of other clauses.
+//! Where a statement begins, and behind UNION, INTERSECT and EXCEPT; FROM also where a query stands in parentheses. In
+//! other places they are parts of other clauses. `FROM t SELECT a` is left to the parser.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
-/// Spells it out.
+/// Spells them out.
 pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
-    let keyword = |token: &Token| match token {
-        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
-        _ => None,
-    };
     let is_said = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
     let mut places = Vec::new();
     let mut before = [None, None];
+    let mut is_in_parentheses = false;
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| is_said(token)) {
         let next = tokens[at + 1..].iter().find(is_said);
         let is_name = next.is_some_and(|next| match &next.token {
@@ -26,11 +24,18 @@ pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
             [Some(first), Some(Keyword::ALL | Keyword::DISTINCT)] => is_set_operator(first),
             _ => false,
         };
-        let said = keyword(&token.token);
-        if said == Some(Keyword::TABLE) && is_name && begins_query {
-            places.push(at);
+        match keyword(&token.token) {
+            Some(Keyword::TABLE) if is_name && begins_query => places.push(at),
+            Some(Keyword::FROM) => {
+                let begins_query = begins_query || is_in_parentheses || before == [None, Some(Keyword::EXPLAIN)];
+                if begins_query && !has_select(&tokens[at + 1..]) {
+                    places.push(at);
+                }
+            }
+            _ => {}
         }
-        before = [before[1], Some(said.unwrap_or(Keyword::NoKeyword))];
+        is_in_parentheses = token.token == Token::LParen && may_hold_query(before[1]);
+        before = [before[1], Some(keyword(&token.token).unwrap_or(Keyword::NoKeyword))];
         if token.token == Token::SemiColon {
             before = [None, None];
         }
@@ -43,8 +48,56 @@ pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
+fn keyword(token: &Token) -> Option<Keyword> {
+    match token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
+        _ => None,
+    }
+}
+
 fn is_set_operator(keyword: Keyword) -> bool {
     matches!(keyword, Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT)
+}
+
+/// Whether a parenthesis behind this word may hold a query: that of `trim(FROM x)` holds none.
+fn may_hold_query(word: Option<Keyword>) -> bool {
+    matches!(
+        word,
+        None | Some(
+            Keyword::ALL
+                | Keyword::AS
+                | Keyword::COPY
+                | Keyword::EXCEPT
+                | Keyword::EXISTS
+                | Keyword::FROM
+                | Keyword::IN
+                | Keyword::INTERSECT
+                | Keyword::JOIN
+                | Keyword::LATERAL
+                | Keyword::MATERIALIZED
+                | Keyword::UNION
+        )
+    )
+}
+
+/// Whether a SELECT belongs to the FROM before `tokens`.
+fn has_select(tokens: &[TokenWithSpan]) -> bool {
+    let mut depth = 0;
+    for token in tokens {
+        match &token.token {
+            Token::LParen => depth += 1,
+            Token::RParen if depth == 0 => return false,
+            Token::RParen => depth -= 1,
+            token if depth == 0 => match keyword(token) {
+                Some(Keyword::SELECT) => return true,
+                Some(Keyword::WHERE | Keyword::GROUP | Keyword::ORDER | Keyword::LIMIT) => return false,
+                Some(word) if is_set_operator(word) => return false,
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    false
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod columns;
 mod keys;
+mod like;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,13 +22,14 @@ use keys::Keys;
 pub(crate) use keys::of_index;
 
 use crate::catalog::{Catalog, Entry, Rules, Sequence, Table};
-use crate::sql::{self, names, repeated};
+use crate::sql::{self, headings, names, repeated};
 use crate::statement::foreign::{self, ColumnDefaults, dependents};
 use crate::statement::storage::TableStorage;
 use crate::statement::{Context, refuse};
 use crate::{Error, Outcome, Report, RowStream};
 
 pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> Result<Outcome, Error> {
+    let create = like::written_out(context, create)?;
     refuse_clauses(&create)?;
     let name = names::relation(&create.name)?;
     let replace = Replace { or_replace: create.or_replace, if_not_exists: create.if_not_exists };
@@ -81,7 +83,9 @@ async fn create_as(
         repeated::refuse(query, &format!("table {name}"))?;
     }
     let given = create.columns.iter().map(|column| names::identifier(&column.name)).collect::<Result<Vec<_>, _>>()?;
-    let query = Statement::Query(Box::new(query.clone()));
+    let mut query = Box::new(query.clone());
+    headings::name(&mut query);
+    let query = Statement::Query(query);
     let execution = context.execution();
     let rows = Box::pin(context.database.queries.query(query, &execution));
     let storage = TableStorage::of_table_options(&create.table_options)?;

@@ -248,7 +248,8 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             | Parsed::Import(_)
             | Parsed::Sequence(_)
             | Parsed::Checkpoint
-            | Parsed::Backup(_) => {
+            | Parsed::Backup(_)
+            | Parsed::Summarize(_) => {
                 return Err(foreign(&path, "this", "COPY table FROM 'file'"));
             }
         };

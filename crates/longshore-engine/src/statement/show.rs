@@ -10,7 +10,7 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, ShowStatementOptions, St
 use crate::catalog::{Entry, LOADS};
 use crate::datafusion::loads_schema;
 use crate::sql::names;
-use crate::statement::{Context, settings, transaction, view};
+use crate::statement::{ClientSettings, Context, settings, transaction, view};
 use crate::transaction::Block;
 use crate::{Database, Error, Outcome, RowStream, blocking};
 
@@ -117,7 +117,12 @@ fn kind(entry: &Entry) -> &'static str {
 }
 
 /// One setting, or `ALL`.
-pub(crate) fn show_setting(database: &Database, block: &Block, variable: &[Ident]) -> Result<Outcome, Error> {
+pub(crate) fn show_setting(
+    database: &Database,
+    block: &Block,
+    client: &ClientSettings,
+    variable: &[Ident],
+) -> Result<Outcome, Error> {
     let config = database.config();
     let limit = config.memory_limit.map_or_else(|| "none".to_owned(), |bytes| bytes.to_string());
     let mut all = vec![
@@ -129,15 +134,23 @@ pub(crate) fn show_setting(database: &Database, block: &Block, variable: &[Ident
     ];
     all.extend(settings::settings(database));
     all.extend(transaction::settings(block));
-    all.sort_unstable();
-    let wanted = variable.iter().map(|ident| ident.value.to_lowercase()).collect::<Vec<_>>().join(".");
-    let shown: Vec<_> = all.iter().filter(|(name, _)| wanted == "all" || wanted == *name).collect();
+    all.extend(client.shown());
+    all.sort_unstable_by_key(|(name, _)| name.to_lowercase());
+    let wanted = match variable.iter().map(|ident| ident.value.to_lowercase()).collect::<Vec<_>>().join(" ") {
+        wanted if wanted == "time zone" => "timezone".to_owned(),
+        wanted if wanted == "transaction isolation level" => "transaction_isolation".to_owned(),
+        wanted => wanted,
+    };
+    let shown: Vec<_> = all.iter().filter(|(name, _)| wanted == "all" || name.eq_ignore_ascii_case(&wanted)).collect();
     if shown.is_empty() {
         let known: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
         return Err(Error::no_object(format!(
             "setting {wanted} does not exist; there are TABLES, ALL, {}",
             known.join(", ")
         )));
+    }
+    if let ([(name, setting)], false) = (shown.as_slice(), wanted == "all") {
+        return rows(&[(*name, texts([setting.as_str()].into_iter()))]);
     }
     rows(&[
         ("name", texts(shown.iter().map(|(name, _)| *name))),

@@ -46,6 +46,10 @@ pub(crate) fn ends_block(statement: &Statement) -> bool {
     matches!(statement, Statement::Commit { .. } | Statement::Rollback { .. })
 }
 
+/// The settings of transactions that a session has.
+pub(crate) const SESSION_SETTINGS: [&str; 3] =
+    ["default_transaction_isolation", "default_transaction_read_only", "synchronous_commit"];
+
 /// The settings of transactions that SHOW knows, and their values.
 pub(crate) fn settings(block: &Block) -> [(&'static str, String); 5] {
     let (now, defaults) = (block.modes(), block.defaults());

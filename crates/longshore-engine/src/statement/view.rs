@@ -7,7 +7,7 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use sqlparser::ast::{CreateTableOptions, CreateView};
 
 use crate::catalog::{Entry, View};
-use crate::sql::{self, names, references, repeated, secrets};
+use crate::sql::{self, headings, names, references, repeated, secrets};
 use crate::statement::create::is_sequence;
 use crate::statement::{Context, refuse};
 use crate::{Error, Outcome};
@@ -71,7 +71,8 @@ pub(crate) fn parsed(create: &CreateView) -> Result<View, Error> {
 
 /// Names and types of the columns of `view`, with the names that the view gives them.
 pub(crate) async fn schema(context: &Context<'_>, view: &View) -> Result<SchemaRef, Error> {
-    let query = sql::parse_query(&view.sql)?;
+    let mut query = sql::parse_query(&view.sql)?;
+    headings::name(&mut query);
     let schema = context.database.queries.query_schema(&query, &context.execution()).await?;
     if view.columns.len() > schema.fields().len() {
         return Err(Error::invalid(format!(

@@ -81,7 +81,7 @@ async fn sessions_turn_it_off_and_on() {
     for sql in ["BEGIN", "SET autovacuum = on", "ROLLBACK"] {
         run(&mut other, sql).await.unwrap();
     }
-    assert_eq!(run(&mut session, "SHOW autovacuum").await.unwrap(), "autovacuum on");
+    assert_eq!(run(&mut session, "SHOW autovacuum").await.unwrap(), "on");
     let started = Instant::now();
     while bytes_of(&mut session, "t").await > 2 * packed {
         assert!(started.elapsed() < Duration::from_mins(1), "it is on");
@@ -89,14 +89,14 @@ async fn sessions_turn_it_off_and_on() {
     }
 
     run(&mut session, "SET autovacuum_naptime = '1d'").await.unwrap();
-    assert_eq!(run(&mut other, "SHOW autovacuum_naptime").await.unwrap(), "autovacuum_naptime 1d");
+    assert_eq!(run(&mut other, "SHOW autovacuum_naptime").await.unwrap(), "1d");
     run(&mut session, "UPDATE t SET i = i + 1").await.unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(bytes_of(&mut session, "t").await, plain, "the thread of before has ended");
     run(&mut session, "SET autovacuum_naptime TO DEFAULT").await.unwrap();
-    assert_eq!(run(&mut other, "SHOW autovacuum_naptime").await.unwrap(), "autovacuum_naptime 20ms");
+    assert_eq!(run(&mut other, "SHOW autovacuum_naptime").await.unwrap(), "20ms");
     run(&mut session, "SET autovacuum TO DEFAULT").await.unwrap();
-    assert_eq!(run(&mut other, "SHOW autovacuum").await.unwrap(), "autovacuum off");
+    assert_eq!(run(&mut other, "SHOW autovacuum").await.unwrap(), "off");
 }
 
 #[tokio::test]

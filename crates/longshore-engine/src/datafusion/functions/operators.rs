@@ -17,7 +17,7 @@ use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlanBuilder, Operator};
 
 use super::casts::cast_number;
-use super::equality;
+use super::{equality, similar};
 
 /// Functions whose arguments have one type.
 const OF_ONE_TYPE: [&str; 5] = ["coalesce", "nullif", "nvl", "greatest", "least"];
@@ -49,6 +49,7 @@ impl FunctionRewrite for PostgresOperators {
             Expr::InList(list) => in_list(list, schema),
             Expr::InSubquery(subquery) => in_subquery(subquery, schema),
             Expr::Case(case) => self::case(case, schema),
+            Expr::SimilarTo(like) => Ok(Transformed::yes(similar::similar_to(like))),
             Expr::ScalarFunction(call) if OF_ONE_TYPE.contains(&call.func.name()) => {
                 let ScalarFunction { func, args } = call;
                 let (args, changed) = united(args, of_list, schema)?;

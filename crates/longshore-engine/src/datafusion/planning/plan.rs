@@ -37,7 +37,7 @@ use crate::datafusion::functions::zeros::with_equal_zeros;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql;
 use crate::sql::expressions::each_query;
-use crate::sql::{cast_names, expansion, numbers, recursive, repeated, unnamed, windows};
+use crate::sql::{cast_names, expansion, headings, numbers, recursive, repeated, unnamed, windows};
 use crate::{Error, ErrorKind};
 
 /// Views that read each other, at most.
@@ -124,6 +124,7 @@ impl Planner {
     ) -> BoxFuture<'a, Result<LogicalPlan, Error>> {
         Box::pin(async move {
             let mut statement = statement;
+            headings::name_within(&mut statement);
             repeated::name_repeated(&mut statement);
             let mut queries = 0;
             each_query(&mut statement, |query| {
@@ -177,9 +178,8 @@ impl Planner {
                 open.join(", ")
             )));
         }
-        let sql::Parsed::Sql(query) = sql::parse(&view.sql)? else {
-            return Err(Error::internal(format!("the view {} is not a query: {}", view.name, view.sql)));
-        };
+        let mut query = sql::parse_query(&view.sql)?;
+        headings::name(&mut query);
         if open.len() == OPEN_VIEWS_MAX {
             return Err(Error::new(
                 ErrorKind::TooComplex,
@@ -190,9 +190,10 @@ impl Planner {
             ));
         }
         open.push(view.name.clone());
-        let plan = self.plan(*query, open).await?;
+        let plan = self.plan(Statement::Query(query), open).await?;
         open.pop();
-        let plan = rename(plan, &view.columns).map_err(from_datafusion)?;
+        let names = columns_of(view, &plan);
+        let plan = rename(plan, &names).map_err(from_datafusion)?;
         let definition = Some(view.sql.clone());
         self.names.define(&view.name, Arc::new(ViewTable::new(plan, definition)));
         Ok(())
@@ -242,6 +243,20 @@ fn is_sorted(query: &LogicalPlan) -> bool {
 pub(in crate::datafusion) fn reads_only(plan: &LogicalPlan) -> Result<(), Error> {
     let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
     options.verify_plan(plan).map_err(from_datafusion)
+}
+
+/// The names of the first columns of a view, as it gives them; of all where its plan has headings that are not shown as
+/// they are.
+fn columns_of(view: &View, plan: &LogicalPlan) -> Vec<String> {
+    let mut columns = view.columns.clone();
+    let fields = plan.schema().fields();
+    if fields.iter().any(|field| headings::shown(field.name()).is_some()) {
+        for field in fields.iter().skip(columns.len()) {
+            let shown = headings::shown(field.name()).filter(|shown| !columns.iter().any(|column| column == shown));
+            columns.push(shown.unwrap_or(field.name()).to_owned());
+        }
+    }
+    columns
 }
 
 /// Gives the first columns of `plan` the names in `columns`.

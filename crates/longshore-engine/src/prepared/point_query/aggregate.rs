@@ -52,7 +52,7 @@ impl Aggregate {
         }
         let function = names::relation(name).ok()?;
         let column = match argument {
-            FunctionArgExpr::Wildcard if function == "count" => return Some((Self::Rows, "count(*)".to_owned())),
+            FunctionArgExpr::Wildcard if function == "count" => return Some((Self::Rows, function)),
             FunctionArgExpr::Expr(expr) => named.column(expr)?,
             _ => return None,
         };
@@ -63,11 +63,7 @@ impl Aggregate {
             "max" => Self::Max(column),
             _ => return None,
         };
-        let described = &named.schema().columns()[column];
-        // Others may be written in quotes.
-        let is_plain = |name: &str| name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
-        let is_plain = is_plain(&named.alias) && is_plain(&described.name);
-        is_plain.then(|| (aggregate, format!("{function}({}.{})", named.alias, described.name)))
+        Some((aggregate, function))
     }
 
     /// The type and the name of what it gives, if it can be evaluated over any rows.

@@ -110,8 +110,8 @@ fn by_columns(order: &OrderBy, items: &[SelectItem], named: &NamedTable) -> Opti
 }
 
 /// The aggregates that are returned, if there are no other things, and what they are called.
-fn aggregates(items: &[SelectItem], named: &NamedTable) -> Option<Vec<(Aggregate, String)>> {
-    let items = items.iter().map(|item| match item {
+fn aggregates(list: &[SelectItem], named: &NamedTable) -> Option<Vec<(Aggregate, String)>> {
+    let items = list.iter().map(|item| match item {
         SelectItem::UnnamedExpr(expr) => Aggregate::of(expr, named),
         SelectItem::ExprWithAlias { expr, alias } => {
             Some((Aggregate::of(expr, named)?.0, names::identifier(alias).ok()?))
@@ -119,7 +119,9 @@ fn aggregates(items: &[SelectItem], named: &NamedTable) -> Option<Vec<(Aggregate
         _ => None,
     });
     let items: Vec<(Aggregate, String)> = items.collect::<Option<_>>()?;
-    let is_twice = |at: usize| items[..at].iter().any(|(_, name)| *name == items[at].1);
+    // The planner gives other names to what is given one twice.
+    let is_given = |at: usize| matches!(list[at], SelectItem::ExprWithAlias { .. });
+    let is_twice = |at: usize| is_given(at) && (0..at).any(|before| is_given(before) && items[before].1 == items[at].1);
     (!(0..items.len()).any(is_twice)).then_some(items)
 }
 

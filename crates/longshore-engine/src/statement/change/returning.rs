@@ -16,7 +16,7 @@ use sqlparser::ast::{
 };
 
 use crate::datafusion::{NamedInputs, TARGET};
-use crate::sql::{build, names};
+use crate::sql::{build, headings, names};
 use crate::statement::Context;
 use crate::{Error, Outcome};
 
@@ -82,7 +82,8 @@ pub(crate) async fn returning(
         order_by = Some(build::order_by(build::column(&alias, &number_name(0))));
     }
     select.projection = asked(items, &alias, &hidden);
-    let query = Query { with: context.with.cloned(), order_by, ..build::query_of(select) };
+    let mut query = Query { with: context.with.cloned(), order_by, ..build::query_of(select) };
+    headings::name(&mut query);
     let statement = Statement::Query(Box::new(query));
     let inputs = NamedInputs { rows: rows_known, ..NamedInputs::default() };
     let rows = context.database.queries.query_with(statement, inputs, &context.execution()).await?;
