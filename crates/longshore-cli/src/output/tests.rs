@@ -80,6 +80,15 @@ fn json() {
 }
 
 #[test]
+fn json_has_each_key_once() {
+    let field = || Field::new("?column?", DataType::Int32, false);
+    let column = |value| -> ArrayRef { Arc::new(Int32Array::from(vec![value])) };
+    let schema = Arc::new(Schema::new(vec![field(), field()]));
+    let batch = RecordBatch::try_new(schema, vec![column(1), column(2)]).expect("a batch");
+    assert_eq!(printed(Format::Json, Expanded::Off, &[batch]), "[{\"?column?\":1,\"?column?_1\":2}]\n");
+}
+
+#[test]
 fn json_of_nested_values_and_odd_floats() {
     let list = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1), None]), None]);
     let text = printed(Format::Json, Expanded::Off, &[batch_of("l", Arc::new(list))]);
