@@ -79,7 +79,7 @@ fn fetch_first(limit_clause: &mut Option<LimitClause>, fetch: Fetch) -> Result<(
     let rows = quantity.unwrap_or_else(|| number(1));
     match limit_clause {
         None => {
-            *limit_clause = Some(LimitClause::LimitOffset { limit: Some(rows), offset: None, limit_by: Vec::new() })
+            *limit_clause = Some(LimitClause::LimitOffset { limit: Some(rows), offset: None, limit_by: Vec::new() });
         }
         Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => *limit = Some(rows),
         Some(_) => return Err(Error::syntax("LIMIT and FETCH FIRST say the same; leave one out")),
