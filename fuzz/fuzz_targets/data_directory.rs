@@ -99,8 +99,8 @@ static HEADS: LazyLock<Vec<(usize, PathBuf, usize, usize)>> = LazyLock::new(|| {
     at += 4;
     let mut heads = Vec::new();
     for _ in 0..relations {
-        // Its number, its name, its columns.
-        at += 4;
+        // Its number and whether it is unlogged, its name, its columns.
+        at += 4 + 1;
         at += 4 + u32_at(at);
         at += 4 + u32_at(at);
         let slots = u32_at(at);
