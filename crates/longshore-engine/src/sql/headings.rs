@@ -108,7 +108,8 @@ impl Names {
             let is_shared = names.iter().enumerate().any(|(other, taken)| other != at && taken.as_ref() == Some(&name));
             let is_marked = has_star || is_shared || meant_otherwise.contains(&name);
             let alias = Ident::with_quote('"', if is_marked { self.marked(&name) } else { name });
-            if is_distinct {
+            // A number there is the place of a column.
+            if is_distinct && !matches!(expr, Expr::Value(_)) {
                 for key in keys.iter_mut().filter(|key| **key == expr) {
                     **key = Expr::Identifier(alias.clone());
                 }
@@ -346,6 +347,7 @@ mod tests {
                 "SELECT DISTINCT a + 1 FROM t ORDER BY a + 1 DESC",
                 "SELECT DISTINCT a + 1 AS \"?column?\" FROM t ORDER BY \"?column?\" DESC",
             ),
+            ("SELECT DISTINCT 2, a FROM t ORDER BY 2, 1", "SELECT DISTINCT 2 AS \"?column?\", a FROM t ORDER BY 2, 1"),
             ("SELECT 1 UNION SELECT 2", "SELECT 1 AS \"?column?\" UNION SELECT 2"),
         ] {
             let mut query = parse_query(sql).unwrap();
