@@ -4,17 +4,14 @@
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use longshore_engine::{Config, Database, Durability, Error, ErrorKind, Naptime};
+use longshore_engine::{Config, Database, Durability, Error, ErrorKind};
 use longshore_simdisk::{Fault, SimDisk};
 use longshore_storage::disk::Disk;
 use longshore_testing::share;
 
 use crate::described::rows;
-use crate::support::runtime;
-
-const PATH: &str = "/database";
+use crate::support::{open_simulated, runtime};
 
 /// What is done, one statement after the other.
 const STATEMENTS: [&str; 21] = [
@@ -44,18 +41,6 @@ const STATEMENTS: [&str; 21] = [
 /// Those of them that are backups, behind how many statements each is written, and where.
 const BACKUPS: [&str; 2] = ["BACKUP DATABASE TO '/one'", "BACKUP DATABASE TO '/two' (INCREMENTAL '/one')"];
 const BACKUPS_AT: [(usize, &str); 2] = [(12, "/one"), (19, "/two")];
-
-fn opened(disk: &SimDisk) -> Result<Arc<Database>, Error> {
-    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-    // Nothing is done by itself, so that a run is the same every time.
-    let durability = Durability {
-        checkpoint_timeout: Naptime::new(Duration::MAX),
-        wal_writer_delay: Duration::from_hours(1),
-        ..Durability::default()
-    };
-    let config = Config { threads: 1, autovacuum: false, ..Config::default() };
-    Database::open_on(&disk, Path::new(PATH), config, &durability)
-}
 
 /// Does the statements until one fails; says how many were done, and why the next one was not.
 async fn work(database: &Arc<Database>) -> (usize, Option<Error>) {
@@ -130,7 +115,7 @@ fn at_every_change() {
             seed += 1;
             // The changes of a run that nothing disturbs.
             let disk = SimDisk::new(seed);
-            let database = opened(&disk).expect("it opens");
+            let database = open_simulated(&disk, 1).expect("it opens");
             assert_eq!(work(&database).await.0, STATEMENTS.len());
             let changes = disk.changes();
             drop(database);
@@ -139,13 +124,13 @@ fn at_every_change() {
             while change < changes {
                 let disk = SimDisk::new(seed);
                 disk.crash_at(change);
-                let done = match opened(&disk) {
+                let done = match open_simulated(&disk, 1) {
                     Ok(database) => work(&database).await.0,
                     Err(_) => 0,
                 };
                 let survived = disk.restart();
-                let database =
-                    opened(&survived).unwrap_or_else(|error| panic!("seed {seed}, change {change}: {error}"));
+                let database = open_simulated(&survived, 1)
+                    .unwrap_or_else(|error| panic!("seed {seed}, change {change}: {error}"));
                 let found = shown(&database).await;
                 check_backups(&survived, done, &states).await;
                 // What was under way may be there, too.
@@ -170,7 +155,7 @@ fn at_every_failure() {
     runtime.block_on(async {
         let states = states().await;
         let disk = SimDisk::new(1);
-        let database = opened(&disk).expect("it opens");
+        let database = open_simulated(&disk, 1).expect("it opens");
         let first = disk.operations();
         assert_eq!(work(&database).await.0, STATEMENTS.len());
         let operations = disk.operations();
@@ -180,7 +165,7 @@ fn at_every_failure() {
             for operation in (start..operations).step_by(step as usize) {
                 let disk = SimDisk::new(operation);
                 disk.fail_from(operation, fault);
-                let database = opened(&disk).expect("nothing fails yet");
+                let database = open_simulated(&disk, 1).expect("nothing fails yet");
                 let (done, error) = work(&database).await;
                 let seen = shown(&database).await;
                 if let Some(error) = error {
@@ -193,7 +178,7 @@ fn at_every_failure() {
                 disk.heal();
                 let restarted = disk.restart();
                 check_backups(&restarted, done, &states).await;
-                let database = opened(&restarted).expect("it opens again");
+                let database = open_simulated(&restarted, 1).expect("it opens again");
                 let found = shown(&database).await;
                 let is_sound = found == states[done] || states.get(done + 1) == Some(&found);
                 assert!(is_sound, "operation {operation}, behind {done} statements, opened again:\n{found}");

@@ -3,14 +3,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use longshore_engine::{Config, Database, Durability, ErrorKind, Naptime};
+use longshore_engine::{Config, Database, ErrorKind};
 use longshore_simdisk::{Fault, SimDisk};
 use longshore_storage::disk::Disk;
 
 use crate::described::described;
-use crate::support::{run, runtime, value};
+use crate::support::{open_simulated, run, runtime, value};
 
 const PATH: &str = "/database";
 
@@ -18,14 +17,7 @@ const PATH: &str = "/database";
 const ROWS: i64 = 150_000;
 
 fn opened(disk: &SimDisk) -> Arc<Database> {
-    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-    let durability = Durability {
-        checkpoint_timeout: Naptime::new(Duration::MAX),
-        wal_writer_delay: Duration::from_hours(1),
-        ..Durability::default()
-    };
-    let config = Config { threads: 2, autovacuum: false, ..Config::default() };
-    Database::open_on(&disk, Path::new(PATH), config, &durability).unwrap_or_else(|error| panic!("{error}"))
+    open_simulated(disk, 2).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Bytes of all block files.

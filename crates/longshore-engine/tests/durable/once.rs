@@ -11,13 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use longshore_engine::{Config, Database, Durability, Error, ErrorKind, Naptime, Outcome, Session};
+use longshore_engine::{Database, Error, ErrorKind, Outcome, Session};
 use longshore_simdisk::SimDisk;
-use longshore_storage::disk::Disk;
 use longshore_testing::{Random, share};
 
 use crate::described::rows;
-use crate::support::{config, open, run, runtime, value};
+use crate::support::{config, open, open_simulated, run, runtime, value};
 
 /// How many rows the files have: of the largest, enough for a block file of their own.
 const FILES: [usize; 5] = [3, 6000, 1, 40, 2];
@@ -35,18 +34,6 @@ fn write_files(directory: &Path, count: usize) {
             std::fs::write(directory.join(format!("{at}.csv")), text).expect("it can be written");
         }
     }
-}
-
-fn opened(disk: &SimDisk) -> Result<Arc<Database>, Error> {
-    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-    // Nothing is done by itself, so that a run is the same every time.
-    let durability = Durability {
-        checkpoint_timeout: Naptime::new(Duration::MAX),
-        wal_writer_delay: Duration::from_hours(1),
-        ..Durability::default()
-    };
-    let config = Config { threads: 1, autovacuum: false, ..Config::default() };
-    Database::open_on(&disk, Path::new("/database"), config, &durability)
 }
 
 /// Loads what there is, as a script would that is run again and again.
@@ -89,7 +76,7 @@ fn a_crash_at_any_change_loses_and_doubles_nothing() {
     runtime().block_on(async {
         let times = std::env::var("LONGSHORE_CRASHES").map_or(1, |times| times.parse().expect("a number"));
         let disk = SimDisk::new(1);
-        nightly(&opened(&disk).expect("it opens"), inbox).await.expect("nothing fails");
+        nightly(&open_simulated(&disk, 1).expect("it opens"), inbox).await.expect("nothing fails");
         let changes = disk.changes();
         let step = 1 + changes / share(120) as u64;
         let mut crashes = 0;
@@ -104,7 +91,7 @@ fn a_crash_at_any_change_loses_and_doubles_nothing() {
             let mut nights = 0;
             loop {
                 nights += 1;
-                if let Ok(database) = opened(&disk) {
+                if let Ok(database) = open_simulated(&disk, 1) {
                     let done = nightly(&database, inbox).await;
                     if !disk.has_crashed() {
                         done.unwrap_or_else(|error| panic!("change {change}, night {nights}: {error}"));
@@ -114,7 +101,7 @@ fn a_crash_at_any_change_loses_and_doubles_nothing() {
                 crashes += 1;
                 disk = disk.restart();
                 let context = format!("seed {seed}, change {change}, night {nights}");
-                let database = opened(&disk).unwrap_or_else(|error| panic!("{context}: {error}"));
+                let database = open_simulated(&disk, 1).unwrap_or_else(|error| panic!("{context}: {error}"));
                 check_ledger(&mut database.session(), &context).await;
                 drop(database);
                 disk = disk.restart();
@@ -122,7 +109,7 @@ fn a_crash_at_any_change_loses_and_doubles_nothing() {
                     disk.crash_at(disk.changes() + random.below(changes as usize) as u64);
                 }
             }
-            let database = opened(&disk.restart()).expect("it opens");
+            let database = open_simulated(&disk.restart(), 1).expect("it opens");
             let mut session = database.session();
             check_ledger(&mut session, &format!("change {change}, in the end")).await;
             let all = FILES.iter().sum::<usize>() as i64;

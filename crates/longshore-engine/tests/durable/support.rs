@@ -2,8 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use longshore_engine::{Config, Database, Durability, Error, Outcome, Session};
+use longshore_engine::{Config, Database, Durability, Error, Naptime, Outcome, Session};
+use longshore_simdisk::SimDisk;
+use longshore_storage::disk::Disk;
 
 pub(crate) fn config() -> Config {
     Config { threads: 2, ..Config::default() }
@@ -15,6 +18,18 @@ pub(crate) fn open(path: &Path) -> Arc<Database> {
 
 pub(crate) fn open_read_only(path: &Path) -> Result<Arc<Database>, Error> {
     Database::open_directory(path, config(), &Durability { read_only: true, ..Durability::default() })
+}
+
+/// Opens the database of a simulated disk so that nothing is done by itself: a run on one thread is the same every time.
+pub(crate) fn open_simulated(disk: &SimDisk, threads: usize) -> Result<Arc<Database>, Error> {
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    let durability = Durability {
+        checkpoint_timeout: Naptime::new(Duration::MAX),
+        wal_writer_delay: Duration::from_hours(1),
+        ..Durability::default()
+    };
+    let config = Config { threads, autovacuum: false, ..Config::default() };
+    Database::open_on(&disk, Path::new("/database"), config, &durability)
 }
 
 pub(crate) fn runtime() -> tokio::runtime::Runtime {

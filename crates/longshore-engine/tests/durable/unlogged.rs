@@ -1,27 +1,15 @@
 //! UNLOGGED tables: they are there after a crash, but empty; after a clean exit they have their rows.
 
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use longshore_engine::{Config, Database, Durability, ErrorKind, Naptime, Session};
+use longshore_engine::{Database, ErrorKind, Session};
 use longshore_simdisk::SimDisk;
-use longshore_storage::disk::Disk;
 
 use crate::described::{described, rows};
-use crate::support::{open, open_read_only, run, runtime, value};
-
-const PATH: &str = "/database";
+use crate::support::{open, open_read_only, open_simulated, run, runtime, value};
 
 fn opened(disk: &SimDisk) -> Arc<Database> {
-    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-    let durability = Durability {
-        checkpoint_timeout: Naptime::new(Duration::MAX),
-        wal_writer_delay: Duration::from_hours(1),
-        ..Durability::default()
-    };
-    let config = Config { threads: 1, autovacuum: false, ..Config::default() };
-    Database::open_on(&disk, Path::new(PATH), config, &durability).unwrap_or_else(|error| panic!("{error}"))
+    open_simulated(disk, 1).unwrap_or_else(|error| panic!("{error}"))
 }
 
 async fn count(session: &mut Session, table: &str) -> i64 {
