@@ -10,10 +10,10 @@ use longshore_storage::log::Lsn;
 use longshore_storage::{Described, Memory, RelationId, Transactions};
 use longshore_testing::{Random, share};
 
-use crate::durable_support::{PATH, State, World, check_state, dyn_disk};
+use crate::durable_support::{PATH, State, World, check_state, dyn_disk, emptied};
 use crate::redo_support::rows_by_id;
 
-/// A database at work that was left as it was, and what it has.
+/// A database at work that was left as it was, and what is durable of it.
 fn left(seed: u64, steps: usize) -> (SimDisk, State) {
     let (mut world, disk) = (World::new(seed), SimDisk::new(seed));
     world.append_rows = 60;
@@ -23,7 +23,7 @@ fn left(seed: u64, steps: usize) -> (SimDisk, State) {
     }
     open.directory.log().wait(open.directory.log().end()).unwrap();
     drop(open);
-    (disk, world.states.pop().unwrap())
+    (disk, emptied(world.states.last().unwrap()))
 }
 
 fn salvage(disk: &SimDisk) -> Salvaged {
@@ -48,7 +48,7 @@ fn flip(disk: &SimDisk, path: &Path, at: u64) {
 /// That what came back is what there was, but for rows whose chunks are missing.
 fn check_salvaged(salvaged: &Salvaged, state: &State) {
     for (id, expected) in state {
-        let (schema, rows, is_logged) = &**expected;
+        let (schema, rows, _) = &**expected;
         let relation = &salvaged.recovered.relations[id];
         assert_eq!(relation.schema(), schema);
         let found = rows_by_id(&relation.snapshot());
@@ -56,8 +56,7 @@ fn check_salvaged(salvaged: &Salvaged, state: &State) {
         for (row, cells) in &found {
             assert_eq!(rows.get(row), Some(cells), "{id}, row {row}: nothing that was not there");
         }
-        // What is not logged is not missed.
-        let missing = rows.keys().filter(|row| *is_logged && !found.contains_key(row));
+        let missing = rows.keys().filter(|row| !found.contains_key(row));
         for row in missing {
             let is_lost = places.is_some_and(|places| places.contains(&(row.chunk() as u32)));
             assert!(is_lost, "{id}, row {row}: nothing is missing that is not said to be");

@@ -271,7 +271,7 @@ fn applied(mut state: State, changes: &[Change]) -> State {
 }
 
 /// What is durable of a state.
-fn emptied(state: &State) -> State {
+pub(crate) fn emptied(state: &State) -> State {
     let mut emptied = state.clone();
     for known in emptied.values_mut().filter(|known| !known.2) {
         Arc::make_mut(known).1.clear();
