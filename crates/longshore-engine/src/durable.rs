@@ -18,7 +18,7 @@ use crate::statement::restore;
 use crate::{Config, Database, Durability, Error, ErrorKind};
 
 /// How often a database is read that others write, before what is found there counts as damage.
-const READ_TRIES: usize = 5;
+pub(crate) const READ_TRIES: usize = 5;
 
 impl Database {
     /// Opens the durable database in a directory; makes one if there is none. What commits is safe on disk when its statement

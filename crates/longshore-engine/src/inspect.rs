@@ -19,11 +19,9 @@ use longshore_storage::disk::{Disk, SystemDisk};
 use longshore_storage::{CHUNK_ROWS_MAX, RelationId};
 
 use crate::catalog::{Image, TableImage};
+use crate::durable::READ_TRIES;
 use crate::sql::names;
 use crate::{Config, Database, Error};
-
-/// How often a database is read that others write, before what is found there counts as damage.
-const READ_TRIES: usize = 5;
 
 impl Database {
     /// Opens what is sound of the durable database in a directory, to be read only; also says what is missing, a line for each.

@@ -5,7 +5,10 @@
 //! altered or renamed; another table of its name has another number.
 //!
 //! Files of loads with ONCE are numbered by table and file, and these numbers are unique: of two loads of one file at the same
-//! time one fails. Files are found by a number of their names: what a transaction has read is known exactly where it is numbers. Not here: which files a load leaves out (`statement/copy`), what runs at the moment (`loads`).
+//! time one fails. An index finds files by the hash of their names: conflicts between transactions are told exactly by numbers,
+//! and by the first bytes of texts, which files of one folder share.
+//!
+//! Not here: which files a load leaves out (`statement/copy`), what runs at the moment (`loads`).
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError};
@@ -209,7 +212,8 @@ impl Ledger {
         record: &LoadRecord,
     ) -> Result<(), TransactionError> {
         let mut failed = Vec::new();
-        let status = self.relation().column::<&str>("status")?.within("failed"..="failed");
+        let status =
+            self.relation().column::<&str>("status")?.within(LoadStatus::Failed.name()..=LoadStatus::Failed.name());
         transaction.scan(self.relation(), &[status], |transaction, row| {
             failed.push((transaction.get_datum(self.relation(), row, 0, |load| number_of(&load))?, row));
             Ok(ControlFlow::Continue(()))

@@ -57,7 +57,8 @@ pub(super) struct Restored {
     pub(super) reader: Option<LogReader>,
 }
 
-/// Brings back the database in a folder, unless damage is to be salvaged without any that is damaged; for transactions that have done nothing yet.
+/// Brings back the database in a folder, for transactions that have done nothing yet. With `salvage`, what is damaged is left
+/// out and noted there; without, it is an error.
 pub(super) fn recover(
     folder: &Folder,
     memory: &Arc<Memory>,
