@@ -11,6 +11,7 @@ mod features;
 mod fuzz;
 mod interleave;
 mod neon;
+mod regression;
 mod sanitizer;
 mod threads;
 
@@ -61,6 +62,7 @@ const STEPS: &[Step] = &[
     fast("imports", "imports within each crate point down", imports_step, imports_step),
     fast("clippy", "lints, warnings denied", clippy, clippy),
     fast("test", "all tests of the workspace", test, some_tests),
+    slow("regression", "PostgreSQL's regression files, compared with PostgreSQL", regression::step),
     slow("doc", "documentation of the libraries, warnings denied", doc),
     slow("book", "the book is built without a warning", book::step),
     slow("asan", "low crates under AddressSanitizer", sanitizer::step),

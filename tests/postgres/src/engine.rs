@@ -1,5 +1,6 @@
 //! A database of ours, as a witness: panics and statements that hang are told with their text.
 
+use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,7 +8,8 @@ use std::time::{Duration, Instant};
 use futures::{FutureExt, TryStreamExt};
 use longshore_engine::{Config, Database, Error, Outcome, Session};
 
-use crate::rows::{Answer, Refusal, Value, of_batch};
+use crate::regression::compare::Given;
+use crate::rows::{Answer, Refusal, Value, of_batch, texts_of_batch};
 
 /// How long a statement may take. Tables have a dozen rows.
 const STATEMENT_SECONDS_MAX: u64 = 100;
@@ -53,6 +55,22 @@ impl Engine {
         });
     }
 
+    /// The session itself.
+    pub fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// Runs a statement, and gives its values as text.
+    ///
+    /// # Errors
+    /// Why it failed.
+    pub async fn texts(&mut self, sql: &str) -> Result<Given, Refusal> {
+        match AssertUnwindSafe(texts(&mut self.session, sql)).catch_unwind().await {
+            Ok(given) => given.map_err(|error| refusal(&error)),
+            Err(panic) => Err(panicked(&*panic)),
+        }
+    }
+
     /// Runs a statement; of one that is no query the only value is what it says that it has done.
     ///
     /// # Errors
@@ -65,12 +83,24 @@ impl Engine {
         match answer {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(error)) => Err(refusal(&error)),
-            Err(panic) => {
-                let text = panic.downcast_ref::<String>().cloned();
-                let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-                let message = format!("panic: {}", text.unwrap_or_default());
-                Err(Refusal { sqlstate: "XX000".to_owned(), message })
-            }
+            Err(panic) => Err(panicked(&*panic)),
+        }
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Refusal {
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+    Refusal { sqlstate: "XX000".to_owned(), message: format!("panic: {}", text.unwrap_or_default()) }
+}
+
+async fn texts(session: &mut Session, sql: &str) -> Result<Given, Error> {
+    match Box::pin(session.execute(sql)).await? {
+        Outcome::Done { tag, .. } => Ok(Given { heading: None, rows: vec![vec![Some(tag)]] }),
+        Outcome::Rows(batches) => {
+            let heading = batches.schema().fields().iter().map(|field| Some(field.name().clone())).collect();
+            let rows = batches.try_collect::<Vec<_>>().await?.iter().flat_map(texts_of_batch).collect();
+            Ok(Given { heading: Some(heading), rows })
         }
     }
 }

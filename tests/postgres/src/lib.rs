@@ -14,6 +14,7 @@ pub mod pair;
 pub mod query;
 pub mod random;
 pub mod reduce;
+pub mod regression;
 pub mod rows;
 pub mod schema;
 pub mod seeds;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use arrow::array::RecordBatch;
+use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
@@ -159,6 +159,24 @@ pub fn of_batch(batch: &RecordBatch) -> Vec<Vec<Value>> {
         values.collect()
     });
     rows.collect()
+}
+
+/// The rows of a batch, as text.
+///
+/// # Panics
+/// When a value has no text.
+#[must_use]
+pub fn texts_of_batch(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
+    let options = FormatOptions::default().with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"));
+    let columns = batch.columns().iter();
+    let columns: Vec<_> = columns
+        .map(|column| (column, ArrayFormatter::try_new(column, &options).expect("every type has a text")))
+        .collect();
+    let text = |(column, formatter): &(&ArrayRef, ArrayFormatter<'_>), row| {
+        let text = column.is_valid(row).then(|| formatter.value(row).to_string())?;
+        Some(if column.data_type() == &DataType::Boolean { text[..1].to_owned() } else { text })
+    };
+    (0..batch.num_rows()).map(|row| columns.iter().map(|column| text(column, row)).collect()).collect()
 }
 
 /// The same rows in an order that depends on them only.

@@ -35,6 +35,17 @@ pub struct Client {
     stream: UnixStream,
 }
 
+/// What the server says to a statement that succeeds.
+#[derive(Clone, Debug, Default)]
+pub struct Reply {
+    /// Of a query, the names of its columns, and the numbers of their types in `pg_type`.
+    pub columns: Option<Vec<(String, i32)>>,
+    /// Of a query, its rows as text.
+    pub rows: Vec<Vec<Option<String>>>,
+    /// What it says that it has done, such as `INSERT 0 1`.
+    pub tag: String,
+}
+
 impl Server {
     /// The folder with the programs of PostgreSQL, if this machine has them.
     #[must_use]
@@ -108,12 +119,20 @@ impl Server {
     /// # Errors
     /// When the server does not answer.
     pub fn connect(&self) -> io::Result<Client> {
+        self.connect_to("postgres")
+    }
+
+    /// A new connection to the database `name`.
+    ///
+    /// # Errors
+    /// When the server does not answer, or has no such database.
+    pub fn connect_to(&self, name: &str) -> io::Result<Client> {
         let stream = UnixStream::connect(self.folder.path().join(".s.PGSQL.5432"))?;
         let mut client = Client { stream };
         let mut start = PROTOCOL.to_be_bytes().to_vec();
-        start.extend_from_slice(b"user\0witness\0database\0postgres\0\0");
+        start.extend_from_slice(format!("user\0witness\0database\0{name}\0\0").as_bytes());
         client.send(None, &start)?;
-        match client.answer()? {
+        match client.reply(&[])? {
             Ok(_) => Ok(client),
             Err(refusal) => Err(io::Error::other(refusal.to_string())),
         }
@@ -154,14 +173,19 @@ impl Client {
     /// # Panics
     /// When the server goes away.
     pub fn run(&mut self, sql: &str) -> Answer {
-        self.try_run(sql).unwrap_or_else(|error| panic!("the server went away: {error}; it was asked {sql}"))
+        let reply = self.ask(sql, &[]);
+        reply.unwrap_or_else(|error| panic!("the server went away: {error}; it was asked {sql}")).map(Reply::values)
     }
 
-    fn try_run(&mut self, sql: &str) -> io::Result<Answer> {
+    /// Runs a statement, with `input` as the standard input that it copies from.
+    ///
+    /// # Errors
+    /// When the server goes away; within, why the statement failed.
+    pub fn ask(&mut self, sql: &str, input: &[u8]) -> io::Result<Result<Reply, Refusal>> {
         let mut text = sql.as_bytes().to_vec();
         text.push(0);
         self.send(Some(b'Q'), &text)?;
-        self.answer()
+        self.reply(input)
     }
 
     fn send(&mut self, kind: Option<u8>, body: &[u8]) -> io::Result<()> {
@@ -172,8 +196,8 @@ impl Client {
     }
 
     /// What the server says until it is ready again.
-    fn answer(&mut self) -> io::Result<Answer> {
-        let (mut types, mut rows, mut refusal) = (None, Vec::new(), None);
+    fn reply(&mut self, input: &[u8]) -> io::Result<Result<Reply, Refusal>> {
+        let (mut reply, mut refusal) = (Reply::default(), None);
         loop {
             let mut head = [0; 5];
             self.stream.read_exact(&mut head)?;
@@ -182,17 +206,40 @@ impl Client {
             self.stream.read_exact(&mut body)?;
             let mut fields = Fields(&body);
             match head[0] {
-                b'T' => types = Some((0..fields.short()).map(|_| fields.column()).collect::<Vec<_>>()),
-                b'D' => {
-                    fields.short();
-                    rows.push(types.iter().flatten().map(|&of| fields.value(of)).collect());
+                b'T' => reply.columns = Some((0..fields.short()).map(|_| fields.column()).collect()),
+                b'D' => reply.rows.push((0..fields.short()).map(|_| fields.value()).collect()),
+                b'C' => reply.tag = fields.text(),
+                b'G' => {
+                    self.send(Some(b'd'), input)?;
+                    self.send(Some(b'c'), &[])?;
                 }
-                b'C' if types.is_none() => rows.push(vec![Value::Text(fields.text())]),
                 b'E' => refusal = Some(fields.error()),
-                b'Z' => return Ok(refusal.map_or(Ok(rows), Err)),
+                b'Z' => return Ok(refusal.map_or(Ok(reply), Err)),
                 _ => {}
             }
         }
+    }
+}
+
+impl Reply {
+    /// Its rows; of what is no query, what it says that it has done.
+    fn values(self) -> Vec<Vec<Value>> {
+        let Some(columns) = self.columns else { return vec![vec![Value::Text(self.tag)]] };
+        let row = |row: Vec<Option<String>>| {
+            row.into_iter().zip(&columns).map(|(text, &(_, of))| text.map_or(Value::Null, |text| value(text, of)))
+        };
+        self.rows.into_iter().map(|values| row(values).collect()).collect()
+    }
+}
+
+/// A value of the type with the number `of` in `pg_type`.
+fn value(text: String, of: i32) -> Value {
+    match of {
+        16 => Value::Text(if text == "t" { "true" } else { "false" }.to_owned()),
+        20 | 21 | 23 | 26 | 1700 => Value::number(&text),
+        700 | 701 => text.parse().map_or(Value::Text(text), Value::Double),
+        1083 | 1114 | 1184 => Value::time(&text),
+        _ => Value::Text(text),
     }
 }
 
@@ -223,29 +270,18 @@ impl Fields<'_> {
         text
     }
 
-    /// The type of a column.
-    fn column(&mut self) -> i32 {
-        self.text();
+    /// Name and type of a column.
+    fn column(&mut self) -> (String, i32) {
+        let name = self.text();
         self.bytes(6);
         let of = self.long();
         self.bytes(8);
-        of
+        (name, of)
     }
 
-    fn value(&mut self, of: i32) -> Value {
-        let bytes = self.long();
-        if bytes < 0 {
-            return Value::Null;
-        }
-        let text = String::from_utf8_lossy(self.bytes(bytes as usize)).into_owned();
-        // Numbers of types, as `pg_type` has them.
-        match of {
-            16 => Value::Text(if text == "t" { "true" } else { "false" }.to_owned()),
-            20 | 21 | 23 | 26 | 1700 => Value::number(&text),
-            700 | 701 => text.parse().map_or(Value::Text(text), Value::Double),
-            1083 | 1114 | 1184 => Value::time(&text),
-            _ => Value::Text(text),
-        }
+    fn value(&mut self) -> Option<String> {
+        let bytes = usize::try_from(self.long()).ok()?;
+        Some(String::from_utf8_lossy(self.bytes(bytes)).into_owned())
     }
 
     fn error(&mut self) -> Refusal {
