@@ -5,20 +5,25 @@
 //! that it consists of are kept (`datafusion/planning/plan_cache.rs`); values that a plan does not take are planned anew, in place.
 //! Not here: PREPARE and EXECUTE (`statement/prepare.rs`).
 
+mod literals;
 mod point_query;
+mod shapes;
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use longshore_load::Control;
 use longshore_storage::{ColumnType, Datum};
 use sqlparser::ast::{DataType, Expr, Statement};
 
 pub(crate) use point_query::{Done, PointQueryPlan};
+pub(crate) use shapes::{Shaped, Shapes};
 
 use crate::Error;
 use crate::catalog::Catalog;
 use crate::datafusion::PlanCache;
 use crate::sql::parameters::{self, fit};
+use crate::sql::shape::Literal;
 use crate::sql::{self, Parsed, build, is_change, secrets, types};
 use crate::transaction::StatementTransaction;
 
@@ -30,7 +35,7 @@ pub struct Prepared {
     /// The types that were given to the first parameters.
     pub(crate) types: Vec<DataType>,
     /// `None` if it goes through the planner.
-    pub(crate) point_query: Option<PointQueryPlan>,
+    point_query: Option<PointQueryPlan>,
     /// What it is over tables and indexes as they were made, altered or dropped since.
     anew: Mutex<Anew>,
     /// What the planner has made of it.
@@ -82,13 +87,23 @@ impl Prepared {
         })
     }
 
-    /// What it is to who sees what `transaction` does, if that is not what it was when it was prepared: recognised once for each
-    /// change of the catalog.
-    pub(crate) fn point_query_anew(
+    /// Gives `act` the statement as one that needs no planner, if it is such a one to who sees what `transaction` does.
+    pub(crate) fn with_point_query<R>(
         &self,
         catalog: &Catalog,
         transaction: &StatementTransaction,
-    ) -> Option<Arc<PointQueryPlan>> {
+        act: impl FnOnce(&PointQueryPlan) -> R,
+    ) -> Option<R> {
+        let known = self.point_query.as_ref().filter(|point_query| point_query.is_current(catalog, transaction));
+        if let Some(known) = known {
+            return Some(act(known));
+        }
+        // Its table was altered, or made anew.
+        self.point_query_anew(catalog, transaction).map(|anew| act(&anew))
+    }
+
+    /// What it is since the catalog has changed: recognised once for each change.
+    fn point_query_anew(&self, catalog: &Catalog, transaction: &StatementTransaction) -> Option<Arc<PointQueryPlan>> {
         // Asked before the catalog is, so that no change is missed.
         let version = Some(catalog.version());
         let mut anew = self.anew.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,6 +112,31 @@ impl Prepared {
             *anew = Anew { version, point_query };
         }
         anew.point_query.clone().filter(|point_query| point_query.is_current(catalog, transaction))
+    }
+
+    /// Runs it as `plan` with literals, one for each parameter, unless it needs the planner. Of an INSERT, there may be those
+    /// of several rows.
+    pub(crate) fn run_literals(
+        &self,
+        plan: &PointQueryPlan,
+        transaction: &StatementTransaction,
+        literals: &[Literal<'_>],
+        control: &Control,
+    ) -> Result<Done, Error> {
+        let Some(mut types) = plan.parameters(self.parameters) else { return Ok(Done::Planner) };
+        for (parameter, declared) in types.iter_mut().zip(&self.types) {
+            *parameter = Some(types::column_type(declared)?);
+        }
+        let typed = literals.iter().zip(types.iter().cycle());
+        let values: Option<Vec<_>> = typed.map(|(literal, of)| literals::datum(literal, *of)).collect();
+        let Some(values) = values else { return Ok(Done::Planner) };
+        transaction.with_any(|transaction| {
+            if values.len() == self.parameters {
+                Ok(plan.run(transaction, &values)?)
+            } else {
+                plan.insert_rows(transaction, &values, self.parameters, control)
+            }
+        })
     }
 
     /// Values as parameters of the types that were given; `None` if that takes more than to call them so.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use longshore_load::Control;
 use longshore_storage::Datum;
 
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, Shapes};
 use crate::report::without;
 use crate::sql::secrets;
 use crate::statement::{Arguments, ClientSettings, SessionContext, SharedWriter, Streams, prepare};
@@ -26,6 +26,7 @@ pub struct Session {
     block: Block,
     prepared: prepare::Named,
     settings: ClientSettings,
+    shapes: Shapes,
 }
 
 impl Database {
@@ -41,7 +42,8 @@ impl Session {
         let block =
             Block::new(Arc::clone(&database.transactions), database.catalog.log().cloned(), database.is_read_only());
         let (streams, prepared, settings) = (Streams::default(), prepare::Named::new(), ClientSettings::default());
-        Self { database, control: Arc::default(), spare_control: None, streams, block, prepared, settings }
+        let shapes = Shapes::default();
+        Self { database, control: Arc::default(), spare_control: None, streams, block, prepared, settings, shapes }
     }
 
     /// The database that the session works on.
@@ -133,6 +135,7 @@ impl Session {
             prepared: &mut self.prepared,
             streams: &mut self.streams,
             settings: &mut self.settings,
+            shapes: &mut self.shapes,
             control,
         }
     }

@@ -30,6 +30,7 @@ pub(crate) mod references;
 pub(crate) mod repeated;
 pub(crate) mod secrets;
 pub(crate) mod sequence;
+pub(crate) mod shape;
 mod shorthand;
 pub(crate) mod split;
 mod summarize;

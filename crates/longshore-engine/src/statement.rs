@@ -26,6 +26,7 @@ pub(crate) mod restore;
 mod rows;
 mod sequence;
 mod settings;
+mod shaped;
 mod show;
 mod storage;
 mod streams;
@@ -48,7 +49,7 @@ use prepare::Execution;
 
 use crate::catalog::{Catalog, Entry};
 use crate::datafusion::{ExecutionContext, Parameters};
-use crate::prepared::{Done, Prepared};
+use crate::prepared::{Done, PointQueryPlan, Prepared, Shapes};
 use crate::report::without;
 use crate::sql::parameters::{bind, literal};
 use crate::sql::sequence::{SequenceStatement, Verb};
@@ -100,11 +101,15 @@ pub(crate) struct SessionContext<'a> {
     pub(crate) prepared: &'a mut prepare::Named,
     pub(crate) streams: &'a mut Streams,
     pub(crate) settings: &'a mut ClientSettings,
+    pub(crate) shapes: &'a mut Shapes,
     pub(crate) control: &'a Arc<Control>,
 }
 
 /// Executes one statement, in the session's transaction block or in a transaction of its own.
 pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Result<Outcome, Error> {
+    if let Some(shaped) = session.shapes.find(sql, &session.database.catalog) {
+        return Box::pin(shaped::execute(session, shaped, sql)).await;
+    }
     let parsed = session.database.queries.check_values(sql).and_then(|()| sql::parse(sql));
     let parsed = parsed.inspect_err(|_| session.block.fail())?;
     match &parsed {
@@ -200,27 +205,25 @@ pub(crate) async fn execute_prepared(
     };
     block.refuse_if_failed()?;
     prepared.check_count(given).inspect_err(|_| block.fail())?;
+    let literals = match arguments {
+        Arguments::Values(_) => None,
+        Arguments::Expressions(expressions) => prepare::literals(expressions),
+    };
     let values = values.and_then(|values| prepared.in_declared_types(values));
     let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
     let outcome = block
         .run(nature, control, async |transaction| {
             let context = Context { database, control, transaction, parameters: None, with: None };
-            let known = prepared
-                .point_query
-                .as_ref()
-                .filter(|point_query| point_query.is_current(&database.catalog, transaction));
-            // Its table was altered, or made anew.
-            let anew = if known.is_none() { prepared.point_query_anew(&database.catalog, transaction) } else { None };
-            let point_query = known.or(anew.as_deref());
-            if let (Some(point_query), Some(values)) = (point_query, &values) {
-                match transaction.with(|transaction| point_query.run(transaction, values))? {
-                    Done::Rows(batch) => return Ok(Outcome::Rows(RowStream::from_batch(batch))),
-                    Done::Changed(verb, rows) => {
-                        foreign::run_actions(&context)?;
-                        let report = Report { rows, ..Report::default() };
-                        return Ok(Outcome::Done { tag: [verb, &rows.to_string()].join(" "), report, notice: None });
-                    }
-                    Done::Planner => {}
+            if literals.is_some() || values.is_some() {
+                let run = |point_query: &PointQueryPlan| match (&literals, &values) {
+                    (Some(literals), _) => prepared.run_literals(point_query, transaction, literals, control),
+                    (None, Some(values)) => transaction.with(|transaction| point_query.run(transaction, values)),
+                    (None, None) => Ok(Done::Planner),
+                };
+                if let Some(done) = prepared.with_point_query(&database.catalog, transaction, run)
+                    && let Some(outcome) = point_query_outcome(&context, done?)?
+                {
+                    return Ok(outcome);
                 }
             }
             let texts = match arguments {
@@ -244,6 +247,19 @@ pub(crate) async fn execute_prepared(
         })
         .await;
     if prepared.secrets.is_empty() { outcome } else { without(outcome, prepared.secrets.clone()) }
+}
+
+/// What became of a statement that needs no planner, with what follows from its changes; `None` if it needs one.
+fn point_query_outcome(context: &Context<'_>, done: Done) -> Result<Option<Outcome>, Error> {
+    match done {
+        Done::Rows(batch) => Ok(Some(Outcome::Rows(RowStream::from_batch(batch)))),
+        Done::Changed(verb, rows) => {
+            foreign::run_actions(context)?;
+            let report = Report { rows, ..Report::default() };
+            Ok(Some(Outcome::Done { tag: [verb, &rows.to_string()].join(" "), report, notice: None }))
+        }
+        Done::Planner => Ok(None),
+    }
 }
 
 /// What a statement does to a transaction block.

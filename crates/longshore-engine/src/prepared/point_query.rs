@@ -21,14 +21,19 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use longshore_storage::{Datum, Direction, Relation, RowId, Transaction, TransactionError};
+use longshore_load::Control;
+use longshore_storage::{ColumnType, Datum, Direction, Relation, RowId, Transaction, TransactionError};
 use sqlparser::ast::{Expr, UnaryOperator, Value};
 
+use crate::Error;
 use crate::catalog::{Catalog, Rules, Table};
 use crate::sql::parameters::number_of;
 use crate::transaction::StatementTransaction;
 use aggregate::Aggregate;
 use lookup::{Key, Lookup, Range, given};
+
+/// Rows of an INSERT, after which it looks whether it is cancelled.
+const ROWS_PER_LOOK: usize = 1024;
 
 /// A statement about one row, or about few.
 #[derive(Debug)]
@@ -89,6 +94,70 @@ impl PointQueryPlan {
     pub(crate) fn is_current(&self, catalog: &Catalog, transaction: &StatementTransaction) -> bool {
         let table = transaction.table(catalog, &self.table.name);
         table.is_some_and(|table| Arc::ptr_eq(&table, &self.table) && Arc::ptr_eq(&table.rules(), &self.rules))
+    }
+
+    /// The types of the columns that `count` parameters are values of, or stand for a number of rows; `None` where one of them is not
+    /// used just once.
+    pub(crate) fn parameters(&self, count: usize) -> Option<Vec<Option<ColumnType>>> {
+        let mut parameters = vec![None; count];
+        let mut is_once = true;
+        let mut take = |operand: &Operand, column: Option<usize>| {
+            if let Operand::Parameter(number) = operand {
+                let column_type = column.map(|column| self.table.relation.schema().columns()[column].column_type);
+                let place = parameters.get_mut(*number);
+                is_once &= place.is_some_and(|place| place.replace(column_type).is_none());
+            }
+        };
+        match &self.kind {
+            Kind::Select { key, .. } => key.operands(&mut take),
+            Kind::Few { range, limit, .. } => {
+                range.operands(&mut take);
+                if let Some(limit) = limit {
+                    take(limit, None);
+                }
+            }
+            Kind::Insert { values } => {
+                values.iter().enumerate().for_each(|(column, value)| take(value, Some(column)));
+            }
+            Kind::Update { lookup, set } => {
+                for (column, value) in set {
+                    take(value.operand(), Some(*column));
+                }
+                lookup.operands(&mut take);
+            }
+            Kind::Delete { lookup } => lookup.operands(&mut take),
+        }
+        if is_once { parameters.into_iter().collect() } else { None }
+    }
+
+    /// Inserts rows, which are given one after the other, each of as many values as there are parameters. Nothing is
+    /// inserted where a value is none that its column plainly takes.
+    pub(crate) fn insert_rows<'a>(
+        &'a self,
+        transaction: &mut Transaction,
+        arguments: &[Datum<'a>],
+        parameters: usize,
+        control: &Control,
+    ) -> Result<Done, Error> {
+        let (Kind::Insert { values }, relation) = (&self.kind, &self.table.relation) else { return Ok(Done::Planner) };
+        let mut stored = Vec::with_capacity(arguments.len() / parameters.max(1) * values.len());
+        for arguments in arguments.chunks(parameters) {
+            for (column, value) in values.iter().enumerate() {
+                match given(value, column, relation, arguments) {
+                    Some(value) => stored.push(value),
+                    None => return Ok(Done::Planner),
+                }
+            }
+        }
+        let rows = stored.chunks(values.len());
+        let count = rows.len() as u64;
+        for (number, row) in rows.enumerate() {
+            if number % ROWS_PER_LOOK == 0 && control.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            transaction.insert(relation, row)?;
+        }
+        Ok(Done::Changed("INSERT 0", count))
     }
 
     /// Runs it with the values `arguments`.

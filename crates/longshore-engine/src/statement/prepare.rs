@@ -1,5 +1,6 @@
 //! PREPARE, EXECUTE and DEALLOCATE. Not here: what a prepared statement is (`prepared`).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use longshore_storage::Datum;
 use sqlparser::ast::{DataType, Expr, Ident, ObjectName, Statement, UnaryOperator, Value};
 
 use crate::prepared::Prepared;
+use crate::sql::shape::Literal;
 use crate::sql::{names, types};
 use crate::{Database, Error, ErrorKind, Outcome};
 
@@ -85,6 +87,28 @@ fn named(prepared: &Named, name: &ObjectName) -> Result<Arc<Prepared>, Error> {
 
 fn missing(name: &str) -> Error {
     Error::new(ErrorKind::NoPrepared, format!("prepared statement {name} does not exist; PREPARE it first"))
+}
+
+/// Arguments as literals, where all of them are such.
+pub(crate) fn literals(arguments: &[Expr]) -> Option<Vec<Literal<'_>>> {
+    arguments.iter().map(literal).collect()
+}
+
+fn literal(argument: &Expr) -> Option<Literal<'_>> {
+    match argument {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match literal(expr)? {
+            Literal::Integer(value) => Some(Literal::Integer(-value)),
+            _ => None,
+        },
+        Expr::Value(literal) => Some(match &literal.value {
+            Value::Null => Literal::Null,
+            Value::Boolean(value) => Literal::Bool(*value),
+            Value::Number(digits, false) => digits.parse().map_or(Literal::Decimal(digits), Literal::Integer),
+            Value::SingleQuotedString(text) => Literal::Text(Cow::Borrowed(text)),
+            _ => return None,
+        }),
+        _ => None,
+    }
 }
 
 /// Arguments as values, where all of them are plain literals.

@@ -61,6 +61,14 @@ fn values_of<'a>(
 }
 
 impl Lookup {
+    /// Tells `take` each value that is looked for, and its column.
+    pub(super) fn operands(&self, take: &mut impl FnMut(&Operand, Option<usize>)) {
+        match self {
+            Self::Key(key) => key.operands(take),
+            Self::Range(range) => range.operands(take),
+        }
+    }
+
     /// The rows; `None` where the planner has to find them.
     pub(super) fn find(
         &self,
@@ -76,6 +84,11 @@ impl Lookup {
 }
 
 impl Key {
+    /// Tells `take` each value that is looked for, and its column.
+    pub(super) fn operands(&self, take: &mut impl FnMut(&Operand, Option<usize>)) {
+        self.values.iter().zip(self.index.columns()).for_each(|(value, column)| take(value, Some(*column)));
+    }
+
     /// The row, if there is one; the outer `None` where the planner has to find it.
     #[expect(clippy::option_option, reason = "no row is not the same as not known")]
     pub(super) fn find(
@@ -93,6 +106,17 @@ impl Key {
 }
 
 impl Range {
+    /// Tells `take` each value that is looked for, and its column.
+    pub(super) fn operands(&self, take: &mut impl FnMut(&Operand, Option<usize>)) {
+        self.values.iter().zip(self.index.columns()).for_each(|(value, column)| take(value, Some(*column)));
+        let bounded = self.index.columns().get(self.values.len()).copied();
+        for bound in [&self.low, &self.high] {
+            if let Bound::Included(value) | Bound::Excluded(value) = bound {
+                take(value, bounded);
+            }
+        }
+    }
+
     /// The rows in their order, no more than `limit`; `None` where the planner has to find them, because they are many or
     /// the values are not plain.
     pub(super) fn find(

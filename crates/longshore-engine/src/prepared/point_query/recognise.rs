@@ -2,6 +2,7 @@
 //!
 //! Not here: SELECT (`select`), tables and conditions (`named`).
 
+use longshore_storage::ColumnType;
 use sqlparser::ast::{AssignmentTarget, BinaryOperator, Expr, FromTable, SetExpr, Statement, TableObject};
 
 use super::named_table::NamedTable;
@@ -93,15 +94,18 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
 }
 
 fn new_value(named: &NamedTable, column: usize, value: &Expr) -> Option<NewValue> {
-    match value {
-        Expr::BinaryOp { left, op: BinaryOperator::Plus, right } if named.column(left) == Some(column) => {
-            Some(NewValue::Plus(Operand::of(right)?))
-        }
-        Expr::BinaryOp { left, op: BinaryOperator::Minus, right } if named.column(left) == Some(column) => {
-            Some(NewValue::Minus(Operand::of(right)?))
-        }
-        value => Some(NewValue::To(Operand::of(value)?)),
+    let Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right } = value else {
+        return Some(NewValue::To(Operand::of(value)?));
+    };
+    let is_exact = matches!(
+        named.schema().columns()[column].column_type,
+        ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt | ColumnType::Decimal { .. }
+    );
+    if named.column(left) != Some(column) || !is_exact {
+        return None;
     }
+    let operand = Operand::of(right)?;
+    Some(if *op == BinaryOperator::Plus { NewValue::Plus(operand) } else { NewValue::Minus(operand) })
 }
 
 fn delete(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {

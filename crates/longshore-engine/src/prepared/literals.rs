@@ -1,0 +1,110 @@
+//! Literals as columns store them, where that is plain; all others are left to the planner.
+//!
+//! Not here: where literals stand in statements (`sql/shape`).
+
+use std::sync::LazyLock;
+
+use longshore_load::DateTimeFormat;
+use longshore_storage::{ColumnType, Datum};
+
+use crate::sql::shape::Literal;
+
+/// Whole numbers up to this one, and down to its negative, are doubles as they are.
+const DOUBLE_WHOLE_MAX: u64 = 1 << 53;
+
+static ISO: LazyLock<DateTimeFormat> = LazyLock::new(|| DateTimeFormat::new(&["iso"]).expect("the name of a format"));
+
+/// `literal` as a value that `fit` takes for a column of this type; without a type, a number of rows.
+pub(super) fn datum<'a>(literal: &'a Literal<'_>, column_type: Option<ColumnType>) -> Option<Datum<'a>> {
+    let Some(column_type) = column_type else {
+        return match literal {
+            Literal::Integer(value) => Some(Datum::I64(*value)),
+            _ => None,
+        };
+    };
+    match literal {
+        Literal::Null => Some(Datum::Null),
+        Literal::Bool(value) => (column_type == ColumnType::Boolean).then_some(Datum::Bool(*value)),
+        Literal::Integer(value) => match column_type {
+            ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt | ColumnType::Decimal { .. } => {
+                Some(Datum::I64(*value))
+            }
+            ColumnType::Double if value.unsigned_abs() <= DOUBLE_WHOLE_MAX => Some(Datum::F64(*value as f64)),
+            _ => None,
+        },
+        Literal::Decimal(text) => match column_type {
+            ColumnType::Decimal { .. } => Some(Datum::Text(text)),
+            ColumnType::Double => text.parse().ok().filter(|value: &f64| value.is_normal()).map(Datum::F64),
+            _ => None,
+        },
+        Literal::Text(text) => match column_type {
+            ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) | ColumnType::Decimal { .. } => {
+                Some(Datum::Text(text))
+            }
+            ColumnType::Date if is_iso_date(text) => ISO.date(text.as_bytes()).ok().map(Datum::I32),
+            ColumnType::Timestamp if is_iso_timestamp(text) => ISO.timestamp(text.as_bytes()).ok().map(Datum::I64),
+            _ => None,
+        },
+    }
+}
+
+/// Whether it is written as `2024-01-31`.
+fn is_iso_date(text: &str) -> bool {
+    let is_right = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
+    text.len() == 10 && text.bytes().enumerate().all(is_right)
+}
+
+/// Whether it is written as `2024-01-31 10:00:00`, perhaps with up to six digits behind a point.
+fn is_iso_timestamp(text: &str) -> bool {
+    let is_right = |(at, byte): (usize, u8)| match at {
+        2 | 5 => byte == b':',
+        8 => byte == b'.',
+        _ => byte.is_ascii_digit(),
+    };
+    let Some((date, time)) = text.split_once(' ') else { return false };
+    let is_time = time.len() == 8 || (10..=15).contains(&time.len());
+    is_iso_date(date) && is_time && time.bytes().enumerate().all(is_right)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+
+    #[test]
+    fn plain_literals_fit_their_columns_and_no_others() {
+        let text = |text: &'static str| Literal::Text(Cow::Borrowed(text));
+        let decimal = ColumnType::Decimal { precision: 9, scale: 2 };
+        for (literal, column_type, expected) in [
+            (Literal::Null, ColumnType::Date, Some(Datum::Null)),
+            (Literal::Bool(true), ColumnType::Boolean, Some(Datum::Bool(true))),
+            (Literal::Bool(true), ColumnType::Integer, None),
+            (Literal::Integer(5), ColumnType::SmallInt, Some(Datum::I64(5))),
+            (Literal::Integer(5), decimal, Some(Datum::I64(5))),
+            (Literal::Integer(5), ColumnType::Double, Some(Datum::F64(5.0))),
+            (Literal::Integer((1 << 53) + 1), ColumnType::Double, None),
+            (Literal::Integer(5), ColumnType::Text, None),
+            (Literal::Integer(5), ColumnType::Timestamp, None),
+            (Literal::Decimal("1.5"), decimal, Some(Datum::Text("1.5"))),
+            (Literal::Decimal("1.5"), ColumnType::Double, Some(Datum::F64(1.5))),
+            (Literal::Decimal("1e400"), ColumnType::Double, None),
+            (Literal::Decimal("1.5"), ColumnType::Integer, None),
+            (Literal::Decimal("1.5"), ColumnType::Text, None),
+            (text("a"), ColumnType::Varchar(3), Some(Datum::Text("a"))),
+            (text("1970-01-02"), ColumnType::Date, Some(Datum::I32(1))),
+            (text("1970-02-30"), ColumnType::Date, None),
+            (text("1970-1-2"), ColumnType::Date, None),
+            (text("1970-01-01 00:00:01"), ColumnType::Timestamp, Some(Datum::I64(1_000_000))),
+            (text("1970-01-01 00:00:01.5"), ColumnType::Timestamp, Some(Datum::I64(1_500_000))),
+            (text("1970-01-01 00:00:01+01"), ColumnType::Timestamp, None),
+            (text("1970-01-01 00:00:01."), ColumnType::Timestamp, None),
+            (text("1970-01-01 00:00:01"), ColumnType::TimestampTz, None),
+            (text("5"), ColumnType::Integer, None),
+        ] {
+            assert_eq!(datum(&literal, Some(column_type)), expected, "{literal:?} as {column_type:?}");
+        }
+        assert_eq!(datum(&Literal::Integer(5), None), Some(Datum::I64(5)));
+        assert_eq!(datum(&text("5"), None), None);
+    }
+}

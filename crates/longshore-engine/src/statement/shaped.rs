@@ -1,0 +1,29 @@
+//! Statements whose shape needs no planner. Not here: how they are known (`prepared/shapes`).
+
+use super::{Context, SessionContext, execute_in, foreign, point_query_outcome};
+use crate::prepared::Shaped;
+use crate::sql;
+use crate::transaction::Nature;
+use crate::{Error, Outcome};
+
+/// Executes `sql`, which is of this shape, in the session's transaction block or in a transaction of its own.
+pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql: &str) -> Result<Outcome, Error> {
+    let SessionContext { database, block, streams, control, .. } = session;
+    block.refuse_if_failed()?;
+    let nature = if shaped.prepared.writes() { Nature::Writes } else { Nature::Reads };
+    block
+        .run(nature, control, async |transaction| {
+            let context = Context { database, control, transaction, parameters: None, with: None };
+            let done = shaped.run(&database.catalog, transaction, control)?;
+            if let Some(outcome) = point_query_outcome(&context, done)? {
+                return Ok(outcome);
+            }
+            database.queries.check_values(sql)?;
+            let outcome = execute_in(&context, streams, sql::parse(sql)?).await?;
+            if nature == Nature::Writes {
+                foreign::run_actions(&context)?;
+            }
+            Ok(outcome)
+        })
+        .await
+}
