@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{Array, RecordBatch};
+use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::StreamExt;
-use longshore_engine::{Config, Database, Durability, Error, Outcome, Session};
+use longshore_engine::{Config, Database, Durability, Error, Outcome, Session, nested_texts};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
 use tokio::runtime::Runtime;
 
@@ -127,8 +127,9 @@ fn shown(batch: &RecordBatch) -> Vec<Vec<String>> {
             text => text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"),
         }
     };
+    let texts: Vec<_> = batch.columns().iter().map(longshore_engine::nested_texts).collect();
     let rows = 0..batch.num_rows();
-    rows.map(|row| batch.columns().iter().map(|column| value(column, row)).collect()).collect()
+
 }
 
 fn files_below(directory: &Path, files: &mut Vec<PathBuf>) {

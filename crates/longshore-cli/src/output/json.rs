@@ -73,7 +73,7 @@ impl Json {
 }
 
 enum JsonColumn<'a> {
-    /// Written as it is.
+    /// A number, or JSON: written as it is.
     Number(Column<'a>),
     /// A number, unless it is NaN or infinite.
     Float(Column<'a>),
@@ -87,6 +87,9 @@ impl<'a> JsonColumn<'a> {
     fn new(array: &'a ArrayRef) -> Result<Self, ArrowError> {
         Ok(match array.data_type() {
             DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => Self::List(array),
+            DataType::Struct(fields) if matches!(fields.as_ref(), [field] if field.name().starts_with("$json")) => {
+                Self::Number(Column::new(array)?)
+            }
             DataType::Struct(fields) => {
                 let columns = array.as_struct().columns();
                 let members = fields

@@ -28,6 +28,7 @@ use sqlparser::ast::ExprWithAlias;
 use super::function_registry::Functions;
 use super::planner::Planner;
 use super::sequences;
+use super::type_names::TypeNames;
 use crate::sql::names::{CATALOG, SCHEMA};
 
 impl Planner {
@@ -123,7 +124,7 @@ impl ContextProvider for Planner {
     }
 
     fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
-        None
+        Some(Arc::new(TypeNames))
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
