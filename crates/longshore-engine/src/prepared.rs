@@ -19,7 +19,7 @@ use crate::Error;
 use crate::catalog::Catalog;
 use crate::datafusion::PlanCache;
 use crate::sql::parameters::{self, fit};
-use crate::sql::{self, Parsed, build, is_change, secrets, types};
+use crate::sql::{Parsed, build, is_change, secrets, types};
 use crate::transaction::StatementTransaction;
 
 /// A statement with parameters `$1`, `$2`, ..., parsed once; good for every session of its database.
@@ -47,9 +47,9 @@ struct Anew {
 }
 
 impl Prepared {
-    /// Prepares the text of one statement.
-    pub(crate) fn parse(sql: &str, catalog: &Catalog) -> Result<Self, Error> {
-        match sql::parse(sql)? {
+    /// Prepares a statement whose names are resolved.
+    pub(crate) fn of(parsed: Parsed, catalog: &Catalog) -> Result<Self, Error> {
+        match parsed {
             Parsed::Sql(statement) => Self::new(*statement, Vec::new(), catalog),
             _ => Err(Error::unsupported("only queries, INSERT, UPDATE, DELETE and MERGE can be prepared")),
         }
