@@ -8,6 +8,7 @@ pub(super) mod bpchar;
 pub(super) mod common_types;
 pub(super) mod context_provider;
 pub(super) mod function_registry;
+pub(super) mod generated;
 pub(super) mod lateral_functions;
 pub(super) mod literals;
 pub(super) mod long_statements;

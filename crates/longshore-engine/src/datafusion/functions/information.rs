@@ -6,10 +6,7 @@ use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 
 use super::json;
-use crate::sql::names::{CATALOG, SCHEMA};
-
-/// The only user there is.
-const USER: &str = "longshore";
+use crate::sql::names::{CATALOG, SCHEMA, USER};
 
 /// Functions without arguments, and what they give.
 const TOLD: [(&str, &str); 8] = [

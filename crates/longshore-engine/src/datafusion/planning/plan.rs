@@ -20,6 +20,7 @@ use sqlparser::ast::Statement;
 use super::bpchar::with_bpchar_semantics;
 use super::lateral_functions::without_joins;
 use super::multisets::with_multisets;
+use super::names::name_of;
 use super::null_logic::with_null_logic;
 use super::order::with_order;
 use super::outer_types;
@@ -172,9 +173,10 @@ impl Planner {
     fn names_to_expand(&self, references: &[TableReference]) -> Vec<String> {
         let describes_all = references.iter().any(|r| r.schema() == Some("information_schema"));
         if describes_all {
-            return self.catalog.names();
+            let path = self.transaction.numbers().path();
+            return self.catalog.names().into_iter().filter(|name| path.may_see(name)).collect();
         }
-        references.iter().map(|reference| reference.table().to_owned()).collect()
+        references.iter().map(name_of).collect()
     }
 
     async fn define_view(&self, view: &View, open: &mut Vec<String>) -> Result<(), Error> {
