@@ -7,8 +7,10 @@
 pub(super) mod bpchar;
 pub(super) mod common_types;
 pub(super) mod context_provider;
+pub(super) mod descriptions;
 pub(super) mod function_registry;
 pub(super) mod generated;
+pub(super) mod information_schema;
 pub(super) mod lateral_functions;
 pub(super) mod literals;
 pub(super) mod long_statements;
