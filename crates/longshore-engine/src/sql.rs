@@ -19,6 +19,7 @@ pub(crate) mod expansion;
 pub(crate) mod expressions;
 pub(crate) mod headings;
 pub(crate) mod in_text;
+pub(crate) mod like;
 mod merge;
 pub(crate) mod named_arguments;
 pub(crate) mod names;
@@ -127,6 +128,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     free_argument_names(&mut tokens);
     leave_out_system_schema(&mut tokens);
     call_varchar_so(&mut tokens);
+    like::read_tokens(&mut tokens);
     table::spell_out(&mut tokens);
     set_returning::read_tokens(&mut tokens);
     let overriding = overriding::take(&mut tokens);

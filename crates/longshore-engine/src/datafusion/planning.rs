@@ -8,6 +8,7 @@ pub(super) mod bpchar;
 pub(super) mod common_types;
 pub(super) mod context_provider;
 pub(super) mod descriptions;
+pub(super) mod expressions;
 pub(super) mod function_registry;
 pub(super) mod generated;
 pub(super) mod information_schema;

@@ -25,7 +25,7 @@ use super::null_logic::with_null_logic;
 use super::order::with_order;
 use super::outer_types;
 use super::planner::{Optimized, Planner};
-use super::{common_types, merged_columns, rules, whole_rows};
+use super::{common_types, expressions, merged_columns, rules, whole_rows};
 use crate::catalog::{Entry, Rules, Table, View};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::compact::compact;
@@ -40,7 +40,8 @@ use crate::datafusion::scan::table::RelationTable;
 use crate::sql;
 use crate::sql::expressions::each_query;
 use crate::sql::{
-    arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, set_returning, unnamed, windows,
+    arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, set_returning, unnamed,
+    windows,
 };
 use crate::{Error, ErrorKind};
 
@@ -164,7 +165,10 @@ impl Planner {
             let plan =
                 complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.
-            let plan = without_joins(plan).and_then(with_shared_rows).and_then(common_types::united).map_err(from_datafusion)?;
+            let plan = without_joins(plan)
+                .and_then(with_shared_rows)
+                .and_then(common_types::united)
+                .map_err(from_datafusion)?;
             if queries > 1 { outer_types::resolved(plan, &self.state).map_err(from_datafusion) } else { Ok(plan) }
         })
     }
@@ -230,7 +234,7 @@ pub(in crate::datafusion) fn optimized_insert(
             let query = complexity::optimized(state, input)?;
             let exprs = expr.iter().map(|expr| {
                 let name = expr.schema_name().to_string();
-                Ok(rules::simplified(state, expr.clone().unalias(), query.schema())?.alias(name))
+                Ok(expressions::simplified(state, expr.clone().unalias(), query.schema())?.alias(name))
             });
             let exprs = exprs.collect::<datafusion::common::Result<Vec<_>>>()?;
             let tree = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(query))?);
