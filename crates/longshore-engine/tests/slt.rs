@@ -127,9 +127,10 @@ fn shown(batch: &RecordBatch) -> Vec<Vec<String>> {
             text => text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"),
         }
     };
-    let texts: Vec<_> = batch.columns().iter().map(longshore_engine::nested_texts).collect();
+    let texts = |column: &ArrayRef| longshore_engine::nested_texts(column).map(|texts| Arc::new(texts) as ArrayRef);
+    let columns: Vec<_> = batch.columns().iter().map(|column| texts(column).unwrap_or_else(|| column.clone())).collect();
     let rows = 0..batch.num_rows();
-
+    rows.map(|row| columns.iter().map(|column| value(column, row)).collect()).collect()
 }
 
 fn files_below(directory: &Path, files: &mut Vec<PathBuf>) {
