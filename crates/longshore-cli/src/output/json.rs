@@ -10,7 +10,8 @@ use arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 
-use super::{not_shown, text::Column};
+use super::not_shown;
+use super::text::{self, Column};
 
 /// Text is handed on when it has grown to this.
 const FLUSH_BYTES: usize = 64 << 10;
@@ -87,6 +88,7 @@ impl<'a> JsonColumn<'a> {
     fn new(array: &'a ArrayRef) -> Result<Self, ArrowError> {
         Ok(match array.data_type() {
             DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => Self::List(array),
+            data_type if text::is_unlimited(data_type) => Self::Float(Column::new(array)?),
             DataType::Struct(fields) => {
                 let columns = array.as_struct().columns();
                 let members = fields

@@ -5,6 +5,7 @@ use datafusion::arrow::datatypes::{DataType, IntervalUnit};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 
+use crate::datafusion::functions::numeric::is_numeric;
 use crate::sql::names::{CATALOG, SCHEMA};
 
 /// The only user there is.
@@ -81,7 +82,7 @@ impl ScalarUDFImpl for TypeOf {
 }
 
 /// What PostgreSQL calls a type.
-fn type_name(data_type: &DataType) -> String {
+pub(in crate::datafusion) fn type_name(data_type: &DataType) -> String {
     match data_type {
         DataType::Null => "unknown",
         DataType::Boolean => "boolean",
@@ -111,6 +112,7 @@ fn type_name(data_type: &DataType) -> String {
             return format!("{}[]", type_name(field.data_type()));
         }
         DataType::Dictionary(_, values) => return type_name(values),
+        numeric if is_numeric(numeric) => "numeric",
         DataType::Struct(_) => "record",
         other => return other.to_string(),
     }
