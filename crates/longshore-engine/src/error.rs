@@ -73,6 +73,12 @@ pub enum ErrorKind {
     InvalidText,
     /// A division by zero.
     DivisionByZero,
+    /// A power or a root that does not exist.
+    InvalidPower,
+    /// A logarithm that does not exist.
+    InvalidLogarithm,
+    /// Buckets that do not exist.
+    InvalidBucket,
     /// A sequence has no more numbers.
     SequenceLimit,
     /// A state that the statement needs is not there.
@@ -156,6 +162,9 @@ impl ErrorKind {
             Self::OutOfRange => "22003",
             Self::InvalidText => "22P02",
             Self::DivisionByZero => "22012",
+            Self::InvalidPower => "2201F",
+            Self::InvalidLogarithm => "2201E",
+            Self::InvalidBucket => "2201G",
             Self::SequenceLimit => "2200H",
             Self::State => "55000",
             Self::DuplicateObject => "42710",

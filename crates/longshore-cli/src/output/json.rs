@@ -10,7 +10,8 @@ use arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 
-use super::{not_shown, text::Column};
+use super::not_shown;
+use super::text::{self, Column};
 
 /// Text is handed on when it has grown to this.
 const FLUSH_BYTES: usize = 64 << 10;
@@ -90,6 +91,7 @@ impl<'a> JsonColumn<'a> {
             DataType::Struct(fields) if matches!(fields.as_ref(), [field] if field.name().starts_with("$json")) => {
                 Self::Number(Column::new(array)?)
             }
+            data_type if text::is_unlimited(data_type) => Self::Float(Column::new(array)?),
             DataType::Struct(fields) => {
                 let columns = array.as_struct().columns();
                 let members = fields

@@ -6,9 +6,10 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{Column, DataFusionError, SchemaError};
 use longshore_load::LoadError;
-use longshore_storage::{ColumnType, OutOfMemory};
+use longshore_storage::OutOfMemory;
 use tokio::task::JoinError;
 
+use super::functions::information::type_name;
 use crate::sql::names::{CATALOG, SCHEMA};
 use crate::{Error, ErrorKind, panics};
 
@@ -133,16 +134,26 @@ fn is_of_subquery(message: &str) -> bool {
 
 /// What Arrow says of a cast that failed, with the type's name in SQL.
 fn of_cast(text: &str) -> Option<Error> {
-    let in_sql = |arrow: &str| ColumnType::from_arrow(&arrow.parse::<DataType>().ok()?);
+    let in_sql = |arrow: &str| Some((arrow.parse::<DataType>().ok()?, type_name(&arrow.parse::<DataType>().ok()?)));
     if let Some(rest) = text.strip_prefix("Cannot cast string ") {
         let (value, arrow) = rest.rsplit_once(" to value of ")?;
-        let wanted = in_sql(arrow.strip_suffix(" type")?)?;
-        return Some(Error::new(ErrorKind::InvalidText, format!("invalid input syntax for type {wanted}: {value}")));
+        let (_, wanted) = in_sql(arrow.strip_suffix(" type")?)?;
+        let value = value.trim_matches('\'');
+        return Some(Error::new(
+            ErrorKind::InvalidText,
+            format!("invalid input syntax for type {wanted}: \"{value}\""),
+        ));
     }
     let of_number = text.strip_prefix("Can't cast value ").and_then(|rest| rest.rsplit_once(" to type "));
     let of_decimal = || text.strip_prefix("value of ").and_then(|rest| rest.rsplit_once(" is out of range "));
     let (value, arrow) = of_number.or_else(of_decimal)?;
-    Some(Error::new(ErrorKind::OutOfRange, format!("{value} is out of range for type {}", in_sql(arrow)?)))
+    let (data_type, name) = in_sql(arrow)?;
+    let message = match data_type {
+        integer if integer.is_integer() => format!("{name} out of range"),
+        DataType::Decimal128(..) => "numeric field overflow".to_owned(),
+        _ => format!("{value} is out of range for type {name}"),
+    };
+    Some(Error::new(ErrorKind::OutOfRange, message))
 }
 
 /// The memory limit, where that is what `error` comes from.

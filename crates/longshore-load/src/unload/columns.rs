@@ -10,7 +10,7 @@ use arrow_array::types::{
 };
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray,
-    RecordBatch, StringArray, StringViewArray,
+    RecordBatch, StringArray, StringViewArray, StructArray,
 };
 use arrow_buffer::NullBuffer;
 use arrow_data::MAX_INLINE_VIEW_LEN;
@@ -18,6 +18,10 @@ use arrow_schema::{DataType, TimeUnit};
 use longshore_csv::decode::ValueType;
 use longshore_csv::write;
 use longshore_csv::write::{Quoting, Unquotable};
+use longshore_storage::ColumnType;
+use longshore_value::numeric::Numeric;
+
+use std::io::Write as _;
 
 use super::UnloadOptions;
 use crate::error::LoadError;
@@ -94,6 +98,7 @@ enum Values<'a> {
     Bytes(&'a BinaryArray),
     LargeBytes(&'a LargeBinaryArray),
     BytesView(&'a BinaryViewArray),
+    Numeric(&'a BinaryViewArray),
 }
 
 impl<'a> ColumnText<'a> {
@@ -159,6 +164,12 @@ impl<'a> ColumnText<'a> {
             Values::Bytes(values) => write::bytea(out, values.value(row)),
             Values::LargeBytes(values) => write::bytea(out, values.value(row)),
             Values::BytesView(values) => write::bytea(out, values.value(row)),
+            Values::Numeric(values) => {
+                if let Some(value) = Numeric::of(values.value(row)) {
+                    // Writing to memory cannot fail.
+                    let _ = write!(out, "{value}");
+                }
+            }
         }
         if self.safe { Ok(()) } else { self.quoting.protect(out, start) }
     }
@@ -197,6 +208,7 @@ impl Values<'_> {
             Self::Time(_) => ValueType::Time,
             Self::Timestamp { .. } => ValueType::TimestampTz,
             Self::Bytes(_) | Self::LargeBytes(_) | Self::BytesView(_) => ValueType::Bytea,
+            Self::Numeric(_) => ValueType::Numeric(None),
         })
     }
 }
@@ -245,6 +257,10 @@ fn values(array: &ArrayRef) -> Option<Values<'_>> {
         DataType::Binary => Values::Bytes(array.as_any().downcast_ref()?),
         DataType::LargeBinary => Values::LargeBytes(array.as_any().downcast_ref()?),
         DataType::BinaryView => Values::BytesView(array.as_any().downcast_ref()?),
+        data_type @ DataType::Struct(_) if ColumnType::from_arrow(data_type) == Some(ColumnType::Numeric(None)) => {
+            let values: &StructArray = array.as_any().downcast_ref()?;
+            Values::Numeric(values.column(0).as_any().downcast_ref()?)
+        }
         _ => return None,
     })
 }

@@ -74,6 +74,7 @@ impl Generator<'_> {
             Type::Boolean => self.predicate(leaves, depth),
             Type::SmallInt | Type::Integer | Type::BigInt => self.whole(data_type, leaves, depth),
             Type::Decimal => self.decimal(leaves, depth),
+            Type::Numeric => self.numeric(leaves, depth),
             Type::Double => self.double(leaves, depth),
             Type::Text => self.text(leaves, depth),
             Type::Date => self.date(leaves, depth),
@@ -218,6 +219,32 @@ impl Generator<'_> {
             3 => Expr::call(data_type, "round({}, 1)", vec![value(self)]),
             4 => Expr::call(data_type, "abs({})", vec![value(self)]),
             5 => Expr::call(data_type, "CAST({} AS DECIMAL(10,2))", vec![self.leaf(Type::Integer, leaves)]),
+            _ => Expr::call(data_type, "(- {})", vec![value(self)]),
+        }
+    }
+
+    fn numeric(&mut self, leaves: Leaves<'_>, depth: usize) -> Expr {
+        let data_type = Type::Numeric;
+        let value = |this: &mut Self| this.expr(data_type, leaves, depth.min(1));
+        match self.random.below(10) {
+            0 => Expr::call(data_type, "({} + {})", vec![value(self), value(self)]),
+            1 => Expr::call(data_type, "({} - {})", vec![value(self), value(self)]),
+            2 => Expr::call(data_type, "({} * {})", vec![self.leaf(data_type, leaves), self.leaf(data_type, leaves)]),
+            3 => Expr::call(data_type, "({} / nullif({}, 0))", vec![value(self), value(self)]),
+            4 => {
+                let from = self.random.pick(&[Type::Integer, Type::BigInt, Type::SmallInt, Type::Decimal]);
+                Expr::call(data_type, "({} / nullif({}, 0))", vec![self.leaf(from, leaves), self.leaf(data_type, leaves)])
+            }
+            5 => {
+                let template = self.random.pick(&["round({}, 1)", "trunc({}, 2)", "floor({})", "ceil({})", "abs({})"]);
+                Expr::call(data_type, template, vec![value(self)])
+            }
+            6 => Expr::call(data_type, "sqrt(abs({}))", vec![self.leaf(data_type, leaves)]),
+            7 => Expr::call(data_type, "mod({}, 7)", vec![value(self)]),
+            8 => {
+                let from = self.random.pick(&[Type::Integer, Type::BigInt, Type::Decimal, Type::Double]);
+                Expr::call(data_type, "CAST({} AS NUMERIC)", vec![self.leaf(from, leaves)])
+            }
             _ => Expr::call(data_type, "(- {})", vec![value(self)]),
         }
     }

@@ -71,7 +71,7 @@ impl Generator<'_> {
             (Type::BigInt, 1) => (self.random.pick(&["rank()", "dense_rank()"]), Vec::new(), false),
             (Type::BigInt, 2) => ("count(*)", Vec::new(), false),
             (Type::BigInt, 3) => ("sum({})", vec![self.leaf(Type::Integer, leaves)], false),
-            (Type::Decimal | Type::Double, 0 | 1) => ("sum({})", vec![argument], false),
+            (Type::Decimal | Type::Numeric | Type::Double, 0 | 1) => ("sum({})", vec![argument], false),
             (Type::Boolean, 0..3) | (_, 0) if keys.is_some() => {
                 let call = self.random.pick(&[
                     "lag({})",

@@ -6,6 +6,7 @@ use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 
 use super::json;
+use super::numeric::is_numeric;
 use crate::sql::names::{CATALOG, SCHEMA, USER};
 
 /// Functions without arguments, and what they give.
@@ -109,6 +110,7 @@ pub(in crate::datafusion) fn type_name(data_type: &DataType) -> String {
             return format!("{}[]", type_name(field.data_type()));
         }
         DataType::Dictionary(_, values) => return type_name(values),
+        numeric if is_numeric(numeric) => "numeric",
         DataType::Struct(_) => json::types::name_of(data_type).unwrap_or("record"),
         other => return other.to_string(),
     }

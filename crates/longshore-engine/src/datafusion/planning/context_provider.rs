@@ -23,7 +23,7 @@ use datafusion::physical_plan::streaming::StreamingTableExec;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use futures::FutureExt;
-use sqlparser::ast::ExprWithAlias;
+use sqlparser::ast::{self, ExprWithAlias};
 
 use super::function_registry::Functions;
 use super::names::name_of;
@@ -35,6 +35,12 @@ use crate::sql::names::{CATALOG, SCHEMA};
 impl Planner {
     /// The plan of `statement` as it is; its views are defined.
     pub(in crate::datafusion) fn plan_statement(&self, statement: Statement) -> Result<LogicalPlan> {
+        if let Statement::Statement(inner) = &statement
+            && let ast::Statement::Insert(insert) = inner.as_ref()
+            && let Some(plan) = self.insert_of_query(insert)?
+        {
+            return Ok(plan);
+        }
         SqlToRel::new_with_options(self, self.parser_options()).statement_to_plan(statement)
     }
 

@@ -18,6 +18,7 @@ use futures::future::BoxFuture;
 use sqlparser::ast::Statement;
 
 use super::bpchar::with_bpchar_semantics;
+use super::insert_of_query::cast_to_column;
 use super::lateral_functions::without_joins;
 use super::multisets::with_multisets;
 use super::names::name_of;
@@ -102,7 +103,8 @@ impl Planner {
         let mut defaults = HashMap::new();
         for (column, rule) in table.relation.schema().columns().iter().zip(&rules.columns) {
             if let Some(default) = rules::default(self, &rule.origin)? {
-                defaults.insert(column.name.clone(), default);
+                let default = cast_to_column(default, &column.column_type.arrow(), &DFSchema::empty());
+                defaults.insert(column.name.clone(), default.map_err(from_datafusion)?);
             }
         }
         self.names.define(&table.name, Arc::new(RelationTable::target(table, &self.transaction, defaults)));

@@ -55,6 +55,11 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
             } else if origin.is_always() && overriding.is_none() {
                 return Err(given_for_identity(&described.name));
             }
+            // Arrow, which has no such type, makes no value of it from others.
+            if described.column_type.unwrapped().is_some() {
+                let given = std::mem::replace(value, build::number(0));
+                *value = build::cast(given, described.column_type);
+            }
         }
     }
     Ok(())
