@@ -9,7 +9,7 @@ use longshore_storage::{Memory, Relation, Schema, Transactions};
 
 use crate::catalog::{Catalog, Check, Entry};
 use crate::datafusion::Queries;
-use crate::report::TableBytes;
+use crate::report::{Function, TableBytes};
 use crate::sql::names;
 use crate::{Config, Error};
 use autovacuum::Autovacuum;
@@ -197,6 +197,12 @@ impl Database {
     #[must_use]
     pub fn sequence_names(&self) -> Vec<String> {
         self.catalog.sequences().iter().map(|sequence| sequence.name.clone()).collect()
+    }
+
+    /// All functions that statements may call, sorted by name.
+    #[must_use]
+    pub fn functions(&self) -> Vec<Function> {
+        self.queries.functions()
     }
 
     /// Names of the columns of the table `table`, in order; empty if there is none.

@@ -22,5 +22,6 @@ pub(super) mod planner;
 pub(super) mod rules;
 pub(super) mod samples;
 pub(super) mod sequences;
+pub(super) mod stars;
 pub(super) mod storage;
 pub(super) mod values;

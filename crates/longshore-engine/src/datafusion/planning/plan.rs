@@ -23,7 +23,7 @@ use super::null_logic::with_null_logic;
 use super::order::with_order;
 use super::outer_types;
 use super::planner::{Optimized, Planner};
-use super::{common_types, merged_columns, rules};
+use super::{common_types, merged_columns, rules, stars};
 use crate::catalog::{Entry, Rules, Table, View};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::compact::compact;
@@ -152,6 +152,7 @@ impl Planner {
             let Parsed::Statement(mut statement) = statement else {
                 return Err(Error::internal("a statement expected"));
             };
+            stars::written_out(self, &mut statement)?;
             merged_columns::resolve(self, &mut statement)?;
             let plan =
                 complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
