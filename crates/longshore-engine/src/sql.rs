@@ -15,6 +15,7 @@ mod create_as;
 mod depth;
 pub(crate) mod dialect;
 pub(crate) mod expansion;
+pub(crate) mod explain;
 pub(crate) mod expressions;
 pub(crate) mod headings;
 pub(crate) mod in_text;
@@ -28,6 +29,7 @@ pub(crate) mod options;
 pub(crate) mod overriding;
 pub(crate) mod parameters;
 pub(crate) mod persistence;
+pub(crate) mod pivot;
 mod precedence;
 pub(crate) mod recursive;
 pub(crate) mod references;
@@ -37,6 +39,7 @@ pub(crate) mod sequence;
 pub(crate) mod set_returning;
 pub(crate) mod shape;
 mod shorthand;
+pub(crate) mod slips;
 pub(crate) mod split;
 mod summarize;
 mod table;
@@ -55,6 +58,8 @@ use backup::BackupStatement;
 use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, ImportStatement};
 use dialect::LongshoreDialect;
 use objects::ObjectStatement;
+use options::shown_place;
+use pivot::PivotStatement;
 use sequence::SequenceStatement;
 
 /// One statement, parsed.
@@ -86,6 +91,8 @@ pub(crate) enum Parsed {
     Backup(BackupStatement),
     /// SUMMARIZE of a query.
     Summarize(Box<ast::Query>),
+    /// PIVOT and UNPIVOT.
+    Pivot(Box<PivotStatement>),
 }
 
 /// Parses exactly one statement, with or without a semicolon behind it.
@@ -178,7 +185,8 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         | Parsed::Sequence(_)
         | Parsed::Object(_)
         | Parsed::Checkpoint
-        | Parsed::Backup(_) => {}
+        | Parsed::Backup(_)
+        | Parsed::Pivot(_) => {}
     }
     Ok(parsed)
 }
@@ -242,6 +250,8 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         Parsed::Checkpoint
     } else if let Some(query) = summarize::summarized(parser)? {
         Parsed::Summarize(query)
+    } else if let Some(pivot) = pivot::statement(parser)? {
+        Parsed::Pivot(Box::new(pivot))
     } else if let Some(create) = create_as::create_table_as(parser)? {
         Parsed::Sql(Box::new(create))
     } else if let Some(alter) = alter::statement(parser)? {
@@ -263,10 +273,10 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         format!(
             "one statement at a time is expected, but another one begins with {} at {}",
             names::shown(&next.token),
-            next.span.start
+            shown_place(next.span.start)
         )
     } else {
-        format!("the statement should end before {} at {}", names::shown(&next.token), next.span.start)
+        format!("the statement should end before {} at {}", names::shown(&next.token), shown_place(next.span.start))
     }))
 }
 
@@ -281,8 +291,12 @@ pub(crate) fn is_change(query: &ast::Query) -> bool {
 /// sqlparser's error as ours, without its prefix.
 pub(crate) fn syntax(error: ParserError) -> Error {
     match error {
+        ParserError::ParserError(message) if message.contains("MATCH_CONDITION") => Error::unsupported(
+            "ASOF JOIN is not supported; join on the condition, and keep the latest row of each by QUALIFY row_number() OVER \
+             (PARTITION BY ... ORDER BY ... DESC) = 1",
+        ),
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
-            Error::syntax(format!("syntax error: {}", message.trim_start_matches("sql parser error: ")))
+            Error::syntax(in_our_words(message.trim_start_matches("sql parser error: ")))
         }
         ParserError::RecursionLimitExceeded => Error::new(
             ErrorKind::TooComplex,
@@ -291,9 +305,35 @@ pub(crate) fn syntax(error: ParserError) -> Error {
     }
 }
 
+/// sqlparser's message, with its place in front: `syntax error at line 1, column 8: expected an expression, found FROM`.
+fn in_our_words(message: &str) -> String {
+    let (message, place) = match message.rsplit_once(" at Line: ") {
+        Some((message, place)) => (message, format!(" at line {}", place.replace("Column: ", "column "))),
+        None => (message, String::new()),
+    };
+    let message = match message.strip_prefix("Expected: ") {
+        Some(rest) => format!("expected {}", rest.replacen(", found: ", ", found ", 1)),
+        None => message.to_owned(),
+    };
+    let message = message.strip_suffix("found EOF").map_or(message.clone(), |before| format!("{before}found the end"));
+    format!("syntax error{place}: {message}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn syntax_errors_say_where() {
+        for (sql, expected) in [
+            ("SELEC 1", "syntax error at line 1, column 1: expected an SQL statement, found SELEC"),
+            ("SELECT 1 +", "syntax error: expected an expression, found the end"),
+            ("SELECT 'abc", "syntax error at line 1, column 8: Unterminated string literal"),
+            ("SELECT a b c", "the statement should end before \"c\" at line 1, column 12"),
+        ] {
+            assert_eq!(parse(sql).map(|_| ()).unwrap_err().to_string(), expected, "{sql}");
+        }
+    }
 
     #[test]
     fn text_without_a_statement_is_empty() {

@@ -19,7 +19,9 @@ mod import;
 mod index;
 mod insert;
 mod merge;
+mod new_folder;
 mod objects;
+mod pivot;
 pub(crate) mod prepare;
 mod refuse;
 mod rejects;
@@ -48,7 +50,7 @@ use std::sync::Arc;
 
 use longshore_load::Control;
 use longshore_storage::Datum;
-use sqlparser::ast::{Expr, Ident, ObjectName, ObjectType, Query, Reset, Select, Set, SetExpr, Statement, With};
+use sqlparser::ast::{DescribeAlias, Expr, Ident, ObjectName, ObjectType, Query, Reset, Select, Set, SetExpr, Statement, With};
 
 use prepare::Execution;
 
@@ -56,12 +58,13 @@ use crate::catalog::{Catalog, Entry};
 use crate::datafusion::{ExecutionContext, Parameters};
 use crate::prepared::{Done, PointQueryPlan, Prepared, Shapes};
 use crate::report::without;
+use crate::sql::explain::ExplainOptions;
 use crate::sql::objects::{ObjectStatement, Upkeep};
 use crate::sql::parameters::{bind, literal};
 use crate::sql::sequence::{SequenceStatement, Verb};
-use crate::sql::{self, Parsed, build, repeated};
+use crate::sql::{self, Parsed, build, repeated, slips};
 use crate::transaction::{Block, Nature, StatementTransaction};
-use crate::{Database, Error, Outcome, Report, RowStream};
+use crate::{Database, Error, ErrorKind, Outcome, Report, RowStream};
 
 /// What a statement works with.
 pub(crate) struct Context<'a> {
@@ -178,7 +181,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
         })
         .await;
     end_of_transaction(database, block)?;
-    outcome
+    outcome.map_err(|error| with_hint(error, &database.catalog))
 }
 
 /// What is to be done about temporary tables when a statement leaves no transaction open.
@@ -194,6 +197,18 @@ fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Out
     let numbers = session.block.numbers();
     numbers.set_path(schemas::search_path(&numbers.path(), &session.settings.value("search_path"))?);
     Ok(outcome)
+}
+
+/// The error that a table does not exist, with the one that may have been meant.
+fn with_hint(error: Error, catalog: &Catalog) -> Error {
+    let message = error.to_string();
+    let name = message.strip_prefix("table ").and_then(|rest| rest.strip_suffix(" does not exist"));
+    let Some(name) = name.filter(|_| error.kind() == ErrorKind::NotFound) else { return error };
+    let names = catalog.names();
+    match slips::hint(name, names.iter().map(String::as_str)) {
+        hint if hint.is_empty() => error,
+        hint => Error::not_found(message + &hint),
+    }
 }
 
 /// RESET: what it names becomes what it was at first; of all, what sessions have for themselves.
@@ -307,7 +322,9 @@ fn point_query_outcome(context: &Context<'_>, done: Done) -> Result<Option<Outco
 /// What a statement does to a transaction block.
 fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
     match parsed {
-        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint | Parsed::Summarize(_) => Nature::Reads,
+        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint | Parsed::Summarize(_) | Parsed::Pivot(_) => {
+            Nature::Reads
+        },
         Parsed::CopyFrom(copy)
             if catalog.get(&copy.table).is_none() && copy.options.iter().any(|option| option.name == "AUTO") =>
         {
@@ -361,6 +378,7 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Checkpoint => checkpoint::checkpoint(context).await,
         Parsed::Backup(statement) => backup::backup(context, statement).await,
         Parsed::Summarize(query) => Box::pin(summarize::summarize(context, query)).await,
+        Parsed::Pivot(statement) => Box::pin(pivot::pivot(context, *statement)).await,
         Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }
 }
@@ -371,6 +389,9 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
             Ok((with, change)) => Box::pin(change_with(context, &with, change)).await,
             Err(query) => run_query(context, query).await,
         },
+        Statement::Explain { describe_alias: DescribeAlias::Describe | DescribeAlias::Desc, statement, .. } => {
+            Box::pin(show::describe_query(context, *statement)).await
+        }
         Statement::Explain { .. } => Box::pin(explain(context, statement)).await,
         Statement::Update(update) => Box::pin(change::update(context, update)).await,
         Statement::Delete(delete) => Box::pin(change::delete(context, delete)).await,
@@ -459,19 +480,19 @@ async fn run_query(context: &Context<'_>, mut query: Box<Query>) -> Result<Outco
 }
 
 async fn explain(context: &Context<'_>, explain: Statement) -> Result<Outcome, Error> {
-    let Statement::Explain { statement, options, .. } = &explain else {
-        return Err(Error::internal("EXPLAIN expected"));
-    };
-    refuse::unless_plain(options.as_deref())?;
-    match statement.as_ref() {
-        Statement::Query(query) => refuse::unless_reads_only(query)?,
+    let (options, statement) = ExplainOptions::of(&explain)?;
+    let query = match statement {
+        Statement::Query(query) => {
+            refuse::unless_reads_only(query)?;
+            statement.clone()
+        }
         other => {
             return Err(Error::unsupported(format!(
                 "EXPLAIN of {} is not supported; explain the query in it",
                 refuse::name(other)
             )));
         }
-    }
-    let rows = context.database.queries.explain(explain, &context.execution()).await?;
+    };
+    let rows = context.database.queries.explain(query, options, &context.execution()).await?;
     Ok(Outcome::Rows(rows))
 }

@@ -230,6 +230,15 @@ impl Block {
         !matches!(self.state, State::Idle)
     }
 
+    /// Whether the open block has failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        match &self.state {
+            State::Idle => false,
+            State::Open(open) => open.has_failed_rows(),
+            State::Failed(_) => true,
+        }
+    }
+
     /// Runs a statement in the open block, or in a transaction of its own that is committed behind it.
     ///
     /// # Errors

@@ -11,10 +11,9 @@ use tokio::task::JoinError;
 
 use super::functions::information::type_name;
 use crate::sql::names::{CATALOG, SCHEMA};
+use crate::sql::slips;
 use crate::{Error, ErrorKind, panics};
 
-/// What the columns follow that are there, where one is not.
-const COLUMNS: &str = "\nValid fields are ";
 /// How the end of an internal error begins.
 const REPORT_TO_DATAFUSION: &str = "\nThis issue was likely caused by a bug in DataFusion's code";
 /// Columns that an error shows, at most.
@@ -75,7 +74,9 @@ pub(super) fn from_datafusion(error: DataFusionError) -> Error {
         }
         DataFusionError::SchemaError(error, _) if is_of_repeated_column(error) => ErrorKind::DuplicateColumn,
         DataFusionError::Plan(_) if message.starts_with("Projections require unique") => ErrorKind::DuplicateColumn,
-        DataFusionError::Plan(_) if message.starts_with("Invalid function ") => ErrorKind::NoFunction,
+        DataFusionError::Plan(_) if message.starts_with("function ") && message.contains(" does not exist") => {
+            ErrorKind::NoFunction
+        },
         DataFusionError::Plan(_) if message.contains("must be in GROUP BY or an aggregate function") => {
             ErrorKind::Grouping
         }
@@ -99,21 +100,34 @@ pub(super) fn from_datafusion(error: DataFusionError) -> Error {
     Error::new(kind, message)
 }
 
-/// `text`, which says that a column is not there, with the columns that are: each once, and not too many of them.
-fn no_column(text: &str, columns: &[Column]) -> String {
-    let Some((text, _)) = text.split_once(COLUMNS) else { return text.to_owned() };
+/// That a column is not there, with what may have been meant, and the columns that are: each once, and not too many of them.
+fn no_column(column: &Column, columns: &[Column]) -> String {
     let mut distinct: Vec<&Column> = Vec::new();
     for column in columns {
         if !distinct.contains(&column) {
             distinct.push(column);
         }
     }
+    let text = match &column.relation {
+        None => format!("column \"{}\" does not exist", column.name),
+        Some(table) => format!("column {}.{} does not exist", table.table(), column.name),
+    };
+    let hint = slips::hint(&column.name, distinct.iter().map(|column| column.name.as_str()));
     let shown: Vec<String> = distinct.iter().take(COLUMNS_SHOWN_MAX).map(|column| column.quoted_flat_name()).collect();
     let more = match distinct.len() - shown.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("{text}{COLUMNS}{}{more}.", shown.join(", "))
+    let known = if shown.is_empty() { String::new() } else { format!("; there are {}{more}", shown.join(", ")) };
+    format!("{text}{hint}{known}")
+}
+
+/// That a function is not there, with what may have been meant.
+fn no_function(text: &str) -> Option<String> {
+    let (name, rest) = text.strip_prefix("Invalid function '")?.split_once('\'')?;
+    let meant = rest.split('\'').nth(1).filter(|meant| slips::closest(name, std::iter::once(*meant)).is_some());
+    let hint = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
+    Some(format!("function {name} does not exist{hint}"))
 }
 
 /// Whether two columns have one name.
@@ -128,7 +142,7 @@ fn is_of_subquery(message: &str) -> bool {
         .is_some_and(|rest| ["ScalarSubquery", "InSubquery", "Exists"].iter().any(|kind| rest.starts_with(kind)))
         || message.starts_with("Correlated scalar subquery ")
         // Relations that the planner makes of subqueries, and looks for columns of the query around in.
-        || (message.starts_with("No field named ")
+        || (message.starts_with("column ")
             && ["__correlated_", "__scalar_sq_", "__always_true"].iter().any(|relation| message.contains(relation)))
 }
 
@@ -205,9 +219,9 @@ fn message(error: &DataFusionError) -> String {
             other => other.to_string(),
         },
         DataFusionError::SchemaError(error, _)
-            if let SchemaError::FieldNotFound { valid_fields, .. } = error.as_ref() =>
+            if let SchemaError::FieldNotFound { field, valid_fields } = error.as_ref() =>
         {
-            no_column(&error.to_string(), valid_fields)
+            no_column(field, valid_fields)
         }
         other => {
             let text = other.strip_backtrace();
@@ -229,6 +243,9 @@ fn message(error: &DataFusionError) -> String {
         None => text,
     };
     let text = text.replace(&format!("{CATALOG}.{SCHEMA}."), "");
+    if let Some(text) = no_function(&text) {
+        return text;
+    }
     match text.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found")) {
         Some(name) => format!("table {name} does not exist"),
         None => text,

@@ -26,6 +26,7 @@ pub(super) mod planner;
 pub(super) mod rules;
 pub(super) mod samples;
 pub(super) mod sequences;
+pub(super) mod stars;
 pub(super) mod storage;
 pub(super) mod table_functions;
 pub(super) mod type_names;

@@ -44,7 +44,7 @@ use super::{context, scan};
 use crate::catalog::{Catalog, Rules, Table};
 use crate::sql::headings;
 use crate::text::FileRejects;
-use crate::{Config, Error, ErrorKind, Report, RowStream, blocking, panics};
+use crate::{Config, Error, ErrorKind, Function, Report, RowStream, blocking, panics};
 use retry::{Again, Source, may_help};
 
 /// Plans and runs queries over the tables, views and files that a database knows.
@@ -65,6 +65,22 @@ impl Queries {
         let files =
             Files { catalog, memory, tuning: config.tuning(), control: Arc::new(Control::new()), rejects: None };
         Ok(Self { state, functions: Arc::new(functions), files, pool: Pool::start(config.threads)? })
+    }
+
+    /// All functions, sorted by name.
+    pub(crate) fn functions(&self) -> Vec<Function> {
+        let Functions { scalar, higher_order, aggregate, window, table } = self.functions.as_ref();
+        let kinds = [
+            ("scalar", scalar.keys().chain(higher_order.keys()).collect::<Vec<_>>()),
+            ("aggregate", aggregate.keys().collect()),
+            ("window", window.keys().collect()),
+            ("table", table.keys().collect()),
+        ];
+        let named = |kind| move |name: &String| Function { name: name.clone(), kind };
+        let mut functions: Vec<Function> =
+            kinds.into_iter().flat_map(|(kind, names)| names.into_iter().map(named(kind))).collect();
+        functions.sort_unstable();
+        functions
     }
 
     fn planner(&self, context: &ExecutionContext<'_>) -> Planner {

@@ -64,6 +64,32 @@ pub(crate) fn marked(name: &str, number: &str) -> String {
     format!("{name}{MARK}{number}")
 }
 
+/// A name that is shown as `name`, for a column that shares it.
+pub(crate) fn numbered(name: &str, number: usize) -> String {
+    format!("{name}{MARK}columns {number}")
+}
+
+/// `COLUMNS(...)`, which stands for several columns (`datafusion/planning/stars`).
+pub(crate) fn columns_call(expr: &Expr) -> Option<&Function> {
+    let Expr::Function(call) = expr else { return None };
+    let [ObjectNamePart::Identifier(name)] = call.name.0.as_slice() else { return None };
+    let is_it = name.quote_style.is_none() && name.value.eq_ignore_ascii_case("columns");
+    (is_it && call.over.is_none() && call.filter.is_none()).then_some(call)
+}
+
+/// Whether `expr` is repeated for several columns, which name it.
+pub(crate) fn has_columns(expr: &Expr) -> bool {
+    struct Calls;
+    impl Visitor for Calls {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            if columns_call(expr).is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    expr.visit(&mut Calls).is_break()
+}
+
 /// What PostgreSQL calls `expr`.
 pub(crate) fn of(expr: &Expr) -> String {
     figured(expr).map_or_else(|| UNNAMED.to_owned(), |(name, _)| name)
@@ -109,7 +135,8 @@ impl Names {
         let is_distinct = matches!(select.distinct, Some(Distinct::Distinct));
         for (at, item) in select.projection.iter_mut().enumerate() {
             let SelectItem::UnnamedExpr(expr) = item else { continue };
-            let Some(name) = names[at].clone().filter(|_| !is_column(expr)) else { continue };
+            let is_named = is_column(expr) || has_columns(expr);
+            let Some(name) = names[at].clone().filter(|_| !is_named) else { continue };
             let is_shared = names.iter().enumerate().any(|(other, taken)| other != at && taken.as_ref() == Some(&name));
             let is_marked = has_star || is_shared || meant_otherwise.contains(&name);
             let alias = Ident::with_quote('"', if is_marked { self.marked(&name) } else { name });

@@ -1,12 +1,12 @@
 //! What says the same as something longer, written out: `FROM t` and `FROM t SELECT a`, FETCH FIRST, ORDER BY ALL, SELECT
-//! INTO. Not here: `TABLE t`, and `FROM t` with more clauses (`table`), which the parser does not read.
+//! INTO, PIVOT and UNPIVOT in FROM (`pivot`). Not here: `TABLE t`, and `FROM t` with more clauses (`table`), which the parser does not read.
 
 use std::ops::ControlFlow;
 
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{
     ExcludeSelectItem, Expr, Fetch, Ident, LimitClause, ObjectName, ObjectNamePart, OrderByExpr, OrderByKind, Query,
-    Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, Value, VisitMut, VisitorMut,
+    Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, Value, VisitMut, VisitorMut,
     WildcardAdditionalOptions,
 };
 use sqlparser::keywords::Keyword;
@@ -14,6 +14,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::Error;
 use crate::sql::expressions::flow;
+use crate::sql::pivot;
 
 /// Writes out what stands in `tree`.
 ///
@@ -53,16 +54,23 @@ impl VisitorMut for Writer {
         flow(query.fetch.take().map_or(Ok(()), |fetch| fetch_first(&mut query.limit_clause, fetch)))
     }
 
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        flow(pivot::written_out(factor))
+    }
+
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
         if select.flavor == SelectFlavor::FromFirstNoSelect {
             select.projection = vec![SelectItem::Wildcard(WildcardAdditionalOptions::default())];
         }
         select.flavor = SelectFlavor::Standard;
-        flow(select.projection.iter_mut().try_for_each(|item| match item {
-            SelectItem::Wildcard(options)
-            | SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(_), options) => star(options),
-            _ => Ok(()),
-        }))
+        for item in &mut select.projection {
+            if let SelectItem::Wildcard(options)
+            | SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(_), options) = item
+            {
+                star(options);
+            }
+        }
+        ControlFlow::Continue(())
     }
 }
 
@@ -109,12 +117,7 @@ fn columns(body: &SetExpr) -> Option<usize> {
 }
 
 /// Folds the names in EXCLUDE and REPLACE, which the planner takes as they are.
-fn star(options: &mut WildcardAdditionalOptions) -> Result<(), Error> {
-    if options.opt_rename.is_some() {
-        return Err(Error::unsupported(
-            "* RENAME is not supported; write * EXCLUDE (column), column AS name, which puts it last, or name all columns",
-        ));
-    }
+fn star(options: &mut WildcardAdditionalOptions) {
     match &mut options.opt_exclude {
         Some(ExcludeSelectItem::Single(name)) => fold_last(name),
         Some(ExcludeSelectItem::Multiple(names)) => names.iter_mut().for_each(fold_last),
@@ -123,7 +126,6 @@ fn star(options: &mut WildcardAdditionalOptions) -> Result<(), Error> {
     if let Some(replace) = &mut options.opt_replace {
         replace.items.iter_mut().for_each(|item| fold(&mut item.column_name));
     }
-    Ok(())
 }
 
 fn fold_last(name: &mut ObjectName) {
@@ -178,7 +180,6 @@ mod tests {
             ("SELECT a FROM t ORDER BY a FETCH FIRST 2 ROWS WITH TIES", "WITH TIES"),
             ("SELECT a FROM t FETCH FIRST 10 PERCENT ROWS ONLY", "PERCENT"),
             ("SELECT a FROM t LIMIT 1 FETCH FIRST 2 ROWS ONLY", "leave one out"),
-            ("SELECT * RENAME (a AS b) FROM t", "* RENAME"),
         ] {
             let message = parse(sql).map(|_| ()).unwrap_err().to_string();
             assert!(message.contains(said), "{sql}: {message}");

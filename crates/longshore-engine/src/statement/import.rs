@@ -281,7 +281,8 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             | Parsed::Object(_)
             | Parsed::Checkpoint
             | Parsed::Backup(_)
-            | Parsed::Summarize(_) => {
+            | Parsed::Summarize(_)
+            | Parsed::Pivot(_) => {
                 return Err(foreign(&path, "this", "COPY table FROM 'file'"));
             }
         };

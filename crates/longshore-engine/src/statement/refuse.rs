@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, Statement, TableFactor, UtilityOption, Visit, Visitor,
+    Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, Statement, TableFactor, Visit, Visitor,
 };
 
 use crate::Error;
@@ -119,12 +119,4 @@ fn unless_conditional(joins: &[Join]) -> Result<(), Error> {
         ))),
         None => Ok(()),
     }
-}
-
-/// Refuses an EXPLAIN with options in parentheses, which the planner would not heed.
-pub(crate) fn unless_plain(options: Option<&[UtilityOption]>) -> Result<(), Error> {
-    let Some(option) = options.and_then(<[_]>::first) else { return Ok(()) };
-    Err(Error::unsupported(format!(
-        "EXPLAIN ({option}) is not supported; write EXPLAIN, EXPLAIN ANALYZE or EXPLAIN VERBOSE"
-    )))
 }

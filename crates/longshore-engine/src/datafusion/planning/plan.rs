@@ -26,7 +26,7 @@ use super::null_logic::with_null_logic;
 use super::order::with_order;
 use super::outer_types;
 use super::planner::{Optimized, Planner};
-use super::{common_types, merged_columns, rules, whole_rows};
+use super::{common_types, merged_columns, rules, stars, whole_rows};
 use crate::catalog::{Entry, Rules, Table, View};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::compact::compact;
@@ -161,6 +161,7 @@ impl Planner {
             let Parsed::Statement(mut statement) = statement else {
                 return Err(Error::internal("a statement expected"));
             };
+            stars::written_out(self, &mut statement)?;
             merged_columns::resolve(self, &mut statement)?;
             whole_rows::write_out(self, &mut statement)?;
             let plan =
