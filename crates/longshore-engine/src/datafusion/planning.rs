@@ -7,7 +7,9 @@
 pub(super) mod bpchar;
 pub(super) mod common_types;
 pub(super) mod context_provider;
+pub(super) mod frames;
 pub(super) mod function_registry;
+pub(super) mod grouped_keys;
 pub(super) mod literals;
 pub(super) mod long_statements;
 pub(super) mod merged_columns;
@@ -23,4 +25,5 @@ pub(super) mod rules;
 pub(super) mod samples;
 pub(super) mod sequences;
 pub(super) mod storage;
+pub(super) mod unnesting;
 pub(super) mod values;

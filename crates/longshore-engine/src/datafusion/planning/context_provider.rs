@@ -28,6 +28,7 @@ use sqlparser::ast::ExprWithAlias;
 use super::function_registry::Functions;
 use super::planner::Planner;
 use super::sequences;
+use crate::datafusion::functions::excluding;
 use crate::sql::names::{CATALOG, SCHEMA};
 
 impl Planner {
@@ -139,7 +140,8 @@ impl ContextProvider for Planner {
     }
 
     fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
-        self.functions.window.get(name).cloned()
+        let own = || excluding::named(name, |name| self.functions.aggregate.get(name).cloned());
+        self.functions.window.get(name).cloned().or_else(own)
     }
 
     fn get_variable_type(&self, _: &[String]) -> Option<DataType> {

@@ -39,7 +39,7 @@ impl RelationTable {
         Self {
             name: table.name.as_str().into(),
             relation: Arc::clone(&table.relation),
-            snapshot: transaction.snapshot(&table.relation),
+            snapshot: transaction.snapshot_to_query(&table.relation),
             schema: table.relation.schema().arrow(),
             reads: Reads::new(transaction, &table.relation),
             defaults: HashMap::new(),

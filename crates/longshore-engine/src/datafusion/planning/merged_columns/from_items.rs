@@ -136,7 +136,7 @@ pub(super) fn constraint(join: &mut JoinOperator) -> Option<(Side, &mut JoinCons
 }
 
 /// The things in FROM, and whether there are rows of the join without one of them.
-pub(super) fn factors(from: &[TableWithJoins]) -> Vec<(&TableFactor, bool)> {
+pub(in crate::datafusion::planning) fn factors(from: &[TableWithJoins]) -> Vec<(&TableFactor, bool)> {
     from.iter().flat_map(factors_of).collect()
 }
 
@@ -169,6 +169,6 @@ fn factors_of(item: &TableWithJoins) -> Vec<(&TableFactor, bool)> {
 }
 
 /// The same name, whether it is quoted or not.
-pub(super) fn folded(name: &Ident) -> String {
+pub(in crate::datafusion::planning) fn folded(name: &Ident) -> String {
     names::identifier(name).unwrap_or_else(|_| name.value.clone())
 }
