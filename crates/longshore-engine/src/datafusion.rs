@@ -38,6 +38,6 @@ pub(crate) use planning::generated::Generated;
 pub(crate) use planning::plan_cache::{Parameters, PlanCache};
 pub(crate) use planning::rules::{Checks, Value};
 pub(crate) use queries::Queries;
-pub(crate) use request::{Appended, Appending, Changing, ExecutionContext, NamedInputs};
+pub(crate) use request::{Appended, Appending, Changing, ExecutionContext, NamedInputs, NamedRows};
 pub(crate) use scan::access::has_plain_order;
 pub(crate) use scan::loads::loads_schema;

@@ -87,6 +87,12 @@ pub enum ErrorKind {
     DuplicateObject,
     /// Two columns of a relation have one name.
     DuplicateColumn,
+    /// Two relations of a query have one name.
+    DuplicateAlias,
+    /// A window, or a call over one, that cannot be.
+    Windowing,
+    /// A row would not be in the view that it goes through.
+    ViewCheck,
     /// A value is not of the type that is wanted.
     TypeMismatch,
     /// The name is that of something else, such as a view instead of a table.
@@ -169,6 +175,9 @@ impl ErrorKind {
             Self::State => "55000",
             Self::DuplicateObject => "42710",
             Self::DuplicateColumn => "42701",
+            Self::DuplicateAlias => "42712",
+            Self::Windowing => "42P20",
+            Self::ViewCheck => "44000",
             Self::TypeMismatch => "42804",
             Self::WrongObject => "42809",
             Self::Cardinality => "21000",

@@ -10,6 +10,7 @@ pub(crate) mod arrays;
 pub(crate) mod backup;
 pub(crate) mod build;
 pub(crate) mod cast_names;
+pub(crate) mod check_option;
 pub(crate) mod copy;
 mod create_as;
 mod depth;
@@ -17,6 +18,7 @@ pub(crate) mod dialect;
 pub(crate) mod expansion;
 pub(crate) mod explain;
 pub(crate) mod expressions;
+pub(crate) mod frames;
 pub(crate) mod headings;
 pub(crate) mod in_text;
 mod merge;
@@ -34,6 +36,7 @@ mod precedence;
 pub(crate) mod recursive;
 pub(crate) mod references;
 pub(crate) mod repeated;
+pub(crate) mod rows;
 pub(crate) mod secrets;
 pub(crate) mod sequence;
 pub(crate) mod set_returning;
@@ -100,9 +103,9 @@ pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
     depth::with_stack(sql, || parse_limited(sql))
 }
 
-/// Parses exactly one query.
+/// Parses exactly one query, of a view also with the words of its check option behind it.
 pub(crate) fn parse_query(sql: &str) -> Result<Box<ast::Query>, Error> {
-    match parse(sql)? {
+    match parse(check_option::CheckOption::of_text(sql).0)? {
         Parsed::Sql(statement) => match *statement {
             ast::Statement::Query(query) => Ok(query),
             other => Err(Error::internal(format!("a query expected, found {other}"))),
@@ -131,8 +134,10 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     leave_out_system_schema(&mut tokens);
     table::spell_out(&mut tokens);
     set_returning::read_tokens(&mut tokens);
+    frames::spell_out(&mut tokens);
     let overriding = overriding::take(&mut tokens);
     let is_unlogged = persistence::take(&mut tokens);
+    let check_option = check_option::take(&mut tokens);
     let has_shorthand = shorthand::may_stand_in(&tokens);
     depth::check_tokens(&tokens)?;
     let mut parser =
@@ -149,6 +154,9 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
             }
             if let Some(overriding) = overriding {
                 overriding::put(overriding, statement);
+            }
+            if let Some(check_option) = check_option {
+                check_option::put(check_option, statement);
             }
             shorthand::select_into(statement);
         }

@@ -40,7 +40,9 @@ mod summarize;
 pub(crate) mod temporary;
 mod transaction;
 mod unload;
+mod updatable;
 mod view;
+mod with_changes;
 
 pub(crate) use client_settings::ClientSettings;
 pub(crate) use streams::{SharedWriter, Streams};
@@ -55,7 +57,7 @@ use sqlparser::ast::{DescribeAlias, Expr, Ident, ObjectName, ObjectType, Query, 
 use prepare::Execution;
 
 use crate::catalog::{Catalog, Entry};
-use crate::datafusion::{ExecutionContext, Parameters};
+use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
 use crate::prepared::{Done, PointQueryPlan, Prepared, Shapes};
 use crate::report::without;
 use crate::sql::explain::ExplainOptions;
@@ -76,6 +78,8 @@ pub(crate) struct Context<'a> {
     pub(crate) parameters: Option<&'a Parameters<'a>>,
     /// The WITH that stands before it, if it changes rows.
     pub(crate) with: Option<&'a With>,
+    /// Rows that are there, which its queries know by name.
+    pub(crate) named: &'a [NamedRows],
 }
 
 impl Context<'_> {
@@ -86,7 +90,12 @@ impl Context<'_> {
 
     /// What its queries run in.
     pub(crate) fn execution(&self) -> ExecutionContext<'_> {
-        ExecutionContext { transaction: self.transaction, control: self.control, parameters: self.parameters }
+        ExecutionContext {
+            transaction: self.transaction,
+            control: self.control,
+            parameters: self.parameters,
+            named: self.named,
+        }
     }
 
     /// A query of the statement's own, which sees the WITH before it and must change nothing.
@@ -172,7 +181,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     let nature = nature(&parsed, &database.catalog);
     let outcome = block
         .run(nature, control, async |transaction| {
-            let context = Context { database, control, transaction, parameters: None, with: None };
+            let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
             let outcome = execute_in(&context, streams, parsed).await?;
             if nature == Nature::Writes {
                 foreign::run_actions(&context)?;
@@ -269,7 +278,7 @@ pub(crate) async fn execute_prepared(
     let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
     let outcome = block
         .run(nature, control, async |transaction| {
-            let context = Context { database, control, transaction, parameters: None, with: None };
+            let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
             if literals.is_some() || values.is_some() {
                 let run = |point_query: &PointQueryPlan| match (&literals, &values) {
                     (Some(literals), _) => prepared.run_literals(point_query, transaction, literals, control),
@@ -297,7 +306,7 @@ pub(crate) async fn execute_prepared(
                 Box::pin(execute_tree(&context, statement)).await?
             };
             if nature == Nature::Writes {
-                foreign::run_actions(&Context { database, control, transaction, parameters: None, with: None })?;
+                foreign::run_actions(&Context { database, control, transaction, parameters: None, with: None, named: &[] })?;
             }
             Ok(outcome)
         })
@@ -358,7 +367,7 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             | Statement::Delete(_)
             | Statement::Merge(_)
             | Statement::Truncate(_) => Nature::Writes,
-            Statement::Query(query) if sql::is_change(query) => Nature::Writes,
+            Statement::Query(query) if sql::is_change(query) || with_changes::has_changes(query) => Nature::Writes,
             _ => Nature::Reads,
         },
     }
@@ -385,6 +394,9 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
 
 async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Outcome, Error> {
     match statement {
+        Statement::Query(query) if with_changes::has_changes(&query) => {
+            Box::pin(with_changes::execute(context, query)).await
+        }
         Statement::Query(query) => match with_change(query) {
             Ok((with, change)) => Box::pin(change_with(context, &with, change)).await,
             Err(query) => run_query(context, query).await,
@@ -466,8 +478,7 @@ async fn change_with(context: &Context<'_>, with: &With, mut change: Statement) 
         }
         return Box::pin(execute_tree(context, change)).await;
     }
-    let Context { database, control, transaction, parameters, .. } = *context;
-    let context = Context { database, control, transaction, parameters, with: Some(with) };
+    let context = Context { with: Some(with), ..*context };
     Box::pin(execute_tree(&context, change)).await
 }
 

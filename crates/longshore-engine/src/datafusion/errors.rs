@@ -1,23 +1,24 @@
 //! `DataFusion`'s errors as ours, and ours through `DataFusion`.
 
+mod wording;
+
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
-use datafusion::common::{Column, DataFusionError, SchemaError};
+use datafusion::common::{DataFusionError, SchemaError};
 use longshore_load::LoadError;
 use longshore_storage::OutOfMemory;
 use tokio::task::JoinError;
 
 use super::functions::information::type_name;
 use crate::sql::names::{CATALOG, SCHEMA};
-use crate::sql::slips;
 use crate::{Error, ErrorKind, panics};
 
 /// How the end of an internal error begins.
 const REPORT_TO_DATAFUSION: &str = "\nThis issue was likely caused by a bug in DataFusion's code";
-/// Columns that an error shows, at most.
-const COLUMNS_SHOWN_MAX: usize = 20;
+/// What `DataFusion` says of a subquery that is no value.
+const MORE_THAN_ONE_ROW: &str = "Scalar subquery returned more than one row";
 
 /// An error of ours on its way through `DataFusion`; [`from_datafusion`] takes it out again.
 pub(super) fn external(error: impl Into<Error>) -> DataFusionError {
@@ -59,24 +60,20 @@ pub(super) fn from_datafusion(error: DataFusionError) -> Error {
     let message = message(root);
     if is_of_subquery(&message) {
         return Error::unsupported(
-            "a subquery that depends on the query around it by more than equality of columns, limits its rows, or stands in \
-             ORDER BY or an aggregate, is not supported; join its tables in FROM instead, and group by the rows around it",
+            "a subquery that depends on the query around it is not supported in this place; join its tables in FROM instead",
         );
+    }
+    if let Some((kind, text)) = wording::of(root, &message) {
+        return Error::new(kind, text);
+    }
+    if message == MORE_THAN_ONE_ROW {
+        return Error::new(ErrorKind::Cardinality, "more than one row returned by a subquery used as an expression");
     }
     let kind = match root {
         DataFusionError::SQL(..) => ErrorKind::Syntax,
         DataFusionError::NotImplemented(_) => ErrorKind::Unsupported,
-        DataFusionError::SchemaError(error, _) if matches!(**error, SchemaError::FieldNotFound { .. }) => {
-            ErrorKind::NoColumn
-        }
-        DataFusionError::SchemaError(error, _) if matches!(**error, SchemaError::AmbiguousReference { .. }) => {
-            ErrorKind::Ambiguous
-        }
         DataFusionError::SchemaError(error, _) if is_of_repeated_column(error) => ErrorKind::DuplicateColumn,
         DataFusionError::Plan(_) if message.starts_with("Projections require unique") => ErrorKind::DuplicateColumn,
-        DataFusionError::Plan(_) if message.starts_with("function ") && message.contains(" does not exist") => {
-            ErrorKind::NoFunction
-        },
         DataFusionError::Plan(_) if message.contains("must be in GROUP BY or an aggregate function") => {
             ErrorKind::Grouping
         }
@@ -98,36 +95,6 @@ pub(super) fn from_datafusion(error: DataFusionError) -> Error {
         _ => ErrorKind::Internal,
     };
     Error::new(kind, message)
-}
-
-/// That a column is not there, with what may have been meant, and the columns that are: each once, and not too many of them.
-fn no_column(column: &Column, columns: &[Column]) -> String {
-    let mut distinct: Vec<&Column> = Vec::new();
-    for column in columns {
-        if !distinct.contains(&column) {
-            distinct.push(column);
-        }
-    }
-    let text = match &column.relation {
-        None => format!("column \"{}\" does not exist", column.name),
-        Some(table) => format!("column {}.{} does not exist", table.table(), column.name),
-    };
-    let hint = slips::hint(&column.name, distinct.iter().map(|column| column.name.as_str()));
-    let shown: Vec<String> = distinct.iter().take(COLUMNS_SHOWN_MAX).map(|column| column.quoted_flat_name()).collect();
-    let more = match distinct.len() - shown.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let known = if shown.is_empty() { String::new() } else { format!("; there are {}{more}", shown.join(", ")) };
-    format!("{text}{hint}{known}")
-}
-
-/// That a function is not there, with what may have been meant.
-fn no_function(text: &str) -> Option<String> {
-    let (name, rest) = text.strip_prefix("Invalid function '")?.split_once('\'')?;
-    let meant = rest.split('\'').nth(1).filter(|meant| slips::closest(name, std::iter::once(*meant)).is_some());
-    let hint = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
-    Some(format!("function {name} does not exist{hint}"))
 }
 
 /// Whether two columns have one name.
@@ -218,11 +185,6 @@ fn message(error: &DataFusionError) -> String {
             ArrowError::DivideByZero => "division by zero".to_owned(),
             other => other.to_string(),
         },
-        DataFusionError::SchemaError(error, _)
-            if let SchemaError::FieldNotFound { field, valid_fields } = error.as_ref() =>
-        {
-            no_column(field, valid_fields)
-        }
         other => {
             let text = other.strip_backtrace();
             let prefixes = [
@@ -243,11 +205,8 @@ fn message(error: &DataFusionError) -> String {
         None => text,
     };
     let text = text.replace(&format!("{CATALOG}.{SCHEMA}."), "");
-    if let Some(text) = no_function(&text) {
-        return text;
-    }
     match text.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found")) {
-        Some(name) => format!("table {name} does not exist"),
+        Some(name) => format!("relation \"{name}\" does not exist"),
         None => text,
     }
 }

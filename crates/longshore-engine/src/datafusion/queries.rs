@@ -13,6 +13,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
+use datafusion::catalog::TableProvider;
 use datafusion::execution::SessionState;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
@@ -39,7 +40,7 @@ use super::planning::plan::{reads_only, rows_of_insert};
 use super::planning::plan_cache::{Bound, Keep, Parameters, State};
 use super::planning::planner::{Optimized, Planner};
 use super::planning::rules::Checks;
-use super::request::{Appended, Appending, Changing, ExecutionContext, NamedInputs};
+use super::request::{Appended, Appending, Changing, ExecutionContext, NamedInputs, NamedRows};
 use super::{context, scan};
 use crate::catalog::{Catalog, Rules, Table};
 use crate::sql::headings;
@@ -84,13 +85,20 @@ impl Queries {
     }
 
     fn planner(&self, context: &ExecutionContext<'_>) -> Planner {
-        Planner::new(&self.state, &self.functions, self.files.clone(), context.transaction, context.control)
+        self.planner_over(self.files.clone(), context)
+    }
+
+    fn planner_over(&self, files: Files, context: &ExecutionContext<'_>) -> Planner {
+        let planner = Planner::new(&self.state, &self.functions, files, context.transaction, context.control);
+        for NamedRows { name, table } in context.named {
+            planner.names.define(name, Arc::clone(table) as Arc<dyn TableProvider>);
+        }
+        planner
     }
 
     /// A planner of statements whose files reject as `rejects` says.
     fn planner_rejecting(&self, rejects: Option<FileRejects>, context: &ExecutionContext<'_>) -> Planner {
-        let files = Files { rejects, ..self.files.clone() };
-        Planner::new(&self.state, &self.functions, files, context.transaction, context.control)
+        self.planner_over(Files { rejects, ..self.files.clone() }, context)
     }
 
     /// Starts a query, EXPLAIN or SHOW; the rows are made while they are read.

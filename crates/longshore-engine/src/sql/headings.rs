@@ -23,7 +23,7 @@ const MARK: char = '\u{fdd0}';
 /// Names the columns of `query` itself.
 pub(crate) fn name(query: &mut Query) {
     // Those of other queries have numbers only.
-    Names { place: "list ", marked: 0 }.query(query);
+    Names { place: "list ", marked: 0, is_within: false }.query(query);
 }
 
 /// Names the columns of all queries of `statement` in FROM and WITH.
@@ -51,7 +51,7 @@ pub(crate) fn name_within(statement: &mut Statement) {
         // May be long, and has no list.
         return;
     }
-    let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Within(Names { place: "", marked: 0 }));
+    let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Within(Names { place: "", marked: 0, is_within: true }));
 }
 
 /// The name of a column as it is shown; `None` if it is as it is.
@@ -99,6 +99,8 @@ pub(crate) fn of(expr: &Expr) -> String {
 struct Names {
     place: &'static str,
     marked: usize,
+    /// Whether the list is that of a query in FROM or WITH.
+    is_within: bool,
 }
 
 impl Names {
@@ -134,10 +136,19 @@ impl Names {
         clauses.for_each(|expr| identifiers(expr, &mut meant_otherwise));
         let is_distinct = matches!(select.distinct, Some(Distinct::Distinct));
         for (at, item) in select.projection.iter_mut().enumerate() {
-            let SelectItem::UnnamedExpr(expr) = item else { continue };
-            let is_named = is_column(expr) || has_columns(expr);
-            let Some(name) = names[at].clone().filter(|_| !is_named) else { continue };
+            let Some(name) = names[at].clone() else { continue };
             let is_shared = names.iter().enumerate().any(|(other, taken)| other != at && taken.as_ref() == Some(&name));
+            let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = &*item else { continue };
+            if has_columns(expr) {
+                continue;
+            }
+            let is_named = matches!(item, SelectItem::ExprWithAlias { .. }) || is_column(expr);
+            // Who refers to a name of a query in FROM that two columns have, means neither.
+            if is_named && !(self.is_within && is_shared && !has_star) {
+                continue;
+            }
+            let expr = expr.clone();
+            let expr = &expr;
             let is_marked = has_star || is_shared || meant_otherwise.contains(&name);
             let alias = Ident::with_quote('"', if is_marked { self.marked(&name) } else { name });
             // A number there is the place of a column.

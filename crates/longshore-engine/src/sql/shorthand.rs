@@ -1,6 +1,8 @@
 //! What says the same as something longer, written out: `FROM t` and `FROM t SELECT a`, FETCH FIRST, ORDER BY ALL, SELECT
 //! INTO, PIVOT and UNPIVOT in FROM (`pivot`). Not here: `TABLE t`, and `FROM t` with more clauses (`table`), which the parser does not read.
 
+mod ties;
+
 use std::ops::ControlFlow;
 
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
@@ -51,7 +53,7 @@ impl VisitorMut for Writer {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         order_by_all(query);
-        flow(query.fetch.take().map_or(Ok(()), |fetch| fetch_first(&mut query.limit_clause, fetch)))
+        flow(query.fetch.take().map_or(Ok(()), |fetch| fetch_first(query, fetch)))
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
@@ -74,17 +76,16 @@ impl VisitorMut for Writer {
     }
 }
 
-fn fetch_first(limit_clause: &mut Option<LimitClause>, fetch: Fetch) -> Result<(), Error> {
+fn fetch_first(query: &mut Query, fetch: Fetch) -> Result<(), Error> {
     let Fetch { with_ties, percent, quantity } = fetch;
-    if with_ties {
-        return Err(Error::unsupported(
-            "FETCH FIRST ... WITH TIES is not supported; write QUALIFY rank() OVER (ORDER BY ...) <= n",
-        ));
-    }
     if percent {
         return Err(Error::unsupported("FETCH FIRST n PERCENT is not supported; write a number of rows"));
     }
     let rows = quantity.unwrap_or_else(|| number(1));
+    if with_ties {
+        return ties::first_with_ties(query, rows);
+    }
+    let limit_clause = &mut query.limit_clause;
     match limit_clause {
         None => {
             *limit_clause = Some(LimitClause::LimitOffset { limit: Some(rows), offset: None, limit_by: Vec::new() });
@@ -160,6 +161,10 @@ mod tests {
             ("EXPLAIN FROM t WHERE a", "EXPLAIN SELECT * FROM t WHERE a"),
             ("SELECT a FROM t FETCH FIRST ROW ONLY", "SELECT a FROM t LIMIT 1"),
             ("SELECT a FROM t OFFSET 2 FETCH NEXT 3 ROWS ONLY", "SELECT a FROM t LIMIT 3 OFFSET 2"),
+            (
+                "SELECT a AS b FROM t ORDER BY b, 1 FETCH FIRST 2 ROWS WITH TIES",
+                "SELECT a AS b FROM t QUALIFY rank() OVER (ORDER BY a, a) <= 2 ORDER BY b, 1",
+            ),
             ("SELECT a, b FROM t ORDER BY ALL DESC", "SELECT a, b FROM t ORDER BY 1 DESC, 2 DESC"),
             ("SELECT a INTO u FROM t WHERE a > 1", "CREATE TABLE u AS SELECT a FROM t WHERE a > 1"),
             (
@@ -177,7 +182,7 @@ mod tests {
     #[test]
     fn what_cannot_be_written_out_is_refused() {
         for (sql, said) in [
-            ("SELECT a FROM t ORDER BY a FETCH FIRST 2 ROWS WITH TIES", "WITH TIES"),
+            ("SELECT a FROM t FETCH FIRST 2 ROWS WITH TIES", "WITH TIES"),
             ("SELECT a FROM t FETCH FIRST 10 PERCENT ROWS ONLY", "PERCENT"),
             ("SELECT a FROM t LIMIT 1 FETCH FIRST 2 ROWS ONLY", "leave one out"),
         ] {

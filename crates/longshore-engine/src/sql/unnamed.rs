@@ -60,7 +60,7 @@ fn name_computed(item: &mut SelectItem) {
 }
 
 /// The item of the list that `key` means: 0 for `1`.
-pub(super) fn place(key: &Expr) -> Option<usize> {
+pub(crate) fn place(key: &Expr) -> Option<usize> {
     let Expr::Value(value) = key else { return None };
     let Value::Number(number, _) = &value.value else { return None };
     number.parse::<usize>().ok()?.checked_sub(1)

@@ -63,7 +63,10 @@ impl Visitor for ReadsOnly {
         }
         match query.body.as_ref() {
             SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) | SetExpr::Merge(inner) => {
-                ControlFlow::Break(Error::unsupported(format!("{} inside a query is not supported", name(inner))))
+                ControlFlow::Break(Error::unsupported(format!(
+                    "{}: WITH clause containing a data-modifying statement must be at the top level",
+                    name(inner)
+                )))
             }
             _ => ControlFlow::Continue(()),
         }

@@ -30,6 +30,7 @@ use super::names::name_of;
 use super::planner::Planner;
 use super::sequences;
 use super::type_names::TypeNames;
+use crate::datafusion::functions::excluding;
 use crate::sql::names::{CATALOG, SCHEMA};
 
 impl Planner {
@@ -144,7 +145,8 @@ impl ContextProvider for Planner {
     }
 
     fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
-        self.functions.window.get(name).cloned()
+        let own = || excluding::named(name, |name| self.functions.aggregate.get(name).cloned());
+        self.functions.window.get(name).cloned().or_else(own)
     }
 
     fn get_variable_type(&self, _: &[String]) -> Option<DataType> {
