@@ -21,6 +21,12 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+/// The texts of arrays, rows and JSON, as PostgreSQL writes them; `None` for values of other types.
+#[must_use]
+pub fn nested_texts(array: &arrow_array::ArrayRef) -> Option<arrow_array::StringViewArray> {
+    functions::text_out::of_nested(array)
+}
+
 pub(crate) use datums::datum;
 pub(crate) use dml::found_rows::{FoundRows, concat, fetch_rows, rows_with_numbers, take};
 pub(crate) use files::TextTable;

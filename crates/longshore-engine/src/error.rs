@@ -113,6 +113,8 @@ pub enum ErrorKind {
     TooLarge,
     /// A statement is nested too deeply, or consists of too many parts.
     TooComplex,
+    /// A condition that has a code of its own in PostgreSQL, which is this one.
+    Coded(&'static str),
     /// A bug: something that must not happen did.
     Internal,
 }
@@ -168,6 +170,7 @@ impl ErrorKind {
             Self::NoPrepared => "26000",
             Self::TooLarge => "54000",
             Self::TooComplex => "54001",
+            Self::Coded(code) => code,
             Self::Internal => "XX000",
         }
     }

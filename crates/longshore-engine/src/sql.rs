@@ -5,6 +5,7 @@
 //! so have sequences ([`sequence`]), whose options come in any order.
 //! Not here: what a statement means (`statement`).
 
+pub(crate) mod arrays;
 pub(crate) mod backup;
 pub(crate) mod build;
 pub(crate) mod cast_names;
@@ -17,6 +18,7 @@ pub(crate) mod expressions;
 pub(crate) mod headings;
 pub(crate) mod in_text;
 mod merge;
+pub(crate) mod named_arguments;
 pub(crate) mod names;
 pub(crate) mod numbers;
 mod option_list;
@@ -30,6 +32,7 @@ pub(crate) mod references;
 pub(crate) mod repeated;
 pub(crate) mod secrets;
 pub(crate) mod sequence;
+pub(crate) mod set_returning;
 pub(crate) mod shape;
 mod shorthand;
 pub(crate) mod split;
@@ -111,6 +114,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     numbers::refuse_hexadecimal(sql, &tokens)?;
     free_argument_names(&mut tokens);
     table::spell_out(&mut tokens);
+    set_returning::read_tokens(&mut tokens);
     let overriding = overriding::take(&mut tokens);
     let is_unlogged = persistence::take(&mut tokens);
     let has_shorthand = shorthand::may_stand_in(&tokens);

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::StreamExt;
-use longshore_engine::{Config, Database, Durability, Error, Outcome, Session};
+use longshore_engine::{Config, Database, Durability, Error, Outcome, Session, nested_texts};
 use longshore_storage::ColumnType;
 use longshore_value::numeric::Numeric;
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
@@ -138,8 +138,14 @@ fn shown(batch: &RecordBatch) -> Vec<Vec<String>> {
             text => text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"),
         }
     };
+    // Arrays, rows and JSON as the shell shows them.
+    let shown = |column: &ArrayRef| match nested_texts(column) {
+        Some(texts) => Arc::new(texts) as ArrayRef,
+        None => Arc::clone(column),
+    };
+    let columns: Vec<ArrayRef> = batch.columns().iter().map(shown).collect();
     let rows = 0..batch.num_rows();
-    rows.map(|row| batch.columns().iter().map(|column| value(column, row)).collect()).collect()
+    rows.map(|row| columns.iter().map(|column| value(column, row)).collect()).collect()
 }
 
 fn files_below(directory: &Path, files: &mut Vec<PathBuf>) {

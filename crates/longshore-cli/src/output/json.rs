@@ -74,7 +74,7 @@ impl Json {
 }
 
 enum JsonColumn<'a> {
-    /// Written as it is.
+    /// A number, or JSON: written as it is.
     Number(Column<'a>),
     /// A number, unless it is NaN or infinite.
     Float(Column<'a>),
@@ -89,6 +89,9 @@ impl<'a> JsonColumn<'a> {
         Ok(match array.data_type() {
             DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => Self::List(array),
             data_type if text::is_unlimited(data_type) => Self::Float(Column::new(array)?),
+            DataType::Struct(fields) if matches!(fields.as_ref(), [field] if field.name().starts_with("$json")) => {
+                Self::Number(Column::new(array)?)
+            }
             DataType::Struct(fields) => {
                 let columns = array.as_struct().columns();
                 let members = fields

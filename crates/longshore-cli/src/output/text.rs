@@ -1,8 +1,8 @@
 //! Decides how a single value is written, the same in every format.
 //!
 //! As PostgreSQL writes them: floats as short as they round-trip, dates in ISO order, a space between date and time,
-//! BYTEA as `\x` and hex digits; but booleans are `true` and `false`. NULL is the formats' own affair. Types that
-//! only queries make (intervals, lists, structs) are written as arrow does.
+//! BYTEA as `\x` and hex digits, arrays as `{1,2}`, rows as `(1,2)`; but booleans are `true` and `false`. NULL is the
+//! formats' own affair.
 
 use std::fmt::{self, Write as _};
 
@@ -17,6 +17,7 @@ use arrow::datatypes::{
 };
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use longshore_engine::nested_texts;
 use longshore_storage::ColumnType;
 use longshore_value::numeric::Numeric;
 
@@ -56,6 +57,8 @@ enum Values<'a> {
     TimestampMicroseconds(&'a PrimitiveArray<TimestampMicrosecondType>, Zone),
     TimestampNanoseconds(&'a PrimitiveArray<TimestampNanosecondType>, Zone),
     Numeric(&'a BinaryViewArray),
+    /// Arrays, rows and JSON.
+    Nested(StringViewArray),
     Other(Box<ArrayFormatter<'a>>),
 }
 
@@ -101,7 +104,10 @@ impl<'a> Column<'a> {
                 Some(_) => other(array)?,
             },
             data_type if is_unlimited(data_type) => Values::Numeric(array.as_struct().column(0).as_binary_view()),
-            _ => other(array)?,
+            _ => match nested_texts(array) {
+                Some(texts) => Values::Nested(texts),
+                None => other(array)?,
+            },
         };
         Ok(Self { array, values })
     }
@@ -143,6 +149,7 @@ impl<'a> Column<'a> {
             Values::Utf8(array) => out.write_str(array.value(row)),
             Values::LargeUtf8(array) => out.write_str(array.value(row)),
             Values::Utf8View(array) => out.write_str(array.value(row)),
+            Values::Nested(texts) => out.write_str(texts.value(row)),
             Values::Binary(array) => hex(array.value(row), out),
             Values::LargeBinary(array) => hex(array.value(row), out),
             Values::BinaryView(array) => hex(array.value(row), out),

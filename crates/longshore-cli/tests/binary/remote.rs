@@ -219,7 +219,7 @@ fn objects_of_a_store_are_patterns_folders_and_lists() {
 #[test]
 fn parquet_is_read_from_servers_and_stores() {
     let directory = tempfile::tempdir().expect("a directory");
-    let make = "CREATE TABLE p AS SELECT value AS a, 'text ' || value AS b FROM generate_series(1, 20000); \
+    let make = "CREATE TABLE p AS SELECT value AS a, 'text ' || value AS b FROM generate_series(1, 20000) AS s(value); \
                 EXPORT DATABASE 'out' (FORMAT parquet)";
     let made = longshore_in(directory.path(), &["-c", make], "");
     assert_eq!(made.status, 0, "{}", made.err);
@@ -321,7 +321,7 @@ fn arrow_is_read_from_servers() {
 #[test]
 fn what_is_fetched_counts_against_the_memory_limit() {
     let directory = tempfile::tempdir().expect("a directory");
-    let make = "CREATE TABLE p AS SELECT value AS a, md5(CAST(value AS TEXT)) AS b FROM generate_series(1, 200000); \
+    let make = "CREATE TABLE p AS SELECT value AS a, md5(CAST(value AS TEXT)) AS b FROM generate_series(1, 200000) AS s(value); \
                 EXPORT DATABASE 'out' (FORMAT parquet)";
     let made = longshore_in(directory.path(), &["-c", make], "");
     assert_eq!(made.status, 0, "{}", made.err);

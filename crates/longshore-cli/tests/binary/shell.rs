@@ -177,7 +177,7 @@ fn control_c_drops_the_input_and_cancels_a_statement() {
 
     // Far more work than patience.
     shell.type_in(
-        "SELECT sum(a.value * b.value) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b;\r",
+        "SELECT sum(a.value * b.value) FROM generate_series(1, 10000000) a(value), generate_series(1, 10000000) b(value);\r",
     );
     std::thread::sleep(Duration::from_millis(1500));
     shell.type_in("\u{3}");

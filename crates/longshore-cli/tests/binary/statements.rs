@@ -87,7 +87,7 @@ fn an_empty_result_has_its_header() {
 
 #[test]
 fn many_rows_stream_through() {
-    let csv = output(&["--format", "csv", "-c", "SELECT value FROM generate_series(1, 200000)"]);
+    let csv = output(&["--format", "csv", "-c", "SELECT value FROM generate_series(1, 200000) AS s(value)"]);
     assert_eq!(csv.lines().count(), 200_001);
     assert!(csv.ends_with("\n200000\n"));
 }
@@ -278,8 +278,8 @@ fn a_wrong_kernel_is_refused_with_those_there_are() {
 #[test]
 fn a_closed_pipe_ends_the_run_quietly() {
     for query in [
-        "SELECT value FROM generate_series(1, 3000000)",
-        "COPY (SELECT value FROM generate_series(1, 3000000)) TO STDOUT",
+        "SELECT value FROM generate_series(1, 3000000) AS s(value)",
+        "COPY (SELECT value FROM generate_series(1, 3000000) AS s(value)) TO STDOUT",
     ] {
         let mut child = command(Path::new("."))
             .args(["--format", "csv", "-c", query])

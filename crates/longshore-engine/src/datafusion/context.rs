@@ -9,6 +9,7 @@ use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::optimizer::{Analyzer, AnalyzerRule};
 use datafusion::prelude::SessionConfig;
@@ -18,15 +19,19 @@ use super::execution::memory::SharedPool;
 use super::execution::shared::Physical;
 use super::execution::sizes;
 use super::execution::spill::NamelessFiles;
+use super::functions::arrays::operators::ArrayOperators;
 use super::functions::casts::PostgresCasts;
 use super::functions::checked::{CheckedArithmetic, CheckedSum};
 use super::functions::date_diff::DateDiff;
-use super::functions::information;
+use super::functions::json::aggregates::JsonAggregates;
+use super::functions::json::operators::JsonOperators;
+use super::functions::nested_casts::NestedCasts;
 use super::functions::numeric::operators::{FinalOperators, NumericOperators};
 use super::functions::numeric::{aggregates, functions as math};
 use super::functions::operators::PostgresOperators;
 use super::functions::ranks;
 use super::functions::to_char::ToChar;
+use super::functions::{arrays, information, json, rows};
 use super::optimizer::{logical_rules, physical_rules};
 use super::planning::exact_numbers::ExactNumbers;
 use super::planning::literals::Literals;
@@ -66,6 +71,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
     let mut state = SessionStateBuilder::new()
         .with_config(session)
         .with_runtime_env(runtime(config, memory))
+        .with_expr_planners(first_planners())
         .with_default_features()
         .with_optimizer_rules(logical_rules(config.optimizer))
         .with_physical_optimizer_rules(physical_rules(config.optimizer))
@@ -74,7 +80,8 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         .build();
     let aliased = aliases(&mut state);
     let own = [ScalarUDF::new_from_impl(ToChar::new()), ScalarUDF::new_from_impl(DateDiff::new())];
-    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 4] = [
+    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 5] = [
+        Arc::new(NestedCasts),
         Arc::new(FinalOperators),
         Arc::new(PostgresOperators),
         Arc::new(CheckedArithmetic::new()),
@@ -88,11 +95,15 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
             own.into_iter()
                 .chain(information::functions())
                 .chain(math::functions())
+                .chain(json::functions())
+                .chain(arrays::functions())
+                .chain(rows::functions())
                 .try_for_each(|function| state.register_udf(Arc::new(function)).map(|_| ()))
         })
         .and_then(|()| state.register_udaf(Arc::new(AggregateUDF::new_from_impl(CheckedSum::new()))).map(|_| ()));
     let checked = checked.and_then(|()| {
-        aggregates::functions().into_iter().try_for_each(|function| state.register_udaf(Arc::new(function)).map(|_| ()))
+        let aggregates = aggregates::functions().into_iter().chain(json::aggregates::aggregates());
+        aggregates.into_iter().try_for_each(|function| state.register_udaf(Arc::new(function)).map(|_| ()))
     });
     let checked = checked.and_then(|()| ranks::register(&mut state));
     checked.and_then(|()| sizes::bound(&mut state)).expect("the state of a session takes functions");
@@ -104,6 +115,11 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(ExactNumbers)];
     rules.extend(Analyzer::new().rules);
     rules
+}
+
+/// Those of ours that come before `DataFusion`'s.
+fn first_planners() -> Vec<Arc<dyn ExprPlanner>> {
+    vec![Arc::new(JsonOperators::new()), Arc::new(ArrayOperators::new()), Arc::new(JsonAggregates)]
 }
 
 /// Gives functions the names that PostgreSQL and DuckDB have for them, too.

@@ -59,6 +59,11 @@ pub(crate) fn shown(name: &str) -> Option<&str> {
     name.split_once(MARK).map(|(name, _)| name)
 }
 
+/// A name that is shown as `name`, but is another one than those with another `number`.
+pub(crate) fn marked(name: &str, number: &str) -> String {
+    format!("{name}{MARK}{number}")
+}
+
 /// What PostgreSQL calls `expr`.
 pub(crate) fn of(expr: &Expr) -> String {
     figured(expr).map_or_else(|| UNNAMED.to_owned(), |(name, _)| name)

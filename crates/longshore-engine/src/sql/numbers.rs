@@ -163,7 +163,6 @@ impl VisitorMut for Marker {
                 unmarked(sample);
             }
             TableFactor::Derived { sample, .. } => unmarked(sample),
-            TableFactor::Function { args, .. } => unmarked(args),
             TableFactor::TableFunction { expr, .. } => unmarked(expr),
             _ => {}
         }

@@ -81,9 +81,9 @@ impl Visitor for ReadsOnly {
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<Error> {
         let numbers_rows = match factor {
-            TableFactor::Table { with_ordinality, .. }
-            | TableFactor::Function { with_ordinality, .. }
-            | TableFactor::UNNEST { with_ordinality, .. } => *with_ordinality,
+            TableFactor::Table { name, args, with_ordinality, .. } => {
+                *with_ordinality && (args.is_none() || is_of_files(&name.to_string()))
+            }
             TableFactor::NestedJoin { table_with_joins, .. } => {
                 return flow(unless_conditional(&table_with_joins.joins));
             }
@@ -91,11 +91,17 @@ impl Visitor for ReadsOnly {
         };
         if numbers_rows {
             return ControlFlow::Break(Error::unsupported(
-                "WITH ORDINALITY is not supported; write row_number() OVER () in the list of a SELECT from the function",
+                "WITH ORDINALITY numbers the rows of functions of values; write row_number() OVER () in the list of a SELECT here",
             ));
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Whether it is a function whose rows are not made of values.
+fn is_of_files(function: &str) -> bool {
+    let function = function.to_ascii_lowercase();
+    function.starts_with("read_") || ["sniff_csv", "storage", "range"].contains(&function.as_str())
 }
 
 /// Refuses a JOIN that says nothing of the rows that belong together: it would give all pairs.

@@ -6,14 +6,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use futures::StreamExt;
 use longshore_load::{Target, unload_csv};
 use longshore_storage::Snapshot;
 use sqlparser::ast::{Expr, Query, SelectItem, Statement, WildcardAdditionalOptions};
 
 use crate::catalog::Entry;
+use crate::datafusion::nested_texts;
 use crate::sql::copy::{CopyTarget, CopyTo, CopyWhat};
 use crate::sql::options::{Format, Options, Use};
 use crate::sql::{build, repeated};
@@ -143,6 +144,7 @@ async fn write(
     target: Target,
     options: &Options,
 ) -> Result<Report, Error> {
+    let schema = with_texts(&schema);
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     check_named(options, &names)?;
     let threads = options.tuned(context.database.config.tuning()).threads;
@@ -150,12 +152,35 @@ async fn write(
     // What the query failed with, which the writer only sees the text of.
     let mut failure = None;
     blocking::run(context.control, move |control| {
+        let batches = batches.map(|batch| batch.and_then(|batch| texts_of(&batch, &schema)));
         let batches = batches.map(|batch| batch.inspect_err(|error| failure = Some(error.clone())));
         let written = unload_csv(batches, &schema, target, &unload, threads, control);
         let written = written.map_err(|error| failure.unwrap_or_else(|| error.into()))?;
         Ok(Report { rows: written.rows, bytes_written: written.bytes, seconds: written.seconds, ..Report::default() })
     })
     .await
+}
+
+/// Arrays, rows and JSON are written as texts.
+fn with_texts(schema: &SchemaRef) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| {
+        let is_nested = nested_texts(&new_empty_array(field.data_type())).is_some();
+        if is_nested { Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)) } else { Arc::clone(field) }
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+fn texts_of(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error> {
+    if batch.schema_ref() == schema {
+        return Ok(batch.clone());
+    }
+    let columns = batch.columns().iter().map(|column| match nested_texts(column) {
+        Some(texts) => Arc::new(texts) as ArrayRef,
+        None => Arc::clone(column),
+    });
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect(), &options)
+        .map_err(|error| Error::internal(error.to_string()))
 }
 
 /// The rows of a snapshot in their order, in batches, without copying.

@@ -172,6 +172,12 @@ impl Parser<'_> {
         let regex = regex.map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            let reason = match reason {
+                "unclosed group" | "unopened group" => "parentheses () not balanced",
+                "unclosed character class" => "brackets [] not balanced",
+                "repetition operator missing expression" => "quantifier operand invalid",
+                other => other,
+            };
             JsonError::new(Problem::Regex, format!("invalid regular expression: {reason}"))
         })?;
         Ok(vec![Item::LikeRegex { value, pattern, flags, regex }])

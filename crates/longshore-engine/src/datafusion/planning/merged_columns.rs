@@ -6,7 +6,7 @@
 //! of the left and of the right side; and `k` alone means the merged column in all of the SELECT. `a.k` and `b.k` stay
 //! what they are. `count(t.*)` is seen to here, too (`row_counts`), since it also needs to know what stands in FROM.
 
-mod from_items;
+pub(super) mod from_items;
 mod row_counts;
 
 use std::ops::ControlFlow;

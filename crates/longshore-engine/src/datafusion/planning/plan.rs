@@ -19,12 +19,13 @@ use sqlparser::ast::Statement;
 
 use super::bpchar::with_bpchar_semantics;
 use super::insert_of_query::cast_to_column;
+use super::lateral_functions::without_joins;
 use super::multisets::with_multisets;
 use super::null_logic::with_null_logic;
 use super::order::with_order;
 use super::outer_types;
 use super::planner::{Optimized, Planner};
-use super::{common_types, merged_columns, rules};
+use super::{common_types, merged_columns, rules, whole_rows};
 use crate::catalog::{Entry, Rules, Table, View};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::compact::compact;
@@ -38,7 +39,9 @@ use crate::datafusion::functions::zeros::with_equal_zeros;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql;
 use crate::sql::expressions::each_query;
-use crate::sql::{cast_names, expansion, headings, numbers, recursive, repeated, unnamed, windows};
+use crate::sql::{
+    arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, set_returning, unnamed, windows,
+};
 use crate::{Error, ErrorKind};
 
 /// Views that read each other, at most.
@@ -140,6 +143,9 @@ impl Planner {
             if queries > 1 {
                 expansion::check(&statement)?;
             }
+            arrays::write_out(&mut statement);
+            named_arguments::write_out(&mut statement);
+            set_returning::write_out(&mut statement, |name| self.functions.scalar.contains_key(name));
             numbers::mark_statement(&mut statement);
             windows::written_out(&mut statement)?;
             let statement = Parsed::Statement(Box::new(statement));
@@ -155,10 +161,11 @@ impl Planner {
                 return Err(Error::internal("a statement expected"));
             };
             merged_columns::resolve(self, &mut statement)?;
+            whole_rows::write_out(self, &mut statement)?;
             let plan =
                 complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.
-            let plan = with_shared_rows(plan).and_then(common_types::united).map_err(from_datafusion)?;
+            let plan = without_joins(plan).and_then(with_shared_rows).and_then(common_types::united).map_err(from_datafusion)?;
             if queries > 1 { outer_types::resolved(plan, &self.state).map_err(from_datafusion) } else { Ok(plan) }
         })
     }

@@ -18,6 +18,7 @@ use super::function_registry::Functions;
 use super::names::{Names, OneSchema};
 use super::samples::Samples;
 use super::storage::StorageCalls;
+use super::table_functions::TableFunctions;
 use super::values::ValuesInFrom;
 use crate::catalog::{Catalog, Entry, Table};
 use crate::datafusion::files::Files;
@@ -71,8 +72,8 @@ impl Planner {
             transaction: Arc::clone(transaction),
             control: Arc::clone(control),
         };
-        let relations: [Arc<dyn RelationPlanner>; 4] =
-            [Arc::new(files), Arc::new(storage), Arc::new(ValuesInFrom), Arc::new(Samples)];
+        let relations: [Arc<dyn RelationPlanner>; 5] =
+            [Arc::new(files), Arc::new(storage), Arc::new(ValuesInFrom), Arc::new(Samples), Arc::new(TableFunctions)];
         for planner in relations {
             state.register_relation_planner(planner).expect("the state of a session takes planners of relations");
         }

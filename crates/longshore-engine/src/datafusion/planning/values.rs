@@ -6,9 +6,12 @@
 use std::mem;
 
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::LogicalPlanBuilder;
+use datafusion::logical_expr::{self, ExprSchemable, LogicalPlanBuilder};
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
 use sqlparser::ast::{Expr, Parens, Query, SetExpr, TableFactor};
+
+use crate::datafusion::functions::nested_casts;
+use crate::datafusion::functions::text_out::is_nested;
 
 /// Plans VALUES in FROM.
 #[derive(Debug)]
@@ -31,9 +34,27 @@ impl RelationPlanner for ValuesInFrom {
             let values = row.content.into_iter().map(|value| context.sql_to_expr(value, &no_columns));
             values.collect::<Result<Vec<_>>>()
         });
-        let plan = LogicalPlanBuilder::values(rows.collect::<Result<Vec<_>>>()?)?.build()?;
+        let rows = texts_as_others(rows.collect::<Result<Vec<_>>>()?)?;
+        let plan = LogicalPlanBuilder::values(rows)?.build()?;
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias.take()))))
     }
+}
+
+/// The rows, with texts that are written beside JSON or arrays in their column as values of that type.
+fn texts_as_others(mut rows: Vec<Vec<logical_expr::Expr>>) -> Result<Vec<Vec<logical_expr::Expr>>> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let nothing = DFSchema::empty();
+    for column in 0..columns {
+        let nested = rows.iter().filter_map(|row| row.get(column)?.get_type(&nothing).ok()).find(is_nested);
+        let Some(nested) = nested else { continue };
+        for value in rows.iter_mut().filter_map(|row| row.get_mut(column)) {
+            if matches!(value, logical_expr::Expr::Literal(text, _) if text.data_type().is_string()) {
+                let text = mem::take(value);
+                *value = nested_casts::cast(text, &nested);
+            }
+        }
+    }
+    Ok(rows)
 }
 
 /// The rows of a query that is VALUES and nothing else.

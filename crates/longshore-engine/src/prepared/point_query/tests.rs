@@ -45,7 +45,7 @@ async fn filled() -> Session {
             "INSERT INTO t SELECT CASE WHEN n < {MANY} THEN 99 ELSE n % 37 END, n, CASE WHEN n % 11 = 0 THEN NULL ELSE n % 13 END, \
              n / 4.0, CASE WHEN n % 5 = 0 THEN NULL ELSE n * 1000003.125 END, 'v' || (n * 7919) % 1000, \
              'h' || n % 7, n % 100, n % 41, to_timestamp_seconds(981173106 + n * 60), n / 8.0 \
-             FROM (SELECT CAST(value AS INT) AS n FROM generate_series(0, 3999)) AS g"
+             FROM (SELECT CAST(value AS INT) AS n FROM generate_series(0, 3999) AS s(value)) AS g"
         ),
         "CREATE INDEX by_c ON t USING art (c, v)",
         "CREATE INDEX by_big ON t USING hash (big)",

@@ -15,17 +15,17 @@ use crate::sql::{build, names};
 
 /// A column of something in FROM.
 #[derive(Clone)]
-pub(super) struct FromColumn {
-    pub(super) name: String,
+pub(in crate::datafusion::planning) struct FromColumn {
+    pub(in crate::datafusion::planning) name: String,
     /// What gives its value to the query.
-    pub(super) expr: Expr,
-    pub(super) nullable: bool,
+    pub(in crate::datafusion::planning) expr: Expr,
+    pub(in crate::datafusion::planning) nullable: bool,
     /// Whether it stands for two columns that a join merges.
-    pub(super) is_merged: bool,
+    pub(in crate::datafusion::planning) is_merged: bool,
 }
 
 /// Looks things in FROM up, in the queries that a visitor is within.
-pub(super) struct FromItems<'a> {
+pub(in crate::datafusion::planning) struct FromItems<'a> {
     planner: &'a Planner,
     scopes: Vec<Scope>,
 }
@@ -38,17 +38,17 @@ struct Scope {
 }
 
 impl<'a> FromItems<'a> {
-    pub(super) fn new(planner: &'a Planner) -> Self {
+    pub(in crate::datafusion::planning) fn new(planner: &'a Planner) -> Self {
         Self { planner, scopes: Vec::new() }
     }
 
     /// The visitor enters `query`.
-    pub(super) fn enter(&mut self, query: &Query) {
+    pub(in crate::datafusion::planning) fn enter(&mut self, query: &Query) {
         self.scopes.push(Scope { with: query.with.clone(), ended: 0 });
     }
 
     /// The visitor leaves the query that it entered last.
-    pub(super) fn leave(&mut self) {
+    pub(in crate::datafusion::planning) fn leave(&mut self) {
         self.scopes.pop();
         if let Some(Scope { with: Some(with), ended }) = self.scopes.last_mut()
             && *ended < with.cte_tables.len()
@@ -87,7 +87,7 @@ impl<'a> FromItems<'a> {
     }
 
     /// The columns of `factor`.
-    pub(super) fn columns(&self, factor: &TableFactor) -> Result<Vec<FromColumn>, Error> {
+    pub(in crate::datafusion::planning) fn columns(&self, factor: &TableFactor) -> Result<Vec<FromColumn>, Error> {
         let everything = SelectItem::Wildcard(WildcardAdditionalOptions::default());
         let select = build::select(vec![everything], vec![build::alone(factor.clone())]);
         let query = Query { with: self.with(), ..build::query_of(select) };
@@ -115,7 +115,7 @@ impl Planner {
 
 /// How the two sides of a join take part in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(in crate::datafusion::planning) enum Side {
     /// The rows of both sides that meet.
     Both,
     /// Also the rows of the left side that meet none; and so on.
@@ -125,7 +125,7 @@ pub(super) enum Side {
 }
 
 /// How `join` is joined, and by what; `None` for joins that other systems have.
-pub(super) fn constraint(join: &mut JoinOperator) -> Option<(Side, &mut JoinConstraint)> {
+pub(in crate::datafusion::planning) fn constraint(join: &mut JoinOperator) -> Option<(Side, &mut JoinConstraint)> {
     match join {
         JoinOperator::Join(by) | JoinOperator::Inner(by) | JoinOperator::CrossJoin(by) => Some((Side::Both, by)),
         JoinOperator::Left(by) | JoinOperator::LeftOuter(by) => Some((Side::Left, by)),
@@ -136,7 +136,7 @@ pub(super) fn constraint(join: &mut JoinOperator) -> Option<(Side, &mut JoinCons
 }
 
 /// The things in FROM, and whether there are rows of the join without one of them.
-pub(super) fn factors(from: &[TableWithJoins]) -> Vec<(&TableFactor, bool)> {
+pub(in crate::datafusion::planning) fn factors(from: &[TableWithJoins]) -> Vec<(&TableFactor, bool)> {
     from.iter().flat_map(factors_of).collect()
 }
 
@@ -169,6 +169,6 @@ fn factors_of(item: &TableWithJoins) -> Vec<(&TableFactor, bool)> {
 }
 
 /// The same name, whether it is quoted or not.
-pub(super) fn folded(name: &Ident) -> String {
+pub(in crate::datafusion::planning) fn folded(name: &Ident) -> String {
     names::identifier(name).unwrap_or_else(|_| name.value.clone())
 }

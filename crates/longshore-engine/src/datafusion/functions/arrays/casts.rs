@@ -1,0 +1,98 @@
+//! Texts as arrays, arrays as texts, arrays as arrays of another element.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, StringViewBuilder, new_null_array};
+use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
+use datafusion::arrow::compute::{CastOptions, cast_with_options};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::util::display::FormatOptions;
+use datafusion::common::Result;
+
+use super::text::{Element, parse};
+use crate::datafusion::errors::external;
+use crate::datafusion::functions::json::casts as json_casts;
+use crate::datafusion::functions::json::types as json;
+use crate::datafusion::functions::text_out;
+use crate::{Error, ErrorKind};
+
+/// `array` as values of the type `to`, as a cast makes them.
+pub(in crate::datafusion) fn cast_to(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    let from = array.data_type();
+    if from == to {
+        return Ok(Arc::clone(array));
+    }
+    if *from == DataType::Null {
+        return Ok(new_null_array(to, array.len()));
+    }
+    match (from, to) {
+        (from, to) if to.is_string() && text_out::is_nested(from) => {
+            Ok(datafusion::arrow::compute::cast(&(Arc::new(text_out::texts(array)?) as ArrayRef), to)?)
+        }
+        (from, DataType::List(item)) if from.is_string() => of_texts(array, item.data_type()),
+        (DataType::List(_), DataType::List(item)) => {
+            let lists = array.as_list::<i32>();
+            let values = cast_to(lists.values(), item.data_type())?;
+            let list = ListArray::try_new(Arc::clone(item), lists.offsets().clone(), values, lists.nulls().cloned())?;
+            Ok(Arc::new(list))
+        }
+        (DataType::LargeList(item) | DataType::FixedSizeList(item, _), DataType::List(_)) => {
+            let list = datafusion::arrow::compute::cast(array, &DataType::List(Arc::clone(item)))?;
+            cast_to(&list, to)
+        }
+        _ if json::name_of(from).is_some() || json::name_of(to).is_some() => json_casts::convert(array, to),
+        _ => {
+            let options = CastOptions { safe: false, format_options: FormatOptions::default() };
+            Ok(cast_with_options(array, to, &options)?)
+        }
+    }
+}
+
+/// Arrays that are written as text.
+fn of_texts(array: &ArrayRef, element: &DataType) -> Result<ArrayRef> {
+    let texts = text_out::texts(array)?;
+    let mut rows = Vec::with_capacity(texts.len());
+    for text in &texts {
+        rows.push(text.map(parse).transpose()?);
+    }
+    let lists = lists(rows, element)?;
+    Ok(Arc::new(lists))
+}
+
+fn lists(rows: Vec<Option<Vec<Element>>>, element: &DataType) -> Result<ListArray> {
+    let lengths: Vec<usize> = rows.iter().map(|row| row.as_ref().map_or(0, Vec::len)).collect();
+    let nulls: NullBuffer = rows.iter().map(Option::is_some).collect::<Vec<bool>>().into();
+    let elements = rows.into_iter().flatten().flatten();
+    let values: ArrayRef = match element {
+        DataType::List(inner) => {
+            let inner_rows = elements.map(|element| match element {
+                Element::Array(elements) => Ok(Some(elements)),
+                Element::Null => Ok(None),
+                Element::Text(_) => Err(external(Error::new(
+                    ErrorKind::InvalidText,
+                    "malformed array literal: an array of more dimensions is wanted",
+                ))),
+            });
+            Arc::new(lists(inner_rows.collect::<Result<_>>()?, inner.data_type())?)
+        }
+        element => {
+            let mut texts = StringViewBuilder::new();
+            for value in elements {
+                match value {
+                    Element::Null => texts.append_null(),
+                    Element::Text(text) => texts.append_value(text),
+                    Element::Array(_) => {
+                        return Err(external(Error::unsupported(
+                            "an array of several dimensions is wanted as a type that says so, such as INTEGER[][]",
+                        )));
+                    }
+                }
+            }
+            cast_to(&(Arc::new(texts.finish()) as ArrayRef), element)?
+        }
+    };
+    let DataType::List(item) = super::list_of(element.clone()) else {
+        return Err(external(Error::internal("a list is a list")));
+    };
+    Ok(ListArray::try_new(item, OffsetBuffer::from_lengths(lengths), values, Some(nulls))?)
+}

@@ -1,0 +1,34 @@
+//! Comparisons of `jsonb`: by bytes that compare as the values do.
+
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::array::{Array, ArrayRef, BinaryViewBuilder};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::Result;
+use datafusion::logical_expr::{Expr, ScalarUDF};
+
+use super::arguments::value;
+use super::types::{failed, texts};
+use crate::datafusion::functions::row_function::RowFunction;
+
+pub(in crate::datafusion) use super::types::is_jsonb;
+
+static KEY: LazyLock<Arc<ScalarUDF>> =
+    LazyLock::new(|| Arc::new(RowFunction::new("jsonb key", |_| Ok(DataType::BinaryView), keys).function()));
+
+/// The bytes by which `expr`, a `jsonb` or its text, is compared. Nobody can call the function by its name.
+pub(in crate::datafusion) fn key(expr: Expr) -> Expr {
+    KEY.call(vec![expr])
+}
+
+fn keys(args: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
+    let values = texts(&args[0])?;
+    let mut keys = BinaryViewBuilder::with_capacity(values.len());
+    for text in &values {
+        match text {
+            Some(text) => keys.append_value(longshore_json::key(&value(text).map_err(failed)?)),
+            None => keys.append_null(),
+        }
+    }
+    Ok(Arc::new(keys.finish()))
+}

@@ -1,0 +1,147 @@
+//! `SELECT t FROM t`, `row_to_json(q)`: the name of something in FROM, where it is no column, means its whole row.
+//!
+//! Such a name becomes a row of all its columns, which must be known for it. Not here: `count(t.*)` (`merged_columns`).
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Expr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor, Value, Visit,
+    VisitMut, Visitor, VisitorMut,
+};
+
+use super::merged_columns::from_items::{FromColumn, FromItems, factors, folded};
+use super::planner::Planner;
+use crate::Error;
+use crate::sql::build;
+use crate::sql::expressions::{each_own, flow};
+
+/// Writes whole rows of `statement` out.
+pub(in crate::datafusion) fn write_out(planner: &Planner, statement: &mut Statement) -> Result<(), Error> {
+    if Visit::visit(&*statement, &mut Needed).is_continue() {
+        return Ok(());
+    }
+    match VisitMut::visit(statement, &mut Writer { items: FromItems::new(planner) }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// Finds out whether a name in a list may be that of something in FROM.
+struct Needed;
+
+impl Visitor for Needed {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        let mut names = select.from.iter().flat_map(|item| {
+            std::iter::once(&item.relation).chain(item.joins.iter().map(|join| &join.relation)).filter_map(build::name_of)
+        });
+        let mut parts = Vec::new();
+        for item in &select.projection {
+            if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
+                identifiers(expr, &mut parts);
+            }
+        }
+        if names.any(|name| parts.contains(&folded(&name))) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+fn identifiers(expr: &Expr, names: &mut Vec<String>) {
+    struct Identifiers<'a>(&'a mut Vec<String>);
+    impl Visitor for Identifiers<'_> {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            if let Expr::Identifier(name) = expr {
+                self.0.push(folded(name));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let (ControlFlow::Continue(()) | ControlFlow::Break(())) = expr.visit(&mut Identifiers(names));
+}
+
+struct Writer<'a> {
+    items: FromItems<'a>,
+}
+
+impl VisitorMut for Writer<'_> {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        self.items.enter(query);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        let Query { body, order_by, .. } = query;
+        flow(self.body(body, order_by.as_mut()))?;
+        self.items.leave();
+        ControlFlow::Continue(())
+    }
+}
+
+impl Writer<'_> {
+    fn body(&self, body: &mut SetExpr, order_by: Option<&mut OrderBy>) -> Result<(), Error> {
+        match body {
+            SetExpr::Select(select) => self.select(select, order_by),
+            SetExpr::SetOperation { left, right, .. } => {
+                self.body(left, None)?;
+                self.body(right, None)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn select(&self, select: &mut Select, order_by: Option<&mut OrderBy>) -> Result<(), Error> {
+        if Needed.pre_visit_select(select).is_continue() {
+            return Ok(());
+        }
+        let factors: Vec<TableFactor> = factors(&select.from).into_iter().map(|(factor, _)| factor.clone()).collect();
+        let mut known: Vec<(Ident, Vec<FromColumn>)> = Vec::new();
+        for factor in &factors {
+            // What depends on others cannot be looked at alone.
+            let Ok(columns) = self.items.columns(factor) else { continue };
+            if let Some(name) = build::name_of(factor) {
+                known.push((name, columns));
+            }
+        }
+        let is_column = |name: &Ident| known.iter().any(|(_, columns)| columns.iter().any(|column| column.name == folded(name)));
+        let row = |name: &Ident| {
+            let (_, columns) = known.iter().find(|(known, _)| folded(known) == folded(name) && !is_column(name))?;
+            let parts = columns.iter().flat_map(|column| {
+                let name = Value::SingleQuotedString(column.name.clone());
+                [build::value(name), column.expr.clone()]
+            });
+            Some(build::call("named_struct", parts.collect()))
+        };
+        for item in &mut select.projection {
+            if let SelectItem::UnnamedExpr(Expr::Identifier(name)) = item
+                && let Some(expr) = row(name)
+            {
+                *item = SelectItem::ExprWithAlias { expr, alias: name.clone() };
+                continue;
+            }
+            replace(item, &row)?;
+        }
+        replace(&mut select.selection, &row)?;
+        replace(&mut select.having, &row)?;
+        if let Some(OrderBy { kind: OrderByKind::Expressions(keys), .. }) = order_by {
+            for key in keys.iter_mut().filter(|key| !matches!(key.expr, Expr::Identifier(_))) {
+                replace(&mut key.expr, &row)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn replace(node: &mut impl VisitMut, row: &impl Fn(&Ident) -> Option<Expr>) -> Result<(), Error> {
+    each_own(node, |part| {
+        if let Expr::Identifier(name) = part
+            && let Some(whole) = row(name)
+        {
+            *part = whole;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,152 @@
+//! What is said of arrays, written out as calls of functions: subscripts, slices, `= ANY (array)`, `ARRAY(SELECT ...)`.
+//!
+//! The planner reads subscripts one by one, which tells it nothing of the dimensions that are meant, and takes ANY for
+//! something else. The functions have names that nobody writes.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    AccessExpr, ArrayElemTypeDef, DataType, Expr, Function, FunctionArguments, Query, Statement,
+    Subscript, TableAliasColumnDef, TableFactor, Value, VisitMut, VisitorMut,
+};
+
+use crate::sql::build;
+
+/// The element of an array at subscripts.
+pub(crate) const SUBSCRIPT: &str = "array element at";
+/// The part of an array between bounds.
+pub(crate) const SLICE: &str = "array slice";
+/// `x op ANY (array)`, with the operator first.
+pub(crate) const ANY_OF: &str = "any of array";
+/// `x op ALL (array)`.
+pub(crate) const ALL_OF: &str = "all of array";
+/// An array, or an empty one for NULL.
+const OR_EMPTY: &str = "array or empty";
+
+/// Dimensions of an array, at most; as in PostgreSQL.
+const DIMENSIONS_MAX: usize = 6;
+
+/// Writes what `statement` says of arrays out.
+pub(crate) fn write_out(statement: &mut Statement) {
+    let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Writer);
+}
+
+struct Writer;
+
+impl VisitorMut for Writer {
+    type Break = Infallible;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Some(other) = written_out(expr) {
+            *expr = other;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn written_out(expr: &mut Expr) -> Option<Expr> {
+    match expr {
+        Expr::CompoundFieldAccess { root, access_chain } => subscripts(root, access_chain),
+        Expr::AnyOp { left, compare_op, right, .. } if is_array(right) => {
+            let op = text(&compare_op.to_string());
+            Some(build::call(ANY_OF, vec![op, left.as_ref().clone(), right.as_ref().clone()]))
+        }
+        Expr::AllOp { left, compare_op, right } if is_array(right) => {
+            let op = text(&compare_op.to_string());
+            Some(build::call(ALL_OF, vec![op, left.as_ref().clone(), right.as_ref().clone()]))
+        }
+        Expr::Function(Function { name, args: FunctionArguments::Subquery(query), .. })
+            if name.to_string().eq_ignore_ascii_case("array") =>
+        {
+            Some(collected(query.as_ref().clone()))
+        }
+        Expr::Cast { expr: value, data_type, .. } => {
+            let Expr::Value(literal) = value.as_ref() else { return None };
+            let Value::SingleQuotedString(array) = &literal.value else { return None };
+            let DataType::Array(_) = data_type else { return None };
+            let depth = array.trim_start().bytes().filter(|byte| !byte.is_ascii_whitespace());
+            let depth = depth.take_while(|byte| *byte == b'{').count().min(DIMENSIONS_MAX);
+            for _ in dimensions(data_type)..depth {
+                let inner = std::mem::replace(data_type, DataType::Boolean);
+                *data_type = DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(inner), None));
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
+/// How many dimensions an array of this type has.
+fn dimensions(data_type: &DataType) -> usize {
+    match data_type {
+        DataType::Array(
+            ArrayElemTypeDef::SquareBracket(inner, _)
+            | ArrayElemTypeDef::AngleBracket(inner)
+            | ArrayElemTypeDef::Parenthesis(inner),
+        ) => 1 + dimensions(inner),
+        _ => 0,
+    }
+}
+
+/// Whether what ANY takes is an array, and no query.
+fn is_array(right: &Expr) -> bool {
+    match right {
+        Expr::Subquery(_) => false,
+        Expr::Nested(inner) => is_array(inner),
+        _ => true,
+    }
+}
+
+/// Subscripts, of which one may be a slice, which makes all of them slices.
+fn subscripts(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
+    let mut root = root.clone();
+    let mut chain = chain.iter().peekable();
+    // `t.a[1]` is read as a field of `t`.
+    if let Expr::Identifier(table) = &root {
+        let mut parts = vec![table.clone()];
+        while let Some(AccessExpr::Dot(Expr::Identifier(part))) = chain.peek() {
+            parts.push(part.clone());
+            chain.next();
+        }
+        if parts.len() > 1 {
+            root = Expr::CompoundIdentifier(parts);
+        }
+    }
+    let subscripts = chain
+        .map(|access| match access {
+            AccessExpr::Subscript(subscript) => Some(subscript),
+            AccessExpr::Dot(_) => None,
+        })
+        .collect::<Option<Vec<_>>>()?;
+    let is_slice = subscripts.iter().any(|subscript| matches!(subscript, Subscript::Slice { .. }));
+    let mut args = vec![root];
+    for subscript in subscripts {
+        match subscript {
+            Subscript::Index { index } if is_slice => args.extend([build::number(1), index.clone()]),
+            Subscript::Index { index } => args.push(index.clone()),
+            Subscript::Slice { lower_bound, upper_bound, stride: None } => {
+                args.push(lower_bound.clone().unwrap_or_else(|| build::number(1)));
+                args.push(upper_bound.clone().unwrap_or_else(|| build::number(i32::MAX as usize)));
+            }
+            Subscript::Slice { .. } => return None,
+        }
+    }
+    (args.len() > 1).then(|| build::call(if is_slice { SLICE } else { SUBSCRIPT }, args))
+}
+
+/// `ARRAY(SELECT ...)` as a query that collects the rows of the other one.
+fn collected(query: Query) -> Expr {
+    let column = build::quoted("element");
+    let collect = build::call("array_agg", vec![Expr::Identifier(column.clone())]);
+    let mut rows = build::derived(query, &build::quoted("elements"));
+    if let TableFactor::Derived { alias: Some(alias), .. } = &mut rows {
+        alias.columns = vec![TableAliasColumnDef { name: column, data_type: None }];
+    }
+    let list = vec![build::named(build::call(OR_EMPTY, vec![collect]), "array")];
+    Expr::Subquery(Box::new(build::query_of(build::select(list, vec![build::alone(rows)]))))
+}
+
+fn text(text: &str) -> Expr {
+    Expr::Value(Value::SingleQuotedString(text.to_owned()).into())
+}
