@@ -29,6 +29,11 @@ const LIST: &str = "list of rows ";
 /// The column that WITH ORDINALITY adds.
 const ORDINALITY: &str = "ordinality";
 
+/// Functions whose column has a name of its own, and that name.
+const OF_VALUES: [&str; 4] =
+    ["json_array_elements", "json_array_elements_text", "jsonb_array_elements", "jsonb_array_elements_text"];
+const VALUE: &str = "value";
+
 /// Plans functions in FROM.
 #[derive(Debug)]
 pub(in crate::datafusion) struct TableFunctions;
@@ -206,6 +211,7 @@ fn rows_of(
             }
             _ => {
                 let named = alias.filter(|_| is_alone).map(|alias| context.normalize_ident(alias.name.clone()));
+                let named = OF_VALUES.contains(&call.name.as_str()).then(|| VALUE.to_owned()).or(named);
                 outputs.push((column, named.unwrap_or_else(|| call.name.clone())));
             }
         }

@@ -98,17 +98,22 @@ impl Writer<'_> {
             return Ok(());
         }
         let factors: Vec<TableFactor> = factors(&select.from).into_iter().map(|(factor, _)| factor.clone()).collect();
-        let mut known: Vec<(Ident, Vec<FromColumn>)> = Vec::new();
+        // What is known of each, and whether it is a function of one value, whose row is that value.
+        let mut known: Vec<(Ident, Vec<FromColumn>, bool)> = Vec::new();
         for factor in &factors {
             // What depends on others cannot be looked at alone.
             let Ok(columns) = self.items.columns(factor) else { continue };
             if let Some(name) = build::name_of(factor) {
-                known.push((name, columns));
+                let is_value = matches!(factor, TableFactor::Function { .. }) && columns.len() == 1;
+                known.push((name, columns, is_value));
             }
         }
-        let is_column = |name: &Ident| known.iter().any(|(_, columns)| columns.iter().any(|column| column.name == folded(name)));
+        let is_column = |name: &Ident| known.iter().any(|(_, columns, _)| columns.iter().any(|column| column.name == folded(name)));
         let row = |name: &Ident| {
-            let (_, columns) = known.iter().find(|(known, _)| folded(known) == folded(name) && !is_column(name))?;
+            let (_, columns, is_value) = known.iter().find(|(known, ..)| folded(known) == folded(name) && !is_column(name))?;
+            if *is_value {
+                return columns.first().map(|column| column.expr.clone());
+            }
             let parts = columns.iter().flat_map(|column| {
                 let name = Value::SingleQuotedString(column.name.clone());
                 [build::value(name), column.expr.clone()]
