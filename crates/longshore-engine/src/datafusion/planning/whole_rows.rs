@@ -11,6 +11,7 @@ use sqlparser::ast::{
 
 use super::merged_columns::from_items::{FromColumn, FromItems, factors, folded};
 use super::planner::Planner;
+use super::table_functions::own_column;
 use crate::Error;
 use crate::sql::build;
 use crate::sql::expressions::{each_own, flow};
@@ -101,9 +102,9 @@ impl Writer<'_> {
         // What is known of each, and whether it is a function of one value, whose row is that value.
         let mut known: Vec<(Ident, Vec<FromColumn>, bool)> = Vec::new();
         for factor in &factors {
+            let Some(name) = build::name_of(factor) else { continue };
             // What depends on others cannot be looked at alone.
-            let Ok(columns) = self.items.columns(factor) else { continue };
-            if let Some(name) = build::name_of(factor) {
+            if let Some(columns) = self.items.columns(factor).ok().or_else(|| own_column_of(factor, &name)) {
                 let is_value = matches!(factor, TableFactor::Function { .. }) && columns.len() == 1;
                 known.push((name, columns, is_value));
             }
@@ -138,6 +139,14 @@ impl Writer<'_> {
         }
         Ok(())
     }
+}
+
+/// The column of a function that has a name of its own.
+fn own_column_of(factor: &TableFactor, alias: &Ident) -> Option<Vec<FromColumn>> {
+    let TableFactor::Function { name, .. } = factor else { return None };
+    let column = own_column(&name.to_string().to_lowercase())?;
+    let expr = Expr::CompoundIdentifier(vec![alias.clone(), build::quoted(column)]);
+    Some(vec![FromColumn { name: column.to_owned(), expr, nullable: true, is_merged: false }])
 }
 
 fn replace(node: &mut impl VisitMut, row: &impl Fn(&Ident) -> Option<Expr>) -> Result<(), Error> {
