@@ -138,8 +138,12 @@ fn shown(batch: &RecordBatch) -> Vec<Vec<String>> {
             text => text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"),
         }
     };
-    let texts = |column: &ArrayRef| longshore_engine::nested_texts(column).map(|texts| Arc::new(texts) as ArrayRef);
-    let columns: Vec<_> = batch.columns().iter().map(|column| texts(column).unwrap_or_else(|| column.clone())).collect();
+    // Arrays, rows and JSON as the shell shows them.
+    let shown = |column: &ArrayRef| match nested_texts(column) {
+        Some(texts) => Arc::new(texts) as ArrayRef,
+        None => Arc::clone(column),
+    };
+    let columns: Vec<ArrayRef> = batch.columns().iter().map(shown).collect();
     let rows = 0..batch.num_rows();
     rows.map(|row| columns.iter().map(|column| value(column, row)).collect()).collect()
 }

@@ -2,10 +2,12 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use longshore_engine::nested_texts;
 use longshore_storage::ColumnType;
 use longshore_value::numeric::Numeric;
 
@@ -173,8 +175,14 @@ pub fn of_batch(batch: &RecordBatch) -> Vec<Vec<Value>> {
 #[must_use]
 pub fn texts_of_batch(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
     let options = FormatOptions::default().with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"));
-    let columns = batch.columns().iter();
+    // Arrays, rows and JSON as the shell shows them.
+    let shown = |column: &ArrayRef| match nested_texts(column) {
+        Some(texts) => Arc::new(texts) as ArrayRef,
+        None => Arc::clone(column),
+    };
+    let columns: Vec<ArrayRef> = batch.columns().iter().map(shown).collect();
     let columns: Vec<_> = columns
+        .iter()
         .map(|column| (column, ArrayFormatter::try_new(column, &options).expect("every type has a text")))
         .collect();
     let text = |(column, formatter): &(&ArrayRef, ArrayFormatter<'_>), row| {

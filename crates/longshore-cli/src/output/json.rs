@@ -109,6 +109,9 @@ impl<'a> JsonColumn<'a> {
                 Self::Number(Column::new(array)?)
             }
             data_type if text::is_unlimited(data_type) => Self::Float(Column::new(array)?),
+            DataType::Struct(fields) if matches!(fields.as_ref(), [field] if field.name().starts_with("$json")) => {
+                Self::Number(Column::new(array)?)
+            }
             DataType::Struct(fields) => {
                 let columns = array.as_struct().columns();
                 let members = fields

@@ -59,6 +59,8 @@ enum Values<'a> {
     /// Arrays, rows and JSON.
     Nested(StringViewArray),
     Numeric(&'a BinaryViewArray),
+    /// Arrays, rows and JSON.
+    Nested(StringViewArray),
     Other(Box<ArrayFormatter<'a>>),
 }
 

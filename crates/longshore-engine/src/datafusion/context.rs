@@ -31,6 +31,7 @@ use super::functions::numeric::{aggregates, functions as math};
 use super::functions::operators::PostgresOperators;
 use super::functions::ranks;
 use super::functions::to_char::ToChar;
+use super::functions::{arrays, information, json, rows};
 use super::optimizer::{logical_rules, physical_rules};
 use super::planning::exact_numbers::ExactNumbers;
 use super::planning::literals::Literals;
@@ -119,6 +120,11 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(ExactNumbers)];
     rules.extend(Analyzer::new().rules);
     rules
+}
+
+/// Those of ours that come before `DataFusion`'s.
+fn first_planners() -> Vec<Arc<dyn ExprPlanner>> {
+    vec![Arc::new(JsonOperators::new()), Arc::new(ArrayOperators::new()), Arc::new(JsonAggregates)]
 }
 
 /// Gives functions the names that PostgreSQL and DuckDB have for them, too.

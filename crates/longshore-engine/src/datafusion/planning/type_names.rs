@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{Field, FieldRef};
+use datafusion::arrow::datatypes::{self as arrow, Field, FieldRef};
 use datafusion::common::Result;
 use datafusion::logical_expr::planner::TypePlanner;
 use longshore_storage::ColumnType;
@@ -33,6 +33,11 @@ impl TypePlanner for TypeNames {
             DataType::Numeric(_) | DataType::Decimal(_) | DataType::Dec(_) => {
                 column_type(sql_type).map_err(external)?
             }
+            DataType::JSON => return Ok(wrapper(json())),
+            DataType::JSONB => return Ok(wrapper(jsonb())),
+            DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("jsonpath") => {
+                return Ok(wrapper(jsonpath()));
+            }
             _ => return Ok(None),
         };
         let field = Field::new("", numeric.arrow(), true);
@@ -43,6 +48,10 @@ impl TypePlanner for TypeNames {
             _ => field,
         })))
     }
+}
+
+fn wrapper(data_type: arrow::DataType) -> Option<FieldRef> {
+    Some(Arc::new(Field::new("", data_type, true)))
 }
 
 /// The limit of a NUMERIC that a cast names.
