@@ -112,11 +112,6 @@ impl Script {
         }
     }
 
-    /// Counts lines that were read by others.
-    pub(crate) fn skip(&mut self, lines: usize) {
-        self.lines += lines;
-    }
-
     /// The statement that is still open at the end of the text, if any.
     pub(crate) fn end(&mut self) -> Option<Item> {
         let line = self.first_word_line;

@@ -170,7 +170,7 @@ impl Database {
     #[must_use]
     pub fn checks(&self, table: &str) -> Vec<String> {
         let Some(table) = self.named(table) else { return Vec::new() };
-        table.rules().checks.iter().map(Check::described).collect()
+        table.rules().checks.iter().filter(|check| check.user_type().is_none()).map(Check::described).collect()
     }
 
     /// The foreign keys of the table `table` as SQL describes them, in the order in which they were made; empty if there

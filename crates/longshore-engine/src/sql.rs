@@ -15,6 +15,7 @@ pub(crate) mod copy;
 mod create_as;
 mod depth;
 pub(crate) mod dialect;
+pub(crate) mod domain;
 pub(crate) mod expansion;
 pub(crate) mod explain;
 pub(crate) mod expressions;
@@ -60,6 +61,7 @@ use alter::{Action, AlterTable};
 use backup::BackupStatement;
 use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, ImportStatement};
 use dialect::LongshoreDialect;
+use domain::DomainStatement;
 use objects::ObjectStatement;
 use options::shown_place;
 use pivot::PivotStatement;
@@ -88,6 +90,8 @@ pub(crate) enum Parsed {
     AlterTable(Box<AlterTable>),
     /// What is said of objects as wholes.
     Object(Box<ObjectStatement>),
+    /// CREATE DOMAIN and ALTER DOMAIN.
+    Domain(Box<DomainStatement>),
     /// CHECKPOINT.
     Checkpoint,
     /// BACKUP DATABASE.
@@ -132,6 +136,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     numbers::refuse_hexadecimal(sql, &tokens)?;
     free_argument_names(&mut tokens);
     leave_out_system_schema(&mut tokens);
+    call_varchar_so(&mut tokens);
     table::spell_out(&mut tokens);
     set_returning::read_tokens(&mut tokens);
     frames::spell_out(&mut tokens);
@@ -192,6 +197,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         | Parsed::Import(_)
         | Parsed::Sequence(_)
         | Parsed::Object(_)
+        | Parsed::Domain(_)
         | Parsed::Checkpoint
         | Parsed::Backup(_)
         | Parsed::Pivot(_) => {}
@@ -242,6 +248,26 @@ fn leave_out_system_schema(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
+/// `character varying` as `varchar`, which the planner knows in casts.
+fn call_varchar_so(tokens: &mut Vec<TokenWithSpan>) {
+    let is = |token: &Token, text: &str| matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
+    if !tokens.iter().any(|token| is(&token.token, "varying")) {
+        return;
+    }
+    let mut at = 0;
+    while at < tokens.len() {
+        let next = tokens[at + 1..].iter().position(|token| !matches!(token.token, Token::Whitespace(_)));
+        let next = next.map(|skipped| at + 1 + skipped);
+        if is(&tokens[at].token, "character")
+            && let Some(next) = next.filter(|next| is(&tokens[*next].token, "varying"))
+        {
+            tokens[at].token = Token::make_keyword("VARCHAR");
+            tokens.drain(at + 1..=next);
+        }
+        at += 1;
+    }
+}
+
 fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
     while parser.consume_token(&Token::SemiColon) {}
     if parser.peek_token_ref().token == Token::EOF {
@@ -266,6 +292,8 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         Parsed::AlterTable(Box::new(alter))
     } else if let Some(statement) = objects::statement(parser)? {
         Parsed::Object(Box::new(statement))
+    } else if let Some(statement) = domain::statement(parser)? {
+        Parsed::Domain(Box::new(statement))
     } else {
         Parsed::Sql(Box::new(parser.parse_statement().map_err(syntax)?))
     };

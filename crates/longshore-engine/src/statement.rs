@@ -41,6 +41,7 @@ pub(crate) mod temporary;
 mod transaction;
 mod unload;
 mod updatable;
+mod user_types;
 mod view;
 mod with_changes;
 
@@ -60,6 +61,7 @@ use crate::catalog::{Catalog, Entry};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
 use crate::prepared::{Done, PointQueryPlan, Prepared, Shapes};
 use crate::report::without;
+use crate::sql::domain::DomainVerb;
 use crate::sql::explain::ExplainOptions;
 use crate::sql::objects::{ObjectStatement, Upkeep};
 use crate::sql::parameters::{bind, literal};
@@ -152,7 +154,9 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
                 return outcome.inspect_err(|_| session.block.fail());
             }
             if let Some(outcome) = session.settings.execute(statement) {
-                return outcome.and_then(|outcome| follow_path(&mut session, outcome)).inspect_err(|_| session.block.fail());
+                return outcome
+                    .and_then(|outcome| follow_path(&mut session, outcome))
+                    .inspect_err(|_| session.block.fail());
             }
             if let Some(outcome) = set_config::set_config(&mut session, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
@@ -349,6 +353,10 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         }
         Parsed::Sequence(_) => Nature::NonTransactionalDdl("ALTER SEQUENCE"),
         Parsed::AlterTable(_) => Nature::NonTransactionalDdl("ALTER TABLE"),
+        Parsed::Domain(statement) => match statement.verb {
+            DomainVerb::Create { .. } => Nature::NonTransactionalDdl("CREATE DOMAIN"),
+            _ => Nature::NonTransactionalDdl("ALTER DOMAIN"),
+        },
         Parsed::Object(statement) => match statement.as_ref() {
             ObjectStatement::Alter(_) => Nature::NonTransactionalDdl("ALTER"),
             ObjectStatement::Comment(_) => Nature::NonTransactionalDdl("COMMENT ON"),
@@ -359,6 +367,9 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             Statement::CreateTable(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
             Statement::CreateView(_) => Nature::NonTransactionalDdl("CREATE VIEW"),
             Statement::CreateIndex(_) => Nature::NonTransactionalDdl("CREATE INDEX"),
+            Statement::CreateType { .. } => Nature::NonTransactionalDdl("CREATE TYPE"),
+            Statement::AlterType(_) => Nature::NonTransactionalDdl("ALTER TYPE"),
+            Statement::DropDomain(_) => Nature::NonTransactionalDdl("DROP DOMAIN"),
             Statement::CreateSchema { .. } => Nature::NonTransactionalDdl("CREATE SCHEMA"),
             Statement::AlterIndex { .. } => Nature::NonTransactionalDdl("ALTER INDEX"),
             Statement::Drop { .. } => Nature::NonTransactionalDdl("DROP"),
@@ -384,6 +395,7 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Sequence(statement) => sequence::run(context, &statement),
         Parsed::AlterTable(alter) => Box::pin(alter::alter_table(context, *alter)).await,
         Parsed::Object(statement) => Box::pin(objects::run(context, *statement)).await,
+        Parsed::Domain(statement) => Box::pin(user_types::domain(context, *statement)).await,
         Parsed::Checkpoint => checkpoint::checkpoint(context).await,
         Parsed::Backup(statement) => backup::backup(context, statement).await,
         Parsed::Summarize(query) => Box::pin(summarize::summarize(context, query)).await,
@@ -428,11 +440,26 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
             sequence::drop_sequences(context, if_exists, &names, cascade)
         }
         Statement::Truncate(truncate) => drop::truncate(context, &truncate),
-        Statement::CreateSchema { schema_name, if_not_exists, with, options, default_collate_spec: None, clone: None } => {
-            schemas::create(context, &schema_name, if_not_exists, &[with.as_ref(), options.as_ref()])
-        }
+        Statement::CreateSchema {
+            schema_name,
+            if_not_exists,
+            with,
+            options,
+            default_collate_spec: None,
+            clone: None,
+        } => schemas::create(context, &schema_name, if_not_exists, &[with.as_ref(), options.as_ref()]),
         Statement::Drop { object_type: ObjectType::Schema, if_exists, names, cascade, .. } => {
             schemas::drop_schemas(context, if_exists, &names, cascade)
+        }
+        Statement::CreateType { name, representation } => {
+            user_types::create_type(context, &name, representation.as_ref())
+        }
+        Statement::AlterType(alter) => user_types::alter_type(context, &alter).await,
+        Statement::Drop { object_type: ObjectType::Type, if_exists, names, .. } => {
+            user_types::drop_types(context, if_exists, &names, "DROP TYPE")
+        }
+        Statement::DropDomain(drop) => {
+            user_types::drop_types(context, drop.if_exists, std::slice::from_ref(&drop.name), "DROP DOMAIN")
         }
         Statement::Grant(grant) => objects::grant(&grant),
         Statement::Revoke(revoke) => objects::revoke(&revoke),

@@ -2,6 +2,7 @@
 
 mod backup;
 mod demo;
+mod dumps;
 mod durable;
 mod files;
 mod generate;

@@ -7,11 +7,13 @@
 pub(super) mod bpchar;
 pub(super) mod common_types;
 pub(super) mod context_provider;
+pub(super) mod descriptions;
 pub(super) mod exact_numbers;
 pub(super) mod frames;
 pub(super) mod function_registry;
 pub(super) mod generated;
 pub(super) mod grouped_keys;
+pub(super) mod information_schema;
 pub(super) mod insert_of_query;
 pub(super) mod lateral_functions;
 pub(super) mod literals;

@@ -59,7 +59,8 @@ pub(crate) struct SequenceOptions {
 pub(super) fn statement(parser: &mut Parser) -> Result<Option<SequenceStatement>, Error> {
     let begins = |parser: &mut Parser, word| parser.parse_keywords(&[Keyword::CREATE, word, Keyword::SEQUENCE]);
     let is_temporary = begins(parser, Keyword::TEMPORARY) || begins(parser, Keyword::TEMP);
-    let verb = if is_temporary || parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
+    let is_unlogged = begins(parser, Keyword::UNLOGGED);
+    let verb = if is_temporary || is_unlogged || parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
         let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
         Verb::Create { if_not_exists, is_temporary }
     } else if is_alteration(parser) && parser.parse_keywords(&[Keyword::ALTER, Keyword::SEQUENCE]) {
@@ -98,8 +99,7 @@ fn is_alteration(parser: &Parser) -> bool {
 
 /// `GENERATED {ALWAYS | BY DEFAULT} AS IDENTITY`, if that comes; otherwise the parser has not moved.
 pub(super) fn generated(parser: &mut Parser) -> Result<Option<GeneratedAs>, ParserError> {
-    Ok(if parser.parse_keywords(&[Keyword::GENERATED, Keyword::ALWAYS, Keyword::AS, Keyword::IDENTITY])
-    {
+    Ok(if parser.parse_keywords(&[Keyword::GENERATED, Keyword::ALWAYS, Keyword::AS, Keyword::IDENTITY]) {
         Some(GeneratedAs::Always)
     } else if parser.parse_keywords(&[
         Keyword::GENERATED,
@@ -269,7 +269,10 @@ mod tests {
             "create sequence if not exists S start 5 cycle no minvalue increment by -2 as int cache 3 maxvalue +9 owned \
              by T.\"C\"",
         );
-        assert_eq!((statement.name.as_str(), statement.verb), ("s", Verb::Create { if_not_exists: true, is_temporary: false }));
+        assert_eq!(
+            (statement.name.as_str(), statement.verb),
+            ("s", Verb::Create { if_not_exists: true, is_temporary: false })
+        );
         assert_eq!(
             statement.options,
             SequenceOptions {

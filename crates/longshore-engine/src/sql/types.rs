@@ -2,7 +2,7 @@
 
 use longshore_storage::ColumnType;
 use longshore_value::numeric::Limit;
-use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
+use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, ObjectName, ObjectNamePart, TimezoneInfo};
 
 use crate::Error;
 
@@ -52,6 +52,8 @@ pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, Error> {
         }
         DataType::Uuid => ColumnType::Uuid,
         DataType::Bytea => ColumnType::Bytea,
+        // PostgreSQL's type of names, which it cuts at 63 bytes.
+        DataType::Custom(name, modifiers) if modifiers.is_empty() && is_name(name) => ColumnType::Text,
         other => return Err(refused(other)),
     })
 }
@@ -83,6 +85,11 @@ pub(crate) fn data_type(column_type: ColumnType) -> DataType {
             DataType::Numeric(ExactNumberInfo::PrecisionAndScale(precision.into(), scale.into()))
         }
     }
+}
+
+/// Whether a type is `name`.
+fn is_name(name: &ObjectName) -> bool {
+    matches!(name.0.as_slice(), [ObjectNamePart::Identifier(only)] if only.value.eq_ignore_ascii_case("name"))
 }
 
 fn float(data_type: &DataType, info: &ExactNumberInfo) -> Result<ColumnType, Error> {

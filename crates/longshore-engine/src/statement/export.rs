@@ -22,7 +22,8 @@ use longshore_load::{Target, TextCompression};
 use longshore_storage::{Snapshot, Storage, native};
 
 use crate::catalog::{
-    Catalog, Check, ColumnRule, Commented, Entry, Origin, Owner, Role, Sequence, Table, View, is_temporary, kind_name,
+    Catalog, Check, ColumnRule, Commented, Entry, Origin, Owner, Role, Sequence, Table, UserType, View, is_temporary,
+    kind_name,
 };
 use crate::sql::copy::ExportStatement;
 use crate::sql::names;
@@ -189,6 +190,9 @@ fn schema_sql(catalog: &Catalog, entries: &[Entry]) -> String {
     for schema in &definitions.schemas {
         let _ = writeln!(sql, "CREATE SCHEMA {};", names::quoted(schema));
     }
+    for (name, user_type) in &definitions.types {
+        let _ = writeln!(sql, "{}", create_type_sql(name, user_type));
+    }
     let of_identity: BTreeSet<String> = entries.iter().flat_map(identity_sequences).collect();
     // Defaults take numbers of them.
     for sequence in sequences.iter().filter(|sequence| !of_identity.contains(&sequence.name)) {
@@ -230,6 +234,29 @@ fn schema_sql(catalog: &Catalog, entries: &[Entry]) -> String {
         }
     }
     sql
+}
+
+fn create_type_sql(name: &str, user_type: &UserType) -> String {
+    let name = names::quoted(name);
+    match user_type {
+        UserType::Enum(labels) => {
+            let labels: Vec<String> = labels.iter().map(|label| names::literal(label)).collect();
+            format!("CREATE TYPE {name} AS ENUM ({});", labels.join(", "))
+        }
+        UserType::Domain(domain) => {
+            let mut sql = format!("CREATE DOMAIN {name} AS {}", domain.base);
+            if let Some(default) = &domain.default {
+                let _ = write!(sql, " DEFAULT {default}");
+            }
+            if domain.not_null {
+                sql.push_str(" NOT NULL");
+            }
+            for (check, condition) in &domain.checks {
+                let _ = write!(sql, " CONSTRAINT {} CHECK ({condition})", names::quoted(check));
+            }
+            sql + ";"
+        }
+    }
 }
 
 /// What a comment is about, as COMMENT ON says it.
@@ -291,27 +318,28 @@ fn create_table_sql(sql: &mut String, catalog: &Catalog, table: &Table) {
     let name = names::quoted(&table.name);
     let (columns, rules) = (table.relation.schema().columns(), table.rules());
     let mut parts: Vec<String> = Vec::new();
-    for (column, rule) in columns.iter().zip(&rules.columns) {
+    for (at, (column, rule)) in columns.iter().zip(&rules.columns).enumerate() {
         let constraint = match &rule.not_null {
             Some(name) if !column.nullable => format!(" CONSTRAINT {}", names::quoted(name)),
             _ => String::new(),
         };
         let not_null = if column.nullable { "" } else { " NOT NULL" };
         let origin = rule.origin.sql(catalog, column.column_type);
-        parts.push(format!("{} {}{constraint}{not_null}{origin}", names::quoted(&column.name), column.column_type));
+        let column_type = rules.user_type(at).map_or_else(|| column.column_type.to_string(), names::quoted);
+        parts.push(format!("{} {column_type}{constraint}{not_null}{origin}", names::quoted(&column.name)));
     }
-    parts.extend(rules.checks.iter().filter(|check| check.is_valid).map(Check::sql));
+    let own = rules.checks.iter().filter(|check| check.is_valid && check.user_type().is_none());
+    parts.extend(own.map(Check::sql));
     let mut indexes = String::new();
     for key in &rules.keys {
         let key_name = names::quoted(&key.name);
-        let key_columns: Vec<String> = key.columns.iter().map(|column| names::quoted(&columns[*column].name)).collect();
-        let (key_columns, using) = (key_columns.join(", "), kind_name(key.index));
+        let (list, using) = (key.parts(columns), kind_name(key.index));
         match key.role {
-            Role::Primary => parts.push(format!("CONSTRAINT {key_name} PRIMARY KEY ({key_columns})")),
-            Role::Unique => parts.push(format!("CONSTRAINT {key_name} UNIQUE ({key_columns})")),
+            Role::Primary => parts.push(format!("CONSTRAINT {key_name} PRIMARY KEY {list}")),
+            Role::Unique => parts.push(format!("CONSTRAINT {key_name} UNIQUE {list}")),
             Role::UniqueIndex | Role::Index => {
                 let unique = if key.role.is_unique() { "UNIQUE " } else { "" };
-                let _ = writeln!(indexes, "CREATE {unique}INDEX {key_name} ON {name} USING {using} ({key_columns});");
+                let _ = writeln!(indexes, "CREATE {unique}INDEX {key_name} ON {name} USING {using} {list};");
             }
         }
     }
