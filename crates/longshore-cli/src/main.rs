@@ -85,7 +85,7 @@ async fn run_statements(config: Config, options: RunOptions) -> Result<(), Failu
     let interactive = options.steps.is_empty() && std::io::stdin().is_terminal();
     let mut runner = Runner::new(config, &options, interactive)?;
     let result = if interactive {
-        shell::run(&mut runner, options.directory.as_deref()).await
+        shell::run(&mut runner, &options).await
     } else {
         runner.steps(options.steps).await
     };

@@ -24,6 +24,7 @@ mod float;
 mod integer;
 mod iso;
 mod loops;
+mod numeric;
 mod quoted;
 mod reason;
 mod rule;
@@ -44,6 +45,7 @@ pub use rule::{FieldRule, RuleError};
 pub use target::{Coded, HEAP_BYTES_MAX, Heap, Slot, Target, VIEW_INLINE_BYTES_MAX, Validity, Values};
 pub use text_memo::TextMemo;
 
+use longshore_value::numeric::{GROWTH_MAX, Limit};
 use longshore_value::uuid::UUID_GROWTH_MAX;
 
 use crate::{Dialect, Kernel, Rows};
@@ -96,6 +98,8 @@ pub enum ValueType {
     Uuid,
     /// Bytes, written as `\x` and hexadecimal digits.
     Bytea,
+    /// A number of any digits, or of those that a limit allows, stored as `longshore_value::numeric` says.
+    Numeric(Option<Limit>),
 }
 
 impl ValueType {
@@ -114,16 +118,23 @@ impl ValueType {
             ValueType::Decimal128 { .. } => Slot::I128,
             ValueType::Float32 => Slot::F32,
             ValueType::Float64 => Slot::F64,
-            ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) | ValueType::Uuid | ValueType::Bytea => {
-                Slot::View
-            }
+            ValueType::Text
+            | ValueType::Varchar(_)
+            | ValueType::Char(_)
+            | ValueType::Uuid
+            | ValueType::Bytea
+            | ValueType::Numeric(_) => Slot::View,
         }
     }
 
     /// Bytes by which a value in the [`Heap`] may be longer than its field.
     #[must_use]
     pub fn growth_max(self) -> usize {
-        if self == ValueType::Uuid { UUID_GROWTH_MAX } else { 0 }
+        match self {
+            ValueType::Uuid => UUID_GROWTH_MAX,
+            ValueType::Numeric(_) => GROWTH_MAX,
+            _ => 0,
+        }
     }
 
     /// Whether values are numbers.
@@ -138,6 +149,7 @@ impl ValueType {
                 | ValueType::Float64
                 | ValueType::Decimal64 { .. }
                 | ValueType::Decimal128 { .. }
+                | ValueType::Numeric(_)
         )
     }
 }

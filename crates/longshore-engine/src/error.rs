@@ -73,6 +73,12 @@ pub enum ErrorKind {
     InvalidText,
     /// A division by zero.
     DivisionByZero,
+    /// A power or a root that does not exist.
+    InvalidPower,
+    /// A logarithm that does not exist.
+    InvalidLogarithm,
+    /// Buckets that do not exist.
+    InvalidBucket,
     /// A sequence has no more numbers.
     SequenceLimit,
     /// A state that the statement needs is not there.
@@ -81,6 +87,12 @@ pub enum ErrorKind {
     DuplicateObject,
     /// Two columns of a relation have one name.
     DuplicateColumn,
+    /// Two relations of a query have one name.
+    DuplicateAlias,
+    /// A window, or a call over one, that cannot be.
+    Windowing,
+    /// A row would not be in the view that it goes through.
+    ViewCheck,
     /// A value is not of the type that is wanted.
     TypeMismatch,
     /// The name is that of something else, such as a view instead of a table.
@@ -158,10 +170,16 @@ impl ErrorKind {
             Self::OutOfRange => "22003",
             Self::InvalidText => "22P02",
             Self::DivisionByZero => "22012",
+            Self::InvalidPower => "2201F",
+            Self::InvalidLogarithm => "2201E",
+            Self::InvalidBucket => "2201G",
             Self::SequenceLimit => "2200H",
             Self::State => "55000",
             Self::DuplicateObject => "42710",
             Self::DuplicateColumn => "42701",
+            Self::DuplicateAlias => "42712",
+            Self::Windowing => "42P20",
+            Self::ViewCheck => "44000",
             Self::TypeMismatch => "42804",
             Self::WrongObject => "42809",
             Self::Cardinality => "21000",

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::StreamExt;
 use longshore_engine::{Config, Database, Durability, Error, Outcome, Session, nested_texts};
+use longshore_storage::ColumnType;
+use longshore_value::numeric::Numeric;
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
 use tokio::runtime::Runtime;
 
@@ -107,11 +109,16 @@ async fn run(session: &mut Session, sql: &str) -> Result<DBOutput<DefaultColumnT
 fn column_type(data_type: &DataType) -> DefaultColumnType {
     if data_type.is_integer() {
         DefaultColumnType::Integer
-    } else if data_type.is_numeric() {
+    } else if data_type.is_numeric() || is_numeric(data_type) {
         DefaultColumnType::FloatingPoint
     } else {
         DefaultColumnType::Text
     }
+}
+
+/// Whether it is NUMERIC, for which Arrow has no type.
+fn is_numeric(data_type: &DataType) -> bool {
+    ColumnType::from_arrow(data_type) == Some(ColumnType::Numeric(None))
 }
 
 /// The values of a batch as tests write them.
@@ -121,15 +128,24 @@ fn shown(batch: &RecordBatch) -> Vec<Vec<String>> {
         if column.is_null(row) {
             return "NULL".to_owned();
         }
+        if is_numeric(column.data_type()) {
+            let bytes = column.as_struct().column(0).as_binary_view().value(row);
+            return Numeric::of(bytes).expect("the bytes of a number").to_string();
+        }
         let formatter = ArrayFormatter::try_new(column, &options).expect("every type has a format");
         match formatter.value(row).to_string() {
             empty if empty.is_empty() => "(empty)".to_owned(),
             text => text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"),
         }
     };
-    let texts: Vec<_> = batch.columns().iter().map(longshore_engine::nested_texts).collect();
+    // Arrays, rows and JSON as the shell shows them.
+    let shown = |column: &ArrayRef| match nested_texts(column) {
+        Some(texts) => Arc::new(texts) as ArrayRef,
+        None => Arc::clone(column),
+    };
+    let columns: Vec<ArrayRef> = batch.columns().iter().map(shown).collect();
     let rows = 0..batch.num_rows();
-
+    rows.map(|row| columns.iter().map(|column| value(column, row)).collect()).collect()
 }
 
 fn files_below(directory: &Path, files: &mut Vec<PathBuf>) {

@@ -31,6 +31,7 @@ mod column_bytes;
 pub(crate) mod hot;
 pub(crate) mod visible;
 
+pub use array::wrap;
 pub use column_bytes::ColumnBytes;
 pub use visible::{Stretch, VisibleChunk};
 

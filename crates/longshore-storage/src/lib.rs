@@ -92,6 +92,7 @@ pub use append::{Append, BufferPacking, Clash, Clashes, ConflictAction, MergeKin
 pub use arena::{ARENA_BLOCK_BYTES, Arena, Region};
 pub use buffer::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap};
 pub use chunk::hot::Freeze;
+pub use chunk::wrap;
 pub use chunk::{Chunk, ColumnBytes, Stretch, VisibleChunk};
 pub use datum::Datum;
 pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, TransactionError};

@@ -9,6 +9,6 @@ mod domain;
 mod field;
 mod range;
 
-pub(crate) use domain::{Input, Stored, StoredValue, ValueError, input, is_plain, shown};
+pub(crate) use domain::{Input, Stored, StoredValue, ValueError, input, is_plain, numeric, shown};
 pub use field::{Field, FieldType, Scalar};
 pub use range::ColumnRange;

@@ -9,7 +9,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, Fields, SchemaRef, TimeUnit};
+use longshore_value::numeric::Limit;
 
 /// The digits that a DECIMAL stored in 64 bits may have.
 pub(crate) const DECIMAL64_PRECISION_MAX: u8 = 18;
@@ -57,6 +58,8 @@ pub enum ColumnType {
     Uuid,
     /// BYTEA.
     Bytea,
+    /// NUMERIC without a precision, or of more digits than a DECIMAL here has; stored as `longshore_value::numeric` says.
+    Numeric(Option<Limit>),
 }
 
 /// How the values of a column lie in memory.
@@ -113,7 +116,24 @@ impl ColumnType {
             ColumnType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
             ColumnType::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
             ColumnType::Bytea => DataType::BinaryView,
+            ColumnType::Numeric(_) => wrapped(NUMERIC, DataType::BinaryView),
         }
+    }
+
+    /// The type of the arrays that are wrapped where Arrow has no type for this one: a struct whose only field has the name of
+    /// the type is confused with nothing. `None` where Arrow has one.
+    #[must_use]
+    pub fn unwrapped(&self) -> Option<DataType> {
+        match self {
+            ColumnType::Numeric(_) => Some(DataType::BinaryView),
+            _ => None,
+        }
+    }
+
+    /// Whether values are bytes, and no text.
+    #[must_use]
+    pub fn is_bytes(&self) -> bool {
+        matches!(self, ColumnType::Bytea | ColumnType::Numeric(_))
     }
 
     /// How values of this type are stored.
@@ -128,9 +148,12 @@ impl ColumnType {
             ColumnType::Double => Physical::F64,
             ColumnType::Decimal { precision, .. } if precision <= DECIMAL64_PRECISION_MAX => Physical::I64,
             ColumnType::Decimal { .. } => Physical::I128,
-            ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid | ColumnType::Bytea => {
-                Physical::View
-            }
+            ColumnType::Char(_)
+            | ColumnType::Varchar(_)
+            | ColumnType::Text
+            | ColumnType::Uuid
+            | ColumnType::Bytea
+            | ColumnType::Numeric(_) => Physical::View,
         }
     }
 
@@ -138,7 +161,10 @@ impl ColumnType {
     /// Which of them the other type has (lengths, precisions) is another question.
     #[must_use]
     pub fn is_stored_as(&self, other: ColumnType) -> bool {
-        self.physical() == other.physical() && (*self != ColumnType::Bytea || other == ColumnType::Bytea)
+        let is_numeric = |column_type| matches!(column_type, ColumnType::Numeric(_));
+        self.physical() == other.physical()
+            && (!self.is_bytes() || other.is_bytes())
+            && is_numeric(*self) == is_numeric(other)
     }
 
     /// The column type that holds every value of an Arrow type, for tables made from a query's result. Times finer
@@ -171,10 +197,22 @@ impl ColumnType {
             DataType::Date64 | DataType::Timestamp(_, None) => ColumnType::Timestamp,
             DataType::Timestamp(_, Some(_)) => ColumnType::TimestampTz,
             DataType::Time32(_) | DataType::Time64(_) => ColumnType::Time,
+            DataType::Struct(fields) if is_wrapped(fields, NUMERIC) => ColumnType::Numeric(None),
             DataType::Dictionary(_, values) => ColumnType::from_arrow(values)?,
             _ => return None,
         })
     }
+}
+
+/// The name of the only field of the arrays of NUMERIC.
+const NUMERIC: &str = "$numeric";
+
+fn wrapped(name: &str, values: DataType) -> DataType {
+    DataType::Struct(Fields::from(vec![Field::new(name, values, true)]))
+}
+
+fn is_wrapped(fields: &Fields, name: &str) -> bool {
+    matches!(fields.as_ref(), [field] if field.name() == name)
 }
 
 /// The SQL spelling, for instance `DECIMAL(15,2)`.
@@ -197,6 +235,8 @@ impl fmt::Display for ColumnType {
             ColumnType::TimestampTz => f.write_str("TIMESTAMP WITH TIME ZONE"),
             ColumnType::Uuid => f.write_str("UUID"),
             ColumnType::Bytea => f.write_str("BYTEA"),
+            ColumnType::Numeric(None) => f.write_str("NUMERIC"),
+            ColumnType::Numeric(Some(Limit { precision, scale })) => write!(f, "NUMERIC({precision},{scale})"),
         }
     }
 }
@@ -269,7 +309,7 @@ impl Schema {
 mod tests {
     use super::*;
 
-    const ALL: [(ColumnType, &str); 17] = [
+    const ALL: [(ColumnType, &str); 18] = [
         (ColumnType::Boolean, "BOOLEAN"),
         (ColumnType::SmallInt, "SMALLINT"),
         (ColumnType::Integer, "INTEGER"),
@@ -287,6 +327,7 @@ mod tests {
         (ColumnType::TimestampTz, "TIMESTAMP WITH TIME ZONE"),
         (ColumnType::Uuid, "UUID"),
         (ColumnType::Bytea, "BYTEA"),
+        (ColumnType::Numeric(None), "NUMERIC"),
     ];
 
     #[test]
@@ -332,7 +373,7 @@ mod tests {
     #[test]
     fn short_decimals_take_64_bits() {
         let widths = ALL.map(|(column_type, _)| column_type.physical().width());
-        assert_eq!(widths, [1, 2, 4, 8, 4, 8, 8, 16, 16, 16, 16, 4, 8, 8, 8, 16, 16]);
+        assert_eq!(widths, [1, 2, 4, 8, 4, 8, 8, 16, 16, 16, 16, 4, 8, 8, 8, 16, 16, 16]);
     }
 
     #[test]

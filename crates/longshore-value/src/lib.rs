@@ -13,6 +13,8 @@
 //!
 //! - `digits`: powers of ten, and digits rounded to a whole number
 //! - `decimal`: numbers as DECIMAL(p,s) stores them
+//! - `float`: how floating-point numbers are shown
+//! - `numeric`: numbers as NUMERIC without a precision keeps them
 //! - `text`: texts as CHAR(n) and VARCHAR(n) store them
 //! - `uuid`: the spellings of a UUID and its stored form
 
@@ -21,5 +23,7 @@
 
 pub mod decimal;
 pub mod digits;
+pub mod float;
+pub mod numeric;
 pub mod text;
 pub mod uuid;

@@ -2,10 +2,14 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use longshore_engine::nested_texts;
+use longshore_storage::ColumnType;
+use longshore_value::numeric::Numeric;
 
 use crate::shapes::KNOWN_ERRORS;
 
@@ -142,6 +146,9 @@ pub fn of_batch(batch: &RecordBatch) -> Vec<Vec<Value>> {
             if column.is_null(row) {
                 return Value::Null;
             }
+            if let Some(text) = numeric(column, row) {
+                return Value::number(&text);
+            }
             let text = formatter.value(row).to_string();
             match column.data_type() {
                 data_type if data_type.is_integer() => Value::number(&text),
@@ -168,15 +175,31 @@ pub fn of_batch(batch: &RecordBatch) -> Vec<Vec<Value>> {
 #[must_use]
 pub fn texts_of_batch(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
     let options = FormatOptions::default().with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"));
-    let columns = batch.columns().iter();
+    // Arrays, rows and JSON as the shell shows them.
+    let shown = |column: &ArrayRef| match nested_texts(column) {
+        Some(texts) => Arc::new(texts) as ArrayRef,
+        None => Arc::clone(column),
+    };
+    let columns: Vec<ArrayRef> = batch.columns().iter().map(shown).collect();
     let columns: Vec<_> = columns
+        .iter()
         .map(|column| (column, ArrayFormatter::try_new(column, &options).expect("every type has a text")))
         .collect();
     let text = |(column, formatter): &(&ArrayRef, ArrayFormatter<'_>), row| {
-        let text = column.is_valid(row).then(|| formatter.value(row).to_string())?;
+        let shown = || numeric(column, row).unwrap_or_else(|| formatter.value(row).to_string());
+        let text = column.is_valid(row).then(shown)?;
         Some(if column.data_type() == &DataType::Boolean { text[..1].to_owned() } else { text })
     };
     (0..batch.num_rows()).map(|row| columns.iter().map(|column| text(column, row)).collect()).collect()
+}
+
+/// A value of an array of NUMERIC, for which Arrow has no type; `None` of other arrays.
+fn numeric(array: &ArrayRef, row: usize) -> Option<String> {
+    if ColumnType::from_arrow(array.data_type()) != Some(ColumnType::Numeric(None)) {
+        return None;
+    }
+    let bytes = array.as_struct().column(0).as_binary_view().value(row);
+    Some(Numeric::of(bytes).expect("the bytes of a number").to_string())
 }
 
 /// The same rows in an order that depends on them only.

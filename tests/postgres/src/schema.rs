@@ -4,7 +4,7 @@ use crate::random::Random;
 use crate::types::Type;
 
 /// Names of columns with the type that most tables give them. They are few, so that tables share them.
-const COLUMNS: [(&str, Type); 11] = [
+const COLUMNS: [(&str, Type); 12] = [
     ("k", Type::Integer),
     ("g", Type::Integer),
     ("h", Type::BigInt),
@@ -13,6 +13,7 @@ const COLUMNS: [(&str, Type); 11] = [
     ("s", Type::Text),
     ("u", Type::Text),
     ("d", Type::Decimal),
+    ("n", Type::Numeric),
     ("f", Type::Double),
     ("e", Type::Date),
     ("z", Type::Timestamp),
@@ -66,7 +67,14 @@ impl Table {
             let (name, usual) = left.remove(at);
             let other = random.chance(10) && usual.is_number();
             let data_type = if other {
-                random.pick(&[Type::SmallInt, Type::Integer, Type::BigInt, Type::Decimal, Type::Double])
+                random.pick(&[
+                    Type::SmallInt,
+                    Type::Integer,
+                    Type::BigInt,
+                    Type::Decimal,
+                    Type::Numeric,
+                    Type::Double,
+                ])
             } else {
                 usual
             };

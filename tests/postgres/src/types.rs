@@ -15,6 +15,8 @@ pub enum Type {
     BigInt,
     /// `DECIMAL(10,2)`.
     Decimal,
+    /// `NUMERIC`.
+    Numeric,
     /// `DOUBLE PRECISION`.
     Double,
     /// `TEXT`.
@@ -27,12 +29,13 @@ pub enum Type {
 
 impl Type {
     /// All types.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Boolean,
         Self::SmallInt,
         Self::Integer,
         Self::BigInt,
         Self::Decimal,
+        Self::Numeric,
         Self::Double,
         Self::Text,
         Self::Date,
@@ -48,6 +51,7 @@ impl Type {
             Self::Integer => "INTEGER",
             Self::BigInt => "BIGINT",
             Self::Decimal => "DECIMAL(10,2)",
+            Self::Numeric => "NUMERIC",
             Self::Double => "DOUBLE PRECISION",
             Self::Text => "TEXT",
             Self::Date => "DATE",
@@ -64,7 +68,7 @@ impl Type {
     /// Whether its values are numbers.
     #[must_use]
     pub fn is_number(self) -> bool {
-        self.is_whole() || matches!(self, Self::Decimal | Self::Double)
+        self.is_whole() || matches!(self, Self::Decimal | Self::Numeric | Self::Double)
     }
 
     /// A value of a row, as INSERT takes it. Few values are different, so that rows meet in joins and groups.
@@ -76,6 +80,9 @@ impl Type {
             Self::Integer => &["0", "1", "2", "3", "4", "-1", "-7", "100"],
             Self::BigInt => &["0", "1", "2", "3", "-1", "5000000000"],
             Self::Decimal => &["0", "0.50", "1.00", "1.25", "2.50", "-1.50", "3", "99.99"],
+            Self::Numeric => {
+                &["0", "1", "1.0", "1.00", "2.5", "-1.50", "0.001", "3", "1e3", "12345678901234567890.5", "'NaN'"]
+            }
             Self::Double => &["0", "0.5", "1", "1.5", "2", "-0.25", "3", "1e3", "0.1", "'-0'"],
             Self::Text => &["''", "'a'", "'A'", "'ab'", "'b'", "'1'", "'B c'", "'%'", "'é'"],
             Self::Date => &["'2020-02-28'", "'2020-02-29'", "'1999-12-31'", "'2024-01-01'"],

@@ -18,6 +18,8 @@ use arrow::datatypes::{
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use longshore_engine::nested_texts;
+use longshore_storage::ColumnType;
+use longshore_value::numeric::Numeric;
 
 const NANOSECONDS_PER_SECOND: i128 = 1_000_000_000;
 const SECONDS_PER_DAY: i128 = 86_400;
@@ -54,6 +56,9 @@ enum Values<'a> {
     TimestampMilliseconds(&'a PrimitiveArray<TimestampMillisecondType>, Zone),
     TimestampMicroseconds(&'a PrimitiveArray<TimestampMicrosecondType>, Zone),
     TimestampNanoseconds(&'a PrimitiveArray<TimestampNanosecondType>, Zone),
+    /// Arrays, rows and JSON.
+    Nested(StringViewArray),
+    Numeric(&'a BinaryViewArray),
     /// Arrays, rows and JSON.
     Nested(StringViewArray),
     Other(Box<ArrayFormatter<'a>>),
@@ -100,6 +105,7 @@ impl<'a> Column<'a> {
                 Some("UTC" | "+00:00" | "Z") => timestamps(array, *unit, Zone::Utc),
                 Some(_) => other(array)?,
             },
+            data_type if is_unlimited(data_type) => Values::Numeric(array.as_struct().column(0).as_binary_view()),
             _ => match nested_texts(array) {
                 Some(texts) => Values::Nested(texts),
                 None => other(array)?,
@@ -160,6 +166,10 @@ impl<'a> Column<'a> {
             }
             Values::TimestampMicroseconds(array, zone) => timestamp(i128::from(array.value(row)) * 1000, *zone, out),
             Values::TimestampNanoseconds(array, zone) => timestamp(i128::from(array.value(row)), *zone, out),
+            Values::Numeric(array) => match Numeric::of(array.value(row)) {
+                Some(value) => write!(out, "{value}"),
+                None => Err(fmt::Error),
+            },
             Values::Other(formatter) => return formatter.value(row).write(out),
         }
         .map_err(|fmt::Error| ArrowError::CastError(String::from("formatting failed")))
@@ -168,7 +178,12 @@ impl<'a> Column<'a> {
 
 /// Whether values of this type are written to the right of their column.
 pub(super) fn is_number(data_type: &DataType) -> bool {
-    data_type.is_numeric()
+    data_type.is_numeric() || is_unlimited(data_type)
+}
+
+/// Whether it is NUMERIC, for which Arrow has no type.
+pub(super) fn is_unlimited(data_type: &DataType) -> bool {
+    ColumnType::from_arrow(data_type) == Some(ColumnType::Numeric(None))
 }
 
 fn other(array: &ArrayRef) -> Result<Values<'_>, ArrowError> {

@@ -1,78 +1,91 @@
-//! What `COPY ... FROM STDIN` reads and `COPY ... TO STDOUT` writes.
-//!
-//! Where standard input also gives the statements, the data are the lines that follow the statement, up to a line with
-//! a backslash and a period alone, as in psql.
+//! What `COPY ... FROM STDIN` reads where a script gives the statements: the lines that follow the statement, up to a line
+//! with a backslash and a period alone, as in psql.
 
-use std::io::{self, Read, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, Read};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The data lines that follow a statement on standard input.
-#[derive(Debug, Default)]
-pub(crate) struct InlineData {
-    line: Vec<u8>,
-    /// Bytes of `line` that were handed out.
+use crate::script::SharedLines;
+
+/// Bytes that are read ahead.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// The data lines that follow a statement.
+#[derive(Clone, Debug)]
+pub(super) struct InlineData(Arc<Mutex<Inner>>);
+
+#[derive(Debug)]
+struct Inner {
+    source: SharedLines,
+    /// Whether a person types the lines.
+    is_typed: bool,
+    buffer: Vec<u8>,
+    /// Bytes of `buffer` that were handed out.
     taken: usize,
+    /// Lines that were read.
+    lines: usize,
     ended: bool,
+}
+
+impl InlineData {
+    /// Those that come from `source`, which a person types if `is_typed`.
+    pub(super) fn new(source: SharedLines, is_typed: bool) -> Self {
+        let inner = Inner { source, is_typed, buffer: Vec::new(), taken: 0, lines: 0, ended: false };
+        Self(Arc::new(Mutex::new(inner)))
+    }
+
+    /// Reads what the statement has left, if it has read any; returns the number of lines of all data.
+    ///
+    /// # Errors
+    ///
+    /// A source that cannot be read.
+    pub(super) fn finish(&self) -> io::Result<usize> {
+        let mut inner = self.lock();
+        while inner.lines > 0 && !inner.ended {
+            inner.fill()?;
+        }
+        Ok(inner.lines)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Read for InlineData {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.taken == self.line.len() && !self.ended {
-            self.next_line()?;
+        let mut inner = self.lock();
+        if inner.taken == inner.buffer.len() && !inner.ended {
+            inner.fill()?;
         }
-        let rest = &self.line[self.taken..];
+        let rest = &inner.buffer[inner.taken..];
         let length = rest.len().min(buffer.len());
         buffer[..length].copy_from_slice(&rest[..length]);
-        self.taken += length;
+        inner.taken += length;
         Ok(length)
     }
 }
 
-impl InlineData {
-    fn next_line(&mut self) -> io::Result<()> {
-        use io::BufRead as _;
-        self.line.clear();
+impl Inner {
+    /// Reads the next lines.
+    fn fill(&mut self) -> io::Result<()> {
+        self.buffer.clear();
         self.taken = 0;
-        io::stdin().lock().read_until(b'\n', &mut self.line)?;
-        if matches!(self.line.as_slice(), b"" | b"\\.\n" | b"\\.\r\n" | b"\\.") {
-            self.line.clear();
-            self.ended = true;
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        while !self.ended && self.buffer.len() < BUFFER_BYTES {
+            let before = self.buffer.len();
+            if self.is_typed {
+                eprint!(">> ");
+            }
+            let length = source.read(&mut self.buffer)?;
+            self.lines += usize::from(length > 0);
+            if matches!(&self.buffer[before..], b"" | b"\\.\n" | b"\\.\r\n" | b"\\.") {
+                self.buffer.truncate(before);
+                self.ended = true;
+            }
+            if self.is_typed {
+                break;
+            }
         }
         Ok(())
-    }
-}
-
-/// Standard output that remembers whether its reader has gone: a statement tells only that it failed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PipedOutput {
-    broken: Arc<AtomicBool>,
-}
-
-impl PipedOutput {
-    /// Whether the reader has gone.
-    pub(crate) fn is_broken(&self) -> bool {
-        self.broken.load(Ordering::Relaxed)
-    }
-
-    fn noted<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        if let Err(error) = &result
-            && error.kind() == io::ErrorKind::BrokenPipe
-        {
-            self.broken.store(true, Ordering::Relaxed);
-        }
-        result
-    }
-}
-
-impl Write for PipedOutput {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let result = io::stdout().write(bytes);
-        self.noted(result)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let result = io::stdout().flush();
-        self.noted(result)
     }
 }

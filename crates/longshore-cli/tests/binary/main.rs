@@ -7,6 +7,7 @@ mod durable;
 mod files;
 mod generate;
 mod limit;
+mod meta;
 mod once;
 mod process;
 mod recipes;

@@ -206,9 +206,11 @@ fn syntax_remedy(value_type: &ValueType) -> String {
         ValueType::Int16 | ValueType::Int32 | ValueType::Int64 => {
             "write a whole number, or declare the column DECIMAL, DOUBLE PRECISION or TEXT"
         }
-        ValueType::Float32 | ValueType::Float64 | ValueType::Decimal64 { .. } | ValueType::Decimal128 { .. } => {
-            "write a number such as -12.5 or 1e3, or declare the column TEXT"
-        }
+        ValueType::Float32
+        | ValueType::Float64
+        | ValueType::Decimal64 { .. }
+        | ValueType::Decimal128 { .. }
+        | ValueType::Numeric(_) => "write a number such as -12.5 or 1e3, or declare the column TEXT",
         ValueType::Date => "write dates as YYYY-MM-DD, or declare the column TEXT",
         ValueType::Time => "write times as HH:MM:SS.ffffff, or declare the column TEXT",
         ValueType::Timestamp => "write timestamps as YYYY-MM-DD HH:MM:SS.ffffff, or declare the column TEXT",

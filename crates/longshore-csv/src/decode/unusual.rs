@@ -13,6 +13,7 @@ use super::decimal::{Decimal64, Decimal128};
 use super::fields::Fields;
 use super::float::{Float32, Float64};
 use super::integer::{Int16, Int32, Int64};
+use super::numeric::Numeric;
 use super::rule::trim_blanks;
 use super::simd_level::Portable;
 use super::time::{Time, Timestamp, TimestampTz};
@@ -72,6 +73,7 @@ pub(super) fn choose(rule: &FieldRule) -> Option<Column> {
         ValueType::TimestampTz => either!(formatted, Formatted, TimestampTz),
         ValueType::Uuid => either!(false, Usual, Uuid),
         ValueType::Bytea => either!(false, Usual, Bytea),
+        ValueType::Numeric(_) => either!(separated, Separated, Numeric),
         ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => None,
     }
 }

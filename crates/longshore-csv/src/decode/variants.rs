@@ -9,6 +9,7 @@ use super::decimal::{Decimal64, Decimal128};
 use super::float::{Float32, Float64};
 use super::integer::{Int16, Int32, Int64};
 use super::loops::Loops;
+use super::numeric::Numeric;
 use super::simd_level::Portable;
 use super::text::{Char, Text, TextKind, Varchar};
 use super::time::{Time, Timestamp, TimestampTz};
@@ -49,6 +50,7 @@ fn of_type<T: Loops>(rule: &FieldRule, dialect: &Dialect) -> (Column, Column) {
         ValueType::TimestampTz => of_conversion::<T, TimestampTz>(rule, dialect),
         ValueType::Uuid => of_conversion::<T, Uuid>(rule, dialect),
         ValueType::Bytea => of_conversion::<T, Bytea>(rule, dialect),
+        ValueType::Numeric(_) => of_conversion::<T, Numeric>(rule, dialect),
         ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => of_text::<T>(rule),
     }
 }

@@ -126,6 +126,7 @@ impl<'a> Quoting<'a> {
             ValueType::Decimal64 { .. } | ValueType::Decimal128 { .. } => b"-.0123456789",
             ValueType::Float32 | ValueType::Float64 => b"-.0123456789eEINafinty",
             ValueType::Date | ValueType::Time | ValueType::Timestamp | ValueType::TimestampTz => b"-.: +0123456789",
+            ValueType::Numeric(_) => b"-.0123456789NaInfity",
             ValueType::Uuid => b"-0123456789abcdef",
             ValueType::Bytea => b"\\x0123456789abcdef",
             ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => return false,

@@ -11,6 +11,7 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
+use datafusion::optimizer::{Analyzer, AnalyzerRule};
 use datafusion::prelude::SessionConfig;
 use longshore_storage::Memory;
 
@@ -25,12 +26,14 @@ use super::functions::date_diff::DateDiff;
 use super::functions::json::aggregates::JsonAggregates;
 use super::functions::json::operators::JsonOperators;
 use super::functions::nested_casts::NestedCasts;
-use super::functions::{arrays, information, json, rows};
+use super::functions::numeric::operators::{FinalOperators, NumericOperators};
+use super::functions::numeric::{aggregates, functions as math};
 use super::functions::operators::PostgresOperators;
 use super::functions::ranks;
-use super::functions::rounding::Round;
 use super::functions::to_char::ToChar;
+use super::functions::{arrays, information, json, rows};
 use super::optimizer::{logical_rules, physical_rules};
+use super::planning::exact_numbers::ExactNumbers;
 use super::planning::literals::Literals;
 use super::scan::morsels::BATCH_ROWS;
 use crate::Config;
@@ -72,22 +75,21 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         .with_default_features()
         .with_optimizer_rules(logical_rules(config.optimizer))
         .with_physical_optimizer_rules(physical_rules(config.optimizer))
+        .with_analyzer_rules(analyzer_rules())
         .with_query_planner(Arc::new(Physical))
         .build();
     let aliased = aliases(&mut state);
-    let own = [
-        ScalarUDF::new_from_impl(ToChar::new()),
-        ScalarUDF::new_from_impl(Round::new()),
-        ScalarUDF::new_from_impl(DateDiff::new()),
-    ];
-    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 4] = [
+    let own = [ScalarUDF::new_from_impl(ToChar::new()), ScalarUDF::new_from_impl(DateDiff::new())];
+    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 5] = [
         Arc::new(NestedCasts),
+        Arc::new(FinalOperators),
         Arc::new(PostgresOperators),
         Arc::new(CheckedArithmetic::new()),
         Arc::new(PostgresCasts::new()),
     ];
     let checked: Result<()> = aliased
         .and_then(|()| state.register_expr_planner(Arc::new(Literals)))
+        .and_then(|()| state.register_expr_planner(Arc::new(NumericOperators)))
         .and_then(|()| rewrites.into_iter().try_for_each(|rewrite| state.register_function_rewrite(rewrite)))
         .and_then(|()| {
             own.into_iter()
@@ -95,11 +97,13 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
                 .chain(json::functions())
                 .chain(arrays::functions())
                 .chain(rows::functions())
+                .chain(math::functions())
                 .try_for_each(|function| state.register_udf(Arc::new(function)).map(|_| ()))
         })
         .and_then(|()| state.register_udaf(Arc::new(AggregateUDF::new_from_impl(CheckedSum::new()))).map(|_| ()));
     let checked = checked.and_then(|()| {
-        json::aggregates::aggregates().try_for_each(|function| state.register_udaf(Arc::new(function)).map(|_| ()))
+        let aggregates = json::aggregates::aggregates().chain(aggregates::functions());
+        aggregates.into_iter().try_for_each(|function| state.register_udaf(Arc::new(function)).map(|_| ()))
     });
     let checked = checked.and_then(|()| ranks::register(&mut state));
     checked.and_then(|()| sizes::bound(&mut state)).expect("the state of a session takes functions");
@@ -111,9 +115,21 @@ fn first_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![Arc::new(JsonOperators::new()), Arc::new(ArrayOperators::new()), Arc::new(JsonAggregates)]
 }
 
+/// The rules that make a plan out of what was planned, before the optimizer's.
+fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(ExactNumbers)];
+    rules.extend(Analyzer::new().rules);
+    rules
+}
+
+/// Those of ours that come before `DataFusion`'s.
+fn first_planners() -> Vec<Arc<dyn ExprPlanner>> {
+    vec![Arc::new(JsonOperators::new()), Arc::new(ArrayOperators::new()), Arc::new(JsonAggregates)]
+}
+
 /// Gives functions the names that PostgreSQL and DuckDB have for them, too.
 fn aliases(state: &mut SessionState) -> Result<()> {
-    for (name, alias) in [("var_samp", "variance"), ("bool_and", "every")] {
+    for (name, alias) in [("bool_and", "every")] {
         let function = state.udaf(name)?.as_ref().clone().with_aliases([alias]);
         state.register_udaf(Arc::new(function))?;
     }

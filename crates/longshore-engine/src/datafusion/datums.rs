@@ -30,6 +30,8 @@ pub(crate) fn datum(array: &ArrayRef, column_type: ColumnType, row: usize) -> Da
             }
         }
         DataType::BinaryView => Datum::Bytes(array.as_binary_view().value(row)),
+        // Of a type that Arrow has not.
+        DataType::Struct(_) => datum(array.as_struct().column(0), column_type, row),
         _ => Datum::Text(array.as_string_view().value(row)),
     }
 }

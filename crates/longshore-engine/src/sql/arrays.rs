@@ -47,6 +47,8 @@ impl VisitorMut for Writer {
 
 fn written_out(expr: &mut Expr) -> Option<Expr> {
     match expr {
+        // The planner knows no columns of outer queries in the literal.
+        Expr::Array(array) => Some(build::call("make_array", std::mem::take(&mut array.elem))),
         Expr::CompoundFieldAccess { root, access_chain } => subscripts(root, access_chain),
         Expr::AnyOp { left, compare_op, right, .. } if is_array(right) => {
             let op = text(&compare_op.to_string());

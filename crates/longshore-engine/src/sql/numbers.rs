@@ -16,6 +16,7 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::Error;
+use crate::sql::build;
 
 /// Digits of whole numbers up to which the planner makes BIGINTs of them, whatever they are.
 const PLAIN_DIGITS_MAX: usize = 18;
@@ -137,6 +138,15 @@ impl VisitorMut for Marker {
                     *expr = wrapped(std::mem::take(text));
                 }
             }
+            Expr::UnaryOp { op, expr: operand } => {
+                if let Some(function) = function_of(*op) {
+                    let operand = std::mem::replace(operand.as_mut(), build::number(0));
+                    *expr = build::call(function, vec![operand]);
+                } else if *op == UnaryOperator::BitwiseNot {
+                    let operand = std::mem::replace(operand.as_mut(), build::number(0));
+                    *expr = build::binary(operand, BinaryOperator::PGBitwiseXor, wrapped("-1".to_owned()));
+                }
+            }
             Expr::Interval(interval) => unmarked(&mut interval.value),
             Expr::Function(function) => unmark_counts(function),
             _ => {}
@@ -186,6 +196,16 @@ impl VisitorMut for Marker {
             }
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// The function that a prefix operator stands for.
+fn function_of(op: UnaryOperator) -> Option<&'static str> {
+    match op {
+        UnaryOperator::PGAbs => Some("abs"),
+        UnaryOperator::PGSquareRoot => Some("sqrt"),
+        UnaryOperator::PGCubeRoot => Some("cbrt"),
+        _ => None,
     }
 }
 

@@ -1,11 +1,12 @@
 //! Types as SQL spells them, to the types of columns.
 
 use longshore_storage::ColumnType;
+use longshore_value::numeric::Limit;
 use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, ObjectName, ObjectNamePart, TimezoneInfo};
 
 use crate::Error;
 
-/// Decimal digits, at most.
+/// Digits of a DECIMAL, at most; one of more is a NUMERIC with a limit.
 const PRECISION_MAX: u64 = 38;
 
 /// Characters of CHAR(n) and VARCHAR(n), at most; as in PostgreSQL.
@@ -25,7 +26,7 @@ pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, Error> {
         DataType::Real | DataType::Float4 => ColumnType::Real,
         DataType::DoublePrecision | DataType::Double(ExactNumberInfo::None) | DataType::Float8 => ColumnType::Double,
         DataType::Float(info) => float(data_type, info)?,
-        DataType::Decimal(info) | DataType::Numeric(info) | DataType::Dec(info) => decimal(data_type, info)?,
+        DataType::Decimal(info) | DataType::Numeric(info) | DataType::Dec(info) => decimal(info)?,
         DataType::Char(length) | DataType::Character(length) => {
             ColumnType::Char(character_length(data_type, length.as_ref())?.unwrap_or(1))
         }
@@ -79,6 +80,10 @@ pub(crate) fn data_type(column_type: ColumnType) -> DataType {
         ColumnType::TimestampTz => DataType::Timestamp(None, TimezoneInfo::WithTimeZone),
         ColumnType::Uuid => DataType::Uuid,
         ColumnType::Bytea => DataType::Bytea,
+        ColumnType::Numeric(None) => DataType::Numeric(ExactNumberInfo::None),
+        ColumnType::Numeric(Some(Limit { precision, scale })) => {
+            DataType::Numeric(ExactNumberInfo::PrecisionAndScale(precision.into(), scale.into()))
+        }
     }
 }
 
@@ -96,24 +101,26 @@ fn float(data_type: &DataType, info: &ExactNumberInfo) -> Result<ColumnType, Err
     }
 }
 
-fn decimal(data_type: &DataType, info: &ExactNumberInfo) -> Result<ColumnType, Error> {
+fn decimal(info: &ExactNumberInfo) -> Result<ColumnType, Error> {
     let (precision, scale) = match *info {
-        ExactNumberInfo::None => {
-            return Err(Error::unsupported(format!(
-                "{data_type} without a precision is not supported yet; write how many digits it has, \
-                 as in DECIMAL(18,2)"
-            )));
-        }
+        ExactNumberInfo::None => return Ok(ColumnType::Numeric(None)),
         ExactNumberInfo::Precision(precision) => (precision, 0),
         ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
     };
-    if !(1..=PRECISION_MAX).contains(&precision) {
-        return Err(Error::invalid(format!("{data_type}: the precision must be from 1 to {PRECISION_MAX} digits")));
-    }
-    let scale = u8::try_from(scale).ok().filter(|scale| u64::from(*scale) <= precision).ok_or_else(|| {
-        Error::invalid(format!("{data_type}: the scale must be from 0 to the precision, {precision}"))
-    })?;
-    Ok(ColumnType::Decimal { precision: precision as u8, scale })
+    let limit = Limit::new(precision, scale);
+    let Some(limit) = limit else {
+        let max = Limit::MAX;
+        let message = if (1..=u64::from(max)).contains(&precision) {
+            format!("NUMERIC scale {scale} must be between -{max} and {max}")
+        } else {
+            format!("NUMERIC precision {precision} must be between 1 and {max}")
+        };
+        return Err(Error::invalid(message));
+    };
+    Ok(match u8::try_from(scale).ok().filter(|scale| u64::from(*scale) <= precision) {
+        Some(scale) if precision <= PRECISION_MAX => ColumnType::Decimal { precision: precision as u8, scale },
+        _ => ColumnType::Numeric(Some(limit)),
+    })
 }
 
 fn character_length(data_type: &DataType, length: Option<&CharacterLength>) -> Result<Option<u32>, Error> {
@@ -218,6 +225,10 @@ mod tests {
             ("float", ColumnType::Double),
             ("double precision", ColumnType::Double),
             ("double", ColumnType::Double),
+            ("numeric", ColumnType::Numeric(None)),
+            ("numeric(39)", ColumnType::Numeric(Limit::new(39, 0))),
+            ("numeric(3, 5)", ColumnType::Numeric(Limit::new(3, 5))),
+            ("numeric(3, -5)", ColumnType::Numeric(Limit::new(3, -5))),
             ("numeric(38)", ColumnType::Decimal { precision: 38, scale: 0 }),
             ("decimal(15, 2)", ColumnType::Decimal { precision: 15, scale: 2 }),
             ("char", ColumnType::Char(1)),
@@ -266,10 +277,9 @@ mod tests {
     #[test]
     fn what_no_column_can_hold_is_refused_with_a_remedy() {
         for (text, part) in [
-            ("numeric", "DECIMAL(18,2)"),
-            ("decimal(39)", "1 to 38"),
-            ("decimal(5,6)", "0 to the precision"),
-            ("decimal(0)", "1 to 38"),
+            ("decimal(1001)", "between 1 and 1000"),
+            ("decimal(5,1001)", "between -1000 and 1000"),
+            ("decimal(0)", "between 1 and 1000"),
             ("varchar(0)", "1 to 10485760"),
             ("float(54)", "1 to 53"),
             ("timestamp(3)", "microsecond"),

@@ -306,7 +306,8 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             | Parsed::Domain(_)
             | Parsed::Checkpoint
             | Parsed::Backup(_)
-            | Parsed::Summarize(_) => {
+            | Parsed::Summarize(_)
+            | Parsed::Pivot(_) => {
                 return Err(foreign(&path, "this", "COPY table FROM 'file'"));
             }
         };

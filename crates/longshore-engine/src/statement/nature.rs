@@ -7,12 +7,15 @@ use crate::sql::domain::DomainVerb;
 use crate::sql::objects::{ObjectStatement, Upkeep};
 use crate::sql::sequence::{SequenceStatement, Verb};
 use crate::sql::{self, Parsed};
+use crate::statement::with_changes;
 use crate::transaction::Nature;
 
 /// What a statement does to a transaction block.
 pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
     match parsed {
-        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint | Parsed::Summarize(_) => Nature::Reads,
+        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint | Parsed::Summarize(_) | Parsed::Pivot(_) => {
+            Nature::Reads
+        }
         Parsed::CopyFrom(copy)
             if catalog.get(&copy.table).is_none() && copy.options.iter().any(|option| option.name == "AUTO") =>
         {
@@ -53,7 +56,7 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             | Statement::Delete(_)
             | Statement::Merge(_)
             | Statement::Truncate(_) => Nature::Writes,
-            Statement::Query(query) if sql::is_change(query) => Nature::Writes,
+            Statement::Query(query) if sql::is_change(query) || with_changes::has_changes(query) => Nature::Writes,
             _ => Nature::Reads,
         },
     }

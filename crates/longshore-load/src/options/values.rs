@@ -183,6 +183,7 @@ pub(crate) fn value_type(column_type: &ColumnType) -> ValueType {
         ColumnType::TimestampTz => ValueType::TimestampTz,
         ColumnType::Uuid => ValueType::Uuid,
         ColumnType::Bytea => ValueType::Bytea,
+        ColumnType::Numeric(limit) => ValueType::Numeric(limit),
     }
 }
 

@@ -24,7 +24,7 @@ use longshore_value::uuid::{UUID_BYTES, canonical};
 use super::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap};
 use crate::arena::Arena;
 use crate::row_id::CHUNK_ROWS_MAX;
-use crate::typed::shown;
+use crate::typed::{self, shown};
 use crate::types::{Column, ColumnType, Schema};
 use crate::values::SpareValues;
 use crate::view::{self, HEAP_BYTES_MAX, INLINE_BYTES_MAX};
@@ -141,9 +141,11 @@ struct ViewColumn<'a> {
 
 impl ViewColumn<'_> {
     fn of(column_type: ColumnType, array: &ArrayRef) -> Option<ViewColumn<'_>> {
+        let nulls = array.nulls();
+        let array = values_of(column_type, array);
         let strings = array.as_string_view_opt().map(|array| &array.views()[..]);
         let views = strings.or_else(|| array.as_binary_view_opt().map(|array| &array.views()[..]))?;
-        Some(ViewColumn { views, nulls: array.nulls(), uuids: column_type == ColumnType::Uuid })
+        Some(ViewColumn { views, nulls, uuids: column_type == ColumnType::Uuid })
     }
 
     fn heap_bytes(&self, rows: Range<usize>) -> usize {
@@ -158,6 +160,11 @@ impl ViewColumn<'_> {
             }
         }
     }
+}
+
+/// The values of a column, out of the array that wraps them.
+fn values_of(column_type: ColumnType, array: &ArrayRef) -> &ArrayRef {
+    if column_type.unwrapped().is_some() { array.as_struct().column(0) } else { array }
 }
 
 /// Rows of a column of a batch.
@@ -201,6 +208,14 @@ impl Source<'_> {
             (SpareValues::Views(slots), ColumnType::Bytea) => {
                 let values = self.array.as_binary_view();
                 self.fill(slots, |row| Ok(push(heap, values.value(row))))?;
+            }
+            (SpareValues::Views(slots), ColumnType::Numeric(limit)) => {
+                let values = values_of(self.column.column_type, self.array).as_binary_view();
+                let mut room = Vec::new();
+                self.fill(slots, |row| {
+                    let bytes = typed::numeric(values.value(row), limit, &mut room);
+                    Ok(push(heap, bytes.map_err(|shown| self.invalid(row, &shown))?))
+                })?;
             }
             (SpareValues::Views(slots), ColumnType::Uuid) => {
                 let values = self.array.as_string_view();

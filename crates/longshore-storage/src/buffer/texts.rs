@@ -5,7 +5,6 @@
 //! pass over bytes that are still in the cache.
 
 use super::PartitionBuffer;
-use crate::types::ColumnType;
 use crate::values::Values;
 use crate::view::{self, INLINE_BYTES_MAX};
 
@@ -22,7 +21,7 @@ impl PartitionBuffer {
         let heap = self.texts();
         let heap_is_ascii = heap.get(heap_from..).is_none_or(all_ascii);
         let columns = self.schema().columns().iter().enumerate();
-        let mut texts = columns.filter(|(_, column)| column.column_type != ColumnType::Bytea);
+        let mut texts = columns.filter(|(_, column)| !column.column_type.is_bytes());
         texts.all(|(at, _)| match self.column_values(at) {
             Values::Views(views) => are_texts(&views[from..], heap, heap_is_ascii),
             _ => true,

@@ -16,7 +16,7 @@ use arrow_array::types::{
 };
 use arrow_array::{
     ArrayRef, BinaryViewArray, BooleanArray, Decimal128Array, PrimitiveArray, RecordBatch, RecordBatchOptions,
-    StringViewArray,
+    StringViewArray, StructArray,
 };
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
@@ -174,6 +174,7 @@ impl Chunk {
                 strings(shared(values, offset, len), Arc::clone(heap), nulls)
             }
             ColumnType::Bytea => binary(shared(values, offset, len), Arc::clone(heap), nulls),
+            ColumnType::Numeric(_) => wrap(column_type, binary(shared(values, offset, len), Arc::clone(heap), nulls)),
         }
     }
 
@@ -195,6 +196,14 @@ impl Chunk {
         let options = RecordBatchOptions::new().with_row_count(Some(len));
         RecordBatch::try_new_with_options(schema, arrays, &options).expect("the arrays have the types of the schema")
     }
+}
+
+/// Values of a type for which Arrow has none ([`ColumnType::unwrapped`]) in the array that readers get; others as they are.
+#[must_use]
+pub fn wrap(column_type: ColumnType, values: ArrayRef) -> ArrayRef {
+    let DataType::Struct(fields) = column_type.arrow() else { return values };
+    let nulls = values.nulls().cloned();
+    Arc::new(StructArray::new(fields, vec![values], nulls))
 }
 
 fn strings(views: ScalarBuffer<u128>, heap: Arc<[Buffer]>, nulls: Option<NullBuffer>) -> ArrayRef {

@@ -16,6 +16,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use longshore_value::numeric;
 use longshore_value::text::trim_char;
 
 use crate::datum::Datum;
@@ -319,12 +320,16 @@ impl Part {
             (Physical::F32, Datum::F32(value)) => key.push(order_f32(value).into(), 4),
             (Physical::F64, Datum::F64(value)) => key.push(order_f64(value), 8),
             (Physical::F64, Datum::F32(value)) => key.push(order_f64(value.into()), 8),
-            (Physical::View, Datum::Text(value)) if self.column_type != ColumnType::Bytea => {
+            (Physical::View, Datum::Text(value)) if !self.column_type.is_bytes() => {
                 // As the column stores it.
                 let is_char = matches!(self.column_type, ColumnType::Char(_));
                 key.push_text(if is_char { trim_char(value) } else { value }.as_bytes());
             }
             (Physical::View, Datum::Bytes(value)) if self.column_type == ColumnType::Bytea => key.push_text(value),
+            // 1.0 and 1.00 are equal.
+            (Physical::View, Datum::Bytes(value)) if matches!(self.column_type, ColumnType::Numeric(_)) => {
+                key.push_text(numeric::key(value));
+            }
             (_, value) => self.encode_converted(key, value)?,
         }
         Ok(())

@@ -115,7 +115,7 @@ pub(super) fn read(
     } else {
         expanded(&block.pieces, &mut bytes, arena)?
     };
-    let packed = PackedColumn::from_buffers(physical, rows, layout, buffers, heap, column_type != ColumnType::Bytea)
+    let packed = PackedColumn::from_buffers(physical, rows, layout, buffers, heap, !column_type.is_bytes())
         .map_err(Malformed::new)?;
     let found = packed.bounds(validity.as_ref().map(Buffer::as_slice), scratch);
     bounds::check(&block.statistics, &found, physical)?;

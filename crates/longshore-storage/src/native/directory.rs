@@ -3,6 +3,8 @@
 //! It is trusted in two steps: its checksum says that its bytes are those that were written, and [`Unverified::verify`]
 //! that they describe a relation and a file that can exist. Only then is memory allocated by what it says.
 
+use longshore_value::numeric::Limit;
+
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::types::{Column, ColumnType, Schema};
 use crate::view::HEAP_BYTES_MAX;
@@ -155,6 +157,10 @@ fn write_type(writer: &mut Writer, column_type: ColumnType) {
         ColumnType::TimestampTz => (13, 0),
         ColumnType::Uuid => (14, 0),
         ColumnType::Bytea => (15, 0),
+        ColumnType::Numeric(None) => (16, 0),
+        ColumnType::Numeric(Some(Limit { precision, scale })) => {
+            (17, u32::from(precision) << 16 | u32::from(scale as u16))
+        }
     };
     writer.u8(tag);
     writer.u32(parameter);
@@ -181,6 +187,10 @@ fn read_type(reader: &mut Reader<'_>) -> Result<ColumnType, Malformed> {
         (13, 0) => ColumnType::TimestampTz,
         (14, 0) => ColumnType::Uuid,
         (15, 0) => ColumnType::Bytea,
+        (16, 0) => ColumnType::Numeric(None),
+        (17, _) if let Some(limit) = Limit::new((parameter >> 16).into(), i64::from(parameter as u16 as i16)) => {
+            ColumnType::Numeric(Some(limit))
+        }
         _ => return Err(Malformed::new(format!("{tag} with {parameter} is not a column type"))),
     })
 }

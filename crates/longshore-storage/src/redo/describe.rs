@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use longshore_value::numeric::Numeric;
+
 use super::altered::{COMPUTED, FILLED, KEPT};
 use super::error::ReplayProblem;
 use super::item::{ItemKind, next_item};
@@ -227,8 +229,11 @@ fn shown_value(datum: Datum<'_>, column_type: ColumnType) -> String {
             return format!("'{}'... ({} bytes)", start.escape_debug(), text.len());
         }
         Datum::Text(text) => return format!("'{}'", text.escape_debug()),
-        Datum::Bytes(bytes) if bytes.len() > SHOWN_MAX => {
+        Datum::Bytes(bytes) if bytes.len() > SHOWN_MAX && !matches!(column_type, ColumnType::Numeric(_)) => {
             return format!("{}... ({} bytes)", Datum::Bytes(&bytes[..SHOWN_MAX]), bytes.len());
+        }
+        Datum::Bytes(bytes) if matches!(column_type, ColumnType::Numeric(_)) => {
+            return Numeric::of(bytes).map_or_else(|| datum.to_string(), |value| value.to_string());
         }
         other => return other.to_string(),
     };

@@ -11,7 +11,7 @@ use crate::chunk::hot::HotChunk;
 use crate::datum::Datum;
 use crate::row_id::RowId;
 use crate::typed::{self, Input, Stored, StoredValue, ValueError};
-use crate::types::{Column, ColumnType, Physical};
+use crate::types::{Column, Physical};
 use crate::values::TextRoom;
 
 /// What becomes of a row.
@@ -219,7 +219,7 @@ pub(super) fn read_block(item: &mut Reader<'_>) -> Result<BlockRef, ReplayProble
 
 /// A text, or bytes of a column of bytes.
 pub(super) fn text<'a>(bytes: &'a [u8], column: &Column) -> Result<Datum<'a>, ReplayProblem> {
-    if column.column_type == ColumnType::Bytea {
+    if column.column_type.is_bytes() {
         return Ok(Datum::Bytes(bytes));
     }
     let text = simdutf8::basic::from_utf8(bytes);

@@ -112,7 +112,7 @@ impl Relation {
             (ColumnType::Decimal { scale, .. }, ColumnType::Decimal { scale: other, .. }) => {
                 scale == other && column.column_type.physical() == referred.column_type.physical()
             }
-            (ColumnType::Char(_), ColumnType::Char(_)) => true,
+            (ColumnType::Char(_), ColumnType::Char(_)) | (ColumnType::Numeric(_), ColumnType::Numeric(_)) => true,
             (one, other) => one == other || is_text(one) && is_text(other),
         }
     }

@@ -195,7 +195,7 @@ impl Bounds {
                 let max = if max == 0.0 { 0.0 } else { max };
                 (Some(Value::Float(min)), Some(Value::Float(max)), exact)
             }
-            Bounds::Prefix { min, max } if column_type == ColumnType::Bytea => {
+            Bounds::Prefix { min, max } if column_type.is_bytes() => {
                 (Some(Value::Bytes(start(min))), bytes_above(start(max)).map(Value::Bytes), false)
             }
             Bounds::Prefix { min, max } => {

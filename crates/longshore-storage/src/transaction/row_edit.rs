@@ -15,7 +15,6 @@ use crate::relation::Relation;
 use crate::row_id::RowId;
 use crate::table::Table;
 use crate::typed::{self, Field, FieldType, Scalar, StoredValue};
-use crate::types::ColumnType;
 use crate::values::TextRoom;
 
 /// A row that is being changed, and that nobody has changed whom its transaction does not see. As long as it lives,
@@ -141,7 +140,7 @@ impl RowEdit<'_> {
     /// A text; `None` is NULL.
     pub fn text(&mut self, field: Field<&str>) -> Option<&str> {
         self.log(field.column());
-        let is_text = self.table.schema().columns()[field.column()].column_type != ColumnType::Bytea;
+        let is_text = !self.table.schema().columns()[field.column()].column_type.is_bytes();
         self.room = TextRoom::default();
         let bytes = self.slot.text(self.row.row(), field.column(), &self.room).filter(|_| is_text)?;
         // SAFETY: a column of text holds UTF-8 only (`Chunk::from_parts`, `typed/domain.rs`).

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use longshore_value::numeric::{self, Limit, Numeric};
 use longshore_value::text::{fit_char, fit_varchar};
 use longshore_value::{decimal, uuid};
 
@@ -37,7 +38,7 @@ impl Input<'_> {
         match self {
             Input::Null => Datum::Null,
             Input::Bits(bits) => datum_of_bits(column_type.physical(), *bits),
-            Input::Text(text) if column_type == ColumnType::Bytea => Datum::Bytes(text),
+            Input::Text(text) if column_type.is_bytes() => Datum::Bytes(text),
             // SAFETY: a column of text is given text only.
             Input::Text(text) => Datum::Text(unsafe { std::str::from_utf8_unchecked(text) }),
         }
@@ -174,7 +175,12 @@ fn any_input<'a>(column: &Column, datum: Datum<'a>) -> Result<Input<'a>, ValueEr
         (Physical::F64, Datum::F64(value)) => Input::Bits(value.to_bits().into()),
         (Physical::F64, Datum::F32(value)) => Input::Bits(f64::from(value).to_bits().into()),
         (Physical::View, Datum::Bytes(value)) if column_type == ColumnType::Bytea => Input::Text(value.into()),
-        (Physical::View, Datum::Text(value)) if column_type != ColumnType::Bytea => text(column, value)?,
+        (Physical::View, Datum::Bytes(value)) if let ColumnType::Numeric(limit) = column_type => {
+            let mut room = Vec::new();
+            numeric(value, limit, &mut room).map_err(|shown| invalid(&shown))?;
+            Input::Text(if room.is_empty() { value.into() } else { Cow::Owned(room) })
+        }
+        (Physical::View, Datum::Text(value)) if !column_type.is_bytes() => text(column, value)?,
         (_, datum) => {
             return Err(ValueError::Type { found: datum.kind() });
         }
@@ -189,6 +195,15 @@ fn digits(column: &Column, value: i128) -> Result<u128, ValueError> {
         return Err(invalid(&value.to_string()));
     }
     Ok(value as u128)
+}
+
+/// The bytes of a NUMERIC as its column stores them: in `room`, if they are others. On an error, the value as a text.
+pub(crate) fn numeric<'a>(bytes: &'a [u8], limit: Option<Limit>, room: &'a mut Vec<u8>) -> Result<&'a [u8], String> {
+    room.clear();
+    let value = Numeric::of(bytes).ok_or("bytes of no number")?;
+    let Some(limit) = limit else { return Ok(bytes) };
+    numeric::limited(value, limit, &mut |byte| room.push(byte)).map_err(|_| value.to_string())?;
+    Ok(room)
 }
 
 /// A text as its column stores it.
@@ -242,6 +257,7 @@ mod tests {
             ColumnType::Char(3),
             ColumnType::Uuid,
             ColumnType::Bytea,
+            ColumnType::Numeric(None),
         ];
         let values = [
             Datum::Null,

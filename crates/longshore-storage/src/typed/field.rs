@@ -140,7 +140,7 @@ impl FieldType for &str {
     const NAME: &'static str = "&str";
 
     fn fits(column_type: ColumnType) -> bool {
-        column_type.physical() == Physical::View && column_type != ColumnType::Bytea
+        column_type.physical() == Physical::View && !column_type.is_bytes()
     }
 }
 

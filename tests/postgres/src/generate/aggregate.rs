@@ -86,6 +86,15 @@ impl Generator<'_> {
             (Type::BigInt, 2) => Expr::call(data_type, "count(DISTINCT {})", vec![argument(self, any)]),
             (Type::BigInt, 3) => Expr::call(data_type, "sum({})", vec![argument(self, Type::Integer)]),
             (Type::BigInt, 4) => Expr::call(data_type, "sum(DISTINCT {})", vec![argument(self, Type::Integer)]),
+            (Type::Numeric, 0) => {
+                let of = self.random.pick(&[Type::BigInt, Type::Numeric]);
+                Expr::call(data_type, "sum({})", vec![argument(self, of)])
+            }
+            (Type::Numeric, 1 | 2) => {
+                let of = self.random.pick(&[Type::SmallInt, Type::Integer, Type::BigInt, Type::Decimal, Type::Numeric]);
+                let template = self.random.pick(&["avg({})", "avg({})", "variance({})", "stddev_pop({})"]);
+                Expr::call(data_type, template, vec![argument(self, of)])
+            }
             (Type::Decimal | Type::Double, 0 | 1) => Expr::call(data_type, "sum({})", vec![argument(self, data_type)]),
             (Type::Double, 2) => Expr::call(data_type, "avg({})", vec![argument(self, data_type)]),
             (Type::Double, 3) => {

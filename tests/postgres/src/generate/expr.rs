@@ -68,12 +68,14 @@ impl Generator<'_> {
                 return Expr::call(data_type, template, parts);
             }
             3 => return self.scalar_subquery(data_type, leaves),
+            4 => return self.value_of_row(data_type, leaves),
             _ => {}
         }
         match data_type {
             Type::Boolean => self.predicate(leaves, depth),
             Type::SmallInt | Type::Integer | Type::BigInt => self.whole(data_type, leaves, depth),
             Type::Decimal => self.decimal(leaves, depth),
+            Type::Numeric => self.numeric(leaves, depth),
             Type::Double => self.double(leaves, depth),
             Type::Text => self.text(leaves, depth),
             Type::Date => self.date(leaves, depth),
@@ -131,12 +133,12 @@ impl Generator<'_> {
 
     /// Sometimes lets a subquery name the columns around it wherever it likes.
     pub(super) fn look_out(&mut self, inner: &mut Scope, outer: &Scope) {
-        if self.random.chance(6) {
+        if self.random.chance(20) {
             inner.outer.clone_from(&outer.relations);
         }
     }
 
-    /// An equality of a column inside with one around.
+    /// A comparison of a column inside with one around.
     pub(super) fn correlation(&mut self, inner: &Scope, outer: &Scope) -> Option<Expr> {
         let mut pairs = Vec::new();
         for one in
@@ -155,7 +157,8 @@ impl Generator<'_> {
                 }
             }
         }
-        (!pairs.is_empty()).then(|| Expr::call(Type::Boolean, "{} = {}", self.random.pick(&pairs)))
+        let template = self.random.pick(&["{} = {}", "{} = {}", "{} = {}", "{} < {}", "{} <> {}", "{} IS DISTINCT FROM {}"]);
+        (!pairs.is_empty()).then(|| Expr::call(Type::Boolean, template, self.random.pick(&pairs)))
     }
 
     fn whole(&mut self, data_type: Type, leaves: Leaves<'_>, depth: usize) -> Expr {
@@ -218,6 +221,32 @@ impl Generator<'_> {
             3 => Expr::call(data_type, "round({}, 1)", vec![value(self)]),
             4 => Expr::call(data_type, "abs({})", vec![value(self)]),
             5 => Expr::call(data_type, "CAST({} AS DECIMAL(10,2))", vec![self.leaf(Type::Integer, leaves)]),
+            _ => Expr::call(data_type, "(- {})", vec![value(self)]),
+        }
+    }
+
+    fn numeric(&mut self, leaves: Leaves<'_>, depth: usize) -> Expr {
+        let data_type = Type::Numeric;
+        let value = |this: &mut Self| this.expr(data_type, leaves, depth.min(1));
+        match self.random.below(10) {
+            0 => Expr::call(data_type, "({} + {})", vec![value(self), value(self)]),
+            1 => Expr::call(data_type, "({} - {})", vec![value(self), value(self)]),
+            2 => Expr::call(data_type, "({} * {})", vec![self.leaf(data_type, leaves), self.leaf(data_type, leaves)]),
+            3 => Expr::call(data_type, "({} / nullif({}, 0))", vec![value(self), value(self)]),
+            4 => {
+                let from = self.random.pick(&[Type::Integer, Type::BigInt, Type::SmallInt, Type::Decimal]);
+                Expr::call(data_type, "({} / nullif({}, 0))", vec![self.leaf(from, leaves), self.leaf(data_type, leaves)])
+            }
+            5 => {
+                let template = self.random.pick(&["round({}, 1)", "trunc({}, 2)", "floor({})", "ceil({})", "abs({})"]);
+                Expr::call(data_type, template, vec![value(self)])
+            }
+            6 => Expr::call(data_type, "sqrt(abs({}))", vec![self.leaf(data_type, leaves)]),
+            7 => Expr::call(data_type, "mod({}, 7)", vec![value(self)]),
+            8 => {
+                let from = self.random.pick(&[Type::Integer, Type::BigInt, Type::Decimal, Type::Double]);
+                Expr::call(data_type, "CAST({} AS NUMERIC)", vec![self.leaf(from, leaves)])
+            }
             _ => Expr::call(data_type, "(- {})", vec![value(self)]),
         }
     }

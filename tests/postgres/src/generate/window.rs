@@ -6,20 +6,26 @@ use crate::shapes::{Shape, is_made};
 use crate::types::Type;
 
 /// Frames whose rows do not depend on the order of equals.
-const FRAMES: [&str; 5] = [
+const FRAMES: [&str; 8] = [
     "",
     "",
     " RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
     " RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
     " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+    " RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE GROUP",
+    " GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING",
+    " GROUPS BETWEEN 1 PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE GROUP",
 ];
 /// Frames that count rows.
-const ROW_FRAMES: [&str; 5] = [
+const ROW_FRAMES: [&str; 8] = [
     "",
     " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW",
     " ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING",
     " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING",
     " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+    " ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW",
+    " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING EXCLUDE TIES",
+    " GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE GROUP",
 ];
 
 impl Generator<'_> {
@@ -71,7 +77,7 @@ impl Generator<'_> {
             (Type::BigInt, 1) => (self.random.pick(&["rank()", "dense_rank()"]), Vec::new(), false),
             (Type::BigInt, 2) => ("count(*)", Vec::new(), false),
             (Type::BigInt, 3) => ("sum({})", vec![self.leaf(Type::Integer, leaves)], false),
-            (Type::Decimal | Type::Double, 0 | 1) => ("sum({})", vec![argument], false),
+            (Type::Decimal | Type::Numeric | Type::Double, 0 | 1) => ("sum({})", vec![argument], false),
             (Type::Boolean, 0..3) | (_, 0) if keys.is_some() => {
                 let call = self.random.pick(&[
                     "lag({})",

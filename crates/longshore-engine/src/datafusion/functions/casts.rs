@@ -5,6 +5,7 @@
 //! `::` and INSERT; a comparison of BYTEA with a text still takes the text byte by byte, unless it is cast.
 
 pub(in crate::datafusion) mod numeric;
+mod text;
 
 use std::sync::Arc;
 
@@ -21,7 +22,11 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
+use longshore_value::numeric::Limit;
+
 use super::element_wise::map_values;
+use super::numeric::convert;
+use crate::datafusion::planning::type_names::limit;
 
 /// Puts functions before casts that need them, or in their place.
 #[derive(Debug)]
@@ -59,7 +64,7 @@ impl FunctionRewrite for PostgresCasts {
         };
         let from = inner.get_type(schema)?;
         if numeric::is_ours(&from, field.data_type()) {
-            return Ok(Transformed::yes(number(*inner, field.data_type())));
+            return Ok(Transformed::yes(number(*inner, field.data_type(), limit(&field))));
         }
         let Some(function) = self.before(&from, field.data_type()) else {
             return Ok(Transformed::no(Expr::Cast(Cast { expr: inner, field })));
@@ -73,35 +78,52 @@ impl FunctionRewrite for PostgresCasts {
 pub(in crate::datafusion) fn cast_number(expr: Expr, to: &DataType, schema: &DFSchema) -> Result<Expr> {
     let from = expr.get_type(schema)?;
     if numeric::is_ours(&from, to) && !matches!(expr, Expr::ScalarSubquery(_)) {
-        return Ok(number(expr, to));
+        return Ok(number(expr, to, None));
     }
     expr.cast_to(to, schema)
 }
 
 /// A conversion between two types of numbers that is ours; of a literal, what it gives.
-fn number(expr: Expr, to: &DataType) -> Expr {
+fn number(expr: Expr, to: &DataType, limit: Option<Limit>) -> Expr {
     if let Expr::Literal(value, None) = &expr
-        && let Ok(array) = value.to_array().and_then(|array| numeric::convert(&array, to))
+        && let Ok(array) = value.to_array().and_then(|array| converted(&array, to, limit))
         && let Ok(value) = ScalarValue::try_from_array(&array, 0)
     {
         return Expr::Literal(value, None);
     }
-    let function = Arc::new(ScalarUDF::new_from_impl(NumberCast::new(to.clone())));
+    let function = Arc::new(ScalarUDF::new_from_impl(NumberCast::new(to.clone(), limit)));
     Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]))
+}
+
+/// Whether a call is such a conversion to NUMERIC.
+pub(in crate::datafusion) fn is_cast_to_numeric(call: &ScalarFunction) -> bool {
+    call.func.name() == name_of(&super::numeric::data_type())
+}
+
+fn name_of(to: &DataType) -> String {
+    format!("number_as_{to}")
+}
+
+fn converted(array: &ArrayRef, to: &DataType, limit: Option<Limit>) -> Result<ArrayRef> {
+    match limit {
+        Some(_) => convert::convert(array, to, limit),
+        None => numeric::convert(array, to),
+    }
 }
 
 /// A number in another type.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct NumberCast {
     to: DataType,
+    limit: Option<Limit>,
     name: String,
     signature: Signature,
 }
 
 impl NumberCast {
-    fn new(to: DataType) -> Self {
-        let name = format!("number_as_{to}");
-        Self { to, name, signature: Signature::any(1, Volatility::Immutable) }
+    fn new(to: DataType, limit: Option<Limit>) -> Self {
+        let name = name_of(&to);
+        Self { to, limit, name, signature: Signature::any(1, Volatility::Immutable) }
     }
 }
 
@@ -129,7 +151,7 @@ impl ScalarUDFImpl for NumberCast {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [value] = args.args.as_slice() else { return internal_err!("{} takes one argument", self.name) };
-        map_values(value, |array| numeric::convert(array, &self.to))
+        map_values(value, |array| converted(array, &self.to, self.limit))
     }
 }
 

@@ -1,20 +1,22 @@
 //! Integer arithmetic that fails where `DataFusion`'s would wrap around silently.
 //!
-//! `+`, `-`, `*` and negation of integers are replaced by functions that compute the same but report an overflow, as
-//! PostgreSQL does; so are the difference of two dates and a date so many days later or earlier. This is done before types
-//! are coerced; names of columns stay as they were. Left as they are: division, which is checked already, and other types.
+//! `+`, `-`, `*`, `/` and negation of integers, and those of floats (`floats`), are replaced by functions that compute the
+//! same but report an overflow, as PostgreSQL does; so are the difference of two dates and a date so many days later or earlier. This is done before types
+//! are coerced; names of columns stay as they were. Left as they are: other types.
 //! `sum` is checked likewise (`sum`).
 
 mod days;
+mod floats;
 mod sum;
 
 use std::sync::Arc;
 
 use datafusion::arrow::compute::kernels::numeric;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
@@ -26,12 +28,17 @@ use datafusion::physical_expr_common::datum::apply;
 
 pub(in crate::datafusion) use sum::CheckedSum;
 
+use super::information::type_name;
+use crate::datafusion::errors::external;
+use crate::{Error, ErrorKind};
+
 /// Puts checked functions in the place of integer operators.
 #[derive(Debug)]
 pub(in crate::datafusion) struct CheckedArithmetic {
     add: Arc<ScalarUDF>,
     subtract: Arc<ScalarUDF>,
     multiply: Arc<ScalarUDF>,
+    divide: Arc<ScalarUDF>,
 }
 
 impl CheckedArithmetic {
@@ -41,6 +48,7 @@ impl CheckedArithmetic {
             add: function(Operator::Plus),
             subtract: function(Operator::Minus),
             multiply: function(Operator::Multiply),
+            divide: function(Operator::Divide),
         }
     }
 
@@ -49,6 +57,7 @@ impl CheckedArithmetic {
             Operator::Plus => Some(&self.add),
             Operator::Minus => Some(&self.subtract),
             Operator::Multiply => Some(&self.multiply),
+            Operator::Divide => Some(&self.divide),
             _ => None,
         }
     }
@@ -74,7 +83,7 @@ impl FunctionRewrite for CheckedArithmetic {
                         Ok(Transformed::yes(call(Arc::clone(&self.subtract), days(left), days(right))))
                     }
                     (Some(function), Some((one, other)))
-                        if one.is_integer() && other.is_integer() || days::is_shift(&one, op, &other) =>
+                        if is_checked(op, &one, &other) || days::is_shift(&one, op, &other) =>
                     {
                         Ok(Transformed::yes(call(Arc::clone(function), *left, *right)))
                     }
@@ -89,6 +98,22 @@ impl FunctionRewrite for CheckedArithmetic {
             }
             other => Ok(Transformed::no(other)),
         }
+    }
+}
+
+/// Whether an operator is one that is checked.
+fn is_checked(operator: Operator, left: &DataType, right: &DataType) -> bool {
+    (left.is_integer() && right.is_integer())
+        || (floats::is_checked(operator) && left.is_floating() && right.is_floating())
+}
+
+/// What PostgreSQL says where a result is no integer of this type.
+fn out_of_range(error: DataFusionError, of: &DataType) -> DataFusionError {
+    match error.find_root() {
+        DataFusionError::ArrowError(arrow, _) if matches!(**arrow, ArrowError::ArithmeticOverflow(_)) => {
+            external(Error::new(ErrorKind::OutOfRange, format!("{} out of range", type_name(of))))
+        }
+        _ => error,
     }
 }
 
@@ -114,7 +139,8 @@ impl ScalarUDFImpl for Checked {
         match self.operator {
             Operator::Plus => "checked_add",
             Operator::Minus => "checked_subtract",
-            _ => "checked_multiply",
+            Operator::Multiply => "checked_multiply",
+            _ => "checked_divide",
         }
     }
 
@@ -166,10 +192,15 @@ impl ScalarUDFImpl for Checked {
         if days::is_shift(&left.data_type(), self.operator, &right.data_type()) {
             return days::shifted(left, self.operator, right);
         }
-        match self.operator {
+        if left.data_type().is_floating() {
+            return floats::checked(self.operator, left, right);
+        }
+        let result = match self.operator {
             Operator::Plus => apply(left, right, numeric::add),
             Operator::Minus => apply(left, right, numeric::sub),
-            _ => apply(left, right, numeric::mul),
-        }
+            Operator::Multiply => apply(left, right, numeric::mul),
+            _ => apply(left, right, numeric::div),
+        };
+        result.map_err(|error| out_of_range(error, &left.data_type()))
     }
 }

@@ -10,17 +10,23 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::{Case, Cast, Expr, ExprSchemable, not};
+use datafusion::logical_expr::{Case, Cast, Expr, ExprSchemable, Operator, not};
+
+use super::numeric::is_numeric;
+use super::numeric::operators::operation;
 
 /// `nullif(value, other)` as CASE, where it must be.
 pub(in crate::datafusion) fn nullif(value: &Expr, other: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
     let (Ok(own), Ok(others)) = (value.get_type(schema), other.get_type(schema)) else { return Ok(None) };
-    let is_needed = own != others || own.is_floating();
+    let is_needed = own != others || own.is_floating() || is_numeric(&own);
     if !is_needed || [&own, &others].contains(&&DataType::Null) || value.is_volatile() {
         return Ok(None);
     }
     let null = Box::new(Expr::Literal(ScalarValue::try_from(&own)?, None));
-    let is_equal = Box::new(value.clone().eq(other.clone()));
+    let is_equal = match operation(value, Operator::Eq, other, schema)? {
+        Some(equal) => Box::new(equal),
+        None => Box::new(value.clone().eq(other.clone())),
+    };
     Ok(Some(Expr::Case(Case::new(None, vec![(is_equal, null)], Some(Box::new(value.clone()))))))
 }
 

@@ -11,6 +11,7 @@ use datafusion::logical_expr::{
 };
 
 use super::json;
+use super::numeric::is_numeric;
 use crate::datafusion::errors::external;
 use crate::sql::names::{CATALOG, SCHEMA, USER};
 use crate::{Error, ErrorKind};
@@ -229,6 +230,7 @@ pub(in crate::datafusion) fn type_name(data_type: &DataType) -> String {
             return format!("{}[]", type_name(field.data_type()));
         }
         DataType::Dictionary(_, values) => return type_name(values),
+        numeric if is_numeric(numeric) => "numeric",
         DataType::Struct(_) => json::types::name_of(data_type).unwrap_or("record"),
         other => return other.to_string(),
     }

@@ -11,12 +11,17 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{Column, DFSchema, Result};
-use datafusion::logical_expr::expr::{Between, InList, InSubquery, ScalarFunction};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::{AggregateFunction, Between, InList, InSubquery, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlanBuilder, Operator};
 
-use super::casts::cast_number;
+use super::casts::{self, cast_number};
+use super::numeric::functions::{LARGER, SMALLER, function};
+use super::numeric::keys::key;
+use super::numeric::operators::operand;
+use super::numeric::values::Numbers;
+use super::numeric::{data_type, is_exact, is_numeric};
 use super::{equality, similar};
 
 /// Functions whose arguments have one type.
@@ -49,6 +54,13 @@ impl FunctionRewrite for PostgresOperators {
             Expr::InList(list) => in_list(list, schema),
             Expr::InSubquery(subquery) => in_subquery(subquery, schema),
             Expr::Case(case) => self::case(case, schema),
+            Expr::AggregateFunction(AggregateFunction { func, mut params }) => {
+                let is_sum = ["sum", "avg"].contains(&func.name());
+                let changed =
+                    is_sum && params.args.iter_mut().fold(false, |changed, arg| of_one_scale(arg, schema) | changed);
+                let call = Expr::AggregateFunction(AggregateFunction { func, params });
+                Ok(Transformed::new_transformed(call, changed))
+            }
             Expr::SimilarTo(like) => Ok(Transformed::yes(similar::similar_to(like))),
             Expr::ScalarFunction(call) if OF_ONE_TYPE.contains(&call.func.name()) => {
                 let ScalarFunction { func, args } = call;
@@ -58,12 +70,71 @@ impl FunctionRewrite for PostgresOperators {
                 {
                     return Ok(Transformed::yes(case));
                 }
+                let of_numeric = args.iter().any(|arg| arg.get_type(schema).is_ok_and(|known| is_numeric(&known)));
+                if let Some(name) =
+                    [("greatest", LARGER), ("least", SMALLER)].into_iter().find(|(name, _)| *name == func.name())
+                    && of_numeric
+                {
+                    return Ok(Transformed::yes(extreme(name.1, args)));
+                }
                 let call = Expr::ScalarFunction(ScalarFunction { func, args });
                 Ok(if changed { Transformed::yes(call) } else { Transformed::no(call) })
             }
             other => Ok(Transformed::no(other)),
         }
     }
+}
+
+/// Takes the casts to NUMERIC back that a list got for the scales of its values, if that is all that makes it one: a sum shows
+/// the greatest scale of its values anyway, and is computed faster over decimals. Whether it was so.
+fn of_one_scale(list: &mut Expr, schema: &DFSchema) -> bool {
+    let mut values: Vec<&mut Expr> = match list {
+        Expr::Case(case) => {
+            let results = case.when_then_expr.iter_mut().map(|(_, result)| result.as_mut());
+            results.chain(case.else_expr.as_deref_mut()).collect()
+        }
+        Expr::ScalarFunction(call) if call.func.name() == "coalesce" => call.args.iter_mut().collect(),
+        _ => return false,
+    };
+    let decimals: Option<Vec<Expr>> = values.iter().map(|value| uncast(value, schema)).collect();
+    let Some(decimals) = decimals else { return false };
+    for (value, decimal) in values.iter_mut().zip(decimals) {
+        **value = decimal;
+    }
+    true
+}
+
+/// What was cast to NUMERIC, if that has a known scale.
+fn uncast(value: &Expr, schema: &DFSchema) -> Option<Expr> {
+    match value {
+        Expr::Literal(value, None) if value.is_null() => Some(Expr::Literal(ScalarValue::Null, None)),
+        Expr::Literal(value, None) if is_numeric(&value.data_type()) => {
+            let number = Numbers::of(&value.to_array().ok()?).ok()?.get(0).ok()??;
+            let scale = number.scale()?;
+            let units = number.to_units(scale).filter(|_| scale <= 38)?;
+            let precision = (units.unsigned_abs().checked_ilog10().unwrap_or(0) + 1).max(scale).max(1);
+            let decimal = ScalarValue::Decimal128(Some(units), u8::try_from(precision).ok()?, scale as i8);
+            (precision <= 38).then_some(Expr::Literal(decimal, None))
+        }
+        Expr::ScalarFunction(call) if casts::is_cast_to_numeric(call) => {
+            let [inner] = call.args.as_slice() else { return None };
+            let known = inner.get_type(schema).ok()?;
+            (known.is_integer() || matches!(known, DataType::Decimal128(..))).then(|| inner.clone())
+        }
+        _ => None,
+    }
+}
+
+/// The greatest or the least of NUMERICs, of which NULLs do not count.
+fn extreme(name: &'static str, args: Vec<Expr>) -> Expr {
+    let function = function(name);
+    let pick = |one: Expr, other: Expr| {
+        let both = function.call(vec![one.clone(), other.clone()]);
+        let only = vec![(Box::new(one.clone().is_null()), Box::new(other.clone()))];
+        let either = Expr::Case(Case::new(None, only, Some(Box::new(both))));
+        Expr::Case(Case::new(None, vec![(Box::new(other.is_null()), Box::new(one))], Some(Box::new(either))))
+    };
+    args.into_iter().reduce(pick).unwrap_or_default()
 }
 
 fn computes(op: Operator) -> bool {
@@ -89,16 +160,39 @@ fn computes(op: Operator) -> bool {
 
 /// The type in which two operands meet, where it is not the one that `DataFusion` takes.
 fn of_operands(left: &DataType, right: &DataType) -> Option<DataType> {
-    let meets = left != right && left.is_numeric() && right.is_numeric() && (left.is_floating() || right.is_floating());
+    let is_number = |data_type: &DataType| data_type.is_floating() || is_exact(data_type);
+    let meets = left != right && is_number(left) && is_number(right) && (left.is_floating() || right.is_floating());
     meets.then_some(DataType::Float64)
 }
 
-/// The type of a list of values of which some are floats and some are not, as in CASE, UNION or VALUES.
+/// The type of a list of values where it is not the one that `DataFusion` takes, as in CASE, UNION or VALUES: floats where
+/// some are floats, NUMERIC where exact numbers have several scales.
 pub(in crate::datafusion) fn of_list(types: &[DataType]) -> Option<DataType> {
+    let float = of_floats(types);
+    if float.is_some() {
+        return float;
+    }
+    let known = || types.iter().filter(|data_type| **data_type != DataType::Null);
+    let is_mixed = known().any(|data_type| Some(data_type) != known().next());
+    if !is_mixed || !known().all(is_exact) || known().all(DataType::is_integer) {
+        return None;
+    }
+    // Each value keeps the scale that it has.
+    let scale = |data_type: &DataType| match data_type {
+        DataType::Decimal128(_, scale) => Some(*scale),
+        known if known.is_integer() => Some(0),
+        _ => None,
+    };
+    let first = known().next().and_then(scale);
+    if first.is_some() && known().all(|data_type| scale(data_type) == first) { None } else { Some(data_type()) }
+}
+
+/// The same where floats are among them.
+fn of_floats(types: &[DataType]) -> Option<DataType> {
     let known = || types.iter().filter(|data_type| **data_type != DataType::Null);
     let is_mixed = known().any(|data_type| Some(data_type) != known().next());
     let has = |wanted: &DataType| known().any(|data_type| data_type == wanted);
-    if !is_mixed || !known().all(DataType::is_numeric) {
+    if !is_mixed || !known().all(|data_type| data_type.is_floating() || is_exact(data_type)) {
         return None;
     }
     [DataType::Float64, DataType::Float32].into_iter().find(has)
@@ -120,13 +214,28 @@ fn united(
     Ok((exprs.into_iter().map(cast).collect::<Result<_>>()?, true))
 }
 
+/// Puts keys in the place of exact numbers that are compared with each other, if one of them is NUMERIC; whether one is.
+fn keyed(exprs: &mut [Expr], schema: &DFSchema) -> Result<bool> {
+    let types = exprs.iter().map(|expr| expr.get_type(schema)).collect::<Result<Vec<DataType>>>()?;
+    if !types.iter().any(is_numeric) {
+        return Ok(false);
+    }
+    for (expr, known) in exprs.iter_mut().zip(&types) {
+        if let Some(number) = operand(expr, known, schema)? {
+            *expr = key(number);
+        }
+    }
+    Ok(true)
+}
+
 fn of_comparisons(types: &[DataType]) -> Option<DataType> {
-    of_list(types).map(|_| DataType::Float64)
+    of_floats(types).map(|_| DataType::Float64)
 }
 
 fn between(between: Between, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Between { expr, negated, low, high } = between;
-    let (mut exprs, changed) = united(vec![*expr, *low, *high], of_comparisons, schema)?;
+    let (mut exprs, mut changed) = united(vec![*expr, *low, *high], of_comparisons, schema)?;
+    changed |= keyed(&mut exprs, schema)?;
     let [expr, low, high] = [0, 0, 0].map(|at| Box::new(exprs.remove(at)));
     let between = Expr::Between(Between { expr, negated, low, high });
     Ok(if changed { Transformed::yes(between) } else { Transformed::no(between) })
@@ -135,10 +244,11 @@ fn between(between: Between, schema: &DFSchema) -> Result<Transformed<Expr>> {
 fn in_list(list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let InList { expr, list, negated } = list;
     // A list of one is a comparison.
-    let common = if list.len() == 1 { of_comparisons } else { of_list };
+    let common = if list.len() == 1 { of_comparisons } else { of_floats };
     let mut exprs = vec![*expr];
     exprs.extend(list);
-    let (mut exprs, changed) = united(exprs, common, schema)?;
+    let (mut exprs, mut changed) = united(exprs, common, schema)?;
+    changed |= keyed(&mut exprs, schema)?;
     let expr = Box::new(exprs.remove(0));
     let (list, is_other) = equality::in_list(InList { expr, list: exprs, negated }, schema);
     Ok(Transformed::new_transformed(list, changed || is_other))
@@ -148,6 +258,9 @@ fn in_subquery(subquery: InSubquery, schema: &DFSchema) -> Result<Transformed<Ex
     let InSubquery { expr, mut subquery, negated } = subquery;
     let found = subquery.subquery.schema().fields().first().map(|field| field.data_type().clone());
     let common = match (expr.get_type(schema), found) {
+        (Ok(expr), Some(found)) if !found.is_floating() && (is_numeric(&expr) || is_numeric(&found)) => {
+            Some(data_type())
+        }
         (Ok(expr), Some(found)) => of_operands(&expr, &found),
         _ => None,
     };
@@ -155,14 +268,17 @@ fn in_subquery(subquery: InSubquery, schema: &DFSchema) -> Result<Transformed<Ex
         return Ok(Transformed::no(Expr::InSubquery(InSubquery { expr, subquery, negated })));
     };
     let columns = subquery.subquery.schema().columns();
+    let compared = |expr: Expr, schema: &DFSchema| {
+        if is_numeric(&common) { Ok(key(expr)) } else { cast_number(expr, &common, schema) }
+    };
     let cast = |column: Column| {
         let name = column.name.clone();
-        Ok(cast_number(Expr::Column(column), &common, subquery.subquery.schema())?.alias(name))
+        Ok(compared(Expr::Column(column), subquery.subquery.schema())?.alias(name))
     };
     let exprs = columns.into_iter().map(cast).collect::<Result<Vec<Expr>>>()?;
     let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone()).project(exprs)?.build()?;
     subquery.subquery = Arc::new(plan);
-    let expr = Box::new(cast_number(*expr, &common, schema)?);
+    let expr = Box::new(compared(*expr, schema)?);
     Ok(Transformed::yes(Expr::InSubquery(InSubquery { expr, subquery, negated })))
 }
 
@@ -176,6 +292,7 @@ fn case(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Some(expr) => {
             whens.insert(0, *expr);
             (whens, changed) = united(whens, of_comparisons, schema)?;
+            changed |= keyed(&mut whens, schema)?;
             Some(Box::new(whens.remove(0)))
         }
         None => None,

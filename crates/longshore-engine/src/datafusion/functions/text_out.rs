@@ -11,6 +11,8 @@ use datafusion::common::Result;
 use longshore_csv::write;
 
 use super::json::types as json;
+use super::numeric::convert::convert;
+use super::numeric::is_numeric;
 
 /// The text of each value of an array of any type.
 pub(in crate::datafusion) fn texts(array: &ArrayRef) -> Result<StringViewArray> {
@@ -206,6 +208,7 @@ fn scalars(array: &ArrayRef) -> Result<StringViewArray> {
             let bytes = cast(array, &DataType::BinaryView)?;
             written(bytes.as_binary_view().iter(), write::bytea)
         }
+        data_type if is_numeric(data_type) => convert(array, &DataType::Utf8View, None)?.as_string_view().clone(),
         _ => cast(array, &DataType::Utf8View)?.as_string_view().clone(),
     })
 }

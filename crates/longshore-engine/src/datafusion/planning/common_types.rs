@@ -10,6 +10,7 @@ use datafusion::common::{DFSchema, Result, not_impl_err};
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Union, Values};
 
 use crate::datafusion::functions::casts::cast_number;
+use crate::datafusion::functions::numeric::is_exact;
 use crate::datafusion::functions::operators::of_list;
 
 /// The plan with such columns in their common types.
@@ -91,7 +92,7 @@ fn of_values(values: Values) -> Result<Transformed<LogicalPlan>> {
     };
     let mut commons = Vec::with_capacity(values.schema.fields().len());
     for (column, field) in values.schema.fields().iter().enumerate() {
-        let may_be_mixed = field.data_type().is_decimal() || field.data_type().is_floating();
+        let may_be_mixed = is_exact(field.data_type()) || field.data_type().is_floating();
         if !may_be_mixed || !values.values.iter().any(|row| matches!(row[column], Expr::Cast(_))) {
             commons.push(None);
             continue;
@@ -127,7 +128,7 @@ fn of_join(mut join: Join) -> Result<Transformed<LogicalPlan>> {
     let mut changed = false;
     for (left, right) in &mut join.on {
         let types = [left.get_type(join.left.schema())?, right.get_type(join.right.schema())?];
-        if of_list(&types).is_some() {
+        if types.iter().any(DataType::is_floating) && of_list(&types).is_some() {
             let take = |expr: &mut Expr, schema| cast_number(std::mem::take(expr), &DataType::Float64, schema);
             *left = take(left, join.left.schema())?;
             *right = take(right, join.right.schema())?;

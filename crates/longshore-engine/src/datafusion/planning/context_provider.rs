@@ -23,18 +23,25 @@ use datafusion::physical_plan::streaming::StreamingTableExec;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use futures::FutureExt;
-use sqlparser::ast::ExprWithAlias;
+use sqlparser::ast::{self, ExprWithAlias};
 
 use super::function_registry::Functions;
 use super::names::name_of;
 use super::planner::Planner;
 use super::type_names::TypeNames;
 use super::{descriptions, information_schema, sequences};
+use crate::datafusion::functions::excluding;
 use crate::sql::names::{CATALOG, SCHEMA};
 
 impl Planner {
     /// The plan of `statement` as it is; its views are defined.
     pub(in crate::datafusion) fn plan_statement(&self, statement: Statement) -> Result<LogicalPlan> {
+        if let Statement::Statement(inner) = &statement
+            && let ast::Statement::Insert(insert) = inner.as_ref()
+            && let Some(plan) = self.insert_of_query(insert)?
+        {
+            return Ok(plan);
+        }
         SqlToRel::new_with_options(self, self.parser_options()).statement_to_plan(statement)
     }
 
@@ -142,7 +149,8 @@ impl ContextProvider for Planner {
     }
 
     fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
-        self.functions.window.get(name).cloned()
+        let own = || excluding::named(name, |name| self.functions.aggregate.get(name).cloned());
+        self.functions.window.get(name).cloned().or_else(own)
     }
 
     fn get_variable_type(&self, _: &[String]) -> Option<DataType> {

@@ -2,23 +2,22 @@
 //!
 //! A literal without a point and an exponent is an INTEGER if it fits, else a BIGINT, else a decimal; any other is a
 //! decimal of as many digits behind the point as it has once the exponent is worked in: `1e3` is 1000 and `1.50` keeps
-//! its zero. Decimals have 38 digits here, and up to 76 while a statement computes; a literal that needs more (`1e300`)
-//! is a DOUBLE PRECISION, which PostgreSQL makes of it only where one is wanted.
+//! its zero. A literal of more than 38 digits is a NUMERIC (`functions::numeric`).
 //! Not here: which numbers are literals (`sql::numbers`), and which casts get a name, which is done here, too
 //! (`sql::cast_names`).
 
-use datafusion::arrow::datatypes::i256;
 use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use longshore_numeric::{Number, NumberError};
 
-use crate::datafusion::errors::external;
+use crate::datafusion::errors::{external, from_datafusion};
+use crate::datafusion::functions::numeric::values::NumericBuilder;
 use crate::sql::{cast_names, numbers};
 use crate::{Error, ErrorKind};
 
-/// Digits of a decimal that is stored, and of one that is computed with.
+/// Digits of a decimal of Arrow.
 const DIGITS_MAX: usize = 38;
-const WIDE_DIGITS_MAX: usize = 76;
 
 /// Makes literals of marked numbers, and gives marked casts their names.
 #[derive(Debug)]
@@ -54,16 +53,10 @@ fn literal(text: &str) -> std::result::Result<ScalarValue, Error> {
             return Ok(ScalarValue::Int64(Some(if is_negative { -value } else { value })));
         }
     }
-    let Some(Decimal { digits, scale }) = Decimal::read(unsigned) else { return double(&text) };
+    let Some(Decimal { digits, scale }) = Decimal::read(unsigned) else { return numeric(&text) };
     let precision = digits.len().max(scale).max(1) as u8;
-    let value = i256::from_string(if digits.is_empty() { "0" } else { &digits });
-    let Some(value) = value.map(|value| if is_negative { value.wrapping_neg() } else { value }) else {
-        return double(&text);
-    };
-    Ok(match value.to_i128().filter(|_| usize::from(precision) <= DIGITS_MAX) {
-        Some(value) => ScalarValue::Decimal128(Some(value), precision, scale as i8),
-        None => ScalarValue::Decimal256(Some(value), precision, scale as i8),
-    })
+    let Ok(value) = (if digits.is_empty() { "0" } else { &digits }).parse::<i128>() else { return numeric(&text) };
+    Ok(ScalarValue::Decimal128(Some(if is_negative { -value } else { value }), precision, scale as i8))
 }
 
 /// A decimal number without its sign.
@@ -83,23 +76,23 @@ impl Decimal {
         let mut digits = format!("{whole}{fraction}").trim_start_matches('0').to_owned();
         let scale = (fraction.len() as i64).checked_sub(exponent)?;
         if scale < 0 && !digits.is_empty() {
-            let zeros = usize::try_from(scale.unsigned_abs()).ok().filter(|zeros| *zeros <= WIDE_DIGITS_MAX)?;
+            let zeros = usize::try_from(scale.unsigned_abs()).ok().filter(|zeros| *zeros <= DIGITS_MAX)?;
             digits.extend(std::iter::repeat_n('0', zeros));
         }
         let scale = usize::try_from(scale.max(0)).ok()?;
-        (digits.len().max(scale) <= WIDE_DIGITS_MAX).then_some(Self { digits, scale })
+        (digits.len().max(scale) <= DIGITS_MAX).then_some(Self { digits, scale })
     }
 }
 
-/// The double precision number that is nearest to `text`.
-fn double(text: &str) -> std::result::Result<ScalarValue, Error> {
-    let value = text.parse::<f64>().map_err(|_| Error::syntax(format!("{text} is not a number")))?;
-    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
-    let is_lost = value == 0.0 && mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
-    if value.is_infinite() || is_lost {
-        return Err(Error::new(ErrorKind::OutOfRange, format!("\"{text}\" is out of range for type double precision")));
-    }
-    Ok(ScalarValue::Float64(Some(value)))
+/// The NUMERIC that `text` spells.
+fn numeric(text: &str) -> std::result::Result<ScalarValue, Error> {
+    let number = Number::parse(text).map_err(|error| match error {
+        NumberError::Syntax => Error::syntax(format!("{text} is not a number")),
+        error => Error::new(ErrorKind::OutOfRange, error.to_string()),
+    })?;
+    let mut builder = NumericBuilder::with_capacity(1);
+    builder.append(Some(&number));
+    ScalarValue::try_from_array(&builder.finish(), 0).map_err(from_datafusion)
 }
 
 #[cfg(test)]
@@ -133,13 +126,13 @@ mod tests {
             ("-25e-1", decimal(-25, 2, 1)),
             ("1e-38", decimal(1, 38, 38)),
             ("0e99", decimal(0, 1, 0)),
-            ("1e40", ScalarValue::Decimal256(i256::from_string(&format!("1{}", "0".repeat(40))), 41, 0)),
-            ("1e300", ScalarValue::Float64(Some(1e300))),
-            ("-1e-300", ScalarValue::Float64(Some(-1e-300))),
+            ("1e40", numeric("1e40").unwrap()),
+            ("1e300", numeric("1e300").unwrap()),
+            ("-1e-300", numeric("-1e-300").unwrap()),
         ] {
             assert_eq!(literal(text).unwrap(), expected, "{text}");
         }
-        for text in ["1e400", "-1e400", "1e-400", "1e99999999999999999999"] {
+        for text in ["1e131072", "-1e131072", "1e-16384", "1e99999999999999999999"] {
             assert!(literal(text).is_err(), "{text}");
         }
     }

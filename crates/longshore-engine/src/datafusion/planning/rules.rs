@@ -22,9 +22,12 @@ use sqlparser::ast::{self, Visit, Visitor};
 use super::bpchar::{compare_bpchar, trimmed};
 use super::expressions::{logical, over_columns, refuse_aggregates, simplified};
 use super::generated::Generated;
+use super::insert_of_query::cast_to_column;
 use super::planner::Planner;
 use crate::catalog::{Check, Origin, Rules, columns_read};
 use crate::datafusion::errors::from_datafusion;
+use crate::datafusion::functions::numeric::convert::convert;
+use crate::datafusion::functions::numeric::is_numeric;
 use crate::sql::{names, numbers};
 use crate::{Error, ErrorDetails, ErrorKind};
 
@@ -258,8 +261,7 @@ pub(in crate::datafusion) fn default_value(
     let data_type = column.column_type.arrow();
     let Some(expr) = default(planner, origin)? else { return Ok(Some(new_null_array(&data_type, 1))) };
     let nothing = DFSchema::empty();
-    let cast = expr
-        .cast_to(&data_type, &nothing)
+    let cast = cast_to_column(expr, &data_type, &nothing)
         .and_then(|expr| simplified(&planner.state, expr, &nothing))
         .map_err(from_datafusion)?;
     let is_volatile = cast.is_volatile();
@@ -370,6 +372,10 @@ fn shown_row(rows: &RecordBatch, row: usize) -> String {
 fn shown(array: &ArrayRef, row: usize) -> Option<String> {
     if array.is_null(row) {
         return None;
+    }
+    if is_numeric(array.data_type()) {
+        let text = convert(array, &DataType::Utf8View, None).ok()?;
+        return Some(text.as_string_view().value(row).to_owned());
     }
     let text = ArrayFormatter::try_new(array, &FormatOptions::default()).ok()?.value(row).to_string();
     let is_bytes = ColumnType::from_arrow(array.data_type()) == Some(ColumnType::Bytea);

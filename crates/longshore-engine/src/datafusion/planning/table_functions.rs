@@ -29,6 +29,16 @@ const LIST: &str = "list of rows ";
 /// The column that WITH ORDINALITY adds.
 const ORDINALITY: &str = "ordinality";
 
+/// Functions whose column has a name of its own, and that name.
+const OF_VALUES: [&str; 4] =
+    ["json_array_elements", "json_array_elements_text", "jsonb_array_elements", "jsonb_array_elements_text"];
+const VALUE: &str = "value";
+
+/// The name of the column of a function, where it does not depend on the alias.
+pub(super) fn own_column(function: &str) -> Option<&'static str> {
+    OF_VALUES.contains(&function).then_some(VALUE)
+}
+
 /// Plans functions in FROM.
 #[derive(Debug)]
 pub(in crate::datafusion) struct TableFunctions;
@@ -206,6 +216,7 @@ fn rows_of(
             }
             _ => {
                 let named = alias.filter(|_| is_alone).map(|alias| context.normalize_ident(alias.name.clone()));
+                let named = own_column(&call.name).map(str::to_owned).or(named);
                 outputs.push((column, named.unwrap_or_else(|| call.name.clone())));
             }
         }

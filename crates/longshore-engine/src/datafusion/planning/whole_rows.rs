@@ -11,6 +11,7 @@ use sqlparser::ast::{
 
 use super::merged_columns::from_items::{FromColumn, FromItems, factors, folded};
 use super::planner::Planner;
+use super::table_functions::own_column;
 use crate::Error;
 use crate::sql::build;
 use crate::sql::expressions::{each_own, flow};
@@ -98,17 +99,22 @@ impl Writer<'_> {
             return Ok(());
         }
         let factors: Vec<TableFactor> = factors(&select.from).into_iter().map(|(factor, _)| factor.clone()).collect();
-        let mut known: Vec<(Ident, Vec<FromColumn>)> = Vec::new();
+        // What is known of each, and whether it is a function of one value, whose row is that value.
+        let mut known: Vec<(Ident, Vec<FromColumn>, bool)> = Vec::new();
         for factor in &factors {
+            let Some(name) = build::name_of(factor) else { continue };
             // What depends on others cannot be looked at alone.
-            let Ok(columns) = self.items.columns(factor) else { continue };
-            if let Some(name) = build::name_of(factor) {
-                known.push((name, columns));
+            if let Some(columns) = self.items.columns(factor).ok().or_else(|| own_column_of(factor, &name)) {
+                let is_value = matches!(factor, TableFactor::Function { .. }) && columns.len() == 1;
+                known.push((name, columns, is_value));
             }
         }
-        let is_column = |name: &Ident| known.iter().any(|(_, columns)| columns.iter().any(|column| column.name == folded(name)));
+        let is_column = |name: &Ident| known.iter().any(|(_, columns, _)| columns.iter().any(|column| column.name == folded(name)));
         let row = |name: &Ident| {
-            let (_, columns) = known.iter().find(|(known, _)| folded(known) == folded(name) && !is_column(name))?;
+            let (_, columns, is_value) = known.iter().find(|(known, ..)| folded(known) == folded(name) && !is_column(name))?;
+            if *is_value {
+                return columns.first().map(|column| column.expr.clone());
+            }
             let parts = columns.iter().flat_map(|column| {
                 let name = Value::SingleQuotedString(column.name.clone());
                 [build::value(name), column.expr.clone()]
@@ -133,6 +139,14 @@ impl Writer<'_> {
         }
         Ok(())
     }
+}
+
+/// The column of a function that has a name of its own.
+fn own_column_of(factor: &TableFactor, alias: &Ident) -> Option<Vec<FromColumn>> {
+    let TableFactor::Function { name, .. } = factor else { return None };
+    let column = own_column(&name.to_string().to_lowercase())?;
+    let expr = Expr::CompoundIdentifier(vec![alias.clone(), build::quoted(column)]);
+    Some(vec![FromColumn { name: column.to_owned(), expr, nullable: true, is_merged: false }])
 }
 
 fn replace(node: &mut impl VisitMut, row: &impl Fn(&Ident) -> Option<Expr>) -> Result<(), Error> {

@@ -16,6 +16,8 @@ use crate::sql::names;
 
 /// Digits by which a sum may be longer than what is summed up, and the most that there are.
 const SUM_DIGITS: u8 = 10;
+/// Digits of a BIGINT, whose sum is a decimal.
+const BIGINT_DIGITS: u8 = 19;
 const DIGITS_MAX: u8 = 38;
 
 /// What is asked of rows.
@@ -76,6 +78,7 @@ impl Aggregate {
                     | ColumnType::Double
                     | ColumnType::Boolean
                     | ColumnType::Bytea
+                    | ColumnType::Numeric(_)
                     | ColumnType::Char(_)
                     | ColumnType::Varchar(_)
                     | ColumnType::Text
@@ -102,7 +105,8 @@ impl Aggregate {
 
 fn sum_type(column_type: ColumnType) -> Option<DataType> {
     match column_type {
-        ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt => Some(DataType::Int64),
+        ColumnType::SmallInt | ColumnType::Integer => Some(DataType::Int64),
+        ColumnType::BigInt => Some(DataType::Decimal128(BIGINT_DIGITS + SUM_DIGITS, 0)),
         ColumnType::Decimal { precision, scale } => {
             Some(DataType::Decimal128(DIGITS_MAX.min(precision + SUM_DIGITS), scale as i8))
         }

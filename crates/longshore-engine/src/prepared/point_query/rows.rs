@@ -9,7 +9,7 @@ use arrow_array::types::{
 };
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use longshore_storage::{ColumnType, Datum, Relation, RowId, Transaction, TransactionError};
+use longshore_storage::{ColumnType, Datum, Relation, RowId, Transaction, TransactionError, wrap};
 
 /// Columns of rows as a batch.
 pub(super) fn read(
@@ -68,6 +68,13 @@ pub(super) fn values(
                 builder.append_option(if let Datum::Bytes(bytes) = value { Some(bytes) } else { None });
             })?;
             Ok(Arc::new(builder.finish()))
+        }
+        ColumnType::Numeric(_) => {
+            let mut builder = BinaryViewBuilder::with_capacity(rows.len());
+            cells.each(|value| {
+                builder.append_option(if let Datum::Bytes(bytes) = value { Some(bytes) } else { None });
+            })?;
+            Ok(wrap(column_type, Arc::new(builder.finish())))
         }
         ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
             let mut builder = StringViewBuilder::with_capacity(rows.len());

@@ -35,6 +35,7 @@ pub(super) async fn dependents(
                 transaction,
                 parameters: None,
                 with: None,
+                named: &[],
             };
             let schema = view::schema(&context, &view).await?;
             let columns = schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone()));

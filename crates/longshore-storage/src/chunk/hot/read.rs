@@ -79,7 +79,7 @@ impl Cell<'_> {
                 &short[4..4 + view::length(view)]
             }
         };
-        if column_type == ColumnType::Bytea {
+        if column_type.is_bytes() {
             return read(Datum::Bytes(bytes));
         }
         // SAFETY: a column of text holds UTF-8 only (`Chunk::from_parts`, `typed/domain.rs`).
@@ -246,7 +246,7 @@ impl HotChunk {
         let Some(text) = self.text(row, column, room) else {
             return datum_of_bits(column_type.physical(), of.bits(row));
         };
-        if column_type == ColumnType::Bytea {
+        if column_type.is_bytes() {
             return Datum::Bytes(text);
         }
         // SAFETY: a column of text holds UTF-8 only (`Chunk::from_parts`, `typed/domain.rs`).

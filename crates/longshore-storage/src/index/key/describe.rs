@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use longshore_value::numeric::Numeric;
+
 use super::{ABSENT, END, ESCAPE, ESCAPED_END, KeyLayout, Part, big_endian};
 use crate::datum::Datum;
 use crate::show::{Date, Decimal, Time, Timestamp};
@@ -47,7 +49,10 @@ impl Part {
         let _ = match self.physical {
             Physical::View => {
                 let bytes = take_text(rest);
-                if self.column_type == ColumnType::Bytea {
+                if matches!(self.column_type, ColumnType::Numeric(_)) {
+                    text.push('\'');
+                    Numeric::of_key(&bytes).map_or(Ok(()), |value| write!(text, "{value}"))
+                } else if self.column_type == ColumnType::Bytea {
                     text.push_str("'\\x");
                     bytes.iter().take(SHOWN_CHARACTERS_MAX / 2).try_for_each(|byte| write!(text, "{byte:02x}"))
                 } else {

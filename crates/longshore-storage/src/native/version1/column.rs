@@ -47,7 +47,7 @@ pub(in crate::native) fn decode(
     column_type: ColumnType,
 ) -> Result<(), Malformed> {
     let Stored { encoding, sections, pieces, statistics, bytes, scratch } = stored;
-    let (physical, utf8) = (column_type.physical(), column_type != ColumnType::Bytea);
+    let (physical, utf8) = (column_type.physical(), !column_type.is_bytes());
     let rows = slots(&column.values);
     if encoding == Encoding::Null {
         let validity = &mut column.validity[..rows.div_ceil(8)];

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, StringViewBuilder, new_null_array};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
-use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::arrow::util::display::FormatOptions;
 use datafusion::common::Result;
 
 use super::text::{Element, parse};
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::casts::numeric;
 use crate::datafusion::functions::json::casts as json_casts;
 use crate::datafusion::functions::json::types as json;
 use crate::datafusion::functions::text_out;
@@ -41,10 +40,7 @@ pub(in crate::datafusion) fn cast_to(array: &ArrayRef, to: &DataType) -> Result<
             cast_to(&list, to)
         }
         _ if json::name_of(from).is_some() || json::name_of(to).is_some() => json_casts::convert(array, to),
-        _ => {
-            let options = CastOptions { safe: false, format_options: FormatOptions::default() };
-            Ok(cast_with_options(array, to, &options)?)
-        }
+        _ => numeric::convert(array, to),
     }
 }
 

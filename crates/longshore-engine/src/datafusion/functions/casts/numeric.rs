@@ -12,9 +12,11 @@ use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Dec
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float32Type, Float64Type};
 use datafusion::common::Result;
-use longshore_storage::ColumnType;
 
+use super::text;
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::information::type_name;
+use crate::datafusion::functions::numeric::convert;
 use crate::{Error, ErrorKind};
 
 /// Whole numbers up to here are doubles, and up to there REALs, without a change.
@@ -35,6 +37,7 @@ const WHOLE: DataType = DataType::Decimal128(38, 0);
 pub(in crate::datafusion) fn is_ours(from: &DataType, to: &DataType) -> bool {
     use DataType::{Decimal128, Decimal256, Float32, Float64};
     match (from, to) {
+        (from, to) if convert::is_ours(from, to) || text::is_ours(from, to) => true,
         (Float32 | Float64 | Decimal128(_, 1..) | Decimal256(..), to) if to.is_integer() => true,
         (Decimal128(..) | Decimal256(..), Float32 | Float64)
         | (Float32 | Float64, Decimal128(_, 0..))
@@ -46,6 +49,12 @@ pub(in crate::datafusion) fn is_ours(from: &DataType, to: &DataType) -> bool {
 /// The values of `array` in the type `to`. What does not fit is an error, never NULL.
 pub(in crate::datafusion) fn convert(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     use DataType::{Decimal128, Decimal256, Float32, Float64};
+    if convert::is_ours(array.data_type(), to) {
+        return convert::convert(array, to, None);
+    }
+    if text::is_ours(array.data_type(), to) {
+        return text::convert(array, to);
+    }
     if !is_ours(array.data_type(), to) {
         return arrow(array, to);
     }
@@ -102,8 +111,12 @@ fn mapped<T: ArrowPrimitiveType>(
 }
 
 fn out_of_range(value: &dyn std::fmt::Display, to: &DataType) -> Error {
-    let name = ColumnType::from_arrow(to).map_or_else(|| to.to_string(), |sql| sql.to_string());
-    Error::new(ErrorKind::OutOfRange, format!("{value} is out of range for type {name}"))
+    let message = match to {
+        to if to.is_integer() => format!("{} out of range", type_name(to)),
+        DataType::Float32 => "value out of range: overflow".to_owned(),
+        _ => format!("\"{value}\" is out of range for type {}", type_name(to)),
+    };
+    Error::new(ErrorKind::OutOfRange, message)
 }
 
 fn nearest_double(digits: i128, scale: u32) -> f64 {

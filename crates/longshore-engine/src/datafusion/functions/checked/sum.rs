@@ -14,17 +14,19 @@ use datafusion::arrow::datatypes::{
     DataType, Decimal128Type, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
     DurationSecondType, Field, FieldRef, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
 };
-use datafusion::common::{DataFusionError, Result, ScalarValue, exec_err};
+use datafusion::common::{DataFusionError, Result, ScalarValue, exec_err, internal_err};
 use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::logical_expr::expr::AggregateFunctionParams;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, EmitTo, GroupsAccumulator, ReversedUDAF,
-    SetMonotonicity, Signature, StatisticsArgs,
+    SetMonotonicity, Signature, StatisticsArgs, Volatility,
 };
 
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::numeric::aggregates::{MomentsAccumulator, Wanted, missing, state_fields};
+use crate::datafusion::functions::numeric::{data_type, is_numeric};
 use crate::{Error, ErrorKind};
 use exact::{DecimalGroups, ExactGroups, ExactSum};
 
@@ -45,12 +47,16 @@ enum SumKind {
     Wide(DataType),
     /// Step by step.
     Exact,
+    /// As numbers of any digits.
+    Numeric,
 }
 
 impl SumKind {
     fn of(sum: &DataType, is_distinct: bool) -> Self {
         match sum {
             DataType::Int64 => Self::Wide(WIDE),
+            DataType::Float32 => Self::Wide(DataType::Float64),
+            sum if is_numeric(sum) => Self::Numeric,
             DataType::Decimal128(FULL, scale) if is_distinct => Self::Wide(DataType::Decimal256(WIDEST, *scale)),
             DataType::Decimal128(FULL, _) | DataType::Duration(_) | DataType::Interval(IntervalUnit::MonthDayNano)
                 if !is_distinct =>
@@ -92,11 +98,12 @@ macro_rules! exact {
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(in crate::datafusion) struct CheckedSum {
     unchecked: Arc<AggregateUDF>,
+    signature: Signature,
 }
 
 impl CheckedSum {
     pub(in crate::datafusion) fn new() -> Self {
-        Self { unchecked: sum_udaf() }
+        Self { unchecked: sum_udaf(), signature: Signature::user_defined(Volatility::Immutable) }
     }
 
     fn inner(&self) -> &dyn AggregateUDFImpl {
@@ -114,9 +121,8 @@ fn in_type(values: &[ArrayRef], wide: &DataType) -> Result<Vec<ArrayRef>> {
 
 fn overflow(sum: &DataType) -> DataFusionError {
     let what = match sum {
-        DataType::Int64 => {
-            "overflow: the sum of a BIGINT needs more than 64 bits; sum it as a decimal, with CAST(... AS DECIMAL(38,0))"
-        }
+        DataType::Int64 => "bigint out of range",
+        DataType::Float32 => "value out of range: overflow",
         _ => "overflow: the sum needs more than the 38 digits that a decimal has",
     };
     external(Error::new(ErrorKind::OutOfRange, what))
@@ -128,7 +134,25 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn signature(&self) -> &Signature {
-        self.inner().signature()
+        &self.signature
+    }
+
+    /// As PostgreSQL has it: INTEGER and SMALLINT give BIGINT, BIGINT gives a number of more digits.
+    fn coerce_types(&self, arg_types: &[DataType]) -> Result<Vec<DataType>> {
+        let [known] = arg_types else { return Err(missing("sum", arg_types)) };
+        Ok(vec![match known {
+            DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::UInt8 | DataType::UInt16 => DataType::Int64,
+            DataType::Int64 | DataType::UInt32 => DataType::Decimal128(19, 0),
+            DataType::UInt64 => DataType::Decimal128(20, 0),
+            DataType::Decimal32(precision, scale) | DataType::Decimal64(precision, scale) => {
+                DataType::Decimal128(*precision, *scale)
+            }
+            DataType::Float16 => DataType::Float32,
+            DataType::Null => DataType::Float64,
+            known if known.is_decimal() || known.is_floating() || is_numeric(known) => known.clone(),
+            DataType::Duration(_) | DataType::Interval(_) => known.clone(),
+            _ => return Err(missing("sum", arg_types)),
+        }])
     }
 
     fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
@@ -137,6 +161,8 @@ impl AggregateUDFImpl for CheckedSum {
                 let message = format!("sum of decimals of {digits} digits; they may have {}", WIDEST - 10);
                 Err(external(Error::new(ErrorKind::OutOfRange, message)))
             }
+            [DataType::Float32] => Ok(DataType::Float32),
+            [known] if is_numeric(known) => Ok(data_type()),
             types => self.inner().return_type(types),
         }
     }
@@ -150,6 +176,7 @@ impl AggregateUDFImpl for CheckedSum {
         match SumKind::of(&sum, args.is_distinct) {
             SumKind::Theirs => self.inner().accumulator(args),
             SumKind::Exact => exact!(ExactSum, &sum),
+            SumKind::Numeric => Ok(Box::new(MomentsAccumulator::new(Wanted::Sum, args.is_distinct))),
             SumKind::Wide(wide) => {
                 let return_field = with_type(&args.return_field, wide.clone());
                 let inner = self.inner().accumulator(AccumulatorArgs { return_field, ..args })?;
@@ -161,6 +188,7 @@ impl AggregateUDFImpl for CheckedSum {
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         match SumKind::of(args.return_type(), args.is_distinct) {
             SumKind::Theirs | SumKind::Exact => self.inner().state_fields(args),
+            SumKind::Numeric => Ok(state_fields(&args)),
             SumKind::Wide(wide) => {
                 let return_field = with_type(&args.return_field, wide);
                 self.inner().state_fields(StateFieldsArgs { return_field, ..args })
@@ -169,7 +197,7 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.inner().groups_accumulator_supported(args)
+        !is_numeric(args.return_type()) && self.inner().groups_accumulator_supported(args)
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
@@ -180,6 +208,7 @@ impl AggregateUDFImpl for CheckedSum {
                 Ok(Box::new(DecimalGroups::new(self.inner().create_groups_accumulator(args)?, sum)))
             }
             SumKind::Exact => exact!(ExactGroups, &sum),
+            SumKind::Numeric => internal_err!("sums of NUMERIC are not added up by groups"),
             SumKind::Wide(wide) => {
                 let return_field = with_type(&args.return_field, wide.clone());
                 let inner = self.inner().create_groups_accumulator(AccumulatorArgs { return_field, ..args })?;
@@ -196,6 +225,7 @@ impl AggregateUDFImpl for CheckedSum {
             ))),
             SumKind::Theirs => self.inner().create_sliding_accumulator(args),
             SumKind::Exact => exact!(ExactSum, &sum),
+            SumKind::Numeric => Ok(Box::new(MomentsAccumulator::new(Wanted::Sum, false))),
             SumKind::Wide(wide) => {
                 let return_field = with_type(&args.return_field, wide.clone());
                 let inner = self.inner().create_sliding_accumulator(AccumulatorArgs { return_field, ..args })?;

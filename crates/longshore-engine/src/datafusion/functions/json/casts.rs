@@ -11,7 +11,9 @@ use longshore_json::{JsonError, Number, Value, validate};
 
 use super::types::{failed, is_jsonb, name_of, texts, wrapped};
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::casts::numeric;
 use crate::datafusion::functions::information::type_name;
+use crate::datafusion::functions::numeric::is_numeric;
 use crate::{Error, ErrorKind};
 
 /// `array` as values of the type `to`, where one of the types is JSON, JSONB or JSONPATH.
@@ -31,16 +33,15 @@ pub(in crate::datafusion) fn convert(array: &ArrayRef, to: &DataType) -> Result<
             checked(&booleans, to)?;
             Ok(cast(&(Arc::new(booleans) as ArrayRef), to)?)
         }
-        (Some(_), None) if is_jsonb(from) && to.is_numeric() => {
+        (Some(_), None) if is_jsonb(from) && (to.is_numeric() || is_numeric(to)) => {
             let numbers = each(&texts(array)?, |text| match Value::parse(text)? {
                 Value::Number(number) if to.is_integer() => Ok(rounded(&number)),
                 Value::Number(number) => Ok(number.to_string()),
                 other => Ok(format!("\"{}", other.type_name())),
             })?;
             checked(&numbers, to)?;
-            let options = datafusion::arrow::compute::CastOptions { safe: false, ..Default::default() };
             let numbers: ArrayRef = Arc::new(numbers);
-            datafusion::arrow::compute::cast_with_options(&numbers, to, &options).map_err(|_| {
+            numeric::convert(&numbers, to).map_err(|_| {
                 external(Error::new(ErrorKind::OutOfRange, format!("{} out of range", type_name(to))))
             })
         }

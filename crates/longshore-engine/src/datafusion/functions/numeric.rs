@@ -1,0 +1,55 @@
+//! NUMERIC without a precision, which Arrow has no type for: its values in arrays, conversions, operators, functions,
+//! aggregates.
+//!
+//! A value is a struct of one field, `$numeric`, whose bytes `longshore_value::numeric` describes; `longshore_numeric` computes.
+//! Decimals whose scale is known while a statement is planned stay decimals of Arrow, which are faster: columns of type
+//! DECIMAL(p,s), literals, and their sums and products. Quotients, averages and most functions have a scale that depends on the
+//! values; they are NUMERIC. Two values that differ in their scale alone are equal; so whatever compares them does so by their
+//! keys ([`keys`]).
+
+pub(in crate::datafusion) mod aggregates;
+pub(in crate::datafusion) mod convert;
+mod floats;
+pub(in crate::datafusion) mod functions;
+pub(in crate::datafusion) mod keys;
+pub(in crate::datafusion) mod operators;
+pub(in crate::datafusion) mod values;
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::DataFusionError;
+use longshore_numeric::NumberError;
+use longshore_storage::ColumnType;
+
+use crate::datafusion::errors::external;
+use crate::{Error, ErrorKind};
+
+/// The type of such values.
+pub(in crate::datafusion) fn data_type() -> DataType {
+    ColumnType::Numeric(None).arrow()
+}
+
+/// Whether it is the type of such values.
+pub(in crate::datafusion) fn is_numeric(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Struct(_)) && ColumnType::from_arrow(data_type) == Some(ColumnType::Numeric(None))
+}
+
+/// Whether values of a type are exact numbers.
+pub(in crate::datafusion) fn is_exact(data_type: &DataType) -> bool {
+    data_type.is_integer() || data_type.is_decimal() || is_numeric(data_type)
+}
+
+/// An error of a computation.
+pub(in crate::datafusion) fn failed(error: NumberError) -> DataFusionError {
+    external(Error::new(kind(error), error.to_string()))
+}
+
+fn kind(error: NumberError) -> ErrorKind {
+    match error {
+        NumberError::DivisionByZero => ErrorKind::DivisionByZero,
+        NumberError::Overflow | NumberError::Range(_) | NumberError::Field => ErrorKind::OutOfRange,
+        NumberError::Power(_) => ErrorKind::InvalidPower,
+        NumberError::Logarithm(_) => ErrorKind::InvalidLogarithm,
+        NumberError::Bucket(_) => ErrorKind::InvalidBucket,
+        NumberError::Syntax => ErrorKind::InvalidText,
+    }
+}

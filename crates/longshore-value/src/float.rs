@@ -1,0 +1,81 @@
+//! Decides how floating-point numbers are shown: with as few digits as lead back to them, as in PostgreSQL.
+
+use core::fmt::{self, Display, LowerExp, Write as _};
+
+/// Doubles from 0.0001 up to here are shown without an exponent, and REALs up to there.
+const DOUBLE_PLAIN_MAX: f64 = 1e15;
+const REAL_PLAIN_MAX: f64 = 1e6;
+
+/// A DOUBLE PRECISION as it is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Double(pub f64);
+
+/// A REAL as it is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Real(pub f32);
+
+impl Display for Double {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        shown(f, self.0, DOUBLE_PLAIN_MAX, &self.0)
+    }
+}
+
+impl Display for Real {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        shown(f, self.0.into(), REAL_PLAIN_MAX, &self.0)
+    }
+}
+
+fn shown(f: &mut fmt::Formatter<'_>, value: f64, plain_max: f64, shortest: &(impl Display + LowerExp)) -> fmt::Result {
+    let magnitude = value.abs();
+    if value.is_nan() {
+        f.write_str("NaN")
+    } else if value.is_infinite() {
+        f.write_str(if value > 0.0 { "Infinity" } else { "-Infinity" })
+    } else if magnitude == 0.0 || (1e-4..plain_max).contains(&magnitude) {
+        write!(f, "{shortest}")
+    } else {
+        write!(Exponent(f), "{shortest:e}")
+    }
+}
+
+/// Writes what Rust shows with an exponent as PostgreSQL does: with a sign, and two digits at least.
+struct Exponent<'a, 'f>(&'a mut fmt::Formatter<'f>);
+
+impl fmt::Write for Exponent<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let Some((mantissa, exponent)) = text.split_once('e') else { return self.0.write_str(text) };
+        let (sign, digits) = exponent.strip_prefix('-').map_or(("+", exponent), |digits| ("-", digits));
+        write!(self.0, "{mantissa}e{sign}{digits:0>2}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn floats_are_shown_as_postgresql_shows_them() {
+        for (value, expected) in [
+            (1.0, "1"),
+            (0.1, "0.1"),
+            (-0.0, "-0"),
+            (0.0001, "0.0001"),
+            (0.000_01, "1e-05"),
+            (123_456_789_012_345.0, "123456789012345"),
+            (1e15, "1e+15"),
+            (1e22, "1e+22"),
+            (-1.5e300, "-1.5e+300"),
+            (f64::NEG_INFINITY, "-Infinity"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(Double(value).to_string(), expected);
+        }
+        assert_eq!(Real(0.1).to_string(), "0.1");
+        assert_eq!(Real(1_234_567.0).to_string(), "1.234567e+06");
+    }
+}
