@@ -17,4 +17,5 @@ pub(super) mod rows;
 pub(super) mod similar;
 pub(super) mod text_out;
 pub(super) mod to_char;
+mod uuid_in;
 pub(super) mod zeros;
