@@ -51,6 +51,7 @@ mod table;
 pub(crate) mod types;
 pub(crate) mod unnamed;
 pub(crate) mod windows;
+mod without_effect;
 
 use sqlparser::ast;
 use sqlparser::keywords::Keyword;
@@ -139,6 +140,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     leave_out_system_schema(&mut tokens);
     call_varchar_so(&mut tokens);
     like::read_tokens(&mut tokens);
+    without_effect::leave_out(&mut tokens);
     table::spell_out(&mut tokens);
     set_returning::read_tokens(&mut tokens);
     frames::spell_out(&mut tokens);

@@ -19,4 +19,5 @@ pub(super) mod similar;
 pub(super) mod single_row;
 pub(super) mod text_out;
 pub(super) mod to_char;
+mod uuid_in;
 pub(super) mod zeros;

@@ -120,6 +120,21 @@ pub(crate) fn find(
     Ok(types.get(&key).map(|found| (key, UserType::clone(found))))
 }
 
+/// What a cast casts.
+pub(crate) fn cast_value(cast: Expr) -> Expr {
+    match cast {
+        // What is given later says nothing of its type.
+        Expr::Cast { expr, .. } if is_parameter(&expr) => build::cast_as(*expr, DataType::Text),
+        Expr::Cast { expr, .. } => *expr,
+        Expr::TypedString(typed) => Expr::Value(typed.value),
+        other => other,
+    }
+}
+
+fn is_parameter(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)))
+}
+
 fn no_label(name: &str, label: &str) -> Error {
     Error::new(ErrorKind::InvalidText, format!("invalid input value for enum {}: \"{label}\"", names::shown_name(name)))
 }

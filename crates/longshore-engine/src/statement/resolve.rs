@@ -12,13 +12,14 @@ use std::ops::ControlFlow;
 use expressions::is_regclass;
 use sqlparser::ast::{
     DataType, Expr, Ident, ObjectName, ObjectNamePart, ObjectType, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, Statement, TableAlias, TableFactor, VisitMut, VisitorMut,
+    SelectItemQualifiedWildcardKind, Statement, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
 };
 
 use crate::catalog::{Catalog, SearchPath, UserType, is_temporary};
 use crate::sql::copy::{CopySource, CopyWhat};
 use crate::sql::names::{self, SEPARATOR};
 use crate::sql::{Parsed, build};
+use crate::statement::own_types;
 use crate::{Error, ErrorKind};
 
 /// Functions whose first argument names a sequence, table or type by a text.
@@ -250,7 +251,7 @@ fn mentions_schema(sql: &str) -> bool {
     const LOOKED_AT: usize = 1 << 16;
     let looked_at = &sql.as_bytes()[..sql.len().min(LOOKED_AT)];
     let begins = |word: &[u8]| looked_at.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-    begins(b"public") || begins(b"pg_temp") || begins(b"regclass")
+    begins(b"public") || begins(b"pg_temp") || begins(b"regclass") || begins(b"uuid")
 }
 
 impl VisitorMut for Resolver<'_> {
@@ -338,6 +339,10 @@ impl VisitorMut for Resolver<'_> {
             }
             Expr::Cast { expr, data_type, .. } if is_regclass(data_type) => {
                 return flow(self.regclass(expr, data_type));
+            }
+            other if own_types::cast_of(other) == Some(&DataType::Uuid) => {
+                let value = own_types::cast_value(std::mem::replace(other, build::value(Value::Null)));
+                *other = build::call("uuid_in", vec![value]);
             }
             other => return flow(self.cast(other)),
         }

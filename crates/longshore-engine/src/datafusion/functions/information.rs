@@ -10,8 +10,8 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
 
-use super::json;
 use super::numeric::is_numeric;
+use super::{json, uuid_in};
 use crate::datafusion::errors::external;
 use crate::sql::names::{CATALOG, SCHEMA, USER};
 use crate::{Error, ErrorKind};
@@ -41,6 +41,7 @@ pub(in crate::datafusion) fn functions() -> impl Iterator<Item = ScalarUDF> {
         ScalarUDF::new_from_impl(schema),
         ScalarUDF::new_from_impl(schemas),
         ScalarUDF::new_from_impl(Violation { signature: Signature::any(4, Volatility::Volatile) }),
+        uuid_in::function(),
     ])
 }
 

@@ -42,11 +42,7 @@ impl Resolver<'_> {
     pub(super) fn cast(&self, expr: &mut Expr) -> Result<(), Error> {
         let Some(data_type) = own_types::cast_of(expr) else { return Ok(()) };
         let Some((name, user_type)) = self.user_type(data_type)? else { return Ok(()) };
-        let value = match std::mem::replace(expr, build::value(Value::Null)) {
-            Expr::Cast { expr, .. } => *expr,
-            Expr::TypedString(typed) => Expr::Value(typed.value),
-            other => other,
-        };
+        let value = own_types::cast_value(std::mem::replace(expr, build::value(Value::Null)));
         *expr = own_types::cast(value, &name, &user_type)?;
         Ok(())
     }
