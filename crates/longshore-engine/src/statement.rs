@@ -53,7 +53,9 @@ use std::sync::Arc;
 
 use longshore_load::Control;
 use longshore_storage::Datum;
-use sqlparser::ast::{DescribeAlias, Expr, Ident, ObjectName, ObjectType, Query, Reset, Select, Set, SetExpr, Statement, With};
+use sqlparser::ast::{
+    DescribeAlias, Expr, Ident, ObjectName, ObjectType, Query, Reset, Select, Set, SetExpr, Statement, With,
+};
 
 use prepare::Execution;
 
@@ -310,7 +312,14 @@ pub(crate) async fn execute_prepared(
                 Box::pin(execute_tree(&context, statement)).await?
             };
             if nature == Nature::Writes {
-                foreign::run_actions(&Context { database, control, transaction, parameters: None, with: None, named: &[] })?;
+                foreign::run_actions(&Context {
+                    database,
+                    control,
+                    transaction,
+                    parameters: None,
+                    with: None,
+                    named: &[],
+                })?;
             }
             Ok(outcome)
         })
@@ -337,7 +346,7 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
     match parsed {
         Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint | Parsed::Summarize(_) | Parsed::Pivot(_) => {
             Nature::Reads
-        },
+        }
         Parsed::CopyFrom(copy)
             if catalog.get(&copy.table).is_none() && copy.options.iter().any(|option| option.name == "AUTO") =>
         {

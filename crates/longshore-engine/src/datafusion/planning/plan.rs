@@ -42,8 +42,8 @@ use crate::datafusion::scan::table::RelationTable;
 use crate::sql;
 use crate::sql::expressions::each_query;
 use crate::sql::{
-    arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, rows, set_returning, unnamed,
-    windows,
+    arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, rows, set_returning,
+    unnamed, windows,
 };
 use crate::{Error, ErrorKind};
 
@@ -173,7 +173,10 @@ impl Planner {
             let plan =
                 complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.
-            let plan = without_joins(plan).and_then(with_shared_rows).and_then(common_types::united).map_err(from_datafusion)?;
+            let plan = without_joins(plan)
+                .and_then(with_shared_rows)
+                .and_then(common_types::united)
+                .map_err(from_datafusion)?;
             if queries > 1 { outer_types::resolved(plan, &self.state).map_err(from_datafusion) } else { Ok(plan) }
         })
     }
