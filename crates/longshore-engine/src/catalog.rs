@@ -9,6 +9,7 @@ mod access_path;
 mod change;
 mod definitions;
 mod describe;
+mod described;
 mod image;
 mod key;
 mod ledger;

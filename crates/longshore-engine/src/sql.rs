@@ -22,6 +22,7 @@ pub(crate) mod expressions;
 pub(crate) mod frames;
 pub(crate) mod headings;
 pub(crate) mod in_text;
+pub(crate) mod like;
 mod merge;
 pub(crate) mod named_arguments;
 pub(crate) mod names;
@@ -137,6 +138,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     free_argument_names(&mut tokens);
     leave_out_system_schema(&mut tokens);
     call_varchar_so(&mut tokens);
+    like::read_tokens(&mut tokens);
     table::spell_out(&mut tokens);
     set_returning::read_tokens(&mut tokens);
     frames::spell_out(&mut tokens);

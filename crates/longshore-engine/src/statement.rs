@@ -19,12 +19,15 @@ mod import;
 mod index;
 mod insert;
 mod merge;
+mod nature;
 mod new_folder;
 mod objects;
+mod own_types;
 mod pivot;
 pub(crate) mod prepare;
 mod refuse;
 mod rejects;
+mod renames;
 pub(crate) mod resolve;
 pub(crate) mod restore;
 mod rows;
@@ -57,20 +60,19 @@ use sqlparser::ast::{
     DescribeAlias, Expr, Ident, ObjectName, ObjectType, Query, Reset, Select, Set, SetExpr, Statement, With,
 };
 
+use nature::nature;
 use prepare::Execution;
+use shaped::point_query_outcome;
 
 use crate::catalog::{Catalog, Entry};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
 use crate::prepared::{Done, PointQueryPlan, Prepared, Shapes};
 use crate::report::without;
-use crate::sql::domain::DomainVerb;
 use crate::sql::explain::ExplainOptions;
-use crate::sql::objects::{ObjectStatement, Upkeep};
 use crate::sql::parameters::{bind, literal};
-use crate::sql::sequence::{SequenceStatement, Verb};
 use crate::sql::{self, Parsed, build, repeated, slips};
 use crate::transaction::{Block, Nature, StatementTransaction};
-use crate::{Database, Error, ErrorKind, Outcome, Report, RowStream};
+use crate::{Database, Error, ErrorKind, Outcome};
 
 /// What a statement works with.
 pub(crate) struct Context<'a> {
@@ -326,71 +328,6 @@ pub(crate) async fn execute_prepared(
         .await;
     end_of_transaction(database, block)?;
     if prepared.secrets.is_empty() { outcome } else { without(outcome, prepared.secrets.clone()) }
-}
-
-/// What became of a statement that needs no planner, with what follows from its changes; `None` if it needs one.
-fn point_query_outcome(context: &Context<'_>, done: Done) -> Result<Option<Outcome>, Error> {
-    match done {
-        Done::Rows(batch) => Ok(Some(Outcome::Rows(RowStream::from_batch(batch)))),
-        Done::Changed(verb, rows) => {
-            foreign::run_actions(context)?;
-            let report = Report { rows, ..Report::default() };
-            Ok(Some(Outcome::Done { tag: [verb, &rows.to_string()].join(" "), report, notice: None }))
-        }
-        Done::Planner => Ok(None),
-    }
-}
-
-/// What a statement does to a transaction block.
-fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
-    match parsed {
-        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint | Parsed::Summarize(_) | Parsed::Pivot(_) => {
-            Nature::Reads
-        }
-        Parsed::CopyFrom(copy)
-            if catalog.get(&copy.table).is_none() && copy.options.iter().any(|option| option.name == "AUTO") =>
-        {
-            Nature::NonTransactionalDdl("COPY with AUTO into a table that does not exist")
-        }
-        Parsed::CopyFrom(_) => Nature::Writes,
-        Parsed::CreateFrom(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
-        Parsed::Export(_) => Nature::Export("EXPORT DATABASE"),
-        Parsed::Backup(_) => Nature::Export("BACKUP DATABASE"),
-        Parsed::Import(_) => Nature::NonTransactionalDdl("IMPORT DATABASE"),
-        Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => {
-            Nature::NonTransactionalDdl("CREATE SEQUENCE")
-        }
-        Parsed::Sequence(_) => Nature::NonTransactionalDdl("ALTER SEQUENCE"),
-        Parsed::AlterTable(_) => Nature::NonTransactionalDdl("ALTER TABLE"),
-        Parsed::Domain(statement) => match statement.verb {
-            DomainVerb::Create { .. } => Nature::NonTransactionalDdl("CREATE DOMAIN"),
-            _ => Nature::NonTransactionalDdl("ALTER DOMAIN"),
-        },
-        Parsed::Object(statement) => match statement.as_ref() {
-            ObjectStatement::Alter(_) => Nature::NonTransactionalDdl("ALTER"),
-            ObjectStatement::Comment(_) => Nature::NonTransactionalDdl("COMMENT ON"),
-            ObjectStatement::Upkeep(Upkeep { is_vacuum: true, .. }) => Nature::NonTransactionalDdl("VACUUM"),
-            ObjectStatement::Upkeep(_) => Nature::Reads,
-        },
-        Parsed::Sql(statement) => match statement.as_ref() {
-            Statement::CreateTable(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
-            Statement::CreateView(_) => Nature::NonTransactionalDdl("CREATE VIEW"),
-            Statement::CreateIndex(_) => Nature::NonTransactionalDdl("CREATE INDEX"),
-            Statement::CreateType { .. } => Nature::NonTransactionalDdl("CREATE TYPE"),
-            Statement::AlterType(_) => Nature::NonTransactionalDdl("ALTER TYPE"),
-            Statement::DropDomain(_) => Nature::NonTransactionalDdl("DROP DOMAIN"),
-            Statement::CreateSchema { .. } => Nature::NonTransactionalDdl("CREATE SCHEMA"),
-            Statement::AlterIndex { .. } => Nature::NonTransactionalDdl("ALTER INDEX"),
-            Statement::Drop { .. } => Nature::NonTransactionalDdl("DROP"),
-            Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_)
-            | Statement::Merge(_)
-            | Statement::Truncate(_) => Nature::Writes,
-            Statement::Query(query) if sql::is_change(query) || with_changes::has_changes(query) => Nature::Writes,
-            _ => Nature::Reads,
-        },
-    }
 }
 
 async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed) -> Result<Outcome, Error> {

@@ -9,6 +9,7 @@ pub(super) mod common_types;
 pub(super) mod context_provider;
 pub(super) mod descriptions;
 pub(super) mod exact_numbers;
+pub(super) mod expressions;
 pub(super) mod frames;
 pub(super) mod function_registry;
 pub(super) mod generated;

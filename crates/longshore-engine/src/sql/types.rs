@@ -166,8 +166,44 @@ fn refused(data_type: &DataType) -> Error {
     } else {
         format!("use {instead}")
     };
-    Error::unsupported(format!("the type {data_type} is not supported for columns; {remedy}"))
+    let message = format!("the type {data_type} is not supported for columns; {remedy}");
+    match data_type {
+        DataType::Custom(name, _) if !OTHER_TYPES.contains(&name.to_string().to_ascii_lowercase().as_str()) => {
+            Error::no_object(format!("type \"{name}\" does not exist; {remedy}"))
+        }
+        _ => Error::unsupported(message),
+    }
 }
+
+/// Types that PostgreSQL has, and nobody else is to make.
+const OTHER_TYPES: [&str; 26] = [
+    "aclitem",
+    "box",
+    "cidr",
+    "circle",
+    "daterange",
+    "inet",
+    "int4range",
+    "int8range",
+    "line",
+    "lseg",
+    "macaddr",
+    "macaddr8",
+    "money",
+    "numrange",
+    "oid",
+    "path",
+    "pg_lsn",
+    "point",
+    "polygon",
+    "regclass",
+    "regtype",
+    "tsquery",
+    "tsrange",
+    "tstzrange",
+    "tsvector",
+    "xml",
+];
 
 #[cfg(test)]
 mod tests {

@@ -20,13 +20,12 @@ mod views;
 use sqlparser::ast::{AlterColumnOperation, AlterIndexOperation, AlterTableOperation, ObjectName, RenameTableNameKind};
 
 use draft::Draft;
-pub(super) use views::follow_rename;
 
 use crate::catalog::{Entry, Sequence};
 use crate::sql::alter::{Action, AlterTable};
 use crate::sql::names;
 use crate::sql::objects::{ObjectChange, ObjectKind};
-use crate::statement::{Context, objects};
+use crate::statement::{Context, renames};
 use crate::{Error, Outcome};
 
 /// Alters a table; or a view, sequence or index, as far as that is altered as tables are.
@@ -96,7 +95,7 @@ async fn of_other(context: &Context<'_>, alter: &AlterTable, name: &str, kind: O
             Action::Schema(schema) => ObjectChange::Schema(schema.clone()),
             Action::Plain(operation) => match operation.as_ref() {
                 AlterTableOperation::OwnerTo { new_owner } => {
-                    notices.extend(objects::owner_notice(&new_owner.to_string()));
+                    notices.extend(renames::owner_notice(&new_owner.to_string()));
                     continue;
                 }
                 AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(to) } => {
@@ -110,7 +109,7 @@ async fn of_other(context: &Context<'_>, alter: &AlterTable, name: &str, kind: O
             },
             _ => return Err(not_on(name, kind)),
         };
-        objects::change(context, kind, name, &change).await?;
+        renames::change(context, kind, name, &change).await?;
     }
     Ok(Outcome::done("ALTER TABLE").with_notices(notices))
 }
@@ -202,7 +201,7 @@ fn apply(context: &Context<'_>, draft: &mut Draft, action: Action, notices: &mut
         }
         AlterTableOperation::SetOptionsParens { options } => draft.storage.set(&options),
         AlterTableOperation::OwnerTo { new_owner } => {
-            notices.extend(objects::owner_notice(&new_owner.to_string()));
+            notices.extend(renames::owner_notice(&new_owner.to_string()));
             Ok(())
         }
         other => Err(Error::unsupported(format!("ALTER TABLE ... {other} is not supported"))),

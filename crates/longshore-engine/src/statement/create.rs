@@ -28,8 +28,7 @@ use crate::statement::storage::TableStorage;
 use crate::statement::{Context, refuse, temporary};
 use crate::{Error, ErrorKind, Outcome, Report, RowStream};
 
-pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> Result<Outcome, Error> {
-    let create = like::written_out(context, create)?;
+pub(crate) async fn create_table(context: &Context<'_>, mut create: CreateTable) -> Result<Outcome, Error> {
     refuse_clauses(&create)?;
     let name = names::relation(&create.name)?;
     let replace = Replace { or_replace: create.or_replace, if_not_exists: create.if_not_exists };
@@ -44,6 +43,7 @@ pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> 
         refuse::unless_reads_only(query)?;
         return create_as(context, &name, &create, query, replace).await;
     }
+    let further = like::written_out(context, &mut create)?;
     let catalog = &context.database.catalog;
     // A table that is replaced gives the names of its sequences free.
     let is_replaced = |sequence: &Sequence| sequence.owner().is_some_and(|owner| owner.table == name);
@@ -56,11 +56,13 @@ pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> 
     let Definition { schema, mut rules, sequences, storage } = definition;
     foreign::tell_deferred(context, &create.columns, &create.constraints);
     foreign::resolve_all(context, &name, (schema.columns(), storage.is_logged), &mut rules)?;
+    further.add_indexes(catalog, &name, schema.columns(), &mut rules)?;
     let defaults = foreign::defaults(context, schema.columns(), &rules)?;
     let relation = context.database.relation(&name, schema);
     storage.apply(&relation);
     let table = Table::new(&name, relation.into(), rules)?;
     replace.insert(catalog, table, sequences, &defaults)?;
+    further.comment(catalog, &name)?;
     temporary::note(context, &name, create.on_commit.as_ref());
     Ok(Outcome::done("CREATE TABLE"))
 }
@@ -292,7 +294,7 @@ pub(crate) fn check_index(context: &Context<'_>, table: &Table, key: &Key) -> Re
 
 fn schema_of_query(table: &str, schema: &SchemaRef, given: Vec<String>) -> Result<Schema, Error> {
     if given.len() > schema.fields().len() {
-        return Err(Error::invalid(format!(
+        return Err(Error::syntax(format!(
             "table {table}: {} column names are given, but the query has {} columns",
             given.len(),
             schema.fields().len()

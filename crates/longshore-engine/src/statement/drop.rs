@@ -35,11 +35,9 @@ pub(crate) fn drop_objects(
             match entries.get(name) {
                 Some(entry) if entry.kind() == kind => dropped.extend(entries.remove(name)),
                 Some(entry) => {
-                    return Err(Error::invalid(format!(
-                        "{name} is a {found}, not a {kind}; use DROP {}",
-                        entry.kind().to_uppercase(),
-                        found = entry.kind()
-                    )));
+                    let (found, other) = (entry.kind(), entry.kind().to_uppercase());
+                    let problem = format!("{name} is a {found}, not a {kind}; use DROP {other}");
+                    return Err(Error::new(ErrorKind::WrongObject, problem));
                 }
                 None if dropped.iter().any(|entry: &Entry| entry.name() == name) => {}
                 None if if_exists => {
@@ -132,7 +130,9 @@ pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Out
         let name = names::relation(&target.name)?;
         match context.entry(&name) {
             Some(Entry::Table(table)) => tables.push(table),
-            Some(Entry::View(_)) => return Err(Error::invalid(format!("{name} is a view, not a table"))),
+            Some(Entry::View(_)) => {
+                return Err(Error::new(ErrorKind::WrongObject, format!("{name} is a view, not a table")));
+            }
             None if truncate.if_exists => {}
             None => return Err(Error::not_found(format!("table {name} does not exist"))),
         }

@@ -27,7 +27,7 @@ use crate::statement::alter::make::validate;
 use crate::statement::create::Definition;
 use crate::statement::export::{LOAD_FILE, SCHEMA_FILE};
 use crate::statement::storage::TableStorage;
-use crate::statement::{Context, copy, create, objects, refuse, user_types, view};
+use crate::statement::{Context, copy, create, objects, own_types, refuse, user_types, view};
 use crate::{Error, ErrorKind, Outcome, Report, blocking};
 
 /// What may stand in `schema.sql`.
@@ -182,8 +182,8 @@ fn read_schema(directory: &Path) -> Result<Made, Error> {
                 }
                 Statement::CreateTable(mut create) => {
                     for column in &mut create.columns {
-                        let found = user_types::find(&types, &column.data_type);
-                        user_types::expand(column, found.map_err(|error| in_file(&path, &error))?);
+                        let found = own_types::find(&types, &column.data_type);
+                        own_types::expand(column, found.map_err(|error| in_file(&path, &error))?);
                     }
                     let is_taken = |name: &str| schemas.contains_key(name) || sequences.contains_key(name);
                     let (name, definition) = table(&create, &is_taken).map_err(|error| in_file(&path, &error))?;

@@ -15,7 +15,9 @@ pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex)
     let _alone = context.database.catalog.lock_ddl().await;
     let table = match context.database.catalog.get(&name) {
         Some(Entry::Table(table)) => table,
-        Some(Entry::View(_)) => return Err(Error::invalid(format!("{name} is a view; index the tables it reads"))),
+        Some(Entry::View(_)) => {
+            return Err(Error::new(ErrorKind::WrongObject, format!("{name} is a view; index the tables it reads")));
+        }
         None => return Err(Error::not_found(format!("table {name} does not exist"))),
     };
     let catalog = &context.database.catalog;

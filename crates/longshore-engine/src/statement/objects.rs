@@ -3,16 +3,13 @@
 //!
 //! Not here: tables (`alter`), schemas (`schemas`).
 
-use std::sync::Arc;
-
 use sqlparser::ast::{Grant, Grantee, GranteeName, ObjectName, Revoke};
 
-use crate::catalog::{Catalog, Commented, Entry, Origin, Sequence, UserType, View};
+use crate::catalog::{Catalog, Commented, Entry, UserType};
 use crate::sql::names::{self, USER};
 use crate::sql::objects::{AlterObject, CommentStatement, ObjectChange, ObjectKind, ObjectStatement, Upkeep};
-use crate::statement::alter::follow_rename;
-use crate::statement::resolve::check_schema;
-use crate::statement::{Context, schemas, storage, user_types, view};
+use crate::statement::renames::{change, owner_notice, renamed};
+use crate::statement::{Context, schemas, storage, user_types};
 use crate::{Error, ErrorKind, Outcome};
 
 /// Does what a statement says of an object.
@@ -22,13 +19,6 @@ pub(crate) async fn run(context: &Context<'_>, statement: ObjectStatement) -> Re
         ObjectStatement::Comment(comment) => comment_on(context, &comment),
         ObjectStatement::Upkeep(upkeep) => keep_up(context, &upkeep).await,
     }
-}
-
-/// What there is to say of an owner that is not the one that there is.
-pub(crate) fn owner_notice(owner: &str) -> Option<String> {
-    let is_known =
-        [USER, "current_user", "session_user", "current_role"].iter().any(|known| owner.eq_ignore_ascii_case(known));
-    (!is_known).then(|| format!("role {owner} does not exist; everything belongs to {USER}, the only user"))
 }
 
 async fn alter_object(context: &Context<'_>, alter: &AlterObject) -> Result<Outcome, Error> {
@@ -73,126 +63,17 @@ async fn alter_object(context: &Context<'_>, alter: &AlterObject) -> Result<Outc
     if let ObjectChange::Owner(owner) = what {
         return Ok(Outcome::done(tag).with_notices(owner_notice(&owner.value).into_iter().collect()));
     }
+    if let Some(user_type) = catalog.user_type(&key) {
+        let to = renamed(catalog, &key, what)?;
+        user_types::rename_type(catalog, &key, &to, UserType::clone(&user_type))?;
+        return Ok(Outcome::done(tag));
+    }
     change(context, *kind, &key, what).await?;
     Ok(Outcome::done(tag))
 }
 
 fn wrong_kind(name: &str, is: &str, wanted: ObjectKind) -> Error {
     Error::new(ErrorKind::WrongObject, format!("\"{name}\" is a {is}, not a {}", wanted.name()))
-}
-
-/// Renames a view or sequence, or moves it to another schema.
-pub(crate) async fn change(
-    context: &Context<'_>,
-    kind: ObjectKind,
-    name: &str,
-    change: &ObjectChange,
-) -> Result<(), Error> {
-    let catalog = &context.database.catalog;
-    let (schema, own) = names::parts(name);
-    let to = match change {
-        ObjectChange::Rename(to) => names::in_schema(schema, &names::identifier(to)?),
-        ObjectChange::Schema(schema) => {
-            let schema = names::identifier(schema)?;
-            check_schema(catalog, &schema)?;
-            names::in_schema(&schema, own)
-        }
-        ObjectChange::RenameColumn(from, to) if kind == ObjectKind::View => {
-            return rename_column_of_view(context, name, &names::identifier(from)?, &names::identifier(to)?).await;
-        }
-        ObjectChange::RenameColumn(..) | ObjectChange::Owner(_) => {
-            return Err(Error::unsupported(format!("{} {name} cannot be altered so", kind.name())));
-        }
-    };
-    if let (ObjectKind::Type | ObjectKind::Domain, Some(user_type)) = (kind, catalog.user_type(name)) {
-        return user_types::rename_type(catalog, name, &to, UserType::clone(&user_type));
-    }
-    if to == name {
-        return match change {
-            ObjectChange::Schema(_) => Ok(()),
-            _ => Err(Error::exists(format!("relation \"{to}\" already exists"))),
-        };
-    }
-    if catalog.is_taken(&to) {
-        return Err(Error::exists(format!("relation \"{to}\" already exists")));
-    }
-    match kind {
-        ObjectKind::View => catalog.change(|change| {
-            let Some(Entry::View(view)) = change.entries.remove(name) else {
-                return Err(Error::not_found(format!("view {name} does not exist")));
-            };
-            let renamed = View { name: to.clone(), ..View::clone(&view) };
-            change.entries.insert(to.clone(), Entry::View(Arc::new(renamed)));
-            follow_rename(&mut change.entries, name, &to)?;
-            change.move_comments(name, &to);
-            Ok(())
-        }),
-        ObjectKind::Sequence => {
-            let sequence = catalog.sequence(name);
-            let sequence = sequence.ok_or_else(|| Error::not_found(format!("sequence {name} does not exist")))?;
-            if matches!(change, ObjectChange::Schema(_)) && sequence.owner().is_some() {
-                return Err(Error::unsupported(format!(
-                    "cannot move an owned sequence into another schema: {name} belongs to a table, and goes with it"
-                )));
-            }
-            rename_sequence(catalog, &sequence, &to)
-        }
-        _ => Err(Error::unsupported(format!("{} {name} cannot be altered so", kind.name()))),
-    }
-}
-
-/// Gives a sequence another name, in the defaults that take numbers of it as well.
-pub(crate) fn rename_sequence(catalog: &Catalog, sequence: &Arc<Sequence>, to: &str) -> Result<(), Error> {
-    let from = sequence.name.as_str();
-    catalog.change(|change| {
-        if change.entries.contains_key(to) || change.sequences.contains_key(to) {
-            return Err(Error::exists(format!("relation \"{to}\" already exists")));
-        }
-        change.sequences.remove(from);
-        change.sequences.insert(to.to_owned(), Arc::new(sequence.renamed(to)));
-        let tables: Vec<_> = change.entries.values().filter_map(Entry::table).collect();
-        for table in tables {
-            let rules = table.rules();
-            for (column, rule) in rules.columns.iter().enumerate() {
-                if rule.origin.sequences().iter().any(|name| name == from) {
-                    let origin = &mut change.rules(&table).columns[column].origin;
-                    match origin {
-                        Origin::Identity { sequence, .. } => to.clone_into(sequence),
-                        Origin::Default(expr) => crate::catalog::rename_sequence(expr, from, to),
-                        Origin::Null | Origin::Generated(_) => {}
-                    }
-                }
-            }
-        }
-        change.move_comments(from, to);
-        Ok(())
-    })
-}
-
-/// Gives a column of a view another name, which it keeps whatever its query calls it.
-async fn rename_column_of_view(context: &Context<'_>, name: &str, from: &str, to: &str) -> Result<(), Error> {
-    let catalog = &context.database.catalog;
-    let Some(Entry::View(view)) = catalog.get(name) else {
-        return Err(Error::not_found(format!("view {name} does not exist")));
-    };
-    let schema = view::schema(context, &view).await?;
-    let mut columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-    if columns.iter().any(|column| column == to) {
-        return Err(Error::duplicate_column(&format!("view {name}"), to));
-    }
-    let Some(at) = columns.iter().position(|column| column == from) else {
-        return Err(Error::no_column(format!("column \"{from}\" does not exist")));
-    };
-    to.clone_into(&mut columns[at]);
-    catalog.change(|change| {
-        let renamed = View { columns, ..View::clone(&view) };
-        change.entries.insert(name.to_owned(), Entry::View(Arc::new(renamed)));
-        change.map_comments(|on| match on {
-            Commented::Column(of, column) if of == name && column == from => Commented::Column(of, to.to_owned()),
-            other => other,
-        });
-        Ok(())
-    })
 }
 
 pub(crate) fn comment_on(context: &Context<'_>, statement: &CommentStatement) -> Result<Outcome, Error> {

@@ -4,24 +4,21 @@
 //! It is done once, to the syntax tree, before anybody looks at it. Where there is nothing but `public`, only statements that
 //! make or alter something are looked at. Not here: the search path (`catalog::search_path`).
 
+mod expressions;
+mod statements;
+
 use std::ops::ControlFlow;
 
+use expressions::is_regclass;
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, CreateTable, CreateTableLikeKind, DataType,
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, ObjectType,
-    Query, RenameTableNameKind, Select, SelectItem, SelectItemQualifiedWildcardKind, Statement, TableAlias,
-    TableConstraint, TableFactor, Value, VisitMut, VisitorMut,
+    DataType, Expr, Ident, ObjectName, ObjectNamePart, ObjectType, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, Statement, TableAlias, TableFactor, VisitMut, VisitorMut,
 };
 
 use crate::catalog::{Catalog, SearchPath, UserType, is_temporary};
-use crate::sql::alter::{Action, AlterTable};
 use crate::sql::copy::{CopySource, CopyWhat};
-use crate::sql::domain::{DomainStatement, DomainVerb};
-use crate::sql::names::{self, SCHEMA, SEPARATOR};
-use crate::sql::objects::{ObjectKind, ObjectStatement};
-use crate::sql::sequence::{SequenceStatement, Verb};
-use crate::sql::{Parsed, build, in_text};
-use crate::statement::user_types;
+use crate::sql::names::{self, SEPARATOR};
+use crate::sql::{Parsed, build};
 use crate::{Error, ErrorKind};
 
 /// Functions whose first argument names a sequence, table or type by a text.
@@ -126,31 +123,6 @@ impl Resolver<'_> {
         self.visit(statement)
     }
 
-    fn create_table(&mut self, create: &mut CreateTable) -> Result<(), Error> {
-        let said = names::written(&create.name)?;
-        self.create(&mut create.name, create.temporary)?;
-        create.temporary = is_temporary(&names::relation(&create.name)?);
-        self.made = Some((said, names::relation(&create.name)?));
-        self.columns(&mut create.columns)?;
-        self.foreign_tables(&mut create.columns, &mut create.constraints)?;
-        if let Some(CreateTableLikeKind::Parenthesized(like) | CreateTableLikeKind::Plain(like)) = &mut create.like {
-            self.existing(&mut like.name)?;
-        }
-        let name = std::mem::replace(&mut create.name, ObjectName(Vec::new()));
-        let visited = self.visit(create);
-        create.name = name;
-        visited
-    }
-
-    /// Gives columns of types that users made the types below these.
-    fn columns(&self, columns: &mut [ColumnDef]) -> Result<(), Error> {
-        for column in columns {
-            let found = self.user_type(&column.data_type)?;
-            user_types::expand(column, found);
-        }
-        Ok(())
-    }
-
     /// The type that a user made which this one is.
     fn user_type(&self, data_type: &DataType) -> Result<Option<(String, UserType)>, Error> {
         let DataType::Custom(name, modifiers) = data_type else { return Ok(None) };
@@ -173,127 +145,6 @@ impl Resolver<'_> {
     fn type_name(&self, name: &mut ObjectName) -> Result<(), Error> {
         *name = build::written(&self.type_text(&names::written(name)?));
         Ok(())
-    }
-
-    fn domain(&mut self, statement: &mut DomainStatement) -> Result<(), Error> {
-        match &mut statement.verb {
-            DomainVerb::Create { base, .. } => {
-                if let Some((key, _)) = self.user_type(base)? {
-                    *base = DataType::Custom(build::written(&key), Vec::new());
-                }
-                self.create(&mut statement.name, false)
-            }
-            _ => self.type_name(&mut statement.name),
-        }
-    }
-
-    fn foreign_tables(&mut self, columns: &mut [ColumnDef], constraints: &mut [TableConstraint]) -> Result<(), Error> {
-        for option in columns.iter_mut().flat_map(|column| &mut column.options) {
-            if let ColumnOption::ForeignKey(key) = &mut option.option {
-                self.existing(&mut key.foreign_table)?;
-            }
-        }
-        for constraint in constraints {
-            if let TableConstraint::ForeignKey(key) = constraint {
-                self.existing(&mut key.foreign_table)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn sequence(&mut self, statement: &mut SequenceStatement) -> Result<(), Error> {
-        statement.name = match statement.verb {
-            Verb::Create { is_temporary, .. } => self.created_text(&statement.name, is_temporary)?,
-            Verb::Alter { .. } => self.existing_text(&statement.name)?,
-        };
-        if let Some(Some((table, _))) = &mut statement.options.owned_by {
-            *table = self.existing_text(table)?;
-        }
-        Ok(())
-    }
-
-    fn alter_table(&mut self, alter: &mut AlterTable) -> Result<(), Error> {
-        self.existing(&mut alter.name)?;
-        let table = names::relation(&alter.name)?;
-        let (schema, _) = names::parts(&table);
-        let mut further: Vec<TableConstraint> = Vec::new();
-        for action in &mut alter.actions {
-            match action {
-                Action::Plain(operation) => {
-                    match operation.as_mut() {
-                        AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(name) } => {
-                            let [ObjectNamePart::Identifier(new)] = name.0.as_slice() else {
-                                return Err(Error::syntax(format!(
-                                    "RENAME TO {name}: a table keeps its schema; SET SCHEMA moves it"
-                                )));
-                            };
-                            *name = build::written(&names::in_schema(schema, &names::identifier(new)?));
-                            continue;
-                        }
-                        AlterTableOperation::AlterColumn {
-                            column_name,
-                            op: AlterColumnOperation::SetDataType { data_type, .. },
-                        } => {
-                            let options = Vec::new();
-                            let mut column =
-                                ColumnDef { name: column_name.clone(), data_type: data_type.clone(), options };
-                            self.columns(std::slice::from_mut(&mut column))?;
-                            *data_type = column.data_type;
-                            further.extend(column.options.into_iter().filter_map(|option| match option.option {
-                                ColumnOption::Check(check) => Some(TableConstraint::Check(check)),
-                                _ => None,
-                            }));
-                        }
-                        AlterTableOperation::AddColumn { column_def, .. } => {
-                            self.columns(std::slice::from_mut(column_def))?;
-                            self.foreign_tables(std::slice::from_mut(column_def), &mut [])?;
-                        }
-                        AlterTableOperation::AddConstraint { constraint, .. } => {
-                            self.foreign_tables(&mut [], std::slice::from_mut(constraint))?;
-                        }
-                        _ => {}
-                    }
-                    self.visit(operation.as_mut())?;
-                }
-                Action::AddIdentity { sequence: Some(name), .. } => {
-                    let written = names::written(name)?;
-                    *name = build::written(&self.created_text(&written, false)?);
-                }
-                _ => {}
-            }
-        }
-        let add =
-            |constraint| Action::Plain(Box::new(AlterTableOperation::AddConstraint { constraint, not_valid: false }));
-        alter.actions.extend(further.into_iter().map(add));
-        Ok(())
-    }
-
-    fn object(&mut self, statement: &mut ObjectStatement) -> Result<(), Error> {
-        let (kind, name, of) = match statement {
-            ObjectStatement::Alter(alter) => (alter.kind, &mut alter.name, None),
-            ObjectStatement::Comment(comment) => (comment.kind, &mut comment.name, comment.of.as_mut()),
-            ObjectStatement::Upkeep(upkeep) => {
-                return upkeep.tables.iter_mut().try_for_each(|(name, _)| self.existing(name));
-            }
-        };
-        if let Some(of) = of {
-            return self.existing(of);
-        }
-        match kind {
-            ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence => self.existing(name),
-            ObjectKind::Index => self.index(name),
-            ObjectKind::Type | ObjectKind::Domain => self.type_name(name),
-            ObjectKind::Column => {
-                let Some(column) = name.0.pop() else { return Ok(()) };
-                if name.0.is_empty() {
-                    return Err(Error::syntax(format!("column name must be qualified: {column}")));
-                }
-                self.existing(name)?;
-                name.0.push(column);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Gives a name that exists its schema.
@@ -376,29 +227,6 @@ impl Resolver<'_> {
         if parts.len() >= 3 && is_schema(&parts[0]) {
             parts.remove(0);
         }
-    }
-
-    /// Gives the name in a text, as in `nextval('s')`, its schema.
-    fn named_in_text(&self, function: &mut Function) -> Result<(), Error> {
-        let FunctionArguments::List(list) = &mut function.args else { return Ok(()) };
-        let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))) = list.args.first_mut() else {
-            return Ok(());
-        };
-        let mut argument = argument;
-        while let Expr::Cast { expr, .. } | Expr::Nested(expr) = argument {
-            argument = expr;
-        }
-        if let Expr::Value(value) = argument
-            && let Value::SingleQuotedString(text) = &mut value.value
-            && let Ok(written) = in_text::written(text)
-        {
-            let found = self.existing_text(&written)?;
-            // A name that says what it said before stays as it was written.
-            if names::parts(&found).0 != SCHEMA {
-                *text = names::quoted(&found);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -514,80 +342,6 @@ impl VisitorMut for Resolver<'_> {
             other => return flow(self.cast(other)),
         }
         ControlFlow::Continue(())
-    }
-}
-
-/// Whether a type is `regclass`.
-fn is_regclass(data_type: &DataType) -> bool {
-    data_type.to_string().eq_ignore_ascii_case("regclass")
-}
-
-impl Resolver<'_> {
-    /// Casts to a type that a user made.
-    fn cast(&self, expr: &mut Expr) -> Result<(), Error> {
-        let Some(data_type) = user_types::cast_of(expr) else { return Ok(()) };
-        let Some((name, user_type)) = self.user_type(data_type)? else { return Ok(()) };
-        let value = match std::mem::replace(expr, build::value(Value::Null)) {
-            Expr::Cast { expr, .. } => *expr,
-            Expr::TypedString(typed) => Expr::Value(typed.value),
-            other => other,
-        };
-        *expr = user_types::cast(value, &name, &user_type)?;
-        Ok(())
-    }
-
-    /// `enum_range(NULL::mood)` and its like.
-    fn enum_function(&self, name: &str, expr: &mut Expr) -> Result<(), Error> {
-        let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = expr else { return Ok(()) };
-        let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = list.args.as_slice() else { return Ok(()) };
-        let Some(data_type) = user_types::cast_of(argument) else { return Ok(()) };
-        if let Some((_, UserType::Enum(labels))) = self.user_type(data_type)?
-            && let Some(value) = user_types::enum_function(name, &labels)
-        {
-            *expr = value;
-        }
-        Ok(())
-    }
-
-    /// `'t'::regclass`: the name of a relation that is there, as a text, which says its schema unless that is looked through.
-    fn regclass(&self, expr: &mut Expr, data_type: &mut DataType) -> Result<(), Error> {
-        let Expr::Value(value) = expr else { return Ok(()) };
-        let Value::SingleQuotedString(text) = &mut value.value else { return Ok(()) };
-        let written = in_text::written(text)?;
-        let name = self.existing_text(&written)?;
-        let is_there = self.catalog.has_object(&name) || self.catalog.owner_of_index(&name).is_some();
-        if !is_there && self.made.as_ref().is_none_or(|(_, made)| *made != name) {
-            return Err(Error::not_found(format!("relation \"{}\" does not exist", names::shown_name(&name))));
-        }
-        let own = names::own(&name);
-        let found = self.path.find(self.catalog, own, |name| self.catalog.has_object(name));
-        *text = if found.as_deref() == Some(&name) { names::quoted(own) } else { names::quoted(&name) };
-        *data_type = DataType::Text;
-        Ok(())
-    }
-
-    /// Puts what `current_schema` and `current_schemas(...)` give in their place, as an argument of theirs.
-    fn current_schemas(&self, name: &str, expr: &mut Expr) {
-        let text = |text: &str| build::value(Value::SingleQuotedString(text.to_owned()));
-        if name == "current_schema" {
-            let schema = self.path.creation(self.catalog);
-            let argument = schema.map_or_else(|_| build::value(Value::Null), |schema| text(&schema));
-            *expr = build::call("current_schema", vec![argument]);
-            return;
-        }
-        let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = expr else { return };
-        let with_implicit = match list.args.as_slice() {
-            [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] => match value.value {
-                Value::Boolean(value) => value,
-                _ => return,
-            },
-            _ => return,
-        };
-        let schemas = self.path.schemas(self.catalog, with_implicit);
-        let list = schemas.iter().map(|schema| FunctionArg::Unnamed(FunctionArgExpr::Expr(text(schema)))).collect();
-        if let Expr::Function(Function { args: FunctionArguments::List(arguments), .. }) = expr {
-            arguments.args = list;
-        }
     }
 }
 

@@ -5,8 +5,8 @@ use sqlparser::ast::{Expr, Ident, ObjectName, ObjectNamePart, SchemaName, SqlOpt
 use crate::catalog::{Catalog, Entry, SearchPath};
 use crate::sql::names;
 use crate::sql::objects::{ObjectChange, ObjectKind};
-use crate::statement::objects::owner_notice;
-use crate::statement::{Context, drop, objects, sequence};
+use crate::statement::renames::{self, owner_notice};
+use crate::statement::{Context, drop, sequence};
 use crate::{Error, ErrorKind, Outcome};
 
 /// The one name that the name of a schema consists of.
@@ -158,10 +158,10 @@ pub(crate) async fn rename(context: &Context<'_>, name: &ObjectName, to: &Ident)
     })?;
     let moved = ObjectChange::Schema(crate::sql::build::quoted(&to));
     for entry in entries {
-        objects::change(context, ObjectKind::View, entry.name(), &moved).await?;
+        renames::change(context, ObjectKind::View, entry.name(), &moved).await?;
     }
     for sequence in sequences {
-        objects::change(context, ObjectKind::Sequence, &sequence, &moved).await?;
+        renames::change(context, ObjectKind::Sequence, &sequence, &moved).await?;
     }
     catalog.change(|change| {
         change.definitions.schemas.remove(&name);

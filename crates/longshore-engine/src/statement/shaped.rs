@@ -1,10 +1,10 @@
 //! Statements whose shape needs no planner. Not here: how they are known (`prepared/shapes`).
 
-use super::{Context, SessionContext, end_of_transaction, execute_in, foreign, point_query_outcome, resolve};
-use crate::prepared::Shaped;
+use super::{Context, SessionContext, end_of_transaction, execute_in, foreign, resolve};
+use crate::prepared::{Done, Shaped};
 use crate::sql;
 use crate::transaction::Nature;
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, Report, RowStream};
 
 /// Executes `sql`, which is of this shape, in the session's transaction block or in a transaction of its own.
 pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql: &str) -> Result<Outcome, Error> {
@@ -31,4 +31,17 @@ pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql
         .await;
     end_of_transaction(database, block)?;
     outcome
+}
+
+/// What became of a statement that needs no planner, with what follows from its changes; `None` if it needs one.
+pub(super) fn point_query_outcome(context: &Context<'_>, done: Done) -> Result<Option<Outcome>, Error> {
+    match done {
+        Done::Rows(batch) => Ok(Some(Outcome::Rows(RowStream::from_batch(batch)))),
+        Done::Changed(verb, rows) => {
+            foreign::run_actions(context)?;
+            let report = Report { rows, ..Report::default() };
+            Ok(Some(Outcome::Done { tag: [verb, &rows.to_string()].join(" "), report, notice: None }))
+        }
+        Done::Planner => Ok(None),
+    }
 }

@@ -6,11 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    AlterType, AlterTypeAddValuePosition, AlterTypeOperation, CaseWhen, CastKind, CheckConstraint, ColumnDef,
-    ColumnOption, ColumnOptionDef, DataType, Expr, Ident, ObjectName, UnaryOperator, UserDefinedTypeRepresentation,
-    Value,
+    AlterType, AlterTypeAddValuePosition, AlterTypeOperation, Expr, Ident, ObjectName, UserDefinedTypeRepresentation,
 };
 
 use crate::catalog::{Catalog, Check, Domain, Entry, Table, UserType, about, columns_read};
@@ -18,104 +15,8 @@ use crate::sql::domain::{DomainStatement, DomainVerb};
 use crate::sql::{build, names};
 use crate::statement::Context;
 use crate::statement::alter::make::validate;
+use crate::statement::own_types::find;
 use crate::{Error, ErrorKind, Outcome};
-
-/// Quotes the name of a check that no statement can write.
-pub(crate) const OWN_QUOTE: char = '\0';
-
-/// Gives a column of a type that a user made the type below it, and the rules of its values. `find` knows the types.
-pub(crate) fn expand(column: &mut ColumnDef, found: Option<(String, UserType)>) {
-    let Some((name, user_type)) = found else { return };
-    column.data_type = user_type.base();
-    let value = Expr::Identifier(column.name.clone());
-    let checks = user_type.checks(&name, &value).into_iter().map(|(name, expr)| {
-        let name = Ident { quote_style: Some(OWN_QUOTE), ..Ident::new(name) };
-        let check = CheckConstraint { name: Some(name), expr: Box::new(expr), enforced: None };
-        ColumnOptionDef { name: None, option: ColumnOption::Check(check) }
-    });
-    column.options.extend(checks.collect::<Vec<_>>());
-    let UserType::Domain(domain) = user_type else { return };
-    let says = |of: fn(&ColumnOption) -> bool| column.options.iter().any(|option| of(&option.option));
-    let has_value = says(|option| matches!(option, ColumnOption::Default(_) | ColumnOption::Generated { .. }));
-    let is_not_null = says(|option| matches!(option, ColumnOption::NotNull));
-    if let Some(default) = domain.default.filter(|_| !has_value) {
-        column.options.push(ColumnOptionDef { name: None, option: ColumnOption::Default(default) });
-    }
-    if domain.not_null && !is_not_null {
-        column.options.push(ColumnOptionDef { name: None, option: ColumnOption::NotNull });
-    }
-}
-
-/// A value as one of a type that a user made.
-pub(crate) fn cast(value: Expr, name: &str, user_type: &UserType) -> Result<Expr, Error> {
-    if let (UserType::Enum(labels), Expr::Value(literal)) = (user_type, &value)
-        && let Value::SingleQuotedString(text) = &literal.value
-        && !labels.contains(text)
-    {
-        return Err(no_label(name, text));
-    }
-    let base = build::cast_as(value, user_type.base());
-    let is_literal = matches!(&base, Expr::Cast { expr, .. } if matches!(expr.as_ref(), Expr::Value(_)));
-    if is_literal && matches!(user_type, UserType::Enum(_)) {
-        return Ok(base);
-    }
-    let shown = names::shown_name(name);
-    let mut conditions: Vec<CaseWhen> = Vec::new();
-    let mut refuse = |condition: Expr, kind: &str, constraint: &str| {
-        let text = |text: &str| build::value(Value::SingleQuotedString(text.to_owned()));
-        let as_text = build::cast_as(base.clone(), DataType::Text);
-        let violation = build::call("type_violation", vec![text(kind), text(&shown), text(constraint), as_text]);
-        conditions.push(CaseWhen { condition, result: build::cast_as(violation, user_type.base()) });
-    };
-    if let UserType::Domain(domain) = user_type
-        && domain.not_null
-    {
-        refuse(Expr::IsNull(Box::new(base.clone())), "null", "");
-    }
-    for (check, condition) in user_type.checks(name, &Expr::Nested(Box::new(base.clone()))) {
-        let constraint = check.rsplit_once(names::SEPARATOR).map_or("", |(_, constraint)| constraint).to_owned();
-        if constraint.is_empty() && matches!(user_type, UserType::Domain(_)) {
-            continue;
-        }
-        let kind = if matches!(user_type, UserType::Enum(_)) { "enum" } else { "check" };
-        let fails = Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(Expr::Nested(Box::new(condition))) };
-        refuse(fails, kind, &constraint);
-    }
-    if conditions.is_empty() {
-        return Ok(base);
-    }
-    Ok(Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: None,
-        conditions,
-        else_result: Some(Box::new(base)),
-    })
-}
-
-/// The value of `enum_first`, `enum_last` or `enum_range` of a type, which its argument is of.
-pub(crate) fn enum_function(name: &str, labels: &[String]) -> Option<Expr> {
-    let text = |label: &String| build::value(Value::SingleQuotedString(label.clone()));
-    match name {
-        "enum_first" => labels.first().map(text),
-        "enum_last" => labels.last().map(text),
-        "enum_range" => Some(build::call("make_array", labels.iter().map(text).collect())),
-        _ => None,
-    }
-}
-
-/// Whether an expression is a cast, and to which type.
-pub(crate) fn cast_of(expr: &Expr) -> Option<&DataType> {
-    match expr {
-        Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, .. } => Some(data_type),
-        Expr::TypedString(typed) => Some(&typed.data_type),
-        _ => None,
-    }
-}
-
-fn no_label(name: &str, label: &str) -> Error {
-    Error::new(ErrorKind::InvalidText, format!("invalid input value for enum {}: \"{label}\"", names::shown_name(name)))
-}
 
 fn exists(name: &str) -> Error {
     Error::new(ErrorKind::DuplicateObject, format!("type \"{name}\" already exists"))
@@ -345,19 +246,6 @@ fn become_type(catalog: &Catalog, key: &str, user_type: UserType) -> Result<(), 
         change.definitions.types.insert(key.to_owned(), Arc::new(user_type));
         Ok(())
     })
-}
-
-/// The type of a user that a type of SQL is, where its name says its schema or none is looked for.
-pub(crate) fn find(
-    types: &BTreeMap<String, Arc<UserType>>,
-    data_type: &DataType,
-) -> Result<Option<(String, UserType)>, Error> {
-    let DataType::Custom(name, modifiers) = data_type else { return Ok(None) };
-    if !modifiers.is_empty() {
-        return Ok(None);
-    }
-    let key = names::relation(name)?;
-    Ok(types.get(&key).map(|found| (key, UserType::clone(found))))
 }
 
 /// ALTER TYPE.

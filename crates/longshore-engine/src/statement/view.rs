@@ -76,7 +76,7 @@ pub(crate) async fn schema(context: &Context<'_>, view: &View) -> Result<SchemaR
     headings::name(&mut query);
     let schema = context.database.queries.query_schema(&query, &context.execution()).await?;
     if view.columns.len() > schema.fields().len() {
-        return Err(Error::invalid(format!(
+        return Err(Error::syntax(format!(
             "view {}: {} column names are given, but the query has {} columns",
             view.name,
             view.columns.len(),

@@ -11,8 +11,8 @@ use datafusion::physical_expr::PhysicalExpr;
 use longshore_storage::{ColumnType, Schema};
 
 use super::bpchar::trimmed;
+use super::expressions::{logical, over_columns, simplified};
 use super::planner::Planner;
-use super::rules::{logical, over_columns, simplified};
 use crate::catalog::{Rules, columns_read};
 use crate::datafusion::errors::from_datafusion;
 use crate::{Error, ErrorKind};

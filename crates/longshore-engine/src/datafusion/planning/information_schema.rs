@@ -4,157 +4,26 @@
 //! Columns that say nothing here are left out, but for those that programs ask for. What is temporary is shown to its own
 //! session only. Functions and settings are described by `DataFusion`'s own tables.
 
+mod columns;
 mod measures;
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::TableProvider;
 use datafusion::common::Result;
-use datafusion::datasource::MemTable;
 use longshore_storage::{ColumnType, ReferenceMatch};
 use sqlparser::ast::ReferentialAction;
 
+use columns::{
+    CHECK_CONSTRAINTS, COLUMNS, CONSTRAINT_COLUMN_USAGE, Cell, KEY_COLUMN_USAGE, REFERENTIAL_CONSTRAINTS, SCHEMATA,
+    SEQUENCES, TABLE_CONSTRAINTS, TABLES, VIEWS,
+};
 use measures::Measures;
 
 use super::planner::Planner;
 use crate::catalog::{Entry, Key, Origin, Role, Rules, SYSTEM_SCHEMAS, Table};
 use crate::datafusion::functions::information::type_name;
 use crate::sql::names::{self, CATALOG, SCHEMA, USER};
-
-/// A value of a table.
-enum Cell {
-    Null,
-    Text(String),
-    Number(i32),
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl<T: Into<Cell>> From<Option<T>> for Cell {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Null, Into::into)
-    }
-}
-
-impl From<usize> for Cell {
-    fn from(number: usize) -> Self {
-        Self::Number(i32::try_from(number).unwrap_or(i32::MAX))
-    }
-}
-
-/// The columns of a table; those whose names end with `#` hold numbers.
-type Columns = &'static [&'static str];
-
-const TABLES: Columns =
-    &["table_catalog", "table_schema", "table_name", "table_type", "is_insertable_into", "is_typed", "commit_action"];
-const VIEWS: Columns = &[
-    "table_catalog",
-    "table_schema",
-    "table_name",
-    "view_definition",
-    "check_option",
-    "is_updatable",
-    "is_insertable_into",
-];
-const SCHEMATA: Columns = &["catalog_name", "schema_name", "schema_owner"];
-const COLUMNS: Columns = &[
-    "table_catalog",
-    "table_schema",
-    "table_name",
-    "column_name",
-    "ordinal_position#",
-    "column_default",
-    "is_nullable",
-    "data_type",
-    "character_maximum_length#",
-    "character_octet_length#",
-    "numeric_precision#",
-    "numeric_precision_radix#",
-    "numeric_scale#",
-    "datetime_precision#",
-    "domain_catalog",
-    "domain_schema",
-    "domain_name",
-    "udt_catalog",
-    "udt_schema",
-    "udt_name",
-    "is_identity",
-    "identity_generation",
-    "is_generated",
-    "generation_expression",
-    "is_updatable",
-];
-const TABLE_CONSTRAINTS: Columns = &[
-    "constraint_catalog",
-    "constraint_schema",
-    "constraint_name",
-    "table_catalog",
-    "table_schema",
-    "table_name",
-    "constraint_type",
-    "is_deferrable",
-    "initially_deferred",
-    "enforced",
-    "nulls_distinct",
-];
-const KEY_COLUMN_USAGE: Columns = &[
-    "constraint_catalog",
-    "constraint_schema",
-    "constraint_name",
-    "table_catalog",
-    "table_schema",
-    "table_name",
-    "column_name",
-    "ordinal_position#",
-    "position_in_unique_constraint#",
-];
-const CONSTRAINT_COLUMN_USAGE: Columns = &[
-    "table_catalog",
-    "table_schema",
-    "table_name",
-    "column_name",
-    "constraint_catalog",
-    "constraint_schema",
-    "constraint_name",
-];
-const REFERENTIAL_CONSTRAINTS: Columns = &[
-    "constraint_catalog",
-    "constraint_schema",
-    "constraint_name",
-    "unique_constraint_catalog",
-    "unique_constraint_schema",
-    "unique_constraint_name",
-    "match_option",
-    "update_rule",
-    "delete_rule",
-];
-const CHECK_CONSTRAINTS: Columns = &["constraint_catalog", "constraint_schema", "constraint_name", "check_clause"];
-const SEQUENCES: Columns = &[
-    "sequence_catalog",
-    "sequence_schema",
-    "sequence_name",
-    "data_type",
-    "numeric_precision#",
-    "numeric_precision_radix#",
-    "numeric_scale#",
-    "start_value",
-    "minimum_value",
-    "maximum_value",
-    "increment",
-    "cycle_option",
-];
 
 /// The table of this name, if it is one of these.
 pub(super) fn table(planner: &Planner, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
@@ -172,22 +41,7 @@ pub(super) fn table(planner: &Planner, name: &str) -> Result<Option<Arc<dyn Tabl
         "sequences" => (SEQUENCES, described.sequences()),
         _ => return Ok(None),
     };
-    let is_number = |column: &&str| column.ends_with('#');
-    let fields = columns.iter().map(|column| {
-        let data_type = if is_number(column) { DataType::Int32 } else { DataType::Utf8 };
-        Field::new(column.trim_end_matches('#'), data_type, true)
-    });
-    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let arrays = columns.iter().enumerate().map(|(at, column)| -> ArrayRef {
-        if is_number(column) {
-            let number = |row: &Vec<Cell>| if let Cell::Number(number) = &row[at] { Some(*number) } else { None };
-            return Arc::new(rows.iter().map(number).collect::<Int32Array>());
-        }
-        let text = |row: &Vec<Cell>| if let Cell::Text(text) = &row[at] { Some(text.clone()) } else { None };
-        Arc::new(rows.iter().map(text).collect::<StringArray>())
-    });
-    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays.collect())?;
-    Ok(Some(Arc::new(MemTable::try_new(schema, vec![vec![batch]])?)))
+    Ok(Some(columns::made(columns, &rows)?))
 }
 
 /// What there is to describe.

@@ -27,7 +27,7 @@ use super::order::with_order;
 use super::outer_types;
 use super::planner::{Optimized, Planner};
 use super::unnesting::unnested;
-use super::{common_types, frames, grouped_keys, merged_columns, rules, stars, whole_rows};
+use super::{common_types, expressions, frames, grouped_keys, merged_columns, rules, stars, whole_rows};
 use crate::catalog::{Entry, Rules, Table, View};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::compact::compact;
@@ -242,7 +242,7 @@ pub(in crate::datafusion) fn optimized_insert(
             let query = complexity::optimized(state, input)?;
             let exprs = expr.iter().map(|expr| {
                 let name = expr.schema_name().to_string();
-                Ok(rules::simplified(state, expr.clone().unalias(), query.schema())?.alias(name))
+                Ok(expressions::simplified(state, expr.clone().unalias(), query.schema())?.alias(name))
             });
             let exprs = exprs.collect::<datafusion::common::Result<Vec<_>>>()?;
             let tree = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(query))?);

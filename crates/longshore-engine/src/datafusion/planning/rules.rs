@@ -10,20 +10,17 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, new_null_array,
 };
-use datafusion::arrow::datatypes::{DataType, Field, Schema as ArrowSchema};
+use datafusion::arrow::datatypes::{DataType, Schema as ArrowSchema};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
-use datafusion::common::tree_node::TreeNode;
-use datafusion::common::{DFSchema, Result as Planned, TableReference};
-use datafusion::execution::SessionState;
-use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::common::{DFSchema, Result as Planned};
 use datafusion::logical_expr::{Expr, ExprSchemable};
-use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
 use longshore_load::{DefectKind, RowCheck, RowViolation};
 use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::{self, Visit, Visitor};
 
 use super::bpchar::{compare_bpchar, trimmed};
+use super::expressions::{logical, over_columns, refuse_aggregates, simplified};
 use super::generated::Generated;
 use super::insert_of_query::cast_to_column;
 use super::planner::Planner;
@@ -31,7 +28,6 @@ use crate::catalog::{Check, Origin, Rules, columns_read};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::functions::numeric::convert::convert;
 use crate::datafusion::functions::numeric::is_numeric;
-use crate::datafusion::optimizer::in_lists;
 use crate::sql::{names, numbers};
 use crate::{Error, ErrorDetails, ErrorKind};
 
@@ -224,49 +220,6 @@ impl Compiled {
         }
         Ok(Some((0..passes.len()).filter(|row| passes.is_valid(*row) && !passes.value(*row)).collect()))
     }
-}
-
-/// The columns of a table that an expression may name, alone or behind the name of the table.
-pub(super) fn over_columns(table: &str, schema: &Schema, columns: &[usize]) -> Result<DFSchema, Error> {
-    let arrow = schema.arrow();
-    // Whether a value is NULL that must not be, is for others to find out.
-    let fields = columns.iter().map(|column| arrow.field(*column).clone().with_nullable(true));
-    let schema = ArrowSchema::new(fields.collect::<Vec<Field>>());
-    DFSchema::try_from_qualified_schema(TableReference::bare(names::own(table)), &schema).map_err(from_datafusion)
-}
-
-/// An expression of SQL over the columns of `schema`, as simple as it can be made.
-pub(super) fn logical(planner: &Planner, expr: &ast::Expr, schema: &DFSchema) -> Result<Expr, Error> {
-    let mut named = ast::ExprWithAlias { expr: expr.clone(), alias: None };
-    numbers::mark_expression(&mut named.expr);
-    let expr = planner.plan_expression(named, schema).map_err(from_datafusion)?;
-    refuse_aggregates(&expr)?;
-    simplified(&planner.state, expr, schema).map_err(from_datafusion)
-}
-
-fn refuse_aggregates(expr: &Expr) -> Result<(), Error> {
-    let of_rows = |expr: &Expr| Ok(matches!(expr, Expr::AggregateFunction(_) | Expr::WindowFunction(_)));
-    if expr.exists(of_rows).map_err(from_datafusion)? {
-        return Err(Error::invalid("aggregate and window functions are not allowed in rules of a table"));
-    }
-    Ok(())
-}
-
-/// The same expression with our functions in the place of `DataFusion`'s, and what is constant evaluated.
-pub(in crate::datafusion) fn simplified(state: &SessionState, expr: Expr, schema: &DFSchema) -> Planned<Expr> {
-    let config = state.config_options();
-    let context = SimplifyContext::builder()
-        .with_schema(Arc::new(schema.clone()))
-        .with_config_options(Arc::clone(config))
-        .with_query_execution_start_time(state.execution_props().query_execution_start_time)
-        .build();
-    let simplifier = ExprSimplifier::new(context);
-    let mut expr = expr;
-    for rewrite in state.analyzer().function_rewrites() {
-        expr = expr.transform_up(|expr| rewrite.rewrite(expr, schema, config))?.data;
-    }
-    let hidden = in_lists::hide(simplifier.coerce(expr, schema)?)?.data;
-    Ok(in_lists::show(simplifier.simplify(hidden)?)?.data)
 }
 
 /// What a column takes that no value is given for.

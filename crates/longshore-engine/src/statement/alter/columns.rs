@@ -149,17 +149,20 @@ impl Draft {
         let name = &self.columns[at].column.name;
         let primary = self.keys.iter().find(|key| key.key.role == Role::Primary && key.key.columns.contains(&at));
         if let Some(primary) = primary {
-            return Err(Error::invalid(format!(
-                "column {name} of table {} is part of the primary key {}, so it is NOT NULL; drop that constraint first",
-                self.name, primary.key.name
-            )));
+            return Err(Error::new(
+                ErrorKind::InvalidTable,
+                format!(
+                    "column {name} of table {} is part of the primary key {}, so it is NOT NULL; drop that constraint first",
+                    self.name, primary.key.name
+                ),
+            ));
         }
         Ok(())
     }
 
     fn refuse_identity(&self, at: usize) -> Result<(), Error> {
         match &self.columns[at].rule.origin {
-            Origin::Identity { .. } => Err(Error::invalid(format!(
+            Origin::Identity { .. } => Err(Error::syntax(format!(
                 "column {} of table {} is GENERATED AS IDENTITY and has no other default",
                 self.columns[at].column.name, self.name
             ))),
@@ -213,12 +216,15 @@ impl Draft {
             )));
         }
         if using.is_none() && !is_assignable(from, to) {
-            return Err(Error::invalid(format!(
-                "column {name} of table {} is {from} and does not become {to} by itself; say how, for instance USING \
-                 CAST({} AS {to})",
-                self.name,
-                names::quoted(&name)
-            )));
+            return Err(Error::new(
+                ErrorKind::TypeMismatch,
+                format!(
+                    "column {name} of table {} is {from} and does not become {to} by itself; say how, for instance USING \
+                     CAST({} AS {to})",
+                    self.name,
+                    names::quoted(&name)
+                ),
+            ));
         }
         if using.is_none() && is_stored_alike(from, to) {
             self.columns[at].column.column_type = to;

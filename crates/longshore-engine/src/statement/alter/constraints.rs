@@ -5,7 +5,7 @@ use sqlparser::ast::{DropBehavior, Ident, TableConstraint};
 use super::draft::{Draft, DraftCheck, DraftKey, DraftReference};
 use crate::catalog::{Role, Rules};
 use crate::sql::names;
-use crate::statement::user_types::OWN_QUOTE;
+use crate::statement::own_types::OWN_QUOTE;
 use crate::statement::{Context, foreign};
 use crate::{Error, ErrorKind};
 
@@ -83,10 +83,13 @@ impl Draft {
         for mut key in rules.keys {
             if key.role == Role::Primary {
                 if let Some(primary) = self.keys.iter().find(|key| key.key.role == Role::Primary) {
-                    return Err(Error::invalid(format!(
-                        "table {} has the primary key {} already; drop it first, or make the new one UNIQUE",
-                        self.name, primary.key.name
-                    )));
+                    return Err(Error::new(
+                        ErrorKind::InvalidTable,
+                        format!(
+                            "table {} has the primary key {} already; drop it first, or make the new one UNIQUE",
+                            self.name, primary.key.name
+                        ),
+                    ));
                 }
                 key.columns.iter().for_each(|column| self.columns[*column].column.nullable = false);
             }
@@ -116,10 +119,9 @@ impl Draft {
     }
 
     fn exists(&self, name: &str) -> Error {
-        Error::exists(format!(
-            "constraint {name} of table {} exists already; choose another name, or drop it first",
-            self.name
-        ))
+        let problem =
+            format!("constraint {name} of table {} exists already; choose another name, or drop it first", self.name);
+        Error::new(ErrorKind::DuplicateObject, problem)
     }
 
     pub(super) fn drop_constraint(

@@ -17,6 +17,7 @@ use crate::sql::{build, names};
 use crate::statement::Context;
 use crate::statement::change::rows_of_target;
 use crate::statement::drop::drop_dependents;
+use crate::statement::renames::follow_rename;
 use crate::statement::rows::ROWS_AT_A_TIME;
 use crate::transaction::StatementTransaction;
 use crate::{Error, ErrorKind, RowStream, blocking};
@@ -227,7 +228,7 @@ fn swap(
         change.sequences.retain(|_, sequence| !gone.iter().any(|gone| Arc::ptr_eq(gone, sequence)));
         entries.insert(table.name.clone(), Entry::Table(Arc::clone(table)));
         if table.name != before.name {
-            views::follow_rename(entries, &before.name, &table.name)?;
+            follow_rename(entries, &before.name, &table.name)?;
             change.move_comments(&before.name, &table.name);
         }
         draft.tell_referring(change);

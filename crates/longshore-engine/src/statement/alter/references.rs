@@ -17,7 +17,7 @@ use super::draft::{Draft, DraftKey, DraftReference, Referring};
 use crate::catalog::{Catalog, Change, Commented, Entry, Key, Owner, Reference, Table};
 use crate::sql::names;
 use crate::sql::sequence::SequenceOptions;
-use crate::statement::{Context, foreign, objects};
+use crate::statement::{Context, foreign, renames};
 use crate::{Error, ErrorKind, blocking};
 
 impl Draft {
@@ -195,7 +195,7 @@ impl Draft {
             }
             let (schema, _) = names::parts(&self.name);
             if schema != names::parts(&before.name).0 {
-                objects::rename_sequence(catalog, &sequence, &names::in_schema(schema, names::own(&sequence.name)))?;
+                renames::rename_sequence(catalog, &sequence, &names::in_schema(schema, names::own(&sequence.name)))?;
             }
         }
         Ok(())

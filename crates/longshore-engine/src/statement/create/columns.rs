@@ -10,7 +10,7 @@ use sqlparser::ast::{
 use crate::catalog::{Check, ColumnRule, Origin, Owner, Rules, Sequence, SequenceDefinition, columns_read, next_of};
 use crate::sql::sequence::SequenceOptions;
 use crate::sql::{names, types};
-use crate::statement::user_types::OWN_QUOTE;
+use crate::statement::own_types::OWN_QUOTE;
 use crate::{Error, ErrorKind};
 
 /// A column as its definition has it.
@@ -58,7 +58,7 @@ pub(super) fn column(table: &str, definition: &ColumnDef, is_taken: &dyn Fn(&str
         ""
     };
     if !contradiction.is_empty() {
-        return Err(Error::invalid(format!("column {name} is both {contradiction}")));
+        return Err(Error::syntax(format!("column {name} is both {contradiction}")));
     }
     let own = match &identity {
         Some((_, options)) => Some(options.clone()),
@@ -110,7 +110,7 @@ fn said(name: &str, definition: &ColumnDef) -> Result<Said, Error> {
             | ColumnOption::ForeignKey(_) => continue,
             ColumnOption::Default(expr) => {
                 if said.default.replace(expr.clone()).is_some() {
-                    return Err(Error::invalid(format!("column {name} has two defaults; keep one of them")));
+                    return Err(Error::syntax(format!("column {name} has two defaults; keep one of them")));
                 }
                 continue;
             }
@@ -123,7 +123,7 @@ fn said(name: &str, definition: &ColumnDef) -> Result<Said, Error> {
             } => {
                 let options = SequenceOptions::of_identity(name, sequence_options.as_deref().unwrap_or_default())?;
                 if said.identity.replace((*generated_as == GeneratedAs::Always, options)).is_some() {
-                    return Err(Error::invalid(format!("column {name} is generated twice; keep one of them")));
+                    return Err(Error::syntax(format!("column {name} is generated twice; keep one of them")));
                 }
                 continue;
             }
@@ -146,7 +146,7 @@ fn said(name: &str, definition: &ColumnDef) -> Result<Said, Error> {
             }
         };
         if said.nullable.is_some_and(|earlier| earlier != nullable) {
-            return Err(Error::invalid(format!("column {name} is both NULL and NOT NULL; keep one of them")));
+            return Err(Error::syntax(format!("column {name} is both NULL and NOT NULL; keep one of them")));
         }
         said.nullable = Some(nullable);
     }

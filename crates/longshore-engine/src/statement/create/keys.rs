@@ -6,9 +6,9 @@ use sqlparser::ast::{
     IndexOption, IndexType, NullsDistinctOption, TableConstraint,
 };
 
-use crate::Error;
 use crate::catalog::{IndexDefinition, Key, Role};
 use crate::sql::names;
+use crate::{Error, ErrorKind};
 
 /// What a table demands of its keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,8 @@ impl Keys {
     ) -> Result<(), Error> {
         if role == Role::Primary {
             if self.keys.iter().any(|key| key.role == Role::Primary) {
-                return Err(Error::invalid(format!("table {table} has two primary keys; make one of them UNIQUE")));
+                let problem = format!("table {table} has two primary keys; make one of them UNIQUE");
+                return Err(Error::new(ErrorKind::InvalidTable, problem));
             }
             for column in &key_columns {
                 columns[*column].nullable = false;
@@ -251,7 +252,8 @@ fn positions(table: &str, columns: &[Column], key: &[IndexColumn]) -> Result<Vec
             Error::no_column(format!("column {name} of table {table} does not exist, but is named in a key"))
         })?;
         if positions.contains(&position) {
-            return Err(Error::invalid(format!("column {name} stands twice in a key of table {table}; name it once")));
+            let problem = format!("column {name} stands twice in a key of table {table}; name it once");
+            return Err(Error::new(ErrorKind::DuplicateColumn, problem));
         }
         positions.push(position);
     }

@@ -1,0 +1,63 @@
+//! What statements do to transaction blocks.
+
+use sqlparser::ast::Statement;
+
+use crate::catalog::Catalog;
+use crate::sql::domain::DomainVerb;
+use crate::sql::objects::{ObjectStatement, Upkeep};
+use crate::sql::sequence::{SequenceStatement, Verb};
+use crate::sql::{self, Parsed};
+use crate::statement::with_changes;
+use crate::transaction::Nature;
+
+/// What a statement does to a transaction block.
+pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
+    match parsed {
+        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint | Parsed::Summarize(_) | Parsed::Pivot(_) => {
+            Nature::Reads
+        }
+        Parsed::CopyFrom(copy)
+            if catalog.get(&copy.table).is_none() && copy.options.iter().any(|option| option.name == "AUTO") =>
+        {
+            Nature::NonTransactionalDdl("COPY with AUTO into a table that does not exist")
+        }
+        Parsed::CopyFrom(_) => Nature::Writes,
+        Parsed::CreateFrom(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
+        Parsed::Export(_) => Nature::Export("EXPORT DATABASE"),
+        Parsed::Backup(_) => Nature::Export("BACKUP DATABASE"),
+        Parsed::Import(_) => Nature::NonTransactionalDdl("IMPORT DATABASE"),
+        Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => {
+            Nature::NonTransactionalDdl("CREATE SEQUENCE")
+        }
+        Parsed::Sequence(_) => Nature::NonTransactionalDdl("ALTER SEQUENCE"),
+        Parsed::AlterTable(_) => Nature::NonTransactionalDdl("ALTER TABLE"),
+        Parsed::Domain(statement) => match statement.verb {
+            DomainVerb::Create { .. } => Nature::NonTransactionalDdl("CREATE DOMAIN"),
+            _ => Nature::NonTransactionalDdl("ALTER DOMAIN"),
+        },
+        Parsed::Object(statement) => match statement.as_ref() {
+            ObjectStatement::Alter(_) => Nature::NonTransactionalDdl("ALTER"),
+            ObjectStatement::Comment(_) => Nature::NonTransactionalDdl("COMMENT ON"),
+            ObjectStatement::Upkeep(Upkeep { is_vacuum: true, .. }) => Nature::NonTransactionalDdl("VACUUM"),
+            ObjectStatement::Upkeep(_) => Nature::Reads,
+        },
+        Parsed::Sql(statement) => match statement.as_ref() {
+            Statement::CreateTable(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
+            Statement::CreateView(_) => Nature::NonTransactionalDdl("CREATE VIEW"),
+            Statement::CreateIndex(_) => Nature::NonTransactionalDdl("CREATE INDEX"),
+            Statement::CreateType { .. } => Nature::NonTransactionalDdl("CREATE TYPE"),
+            Statement::AlterType(_) => Nature::NonTransactionalDdl("ALTER TYPE"),
+            Statement::DropDomain(_) => Nature::NonTransactionalDdl("DROP DOMAIN"),
+            Statement::CreateSchema { .. } => Nature::NonTransactionalDdl("CREATE SCHEMA"),
+            Statement::AlterIndex { .. } => Nature::NonTransactionalDdl("ALTER INDEX"),
+            Statement::Drop { .. } => Nature::NonTransactionalDdl("DROP"),
+            Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_)
+            | Statement::Truncate(_) => Nature::Writes,
+            Statement::Query(query) if sql::is_change(query) || with_changes::has_changes(query) => Nature::Writes,
+            _ => Nature::Reads,
+        },
+    }
+}
