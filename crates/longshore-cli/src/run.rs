@@ -268,7 +268,9 @@ impl Runner {
         let is_typed = self.is_interactive && word == "copy" && self.lines.is_none() && is_from_stdin(sql);
         let mut display = if is_typed { Display::default() } else { Display::start(word, Arc::clone(&control)) };
         if is_typed {
-            note("Enter data to be copied followed by a newline.\nEnd with a backslash and a period on a line by itself, or Ctrl-D.");
+            note(
+                "Enter data to be copied followed by a newline.\nEnd with a backslash and a period on a line by itself, or Ctrl-D.",
+            );
         }
         let outcome = self.session.execute(sql).await;
         if self.results.is_broken() {

@@ -66,7 +66,10 @@ enum Within {
     #[default]
     Code,
     /// A text or a quoted name.
-    Quotes { quote: u8, backslash_escapes: bool },
+    Quotes {
+        quote: u8,
+        backslash_escapes: bool,
+    },
     LineComment,
     /// A comment, this many deep.
     Comment(usize),
@@ -236,7 +239,8 @@ impl Script {
 
     /// Takes code up to what is special in it, and that.
     fn scan_code(&mut self, variables: &Variables) -> Option<Item> {
-        let is_special = |byte: &u8| matches!(byte, b';' | b'\'' | b'"' | b'-' | b'/' | b'$' | b'\\' | b':' | b'(' | b')');
+        let is_special =
+            |byte: &u8| matches!(byte, b';' | b'\'' | b'"' | b'-' | b'/' | b'$' | b'\\' | b':' | b'(' | b')');
         let rest = self.rest();
         let plain = rest.bytes().position(|byte| is_special(&byte)).unwrap_or(rest.len());
         if plain > 0 {
@@ -346,7 +350,8 @@ fn meta_length(line: &str) -> usize {
     if line.starts_with('.') {
         return line.len();
     }
-    let takes_program = matches!(name, "\\o" | "\\g" | "\\gx" | "\\w") && line[name_end..].trim_start().starts_with('|');
+    let takes_program =
+        matches!(name, "\\o" | "\\g" | "\\gx" | "\\w") && line[name_end..].trim_start().starts_with('|');
     if takes_program || matches!(name, "\\!" | "\\copy") || name.starts_with("\\!") {
         return line.len();
     }

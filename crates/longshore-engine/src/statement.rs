@@ -56,7 +56,9 @@ use std::sync::Arc;
 
 use longshore_load::Control;
 use longshore_storage::Datum;
-use sqlparser::ast::{DescribeAlias, Expr, Ident, ObjectName, ObjectType, Query, Reset, Select, Set, SetExpr, Statement, With};
+use sqlparser::ast::{
+    DescribeAlias, Expr, Ident, ObjectName, ObjectType, Query, Reset, Select, Set, SetExpr, Statement, With,
+};
 
 use nature::nature;
 use prepare::Execution;
@@ -312,7 +314,14 @@ pub(crate) async fn execute_prepared(
                 Box::pin(execute_tree(&context, statement)).await?
             };
             if nature == Nature::Writes {
-                foreign::run_actions(&Context { database, control, transaction, parameters: None, with: None, named: &[] })?;
+                foreign::run_actions(&Context {
+                    database,
+                    control,
+                    transaction,
+                    parameters: None,
+                    with: None,
+                    named: &[],
+                })?;
             }
             Ok(outcome)
         })

@@ -103,7 +103,10 @@ where
             if options.header {
                 write_header(&mut header, schema, options)?;
             }
-            Rows::Csv { forced: schema.fields().iter().map(|f| options.force_quote.contains(f.name())).collect(), options }
+            Rows::Csv {
+                forced: schema.fields().iter().map(|f| options.force_quote.contains(f.name())).collect(),
+                options,
+            }
         }
         RowText::Json(layout) => Rows::Json(JsonRows::new(*layout, schema)),
     };

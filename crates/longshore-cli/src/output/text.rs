@@ -59,8 +59,6 @@ enum Values<'a> {
     /// Arrays, rows and JSON.
     Nested(StringViewArray),
     Numeric(&'a BinaryViewArray),
-    /// Arrays, rows and JSON.
-    Nested(StringViewArray),
     Other(Box<ArrayFormatter<'a>>),
 }
 

@@ -93,8 +93,8 @@ pub(crate) async fn run(runner: &mut Runner, script: &mut Script, text: &str) ->
         "\\?" | "\\h" | "\\help" => runner.show_text(&help::text())?,
         "\\options" => runner.show_text(&help::options(&arguments.name(runner)?.unwrap_or_default())?)?,
         "\\copyright" => runner.show_text(help::COPYRIGHT)?,
-        "\\d" | "\\d+" | "\\dt" | "\\dt+" | "\\dv" | "\\dv+" | "\\di" | "\\di+" | "\\ds" | "\\ds+" | "\\df" | "\\df+"
-        | "\\dn" | "\\dn+" | "\\l" | "\\l+" => lists::list(runner, command, &mut arguments).await?,
+        "\\d" | "\\d+" | "\\dt" | "\\dt+" | "\\dv" | "\\dv+" | "\\di" | "\\di+" | "\\ds" | "\\ds+" | "\\df"
+        | "\\df+" | "\\dn" | "\\dn+" | "\\l" | "\\l+" => lists::list(runner, command, &mut arguments).await?,
         "\\timing" => {
             runner.timing = arguments.switch(runner, command, runner.timing)?;
             runner.remark(&format!("Timing is {}.", on_or_off(runner.timing)));
@@ -107,8 +107,8 @@ pub(crate) async fn run(runner: &mut Runner, script: &mut Script, text: &str) ->
             files::run(runner, script, command, &mut arguments).await?;
         }
         "\\copy" => files::copy(runner, rest.trim()).await?,
-        "\\g" | "\\gx" | "\\gset" | "\\gexec" | "\\gdesc" | "\\watch" | "\\p" | "\\print" | "\\r" | "\\reset" | "\\e"
-        | "\\edit" => buffer::run(runner, script, command, &mut arguments).await?,
+        "\\g" | "\\gx" | "\\gset" | "\\gexec" | "\\gdesc" | "\\watch" | "\\p" | "\\print" | "\\r" | "\\reset"
+        | "\\e" | "\\edit" => buffer::run(runner, script, command, &mut arguments).await?,
         "\\conninfo" => runner.show_text(&connection(runner))?,
         "\\encoding" => encoding(runner, &mut arguments)?,
         "\\errverbose" => runner.show_text(&last_error(runner))?,

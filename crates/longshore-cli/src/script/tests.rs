@@ -65,8 +65,23 @@ fn an_open_statement_is_there_for_a_meta_command() {
 #[test]
 fn semicolons_inside_do_not_end_a_statement() {
     for inside in [
-        "';'", "'it''s;'", "E'\\';'", "e'\\\\;'", "\";\"\"\"", "/* ; /* ; */ ; */ 1", "$$;$$", "$a$;$$;$b$;$a$", "x'41;'",
-        "'\\'", "name$1", "$1", "a$b", "é';'", "a:b", "a::text", "a - b / c",
+        "';'",
+        "'it''s;'",
+        "E'\\';'",
+        "e'\\\\;'",
+        "\";\"\"\"",
+        "/* ; /* ; */ ; */ 1",
+        "$$;$$",
+        "$a$;$$;$b$;$a$",
+        "x'41;'",
+        "'\\'",
+        "name$1",
+        "$1",
+        "a$b",
+        "é';'",
+        "a:b",
+        "a::text",
+        "a - b / c",
     ] {
         assert_eq!(items(&format!("{inside}; b")), [statement(inside, 1), statement("b", 1)], "{inside}");
     }
@@ -74,9 +89,16 @@ fn semicolons_inside_do_not_end_a_statement() {
 
 #[test]
 fn what_is_open_shows_in_the_prompt() {
-    for (text, shown) in
-        [("", '='), ("-- a", '='), ("SELECT", '-'), ("SELECT (", '('), ("'", '\''), ("\"", '"'), ("$a$", '$'), ("/*", '*')]
-    {
+    for (text, shown) in [
+        ("", '='),
+        ("-- a", '='),
+        ("SELECT", '-'),
+        ("SELECT (", '('),
+        ("'", '\''),
+        ("\"", '"'),
+        ("$a$", '$'),
+        ("/*", '*'),
+    ] {
         let mut script = Script::default();
         script.push(text);
         assert_eq!(script.next(&Variables::default()), None);

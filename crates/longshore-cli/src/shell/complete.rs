@@ -52,7 +52,9 @@ impl Completer for Names {
         if command.starts_with('\\') {
             return match command.split_once(char::is_whitespace) {
                 None => Ok(offer(before, command, COMMANDS.map(String::from))),
-                Some(("\\i" | "\\ir" | "\\o" | "\\w" | "\\e" | "\\g" | "\\gx" | "\\cd", _)) => self.files.complete_path(line, position),
+                Some(("\\i" | "\\ir" | "\\o" | "\\w" | "\\e" | "\\g" | "\\gx" | "\\cd", _)) => {
+                    self.files.complete_path(line, position)
+                }
                 Some(("\\d" | "\\dt" | "\\dv" | "\\d+" | "\\dt+", _)) => {
                     let word = last_word(before);
                     Ok(offer(before, word, self.tables()))

@@ -300,7 +300,9 @@ fn columns_that_values_become_are_called_by_them() {
         "country,2000_total,2000_count(*)\nNL,1005,1\nUS,564,1\n"
     );
     assert_eq!(
-        print("SELECT min(COLUMNS('^y|^p')), COLUMNS('(y)ear') + 1 AS \"\\1\" FROM cities GROUP BY year ORDER BY 1 LIMIT 1"),
+        print(
+            "SELECT min(COLUMNS('^y|^p')), COLUMNS('(y)ear') + 1 AS \"\\1\" FROM cities GROUP BY year ORDER BY 1 LIMIT 1"
+        ),
         "year,population,y\n2000,564,2001\n"
     );
     assert_eq!(print("SELECT * RENAME (year AS \"Y\") FROM cities LIMIT 1"), "country,Y,population\nNL,2000,1005\n");

@@ -110,11 +110,6 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
     state
 }
 
-/// Those of ours that come before `DataFusion`'s.
-fn first_planners() -> Vec<Arc<dyn ExprPlanner>> {
-    vec![Arc::new(JsonOperators::new()), Arc::new(ArrayOperators::new()), Arc::new(JsonAggregates)]
-}
-
 /// The rules that make a plan out of what was planned, before the optimizer's.
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(ExactNumbers)];

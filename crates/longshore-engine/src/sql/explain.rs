@@ -41,7 +41,9 @@ impl ExplainOptions {
                 "COSTS" => _ = switch(option)?,
                 "BUFFERS" | "WAL" | "SETTINGS" | "GENERIC_PLAN" | "MEMORY" => {
                     if switch(option)? {
-                        return Err(Error::unsupported(format!("EXPLAIN ({name}) is not supported; it can only be off")));
+                        return Err(Error::unsupported(format!(
+                            "EXPLAIN ({name}) is not supported; it can only be off"
+                        )));
                     }
                 }
                 "FORMAT" => chosen.is_json = is_json(option)?,
@@ -75,9 +77,9 @@ fn is_json(option: &UtilityOption) -> Result<bool, Error> {
     match format.as_str() {
         "text" => Ok(false),
         "json" => Ok(true),
-        "xml" | "yaml" => {
-            Err(Error::unsupported(format!("EXPLAIN (FORMAT {format}) is not supported; the formats are text and json")))
-        }
+        "xml" | "yaml" => Err(Error::unsupported(format!(
+            "EXPLAIN (FORMAT {format}) is not supported; the formats are text and json"
+        ))),
         _ => Err(Error::invalid(format!("unrecognized value for EXPLAIN option \"format\": \"{format}\""))),
     }
 }

@@ -153,7 +153,9 @@ fn spelled_out(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
                 put(Token::RParen);
                 put(if is_current { word("PRECEDING", None, Keyword::PRECEDING) } else { last.token.clone() });
             }
-            None if is_current || offset.len() < 2 || is_ours(offset[0]) => bound.iter().for_each(|token| put(token.token.clone())),
+            None if is_current || offset.len() < 2 || is_ours(offset[0]) => {
+                bound.iter().for_each(|token| put(token.token.clone()))
+            }
             None => {
                 put(Token::LParen);
                 offset.iter().for_each(|token| put(token.token.clone()));

@@ -51,7 +51,8 @@ pub(crate) fn name_within(statement: &mut Statement) {
         // May be long, and has no list.
         return;
     }
-    let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Within(Names { place: "", marked: 0, is_within: true }));
+    let ControlFlow::Continue(()) =
+        VisitMut::visit(statement, &mut Within(Names { place: "", marked: 0, is_within: true }));
 }
 
 /// The name of a column as it is shown; `None` if it is as it is.

@@ -13,8 +13,8 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, ExprWithAlias, Ident, LimitClause, NullInclusion, OrderBy, PivotValueSource, Query, SetExpr, TableAlias, TableFactor,
-    Visit, Visitor,
+    Expr, ExprWithAlias, Ident, LimitClause, NullInclusion, OrderBy, PivotValueSource, Query, SetExpr, TableAlias,
+    TableFactor, Visit, Visitor,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -126,7 +126,9 @@ pub(super) fn written_out(factor: &mut TableFactor) -> Result<(), Error> {
                 return Err(Error::unsupported("PIVOT with DEFAULT ON NULL is not supported; write coalesce(...)"));
             }
             let [column] = value_column.as_slice() else {
-                return Err(Error::unsupported("PIVOT of several columns in FROM is not supported; write PIVOT ... ON a, b"));
+                return Err(Error::unsupported(
+                    "PIVOT of several columns in FROM is not supported; write PIVOT ... ON a, b",
+                ));
             };
             let values = values.iter().map(|value| NewColumn {
                 name: value.alias.as_ref().map_or_else(|| shown(&value.expr), identifier),
@@ -210,7 +212,11 @@ pub(crate) fn unpivoting(
         labels.join(", "),
         values.join(", ")
     );
-    parse_query(&if with_nulls { query } else { format!("SELECT * FROM ({query}) AS unpivoted WHERE {value} IS NOT NULL") })
+    parse_query(&if with_nulls {
+        query
+    } else {
+        format!("SELECT * FROM ({query}) AS unpivoted WHERE {value} IS NOT NULL")
+    })
 }
 
 /// `*` without these columns.

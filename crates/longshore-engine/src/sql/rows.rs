@@ -21,7 +21,18 @@ use crate::{Error, ErrorKind};
 const ROWS: &str = "rows (hidden)";
 /// Functions that would be the query's, where the query around it is meant.
 const AGGREGATES: [&str; 12] = [
-    "sum", "count", "min", "max", "avg", "array_agg", "string_agg", "bool_and", "bool_or", "every", "stddev", "variance",
+    "sum",
+    "count",
+    "min",
+    "max",
+    "avg",
+    "array_agg",
+    "string_agg",
+    "bool_and",
+    "bool_or",
+    "every",
+    "stddev",
+    "variance",
 ];
 
 /// Writes out the comparisons of rows in `statement`.
@@ -137,9 +148,10 @@ fn written_out(expr: &Expr) -> Result<Option<Expr>, Error> {
                 None => Err(Error::unsupported("a row can be IN a list of rows only; write each as (..., ...)")),
             });
             let equal = equal.collect::<Result<Vec<_>, Error>>()?;
-            equal.into_iter().reduce(|one, other| build::binary(one, BinaryOperator::Or, other)).map(|found| {
-                if *is_negated { negated(found) } else { found }
-            })
+            equal
+                .into_iter()
+                .reduce(|one, other| build::binary(one, BinaryOperator::Or, other))
+                .map(|found| if *is_negated { negated(found) } else { found })
         }
         Expr::InSubquery { expr: row, subquery, negated: is_negated } => match parts(row) {
             Some(row) => {

@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{
     ExcludeSelectItem, Expr, Fetch, Ident, LimitClause, ObjectName, ObjectNamePart, OrderByExpr, OrderByKind, Query,
-    Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, Value, VisitMut, VisitorMut,
-    WildcardAdditionalOptions,
+    Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, Value,
+    VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};

@@ -22,8 +22,8 @@ pub(crate) use target::{Search, Target, is_default, rows_of_target};
 use target::names_of;
 
 use crate::datafusion::FoundRows;
-use crate::statement::Context;
 use crate::sql::rows;
+use crate::statement::Context;
 use crate::statement::rows as changed_rows;
 use crate::statement::rows::Updating;
 use crate::statement::updatable::Verb;

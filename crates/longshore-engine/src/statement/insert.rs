@@ -26,7 +26,8 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     };
     let name = names::relation(name)?;
     let started = Instant::now();
-    let alias = insert.table_alias.take().map_or_else(|| Ident::with_quote('"', names::own(&name)), |alias| alias.alias);
+    let alias =
+        insert.table_alias.take().map_or_else(|| Ident::with_quote('"', names::own(&name)), |alias| alias.alias);
     let target = Target::named(context, &name, alias, Verb::Insert)?;
     if let Some(view) = &target.view {
         view.insert_into(&mut insert, &target.table)?;

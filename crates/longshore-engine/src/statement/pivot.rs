@@ -45,7 +45,8 @@ async fn query_of(context: &Context<'_>, statement: PivotStatement) -> Result<Bo
             };
             if on.is_empty() {
                 let named = |aggregate: &ExprWithAlias| aggregate.to_string();
-                let list: Vec<String> = (!group.is_empty()).then_some(group).into_iter().chain(using.iter().map(named)).collect();
+                let list: Vec<String> =
+                    (!group.is_empty()).then_some(group).into_iter().chain(using.iter().map(named)).collect();
                 parse_query(&format!("SELECT {} FROM {relation} GROUP BY ALL", list.join(", ")))?
             } else {
                 pivoting(&relation, &group, &using, &columns)?

@@ -44,7 +44,9 @@ pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, copy: 
         return copy_to_folders(context, copy, &options).await;
     }
     if options.overwrite {
-        return Err(Error::invalid("option OVERWRITE has a meaning with PARTITION_BY only; a file is replaced in any case"));
+        return Err(Error::invalid(
+            "option OVERWRITE has a meaning with PARTITION_BY only; a file is replaced in any case",
+        ));
     }
     let written = Written::chosen(&options, path)?;
     let target = match copy.target {
@@ -71,12 +73,14 @@ async fn copy_to_folders(context: &Context<'_>, copy: CopyTo, options: &Options)
     if let Some(unknown) = keys.iter().find(|key| !schema.fields().iter().any(|field| field.name() == *key)) {
         return Err(Error::no_column(format!("option PARTITION_BY: there is no column {unknown}")));
     }
-    let others: Vec<usize> = (0..schema.fields().len()).filter(|column| !is_key(schema.field(*column).name())).collect();
+    let others: Vec<usize> =
+        (0..schema.fields().len()).filter(|column| !is_key(schema.field(*column).name())).collect();
     if others.is_empty() {
         return Err(Error::invalid("option PARTITION_BY names all columns, so that none is left for the files"));
     }
     let text = |key: &String| format!("CAST({} AS TEXT)", names::quoted(key));
-    let texts: Vec<String> = keys.iter().enumerate().map(|(at, key)| format!("{} AS partition_key_{at}", text(key))).collect();
+    let texts: Vec<String> =
+        keys.iter().enumerate().map(|(at, key)| format!("{} AS partition_key_{at}", text(key))).collect();
     let order: Vec<String> = keys.iter().map(text).collect();
     let from = match copy.what {
         CopyWhat::Query(query) => format!("({query}) AS written"),

@@ -119,7 +119,8 @@ impl ViewPath {
         let is_last = level + 1 == self.levels.len();
         let below = self.source_of(level + 1, own, beside, filters);
         let values = columns.iter().map(|column| build::named(column.value.clone(), &column.name));
-        let beside = beside.iter().map(|(of, name)| build::named(build::column(own, if is_last { of } else { name }), name));
+        let beside =
+            beside.iter().map(|(of, name)| build::named(build::column(own, if is_last { of } else { name }), name));
         let mut select = build::select(values.chain(beside).collect(), vec![build::alone(below)]);
         select.selection = selection.clone().filter(|_| filters);
         build::derived(build::query_of(select), alias)
@@ -303,8 +304,20 @@ impl Visitor for Aggregates {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> std::ops::ControlFlow<()> {
         const NAMES: [&str; 14] = [
-            "count", "sum", "min", "max", "avg", "array_agg", "string_agg", "bool_and", "bool_or", "every", "stddev",
-            "variance", "generate_series", "unnest",
+            "count",
+            "sum",
+            "min",
+            "max",
+            "avg",
+            "array_agg",
+            "string_agg",
+            "bool_and",
+            "bool_or",
+            "every",
+            "stddev",
+            "variance",
+            "generate_series",
+            "unnest",
         ];
         match expr {
             Expr::Function(call)

@@ -49,7 +49,8 @@ async fn parts(context: &Context<'_>, mut query: Box<Query>) -> Result<Outcome, 
             Outcome::Rows(rows) => {
                 let schema = rows.schema().clone();
                 let batches: Vec<_> = rows.try_collect().await?;
-                let rows = if batches.is_empty() { arrow_array::RecordBatch::new_empty(schema) } else { concat(&batches)? };
+                let rows =
+                    if batches.is_empty() { arrow_array::RecordBatch::new_empty(schema) } else { concat(&batches)? };
                 let name = format!("{} {} (hidden)", alias.name.value, named.len());
                 named.push(NamedRows::new(&name, rows)?);
                 before.cte_tables.push(Cte { query: Box::new(all_of(&name)), ..definition });

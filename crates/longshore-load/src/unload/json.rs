@@ -210,7 +210,8 @@ mod tests {
     #[test]
     fn every_kind_of_value() {
         let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1), None]), None]);
-        let decimals = Decimal128Array::from(vec![Some(-5), None]).with_precision_and_scale(10, 2).expect("a precision");
+        let decimals =
+            Decimal128Array::from(vec![Some(-5), None]).with_precision_and_scale(10, 2).expect("a precision");
         let columns: Vec<(&str, ArrayRef)> = vec![
             ("n", Arc::new(decimals)),
             ("f", Arc::new(Float64Array::from(vec![f64::NAN, 0.5]))),

@@ -157,7 +157,8 @@ impl Generator<'_> {
                 }
             }
         }
-        let template = self.random.pick(&["{} = {}", "{} = {}", "{} = {}", "{} < {}", "{} <> {}", "{} IS DISTINCT FROM {}"]);
+        let template =
+            self.random.pick(&["{} = {}", "{} = {}", "{} = {}", "{} < {}", "{} <> {}", "{} IS DISTINCT FROM {}"]);
         (!pairs.is_empty()).then(|| Expr::call(Type::Boolean, template, self.random.pick(&pairs)))
     }
 
@@ -235,7 +236,11 @@ impl Generator<'_> {
             3 => Expr::call(data_type, "({} / nullif({}, 0))", vec![value(self), value(self)]),
             4 => {
                 let from = self.random.pick(&[Type::Integer, Type::BigInt, Type::SmallInt, Type::Decimal]);
-                Expr::call(data_type, "({} / nullif({}, 0))", vec![self.leaf(from, leaves), self.leaf(data_type, leaves)])
+                Expr::call(
+                    data_type,
+                    "({} / nullif({}, 0))",
+                    vec![self.leaf(from, leaves), self.leaf(data_type, leaves)],
+                )
             }
             5 => {
                 let template = self.random.pick(&["round({}, 1)", "trunc({}, 2)", "floor({})", "ceil({})", "abs({})"]);

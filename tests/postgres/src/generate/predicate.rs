@@ -135,8 +135,7 @@ impl Generator<'_> {
         };
         if one.is_number() && self.random.chance(30) {
             let mixes = is_made(Shape::DoubleAndDecimal);
-            let numbers =
-                [Type::SmallInt, Type::Integer, Type::BigInt, Type::Decimal, Type::Numeric, Type::Double];
+            let numbers = [Type::SmallInt, Type::Integer, Type::BigInt, Type::Decimal, Type::Numeric, Type::Double];
             let other = self.random.pick(&numbers);
             let is_mixed = (one == Type::Double) != (other == Type::Double);
             return (one, if is_mixed && !mixes { one } else { other });

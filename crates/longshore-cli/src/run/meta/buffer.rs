@@ -135,9 +135,9 @@ async fn watch(runner: &mut Runner, sql: &str, arguments: &mut Arguments<'_>) ->
 /// Lets an editor change the statement, or a file; what it leaves is read as if it had been typed.
 fn edit(runner: &Runner, script: &mut Script, arguments: &mut Arguments<'_>) -> Result<(), Failure> {
     let named = arguments.file(runner)?.map(PathBuf::from);
-    let path = named.clone().unwrap_or_else(|| {
-        std::env::temp_dir().join(format!("longshore-edit-{}.sql", std::process::id()))
-    });
+    let path = named
+        .clone()
+        .unwrap_or_else(|| std::env::temp_dir().join(format!("longshore-edit-{}.sql", std::process::id())));
     if named.is_none() {
         fs::write(&path, format!("{}\n", script.buffer())).map_err(|error| Reason::file(&path, error))?;
     }

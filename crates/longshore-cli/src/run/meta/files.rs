@@ -86,7 +86,11 @@ fn shell(command: &str) -> Result<(), Failure> {
 /// `\copy`: COPY with a file that need not be quoted, with the lines that follow, or with a program.
 pub(super) async fn copy(runner: &mut Runner, text: &str) -> Result<(), Failure> {
     let text = text.trim_end_matches(';').trim_end();
-    let wrong = || complaint("\\copy: write \\copy table | (query) FROM | TO 'file' | STDIN | STDOUT | PROGRAM 'command' [options]");
+    let wrong = || {
+        complaint(
+            "\\copy: write \\copy table | (query) FROM | TO 'file' | STDIN | STDOUT | PROGRAM 'command' [options]",
+        )
+    };
     let (head, direction, rest) = parts(text).ok_or_else(wrong)?;
     let (word, after) = first_word(rest);
     match word.to_ascii_lowercase().as_str() {

@@ -26,7 +26,11 @@ pub(super) async fn list(runner: &mut Runner, command: &str, arguments: &mut Arg
         ("\\di", pattern) => show(runner, &["name", "table", "definition"], indexes(runner, pattern)),
         ("\\ds", pattern) => {
             let names = runner.database().sequence_names();
-            show(runner, &["name"], names.into_iter().filter(|name| fits(name, pattern)).map(|name| vec![name]).collect())
+            show(
+                runner,
+                &["name"],
+                names.into_iter().filter(|name| fits(name, pattern)).map(|name| vec![name]).collect(),
+            )
         }
         ("\\df", pattern) => {
             let functions = runner.database().functions().into_iter().filter(|function| fits(&function.name, pattern));
@@ -125,7 +129,9 @@ fn matches(name: &[char], pattern: &[char]) -> bool {
     match pattern.split_first() {
         None => name.is_empty(),
         Some(('*', rest)) => (0..=name.len()).any(|skipped| matches(&name[skipped..], rest)),
-        Some((c, rest)) => name.split_first().is_some_and(|(first, name)| (*c == '?' || c == first) && matches(name, rest)),
+        Some((c, rest)) => {
+            name.split_first().is_some_and(|(first, name)| (*c == '?' || c == first) && matches(name, rest))
+        }
     }
 }
 

@@ -12,7 +12,16 @@ use crate::sql::{headings, slips};
 const COLUMNS_SHOWN_MAX: usize = 20;
 /// Functions that need OVER.
 const WINDOW_FUNCTIONS: [&str; 11] = [
-    "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value", "last_value",
+    "row_number",
+    "rank",
+    "dense_rank",
+    "percent_rank",
+    "cume_dist",
+    "ntile",
+    "lag",
+    "lead",
+    "first_value",
+    "last_value",
     "nth_value",
 ];
 
@@ -53,7 +62,10 @@ fn no_column(field: &Column, valid_fields: &[Column]) -> (ErrorKind, String) {
         let text = format!("column {table}.{} does not exist{}", field.name, columns(&field.name, valid_fields));
         return (ErrorKind::NoColumn, text);
     }
-    (ErrorKind::NotFound, format!("missing FROM-clause entry for table \"{table}\"{}", columns(&field.name, valid_fields)))
+    (
+        ErrorKind::NotFound,
+        format!("missing FROM-clause entry for table \"{table}\"{}", columns(&field.name, valid_fields)),
+    )
 }
 
 /// The column that may have been meant by `name`, and those that there are: each once, and not too many of them.
@@ -84,7 +96,8 @@ fn of_text(message: &str) -> Option<(ErrorKind, String)> {
     };
     if message.contains("must appear in the GROUP BY clause or must be part of an aggregate function") {
         let column = between("column \"", "\" must appear")?;
-        let text = format!("column \"{column}\" must appear in the GROUP BY clause or be used in an aggregate function");
+        let text =
+            format!("column \"{column}\" must appear in the GROUP BY clause or be used in an aggregate function");
         return Some((ErrorKind::Grouping, text));
     }
     if message.starts_with("Aggregate functions are not allowed in the WHERE clause") {
@@ -249,7 +262,10 @@ mod tests {
     #[test]
     fn texts_are_put_in_the_words_of_postgresql() {
         for (message, expected) in [
-            ("Cannot coerce arithmetic expression Int32 + Utf8View to valid types", "operator does not exist: integer + text"),
+            (
+                "Cannot coerce arithmetic expression Int32 + Utf8View to valid types",
+                "operator does not exist: integer + text",
+            ),
             (
                 "Cannot infer common argument type for comparison operation Boolean = Timestamp(ns)",
                 "operator does not exist: boolean = timestamp without time zone",

@@ -163,8 +163,7 @@ fn parquet(
         ParquetCompression::Zstd => Compression::ZSTD(ZstdLevel::try_new(1).map_err(failed)?),
         ParquetCompression::Lz4 => Compression::LZ4_RAW,
     };
-    let properties =
-        WriterProperties::builder().set_compression(compression).set_max_row_group_row_count(None).build();
+    let properties = WriterProperties::builder().set_compression(compression).set_max_row_group_row_count(None).build();
     // Readers take the types from Parquet itself.
     let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
     let writer = ArrowWriter::try_new_with_options(target, Arc::clone(schema), options).map_err(failed)?;

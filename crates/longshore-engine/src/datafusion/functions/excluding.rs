@@ -191,9 +191,10 @@ impl Evaluator {
             expr_fields: &self.fields,
         })?;
         for stretch in stretches {
-            let values = arguments.iter().zip(&self.fields).map(|(values, field)| {
-                Ok(cast(&values.slice(stretch.start, stretch.len()), field.data_type())?)
-            });
+            let values = arguments
+                .iter()
+                .zip(&self.fields)
+                .map(|(values, field)| Ok(cast(&values.slice(stretch.start, stretch.len()), field.data_type())?));
             accumulator.update_batch(&values.collect::<Result<Vec<_>>>()?)?;
         }
         accumulator.evaluate()

@@ -37,7 +37,14 @@ const MADE: [&str; 7] = [
 
 /// All scalar functions.
 pub(in crate::datafusion) fn functions() -> impl Iterator<Item = ScalarUDF> {
-    let tables = [parts::functions(), rows::functions(), change::functions(), jsonpath::functions(), build::functions(), records::functions()];
+    let tables = [
+        parts::functions(),
+        rows::functions(),
+        change::functions(),
+        jsonpath::functions(),
+        build::functions(),
+        records::functions(),
+    ];
     tables.into_iter().flatten().map(|function| {
         // What jsonb keeps, also where it is given as a text.
         let takes_jsonb = function.name().starts_with("jsonb_") && !MADE.contains(&function.name());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
-    DataType, Date32Type, Float32Type, Float64Type, TimeUnit, Time64MicrosecondType, TimestampMicrosecondType,
+    DataType, Date32Type, Float32Type, Float64Type, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 use datafusion::common::Result;
 use longshore_csv::write;

@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::Expr as Planned;
 use sqlparser::ast::{
-    CaseWhen, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Statement, Value, VisitMut, VisitorMut, WindowFrame,
-    WindowFrameBound, WindowType,
+    CaseWhen, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName,
+    Statement, Value, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
 };
 
 use super::planner::Planner;
@@ -89,7 +89,8 @@ impl Frames<'_> {
         if matches!(offset.as_ref(), Expr::Value(_) | Expr::Interval(_)) {
             return Ok(());
         }
-        let refused = |problem: &str| Error::new(ErrorKind::Windowing, format!("frame {which} offset must not be {problem}"));
+        let refused =
+            |problem: &str| Error::new(ErrorKind::Windowing, format!("frame {which} offset must not be {problem}"));
         let named = ExprWithAlias { expr: offset.as_ref().clone(), alias: None };
         let schema = DFSchema::empty();
         let planned = self.planner.plan_expression(named, &schema).map_err(from_datafusion)?;
@@ -101,10 +102,12 @@ impl Frames<'_> {
             return Err(refused("null"));
         }
         let text = match &value {
-            ScalarValue::IntervalMonthDayNano(_) | ScalarValue::IntervalDayTime(_) | ScalarValue::IntervalYearMonth(_) => {
-                Value::SingleQuotedString(value.to_string())
+            ScalarValue::IntervalMonthDayNano(_)
+            | ScalarValue::IntervalDayTime(_)
+            | ScalarValue::IntervalYearMonth(_) => Value::SingleQuotedString(value.to_string()),
+            ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) => {
+                Value::SingleQuotedString(text.clone())
             }
-            ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) => Value::SingleQuotedString(text.clone()),
             number => {
                 let number = number.to_string();
                 if number.starts_with('-') {

@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-    Statement, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    SetExpr, Statement, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
 use super::merged_columns::{factors, folded};
@@ -52,9 +52,8 @@ impl Completer<'_> {
 
     fn select(&self, select: &mut Select, order_by: Option<&OrderBy>) {
         let GroupByExpr::Expressions(groups, modifiers) = &select.group_by else { return };
-        let is_plain = |group: &Expr| {
-            !matches!(group, Expr::GroupingSets(_) | Expr::Cube(_) | Expr::Rollup(_) | Expr::Tuple(_))
-        };
+        let is_plain =
+            |group: &Expr| !matches!(group, Expr::GroupingSets(_) | Expr::Cube(_) | Expr::Rollup(_) | Expr::Tuple(_));
         if groups.is_empty() || !modifiers.is_empty() || !groups.iter().all(is_plain) {
             return;
         }

@@ -42,8 +42,8 @@ use crate::datafusion::scan::table::RelationTable;
 use crate::sql;
 use crate::sql::expressions::each_query;
 use crate::sql::{
-    arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, rows, set_returning, unnamed,
-    windows,
+    arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, rows, set_returning,
+    unnamed, windows,
 };
 use crate::{Error, ErrorKind};
 

@@ -8,9 +8,9 @@ use std::ops::ControlFlow;
 
 use regex::Regex;
 use sqlparser::ast::{
-    ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Insert, ObjectName, Query,
-    RenameSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, Value, Visit, VisitMut,
-    Visitor, VisitorMut, WildcardAdditionalOptions,
+    ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Insert, ObjectName,
+    Query, RenameSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, Value, Visit,
+    VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
 use super::merged_columns::from_items::{FromColumn, FromItems, folded};
@@ -180,7 +180,8 @@ impl List {
                 }
                 None => found.column.name.clone(),
             };
-            let shown = if self.names.contains(&name) { headings::numbered(&name, self.names.len()) } else { name.clone() };
+            let shown =
+                if self.names.contains(&name) { headings::numbered(&name, self.names.len()) } else { name.clone() };
             self.names.push(name);
             self.items.push(SelectItem::ExprWithAlias { expr: written, alias: Ident::with_quote('"', shown) });
         }
@@ -239,7 +240,9 @@ fn matched<'a>(call: &Function, columns: &'a [FromColumn]) -> Result<Vec<Found<'
     let [FunctionArg::Unnamed(argument)] = list.args.as_slice() else { return Err(unknown(call)) };
     let found: Vec<Found<'a>> = match argument {
         FunctionArgExpr::Wildcard => columns.iter().map(whole).collect(),
-        FunctionArgExpr::WildcardWithOptions(options) if options.opt_replace.is_none() && options.opt_rename.is_none() => {
+        FunctionArgExpr::WildcardWithOptions(options)
+            if options.opt_replace.is_none() && options.opt_rename.is_none() =>
+        {
             let excluded = excluded(options);
             columns.iter().filter(|column| !excluded.contains(&column.name)).map(whole).collect()
         }
@@ -257,7 +260,8 @@ fn matched<'a>(call: &Function, columns: &'a [FromColumn]) -> Result<Vec<Found<'
             let pattern = Regex::new(&pattern).map_err(|error| Error::invalid(format!("{call}: {error}")))?;
             let parts = |column: &'a FromColumn| {
                 let captures = pattern.captures(&column.name)?;
-                let part = |part: Option<regex::Match<'_>>| part.map_or_else(String::new, |part| part.as_str().to_owned());
+                let part =
+                    |part: Option<regex::Match<'_>>| part.map_or_else(String::new, |part| part.as_str().to_owned());
                 Some(Found { column, parts: captures.iter().map(part).collect() })
             };
             columns.iter().filter_map(parts).collect()

@@ -25,11 +25,7 @@ pub(in crate::datafusion) struct TypeNames;
 
 impl TypePlanner for TypeNames {
     fn plan_type_field(&self, sql_type: &DataType) -> Result<Option<FieldRef>> {
-        let plain = |data_type| Ok(Some(Arc::new(Field::new("", data_type, true))));
         let numeric = match sql_type {
-            DataType::JSON => return plain(json()),
-            DataType::JSONB => return plain(jsonb()),
-            DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("jsonpath") => return plain(jsonpath()),
             DataType::Numeric(_) | DataType::Decimal(_) | DataType::Dec(_) => {
                 column_type(sql_type).map_err(external)?
             }

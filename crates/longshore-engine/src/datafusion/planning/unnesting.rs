@@ -200,7 +200,9 @@ impl Unnester<'_> {
         let side = match join.join_type {
             JoinType::Left => &mut join.right,
             JoinType::Right => &mut join.left,
-            _ => return not_impl_err!("a subquery that depends on the query around it, in the condition of a FULL JOIN"),
+            _ => {
+                return not_impl_err!("a subquery that depends on the query around it, in the condition of a FULL JOIN");
+            }
         };
         let is_within = |expr: &Expr| {
             let references = outer_references_of(expr)?;

@@ -6,8 +6,8 @@
 use std::mem;
 
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::{self, ExprSchemable, LogicalPlanBuilder};
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
+use datafusion::logical_expr::{self, ExprSchemable, LogicalPlanBuilder};
 use sqlparser::ast::{Expr, Parens, Query, SetExpr, TableFactor};
 
 use crate::datafusion::functions::nested_casts;

@@ -29,11 +29,8 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
     if insert.source.is_none() {
         insert.source = Some(default_values(columns.len()));
     }
-    let mut targets = if insert.columns.is_empty() {
-        (0..columns.len()).collect()
-    } else {
-        target.named_columns(&insert.columns)?
-    };
+    let mut targets =
+        if insert.columns.is_empty() { (0..columns.len()).collect() } else { target.named_columns(&insert.columns)? };
     let Some(rows) = insert.source.as_deref_mut().and_then(values) else {
         return refuse_identity(target, &rules, &targets, overriding);
     };

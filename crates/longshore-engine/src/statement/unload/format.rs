@@ -24,8 +24,28 @@ const COMPRESSED: [(&[&str], TextCompression); 2] =
 
 /// Endings of files that are something else.
 const OTHERS: [&str; 22] = [
-    "tgz", "bz2", "xz", "lz4", "zip", "br", "sz", "snappy", "7z", "tar", "longshore", "orc", "avro", "xls", "xlsx", "ods", "db",
-    "sqlite", "duckdb", "parq", "bgz", "rar",
+    "tgz",
+    "bz2",
+    "xz",
+    "lz4",
+    "zip",
+    "br",
+    "sz",
+    "snappy",
+    "7z",
+    "tar",
+    "longshore",
+    "orc",
+    "avro",
+    "xls",
+    "xlsx",
+    "ods",
+    "db",
+    "sqlite",
+    "duckdb",
+    "parq",
+    "bgz",
+    "rar",
 ];
 
 impl Written {

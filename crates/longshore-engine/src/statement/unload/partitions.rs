@@ -52,9 +52,14 @@ impl Partitioned {
         let mut input = Input { batches, next: None };
         let mut report = Report::default();
         while let Some(values) = input.peek_key(self)? {
-            let directory = values.iter().zip(&self.names).fold(folder.path().to_owned(), |directory, (value, name)| {
-                directory.join(format!("{}={}", encoded(name), value.as_deref().map_or_else(|| NULL.to_owned(), encoded)))
-            });
+            let directory =
+                values.iter().zip(&self.names).fold(folder.path().to_owned(), |directory, (value, name)| {
+                    directory.join(format!(
+                        "{}={}",
+                        encoded(name),
+                        value.as_deref().map_or_else(|| NULL.to_owned(), encoded)
+                    ))
+                });
             fs::create_dir_all(&directory).map_err(|error| Error::io("create the directory", &directory, &error))?;
             let file: PathBuf = directory.join(format!("data_0.{}", self.written.ending()));
             let mut rows = OfOneKey { input: &mut input, key: &values, partitioned: self };

@@ -27,11 +27,20 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         RowFunction::new("array_replace", |types| array_type(types, 0), replace),
         RowFunction::new("trim_array", |types| array_type(types, 0), trim),
         RowFunction::new("array_fill", |types| fill_type(types), fill),
-        RowFunction::new("array or empty", |types| array_type(types, 0), |args, to| {
-            let lists = as_list(&args[0], to)?;
-            let DataType::List(item) = to else { return plan_err!("an array is wanted") };
-            Ok(Arc::new(ListArray::try_new(Arc::clone(item), lists.offsets().clone(), Arc::clone(lists.values()), None)?))
-        }),
+        RowFunction::new(
+            "array or empty",
+            |types| array_type(types, 0),
+            |args, to| {
+                let lists = as_list(&args[0], to)?;
+                let DataType::List(item) = to else { return plan_err!("an array is wanted") };
+                Ok(Arc::new(ListArray::try_new(
+                    Arc::clone(item),
+                    lists.offsets().clone(),
+                    Arc::clone(lists.values()),
+                    None,
+                )?))
+            },
+        ),
     ]
     .map(RowFunction::function)
     .into()

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int32Builder, ListArray, ListBuilder, StringViewArray};
-use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::array::make_comparator;
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Int32Array, Int32Builder, ListArray, ListBuilder, StringViewArray,
+};
+use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::{Result, plan_err};
@@ -25,9 +27,9 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         RowFunction::new("array_ndims", int, |args, _| {
             whole(args, |dimensions| (!dimensions.is_empty()).then_some(dimensions.len() as i32))
         }),
-        RowFunction::new("cardinality", int, |args, _| whole(args, |dimensions| {
-            Some(if dimensions.is_empty() { 0 } else { dimensions.iter().product() })
-        })),
+        RowFunction::new("cardinality", int, |args, _| {
+            whole(args, |dimensions| Some(if dimensions.is_empty() { 0 } else { dimensions.iter().product() }))
+        }),
         RowFunction::new("array_dims", |types| array_type(types, 0).map(|_| DataType::Utf8View), dims),
         RowFunction::new("array_position", int, position),
         RowFunction::new("array_positions", |types| array_type(types, 0).map(|_| list_of(DataType::Int32)), positions),

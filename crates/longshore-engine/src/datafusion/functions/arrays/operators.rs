@@ -77,7 +77,8 @@ fn is_text_element(array: &Option<DataType>, expr: &Expr, own: &Option<DataType>
     element.is_some_and(DataType::is_string)
         && own.as_ref().is_some_and(DataType::is_string)
         && !matches!(expr, Expr::Literal(..) | Expr::Cast(_))
-        || (own.as_ref().is_some_and(DataType::is_string) && matches!(expr, Expr::Cast(Cast { field, .. }) if field.data_type().is_string()))
+        || (own.as_ref().is_some_and(DataType::is_string)
+            && matches!(expr, Expr::Cast(Cast { field, .. }) if field.data_type().is_string()))
 }
 
 /// A literal text as an array of this type; anything else as it is.

@@ -33,7 +33,8 @@ fn quantified(args: &[ArrayRef], wants_any: bool) -> Result<ArrayRef> {
         DataType::List(_) => flattened(arrays)?,
         // A text is read as an array of what it is compared with.
         _ => {
-            let element = if values.data_type() == &DataType::Null { DataType::Utf8View } else { values.data_type().clone() };
+            let element =
+                if values.data_type() == &DataType::Null { DataType::Utf8View } else { values.data_type().clone() };
             cast_to(arrays, &list_of(element))?
         }
     };

@@ -15,12 +15,9 @@ use crate::datafusion::functions::row_function::RowFunction;
 use crate::sql::arrays::{SLICE, SUBSCRIPT};
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
-    [
-        RowFunction::new(SUBSCRIPT, subscripted, subscript),
-        RowFunction::new(SLICE, |types| array_type(types, 0), slice),
-    ]
-    .map(RowFunction::function)
-    .into()
+    [RowFunction::new(SUBSCRIPT, subscripted, subscript), RowFunction::new(SLICE, |types| array_type(types, 0), slice)]
+        .map(RowFunction::function)
+        .into()
 }
 
 fn depth(data_type: &DataType) -> usize {

@@ -111,7 +111,8 @@ impl Parser<'_> {
     fn array(&mut self) -> Result<Vec<Element>> {
         self.depth += 1;
         if self.depth > DIMENSIONS_MAX {
-            let message = format!("number of array dimensions ({}) exceeds the maximum allowed ({DIMENSIONS_MAX})", self.depth);
+            let message =
+                format!("number of array dimensions ({}) exceeds the maximum allowed ({DIMENSIONS_MAX})", self.depth);
             return Err(external(Error::new(ErrorKind::TooLarge, message)));
         }
         let mut elements = Vec::new();
@@ -252,7 +253,9 @@ mod tests {
         ] {
             assert_eq!(flat_elements(text).unwrap(), expected, "{text}");
         }
-        for text in ["", "1", "{", "{1", "{1,}", "{,}", "{\"a\"b}", "{{1},2}", "{{1,2},{3}}", "{1}x", "{a\"b}", "[0:1]={1,2}"] {
+        for text in
+            ["", "1", "{", "{1", "{1,}", "{,}", "{\"a\"b}", "{{1},2}", "{{1,2},{3}}", "{1}x", "{a\"b}", "[0:1]={1,2}"]
+        {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse(&"{".repeat(100_000)).is_err());

@@ -41,9 +41,8 @@ pub(in crate::datafusion) fn convert(array: &ArrayRef, to: &DataType) -> Result<
             })?;
             checked(&numbers, to)?;
             let numbers: ArrayRef = Arc::new(numbers);
-            numeric::convert(&numbers, to).map_err(|_| {
-                external(Error::new(ErrorKind::OutOfRange, format!("{} out of range", type_name(to))))
-            })
+            numeric::convert(&numbers, to)
+                .map_err(|_| external(Error::new(ErrorKind::OutOfRange, format!("{} out of range", type_name(to)))))
         }
         _ => {
             let message = format!("cannot cast type {} to {}", type_name(from), type_name(to));

@@ -37,9 +37,10 @@ impl Writer {
             DataType::Struct(fields) if is_number(fields) => Form::Number(text_out::texts(array)?),
             DataType::Struct(fields) if !text_out::is_wrapper(array.data_type()) => {
                 let columns = array.as_struct().columns().iter();
-                let members = fields.iter().zip(columns).map(|(field, column): (&FieldRef, &ArrayRef)| {
-                    Ok((field.name().clone(), Self::new(column)?))
-                });
+                let members = fields
+                    .iter()
+                    .zip(columns)
+                    .map(|(field, column): (&FieldRef, &ArrayRef)| Ok((field.name().clone(), Self::new(column)?)));
                 Form::Row(members.collect::<Result<_>>()?)
             }
             DataType::List(_) => Form::List(Box::new(Self::new(array.as_list::<i32>().values())?)),

@@ -56,6 +56,14 @@ impl Measures {
                 scale: Some(scale.into()),
                 ..Self::default()
             },
+            ColumnType::Numeric(limit) => Self {
+                name: name(),
+                udt: "numeric",
+                precision: limit.map(|limit| limit.precision.into()),
+                radix: Some(10),
+                scale: limit.map(|limit| limit.scale.into()),
+                ..Self::default()
+            },
             ColumnType::Char(characters) => texts("character", "bpchar", characters),
             ColumnType::Varchar(characters) => texts("character varying", "varchar", characters),
             ColumnType::Text => Self { octets: Some(OCTETS_MAX), ..others("text") },

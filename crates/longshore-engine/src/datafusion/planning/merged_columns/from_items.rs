@@ -95,7 +95,10 @@ impl<'a> FromItems<'a> {
     }
 
     /// The columns of all of `from`.
-    pub(in crate::datafusion::planning) fn columns_of_all(&self, from: &[TableWithJoins]) -> Result<Vec<FromColumn>, Error> {
+    pub(in crate::datafusion::planning) fn columns_of_all(
+        &self,
+        from: &[TableWithJoins],
+    ) -> Result<Vec<FromColumn>, Error> {
         let everything = SelectItem::Wildcard(WildcardAdditionalOptions::default());
         let select = build::select(vec![everything], from.to_vec());
         let query = Query { with: self.with(), ..build::query_of(select) };

@@ -197,7 +197,8 @@ impl Unnester<'_> {
         let Join { left, right, on, filter, join_type, null_equality, .. } = join;
         let (in_left, in_right) = (domain.is_used_in(left), domain.is_used_in(right));
         // A side whose rows are kept without others has all values of the domain, if the other side or the condition has one.
-        let in_condition = on.iter().flat_map(|(left, right)| [left, right]).chain(filter).any(|e| domain.is_used_by(e));
+        let in_condition =
+            on.iter().flat_map(|(left, right)| [left, right]).chain(filter).any(|e| domain.is_used_by(e));
         let (to_left, to_right) = match join_type {
             JoinType::Inner => (in_left || !in_right, in_right),
             JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => (true, in_right),
@@ -267,7 +268,9 @@ impl Unnester<'_> {
         let aggregates = aggr_expr.iter().map(bind).collect::<Result<Vec<_>>>()?;
         if !group_expr.is_empty() {
             if has_total(group_expr) {
-                return not_impl_err!("a subquery with ROLLUP, CUBE or () in GROUPING SETS that depends on the query around it");
+                return not_impl_err!(
+                    "a subquery with ROLLUP, CUBE or () in GROUPING SETS that depends on the query around it"
+                );
             }
             let groups = group_expr.iter().map(bind).collect::<Result<Vec<_>>>()?;
             let groups = all(&outer).chain(groups).collect();
@@ -317,7 +320,9 @@ impl Unnester<'_> {
         let Pushed { plan: rows, outer } = self.numbered(&limit.input, domain, &number)?;
         let order = Expr::Column(Column::new_unqualified(number)).sort(true, false);
         let number = cast(order.expr.clone(), DataType::Int64);
-        let bind = |expr: &Expr| Ok::<_, datafusion::common::DataFusionError>(cast(domain.bind(expr.clone(), &outer)?, DataType::Int64));
+        let bind = |expr: &Expr| {
+            Ok::<_, datafusion::common::DataFusionError>(cast(domain.bind(expr.clone(), &outer)?, DataType::Int64))
+        };
         let skip = limit.skip.as_deref().map(bind).transpose()?;
         let skip = skip.map(|skip| coalesce(vec![skip, lit(0_i64)]));
         let mut conditions = Vec::new();

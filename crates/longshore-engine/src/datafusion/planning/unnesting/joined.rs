@@ -177,10 +177,8 @@ impl<'u, 'a> Source<'u, 'a> {
         columns: Vec<Column>,
         facts: Vec<Expr>,
     ) -> Result<()> {
-        let names: Vec<Expr> = facts
-            .iter()
-            .map(|fact| Expr::Column(Column::new_unqualified(fact.schema_name().to_string())))
-            .collect();
+        let names: Vec<Expr> =
+            facts.iter().map(|fact| Expr::Column(Column::new_unqualified(fact.schema_name().to_string()))).collect();
         let groups = outer.iter().cloned().map(Expr::Column).collect();
         let rows = LogicalPlan::Aggregate(Aggregate::try_new(Arc::new(rows), groups, facts)?);
         if outer.is_empty() {
