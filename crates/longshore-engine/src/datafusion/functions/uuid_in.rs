@@ -40,10 +40,7 @@ impl ScalarUDFImpl for UuidIn {
         let is_text =
             matches!(argument.data_type(), DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
         if !is_text {
-            return Err(external(Error::new(
-                ErrorKind::TypeMismatch,
-                format!("cannot cast a value of type {} to uuid", super::information::type_name(&argument.data_type())),
-            )));
+            return Err(external(Error::new(ErrorKind::TypeMismatch, "only texts are cast to uuid")));
         }
         if let ColumnarValue::Scalar(value) = argument {
             let text = match value.try_as_str() {
