@@ -12,8 +12,8 @@ use sqlparser::ast::{
     Statement, Value, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
 };
 
+use super::expressions;
 use super::planner::Planner;
-use super::rules;
 use crate::datafusion::errors::from_datafusion;
 use crate::sql::build;
 use crate::sql::expressions::flow;
@@ -94,7 +94,7 @@ impl Frames<'_> {
         let named = ExprWithAlias { expr: offset.as_ref().clone(), alias: None };
         let schema = DFSchema::empty();
         let planned = self.planner.plan_expression(named, &schema).map_err(from_datafusion)?;
-        let planned = rules::simplified(&self.planner.state, planned, &schema).map_err(from_datafusion)?;
+        let planned = expressions::simplified(&self.planner.state, planned, &schema).map_err(from_datafusion)?;
         let Planned::Literal(value, _) = planned else {
             return Err(Error::unsupported("an offset of a frame that is not a constant is not supported"));
         };
