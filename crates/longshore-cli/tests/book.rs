@@ -329,6 +329,7 @@ macro_rules! kinds {
 kinds!(
     Syntax Unsupported NotFound NoColumn NoObject NoFunction Ambiguous Grouping ConflictTarget Exists Dependent Invalid
     Data Io Damaged Memory Cancelled Conflict NotNull Duplicate ForeignKey Check Generated OutOfRange InvalidText
+    TooLong RegularExpression Substring Subscript EscapeSequence EscapeUse Encoding NullNotAllowed
     DivisionByZero SequenceLimit State DuplicateObject DuplicateColumn DuplicateAlias Windowing ViewCheck TypeMismatch
     WrongObject Cardinality
     InvalidForeignKey ActiveTransaction NoTransaction NoSavepoint Aborted ReadOnly PreparedExists NoPrepared TooLarge

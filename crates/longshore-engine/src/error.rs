@@ -71,6 +71,22 @@ pub enum ErrorKind {
     OutOfRange,
     /// A text that is no value of the type that it is to become.
     InvalidText,
+    /// A text that is too long for its type.
+    TooLong,
+    /// A regular expression that is none.
+    RegularExpression,
+    /// A part of a text of a negative length.
+    Substring,
+    /// A place in bytes or an array that is not there.
+    Subscript,
+    /// An escape character that is none, or stands where it cannot.
+    EscapeSequence,
+    /// An escape character that has no meaning where it stands.
+    EscapeUse,
+    /// Bytes that are no text.
+    Encoding,
+    /// A NULL where none may be.
+    NullNotAllowed,
     /// A division by zero.
     DivisionByZero,
     /// A power or a root that does not exist.
@@ -169,6 +185,14 @@ impl ErrorKind {
             Self::Generated => "428C9",
             Self::OutOfRange => "22003",
             Self::InvalidText => "22P02",
+            Self::TooLong => "22001",
+            Self::RegularExpression => "2201B",
+            Self::Substring => "22011",
+            Self::Subscript => "2202E",
+            Self::EscapeSequence => "22025",
+            Self::EscapeUse => "2200C",
+            Self::Encoding => "22021",
+            Self::NullNotAllowed => "22004",
             Self::DivisionByZero => "22012",
             Self::InvalidPower => "2201F",
             Self::InvalidLogarithm => "2201E",
@@ -407,9 +431,8 @@ impl From<TransactionError> for Error {
             TransactionError::NotNull { .. } | TransactionError::HasNull { .. } => ErrorKind::NotNull,
             TransactionError::ForeignKey(_) => ErrorKind::ForeignKey,
             TransactionError::Default { .. } => ErrorKind::Unsupported,
-            TransactionError::TooLong { .. }
-            | TransactionError::Invalid { .. }
-            | TransactionError::TooMuchText { .. } => ErrorKind::Data,
+            TransactionError::TooLong { .. } => ErrorKind::TooLong,
+            TransactionError::Invalid { .. } | TransactionError::TooMuchText { .. } => ErrorKind::Data,
             TransactionError::IndexName { exists: true, .. } => ErrorKind::Exists,
             TransactionError::IndexName { exists: false, .. } => ErrorKind::NoObject,
             TransactionError::NoSuchRow { .. } => ErrorKind::NotFound,

@@ -9,6 +9,7 @@ pub(crate) mod alter;
 pub(crate) mod arrays;
 pub(crate) mod backup;
 pub(crate) mod build;
+pub(crate) mod call_syntax;
 pub(crate) mod cast_names;
 pub(crate) mod check_option;
 pub(crate) mod copy;
@@ -49,6 +50,7 @@ pub(crate) mod split;
 mod summarize;
 mod table;
 pub(crate) mod types;
+mod unicode_escapes;
 pub(crate) mod unnamed;
 pub(crate) mod windows;
 mod without_effect;
@@ -133,6 +135,7 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr, Error> {
 }
 
 fn parse_limited(sql: &str) -> Result<Parsed, Error> {
+    let sql = &*unicode_escapes::written_out(sql)?;
     let tokens = Tokenizer::new(&LongshoreDialect, sql).tokenize_with_location();
     let mut tokens = tokens.map_err(|error| syntax(error.into()))?;
     numbers::refuse_hexadecimal(sql, &tokens)?;
@@ -148,6 +151,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     let is_unlogged = persistence::take(&mut tokens);
     let check_option = check_option::take(&mut tokens);
     let has_shorthand = shorthand::may_stand_in(&tokens);
+    let has_call_syntax = call_syntax::may_stand_in(&tokens);
     depth::check_tokens(&tokens)?;
     let mut parser =
         Parser::new(&LongshoreDialect).with_recursion_limit(depth::NESTING_MAX).with_tokens_with_locations(tokens);
@@ -158,6 +162,9 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     match &mut parsed {
         Parsed::Sql(statement) => {
             depth::limit_depth(statement.as_mut())?;
+            if has_call_syntax {
+                call_syntax::write_out(statement.as_mut())?;
+            }
             if has_shorthand {
                 shorthand::write_out(statement.as_mut())?;
             }
@@ -172,26 +179,31 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         Parsed::CopyFrom(copy) => {
             if let CopySource::Query(query) = &mut copy.source {
                 depth::limit_depth(query.as_mut())?;
+                call_syntax::write_out(query.as_mut())?;
                 shorthand::write_out(query.as_mut())?;
             }
             if let Some(condition) = &mut copy.condition {
                 depth::limit_depth(condition)?;
+                call_syntax::write_out(condition)?;
             }
         }
         Parsed::CopyTo(copy) => {
             if let CopyWhat::Query(query) = &mut copy.what {
                 depth::limit_depth(query.as_mut())?;
+                call_syntax::write_out(query.as_mut())?;
                 shorthand::write_out(query.as_mut())?;
             }
         }
         Parsed::Summarize(query) => {
             depth::limit_depth(query.as_mut())?;
+            call_syntax::write_out(query.as_mut())?;
             shorthand::write_out(query.as_mut())?;
         }
         Parsed::AlterTable(alter) => {
             for action in &mut alter.actions {
                 if let Action::Plain(operation) = action {
                     depth::limit_depth(operation.as_mut())?;
+                    call_syntax::write_out(operation.as_mut())?;
                 }
             }
         }

@@ -34,6 +34,7 @@ mod rows;
 mod schemas;
 mod sequence;
 mod set_config;
+mod setting_calls;
 mod settings;
 mod shaped;
 mod show;
@@ -184,6 +185,9 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
             session.block.refuse_if_failed()?;
             resolved.inspect_err(|_| session.block.fail())?;
         }
+    }
+    if let Parsed::Sql(statement) = &mut parsed {
+        setting_calls::done(sql, statement, session.settings).inspect_err(|_| session.block.fail())?;
     }
     let SessionContext { database, block, streams, control, .. } = session;
     let nature = nature(&parsed, &database.catalog);

@@ -300,8 +300,9 @@ impl fmt::Display for TransactionError {
             }
             TransactionError::TooLong { relation, column, column_type, value, length } => write!(
                 f,
-                "column {column} {column_type} of {relation}: \"{value}\" is too long ({length} characters); shorten it or widen the \
-                 column"
+                "value too long for type {}: column {column} of {relation}, \"{value}\" ({length} characters); shorten it or widen \
+                 the column",
+                column_type.long_name()
             ),
             TransactionError::Invalid { relation, column, column_type, value } => write!(
                 f,

@@ -241,6 +241,17 @@ impl fmt::Display for ColumnType {
     }
 }
 
+impl ColumnType {
+    /// The type as PostgreSQL names it in messages, where that is longer.
+    pub(crate) fn long_name(&self) -> String {
+        match self {
+            Self::Char(length) => format!("character({length})"),
+            Self::Varchar(length) => format!("character varying({length})"),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// A column of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {

@@ -4,6 +4,7 @@
 //! [`generate`] makes queries over a [`schema`]. `tests/itself.rs` compares each with itself, `tests/postgres.rs` with a
 //! private server. What fails is made smaller ([`reduce`]) until a person can read it.
 
+pub mod calls;
 pub mod case;
 pub mod changes;
 pub mod differences;

@@ -159,6 +159,8 @@ pub fn of_batch(batch: &RecordBatch) -> Vec<Vec<Value>> {
                 data_type if data_type.is_floating() => {
                     text.parse().map_or_else(|_| Value::Text(text.clone()), Value::Double)
                 }
+                data_type if data_type.is_binary() => Value::Text(format!("\\x{text}")),
+                DataType::List(_) => Value::Text(array_text(column.as_list::<i32>().value(row).as_ref())),
                 DataType::Timestamp(..) | DataType::Time32(_) | DataType::Time64(_) => Value::time(&text),
                 _ => Value::Text(text),
             }
@@ -200,6 +202,36 @@ fn numeric(array: &ArrayRef, row: usize) -> Option<String> {
     }
     let bytes = array.as_struct().column(0).as_binary_view().value(row);
     Some(Numeric::of(bytes).expect("the bytes of a number").to_string())
+}
+
+/// The text that PostgreSQL has for an array of these elements.
+fn array_text(elements: &dyn Array) -> String {
+    let options = FormatOptions::default().with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"));
+    let formatter = ArrayFormatter::try_new(elements, &options).expect("every type has a text");
+    let element = |at: usize| {
+        if elements.is_null(at) {
+            return "NULL".to_owned();
+        }
+        if let Some(lists) = elements.as_list_opt::<i32>() {
+            return array_text(lists.value(at).as_ref());
+        }
+        let text = formatter.value(at).to_string();
+        if elements.data_type().is_binary() {
+            return format!("\"\\\\x{text}\"");
+        }
+        let is_plain = |c: char| !matches!(c, '{' | '}' | ',' | '"' | '\\') && !c.is_ascii_whitespace();
+        if *elements.data_type() == DataType::Boolean {
+            text[..1].to_owned()
+        } else if elements.data_type().is_floating() {
+            text.trim_end_matches(".0").to_owned()
+        } else if !text.is_empty() && text.chars().all(is_plain) && !text.eq_ignore_ascii_case("null") {
+            text
+        } else {
+            format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+        }
+    };
+    let elements: Vec<String> = (0..elements.len()).map(element).collect();
+    format!("{{{}}}", elements.join(","))
 }
 
 /// The same rows in an order that depends on them only.

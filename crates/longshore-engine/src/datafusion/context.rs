@@ -19,6 +19,8 @@ use super::execution::memory::SharedPool;
 use super::execution::shared::Physical;
 use super::execution::sizes;
 use super::execution::spill::NamelessFiles;
+use super::functions;
+use super::functions::anything::ArgumentsAsTexts;
 use super::functions::arrays::operators::ArrayOperators;
 use super::functions::casts::PostgresCasts;
 use super::functions::checked::{CheckedArithmetic, CheckedSum};
@@ -80,12 +82,13 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         .build();
     let aliased = aliases(&mut state);
     let own = [ScalarUDF::new_from_impl(ToChar::new()), ScalarUDF::new_from_impl(DateDiff::new())];
-    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 5] = [
+    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 6] = [
         Arc::new(NestedCasts),
         Arc::new(FinalOperators),
         Arc::new(PostgresOperators),
         Arc::new(CheckedArithmetic::new()),
         Arc::new(PostgresCasts::new()),
+        Arc::new(ArgumentsAsTexts::new()),
     ];
     let checked: Result<()> = aliased
         .and_then(|()| state.register_expr_planner(Arc::new(Literals)))
@@ -98,6 +101,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
                 .chain(arrays::functions())
                 .chain(rows::functions())
                 .chain(math::functions())
+                .chain(functions::by_overloads())
                 .try_for_each(|function| state.register_udf(Arc::new(function)).map(|_| ()))
         })
         .and_then(|()| state.register_udaf(Arc::new(AggregateUDF::new_from_impl(CheckedSum::new()))).map(|_| ()));
@@ -105,7 +109,8 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         let aggregates = json::aggregates::aggregates().chain(aggregates::functions());
         aggregates.into_iter().try_for_each(|function| state.register_udaf(Arc::new(function)).map(|_| ()))
     });
-    let checked = checked.and_then(|()| ranks::register(&mut state));
+    let checked =
+        checked.and_then(|()| ranks::register(&mut state)).and_then(|()| functions::aggregates::register(&mut state));
     checked.and_then(|()| sizes::bound(&mut state)).expect("the state of a session takes functions");
     state
 }

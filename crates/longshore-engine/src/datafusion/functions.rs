@@ -1,6 +1,10 @@
 //! Functions, operators and casts as PostgreSQL has them, in the place of `DataFusion`'s.
 
+pub(super) mod aggregates;
+pub(super) mod anything;
 pub(super) mod arrays;
+mod bytes;
+mod calls;
 pub(super) mod casts;
 pub(super) mod checked;
 pub(super) mod date_diff;
@@ -9,15 +13,27 @@ pub(super) mod equality;
 pub(super) mod excluding;
 pub(super) mod information;
 pub(super) mod json;
+mod math;
 pub(super) mod nested_casts;
 pub(super) mod numeric;
 pub(super) mod operators;
+pub(super) mod patterns;
 pub(super) mod ranks;
 pub(super) mod row_function;
 pub(super) mod rows;
-pub(super) mod similar;
+mod similar;
 pub(super) mod single_row;
+mod system;
+mod text;
 pub(super) mod text_out;
 pub(super) mod to_char;
 mod uuid_in;
 pub(super) mod zeros;
+
+use datafusion::logical_expr::ScalarUDF;
+
+/// The functions that are written by overloads.
+pub(super) fn by_overloads() -> Vec<ScalarUDF> {
+    let texts = text::overloads().chain(bytes::overloads()).chain(patterns::overloads());
+    calls::udf::functions(texts.chain(math::overloads()).chain(system::overloads()))
+}

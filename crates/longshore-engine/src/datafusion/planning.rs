@@ -28,6 +28,7 @@ pub(super) mod outer_types;
 pub(super) mod plan;
 pub(super) mod plan_cache;
 pub(super) mod planner;
+pub(super) mod random;
 pub(super) mod rules;
 pub(super) mod samples;
 pub(super) mod sequences;

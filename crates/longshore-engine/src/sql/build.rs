@@ -36,8 +36,12 @@ pub(crate) fn number(number: usize) -> Expr {
     value(Value::Number(number.to_string(), false))
 }
 
-/// `CAST(expr AS type)`
+/// `CAST(expr AS type)`, of a text without its length, to which a cast would cut it.
 pub(crate) fn cast(expr: Expr, column_type: ColumnType) -> Expr {
+    let column_type = match column_type {
+        ColumnType::Char(_) | ColumnType::Varchar(_) => ColumnType::Text,
+        other => other,
+    };
     cast_as(expr, data_type(column_type))
 }
 

@@ -13,7 +13,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use super::{merge, precedence, sequence};
+use super::{call_syntax, merge, precedence, sequence};
 
 /// PostgreSQL's dialect with dictionary literals.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +33,11 @@ macro_rules! as_postgresql {
 impl Dialect for LongshoreDialect {
     fn dialect(&self) -> TypeId {
         POSTGRESQL.dialect()
+    }
+
+    /// Literals with a line end between them are one.
+    fn supports_string_literal_concatenation_with_newline(&self) -> bool {
+        true
     }
 
     fn supports_dictionary_syntax(&self) -> bool {
@@ -72,11 +77,11 @@ impl Dialect for LongshoreDialect {
         if is_name {
             return Some(parser.parse_identifier().map(Expr::Identifier));
         }
-        precedence::prefix(parser)
+        call_syntax::prefix(parser).or_else(|| precedence::prefix(parser))
     }
 
     fn parse_infix(&self, parser: &mut Parser, left: &Expr, _precedence: u8) -> Option<Result<Expr, ParserError>> {
-        precedence::infix(parser, left)
+        call_syntax::infix(parser, left).or_else(|| precedence::infix(parser, left))
     }
 
     /// The options of an identity column may come in any order.

@@ -15,6 +15,8 @@ use sqlparser::ast::{
     Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
+use crate::sql::call_syntax;
+
 /// What is called nothing else.
 const UNNAMED: &str = "?column?";
 /// Stands behind a name before its number; Unicode keeps it for the inside of programs.
@@ -225,7 +227,10 @@ fn figured(expr: &Expr) -> Option<(String, bool)> {
             let of_else = else_result.as_deref().and_then(figured).filter(|(_, is_kept)| *is_kept);
             of_else.or_else(|| Some(("case".to_owned(), false)))
         }
-        Expr::Function(Function { name, .. }) => last_part(name).map(|name| (name, true)),
+        Expr::Function(Function { name, .. }) => {
+            let own = |name: &str| call_syntax::own_name(name).to_owned();
+            last_part(name).map(|name| (own(&name), true))
+        }
         Expr::Subquery(query) => of_query(&query.body),
         Expr::Exists { negated: false, .. } => fixed("exists"),
         Expr::Array(_) => fixed("array"),

@@ -123,7 +123,8 @@ fn decimal(info: &ExactNumberInfo) -> Result<ColumnType, Error> {
     })
 }
 
-fn character_length(data_type: &DataType, length: Option<&CharacterLength>) -> Result<Option<u32>, Error> {
+/// The length in characters that a type has, if it has one.
+pub(crate) fn character_length(data_type: &DataType, length: Option<&CharacterLength>) -> Result<Option<u32>, Error> {
     match length {
         None => Ok(None),
         Some(CharacterLength::IntegerLength { length, unit: None }) if (1..=LENGTH_MAX).contains(length) => {

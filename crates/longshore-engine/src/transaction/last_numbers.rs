@@ -1,9 +1,10 @@
 //! What the transactions of a session know of it: the numbers that sequences gave it last, which `currval` and `lastval`
-//! answer, and the schemas that it looks through.
+//! answer, its random numbers, and the schemas that it looks through.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::random_numbers::RandomNumbers;
 use super::temporary::TemporaryTables;
 use crate::catalog::{SearchPath, Sequence};
 use crate::{Error, ErrorKind};
@@ -15,6 +16,8 @@ pub(crate) struct LastNumbers {
     path: Mutex<Arc<SearchPath>>,
     /// Its temporary tables that do not outlive a transaction as they are.
     pub(crate) temporary: TemporaryTables,
+    /// What `random()` gives.
+    pub(crate) random: Arc<RandomNumbers>,
 }
 
 #[derive(Default)]

@@ -83,7 +83,8 @@ impl fmt::Display for AppendError {
             }
             AppendError::TooLong { column, column_type, value, length, .. } => write!(
                 f,
-                "column {column} {column_type}: \"{value}\" is too long ({length} characters); shorten it or widen the column"
+                "value too long for type {}: column {column}, \"{value}\" ({length} characters); shorten it or widen the column",
+                column_type.long_name()
             ),
             AppendError::Invalid { column, column_type, value, .. } => {
                 write!(f, "column {column} {column_type}: \"{value}\" is not a valid value or out of range")

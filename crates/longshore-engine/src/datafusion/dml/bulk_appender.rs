@@ -120,6 +120,7 @@ fn rejected(relation: &str, error: AppendError) -> Error {
         AppendError::Null { .. } => Error::new(ErrorKind::NotNull, format!("{relation}: {error}")),
         AppendError::OutOfMemory(error) => error.into(),
         AppendError::ColumnCount { .. } | AppendError::Type { .. } => Error::internal(error.to_string()),
+        AppendError::TooLong { .. } => Error::new(ErrorKind::TooLong, error.to_string()),
         other => Error::new(ErrorKind::Data, other.to_string()),
     }
 }

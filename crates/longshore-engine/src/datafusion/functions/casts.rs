@@ -4,6 +4,7 @@
 //! and BYTEA becomes text as `\x00ff`; numbers become numbers of other types as [`numeric`] says. This holds for CAST,
 //! `::` and INSERT; a comparison of BYTEA with a text still takes the text byte by byte, unless it is cast.
 
+pub(in crate::datafusion) mod lengths;
 pub(in crate::datafusion) mod numeric;
 mod text;
 
@@ -14,7 +15,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue, exec_err, internal_err};
+use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{
@@ -26,7 +27,10 @@ use longshore_value::numeric::Limit;
 
 use super::element_wise::map_values;
 use super::numeric::convert;
+use crate::datafusion::errors::external;
 use crate::datafusion::planning::type_names::limit;
+use crate::{Error, ErrorKind};
+use lengths::Length;
 
 /// Puts functions before casts that need them, or in their place.
 #[derive(Debug)]
@@ -59,9 +63,21 @@ impl FunctionRewrite for PostgresCasts {
     }
 
     fn rewrite(&self, expr: Expr, schema: &DFSchema, _config: &ConfigOptions) -> Result<Transformed<Expr>> {
+        self.cast(expr, schema)
+    }
+}
+
+impl PostgresCasts {
+    /// `expr`, if it is a cast, as PostgreSQL means it.
+    fn cast(&self, expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         let Expr::Cast(Cast { expr: inner, field }) = expr else {
             return Ok(Transformed::no(expr));
         };
+        if let Some(length) = Length::of(&field) {
+            let text = Expr::Cast(Cast::new(inner, DataType::Utf8View));
+            let text = self.cast(text, schema)?.data;
+            return Ok(Transformed::yes(lengths::cut(text, length)));
+        }
         let from = inner.get_type(schema)?;
         if numeric::is_ours(&from, field.data_type()) {
             return Ok(Transformed::yes(number(*inner, field.data_type(), limit(&field))));
@@ -175,14 +191,7 @@ impl ByteText {
 
     fn convert(&self, array: &ArrayRef) -> Result<ArrayRef> {
         match self.direction {
-            Direction::Decode => {
-                let texts = cast(array, &DataType::Utf8View)?;
-                let mut bytes = BinaryViewBuilder::with_capacity(texts.len());
-                for text in texts.as_string_view() {
-                    bytes.append_option(text.map(decode).transpose()?);
-                }
-                Ok(Arc::new(bytes.finish()))
-            }
+            Direction::Decode => bytes_of_texts(array),
             Direction::Encode => {
                 let bytes = cast(array, &DataType::BinaryView)?;
                 let mut texts = StringViewBuilder::with_capacity(bytes.len());
@@ -220,15 +229,26 @@ impl ScalarUDFImpl for ByteText {
     }
 }
 
+/// The bytes that texts stand for, in PostgreSQL's hexadecimal or escape notation.
+pub(super) fn bytes_of_texts(array: &ArrayRef) -> Result<ArrayRef> {
+    let texts = cast(array, &DataType::Utf8View)?;
+    let mut bytes = BinaryViewBuilder::with_capacity(texts.len());
+    for text in texts.as_string_view() {
+        bytes.append_option(text.map(decode).transpose().map_err(external)?);
+    }
+    Ok(Arc::new(bytes.finish()))
+}
+
 /// The bytes that `text` stands for in PostgreSQL's hexadecimal or escape notation.
-fn decode(text: &str) -> Result<Vec<u8>> {
+fn decode(text: &str) -> std::result::Result<Vec<u8>, Error> {
     match text.strip_prefix("\\x") {
         Some(digits) => decode_hex(digits),
         None => decode_escaped(text.as_bytes()),
     }
 }
 
-fn decode_hex(digits: &str) -> Result<Vec<u8>> {
+/// The bytes of these hexadecimal digits.
+pub(super) fn decode_hex(digits: &str) -> std::result::Result<Vec<u8>, Error> {
     let mut bytes = Vec::with_capacity(digits.len() / 2);
     let mut half = None;
     for digit in digits.chars() {
@@ -236,7 +256,7 @@ fn decode_hex(digits: &str) -> Result<Vec<u8>> {
             if digit.is_ascii_whitespace() && half.is_none() {
                 continue;
             }
-            return exec_err!("\\x{digits} is not a BYTEA: found {digit:?} where a hexadecimal digit is expected");
+            return Err(Error::invalid(format!("invalid hexadecimal digit: \"{digit}\"")));
         };
         match half.take() {
             None => half = Some(value as u8),
@@ -244,12 +264,13 @@ fn decode_hex(digits: &str) -> Result<Vec<u8>> {
         }
     }
     if half.is_some() {
-        return exec_err!("\\x{digits} is not a BYTEA: it has an odd number of hexadecimal digits");
+        return Err(Error::invalid("invalid hexadecimal data: odd number of digits"));
     }
     Ok(bytes)
 }
 
-fn decode_escaped(text: &[u8]) -> Result<Vec<u8>> {
+/// The bytes of a text in which a backslash stands before another one, or before three octal digits.
+pub(super) fn decode_escaped(text: &[u8]) -> std::result::Result<Vec<u8>, Error> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     loop {
@@ -264,10 +285,7 @@ fn decode_escaped(text: &[u8]) -> Result<Vec<u8>> {
                 tail
             }
             [b'\\', ..] => {
-                return exec_err!(
-                    "{} is not a BYTEA: write \\x and hexadecimal digits, or a backslash as two",
-                    String::from_utf8_lossy(text)
-                );
+                return Err(Error::new(ErrorKind::InvalidText, "invalid input syntax for type bytea"));
             }
             [byte, tail @ ..] => {
                 bytes.push(*byte);
@@ -278,9 +296,13 @@ fn decode_escaped(text: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn encode(bytes: &[u8]) -> String {
+    format!("\\x{}", hex(bytes))
+}
+
+/// The hexadecimal digits of `bytes`.
+pub(super) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(2 + 2 * bytes.len());
-    text.push_str("\\x");
+    let mut text = String::with_capacity(2 * bytes.len());
     for byte in bytes {
         text.push(char::from(DIGITS[usize::from(byte >> 4)]));
         text.push(char::from(DIGITS[usize::from(byte & 15)]));

@@ -17,12 +17,13 @@ use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlanBuilder, Operator};
 
 use super::casts::{self, cast_number};
+use super::equality;
 use super::numeric::functions::{LARGER, SMALLER, function};
 use super::numeric::keys::key;
 use super::numeric::operators::operand;
 use super::numeric::values::Numbers;
 use super::numeric::{data_type, is_exact, is_numeric};
-use super::{equality, similar};
+use super::patterns::operators::{bytes_like, matching};
 
 /// Functions whose arguments have one type.
 const OF_ONE_TYPE: [&str; 5] = ["coalesce", "nullif", "nvl", "greatest", "least"];
@@ -37,6 +38,11 @@ impl FunctionRewrite for PostgresOperators {
     }
 
     fn rewrite(&self, expr: Expr, schema: &DFSchema, _config: &ConfigOptions) -> Result<Transformed<Expr>> {
+        if let Expr::BinaryExpr(BinaryExpr { left, op, right }) = &expr
+            && let Some(matching) = matching(left, *op, right, schema)
+        {
+            return Ok(Transformed::yes(matching));
+        }
         match expr {
             Expr::BinaryExpr(BinaryExpr { left, op, right }) if computes(op) => {
                 let types = [&left, &right].map(|side| side.get_type(schema));
@@ -50,6 +56,10 @@ impl FunctionRewrite for PostgresOperators {
                 let right = Box::new(cast_number(*right, &common, schema)?);
                 Ok(Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op, right })))
             }
+            Expr::Like(like) => match bytes_like(&like, schema) {
+                Some(call) => Ok(Transformed::yes(call)),
+                None => Ok(Transformed::no(Expr::Like(like))),
+            },
             Expr::Between(between) => self::between(between, schema),
             Expr::InList(list) => in_list(list, schema),
             Expr::InSubquery(subquery) => in_subquery(subquery, schema),
@@ -61,7 +71,6 @@ impl FunctionRewrite for PostgresOperators {
                 let call = Expr::AggregateFunction(AggregateFunction { func, params });
                 Ok(Transformed::new_transformed(call, changed))
             }
-            Expr::SimilarTo(like) => Ok(Transformed::yes(similar::similar_to(like))),
             Expr::ScalarFunction(call) if OF_ONE_TYPE.contains(&call.func.name()) => {
                 let ScalarFunction { func, args } = call;
                 let (args, changed) = united(args, of_list, schema)?;

@@ -1,142 +1,68 @@
-//! Patterns of SIMILAR TO as PostgreSQL has them. `DataFusion` takes such a pattern for a regular expression that may match
-//! a part of the text.
+//! Patterns of SIMILAR TO as regular expressions of PostgreSQL's.
 //!
-//! `x SIMILAR TO p` becomes `x ~ similar_to_escape(p)`: the whole text is to match, `%` stands for any characters, also line
-//! ends, `_` for one, and the escape character, a backslash unless ESCAPE names another, makes a character mean itself.
-//! `|`, `*`, `+`, `?`, `{m,n}`, groups and brackets are as in regular expressions.
+//! The whole text is to match, `%` stands for any characters, `_` for one, and the escape character, a backslash unless
+//! ESCAPE names another, makes a character mean itself. `|`, `*`, `+`, `?`, `{m,n}`, groups and brackets are as in regular
+//! expressions. Two escaped quotation marks divide the pattern in three, of which `substring` gives the text of the second.
 
-use std::sync::{Arc, LazyLock};
+use crate::{Error, ErrorKind};
 
-use datafusion::arrow::array::{ArrayRef, AsArray, StringArray};
-use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue, internal_err};
-use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, Like, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility,
-};
-
-/// What makes the next character mean itself, where ESCAPE says nothing else.
-const ESCAPE: char = '\\';
-
-static PATTERN: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Arc::new(ScalarUDF::new_from_impl(SimilarPattern::new())));
-
-/// `like`, which is a SIMILAR TO, as a match of a regular expression.
-pub(super) fn similar_to(like: Like) -> Expr {
-    let Like { negated, expr, pattern, escape_char, .. } = like;
-    let escape = Expr::Literal(ScalarValue::from(escape_char.unwrap_or(ESCAPE).to_string()), None);
-    let call = ScalarFunction { func: Arc::clone(&PATTERN), args: vec![*pattern, escape] };
-    let op = if negated { Operator::RegexNotMatch } else { Operator::RegexMatch };
-    Expr::BinaryExpr(BinaryExpr { left: expr, op, right: Box::new(Expr::ScalarFunction(call)) })
-}
-
-/// `similar_to_escape(pattern, escape)`: the pattern as a regular expression.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct SimilarPattern {
-    signature: Signature,
-}
-
-impl SimilarPattern {
-    fn new() -> Self {
-        Self { signature: Signature::exact(vec![DataType::Utf8, DataType::Utf8], Volatility::Immutable) }
+/// The regular expression that matches what `pattern` matches; without an escape character where `escape` is empty.
+pub(super) fn expression(pattern: &str, escape: &str) -> Result<String, Error> {
+    let mut characters = escape.chars();
+    let escape = characters.next();
+    if characters.next().is_some() {
+        return Err(Error::new(
+            ErrorKind::EscapeSequence,
+            "invalid escape string; Escape string must be empty or one character.",
+        ));
     }
-}
-
-impl ScalarUDFImpl for SimilarPattern {
-    fn name(&self) -> &'static str {
-        "similar_to_escape"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Utf8)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let [pattern, ColumnarValue::Scalar(ScalarValue::Utf8(Some(escape)))] = args.args.as_slice() else {
-            return internal_err!("similar_to_escape takes a pattern and an escape character");
-        };
-        let escape = escape.chars().next().unwrap_or(ESCAPE);
-        if let ColumnarValue::Scalar(ScalarValue::Utf8(pattern)) = pattern {
-            let regular = pattern.as_ref().map(|pattern| regular_expression(pattern, escape));
-            return Ok(ColumnarValue::Scalar(ScalarValue::Utf8(regular)));
-        }
-        let patterns = pattern.to_array(args.number_rows)?;
-        let patterns = patterns.as_string::<i32>().iter();
-        let regular: StringArray =
-            patterns.map(|pattern| pattern.map(|pattern| regular_expression(pattern, escape))).collect();
-        Ok(ColumnarValue::Array(Arc::new(regular) as ArrayRef))
-    }
-}
-
-/// The regular expression that matches what the pattern of SIMILAR TO matches.
-fn regular_expression(pattern: &str, escape: char) -> String {
-    let mut regular = String::from("^(?s:");
-    let mut characters = pattern.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            _ if character == escape => match characters.next() {
-                // As in PostgreSQL, `\d` is what it is in a regular expression.
-                Some(escaped) if escaped.is_alphanumeric() && escape == ESCAPE => regular.extend([ESCAPE, escaped]),
-                Some(escaped) => literally(escaped, &mut regular),
-                None => {}
-            },
-            '%' => regular.push_str(".*"),
-            '_' => regular.push('.'),
-            '(' => regular.push_str("(?:"),
-            '[' => {
-                regular.push('[');
-                regular.extend(characters.next_if_eq(&'^'));
-                if characters.next_if_eq(&']').is_some() {
-                    regular.push_str("\\]");
-                }
-                bracket(&mut characters, escape, &mut regular);
+    let mut regular = String::from("^(?:");
+    let mut marks = 0;
+    let mut is_escaped = false;
+    let mut in_brackets = false;
+    for character in pattern.chars() {
+        if is_escaped {
+            is_escaped = false;
+            if character == '"' && !in_brackets {
+                // The first part takes as little as it can, the second as much.
+                regular.push_str(match marks {
+                    0 => "){1,1}?(",
+                    1 => "){1,1}(?:",
+                    _ => {
+                        return Err(Error::new(
+                            ErrorKind::EscapeUse,
+                            "SQL regular expression may not contain more than two escape-double-quote separators",
+                        ));
+                    }
+                });
+                marks += 1;
+            } else {
+                regular.extend(['\\', character]);
             }
-            '.' | '^' | '$' | '\\' => literally(character, &mut regular),
-            other => regular.push(other),
+        } else if Some(character) == escape {
+            is_escaped = true;
+        } else if in_brackets {
+            if character == '\\' {
+                regular.push('\\');
+            }
+            regular.push(character);
+            in_brackets = character != ']';
+        } else {
+            match character {
+                '[' => {
+                    regular.push('[');
+                    in_brackets = true;
+                }
+                '%' => regular.push_str(".*"),
+                '_' => regular.push('.'),
+                '(' => regular.push_str("(?:"),
+                '\\' | '.' | '^' | '$' => regular.extend(['\\', character]),
+                other => regular.push(other),
+            }
         }
     }
     regular.push_str(")$");
-    regular
-}
-
-/// The characters of a bracket expression, up to its end.
-fn bracket(characters: &mut std::iter::Peekable<std::str::Chars<'_>>, escape: char, regular: &mut String) {
-    while let Some(character) = characters.next() {
-        match character {
-            ']' => {
-                regular.push(']');
-                return;
-            }
-            '[' if characters.peek() == Some(&':') => {
-                // `[:alpha:]`
-                regular.push('[');
-                for inner in characters.by_ref() {
-                    regular.push(inner);
-                    if inner == ']' {
-                        break;
-                    }
-                }
-            }
-            _ if character == escape => {
-                if let Some(escaped) = characters.next() {
-                    literally(escaped, regular);
-                }
-            }
-            '[' | '&' | '~' | '\\' => literally(character, regular),
-            other => regular.push(other),
-        }
-    }
-}
-
-fn literally(character: char, regular: &mut String) {
-    if character.is_ascii_punctuation() {
-        regular.push('\\');
-    }
-    regular.push(character);
+    Ok(regular)
 }
 
 #[cfg(test)]
@@ -146,18 +72,20 @@ mod tests {
     #[test]
     fn patterns_become_regular_expressions() {
         for (pattern, escape, expected) in [
-            ("a%", '\\', "^(?s:a.*)$"),
-            ("_b|c*", '\\', "^(?s:.b|c*)$"),
-            ("%(b|d)%", '\\', "^(?s:.*(?:b|d).*)$"),
-            ("a.b^$", '\\', "^(?s:a\\.b\\^\\$)$"),
-            ("a\\%", '\\', "^(?s:a\\%)$"),
-            ("a#%", '#', "^(?s:a\\%)$"),
-            ("a\\", '#', "^(?s:a\\\\)$"),
-            ("[a-c%_[:alpha:]]+", '\\', "^(?s:[a-c%_[:alpha:]]+)$"),
-            ("[^]&]", '\\', "^(?s:[^\\]\\&])$"),
-            ("\\d{2,3}", '\\', "^(?s:\\d{2,3})$"),
+            ("a%", "\\", "^(?:a.*)$"),
+            ("_b|c*", "\\", "^(?:.b|c*)$"),
+            ("%(b|d)%", "\\", "^(?:.*(?:b|d).*)$"),
+            ("a.b^$", "\\", "^(?:a\\.b\\^\\$)$"),
+            ("a\\%", "\\", "^(?:a\\%)$"),
+            ("a#%", "#", "^(?:a\\%)$"),
+            ("a\\", "#", "^(?:a\\\\)$"),
+            ("a\\", "", "^(?:a\\\\)$"),
+            ("[a-c%_[:alpha:]]+", "\\", "^(?:[a-c%_[:alpha:]]+)$"),
+            ("a#\"b#\"c", "#", "^(?:a){1,1}?(b){1,1}(?:c)$"),
         ] {
-            assert_eq!(regular_expression(pattern, escape), expected, "{pattern}");
+            assert_eq!(expression(pattern, escape).unwrap(), expected, "{pattern}");
         }
+        assert!(expression("a", "##").is_err());
+        assert!(expression("#\"#\"#\"", "#").is_err());
     }
 }

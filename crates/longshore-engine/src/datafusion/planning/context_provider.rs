@@ -28,6 +28,7 @@ use sqlparser::ast::{self, ExprWithAlias};
 use super::function_registry::Functions;
 use super::names::name_of;
 use super::planner::Planner;
+use super::random;
 use super::type_names::TypeNames;
 use super::{descriptions, information_schema, sequences};
 use crate::datafusion::functions::excluding;
@@ -59,6 +60,7 @@ impl Planner {
     pub(in crate::datafusion) fn function(&self, name: &str) -> Option<Arc<ScalarUDF>> {
         let own = sequences::function(name, &self.catalog, &self.transaction);
         let own = own.or_else(|| descriptions::function(name, &self.catalog));
+        let own = own.or_else(|| random::function(name, &self.transaction));
         own.or_else(|| self.functions.scalar.get(name).cloned())
     }
 
@@ -162,7 +164,12 @@ impl ContextProvider for Planner {
     }
 
     fn udf_names(&self) -> Vec<String> {
-        self.functions.scalar.keys().cloned().chain(sequences::names().map(str::to_owned)).collect()
+        self.functions
+            .scalar
+            .keys()
+            .cloned()
+            .chain(sequences::names().chain(random::NAMES).map(str::to_owned))
+            .collect()
     }
 
     fn higher_order_function_names(&self) -> Vec<String> {

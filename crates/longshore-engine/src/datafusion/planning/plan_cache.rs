@@ -29,7 +29,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
-    Expr, LogicalPlan, LogicalPlanBuilder, Statement as PlanStatement, TableScan, Volatility,
+    Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF, Statement as PlanStatement, TableScan, Volatility,
 };
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_storage::{Datum, Relation};
@@ -43,7 +43,7 @@ use super::bpchar;
 use super::names::{Names, name_of};
 use super::plan::{optimized_insert, reads_only, rows_of_insert};
 use super::planner::{Optimized, Planner};
-use super::sequences;
+use super::{random, sequences};
 use crate::Error;
 use crate::catalog::Rules;
 use crate::datafusion::errors::from_datafusion;
@@ -314,6 +314,11 @@ impl TableProvider for TableStub {
     }
 }
 
+/// Whether a function belongs to the statement that it was planned for.
+fn is_of_session(function: &ScalarUDF) -> bool {
+    sequences::is_one(function) || random::is_one(function)
+}
+
 /// Whether all functions give the same value whenever the plan is made, and whether some belong to one statement.
 fn functions(plan: &LogicalPlan) -> Result<(bool, bool)> {
     let (mut timeless, mut own) = (true, false);
@@ -322,7 +327,7 @@ fn functions(plan: &LogicalPlan) -> Result<(bool, bool)> {
             expr.apply(|part| {
                 if let Expr::ScalarFunction(call) = part {
                     timeless &= call.func.signature().volatility != Volatility::Stable;
-                    own |= sequences::is_one(&call.func);
+                    own |= is_of_session(&call.func);
                 }
                 Ok(if timeless { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
             })
@@ -336,7 +341,7 @@ fn with_functions_of(planner: &Planner, plan: LogicalPlan) -> Result<LogicalPlan
     let plan = plan.transform_up_with_subqueries(|node| {
         node.map_expressions(|expr| {
             expr.transform_up(|part| match part {
-                Expr::ScalarFunction(mut call) if sequences::is_one(&call.func) => {
+                Expr::ScalarFunction(mut call) if is_of_session(&call.func) => {
                     let name = call.func.name();
                     call.func = planner.function(name).ok_or_else(|| internal_datafusion_err!("no function {name}"))?;
                     Ok(Transformed::yes(Expr::ScalarFunction(call)))

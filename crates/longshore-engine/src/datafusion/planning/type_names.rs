@@ -1,8 +1,10 @@
 //! Types that casts name, where Arrow has no type for them or `DataFusion` would take another one.
 //!
 //! A value of a type that Arrow has not is a struct whose only field has the type's name; a limit of the type goes with the
-//! metadata of the field that a cast names. Not here: types of columns (`sql::types`), which have the same arrays.
+//! metadata of the field that a cast names, and so does the length of a text
+//! ([`CAST`]), by which the cast is found that cuts (`functions::casts`). Not here: types of columns (`sql::types`), which have the same arrays.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{self as arrow, Field, FieldRef};
@@ -10,11 +12,13 @@ use datafusion::common::Result;
 use datafusion::logical_expr::planner::TypePlanner;
 use longshore_storage::ColumnType;
 use longshore_value::numeric::Limit;
-use sqlparser::ast::DataType;
+use sqlparser::ast::{ArrayElemTypeDef, DataType, ObjectNamePart};
 
+use crate::Error;
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::casts::lengths::{CAST, Length};
 use crate::datafusion::functions::json::types::{json, jsonb, jsonpath};
-use crate::sql::types::column_type;
+use crate::sql::types::{character_length, column_type};
 
 /// Among the metadata of a field: the precision and the scale of a NUMERIC, with a comma between them.
 const LIMIT: &str = "longshore.numeric";
@@ -34,7 +38,14 @@ impl TypePlanner for TypeNames {
             DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("jsonpath") => {
                 return Ok(wrapper(jsonpath()));
             }
-            _ => return Ok(None),
+            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
+                if self.plan_type_field(element)?.is_some_and(|field| field.metadata().contains_key(CAST)) {
+                    let message = "casts to arrays of texts with a length are not supported; cast to TEXT[]";
+                    return Err(external(Error::unsupported(message)));
+                }
+                return Ok(None);
+            }
+            other => return text(other),
         };
         let field = Field::new("", numeric.arrow(), true);
         Ok(Some(Arc::new(match numeric {
@@ -44,6 +55,34 @@ impl TypePlanner for TypeNames {
             _ => field,
         })))
     }
+}
+
+/// A text, with its length if it has one.
+fn text(sql_type: &DataType) -> Result<Option<FieldRef>> {
+    let length = match sql_type {
+        DataType::Varchar(length)
+        | DataType::CharacterVarying(length)
+        | DataType::CharVarying(length)
+        | DataType::Nvarchar(length) => {
+            character_length(sql_type, length.as_ref()).map_err(external)?.map(Length::Varchar)
+        }
+        DataType::Char(length) | DataType::Character(length) => {
+            Some(Length::Char(character_length(sql_type, length.as_ref()).map_err(external)?.unwrap_or(1)))
+        }
+        DataType::Custom(name, modifiers) => match (name.0.as_slice(), modifiers.as_slice()) {
+            ([.., ObjectNamePart::Identifier(name)], []) if name.value.eq_ignore_ascii_case("name") => {
+                Some(Length::Name)
+            }
+            ([.., ObjectNamePart::Identifier(name)], []) if name.value.eq_ignore_ascii_case("bpchar") => {
+                Some(Length::Char(u32::MAX))
+            }
+            ([.., ObjectNamePart::Identifier(name)], []) if name.value == "char" => Some(Length::InternalChar),
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let metadata: HashMap<_, _> = length.map(|length| (CAST.to_owned(), length.to_string())).into_iter().collect();
+    Ok(Some(Arc::new(Field::new("", arrow::DataType::Utf8View, true).with_metadata(metadata))))
 }
 
 fn wrapper(data_type: arrow::DataType) -> Option<FieldRef> {

@@ -8,6 +8,7 @@ use sqlparser::ast::{
 };
 
 use crate::catalog::{Check, ColumnRule, Origin, Owner, Rules, Sequence, SequenceDefinition, columns_read, next_of};
+use crate::sql::call_syntax::known_collation;
 use crate::sql::sequence::SequenceOptions;
 use crate::sql::{names, types};
 use crate::statement::own_types::OWN_QUOTE;
@@ -108,6 +109,11 @@ fn said(name: &str, definition: &ColumnDef) -> Result<Said, Error> {
             | ColumnOption::Unique(_)
             | ColumnOption::Check(_)
             | ColumnOption::ForeignKey(_) => continue,
+            // Texts are in this order anyway.
+            ColumnOption::Collation(collation) => {
+                known_collation(collation)?;
+                continue;
+            }
             ColumnOption::Default(expr) => {
                 if said.default.replace(expr.clone()).is_some() {
                     return Err(Error::syntax(format!("column {name} has two defaults; keep one of them")));
@@ -169,7 +175,6 @@ fn serial_type(data_type: &DataType) -> Option<ColumnType> {
 fn option_name(option: &ColumnOption) -> String {
     match option {
         ColumnOption::Generated { .. } => "GENERATED AS (expression) without STORED".to_owned(),
-        ColumnOption::Collation(_) => "COLLATE".to_owned(),
         other => other.to_string(),
     }
 }

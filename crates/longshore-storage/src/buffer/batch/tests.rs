@@ -40,7 +40,8 @@ fn char_is_stored_without_trailing_blanks() {
     assert_eq!(stored_text(ColumnType::Char(3), "äöü"), Ok("äöü".to_owned()));
     assert_eq!(
         stored_text(ColumnType::Char(3), "abcd "),
-        Err("column c CHAR(3): \"abcd \" is too long (5 characters); shorten it or widen the column".to_owned())
+        Err("value too long for type character(3): column c, \"abcd \" (5 characters); shorten it or widen the column"
+            .to_owned())
     );
 }
 

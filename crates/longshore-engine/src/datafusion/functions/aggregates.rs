@@ -1,0 +1,37 @@
+//! Aggregates (PostgreSQL's chapter 9.21) that `DataFusion` has not, or has otherwise: those over sorted values, and the
+//! value beside the least or greatest other one.
+
+mod extremes;
+mod ordered;
+mod sorted;
+
+use datafusion::common::Result;
+use datafusion::execution::{FunctionRegistry, SessionState};
+use datafusion::logical_expr::AggregateUDF;
+
+use extremes::Extreme;
+use ordered::{Measure, Ordered};
+
+/// What they are called, here or elsewhere too.
+const ALIASES: [(&str, &[&str]); 5] = [
+    ("first_value", &["first", "arbitrary"]),
+    ("last_value", &["last"]),
+    ("array_agg", &["list"]),
+    ("string_agg", &["group_concat", "listagg"]),
+    ("approx_distinct", &["approx_count_distinct"]),
+];
+
+/// Registers them.
+pub(in crate::datafusion) fn register(state: &mut SessionState) -> Result<()> {
+    for (name, aliases) in ALIASES {
+        let function = state.udaf(name)?.as_ref().clone().with_aliases(aliases.iter().copied());
+        state.register_udaf(function.into())?;
+    }
+    for measure in Measure::ALL {
+        state.register_udaf(AggregateUDF::new_from_impl(Ordered::new(measure)).into())?;
+    }
+    for is_greatest in [false, true] {
+        state.register_udaf(AggregateUDF::new_from_impl(Extreme::new(is_greatest)).into())?;
+    }
+    Ok(())
+}

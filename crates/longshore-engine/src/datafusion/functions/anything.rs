@@ -1,0 +1,77 @@
+//! Arguments of any type that a function takes as a text: `concat(1, now())`. They are cast as `::text` casts them, except truth
+//! values, which functions show otherwise than casts do. `pg_typeof` of a literal, whose type is not known yet, is also here.
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable, lit};
+
+use super::calls::udf::Function;
+use super::casts::{PostgresCasts, cast_number};
+use super::nested_casts::NestedCasts;
+use super::numeric::functions::function as exact;
+use super::numeric::{is_exact, is_numeric};
+
+/// Of doubles and arrays it is ours, of exact numbers it is theirs.
+const WIDTH_BUCKET: &str = "width_bucket";
+
+/// Casts such arguments.
+#[derive(Debug)]
+pub(in crate::datafusion) struct ArgumentsAsTexts(PostgresCasts);
+
+impl ArgumentsAsTexts {
+    pub(in crate::datafusion) fn new() -> Self {
+        Self(PostgresCasts::new())
+    }
+}
+
+impl FunctionRewrite for ArgumentsAsTexts {
+    fn name(&self) -> &'static str {
+        "arguments_as_texts"
+    }
+
+    fn rewrite(&self, expr: Expr, schema: &DFSchema, config: &ConfigOptions) -> Result<Transformed<Expr>> {
+        let Expr::ScalarFunction(ScalarFunction { func, args }) = expr else { return Ok(Transformed::no(expr)) };
+        if let ("pg_typeof", [Expr::Literal(value, _)]) = (func.name(), args.as_slice())
+            && (value.data_type() == DataType::Utf8 || value.is_null())
+        {
+            return Ok(Transformed::yes(lit("unknown")));
+        }
+        let Some(function) = func.inner().downcast_ref::<Function>() else {
+            return Ok(Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args })));
+        };
+        let types = args.iter().map(|arg| arg.get_type(schema)).collect::<Result<Vec<_>>>()?;
+        if func.name() == WIDTH_BUCKET
+            && types.len() == 4
+            && types.iter().any(is_exact)
+            && !types.iter().any(DataType::is_floating)
+        {
+            return Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(exact(WIDTH_BUCKET), args))));
+        }
+        let mut changed = false;
+        let cast = |(at, arg): (usize, Expr)| {
+            let data_type = arg.get_type(schema)?;
+            if is_numeric(&data_type) && !function.takes_anything(at) {
+                changed = true;
+                return cast_number(arg, &DataType::Float64, schema);
+            }
+            if !function.takes_anything(at)
+                || data_type.is_string()
+                || data_type.is_null()
+                || data_type == DataType::Boolean
+            {
+                return Ok(arg);
+            }
+            changed = true;
+            let text = Expr::Cast(Cast::new(Box::new(arg), DataType::Utf8View));
+            let text = NestedCasts.rewrite(text, schema, config)?.data;
+            Ok(self.0.rewrite(text, schema, config)?.data)
+        };
+        let args = args.into_iter().enumerate().map(cast).collect::<Result<Vec<_>>>()?;
+        let call = Expr::ScalarFunction(ScalarFunction { func, args });
+        Ok(if changed { Transformed::yes(call) } else { Transformed::no(call) })
+    }
+}
