@@ -71,6 +71,14 @@ pub enum ErrorKind {
     OutOfRange,
     /// A text that is no value of the type that it is to become.
     InvalidText,
+    /// A text that is no date, time or interval.
+    DateTimeFormat,
+    /// A date or a time that is out of bounds.
+    DateTimeRange,
+    /// A field of an interval that is out of bounds.
+    IntervalField,
+    /// The offset of a time zone that is out of bounds.
+    ZoneDisplacement,
     /// A division by zero.
     DivisionByZero,
     /// A power or a root that does not exist.
@@ -169,6 +177,10 @@ impl ErrorKind {
             Self::Generated => "428C9",
             Self::OutOfRange => "22003",
             Self::InvalidText => "22P02",
+            Self::DateTimeFormat => "22007",
+            Self::DateTimeRange => "22008",
+            Self::IntervalField => "22015",
+            Self::ZoneDisplacement => "22009",
             Self::DivisionByZero => "22012",
             Self::InvalidPower => "2201F",
             Self::InvalidLogarithm => "2201E",
@@ -299,6 +311,10 @@ impl Error {
             ErrorKind::Data
                 | ErrorKind::InvalidText
                 | ErrorKind::OutOfRange
+                | ErrorKind::DateTimeFormat
+                | ErrorKind::DateTimeRange
+                | ErrorKind::IntervalField
+                | ErrorKind::ZoneDisplacement
                 | ErrorKind::Duplicate
                 | ErrorKind::Io
                 | ErrorKind::Damaged

@@ -47,6 +47,7 @@ pub(crate) mod slips;
 pub(crate) mod split;
 mod summarize;
 mod table;
+pub(crate) mod time_syntax;
 pub(crate) mod types;
 pub(crate) mod unnamed;
 pub(crate) mod windows;

@@ -42,7 +42,7 @@ impl Fault {
                 TimeErrorKind::ZoneDisplacement,
                 format!("time zone displacement out of range: \"{text}\""),
             ),
-            Self::UnknownZone(name) => TimeError::parameter(format!("time zone \"{name}\" not recognized")),
+            Self::UnknownZone(name) => TimeError::invalid_parameter(format!("time zone \"{name}\" not recognized")),
         }
     }
 }

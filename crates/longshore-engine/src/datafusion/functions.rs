@@ -18,5 +18,5 @@ pub(super) mod rows;
 pub(super) mod similar;
 pub(super) mod single_row;
 pub(super) mod text_out;
-pub(super) mod to_char;
+pub(super) mod time;
 pub(super) mod zeros;

@@ -32,7 +32,7 @@ use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::functions::numeric::convert::convert;
 use crate::datafusion::functions::numeric::is_numeric;
 use crate::datafusion::optimizer::in_lists;
-use crate::sql::{names, numbers};
+use crate::sql::{names, numbers, time_syntax};
 use crate::{Error, ErrorDetails, ErrorKind};
 
 /// Characters of a value that a message shows, as in PostgreSQL.
@@ -238,6 +238,7 @@ pub(super) fn over_columns(table: &str, schema: &Schema, columns: &[usize]) -> R
 /// An expression of SQL over the columns of `schema`, as simple as it can be made.
 pub(super) fn logical(planner: &Planner, expr: &ast::Expr, schema: &DFSchema) -> Result<Expr, Error> {
     let mut named = ast::ExprWithAlias { expr: expr.clone(), alias: None };
+    time_syntax::rewrite_expression(&mut named.expr);
     numbers::mark_expression(&mut named.expr);
     let expr = planner.plan_expression(named, schema).map_err(from_datafusion)?;
     refuse_aggregates(&expr)?;
@@ -283,6 +284,7 @@ pub(crate) enum Value {
 pub(in crate::datafusion) fn default(planner: &Planner, origin: &Origin) -> Result<Option<Expr>, Error> {
     let Some(expr) = origin.expression() else { return Ok(None) };
     let mut named = ast::ExprWithAlias { expr, alias: None };
+    time_syntax::rewrite_expression(&mut named.expr);
     numbers::mark_expression(&mut named.expr);
     let expr = planner.plan_expression(named, &DFSchema::empty()).map_err(from_datafusion)?;
     refuse_aggregates(&expr)?;

@@ -12,6 +12,7 @@ use longshore_storage::ColumnType;
 use longshore_value::numeric::Limit;
 use sqlparser::ast::DataType;
 
+use super::time_types::time_type;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::json::types::{json, jsonb, jsonpath};
 use crate::sql::types::column_type;
@@ -34,7 +35,7 @@ impl TypePlanner for TypeNames {
             DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("jsonpath") => {
                 return Ok(wrapper(jsonpath()));
             }
-            _ => return Ok(None),
+            other => return Ok(time_type(other)),
         };
         let field = Field::new("", numeric.arrow(), true);
         Ok(Some(Arc::new(match numeric {

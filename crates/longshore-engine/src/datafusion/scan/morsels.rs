@@ -149,7 +149,7 @@ mod tests {
         let relation = Arc::new(relation());
         let modes = Modes { isolation: Isolation::Snapshot, read_only: true };
         let reads =
-            Reads::new(&StatementTransaction::begin(relation.transactions(), modes, &Arc::default(), true), &relation);
+            Reads::new(&StatementTransaction::begin(relation.transactions(), modes, &Arc::default(), &Arc::default(), true), &relation);
         let snapshot = relation.snapshot();
         let table = snapshot.schema().arrow();
         let projection = Projection::new(&table, None).expect("all columns exist");
