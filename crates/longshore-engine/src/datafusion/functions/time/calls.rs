@@ -169,9 +169,9 @@ impl Argument {
             None => return internal_err!("an argument of an unknown type"),
         };
         let array = match wanted {
-            Kind::Float | Kind::Int | Kind::Int4 | Kind::Decimal => {
-                cast(&array, &wanted.data_type())?
-            }
+            // What is too large for an INTEGER is out of the range of what is computed with it.
+            Kind::Int | Kind::Int4 => cast(&array, &DataType::Int64)?,
+            Kind::Float | Kind::Decimal => in_type(&array, &wanted.data_type())?,
             _ => array,
         };
         let column = Column::new(&array)?;
