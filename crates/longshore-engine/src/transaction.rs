@@ -217,7 +217,15 @@ impl Block {
     pub(crate) fn new(transactions: Arc<Transactions>, log: Option<Arc<CatalogLog>>, is_read_only: bool) -> Self {
         let defaults = Modes { isolation: Isolation::Serializable, read_only: is_read_only };
         let safety = Safety::new(&transactions, log);
-        Self { transactions, numbers: Arc::default(), time: Arc::default(), defaults, state: State::Idle, safety, is_read_only }
+        Self {
+            transactions,
+            numbers: Arc::default(),
+            time: Arc::default(),
+            defaults,
+            state: State::Idle,
+            safety,
+            is_read_only,
+        }
     }
 
     /// What its session knows of time.

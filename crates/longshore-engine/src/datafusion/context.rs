@@ -80,7 +80,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         .with_analyzer_rules(analyzer_rules())
         .with_query_planner(Arc::new(Physical))
         .build();
-    let aliased = aliases(&mut state).and_then(|()| series::register(&mut state));
+    let aliased = aliases(&mut state);
     let own = [ScalarUDF::new_from_impl(DateDiff::new())];
     let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 6] = [
         Arc::new(TimeRewrite),
@@ -109,6 +109,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         let aggregates = json::aggregates::aggregates().chain(aggregates::functions());
         aggregates.into_iter().try_for_each(|function| state.register_udaf(Arc::new(function)).map(|_| ()))
     });
+    let checked = checked.and_then(|()| series::register(&mut state));
     let checked = checked.and_then(|()| ranks::register(&mut state));
     checked.and_then(|()| sizes::bound(&mut state)).expect("the state of a session takes functions");
     state

@@ -330,11 +330,7 @@ impl Queries {
             return Ok(None);
         }
         let Parameters { plans, values, .. } = parameters;
-        let state = State {
-            version: self.files.catalog.version(),
-            rules: rules.cloned(),
-            time,
-        };
+        let state = State { version: self.files.catalog.version(), rules: rules.cloned(), time };
         let kept = if let Some(kept) = plans.get(statement, &state) {
             kept
         } else {

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, CastKind, DataType, DateTimeField, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Ident, Interval, IntervalFields, ObjectName, ObjectNamePart, Statement,
-    TypedString,
-    Value, ValueWithSpan, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
+    FunctionArgumentList, FunctionArguments, Ident, Interval, IntervalFields, ObjectName, ObjectNamePart, Query,
+    SetExpr, Statement, TimezoneInfo, TypedString, UnaryOperator, Value, ValueWithSpan, Values, VisitMut, VisitorMut,
+    WindowFrame, WindowFrameBound, WindowType,
 };
 
 /// Puts them in their place.
@@ -25,6 +25,13 @@ struct Rewriter;
 impl VisitorMut for Rewriter {
     type Break = Infallible;
 
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
+        if let SetExpr::Values(values) = query.body.as_mut() {
+            unite(values);
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
         if let Expr::Function(function) = expr
             && let Some(WindowType::WindowSpec(spec)) = &mut function.over
@@ -40,17 +47,20 @@ impl VisitorMut for Rewriter {
         *expr = match taken {
             Expr::Interval(interval) => cast(interval),
             Expr::Function(function) => of_function(function),
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } if is_interval(&expr) => {
+                let minus_one = Expr::UnaryOp { op: UnaryOperator::Minus, expr: Box::new(number("1")) };
+                let product = Expr::BinaryOp { left: expr, op: BinaryOperator::Multiply, right: Box::new(minus_one) };
+                Expr::Nested(Box::new(product))
+            }
             Expr::AtTimeZone { timestamp, time_zone } => call("timezone", vec![*time_zone, *timestamp]),
             Expr::BinaryOp { left, op: BinaryOperator::Overlaps, right } => match (*left, *right) {
                 (Expr::Tuple(mut first), Expr::Tuple(second)) if first.len() == 2 && second.len() == 2 => {
                     first.extend(second);
                     call("overlaps", first)
                 }
-                (left, right) => Expr::BinaryOp {
-                    left: Box::new(left),
-                    op: BinaryOperator::Overlaps,
-                    right: Box::new(right),
-                },
+                (left, right) => {
+                    Expr::BinaryOp { left: Box::new(left), op: BinaryOperator::Overlaps, right: Box::new(right) }
+                }
             },
             other => other,
         };
@@ -80,18 +90,22 @@ fn of_function(mut function: Function) -> Expr {
 /// Puts named arguments of `make_interval` where they belong.
 fn place(arguments: &mut Vec<FunctionArg>) {
     const NAMES: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
-    if !arguments.iter().any(|argument| matches!(argument, FunctionArg::Named { .. })) {
+    if !arguments.iter().any(|argument| !matches!(argument, FunctionArg::Unnamed(_))) {
         return;
     }
     let mut placed: Vec<FunctionArg> = Vec::new();
     let zero = || FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(Value::Number("0".to_owned(), false).into())));
     for argument in std::mem::take(arguments) {
         let place = match &argument {
-            FunctionArg::Named { name, .. } => NAMES.iter().position(|known| name.value.eq_ignore_ascii_case(known)),
+            FunctionArg::ExprNamed { name: Expr::Identifier(name), .. } | FunctionArg::Named { name, .. } => {
+                NAMES.iter().position(|known| name.value.eq_ignore_ascii_case(known))
+            }
             _ => Some(placed.len()),
         };
         let argument = match argument {
-            FunctionArg::Named { arg, .. } if place.is_some() => FunctionArg::Unnamed(arg),
+            FunctionArg::Named { arg, .. } | FunctionArg::ExprNamed { arg, .. } if place.is_some() => {
+                FunctionArg::Unnamed(arg)
+            }
             other => other,
         };
         let place = place.unwrap_or(NAMES.len());
@@ -101,6 +115,46 @@ fn place(arguments: &mut Vec<FunctionArg>) {
         placed[place] = argument;
     }
     *arguments = placed;
+}
+
+fn number(digits: &str) -> Expr {
+    Expr::Value(Value::Number(digits.to_owned(), false).into())
+}
+
+/// Whether an expression is written as an interval.
+fn is_interval(expr: &Expr) -> bool {
+    wrapped_type(expr).is_some_and(|data_type| matches!(data_type, DataType::Interval { .. }))
+}
+
+/// The type that an expression is written as, if it is an interval or a time with a zone.
+fn wrapped_type(expr: &Expr) -> Option<DataType> {
+    match expr {
+        Expr::Interval(_) => Some(DataType::Interval { fields: None, precision: None }),
+        Expr::Cast { data_type, .. } | Expr::TypedString(TypedString { data_type, .. }) => match data_type {
+            DataType::Interval { .. } | DataType::Time(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => {
+                Some(data_type.clone())
+            }
+            _ => None,
+        },
+        Expr::Nested(inner) => wrapped_type(inner),
+        _ => None,
+    }
+}
+
+/// Gives texts among VALUES the type of the intervals in their column, which the planner could not.
+fn unite(values: &mut Values) {
+    let columns = values.rows.first().map_or(0, |row| row.content.len());
+    for column in 0..columns {
+        let found = values.rows.iter().find_map(|row| row.content.get(column).and_then(wrapped_type));
+        let Some(data_type) = found else { continue };
+        for row in &mut values.rows {
+            let Some(value) = row.content.get_mut(column) else { continue };
+            if matches!(value, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. })) {
+                let text = std::mem::replace(value, Expr::Value(Value::Null.into()));
+                *value = cast_to(text, data_type.clone());
+            }
+        }
+    }
 }
 
 fn cast_to(expr: Expr, data_type: DataType) -> Expr {

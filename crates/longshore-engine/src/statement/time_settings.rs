@@ -44,9 +44,9 @@ fn assign(time: &SessionTime, name: &str, values: &[Expr], is_local: bool) -> Re
     let usual = Settings::default();
     let wrong = |text: &str| Error::invalid(format!("invalid value for parameter \"{name}\": \"{text}\""));
     let words: Option<Vec<String>> = values.iter().map(word).collect();
-    let text = words.map(|words| words.join(", ")).ok_or_else(|| {
-        Error::invalid(format!("{name} takes words, texts and numbers only"))
-    })?;
+    let text = words
+        .map(|words| words.join(", "))
+        .ok_or_else(|| Error::invalid(format!("{name} takes words, texts and numbers only")))?;
     let is_default = matches!(values, [Expr::Identifier(word)]
         if word.quote_style.is_none() && (word.value.eq_ignore_ascii_case("default")
             || name == "TimeZone" && word.value.eq_ignore_ascii_case("local")));

@@ -182,7 +182,11 @@ async fn write(
 fn with_texts(schema: &SchemaRef) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| {
         let is_nested = nested_texts(&new_empty_array(field.data_type())).is_some();
-        if is_nested || is_shown_as_text(field.data_type(), schema.metadata()) { Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)) } else { Arc::clone(field) }
+        if is_nested || is_shown_as_text(field.data_type(), schema.metadata()) {
+            Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View))
+        } else {
+            Arc::clone(field)
+        }
     });
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use longshore_storage::{Savepoint, Transactions};
 
-use super::{LastNumbers, SessionTime};
 use super::rows::RowsToCome;
 use super::{Block, Modes, State, StatementTransaction, no_block};
+use super::{LastNumbers, SessionTime};
 use crate::{Error, ErrorKind};
 
 /// An open block.

@@ -49,9 +49,7 @@ pub(super) fn parse(text: &str) -> Vec<Node> {
         if let Some((keyword, key, letters)) = find(rest) {
             rest = &rest[keyword.len()..];
             let mut ordinal = None;
-            for (suffix, found) in
-                [("TH", Some(Ordinal::Upper)), ("th", Some(Ordinal::Lower)), ("SP", None)]
-            {
+            for (suffix, found) in [("TH", Some(Ordinal::Upper)), ("th", Some(Ordinal::Lower)), ("SP", None)] {
                 if let Some(behind) = rest.strip_prefix(suffix) {
                     (ordinal, rest) = (found, behind);
                     break;

@@ -94,7 +94,8 @@ pub fn to_timestamp(text: &str, pattern: &str, settings: &Settings) -> Result<i6
 
 fn read(text: &str, pattern: &str) -> Result<Fields> {
     let nodes = parse(pattern);
-    let said = Reader { rest: text, skipped: 0, last_skipped: None, is_exact: false, said: Said::default() }.read(&nodes)?;
+    let said =
+        Reader { rest: text, skipped: 0, last_skipped: None, is_exact: false, said: Said::default() }.read(&nodes)?;
     fields(said, text)
 }
 
@@ -321,7 +322,9 @@ impl Reader<'_> {
             number(trimmed)
         } else {
             if copy.chars().count() < width {
-                return Err(invalid(format!("source string too short for \"{keyword}\" formatting field")).with_hint(hint));
+                return Err(
+                    invalid(format!("source string too short for \"{keyword}\" formatting field")).with_hint(hint)
+                );
             }
             let used = number(&copy);
             if used > 0 && used < width {
@@ -345,9 +348,9 @@ impl Reader<'_> {
 
     /// Reads one of `words` in any case, and returns its number.
     fn word(&mut self, words: &[&str], keyword: &str) -> Result<i64> {
-        let found = words.iter().position(|word| {
-            self.rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
-        });
+        let found = words
+            .iter()
+            .position(|word| self.rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)));
         let Some(found) = found else {
             let shown = self.rest.split(|c: char| c.is_ascii_whitespace()).next().unwrap_or_default();
             return Err(invalid(format!("invalid value \"{shown}\" for \"{keyword}\"")));
@@ -401,7 +404,11 @@ fn fields(said: Said, text: &str) -> Result<Fields> {
     let is_month = (1..=12).contains(&date.month);
     let is_wrong = date.has_month && !is_month
         || date.has_day && !(1..=31).contains(&date.day)
-        || date.has_year && date.has_month && date.has_day && is_month && date.day > days_of_month(date.year, date.month);
+        || date.has_year
+            && date.has_month
+            && date.has_day
+            && is_month
+            && date.day > days_of_month(date.year, date.month);
     let micros = said.millis * 1000 + said.micros;
     let is_time = (0..24).contains(&hour)
         && (0..60).contains(&minute)

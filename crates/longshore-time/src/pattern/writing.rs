@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::keywords::{Key, Letters};
 use super::nodes::{Field, Node, ending};
 use crate::calendar::{
-    DAYS, EPOCH_JULIAN, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, MONTHS, civil, day_of_week,
-    day_of_year, days_of, iso_week, iso_year_start, split,
+    DAYS, EPOCH_JULIAN, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, MONTHS, civil, day_of_week, day_of_year,
+    days_of, iso_week, iso_year_start, split,
 };
 use crate::error::{Result, TimeError, TimeErrorKind};
 use crate::interval::Interval;
@@ -107,8 +107,11 @@ pub(super) fn write(nodes: &[Node], moment: &Moment, text: &mut String) -> Resul
                 | Key::Offset
         );
         if moment.is_interval && is_of_date_only {
-            return Err(TimeError::new(TimeErrorKind::InvalidFormat, "invalid format specification for an interval value")
-                .with_hint("Intervals are not tied to specific calendar dates."));
+            return Err(TimeError::new(
+                TimeErrorKind::InvalidFormat,
+                "invalid format specification for an interval value",
+            )
+            .with_hint("Intervals are not tied to specific calendar dates."));
         }
         let start = text.len();
         if let Some((number, width)) = number(field.key, moment) {
@@ -125,9 +128,7 @@ pub(super) fn write(nodes: &[Node], moment: &Moment, text: &mut String) -> Resul
         }
         if let Some(ordinal) = field.ordinal.filter(|_| field.key.is_number() && text.len() > start) {
             let number = &text[start..];
-            let not_a_number = || {
-                TimeError::new(TimeErrorKind::InvalidText, format!("\"{number}\" is not a number"))
-            };
+            let not_a_number = || TimeError::new(TimeErrorKind::InvalidText, format!("\"{number}\" is not a number"));
             let ending = ending(number, ordinal).ok_or_else(not_a_number)?;
             text.push_str(ending);
         }
@@ -190,7 +191,8 @@ fn word(field: &Field, moment: &Moment, text: &mut String) {
     let Field { keyword, key, letters, is_bare, .. } = *field;
     let either = |is_first: bool, first: &str, second: &str| {
         let word = if is_first { first } else { second };
-        let word: String = if keyword.contains('.') { word.chars().flat_map(|c| [c, '.']).collect() } else { word.to_owned() };
+        let word: String =
+            if keyword.contains('.') { word.chars().flat_map(|c| [c, '.']).collect() } else { word.to_owned() };
         cased(&word, letters)
     };
     let (word, width) = match key {

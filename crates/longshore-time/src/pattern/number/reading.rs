@@ -46,7 +46,11 @@ pub fn to_number(text: &str, pattern: &NumberPattern) -> Result<Option<String>> 
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let whole = if whole.is_empty() { "0" } else { whole };
     if description.shift == 0 {
-        return Ok(Some(if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }));
+        return Ok(Some(if fraction.is_empty() {
+            format!("{sign}{whole}")
+        } else {
+            format!("{sign}{whole}.{fraction}")
+        }));
     }
     // V moves the point to the left.
     let padded = format!("{whole:0>width$}", width = description.shift + 1);

@@ -202,7 +202,10 @@ fn decimal_scientific(digits: &str, behind: usize) -> (String, i64) {
     let mantissa = rounded(mantissa.trim_end_matches('.'), behind);
     // Rounding may have added a digit.
     match mantissa.strip_prefix("10") {
-        Some(rest) => (format!("1{}", if behind > 0 { format!(".0{}", &rest[1..rest.len() - 1]) } else { String::new() }), exponent + 1),
+        Some(rest) => (
+            format!("1{}", if behind > 0 { format!(".0{}", &rest[1..rest.len() - 1]) } else { String::new() }),
+            exponent + 1,
+        ),
         None => (mantissa, exponent),
     }
 }
@@ -328,10 +331,7 @@ impl Writer {
 
     /// Whether the digit is the 0 before a point that is not written: `9.9` gives ` .1`.
     fn is_zero_before_point(&self) -> bool {
-        !self.description.has_zero
-            && self.at == 0
-            && self.number.first() == Some(&b'0')
-            && self.description.behind != 0
+        !self.description.has_zero && self.at == 0 && self.number.first() == Some(&b'0') && self.description.behind != 0
     }
 
     /// Whether the number ends with its point.
@@ -387,8 +387,7 @@ impl Writer {
                 self.at += 1;
             }
         }
-        let mut end =
-            self.count.wrapping_add(usize::from(self.blanks > 0) + usize::from(self.description.has_point));
+        let mut end = self.count.wrapping_add(usize::from(self.blanks > 0) + usize::from(self.description.has_point));
         if self.last_relevant == Some(self.at) {
             end = self.current;
         }

@@ -258,9 +258,7 @@ fn later(values: &[Value<'_>], session: &SessionTime<'_>) -> Result<Value<'stati
     Ok(match moment {
         Value::Date(days) => Value::Timestamp(moment::plus(moment::midnight(*days)?, interval)?),
         Value::Timestamp(micros) => Value::Timestamp(moment::plus(*micros, interval)?),
-        Value::TimestampTz(micros) => {
-            Value::TimestampTz(moment::plus_in(&session.settings().zone, *micros, interval)?)
-        }
+        Value::TimestampTz(micros) => Value::TimestampTz(moment::plus_in(&session.settings().zone, *micros, interval)?),
         Value::Time(micros) => Value::Time(moment::time_plus(*micros, interval)),
         Value::TimeTz(time) => {
             Value::TimeTz(TimeTz { micros: moment::time_plus(time.micros, interval), west: time.west })

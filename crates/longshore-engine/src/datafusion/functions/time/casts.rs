@@ -61,7 +61,11 @@ impl Modifier {
             _ => None,
         };
         let precision = precision.map(|digits| digits.min(6));
-        if fields.is_none() && precision.is_none() { Self::None } else { Self::Fields(IntervalType { fields, precision }) }
+        if fields.is_none() && precision.is_none() {
+            Self::None
+        } else {
+            Self::Fields(IntervalType { fields, precision })
+        }
     }
 
     fn interval(self) -> IntervalType {
@@ -180,9 +184,8 @@ fn one(
         })
     };
     let time = |micros: i64| Value::Time(round_micros(micros, digits).unwrap_or(micros));
-    let timetz = |micros: i64, west: i32| {
-        Value::TimeTz(TimeTz { micros: round_micros(micros, digits).unwrap_or(micros), west })
-    };
+    let timetz =
+        |micros: i64, west: i32| Value::TimeTz(TimeTz { micros: round_micros(micros, digits).unwrap_or(micros), west });
     Some(match (value, to) {
         (Value::Text(text), _) => return of_text(text, to, modifier, session),
         (_, Kind::Text) => Ok(Value::Text(Cow::Owned(text_of(value, session)?))),

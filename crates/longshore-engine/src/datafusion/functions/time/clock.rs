@@ -114,7 +114,12 @@ impl ScalarUDFImpl for Clock {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let session = SessionTime::of(&args.config_options);
-        let micros = if self.moment == Moment::Transaction { session.context().now } else { session::clock() };
+        let micros = match (self.moment, session::began(&args.config_options)) {
+            (Moment::Clock, _) => session::clock(),
+            (Moment::Transaction, Some(began)) => began,
+            // When the statement began is known where it is planned.
+            _ => return internal_err!("{} stands in no plan", self.name),
+        };
         let digits = match args.args.as_slice() {
             [ColumnarValue::Scalar(value)] => digits(Some(value)),
             _ => Modifier::None,

@@ -158,14 +158,19 @@ impl ScalarUDFImpl for Extract {
             return finished(Arc::new(years.with_precision_and_scale(precision, scale)?), is_scalar);
         }
         let fields = Fields::new(&values, source, units, &session)?;
-        let numbers: Decimal128Array =
-            (0..rows).map(|row| fields.part(row)?.map_or(Ok(None), |part| scaled(part, scale))).collect::<Result<_>>()?;
+        let numbers: Decimal128Array = (0..rows)
+            .map(|row| fields.part(row)?.map_or(Ok(None), |part| scaled(part, scale)))
+            .collect::<Result<_>>()?;
         finished(Arc::new(numbers.with_precision_and_scale(precision, scale)?), is_scalar)
     }
 }
 
 fn finished(array: ArrayRef, is_scalar: bool) -> Result<ColumnarValue> {
-    if is_scalar { ScalarValue::try_from_array(&array, 0).map(ColumnarValue::Scalar) } else { Ok(ColumnarValue::Array(array)) }
+    if is_scalar {
+        ScalarValue::try_from_array(&array, 0).map(ColumnarValue::Scalar)
+    } else {
+        Ok(ColumnarValue::Array(array))
+    }
 }
 
 /// Years of finite dates or timestamps; `None` if some are infinite. This is what queries ask for most.

@@ -50,7 +50,11 @@ fn cost(wanted: Kind, found: &DataType) -> Option<u32> {
         (Kind::Date, Kind::Timestamp) => 11,
         (Kind::Timestamp, Kind::TimestampTz) | (Kind::Time, Kind::TimeTz | Kind::Interval) => 10,
         // A literal without a type is of the type `Utf8`, text of columns and casts of another.
-        (Kind::Text, wanted) if *found == DataType::Utf8 && !matches!(wanted, Kind::Bool | Kind::Int4 | Kind::Decimal) => 12,
+        (Kind::Text, wanted)
+            if *found == DataType::Utf8 && !matches!(wanted, Kind::Bool | Kind::Int4 | Kind::Decimal) =>
+        {
+            12
+        }
         _ => return None,
     })
 }

@@ -15,8 +15,8 @@ use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
-    BinaryExpr, Case, Cast, ColumnarValue, Expr, ExprSchemable, Operator, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility,
+    BinaryExpr, Case, Cast, ColumnarValue, Expr, ExprSchemable, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility,
 };
 use longshore_time::moment::{date_of, midnight, to_utc};
 use longshore_time::settings::to_local;
@@ -163,7 +163,8 @@ fn comparison(left: Expr, kind: Kind, op: Operator, right: Expr) -> Result<Expr>
 
 /// What stands for an interval or a time with a zone where values are compared or grouped.
 pub(in crate::datafusion) fn key(expr: Expr, kind: Kind) -> Expr {
-    let function = Arc::new(ScalarUDF::new_from_impl(Key { kind, signature: Signature::any(1, Volatility::Immutable) }));
+    let function =
+        Arc::new(ScalarUDF::new_from_impl(Key { kind, signature: Signature::any(1, Volatility::Immutable) }));
     Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]))
 }
 
@@ -210,16 +211,12 @@ fn common<'a>(exprs: impl Iterator<Item = &'a Expr>, schema: &DFSchema) -> Optio
 
 fn between(between: Between, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Between { expr, negated, low, high } = &between;
-    let (above, below) = (
-        compared(expr, Operator::GtEq, low, schema)?,
-        compared(expr, Operator::LtEq, high, schema)?,
-    );
+    let (above, below) = (compared(expr, Operator::GtEq, low, schema)?, compared(expr, Operator::LtEq, high, schema)?);
     if above.is_none() && below.is_none() {
         return Ok(Transformed::no(Expr::Between(between)));
     }
-    let plain = |op: Operator, bound: &Expr| {
-        Expr::BinaryExpr(BinaryExpr::new(expr.clone(), op, Box::new(bound.clone())))
-    };
+    let plain =
+        |op: Operator, bound: &Expr| Expr::BinaryExpr(BinaryExpr::new(expr.clone(), op, Box::new(bound.clone())));
     let above = above.unwrap_or_else(|| plain(Operator::GtEq, low));
     let below = below.unwrap_or_else(|| plain(Operator::LtEq, high));
     let both = above.and(below);
@@ -284,7 +281,11 @@ impl Key {
         if self.kind == Kind::Interval {
             let mut lengths = Decimal128Builder::with_capacity(array.len()).with_data_type(DataType::Decimal128(38, 0));
             for value in values {
-                lengths.append_option(if let Value::Interval(interval) = value { Some(interval.total()) } else { None });
+                lengths.append_option(if let Value::Interval(interval) = value {
+                    Some(interval.total())
+                } else {
+                    None
+                });
             }
             return Ok(Arc::new(lengths.finish()));
         }

@@ -1,4 +1,4 @@
-//! `generate_series` of timestamps: an array, which the planner makes rows of. Of numbers it is `DataFusion`'s.
+//! `generate_series` of timestamps: an array, which the planner makes rows of. Of numbers it is another function.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::datafusion::errors::external;
 /// Timestamps of a series, at most.
 const LENGTH_MAX: usize = 50_000_000;
 
-/// Puts the function in the place of `DataFusion`'s, which it calls for numbers.
+/// Puts the function in the place of that of numbers, which it calls.
 pub(in crate::datafusion) fn register(state: &mut SessionState) -> Result<()> {
     let of_numbers = state.udf("generate_series")?;
     let signature = Signature::user_defined(Volatility::Immutable);

@@ -87,13 +87,16 @@ pub fn shown_times(batch: &RecordBatch) -> Result<Option<RecordBatch>, ArrowErro
     if !batch.columns().iter().any(is_shown) {
         return Ok(None);
     }
-    let columns = batch.columns().iter().map(|array| {
-        if is_shown(array) { time_texts(array, schema.metadata()) } else { Ok(Arc::clone(array)) }
-    });
+    let columns = batch
+        .columns()
+        .iter()
+        .map(|array| if is_shown(array) { time_texts(array, schema.metadata()) } else { Ok(Arc::clone(array)) });
     let columns = columns.collect::<Result<Vec<ArrayRef>, ArrowError>>()?;
-    let fields = schema.fields().iter().zip(&columns).map(|(field, array)| {
-        Field::new(field.name(), array.data_type().clone(), true)
-    });
+    let fields = schema
+        .fields()
+        .iter()
+        .zip(&columns)
+        .map(|(field, array)| Field::new(field.name(), array.data_type().clone(), true));
     let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone());
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::new(schema), columns, &options).map(Some)

@@ -1,9 +1,9 @@
 //! `date_trunc` and `date_bin`.
 
+use longshore_time::error::TimeError;
 use longshore_time::part::Source;
 use longshore_time::truncate;
 use longshore_time::zone::Zone;
-use longshore_time::error::TimeError;
 
 use super::kinds::Kind::{Interval as IntervalKind, Text, Timestamp, TimestampTz};
 use super::overloads::{Overload, overload};
@@ -38,9 +38,8 @@ pub(super) const FUNCTIONS: &[(&str, &[Overload])] = &[
             overload(&[Text, TimestampTz, Text], TimestampTz, |values, _| match values {
                 [Value::Text(unit), Value::TimestampTz(micros), Value::Text(zone)] => {
                     let named = Zone::named(zone).or_else(|| Zone::of_abbreviation(zone));
-                    let zone = named.ok_or_else(|| {
-                        TimeError::invalid_parameter(format!("time zone \"{zone}\" not recognized"))
-                    })?;
+                    let zone = named
+                        .ok_or_else(|| TimeError::invalid_parameter(format!("time zone \"{zone}\" not recognized")))?;
                     let unit = truncate::unit(unit, Source::TimestampTz)?;
                     truncate::of_timestamptz(unit, *micros, &zone).map(Value::TimestampTz)
                 }

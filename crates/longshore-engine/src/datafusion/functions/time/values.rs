@@ -79,9 +79,7 @@ impl Column {
             Kind::Date => Values::Date(as_type(&DataType::Date32)?.as_primitive().clone()),
             Kind::Time => Values::Time(as_type(&DataType::Time64(TimeUnit::Microsecond))?.as_primitive().clone()),
             Kind::Timestamp => Values::Timestamp(in_micros(&None)?.as_primitive().clone()),
-            Kind::TimestampTz => {
-                Values::TimestampTz(in_micros(&Some(Arc::from("UTC")))?.as_primitive().clone())
-            }
+            Kind::TimestampTz => Values::TimestampTz(in_micros(&Some(Arc::from("UTC")))?.as_primitive().clone()),
             Kind::TimeTz => Values::TimeTz(inner(array), Arc::clone(array)),
             Kind::Interval if matches!(data_type, DataType::Struct(_)) => {
                 Values::Interval(inner(array), Arc::clone(array))
@@ -201,9 +199,7 @@ impl Builder {
             Self::Text(mut builder) => Arc::new(builder.finish()),
             Self::Date(mut builder) => Arc::new(builder.finish()),
             Self::Time(mut builder) => Arc::new(builder.finish()),
-            Self::Timestamp(mut builder, kind) => {
-                Arc::new(builder.finish().with_data_type(kind.data_type()))
-            }
+            Self::Timestamp(mut builder, kind) => Arc::new(builder.finish().with_data_type(kind.data_type())),
             Self::Wrapped(mut builder, kind) => {
                 let inner = builder.finish();
                 let nulls = inner.nulls().cloned();
