@@ -18,6 +18,7 @@ use std::io::{self, Write};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
+use longshore_engine::shown_times;
 
 use crate::human;
 
@@ -168,6 +169,8 @@ impl Printer {
     ///
     /// What `out` says.
     pub(crate) fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> io::Result<()> {
+        let shown = shown_times(batch).map_err(|error| not_shown(&error))?;
+        let batch = shown.as_ref().unwrap_or(batch);
         match self {
             Self::Aligned(printer) => printer.batch(batch, out),
             Self::Vertical(printer) => printer.batch(batch, out),

@@ -33,6 +33,8 @@ pub(crate) use files::TextTable;
 pub(crate) use files::columnar::Columnar;
 pub(crate) use files::named_source::NamedSource;
 pub(crate) use files::written::{ColumnarFormat, ParquetCompression, write_columnar};
+pub use functions::time::shown::shown_times;
+pub(crate) use functions::time::shown::{is_shown_as_text, time_texts};
 pub(crate) use hidden_names::{END_COLUMN, ROW_COLUMN, TARGET};
 pub(crate) use planning::generated::Generated;
 pub(crate) use planning::plan_cache::{Parameters, PlanCache};

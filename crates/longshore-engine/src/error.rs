@@ -87,6 +87,14 @@ pub enum ErrorKind {
     Encoding,
     /// A NULL where none may be.
     NullNotAllowed,
+    /// A text that is no date, time or interval.
+    DateTimeFormat,
+    /// A date or a time that is out of bounds.
+    DateTimeRange,
+    /// A field of an interval that is out of bounds.
+    IntervalField,
+    /// The offset of a time zone that is out of bounds.
+    ZoneDisplacement,
     /// A division by zero.
     DivisionByZero,
     /// A power or a root that does not exist.
@@ -193,6 +201,10 @@ impl ErrorKind {
             Self::EscapeUse => "2200C",
             Self::Encoding => "22021",
             Self::NullNotAllowed => "22004",
+            Self::DateTimeFormat => "22007",
+            Self::DateTimeRange => "22008",
+            Self::IntervalField => "22015",
+            Self::ZoneDisplacement => "22009",
             Self::DivisionByZero => "22012",
             Self::InvalidPower => "2201F",
             Self::InvalidLogarithm => "2201E",
@@ -323,6 +335,10 @@ impl Error {
             ErrorKind::Data
                 | ErrorKind::InvalidText
                 | ErrorKind::OutOfRange
+                | ErrorKind::DateTimeFormat
+                | ErrorKind::DateTimeRange
+                | ErrorKind::IntervalField
+                | ErrorKind::ZoneDisplacement
                 | ErrorKind::Duplicate
                 | ErrorKind::Io
                 | ErrorKind::Damaged

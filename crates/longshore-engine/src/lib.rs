@@ -47,6 +47,7 @@ pub mod typed;
 pub use config::{Config, Durability, Naptime, WalSize};
 pub use database::Database;
 pub use datafusion::nested_texts;
+pub use datafusion::shown_times;
 pub use error::{Error, ErrorDetails, ErrorKind};
 pub use inspect::{CheckReport, LogLine};
 pub use longshore_load::{Control, Kernel, Progress};

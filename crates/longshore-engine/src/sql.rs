@@ -49,6 +49,7 @@ pub(crate) mod slips;
 pub(crate) mod split;
 mod summarize;
 mod table;
+pub(crate) mod time_syntax;
 pub(crate) mod types;
 mod unicode_escapes;
 pub(crate) mod unnamed;

@@ -42,6 +42,7 @@ mod storage;
 mod streams;
 mod summarize;
 pub(crate) mod temporary;
+mod time_settings;
 mod transaction;
 mod unload;
 mod updatable;
@@ -158,6 +159,9 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
             if let Some(outcome) = settings::set(session.database, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
+            if let Some(outcome) = time_settings::set(session.block, statement) {
+                return outcome.inspect_err(|_| session.block.fail());
+            }
             if let Some(outcome) = session.settings.execute(statement) {
                 return outcome
                     .and_then(|outcome| follow_path(&mut session, outcome))
@@ -237,7 +241,7 @@ fn reset_settings(session: &mut SessionContext<'_>, reset: &Reset) -> Result<Out
     let name = match reset {
         Reset::ALL => {
             session.settings.reset();
-            for name in transaction::SESSION_SETTINGS {
+            for name in transaction::SESSION_SETTINGS.into_iter().chain(time_settings::NAMES) {
                 reset_setting(session, &ObjectName::from(vec![Ident::new(name)]))?;
             }
             return follow_path(session, Outcome::done("RESET"));
@@ -260,6 +264,7 @@ fn reset_setting(session: &mut SessionContext<'_>, name: &ObjectName) -> Result<
 fn set(session: &mut SessionContext<'_>, statement: &Statement) -> Option<Result<Outcome, Error>> {
     transaction::control(session.block, session.control, statement)
         .or_else(|| settings::set(session.database, statement))
+        .or_else(|| time_settings::set(session.block, statement))
         .or_else(|| session.settings.execute(statement))
 }
 

@@ -15,6 +15,7 @@ mod rows;
 mod safety;
 mod savepoints;
 mod temporary;
+mod time;
 mod with;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +32,7 @@ use restarts::Restarts;
 use safety::Safety;
 use savepoints::Open;
 pub(crate) use temporary::AtCommit;
+pub(crate) use time::{SessionTime, StatementTime};
 
 use crate::catalog::{CatalogLog, Table};
 use crate::{Error, ErrorKind, Outcome};
@@ -52,6 +54,8 @@ pub(crate) struct StatementTransaction {
     instead: Option<Arc<Table>>,
     /// What sequences gave its session.
     numbers: Arc<LastNumbers>,
+    /// What its session knows of time.
+    time: Arc<SessionTime>,
     restarts: Restarts,
     /// Whether the user wants nothing to be changed.
     forbids_changes: bool,
@@ -68,10 +72,11 @@ impl StatementTransaction {
         transactions: &Arc<Transactions>,
         modes: Modes,
         numbers: &Arc<LastNumbers>,
+        time: &Arc<SessionTime>,
         forbids_changes: bool,
     ) -> Arc<Self> {
         let begin = if modes.read_only { Transactions::begin_read_only } else { Transactions::begin };
-        Self::of(begin(transactions, modes.isolation), None, numbers, forbids_changes)
+        Self::of(begin(transactions, modes.isolation), None, numbers, time, forbids_changes)
     }
 
     /// What works in `transaction`; with `instead` in the place of the table of its name.
@@ -79,6 +84,7 @@ impl StatementTransaction {
         transaction: Transaction,
         instead: Option<Arc<Table>>,
         numbers: &Arc<LastNumbers>,
+        time: &Arc<SessionTime>,
         forbids_changes: bool,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -86,6 +92,7 @@ impl StatementTransaction {
             transaction: Mutex::new(Some(transaction)),
             instead,
             numbers: Arc::clone(numbers),
+            time: Arc::clone(time),
             restarts: Restarts::default(),
             forbids_changes,
             took_numbers: AtomicBool::new(false),
@@ -108,6 +115,11 @@ impl StatementTransaction {
     /// What sequences gave its session.
     pub(crate) fn numbers(&self) -> &LastNumbers {
         &self.numbers
+    }
+
+    /// What its session knows of time.
+    pub(crate) fn time(&self) -> StatementTime {
+        self.time.now()
     }
 
     /// The rows of `relation` that it sees now: what it changes afterwards does not show.
@@ -185,6 +197,7 @@ impl Drop for Single<'_> {
 pub(crate) struct Block {
     transactions: Arc<Transactions>,
     numbers: Arc<LastNumbers>,
+    time: Arc<SessionTime>,
     defaults: Modes,
     state: State,
     safety: Safety,
@@ -206,7 +219,20 @@ impl Block {
     pub(crate) fn new(transactions: Arc<Transactions>, log: Option<Arc<CatalogLog>>, is_read_only: bool) -> Self {
         let defaults = Modes { isolation: Isolation::Serializable, read_only: is_read_only };
         let safety = Safety::new(&transactions, log);
-        Self { transactions, numbers: Arc::default(), defaults, state: State::Idle, safety, is_read_only }
+        Self {
+            transactions,
+            numbers: Arc::default(),
+            time: Arc::default(),
+            defaults,
+            state: State::Idle,
+            safety,
+            is_read_only,
+        }
+    }
+
+    /// What its session knows of time.
+    pub(crate) fn time(&self) -> &SessionTime {
+        &self.time
     }
 
     /// What its transactions know of the session.
@@ -272,7 +298,7 @@ impl Block {
                 let modes = Modes { read_only, ..self.defaults };
                 let forbids_changes = self.defaults.read_only || self.is_read_only;
                 let transaction =
-                    StatementTransaction::begin(&self.transactions, modes, &self.numbers, forbids_changes);
+                    StatementTransaction::begin(&self.transactions, modes, &self.numbers, &self.time, forbids_changes);
                 let mut single = Single { transaction: &transaction, has_ended: false };
                 let done = statement(&transaction).await;
                 single.has_ended = true;
@@ -306,7 +332,7 @@ impl Block {
                 ),
             ));
         }
-        let transaction = open.transaction(&self.transactions, &self.numbers)?;
+        let transaction = open.transaction(&self.transactions, &self.numbers, &self.time)?;
         let rows_to_come = open.rows_to_come();
         // A statement that is given up half-way leaves the block as one that fails does.
         self.state = State::Failed(open);
@@ -352,6 +378,7 @@ impl Block {
         match self.state {
             State::Idle => {
                 self.state = State::Open(Open::new(modes));
+                self.time.begin();
                 Ok(true)
             }
             State::Open(_) => Ok(false),
@@ -397,12 +424,13 @@ impl Block {
         if let Some(transaction) = open.begun() {
             match ended {
                 Ended::Committed => {
-                    let commit = transaction.commit(control)?;
+                    let commit = transaction.commit(control).inspect_err(|_| self.time.end(true))?;
                     self.safety.commit(commit, transaction.took_numbers(), open.synchronous_commit);
                 }
                 _ => transaction.rollback(),
             }
         }
+        self.time.end(ended == Ended::RolledBack);
         self.chain(&open, chain);
         Ok(ended)
     }
@@ -415,6 +443,7 @@ impl Block {
                 if let Some(transaction) = open.begun() {
                     transaction.rollback();
                 }
+                self.time.end(true);
                 self.chain(&open, chain);
                 Ended::RolledBack
             }
@@ -424,6 +453,7 @@ impl Block {
     fn chain(&mut self, ended: &Open, chain: bool) {
         if chain {
             self.state = State::Open(Open::new(ended.modes));
+            self.time.begin();
         }
     }
 

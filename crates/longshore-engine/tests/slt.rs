@@ -11,7 +11,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::StreamExt;
-use longshore_engine::{Config, Database, Durability, Error, Outcome, Session, nested_texts};
+use longshore_engine::{Config, Database, Durability, Error, Outcome, Session, nested_texts, shown_times};
 use longshore_storage::ColumnType;
 use longshore_value::numeric::Numeric;
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
@@ -138,6 +138,10 @@ fn shown(batch: &RecordBatch) -> Vec<Vec<String>> {
             text => text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"),
         }
     };
+    // As the session wants it, if it has said so.
+    let set = !batch.schema().metadata().is_empty();
+    let times = if set { shown_times(batch).expect("times have texts") } else { None };
+    let batch = times.as_ref().unwrap_or(batch);
     // Arrays, rows and JSON as the shell shows them.
     let shown = |column: &ArrayRef| match nested_texts(column) {
         Some(texts) => Arc::new(texts) as ArrayRef,

@@ -56,8 +56,16 @@ impl TimeError {
         Self::new(TimeErrorKind::InvalidFormat, format!("invalid input syntax for type {type_name}: \"{text}\""))
     }
 
-    pub(crate) fn parameter(message: impl Into<String>) -> Self {
+    /// An argument that makes no sense.
+    #[must_use]
+    pub fn invalid_parameter(message: impl Into<String>) -> Self {
         Self::new(TimeErrorKind::InvalidParameter, message)
+    }
+
+    /// The same in other words.
+    #[must_use]
+    pub fn about(self, message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..self }
     }
 
     pub(crate) fn unsupported(message: impl Into<String>) -> Self {

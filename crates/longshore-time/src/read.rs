@@ -3,6 +3,7 @@
 //! A text is cut into fields (`fields`), whose meaning depends on what stands before them (`date_time`, `interval`).
 //! Not here: patterns that say which fields a text has (`pattern`).
 
+mod clock;
 mod date_time;
 mod fields;
 mod interval;
@@ -42,7 +43,7 @@ impl Fault {
                 TimeErrorKind::ZoneDisplacement,
                 format!("time zone displacement out of range: \"{text}\""),
             ),
-            Self::UnknownZone(name) => TimeError::parameter(format!("time zone \"{name}\" not recognized")),
+            Self::UnknownZone(name) => TimeError::invalid_parameter(format!("time zone \"{name}\" not recognized")),
         }
     }
 }
@@ -146,7 +147,7 @@ pub fn interval(text: &str, kind: IntervalType, style: IntervalStyle) -> Result<
 /// Offsets that are too large; `None` for what is no offset.
 #[must_use]
 pub fn numeric_zone(text: &str) -> Option<Result<i32>> {
-    match date_time::numeric_zone(text) {
+    match clock::numeric_zone(text) {
         Ok(west) => Some(Ok(west)),
         Err(Fault::Zone) => Some(Err(TimeError::new(
             TimeErrorKind::InvalidParameter,

@@ -154,6 +154,18 @@ impl Unit {
     /// The unit of an interval that a word in lower case names.
     #[must_use]
     pub fn of_interval(word: &str) -> Option<Self> {
+        // The usual ones are found at once, since some functions look for each row.
+        match word {
+            "year" => return Some(Self::Year),
+            "quarter" => return Some(Self::Quarter),
+            "month" => return Some(Self::Month),
+            "week" => return Some(Self::Week),
+            "day" => return Some(Self::Day),
+            "hour" => return Some(Self::Hour),
+            "minute" => return Some(Self::Minute),
+            "second" => return Some(Self::Second),
+            _ => {}
+        }
         find(&UNITS, word)
     }
 
@@ -174,5 +186,5 @@ pub(crate) fn not_supported(word: &str, type_name: &str) -> TimeError {
 /// A word that is no unit.
 pub(crate) fn not_recognized(word: &str, type_name: &str) -> TimeError {
     let word = word.to_ascii_lowercase();
-    TimeError::parameter(format!("unit \"{word}\" not recognized for type {type_name}"))
+    TimeError::invalid_parameter(format!("unit \"{word}\" not recognized for type {type_name}"))
 }

@@ -32,11 +32,13 @@ use super::functions::numeric::operators::{FinalOperators, NumericOperators};
 use super::functions::numeric::{aggregates, functions as math};
 use super::functions::operators::PostgresOperators;
 use super::functions::ranks;
-use super::functions::to_char::ToChar;
-use super::functions::{arrays, information, json, rows};
+use super::functions::time::rewrite::TimeRewrite;
+use super::functions::time::series;
+use super::functions::{arrays, information, json, rows, time};
 use super::optimizer::{logical_rules, physical_rules};
 use super::planning::exact_numbers::ExactNumbers;
 use super::planning::literals::Literals;
+use super::planning::time_operators::TimeOperators;
 use super::scan::morsels::BATCH_ROWS;
 use crate::Config;
 use crate::sql::names::{CATALOG, SCHEMA};
@@ -81,8 +83,9 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         .with_query_planner(Arc::new(Physical))
         .build();
     let aliased = aliases(&mut state);
-    let own = [ScalarUDF::new_from_impl(ToChar::new()), ScalarUDF::new_from_impl(DateDiff::new())];
-    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 6] = [
+    let own = [ScalarUDF::new_from_impl(DateDiff::new())];
+    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 7] = [
+        Arc::new(TimeRewrite),
         Arc::new(NestedCasts),
         Arc::new(FinalOperators),
         Arc::new(PostgresOperators),
@@ -102,6 +105,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
                 .chain(rows::functions())
                 .chain(math::functions())
                 .chain(functions::by_overloads())
+                .chain(time::functions())
                 .try_for_each(|function| state.register_udf(Arc::new(function)).map(|_| ()))
         })
         .and_then(|()| state.register_udaf(Arc::new(AggregateUDF::new_from_impl(CheckedSum::new()))).map(|_| ()));
@@ -109,6 +113,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         let aggregates = json::aggregates::aggregates().chain(aggregates::functions());
         aggregates.into_iter().try_for_each(|function| state.register_udaf(Arc::new(function)).map(|_| ()))
     });
+    let checked = checked.and_then(|()| series::register(&mut state));
     let checked =
         checked.and_then(|()| ranks::register(&mut state)).and_then(|()| functions::aggregates::register(&mut state));
     checked.and_then(|()| sizes::bound(&mut state)).expect("the state of a session takes functions");
@@ -124,7 +129,12 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 
 /// Those of ours that come before `DataFusion`'s.
 fn first_planners() -> Vec<Arc<dyn ExprPlanner>> {
-    vec![Arc::new(JsonOperators::new()), Arc::new(ArrayOperators::new()), Arc::new(JsonAggregates)]
+    vec![
+        Arc::new(JsonOperators::new()),
+        Arc::new(ArrayOperators::new()),
+        Arc::new(JsonAggregates),
+        Arc::new(TimeOperators::new()),
+    ]
 }
 
 /// Gives functions the names that PostgreSQL and DuckDB have for them, too.

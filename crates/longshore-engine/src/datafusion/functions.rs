@@ -26,7 +26,7 @@ pub(super) mod single_row;
 mod system;
 mod text;
 pub(super) mod text_out;
-pub(super) mod to_char;
+pub(super) mod time;
 mod uuid_in;
 pub(super) mod zeros;
 

@@ -35,6 +35,8 @@ pub(super) mod sequences;
 pub(super) mod stars;
 pub(super) mod storage;
 pub(super) mod table_functions;
+pub(super) mod time_operators;
+pub(super) mod time_types;
 pub(super) mod type_names;
 pub(super) mod unnesting;
 pub(super) mod values;

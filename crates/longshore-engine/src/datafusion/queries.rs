@@ -32,6 +32,7 @@ use super::execution::complexity;
 use super::execution::workers::Pool;
 use super::files::Files;
 use super::files::{columnar, parquet};
+use super::functions::time::shown::with_settings;
 use super::hidden_names::TARGET;
 use super::parallel_reader::ParallelReader;
 use super::planning::function_registry::Functions;
@@ -323,8 +324,13 @@ impl Queries {
         rules: Option<&Arc<Rules>>,
         parameters: &Parameters<'_>,
     ) -> Result<Option<Optimized>, Error> {
+        // Texts among the values are read in UTC.
+        let time = planner.transaction.time().settings;
+        if time.zone.fixed_offset() != Some(0) {
+            return Ok(None);
+        }
         let Parameters { plans, values, .. } = parameters;
-        let state = State { version: self.files.catalog.version(), rules: rules.cloned() };
+        let state = State { version: self.files.catalog.version(), rules: rules.cloned(), time };
         let kept = if let Some(kept) = plans.get(statement, &state) {
             kept
         } else {
@@ -360,6 +366,9 @@ impl Queries {
         }
         let files = columnar::files_of(&plan);
         let headings = headed(&plan.schema());
+        let plain = headings.clone().unwrap_or_else(|| plan.schema());
+        let told = with_settings(&plain, &planner.transaction.time().settings).map(Arc::new);
+        let headings = told.or(headings);
         let workers = self.pool.workers()?;
         let may_help = may_help(&planner, &plan);
         let context = planner.task_context(&plan);

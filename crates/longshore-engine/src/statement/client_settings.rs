@@ -30,13 +30,12 @@ const OFF: Takes = Takes::Same(&["off", "false", "no", "0"]);
 const NO_TIME: Takes = Takes::Same(&["0", "0ms", "0s"]);
 
 /// In the order of their names.
-const SETTINGS: [Setting; 26] = [
+const SETTINGS: [Setting; 24] = [
     Setting("application_name", "", Takes::Any),
     Setting("bytea_output", "hex", Takes::Same(&["hex"])),
     Setting("check_function_bodies", "on", Takes::Any),
     Setting("client_encoding", "UTF8", Takes::Same(&["utf8", "utf-8", "unicode"])),
     Setting("client_min_messages", "notice", Takes::OneOf(&MESSAGES)),
-    Setting("DateStyle", "ISO, MDY", Takes::Same(&["iso", "iso,mdy"])),
     Setting("default_table_access_method", "heap", Takes::Same(&["heap"])),
     Setting("default_tablespace", "", Takes::Same(&[""])),
     Setting("escape_string_warning", "on", Takes::Any),
@@ -53,7 +52,6 @@ const SETTINGS: [Setting; 26] = [
     Setting("standard_conforming_strings", "on", ON),
     Setting("statement_timeout", "0", NO_TIME),
     Setting("synchronize_seqscans", "off", OFF),
-    Setting("TimeZone", "UTC", Takes::Same(&["utc", "gmt", "etc/utc", "zulu"])),
     Setting("transaction_timeout", "0", NO_TIME),
     Setting("work_mem", "4MB", Takes::Any),
     Setting("xmloption", "content", Takes::Any),
@@ -76,7 +74,6 @@ impl ClientSettings {
                 variable,
                 values,
             } => (variable.to_string(), values.clone()),
-            Set::SetTimeZone { local: false, value } => ("timezone".to_owned(), vec![value.clone()]),
             Set::SetNames { charset_name, collation_name: None } => {
                 ("client_encoding".to_owned(), vec![Expr::Identifier(charset_name.clone())])
             }

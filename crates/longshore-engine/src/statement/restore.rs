@@ -15,7 +15,8 @@ use crate::{Database, Error};
 /// Lets all tables obey their foreign keys.
 pub(crate) fn bind_references(database: &Arc<Database>) -> Result<(), Error> {
     let modes = Modes { isolation: Isolation::Snapshot, read_only: true };
-    let transaction = StatementTransaction::begin(&database.transactions, modes, &Arc::default(), false);
+    let transaction =
+        StatementTransaction::begin(&database.transactions, modes, &Arc::default(), &Arc::default(), false);
     let control = Arc::new(Control::new());
     let context =
         Context { database, control: &control, transaction: &transaction, parameters: None, with: None, named: &[] };

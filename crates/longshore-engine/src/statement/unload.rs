@@ -18,7 +18,7 @@ use longshore_storage::Snapshot;
 use sqlparser::ast::{Expr, Query, SelectItem, Statement, WildcardAdditionalOptions};
 
 use crate::catalog::Entry;
-use crate::datafusion::{nested_texts, write_columnar};
+use crate::datafusion::{is_shown_as_text, nested_texts, time_texts, write_columnar};
 use crate::sql::copy::{CopyTarget, CopyTo, CopyWhat};
 use crate::sql::options::{Format, Options, Use};
 use crate::sql::{build, names, parse_query, repeated};
@@ -182,7 +182,11 @@ async fn write(
 fn with_texts(schema: &SchemaRef) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| {
         let is_nested = nested_texts(&new_empty_array(field.data_type())).is_some();
-        if is_nested { Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)) } else { Arc::clone(field) }
+        if is_nested || is_shown_as_text(field.data_type(), schema.metadata()) {
+            Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View))
+        } else {
+            Arc::clone(field)
+        }
     });
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
@@ -191,12 +195,16 @@ fn texts_of(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Erro
     if batch.schema_ref() == schema {
         return Ok(batch.clone());
     }
-    let columns = batch.columns().iter().map(|column| match nested_texts(column) {
-        Some(texts) => Arc::new(texts) as ArrayRef,
-        None => Arc::clone(column),
+    let metadata = batch.schema_ref().metadata();
+    let columns = batch.columns().iter().map(|column| {
+        if is_shown_as_text(column.data_type(), metadata) {
+            return time_texts(column, metadata).map_err(|error| Error::internal(error.to_string()));
+        }
+        Ok(nested_texts(column).map_or_else(|| Arc::clone(column), |texts| Arc::new(texts) as ArrayRef))
     });
+    let columns: Vec<ArrayRef> = columns.collect::<Result<_, Error>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect(), &options)
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
         .map_err(|error| Error::internal(error.to_string()))
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use longshore_storage::{Savepoint, Transactions};
 
-use super::LastNumbers;
 use super::rows::RowsToCome;
 use super::{Block, Modes, State, StatementTransaction, no_block};
+use super::{LastNumbers, SessionTime};
 use crate::{Error, ErrorKind};
 
 /// An open block.
@@ -52,11 +52,12 @@ impl Open {
         &mut self,
         transactions: &Arc<Transactions>,
         numbers: &Arc<LastNumbers>,
+        time: &Arc<SessionTime>,
     ) -> Result<Arc<StatementTransaction>, Error> {
         if let Some(transaction) = &self.transaction {
             return Ok(Arc::clone(transaction));
         }
-        let transaction = StatementTransaction::begin(transactions, self.modes, numbers, self.modes.read_only);
+        let transaction = StatementTransaction::begin(transactions, self.modes, numbers, time, self.modes.read_only);
         if !self.marks.is_empty() {
             let start = transaction.with(|transaction| Ok(transaction.savepoint()))?;
             self.marks.iter_mut().for_each(|mark| mark.at = Some(start));

@@ -4,78 +4,25 @@
 //! PostgreSQL's `DecodeDateTime` and `DecodeTimeOnly`, which are one here: a text of a time takes a date only where it
 //! helps to find the offset of its zone.
 
+mod moment;
+mod numbers;
+
 use super::Fault;
+use super::clock::{clock, numeric_zone, whole};
 use super::fields::{Field, Kind, fields};
 use super::words::{Prefix, Word};
-use crate::calendar::{
-    EPOCH_JULIAN, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, civil, days_of, days_of_month,
-    split,
-};
+use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, days_of, days_of_month, split};
 use crate::settings::{Context, DateOrder, to_local};
 use crate::zone::Zone;
 use crate::zone::abbreviations::Abbreviation;
+
+pub(super) use moment::{Fields, Moment};
 
 /// What a text shall be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     DateTime,
     Time,
-}
-
-/// What a text is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Moment {
-    Infinity,
-    NegativeInfinity,
-    Epoch,
-    Fields(Fields),
-}
-
-/// A date, a time and the offset of a zone.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Fields {
-    year: i64,
-    month: i64,
-    day: i64,
-    hour: i64,
-    minute: i64,
-    second: i64,
-    micros: i64,
-    /// Seconds west of UTC.
-    pub(super) west: i32,
-}
-
-impl Fields {
-    /// Days since 1970-01-01.
-    pub(super) fn days(&self) -> i64 {
-        days_of(self.year, self.month, self.day)
-    }
-
-    /// Microseconds since midnight.
-    pub(super) fn time(&self) -> i64 {
-        self.hour * MICROS_PER_HOUR + self.minute * MICROS_PER_MINUTE + self.second * MICROS_PER_SECOND + self.micros
-    }
-
-    /// Microseconds since 1970-01-01 of the local clock.
-    pub(super) fn micros(&self) -> i128 {
-        i128::from(self.days()) * i128::from(MICROS_PER_DAY) + i128::from(self.time())
-    }
-
-    /// Seconds since 1970-01-01 of the local clock; far ones are only near enough for the offset of a zone.
-    fn local_seconds(&self) -> i64 {
-        self.days() * 86_400 + self.hour * 3600 + self.minute * 60 + self.second
-    }
-
-    fn set_date(&mut self, days: i64) {
-        (self.year, self.month, self.day) = civil(days);
-    }
-
-    fn set_time(&mut self, micros: i64) {
-        self.hour = micros / MICROS_PER_HOUR;
-        self.minute = micros / MICROS_PER_MINUTE % 60;
-        self.second = micros / MICROS_PER_SECOND % 60;
-        self.micros = micros % MICROS_PER_SECOND;
-    }
 }
 
 /// Which fields have been read.
@@ -297,179 +244,6 @@ impl Decoder<'_> {
         Ok(found)
     }
 
-    /// A number whose meaning the word before it tells: `y2001`, `j2451187`.
-    fn labelled(&mut self, prefix: Prefix, text: &str) -> Result<u32, Fault> {
-        let (whole_text, fraction) = text.split_once('.').map_or((text, None), |(whole, rest)| (whole, Some(rest)));
-        let takes_fraction = matches!(prefix, Prefix::Julian | Prefix::Time | Prefix::Second);
-        if fraction.is_some() && !takes_fraction {
-            return Err(Fault::Format);
-        }
-        let value = whole(whole_text)?;
-        Ok(match prefix {
-            Prefix::Year => {
-                self.read.year = value;
-                mask::YEAR
-            }
-            // Behind a month and an hour it is a minute.
-            Prefix::Month if self.has(mask::MONTH | mask::HOUR) => {
-                self.read.minute = value;
-                mask::MINUTE
-            }
-            Prefix::Month => {
-                self.read.month = value;
-                mask::MONTH
-            }
-            Prefix::Day => {
-                self.read.day = value;
-                mask::DAY
-            }
-            Prefix::Hour => {
-                self.read.hour = value;
-                mask::HOUR
-            }
-            Prefix::Minute => {
-                self.read.minute = value;
-                mask::MINUTE
-            }
-            Prefix::Second => {
-                self.read.second = value;
-                match fraction {
-                    Some(digits) => {
-                        self.read.micros = fraction_of_second(digits)?;
-                        mask::ALL_SECONDS
-                    }
-                    None => mask::SECOND,
-                }
-            }
-            Prefix::Julian => {
-                self.julian(value)?;
-                match fraction {
-                    Some(digits) => {
-                        let day = fraction_of_one(digits)? * MICROS_PER_DAY as f64;
-                        self.read.set_time(day.round_ties_even() as i64);
-                        mask::DATE | mask::TIME
-                    }
-                    None => mask::DATE,
-                }
-            }
-            Prefix::Time => {
-                let found = self.concatenated(text, self.done | mask::DATE)?;
-                if found != mask::TIME {
-                    return Err(Fault::Format);
-                }
-                found
-            }
-            Prefix::Other => return Err(Fault::Format),
-        })
-    }
-
-    fn julian(&mut self, day: i64) -> Result<(), Fault> {
-        if !(0..=i64::from(i32::MAX)).contains(&day) {
-            return Err(Fault::Field);
-        }
-        self.read.set_date(day - EPOCH_JULIAN);
-        self.is_julian = true;
-        Ok(())
-    }
-
-    /// A number without a label.
-    fn number_field(&mut self, fields: &[Field], index: usize) -> Result<u32, Fault> {
-        let text = fields[index].text.as_str();
-        let point = text.find('.');
-        if self.is_time() {
-            return match point {
-                Some(_) if index == 0 && fields.len() >= 2 && fields[fields.len() - 1].kind == Kind::Date => {
-                    self.date(text)
-                }
-                Some(point) if point > 2 => self.concatenated(text, self.done_with_date()),
-                Some(_) => Err(Fault::Format),
-                None if text.len() > 4 => self.concatenated(text, self.done_with_date()),
-                None => self.number(text, false, self.done_with_date()),
-            };
-        }
-        match point {
-            Some(_) if self.done & mask::DATE == 0 => self.date(text),
-            Some(point) if point > 2 => self.concatenated(text, self.done),
-            _ if text.len() >= 6 && (self.done & mask::DATE == 0 || self.done & mask::TIME == 0) => {
-                self.concatenated(text, self.done)
-            }
-            _ => self.number(text, self.has_text_month, self.done),
-        }
-    }
-
-    /// A number of a date, or a time behind one; `done` is what has been read before.
-    fn number(&mut self, text: &str, has_text_month: bool, done: u32) -> Result<u32, Fault> {
-        let (digits, fraction) = text.split_once('.').map_or((text, None), |(whole, rest)| (whole, Some(rest)));
-        let value = whole(digits)?;
-        if let Some(fraction) = fraction {
-            if digits.len() > 2 {
-                return self.concatenated(text, done | mask::DATE);
-            }
-            self.read.micros = fraction_of_second(fraction)?;
-        }
-        let length = text.len();
-        if length == 3 && done & mask::DATE == mask::YEAR && (1..=366).contains(&value) {
-            self.day_of_year = value;
-            return Ok(mask::DAY_OF_YEAR | mask::MONTH | mask::DAY);
-        }
-        let may_be_year = length >= 3 || self.order == DateOrder::Ymd;
-        let found = match done & mask::DATE {
-            0 if may_be_year => mask::YEAR,
-            0 if self.order == DateOrder::Dmy => mask::DAY,
-            0 | mask::YEAR | mask::DAY => mask::MONTH,
-            mask::MONTH if has_text_month && may_be_year => mask::YEAR,
-            mask::MONTH => mask::DAY,
-            done if done == mask::YEAR | mask::MONTH => {
-                if has_text_month && length >= 3 && self.is_short_year {
-                    // What seemed to be the year was the day.
-                    self.read.day = self.read.year;
-                    self.read.year = value;
-                    self.is_short_year = false;
-                    return Ok(mask::DAY);
-                }
-                mask::DAY
-            }
-            done if done == mask::MONTH | mask::DAY => mask::YEAR,
-            mask::DATE => return self.concatenated(text, done),
-            _ => return Err(Fault::Format),
-        };
-        match found {
-            mask::YEAR => {
-                self.read.year = value;
-                self.is_short_year = length <= 2;
-            }
-            mask::MONTH => self.read.month = value,
-            _ => self.read.day = value,
-        }
-        Ok(found)
-    }
-
-    /// Digits of several fields without delimiters: `19990108`, `040506.789`, `0405`.
-    fn concatenated(&mut self, text: &str, done: u32) -> Result<u32, Fault> {
-        let (digits, fraction) = text.split_once('.').map_or((text, None), |(whole, rest)| (whole, Some(rest)));
-        if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(Fault::Format);
-        }
-        let number = |digits: &str| digits.parse::<i64>().unwrap_or(i64::MAX).min(i64::from(i32::MAX));
-        let length = digits.len();
-        if let Some(fraction) = fraction {
-            self.read.micros = fraction_of_second(fraction)?;
-        } else if done & mask::DATE != mask::DATE && length >= 6 {
-            self.read.day = number(&digits[length - 2..]);
-            self.read.month = number(&digits[length - 4..length - 2]);
-            self.read.year = number(&digits[..length - 4]);
-            self.is_short_year = length - 4 == 2;
-            return Ok(mask::DATE);
-        }
-        if done & mask::TIME == mask::TIME || !matches!(length, 4 | 6) {
-            return Err(Fault::Format);
-        }
-        self.read.hour = number(&digits[..2]);
-        self.read.minute = number(&digits[2..4]);
-        self.read.second = if length == 6 { number(&digits[4..]) } else { 0 };
-        Ok(mask::TIME)
-    }
-
     fn word(&mut self, fields: &[Field], index: usize) -> Result<Option<u32>, Fault> {
         let text = fields[index].text.as_str();
         // Names of offsets come before words.
@@ -671,107 +445,4 @@ impl Decoder<'_> {
         self.read.west = -east;
         Ok(())
     }
-}
-
-/// Hours, minutes, seconds and microseconds of a text with colons.
-pub(super) struct Clock {
-    pub(super) hours: i64,
-    pub(super) minutes: i64,
-    pub(super) seconds: i64,
-    pub(super) micros: i64,
-}
-
-impl Fields {
-    fn set_clock(&mut self, clock: &Clock) -> Result<(), Fault> {
-        if clock.hours > i64::from(i32::MAX) {
-            return Err(Fault::Field);
-        }
-        (self.hour, self.minute, self.second, self.micros) = (clock.hours, clock.minutes, clock.seconds, clock.micros);
-        Ok(())
-    }
-}
-
-/// Reads `hh:mm`, `hh:mm:ss.ffffff` or `mm:ss.ffffff`; two numbers are minutes and seconds if `is_minutes` says so.
-pub(super) fn clock(text: &str, is_minutes: bool) -> Result<Clock, Fault> {
-    let (text, fraction) = text.split_once('.').map_or((text, None), |(whole, rest)| (whole, Some(rest)));
-    let micros = fraction.map_or(Ok(0), fraction_of_second)?;
-    let parts: Vec<&str> = text.split(':').collect();
-    let long = |digits: &str| -> Result<i64, Fault> {
-        if digits.is_empty() {
-            return Ok(0);
-        }
-        digits.parse().map_err(|_| Fault::Field)
-    };
-    let short = |digits: &str| long(digits).and_then(|value| i32::try_from(value).map_err(|_| Fault::Field));
-    let (hours, minutes, seconds) = match parts[..] {
-        [first, second] if is_minutes || fraction.is_some() => (0, i64::from(short(first)?), i64::from(short(second)?)),
-        [hours, minutes] => (long(hours)?, i64::from(short(minutes)?), 0),
-        [hours, minutes, seconds] => (long(hours)?, i64::from(short(minutes)?), i64::from(short(seconds)?)),
-        _ => return Err(Fault::Format),
-    };
-    if minutes > 59 || seconds > 60 || micros > MICROS_PER_SECOND {
-        return Err(Fault::Field);
-    }
-    Ok(Clock { hours, minutes, seconds, micros })
-}
-
-/// A whole number as PostgreSQL's fields have it.
-fn whole(digits: &str) -> Result<i64, Fault> {
-    if digits.is_empty() {
-        return Ok(0);
-    }
-    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Fault::Format);
-    }
-    digits.parse::<i32>().map(i64::from).map_err(|_| Fault::Field)
-}
-
-/// The number 0.digits.
-pub(super) fn fraction_of_one(digits: &str) -> Result<f64, Fault> {
-    if digits.is_empty() {
-        return Ok(0.0);
-    }
-    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Fault::Format);
-    }
-    format!("0.{digits}").parse().map_err(|_| Fault::Format)
-}
-
-fn fraction_of_second(digits: &str) -> Result<i64, Fault> {
-    Ok((fraction_of_one(digits)? * 1e6).round_ties_even() as i64)
-}
-
-/// The number at the start of a text, its digits, and what follows.
-fn leading_number(text: &str) -> Result<(i64, usize, &str), Fault> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (digits, behind) = text.split_at(end);
-    let value = if digits.is_empty() { 0 } else { digits.parse::<i32>().map_err(|_| Fault::Zone)? };
-    Ok((value.into(), end, behind))
-}
-
-/// An offset as `+02`, `-8:30` or `+0530`, in seconds west of UTC.
-pub(super) fn numeric_zone(text: &str) -> Result<i32, Fault> {
-    let (is_east, rest) = match text.as_bytes() {
-        [b'+', ..] => (true, &text[1..]),
-        [b'-', ..] => (false, &text[1..]),
-        _ => return Err(Fault::Format),
-    };
-    let (mut hours, width, mut rest) = leading_number(rest)?;
-    let (mut minutes, mut seconds) = (0, 0);
-    if let Some(behind) = rest.strip_prefix(':') {
-        (minutes, _, rest) = leading_number(behind)?;
-        if let Some(behind) = rest.strip_prefix(':') {
-            (seconds, _, rest) = leading_number(behind)?;
-        }
-    } else if rest.is_empty() && width > 2 {
-        (hours, minutes) = (hours / 100, hours % 100);
-    }
-    if hours > 15 || minutes > 59 || seconds > 59 {
-        return Err(Fault::Zone);
-    }
-    if !rest.is_empty() {
-        return Err(Fault::Format);
-    }
-    let east = (hours * 3600 + minutes * 60 + seconds) as i32;
-    Ok(if is_east { -east } else { east })
 }

@@ -1,7 +1,7 @@
 //! The fields of an interval: numbers with units, times, years and months with a `-` between, `ago`.
 
 use super::Fault;
-use super::date_time::{clock, fraction_of_one};
+use super::clock::{clock, fraction_of_one};
 use super::fields::{Field, Kind, fields};
 use crate::calendar::{MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND};
 use crate::error::{Result as Checked, TimeError};

@@ -99,3 +99,14 @@ const OF_ZONES: [(&str, &str); 50] = [
     ("VET", "America/Caracas"), ("VLAST", "Asia/Vladivostok"), ("VLAT", "Asia/Vladivostok"),
     ("VOLT", "Europe/Volgograd"), ("YAKST", "Asia/Yakutsk"), ("YAKT", "Asia/Yakutsk"), ("YEKT", "Asia/Yekaterinburg"),
 ];
+
+impl Zone {
+    /// The zone that an abbreviation means.
+    #[must_use]
+    pub fn of_abbreviation(name: &str) -> Option<Self> {
+        match Abbreviation::named(name)? {
+            Abbreviation::Fixed { east, .. } => Self::fixed(east.into()),
+            Abbreviation::Of(zone) => Some(zone),
+        }
+    }
+}

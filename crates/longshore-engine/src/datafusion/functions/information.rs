@@ -10,6 +10,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
 
+use super::time::kinds::{INTERVAL, TIMETZ};
 use super::numeric::is_numeric;
 use super::{json, uuid_in};
 use crate::datafusion::errors::external;
@@ -232,6 +233,8 @@ pub(in crate::datafusion) fn type_name(data_type: &DataType) -> String {
         }
         DataType::Dictionary(_, values) => return type_name(values),
         numeric if is_numeric(numeric) => "numeric",
+        DataType::Struct(fields) if fields.iter().any(|field| field.name() == INTERVAL) => "interval",
+        DataType::Struct(fields) if fields.iter().any(|field| field.name() == TIMETZ) => "time with time zone",
         DataType::Struct(_) => json::types::name_of(data_type).unwrap_or("record"),
         other => return other.to_string(),
     }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{
-    DataType, Date32Type, Float32Type, Float64Type, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
-};
+use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::Result;
 use longshore_csv::write;
 
 use super::json::types as json;
 use super::numeric::convert::convert;
 use super::numeric::is_numeric;
+use super::time::kinds::time_kind;
+use super::time::shown::usual_texts;
 
 /// The text of each value of an array of any type.
 pub(in crate::datafusion) fn texts(array: &ArrayRef) -> Result<StringViewArray> {
@@ -63,7 +63,9 @@ pub(in crate::datafusion) fn is_wrapper(data_type: &DataType) -> bool {
 pub(in crate::datafusion) fn is_nested(data_type: &DataType) -> bool {
     match data_type {
         DataType::List(_) => true,
-        DataType::Struct(_) => !is_wrapper(data_type) || json::name_of(data_type).is_some(),
+        DataType::Struct(_) => {
+            !is_wrapper(data_type) || json::name_of(data_type).is_some() || time_kind(data_type).is_some()
+        }
         _ => false,
     }
 }
@@ -194,16 +196,7 @@ fn scalars(array: &ArrayRef) -> Result<StringViewArray> {
         DataType::Float64 => {
             written(array.as_primitive::<Float64Type>().iter(), |out, value| write::float64(out, value))
         }
-        DataType::Date32 => written(array.as_primitive::<Date32Type>().iter(), write::date),
-        DataType::Time32(_) | DataType::Time64(_) => {
-            let times = cast(array, &DataType::Time64(TimeUnit::Microsecond))?;
-            written(times.as_primitive::<Time64MicrosecondType>().iter(), write::time)
-        }
-        DataType::Timestamp(_, zone) => {
-            let write = if zone.is_some() { write::timestamptz } else { write::timestamp };
-            let timestamps = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, zone.clone()))?;
-            written(timestamps.as_primitive::<TimestampMicrosecondType>().iter(), write)
-        }
+        data_type if time_kind(data_type).is_some() => usual_texts(array)?,
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
             let bytes = cast(array, &DataType::BinaryView)?;
             written(bytes.as_binary_view().iter(), write::bytea)

@@ -11,6 +11,7 @@ use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::catalog::information_schema::{INFORMATION_SCHEMA, InformationSchemaProvider};
 use datafusion::catalog::{SchemaProvider, TableFunctionArgs, TableProvider};
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, TableReference, plan_datafusion_err};
 use datafusion::datasource::provider_as_source;
 use datafusion::execution::TaskContext;
@@ -82,6 +83,18 @@ impl Planner {
         ))
     }
 
+    /// An argument of a table function, with the casts and operators of PostgreSQL.
+    fn rewritten(&self, argument: Expr) -> Result<Expr> {
+        let (schema, options) = (DFSchema::empty(), self.state.config_options());
+        let rewrites = self.state.analyzer().function_rewrites();
+        let rewritten = argument.transform_up(|part| {
+            rewrites.iter().try_fold(Transformed::no(part), |part, rewrite| {
+                part.transform_data(|part| rewrite.rewrite(part, &schema, options))
+            })
+        });
+        rewritten.map(|rewritten| rewritten.data)
+    }
+
     fn table(&self, reference: TableReference) -> Result<Option<Arc<dyn TableProvider>>> {
         if reference.schema() != Some(INFORMATION_SCHEMA) {
             return Ok(self.names.lookup(&name_of(&reference)));
@@ -116,7 +129,10 @@ impl ContextProvider for Planner {
             .with_query_execution_start_time(self.state.execution_props().query_execution_start_time)
             .build();
         let simplifier = ExprSimplifier::new(context);
-        let simple = |argument| simplifier.simplify(simplifier.coerce(argument, &DFSchema::empty())?);
+        let simple = |argument: Expr| {
+            let argument = self.rewritten(argument)?;
+            simplifier.simplify(simplifier.coerce(argument, &DFSchema::empty())?)
+        };
         let arguments: Vec<Expr> = arguments.into_iter().map(simple).collect::<Result<_>>()?;
         let arguments = TableFunctionArgs::new(&arguments, self.state.as_ref());
         Ok(provider_as_source(function.create_table_provider_with_args(arguments)?))

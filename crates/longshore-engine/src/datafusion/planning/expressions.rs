@@ -16,7 +16,7 @@ use super::planner::Planner;
 use crate::Error;
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::optimizer::in_lists;
-use crate::sql::{names, numbers};
+use crate::sql::{names, numbers, time_syntax};
 
 /// The columns of a table that an expression may name, alone or behind the name of the table.
 pub(super) fn over_columns(table: &str, schema: &Schema, columns: &[usize]) -> Result<DFSchema, Error> {
@@ -30,6 +30,7 @@ pub(super) fn over_columns(table: &str, schema: &Schema, columns: &[usize]) -> R
 /// An expression of SQL over the columns of `schema`, as simple as it can be made.
 pub(super) fn logical(planner: &Planner, expr: &ast::Expr, schema: &DFSchema) -> Result<Expr, Error> {
     let mut named = ast::ExprWithAlias { expr: expr.clone(), alias: None };
+    time_syntax::rewrite_expression(&mut named.expr);
     numbers::mark_expression(&mut named.expr);
     let expr = planner.plan_expression(named, schema).map_err(from_datafusion)?;
     refuse_aggregates(&expr)?;

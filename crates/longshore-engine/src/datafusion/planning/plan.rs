@@ -43,7 +43,7 @@ use crate::sql;
 use crate::sql::expressions::each_query;
 use crate::sql::{
     arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, rows, set_returning,
-    unnamed, windows,
+    time_syntax, unnamed, windows,
 };
 use crate::{Error, ErrorKind};
 
@@ -148,6 +148,7 @@ impl Planner {
             if queries > 1 {
                 expansion::check(&statement)?;
             }
+            time_syntax::rewrite(&mut statement);
             arrays::write_out(&mut statement);
             named_arguments::write_out(&mut statement);
             set_returning::write_out(&mut statement, |name| self.functions.scalar.contains_key(name));

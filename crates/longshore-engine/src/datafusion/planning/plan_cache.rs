@@ -33,6 +33,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_storage::{Datum, Relation};
+use longshore_time::settings::Settings;
 use longshore_value::decimal;
 use longshore_value::text::trim_char;
 use sqlparser::ast::{self, Ident, Statement};
@@ -78,12 +79,14 @@ pub(in crate::datafusion) struct State {
     pub(in crate::datafusion) version: u64,
     /// The rules of the table that it inserts into.
     pub(in crate::datafusion) rules: Option<Arc<Rules>>,
+    /// The session's settings of time, by which texts were read.
+    pub(in crate::datafusion) time: Arc<Settings>,
 }
 
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         let (rules, others) = (self.rules.as_ref().map(Arc::as_ptr), other.rules.as_ref().map(Arc::as_ptr));
-        self.version == other.version && rules == others
+        self.version == other.version && rules == others && self.time == other.time
     }
 }
 
@@ -396,6 +399,12 @@ fn value_of(placeholder: &Placeholder, values: &[Datum<'_>]) -> Option<ScalarVal
     }
 }
 
+/// Whether a text is a date, or a date and a time, in a form that means the same to whatever reads it.
+fn is_plain_moment(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b':' | b'.' | b' ');
+    matches!(text.as_bytes(), [_, _, _, _, b'-', _, _, b'-', ..]) && text.bytes().all(is_plain)
+}
+
 /// A value in the type of a placeholder, if it is the same value there.
 fn scalar(value: Datum<'_>, data_type: &DataType) -> Option<ScalarValue> {
     let whole = match value {
@@ -416,7 +425,7 @@ fn scalar(value: Datum<'_>, data_type: &DataType) -> Option<ScalarValue> {
             let digits = decimal::plain(value, *precision, scale.unsigned_abs())?;
             Some(ScalarValue::Decimal128(Some(digits.into()), *precision, *scale))
         }
-        (Datum::Text(value), DataType::Date32 | DataType::Timestamp(..)) => {
+        (Datum::Text(value), DataType::Date32 | DataType::Timestamp(..)) if is_plain_moment(value) => {
             ScalarValue::Utf8(Some(value.to_owned())).cast_to(data_type).ok().filter(|value| !value.is_null())
         }
         (_, DataType::Int16 | DataType::Int32 | DataType::Int64 | DataType::Decimal128(..)) => {

@@ -23,6 +23,7 @@ use super::values::ValuesInFrom;
 use crate::catalog::{Catalog, Entry, Table};
 use crate::datafusion::files::Files;
 use crate::datafusion::files::named_source::NamedSource;
+use crate::datafusion::functions::time::session;
 use crate::datafusion::hidden_names::TARGET;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql::names;
@@ -77,6 +78,7 @@ impl Planner {
         for planner in relations {
             state.register_relation_planner(planner).expect("the state of a session takes planners of relations");
         }
+        session::tell(&mut state, transaction.time());
         state.mark_start_execution();
         let (functions, transaction) = (Arc::clone(functions), Arc::clone(transaction));
         Self { state: Box::new(state), functions, catalog, names, transaction, merges: false }

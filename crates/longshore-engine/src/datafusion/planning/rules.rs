@@ -28,7 +28,7 @@ use crate::catalog::{Check, Origin, Rules, columns_read};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::functions::numeric::convert::convert;
 use crate::datafusion::functions::numeric::is_numeric;
-use crate::sql::{names, numbers};
+use crate::sql::{names, numbers, time_syntax};
 use crate::{Error, ErrorDetails, ErrorKind};
 
 /// Characters of a value that a message shows, as in PostgreSQL.
@@ -236,6 +236,7 @@ pub(crate) enum Value {
 pub(in crate::datafusion) fn default(planner: &Planner, origin: &Origin) -> Result<Option<Expr>, Error> {
     let Some(expr) = origin.expression() else { return Ok(None) };
     let mut named = ast::ExprWithAlias { expr, alias: None };
+    time_syntax::rewrite_expression(&mut named.expr);
     numbers::mark_expression(&mut named.expr);
     let expr = planner.plan_expression(named, &DFSchema::empty()).map_err(from_datafusion)?;
     refuse_aggregates(&expr)?;

@@ -14,6 +14,7 @@ use longshore_storage::ColumnType;
 use longshore_value::numeric::Limit;
 use sqlparser::ast::{ArrayElemTypeDef, DataType, ObjectNamePart};
 
+use super::time_types::time_type;
 use crate::Error;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::lengths::{CAST, Length};
@@ -45,7 +46,7 @@ impl TypePlanner for TypeNames {
                 }
                 return Ok(None);
             }
-            other => return text(other),
+            other => return Ok(text(other)?.or_else(|| time_type(other))),
         };
         let field = Field::new("", numeric.arrow(), true);
         Ok(Some(Arc::new(match numeric {

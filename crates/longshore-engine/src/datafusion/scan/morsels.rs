@@ -148,8 +148,10 @@ mod tests {
     fn source(predicate: Option<Arc<dyn PhysicalExpr>>, fetch: Option<usize>) -> RelationSource {
         let relation = Arc::new(relation());
         let modes = Modes { isolation: Isolation::Snapshot, read_only: true };
-        let reads =
-            Reads::new(&StatementTransaction::begin(relation.transactions(), modes, &Arc::default(), true), &relation);
+        let reads = Reads::new(
+            &StatementTransaction::begin(relation.transactions(), modes, &Arc::default(), &Arc::default(), true),
+            &relation,
+        );
         let snapshot = relation.snapshot();
         let table = snapshot.schema().arrow();
         let projection = Projection::new(&table, None).expect("all columns exist");

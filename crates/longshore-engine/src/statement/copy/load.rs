@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use longshore_load::{Conflicts, FileCounts, LoadError, TextOptions, load_interleaved, load_into};
-use longshore_storage::{Relation, Transaction};
+use longshore_storage::{Column, ColumnType, Relation, Transaction};
 
 use super::conflict;
 use super::copied::Copied;
@@ -26,9 +26,23 @@ pub(super) struct LoadPlan {
     pub(super) transaction: Option<Arc<StatementTransaction>>,
 }
 
+/// Refuses times with a zone where those without one would mean something else than in the session.
+fn refuse_other_zones(context: &Context<'_>, relation: &Relation) -> Result<(), Error> {
+    let settings = context.transaction.time().settings;
+    let is_zoned = |column: &Column| column.column_type == ColumnType::TimestampTz;
+    if settings.zone.fixed_offset() == Some(0) || !relation.schema().columns().iter().any(is_zoned) {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!(
+        "COPY reads times without a zone in UTC, and TimeZone is {}; SET TimeZone = 'UTC' before it",
+        settings.zone.name()
+    )))
+}
+
 impl LoadPlan {
     /// Loads: says how much, and what is to be told of it.
     pub(super) async fn run(mut self, context: &Context<'_>) -> Result<Copied, Error> {
+        refuse_other_zones(context, &self.relation)?;
         // What cannot be read again, or undone, is read with repairs at once.
         if self.interleaves() || self.inputs.iter().any(TextInput::reads_once) {
             self.text = self.text.repairing().unwrap_or(self.text);

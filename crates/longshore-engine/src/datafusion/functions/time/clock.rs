@@ -1,0 +1,129 @@
+//! What time it is: of the transaction, of the statement, of the clock.
+//!
+//! `now()` and its like are the time at which the transaction began, as in PostgreSQL; outside of a block that is when the
+//! statement did.
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
+};
+
+use super::casts::{self, Modifier};
+use super::kinds::Kind;
+use super::session::{self, SessionTime};
+
+/// Which moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Moment {
+    Transaction,
+    Statement,
+    Clock,
+}
+
+/// Names, moments, and the types that are given.
+const CLOCKS: [(&str, Moment, Kind); 10] = [
+    ("now", Moment::Transaction, Kind::TimestampTz),
+    ("current_timestamp", Moment::Transaction, Kind::TimestampTz),
+    ("transaction_timestamp", Moment::Transaction, Kind::TimestampTz),
+    ("statement_timestamp", Moment::Statement, Kind::TimestampTz),
+    ("clock_timestamp", Moment::Clock, Kind::TimestampTz),
+    ("localtimestamp", Moment::Transaction, Kind::Timestamp),
+    ("current_date", Moment::Transaction, Kind::Date),
+    ("today", Moment::Transaction, Kind::Date),
+    ("localtime", Moment::Transaction, Kind::Time),
+    ("current_time", Moment::Transaction, Kind::TimeTz),
+];
+
+/// All of them.
+pub(super) fn functions() -> impl Iterator<Item = ScalarUDF> {
+    CLOCKS.into_iter().map(|(name, moment, kind)| {
+        let volatility = if moment == Moment::Clock { Volatility::Volatile } else { Volatility::Stable };
+        let forms = vec![TypeSignature::Nullary, TypeSignature::Any(1)];
+        ScalarUDF::new_from_impl(Clock { name, moment, kind, signature: Signature::one_of(forms, volatility) })
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Clock {
+    name: &'static str,
+    moment: Moment,
+    kind: Kind,
+    signature: Signature,
+}
+
+impl Clock {
+    /// The value at a moment; `args` may have the digits of fractions of a second.
+    fn value(&self, micros: i64, digits: Modifier, session: &SessionTime<'_>) -> Result<ScalarValue> {
+        let now = ScalarValue::TimestampMicrosecond(Some(micros), Some("UTC".into()));
+        let array = casts::convert(&now.to_array()?, self.kind, digits, session)?;
+        ScalarValue::try_from_array(&array, 0)
+    }
+}
+
+/// The digits that are asked for.
+fn digits(value: Option<&ScalarValue>) -> Modifier {
+    let digits = value.and_then(|value| value.cast_to(&DataType::Int64).ok());
+    match digits {
+        Some(ScalarValue::Int64(Some(digits @ 0..=6))) => Modifier::Precision(digits as u8),
+        _ => Modifier::None,
+    }
+}
+
+impl ScalarUDFImpl for Clock {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        if arguments.len() > 1 {
+            return internal_err!("{} takes digits of seconds only", self.name);
+        }
+        Ok(self.kind.data_type())
+    }
+
+    fn coerce_types(&self, arg_types: &[DataType]) -> Result<Vec<DataType>> {
+        Ok(arg_types.to_vec())
+    }
+
+    fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        let started = info.query_execution_start_time().map(|time| time.timestamp_micros());
+        let options = info.config_options();
+        let moment = match self.moment {
+            Moment::Transaction => session::began(options).or(started),
+            Moment::Statement => started,
+            Moment::Clock => None,
+        };
+        let digits = match args.as_slice() {
+            [Expr::Literal(value, _)] => digits(Some(value)),
+            _ => Modifier::None,
+        };
+        match moment {
+            Some(micros) => {
+                let value = self.value(micros, digits, &SessionTime::of(options))?;
+                Ok(ExprSimplifyResult::Simplified(Expr::Literal(value, None)))
+            }
+            None => Ok(ExprSimplifyResult::Original(args)),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let session = SessionTime::of(&args.config_options);
+        let micros = match (self.moment, session::began(&args.config_options)) {
+            (Moment::Clock, _) => session::clock(),
+            (Moment::Transaction, Some(began)) => began,
+            // When the statement began is known where it is planned.
+            _ => return internal_err!("{} stands in no plan", self.name),
+        };
+        let digits = match args.args.as_slice() {
+            [ColumnarValue::Scalar(value)] => digits(Some(value)),
+            _ => Modifier::None,
+        };
+        self.value(micros, digits, &session).map(ColumnarValue::Scalar)
+    }
+}

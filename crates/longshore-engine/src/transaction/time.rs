@@ -1,0 +1,92 @@
+//! What a session's statements know of time: its `TimeZone`, `DateStyle` and `IntervalStyle`, and when its block began.
+//!
+//! As in PostgreSQL, what a block has set is undone when it is rolled back, and `SET LOCAL` holds until its end.
+//! Not here: SET and SHOW (`statement/time_settings`).
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use longshore_time::settings::Settings;
+
+/// The settings of a session, shared with its transactions.
+#[derive(Debug, Default)]
+pub(crate) struct SessionTime(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    settings: Arc<Settings>,
+    block: Option<OpenBlock>,
+}
+
+/// What a block has found.
+#[derive(Debug)]
+struct OpenBlock {
+    /// Microseconds since 1970-01-01 UTC.
+    began: i64,
+    /// The settings that a rollback goes back to.
+    before: Arc<Settings>,
+    /// Those that hold behind it, if SET LOCAL has been said.
+    behind: Option<Arc<Settings>>,
+}
+
+/// What one statement knows of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StatementTime {
+    pub(crate) settings: Arc<Settings>,
+    /// When its block began, if there is one.
+    pub(crate) began: Option<i64>,
+}
+
+impl SessionTime {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a statement works with now.
+    pub(crate) fn now(&self) -> StatementTime {
+        let state = self.lock();
+        StatementTime { settings: Arc::clone(&state.settings), began: state.block.as_ref().map(|block| block.began) }
+    }
+
+    /// A block begins.
+    pub(super) fn begin(&self) {
+        let mut state = self.lock();
+        let before = Arc::clone(&state.settings);
+        state.block = Some(OpenBlock { began: micros_now(), before, behind: None });
+    }
+
+    /// A block ends.
+    pub(super) fn end(&self, is_rolled_back: bool) {
+        let mut state = self.lock();
+        if let Some(block) = state.block.take() {
+            if is_rolled_back {
+                state.settings = block.before;
+            } else if let Some(behind) = block.behind {
+                state.settings = behind;
+            }
+        }
+    }
+
+    /// Sets the settings; `is_local` says that they hold to the end of the block. Returns whether that does anything.
+    pub(crate) fn set(&self, settings: Settings, is_local: bool) -> bool {
+        let mut state = self.lock();
+        let settings = Arc::new(settings);
+        let before = Arc::clone(&state.settings);
+        match &mut state.block {
+            None if is_local => return false,
+            Some(block) if is_local => {
+                block.behind.get_or_insert(before);
+            }
+            Some(block) => block.behind = None,
+            None => {}
+        }
+        state.settings = settings;
+        true
+    }
+}
+
+/// Microseconds since 1970-01-01 UTC.
+fn micros_now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
