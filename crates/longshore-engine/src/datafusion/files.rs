@@ -205,6 +205,12 @@ impl Files {
             options.on_error = rejects.on_error.clone();
             options.reject_limit = rejects.limit;
         }
+        if let Some(column) = schema.columns().iter().find(|column| column.column_type.is_inserted()) {
+            return Err(Error::unsupported(format!(
+                "column {}: files in FROM have no columns of type {}; take it as TEXT, and cast it",
+                column.name, column.column_type
+            )));
+        }
         let tuning = request.tuned(&self.tuning);
         Ok(TextTable::new(request.name(), inputs, schema, options, tuning, &self.memory))
     }
